@@ -1,0 +1,73 @@
+"""The architecture holds: import contracts, sizes, facades, and no torch in the packages."""
+
+import ast
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+SOURCE = ROOT / "src"
+FACADES = sorted((SOURCE / "oneflow").glob("*.py"))
+
+
+def run_python(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run Python in the root of the repository with the packages on its path."""
+    return subprocess.run(
+        [sys.executable, *arguments],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(SOURCE)},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+
+
+def assert_succeeded(result: subprocess.CompletedProcess[str]) -> None:
+    assert result.returncode == 0, f"\n{result.stdout}\n{result.stderr}"
+
+
+def test_import_contracts_are_kept():
+    command = "from importlinter.cli import lint_imports_command as run; run(['--no-cache'])"
+    assert_succeeded(run_python("-c", command))
+
+
+def test_files_and_functions_are_short():
+    assert_succeeded(run_python("tools/check_sizes.py"))
+
+
+def belongs_in_a_facade(statement: ast.stmt) -> bool:
+    """Accept imports, text (the docstring) and the dunder names that Python itself defines."""
+    match statement:
+        case ast.Import() | ast.ImportFrom() | ast.Expr(ast.Constant(str())):
+            return True
+        case ast.Assign([ast.Name("__all__" | "__version__")]):
+            return True
+        case _:
+            return False
+
+
+@pytest.mark.parametrize("path", FACADES, ids=lambda path: path.name)
+def test_facade_holds_only_imports_and_names(path: Path):
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    logic = [node.lineno for node in tree.body if not belongs_in_a_facade(node)]
+    assert not logic, f"{path.name} is a facade; move lines {logic} into a room"
+
+
+def test_importing_the_package_never_imports_torch():
+    assert_succeeded(run_python("-c", "import oneflow, sys; assert 'torch' not in sys.modules"))
+
+
+def test_importing_every_module_never_imports_torch():
+    program = """
+import importlib, pkgutil, sys
+import oneflow
+for module in pkgutil.walk_packages(oneflow.__path__, "oneflow."):
+    if not module.name.endswith("__main__"):
+        importlib.import_module(module.name)
+assert "torch" not in sys.modules
+"""
+    assert_succeeded(run_python("-c", program))
