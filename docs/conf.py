@@ -1,0 +1,24 @@
+"""Configuration of the documentation."""
+
+from importlib.metadata import version as installed_version
+
+project = "OneFlow on XLA"
+author = "The OneFlow on XLA authors"
+project_copyright = author
+release = installed_version("oneflow-xla")
+version = release
+
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.mathjax"]
+exclude_patterns = ["_build"]
+
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
+myst_heading_anchors = 3
+
+autodoc_member_order = "groupwise"
+autodoc_typehints = "signature"
+autodoc_preserve_defaults = True
+napoleon_google_docstring = True
+napoleon_numpy_docstring = False
+
+html_theme = "furo"
+html_title = f"OneFlow on XLA {release}"
