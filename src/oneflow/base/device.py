@@ -1,0 +1,97 @@
+"""Devices: where a tensor lives, as users name it, and the XLA device behind the name."""
+
+from __future__ import annotations
+
+import functools
+
+import jax
+
+_PLATFORMS = {"cpu": "cpu", "cuda": "cuda", "tpu": "tpu"}
+
+
+class Device:
+    """A device such as ``flow.device("cpu")`` or ``flow.device("cuda", 1)``; equal ones are the same object.
+
+    Args:
+        type: ``"cpu"``, ``"cuda"``, ``"tpu"``, or such a name with an index: ``"cuda:1"``.
+        index: ordinal of the device among those of its type, 0 when left out.
+
+    Raises:
+        RuntimeError: the type is unknown or the index is not a whole number at least 0.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.device("cpu:0")
+        device(type='cpu', index=0)
+    """
+
+    __slots__ = ("index", "type")
+    _known: dict[tuple[str, int], Device] = {}
+
+    type: str
+    index: int
+
+    def __new__(cls, type: str | Device, index: int | None = None) -> Device:
+        if isinstance(type, Device):
+            return type
+        name, _, ordinal = str(type).partition(":")
+        if name not in _PLATFORMS:
+            raise RuntimeError(
+                f"unknown device type `{type}`; expected one of {', '.join(_PLATFORMS)}"
+            )
+        if ordinal and index is not None:
+            raise RuntimeError(f"device index given twice: in `{type}` and as index={index}")
+        if ordinal and not ordinal.isdecimal():
+            raise RuntimeError(f"invalid device string `{type}`; write it like 'cuda:0'")
+        number = int(ordinal) if ordinal else (index or 0)
+        if number < 0:
+            raise RuntimeError(f"device index must not be negative, got {number}")
+        known = cls._known.get((name, number))
+        if known is None:
+            known = super().__new__(cls)
+            known.type, known.index = name, number
+            cls._known[name, number] = known
+        return known
+
+    def __repr__(self) -> str:
+        return f"device(type='{self.type}', index={self.index})"
+
+    def __str__(self) -> str:
+        return f"{self.type}:{self.index}"
+
+    def __reduce__(self) -> tuple:
+        return (Device, (self.type, self.index))
+
+
+CPU = Device("cpu")
+
+
+@functools.cache
+def platform_devices(type: str) -> tuple[jax.Device, ...]:
+    """XLA's local devices of one type; empty when this machine or this jaxlib has none."""
+    try:
+        return tuple(jax.local_devices(backend=_PLATFORMS[type]))
+    except RuntimeError:
+        return ()
+
+
+@functools.cache
+def xla_device(device: Device) -> jax.Device:
+    """The XLA device behind `device`.
+
+    Raises:
+        RuntimeError: no such device here; says what was found and how to get one.
+    """
+    found = platform_devices(device.type)
+    if device.index < len(found):
+        return found[device.index]
+    if found:
+        raise RuntimeError(
+            f"device `{device}` does not exist: this machine has {len(found)} {device.type} device(s), "
+            f"`{device.type}:0` to `{device.type}:{len(found) - 1}`"
+        )
+    hint = " and install `oneflow-xla[cuda]`" if device.type == "cuda" else ""
+    raise RuntimeError(
+        f"device `{device}` is not available: no {device.type} device was found by XLA; "
+        f"use `cpu`, or run on a machine with one{hint}"
+    )

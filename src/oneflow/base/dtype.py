@@ -1,0 +1,126 @@
+"""Data types: one `DType` object per element type, named as PyTorch and OneFlow name them."""
+
+from __future__ import annotations
+
+import enum
+
+import jax.numpy as jnp
+import numpy as np
+
+
+class Category(enum.IntEnum):
+    """Promotion category; a higher category wins whatever the operands' ranks are."""
+
+    BOOL = 0
+    INTEGER = 1
+    FLOAT = 2
+    COMPLEX = 3
+
+
+class DType:
+    """An element type. Compare by identity: there is exactly one object per type.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.float32.itemsize, flow.int64.is_floating_point
+        (4, False)
+    """
+
+    __slots__ = (
+        "category",
+        "is_complex",
+        "is_floating_point",
+        "is_signed",
+        "itemsize",
+        "name",
+        "numpy",
+    )
+
+    def __init__(self, name: str, numpy_type: type, category: Category) -> None:
+        self.name = name
+        self.numpy = np.dtype(numpy_type)
+        self.category = category
+        self.itemsize = self.numpy.itemsize
+        self.is_floating_point = category is Category.FLOAT
+        self.is_complex = category is Category.COMPLEX
+        self.is_signed = category is not Category.BOOL and not name.startswith("u")
+
+    def __repr__(self) -> str:
+        return f"oneflow.{self.name}"
+
+    def __reduce__(self) -> tuple:
+        return (dtype_named, (self.name,))
+
+
+bool_ = DType("bool", np.bool_, Category.BOOL)
+uint8 = DType("uint8", np.uint8, Category.INTEGER)
+uint16 = DType("uint16", np.uint16, Category.INTEGER)
+uint32 = DType("uint32", np.uint32, Category.INTEGER)
+uint64 = DType("uint64", np.uint64, Category.INTEGER)
+int8 = DType("int8", np.int8, Category.INTEGER)
+int16 = DType("int16", np.int16, Category.INTEGER)
+int32 = DType("int32", np.int32, Category.INTEGER)
+int64 = DType("int64", np.int64, Category.INTEGER)
+float16 = DType("float16", np.float16, Category.FLOAT)
+bfloat16 = DType("bfloat16", jnp.bfloat16, Category.FLOAT)
+float32 = DType("float32", np.float32, Category.FLOAT)
+float64 = DType("float64", np.float64, Category.FLOAT)
+complex64 = DType("complex64", np.complex64, Category.COMPLEX)
+complex128 = DType("complex128", np.complex128, Category.COMPLEX)
+
+ALL_DTYPES = (
+    *(bool_, uint8, uint16, uint32, uint64, int8, int16, int32, int64),
+    *(float16, bfloat16, float32, float64, complex64, complex128),
+)
+_BY_NAME = {dtype.name: dtype for dtype in ALL_DTYPES}
+_BY_NUMPY = {dtype.numpy: dtype for dtype in ALL_DTYPES}
+_REAL_OF = {complex64: float32, complex128: float64}
+_COMPLEX_OF = {float16: complex64, bfloat16: complex64, float32: complex64, float64: complex128}
+
+
+def dtype_named(name: str) -> DType:
+    """The data type called `name`, such as ``"float32"``."""
+    return _BY_NAME[name]
+
+
+def from_numpy_dtype(numpy_dtype: np.dtype) -> DType:
+    """The data type of a NumPy dtype; raises TypeError for strings, objects and other foreign types."""
+    dtype = _BY_NUMPY.get(np.dtype(numpy_dtype))
+    if dtype is None:
+        supported = ", ".join(_BY_NAME)
+        raise TypeError(f"no tensor dtype for numpy dtype `{numpy_dtype}`; supported: {supported}")
+    return dtype
+
+
+def real_dtype(dtype: DType) -> DType:
+    """The real type with the precision of `dtype` (complex64 gives float32)."""
+    return _REAL_OF.get(dtype, dtype)
+
+
+def complex_dtype(dtype: DType) -> DType:
+    """The complex type with the precision of `dtype` (float32 gives complex64)."""
+    return _COMPLEX_OF.get(dtype, dtype)
+
+
+class _Default:
+    """The default floating point type, one per process as in PyTorch."""
+
+    dtype = float32
+
+
+def get_default_dtype() -> DType:
+    """The floating point type that Python floats turn into.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.get_default_dtype()
+        oneflow.float32
+    """
+    return _Default.dtype
+
+
+def set_default_dtype(dtype: DType) -> None:
+    """Set the floating point type that Python floats turn into; raises TypeError unless it is one."""
+    if not isinstance(dtype, DType) or not dtype.is_floating_point:
+        raise TypeError(f"`dtype` must be a floating point dtype, got {dtype!r}")
+    _Default.dtype = dtype

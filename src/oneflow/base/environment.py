@@ -1,0 +1,73 @@
+"""Every environment variable that `oneflow` reads, in one table."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Variable:
+    """One environment variable: its name, its default as text, and what it does."""
+
+    name: str
+    default: str
+    meaning: str
+
+    def read(self) -> str:
+        """The variable's current text, or its default."""
+        return os.environ.get(self.name, self.default)
+
+
+EAGER = Variable(
+    "ONEFLOW_EAGER",
+    "deferred",
+    "`deferred` records eager operators and runs them at the next sync point; "
+    "`compiled` compiles every recorded program as a whole the first time it is seen; "
+    "`immediate` runs every operator at once, for debugging.",
+)
+EAGER_HOT_AFTER = Variable(
+    "ONEFLOW_EAGER_HOT_AFTER",
+    "2",
+    "How often a program runs op by op before it is compiled as a whole.",
+)
+EAGER_BACKGROUND = Variable(
+    "ONEFLOW_EAGER_BACKGROUND",
+    "48",
+    "Programs with at least this many instructions compile on a background thread.",
+)
+EAGER_TRACE_LIMIT = Variable(
+    "ONEFLOW_EAGER_TRACE_LIMIT",
+    "8192",
+    "A recorded program is flushed when it reaches this many instructions.",
+)
+EAGER_EXPLAIN = Variable(
+    "ONEFLOW_EAGER_EXPLAIN",
+    "0",
+    "`1` logs which part of a program's key differed whenever a program is new.",
+)
+CACHE_DIR = Variable(
+    "ONEFLOW_CACHE_DIR",
+    "",
+    "Folder of the persistent compilation cache; default `~/.cache/oneflow`; `off` disables it.",
+)
+ALL_VARIABLES = (
+    EAGER,
+    EAGER_HOT_AFTER,
+    EAGER_BACKGROUND,
+    EAGER_TRACE_LIMIT,
+    EAGER_EXPLAIN,
+    CACHE_DIR,
+)
+
+
+def cache_folder() -> Path | None:
+    """The folder for compiled programs, or None when the user turned the cache off."""
+    chosen = CACHE_DIR.read()
+    if chosen == "off":
+        return None
+    if chosen:
+        return Path(chosen).expanduser()
+    base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    return Path(base).expanduser() / "oneflow"

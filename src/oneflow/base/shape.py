@@ -1,0 +1,101 @@
+"""Shapes: `Size`, dimension checks, broadcasting."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Iterable
+
+
+class Size(tuple):
+    """The shape of a tensor: a tuple of whole numbers with `numel`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.Size([2, 3]).numel()
+        6
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, sizes: Iterable[int] = ()) -> Size:
+        try:
+            return super().__new__(cls, map(operator.index, sizes))
+        except TypeError:
+            raise TypeError(f"Size expects whole numbers, got {sizes!r}") from None
+
+    def numel(self) -> int:
+        """Number of elements of a tensor with this shape."""
+        return math.prod(self)
+
+    def __repr__(self) -> str:
+        return f"oneflow.Size([{', '.join(map(str, self))}])"
+
+    def __add__(self, other: tuple) -> Size:
+        return Size(tuple(self) + tuple(other))
+
+    def __radd__(self, other: tuple) -> Size:
+        return Size(tuple(other) + tuple(self))
+
+    def __mul__(self, times: int) -> Size:
+        return Size(tuple(self) * times)
+
+    __rmul__ = __mul__
+
+    def __getitem__(self, index):
+        picked = tuple.__getitem__(self, index)
+        return Size(picked) if isinstance(index, slice) else picked
+
+
+def wrap_dim(dim: int, ndim: int) -> int:
+    """`dim` counted from the front. A 0-dim tensor has the one dimension 0 (or -1), as in PyTorch.
+
+    Raises:
+        IndexError: `dim` is outside ``[-ndim, ndim - 1]``.
+    """
+    size = ndim or 1
+    if not -size <= dim < size:
+        raise IndexError(
+            f"Dimension out of range (expected to be in range of [{-size}, {size - 1}], but got {dim})"
+        )
+    return dim + size if dim < 0 else dim
+
+
+def wrap_dims(dims: int | Iterable[int] | None, ndim: int) -> tuple[int, ...]:
+    """`dims` counted from the front, in the given order; None means all dimensions.
+
+    Raises:
+        IndexError: one of them is out of range.
+        RuntimeError: one of them appears twice.
+    """
+    if dims is None:
+        return tuple(range(ndim))
+    if not isinstance(dims, Iterable):
+        dims = (dims,)
+    wrapped = tuple(wrap_dim(operator.index(dim), ndim) for dim in dims)
+    if len(set(wrapped)) != len(wrapped):
+        repeated = next(dim for dim in wrapped if wrapped.count(dim) > 1)
+        raise RuntimeError(f"dim {repeated} appears multiple times in the list of dims")
+    return wrapped if ndim else ()
+
+
+def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape that `shapes` broadcast to.
+
+    Raises:
+        RuntimeError: two sizes differ and neither is 1; names the dimension and both sizes.
+    """
+    ndim = max((len(shape) for shape in shapes), default=0)
+    result = [1] * ndim
+    for shape in shapes:
+        offset = ndim - len(shape)
+        for position, size in enumerate(shape, offset):
+            if size == 1 or size == result[position]:
+                continue
+            if result[position] != 1:
+                raise RuntimeError(
+                    f"The size of tensor a ({result[position]}) must match the size of tensor b ({size}) "
+                    f"at non-singleton dimension {position}"
+                )
+            result[position] = size
+    return tuple(result)

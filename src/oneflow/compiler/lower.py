@@ -1,0 +1,151 @@
+"""Programs and single operations as executables.
+
+Run-time numbers travel as two vectors, one float64 and one int64, however many there are: a changed learning rate is a
+changed element of a vector, never a new program.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from oneflow.base.device import CPU, Device, xla_device
+from oneflow.program.evaluate import evaluate
+from oneflow.program.ir import Program
+from oneflow.primitives.operation import Operation
+
+
+class Executable:
+    """A compiled program.
+
+    Call it with the array inputs and the Python numbers; it returns the list of output arrays and one int64 array of
+    ``(is_bad, value)`` rows, or None when the program has no checks.
+    """
+
+    def __init__(self, program: Program, donated: Sequence[int], device: Device) -> None:
+        self.program = program
+        self._floats = [i for i, spec in enumerate(program.scalars) if _travels_as_float(spec)]
+        self._integers = [
+            i for i, spec in enumerate(program.scalars) if not _travels_as_float(spec)
+        ]
+        self._has_checks = bool(program.checks)
+        self._device = device
+        self._only_floats = not self._integers
+        self._placed = bool(program.inputs) or device is CPU
+        self._jitted = jax.jit(self._trace, donate_argnums=usable_donations(program, donated))
+        self._run: Callable = self._jitted
+
+    def _trace(self, *arguments: Any) -> Any:
+        count = len(self.program.inputs)
+        arrays, vectors = arguments[:count], list(arguments[count:])
+        scalars: list[Any] = [None] * len(self.program.scalars)
+        for slots in (self._floats, self._integers):
+            if slots:
+                vector = vectors.pop(0)
+                for index, slot in enumerate(slots):
+                    scalars[slot] = vector[index].astype(self.program.scalars[slot].dtype.numpy)
+        outputs, checks = evaluate(self.program, arrays, scalars)
+        if not checks:
+            return outputs
+        rows = [
+            jnp.stack([bad.astype(jnp.int64), value.astype(jnp.int64)]) for bad, value in checks
+        ]
+        return [*outputs, jnp.stack(rows)]
+
+    def _vectors(self, scalars: Sequence[Any]) -> list[np.ndarray]:
+        if self._only_floats:
+            return [np.array(scalars, np.float64)] if scalars else []
+        vectors = []
+        if self._floats:
+            vectors.append(np.array([scalars[i] for i in self._floats], np.float64))
+        vectors.append(np.array([wrap_integer(scalars[i]) for i in self._integers], np.int64))
+        return vectors
+
+    def compile(self) -> Executable:
+        """Compile now, ahead of the first call; safe on another thread."""
+        arrays = [
+            jax.ShapeDtypeStruct(spec.shape, spec.dtype.numpy) for spec in self.program.inputs
+        ]
+        vectors = [np.zeros(len(slots), kind) for slots, kind in self._slots() if slots]
+        with jax.default_device(xla_device(self._device)):
+            self._run = self._jitted.lower(*arrays, *vectors).compile()
+        return self
+
+    def _slots(self) -> list[tuple[list[int], type]]:
+        return [(self._floats, np.float64), (self._integers, np.int64)]
+
+    def memory(self) -> Any:
+        """XLA's own account of the compiled program's memory (argument, output, temporary bytes)."""
+        if self._run is self._jitted:
+            self.compile()
+        return self._run.memory_analysis()
+
+    def __call__(self, arrays: Sequence[Any], scalars: Sequence[Any]) -> tuple[list[Any], Any]:
+        if self._placed:
+            results = self._run(*arrays, *self._vectors(scalars))
+        else:
+            with jax.default_device(xla_device(self._device)):
+                results = self._run(*arrays, *self._vectors(scalars))
+        return (results[:-1], results[-1]) if self._has_checks else (results, None)
+
+
+def usable_donations(program: Program, donated: Sequence[int]) -> tuple[int, ...]:
+    """The inputs of `donated` whose memory some output can take over: one of the same shape and dtype each."""
+    table = program.spec_table()
+    free = Counter(table[number] for number in set(program.outputs))
+    usable = []
+    for index in donated:
+        spec = program.inputs[index]
+        if free[spec]:
+            free[spec] -= 1
+            usable.append(index)
+    return tuple(usable)
+
+
+def operation_executable(operation: Operation) -> Callable:
+    """The compiled single operation, made once; Python-number operands are given as NumPy scalars."""
+    if operation.executable is None:
+        operation.executable = _jit_operation(operation, operation.evaluate)
+    return operation.executable
+
+
+def check_executable(operation: Operation) -> Callable:
+    """The compiled value check of a single operation."""
+    if operation.check_executable is None:
+        operation.check_executable = _jit_operation(operation, operation.evaluate_check)
+    return operation.check_executable
+
+
+def _jit_operation(operation: Operation, function: Callable) -> Callable:
+    jitted = jax.jit(function)
+    if operation.device is CPU or not all(operation.is_scalar):
+        return jitted
+    place = xla_device(operation.device)
+
+    def placed(*operands: Any) -> Any:
+        with jax.default_device(place):
+            return jitted(*operands)
+
+    return placed
+
+
+def typed_scalar(number: Any, dtype: np.dtype) -> np.generic:
+    """A Python number as a NumPy scalar of `dtype`; whole numbers wrap around as they do on the device."""
+    if dtype.kind in "iub" and type(number) is not float:
+        return np.int64(wrap_integer(number)).astype(dtype)
+    return np.asarray(number, dtype)[()]
+
+
+def wrap_integer(number: Any) -> int:
+    """A whole number folded into the range of int64."""
+    whole = int(number)
+    return whole if -(2**63) <= whole < 2**63 else (whole + 2**63) % 2**64 - 2**63
+
+
+def _travels_as_float(spec: Any) -> bool:
+    return spec.dtype.is_floating_point or spec.dtype.is_complex

@@ -1,0 +1,103 @@
+"""`function`: turns one definition into a public function, a Tensor method, an in-place method and keyword spellings."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from oneflow.tensor.call import wrap
+from oneflow.tensor.methods import attach, attach_inplace, write_result
+from oneflow.tensor.tensor import Tensor
+
+FUNCTIONS: dict[str, Callable] = {}
+# Spellings of one argument in PyTorch, OneFlow and NumPy. A function accepts all spellings of the names it declares.
+_SPELLINGS: tuple[tuple[str, ...], ...] = (
+    ("input", "x", "self", "a"),
+    ("other", "y", "b"),
+    ("dim", "axis"),
+    ("keepdim", "keepdims"),
+    ("tensors", "inputs"),
+    ("shape", "size"),
+    ("min", "a_min"),
+    ("max", "a_max"),
+)
+
+
+def function(
+    *,
+    method: bool | str = True,
+    inplace: bool = False,
+    namespace: str = "",
+    aliases: Sequence[str] = (),
+) -> Callable[[Callable], Callable]:
+    """Decorator that publishes a function.
+
+    Args:
+        method: also make it a `Tensor` method (under that name if a name is given).
+        inplace: also make the in-place method ``name_``.
+        namespace: where it lives below `oneflow` (``"nn.functional"``, ``"linalg"``); empty for `oneflow` itself.
+        aliases: further names of the method and its in-place form, such as ``absolute`` for ``abs``.
+
+    Raises:
+        ValueError: the name is taken.
+    """
+
+    def publish(body: Callable) -> Callable:
+        name = body.__name__.removesuffix("_") if body.__name__.endswith("_") else body.__name__
+        qualified = f"{namespace}.{name}" if namespace else name
+        if qualified in FUNCTIONS:
+            raise ValueError(f"function `{qualified}` is already defined")
+        public = _accept_spellings(body)
+        FUNCTIONS[qualified] = public
+        if method:
+            for each in (method if isinstance(method, str) else name, *aliases):
+                attach(each, public)
+                if inplace:
+                    attach_inplace(f"{each}_", public)
+        return public
+
+    return publish
+
+
+def _accept_spellings(body: Callable) -> Callable:
+    """`body` accepting the other spellings of its arguments' names, and `out=`. Free when called without keywords."""
+    declared = inspect.signature(body).parameters
+    rename = {}
+    for spellings in _SPELLINGS:
+        chosen = [name for name in spellings if name in declared]
+        if len(chosen) == 1:
+            rename.update({other: chosen[0] for other in spellings if other != chosen[0]})
+    takes_out = "out" in declared
+
+    @functools.wraps(body)
+    def public(*args: Any, **kwargs: Any) -> Any:
+        if not kwargs:
+            return body(*args)
+        out = None if takes_out else kwargs.pop("out", None)
+        for name in [name for name in kwargs if name in rename and name not in declared]:
+            target = rename[name]
+            if target in kwargs:
+                raise TypeError(
+                    f"{body.__name__}() got both `{name}` and `{target}`, which mean the same"
+                )
+            kwargs[target] = kwargs.pop(name)
+        result = body(*args, **kwargs)
+        return result if out is None else _put_out(out, result, body.__name__)
+
+    return public
+
+
+def _put_out(out: Any, result: Any, name: str) -> Any:
+    """Write results into the tensors given as `out=`."""
+    if isinstance(out, tuple | list):
+        for each, value in zip(out, result, strict=True):
+            _put_out(each, value, name)
+        return out
+    if not isinstance(out, Tensor):
+        raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type(out).__name__}")
+    if out.shape != result.shape:
+        out.data = wrap(result.value)
+        return out
+    return write_result(out, result, name)

@@ -1,0 +1,12 @@
+"""The list of passes an eager program goes through before it is compiled."""
+
+from __future__ import annotations
+
+from oneflow.passes.dead_code import eliminate_dead_code
+from oneflow.program.ir import Program
+
+
+def optimize(program: Program) -> Program:
+    """Run every pass, in order."""
+    # Values nobody holds any more must not even be computed.
+    return eliminate_dead_code(program)

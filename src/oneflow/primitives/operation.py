@@ -1,0 +1,300 @@
+"""`Operation`: one primitive applied to operands of known shape and dtype. Interned by dispatch."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from oneflow.base.device import Device
+from oneflow.base.dtype import DType, dtype_named, from_numpy_dtype
+from oneflow.base.spec import TensorSpec, spec_of
+from oneflow.primitives.registry import NO_GRADIENT, Primitive, Rule
+
+_ALL_OPERANDS = "all_operands"
+
+
+class Operation:
+    """A primitive with its attributes, operand specs and inferred output specs.
+
+    Python-number operands have a 0-dim spec too and `is_scalar` marks them: they are run-time inputs.
+    """
+
+    __slots__ = (
+        *(
+            "primitive",
+            "attributes",
+            "in_specs",
+            "is_scalar",
+            "out_specs",
+            "single",
+            "count",
+            "device",
+        ),
+        *(
+            "needs_check",
+            "differentiable",
+            "out_differentiable",
+            "_plans",
+            "executable",
+            "check_executable",
+        ),
+    )
+
+    def __init__(
+        self, primitive: Primitive, attributes: dict, in_specs: tuple, is_scalar: tuple
+    ) -> None:
+        self.primitive = primitive
+        self.device = _device_of(primitive, attributes, in_specs, is_scalar)
+        self.attributes = {name: value for name, value in attributes.items() if name != "device"}
+        self.in_specs = in_specs
+        self.is_scalar = is_scalar
+        inferred = infer(self)
+        self.single = not isinstance(inferred, tuple)
+        self.out_specs: tuple[TensorSpec, ...] = (inferred,) if self.single else inferred
+        self.count = len(self.out_specs)
+        self.needs_check = primitive.check is not None
+        self.out_differentiable = tuple(_is_differentiable(spec.dtype) for spec in self.out_specs)
+        self.differentiable = primitive.differentiable and any(self.out_differentiable)
+        self._plans: dict[tuple[bool, ...], BackwardPlan] = {}
+        self.executable: Callable | None = None
+        self.check_executable: Callable | None = None
+
+    def __repr__(self) -> str:
+        return f"<{self.primitive.name} {self.in_specs} {self.attributes}>"
+
+    def evaluate(self, *arrays: Any) -> Any:
+        """Run the primitive on arrays, or trace it if they are tracers."""
+        implementation = self.primitive.implementation(self.device.type)
+        return implementation(*arrays, **self.attributes)
+
+    def evaluate_check(self, *arrays: Any) -> Any:
+        """The primitive's value check: `(is_bad, value)`."""
+        return self.primitive.check(*arrays, **self.attributes)
+
+    def backward_plan(self, wanted: tuple[bool, ...]) -> BackwardPlan:
+        """How to run the backward pass when gradients of the `wanted` operands are needed."""
+        plan = self._plans.get(wanted)
+        if plan is None:
+            plan = self._plans[wanted] = BackwardPlan(self, wanted)
+        return plan
+
+
+def make_operation(primitive: Primitive, operands: tuple, attributes: dict) -> Operation:
+    """The operation for operands that are specs or Python numbers."""
+    specs = [operand for operand in operands if isinstance(operand, TensorSpec)]
+    scalar_dtype = dtype_named(primitive.scalar) if primitive.scalar else _widest(specs)
+    device = specs[0].device if specs else attributes["device"]
+    in_specs, is_scalar = [], []
+    for operand in operands:
+        is_scalar.append(not isinstance(operand, TensorSpec))
+        in_specs.append(spec_of((), scalar_dtype, device) if is_scalar[-1] else operand)
+    return Operation(primitive, attributes, tuple(in_specs), tuple(is_scalar))
+
+
+def infer(operation: Operation) -> TensorSpec | tuple[TensorSpec, ...]:
+    """Output specs by abstract evaluation; errors name the primitive and its operands."""
+    abstract = [jax.ShapeDtypeStruct(spec.shape, spec.dtype.numpy) for spec in operation.in_specs]
+    try:
+        result = jax.eval_shape(operation.evaluate, *abstract)
+    except (TypeError, ValueError) as error:
+        described = ", ".join(map(repr, operation.in_specs))
+        raise RuntimeError(
+            f"`{operation.primitive.name}` cannot take ({described}): {error}"
+        ) from error
+    make = functools.partial(_spec_of_abstract, device=operation.device)
+    return tuple(map(make, result)) if isinstance(result, tuple | list) else make(result)
+
+
+def _spec_of_abstract(abstract: jax.ShapeDtypeStruct, device: Device) -> TensorSpec:
+    return spec_of(tuple(abstract.shape), from_numpy_dtype(abstract.dtype), device)
+
+
+def _device_of(primitive: Primitive, attributes: dict, in_specs: tuple, is_scalar: tuple) -> Device:
+    devices = [spec.device for spec, scalar in zip(in_specs, is_scalar, strict=True) if not scalar]
+    if not devices:
+        return attributes["device"]
+    for device in devices:
+        if device is not devices[0]:
+            raise RuntimeError(
+                f"Expected all tensors to be on the same device, but `{primitive.name}` got tensors on "
+                f"`{devices[0]}` and `{device}`; move one with `.to(...)`"
+            )
+    return devices[0]
+
+
+def _widest(specs: list[TensorSpec]) -> DType | None:
+    return max((spec.dtype for spec in specs), key=lambda dtype: dtype.category, default=None)
+
+
+def _is_differentiable(dtype: DType) -> bool:
+    return dtype.is_floating_point or dtype.is_complex
+
+
+class BackwardPlan:
+    """Which values one recorded call keeps for its backward pass, and the rules that use them.
+
+    `saved` lists operand positions to keep; `saves_output` says whether outputs are kept as well.
+    """
+
+    __slots__ = ("_joint", "_steps", "operation", "saved", "saves_output", "wanted")
+
+    def __init__(self, operation: Operation, wanted: tuple[bool, ...]) -> None:
+        self.operation = operation
+        self.wanted = wanted
+        rules = self._rules()
+        self._joint = len(rules) == 1 and rules[0][0] == -1
+        names = {
+            **_operand_positions(operation),
+            _ALL_OPERANDS: tuple(range(len(operation.in_specs))),
+        }
+        kept = {p for _, rule in rules for need in rule.needs for p in names.get(need, ())}
+        self.saved = tuple(sorted(kept))
+        self.saves_output = any(need == "out" for _, rule in rules for need in rule.needs)
+        where = {position: index for index, position in enumerate(self.saved)}
+        self._steps = [
+            (position, rule.function, self._sources(rule, names, where)) for position, rule in rules
+        ]
+
+    def _rules(self) -> list[tuple[int, Rule]]:
+        """`(operand position, rule)` for each wanted operand; position -1 for a joint rule."""
+        primitive = self.operation.primitive
+        gradients = primitive.gradients
+        if not gradients:
+            return [(-1, default_rule(primitive))]
+        if "*" in gradients:
+            return [(-1, gradients["*"])]
+        rules = []
+        for position, wanted in enumerate(self.wanted):
+            name = primitive.operands[min(position, len(primitive.operands) - 1)].lstrip("*")
+            rule = gradients.get(name, NO_GRADIENT)
+            if wanted and rule is not NO_GRADIENT:
+                rules.append((position, rule))
+        return rules
+
+    def _sources(self, rule: Rule, names: dict, where: dict) -> list[tuple[str, Any]]:
+        """For each parameter of a rule, where its argument comes from."""
+        operation = self.operation
+        variadic = (
+            operation.primitive.operands[-1].lstrip("*") if operation.primitive.variadic else None
+        )
+        constants = {
+            **operation.primitive.attributes,
+            **operation.attributes,
+            "wanted": self.wanted,
+        }
+        constants["all_attributes"] = operation.attributes
+        constants["out_spec"] = operation.out_specs[0] if operation.single else operation.out_specs
+        for name, positions in names.items():
+            if not positions:
+                continue
+            specs = tuple(operation.in_specs[p] for p in positions)
+            constants[f"{name}_spec"] = specs if name in (variadic, _ALL_OPERANDS) else specs[0]
+        sources: list[tuple[str, Any]] = []
+        for need in rule.needs:
+            if need == "g":
+                sources.append(("grad", None))
+            elif need == "out":
+                sources.append(("output", None))
+            elif need in names:
+                kept = tuple(where[p] for p in names[need])
+                sources.append(
+                    ("several", kept) if need in (variadic, _ALL_OPERANDS) else ("saved", kept[0])
+                )
+            elif need in constants:
+                sources.append(("constant", constants[need]))
+            else:
+                raise ValueError(
+                    f"gradient of `{operation.primitive.name}` asks for unknown `{need}`"
+                )
+        return sources
+
+    def run(self, grads: tuple, saved: tuple, outputs: tuple) -> list:
+        """Gradients of all operands, None where not wanted or zero. `grads` has one per output, never None."""
+        single = self.operation.single
+        results: list = [None] * len(self.wanted)
+        for position, function, sources in self._steps:
+            arguments = []
+            for kind, detail in sources:
+                if kind == "grad":
+                    arguments.append(grads[0] if single else grads)
+                elif kind == "saved":
+                    arguments.append(saved[detail])
+                elif kind == "constant":
+                    arguments.append(detail)
+                elif kind == "output":
+                    arguments.append(outputs[0] if single else outputs)
+                else:
+                    arguments.append(tuple(saved[index] for index in detail))
+            if position < 0:
+                return list(function(*arguments))
+            results[position] = function(*arguments)
+        return results
+
+
+def _operand_positions(operation: Operation) -> dict[str, tuple[int, ...]]:
+    """Positions of the operands behind each operand name."""
+    declared = operation.primitive.operands
+    names = {
+        name: (position,) for position, name in enumerate(declared) if not name.startswith("*")
+    }
+    if operation.primitive.variadic:
+        first = len(declared) - 1
+        names[declared[-1].lstrip("*")] = tuple(range(first, len(operation.in_specs)))
+    return names
+
+
+def default_rule(primitive: Primitive) -> Rule:
+    """The gradient of a primitive without rules: `jax.vjp` of its implementation, itself a primitive."""
+    if primitive._vjp is None:
+        primitive._vjp = _vjp_primitive(primitive)
+    pullback = primitive._vjp
+
+    def rule(g, wanted, all_operands, all_attributes, out_spec):
+        specs = out_spec if isinstance(out_spec, tuple) else (out_spec,)
+        grads = g if isinstance(g, tuple) else (g,)
+        used = [
+            grad for grad, spec in zip(grads, specs, strict=True) if _is_differentiable(spec.dtype)
+        ]
+        chosen = tuple(position for position, want in enumerate(wanted) if want)
+        results = pullback(
+            *all_operands, *used, wanted=chosen, inputs=len(all_operands), **all_attributes
+        )
+        pairs = dict(zip(chosen, results, strict=True))
+        return [pairs.get(position) for position in range(len(wanted))]
+
+    return Rule(rule)
+
+
+def _vjp_primitive(primitive: Primitive) -> Primitive:
+    def impl(*arguments, wanted, inputs, **attributes):
+        operands, cotangents = list(arguments[:inputs]), list(arguments[inputs:])
+
+        def chosen(*differentiated):
+            full = list(operands)
+            for position, value in zip(wanted, differentiated, strict=True):
+                full[position] = value
+            return primitive.impl(*full, **attributes)
+
+        outputs, pullback = jax.vjp(chosen, *(operands[position] for position in wanted))
+        # JAX's cotangent of a complex function is the conjugate of the gradient convention used here.
+        grads = pullback(_cotangents(outputs, [jnp.conj(c) for c in cotangents]))
+        return tuple(jnp.conj(grad) for grad in grads)
+
+    return Primitive(f"{primitive.name}_vjp", impl, facts={"vjp_of": primitive})
+
+
+def _cotangents(outputs: Any, given: list) -> Any:
+    """`given` spread over the differentiable outputs; integer outputs get JAX's empty cotangent."""
+    if not isinstance(outputs, tuple | list):
+        return given[0]
+    rest = iter(given)
+    empty = jax.dtypes.float0
+    return type(outputs)(
+        next(rest) if jnp.issubdtype(out.dtype, jnp.inexact) else np.zeros(out.shape, empty)
+        for out in outputs
+    )

@@ -1,0 +1,198 @@
+"""What a primitive is, and the table of all of them.
+
+A primitive is a pure function on arrays plus declared facts: its gradient, how its dimensions may be split over
+devices, how it is lowered per platform. Everything else users call is composed from primitives.
+
+A primitive's implementation tells its own signature: positional parameters are *operands* (tensors, or Python numbers
+that become run-time inputs of the compiled program), keyword-only parameters are *attributes* (hashable constants of
+the program). Shape and dtype inference is abstract evaluation of the implementation.
+
+    mul = primitive("mul", lambda x, y: lax.mul(x, y))
+    mul.gradient(x=lambda g, y: mul(g, y), y=lambda g, x: mul(g, x))
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any
+
+PRIMITIVES: dict[str, Primitive] = {}
+
+
+def install_interpreter(bind: Callable) -> None:
+    """Make `bind(primitive, operands, attributes)` the meaning of calling a primitive; dispatch does this once."""
+    global _bind
+    _bind = bind
+
+
+def _bind(primitive: Primitive, operands: tuple, attributes: dict) -> Any:
+    """Before dispatch is installed a call simply evaluates."""
+    return primitive.impl(*operands, **attributes)
+
+
+class Primitive:
+    """One operator's single definition. Make it with `primitive`; calling it records it.
+
+    Attributes:
+        name: unique name, as printed in programs.
+        impl: pure function of JAX arrays.
+        operands: names of the positional parameters; the last may be ``*name`` for any number of them.
+        attributes: names of the keyword-only parameters with their defaults.
+        gradients: rule per operand name, see `gradient`; or one joint rule under ``"*"``.
+        differentiable: False for comparisons, random numbers, indices: results never require grad.
+        scalar: dtype name that Python-number operands take; None: that of the tensor operands.
+        check: optional ``(operands, attributes) -> (is_bad, value)`` on arrays, see `checked`.
+        axes: how dimensions may be split over devices, see `oneflow.global_view`.
+        lowerings: implementation per platform name where the general one is slow.
+    """
+
+    __slots__ = (
+        *(
+            "name",
+            "impl",
+            "operands",
+            "variadic",
+            "attributes",
+            "gradients",
+            "differentiable",
+            "scalar",
+        ),
+        *("check", "check_error", "axes", "lowerings", "elementwise", "facts", "_vjp"),
+    )
+
+    def __init__(
+        self,
+        name: str,
+        impl: Callable,
+        *,
+        operands: str | None = None,
+        differentiable: bool = True,
+        scalar: str | None = None,
+        axes: Any = None,
+        elementwise: bool = False,
+        facts: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.name = name
+        self.impl = impl
+        self.operands, self.variadic, self.attributes = _signature(impl, operands)
+        self.gradients: dict[str, Rule] = {}
+        self.differentiable = differentiable
+        self.scalar = scalar
+        self.check: Callable | None = None
+        self.check_error: Callable | None = None
+        self.axes = axes
+        self.elementwise = elementwise
+        self.facts = dict(facts or {})
+        self.lowerings: dict[str, Callable] = {}
+        self._vjp: Primitive | None = None
+
+    def __call__(self, *operands: Any, **attributes: Any) -> Any:
+        return _bind(self, operands, attributes)
+
+    def __repr__(self) -> str:
+        return f"<primitive {self.name}>"
+
+    def gradient(self, joint: Callable | None = None, **rules: Callable | None) -> Primitive:
+        """Declare gradient rules, written with primitives so that they can be differentiated again.
+
+        A rule's parameter names say what it gets, and so what is kept for the backward pass: ``g`` (gradient of the
+        output; a tuple if there are several), an operand's name (its value), ``out`` (the output's value),
+        ``<operand>_spec`` / ``out_spec`` (shape and dtype, nothing kept), an attribute's name. Give one rule per operand
+        (None: no gradient flows there), or one joint rule that also may take ``wanted`` (a bool per operand) and
+        returns one gradient (or None) per operand. Broadcast operands are summed to shape by the caller.
+        """
+        if self.gradients:
+            raise ValueError(f"primitive `{self.name}` already has a gradient")
+        known = {name.lstrip("*") for name in self.operands}
+        for name in rules:
+            if name not in known:
+                raise ValueError(
+                    f"primitive `{self.name}` has no operand `{name}`; it has {sorted(known)}"
+                )
+        if joint is not None:
+            self.gradients["*"] = Rule(joint)
+        for name, rule in rules.items():
+            self.gradients[name] = Rule(rule) if rule is not None else NO_GRADIENT
+        return self
+
+    def lowering(self, platform: str) -> Callable[[Callable], Callable]:
+        """Decorator: the implementation to use on one platform (``"cpu"``, ``"cuda"``, ``"tpu"``)."""
+
+        def register(impl: Callable) -> Callable:
+            if platform in self.lowerings:
+                raise ValueError(f"primitive `{self.name}` already has a lowering for `{platform}`")
+            self.lowerings[platform] = impl
+            return impl
+
+        return register
+
+    def checked(
+        self, check: Callable, error: Callable[[int, Mapping, tuple], Exception]
+    ) -> Primitive:
+        """Declare a run-time check of values, such as an index in range.
+
+        ``check(*operands, **attributes)`` returns ``(is_bad, value)`` as 0-dim bool and int64 arrays;
+        ``error(value, attributes, in_specs)`` makes the exception that the user sees.
+        """
+        self.check, self.check_error = check, error
+        return self
+
+    def implementation(self, platform: str) -> Callable:
+        """The implementation for `platform`."""
+        return self.lowerings.get(platform, self.impl)
+
+
+class Rule:
+    """A gradient rule and the names of what it needs, read from its parameters."""
+
+    __slots__ = ("function", "needs")
+
+    def __init__(self, function: Callable) -> None:
+        self.function = function
+        self.needs = tuple(inspect.signature(function).parameters)
+
+
+NO_GRADIENT = Rule(lambda: None)
+
+
+def primitive(name: str, impl: Callable, **facts: Any) -> Primitive:
+    """Define a primitive and enter it in the table.
+
+    Raises:
+        ValueError: a primitive of that name exists.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> import oneflow as flow
+        >>> from oneflow.primitives.registry import primitive
+        >>> from oneflow.tensor import call
+        >>> cube = primitive("doc_cube", lambda x: x * x * x)
+        >>> x = flow.tensor([2.0], requires_grad=True)
+        >>> call(cube, x).sum().backward()
+        >>> x.grad
+        tensor([12.], dtype=oneflow.float32)
+    """
+    if name in PRIMITIVES:
+        raise ValueError(f"primitive `{name}` is already registered; names are unique")
+    made = Primitive(name, impl, **facts)
+    PRIMITIVES[name] = made
+    return made
+
+
+def _signature(
+    impl: Callable, operands: str | None
+) -> tuple[tuple[str, ...], bool, dict[str, Any]]:
+    """Operand names, whether the last takes any number, and attribute defaults of an implementation."""
+    if operands is not None:
+        names = tuple(operands.split())
+        return names, bool(names) and names[-1].startswith("*"), {}
+    names, attributes = [], {}
+    for parameter in inspect.signature(impl).parameters.values():
+        if parameter.kind is parameter.KEYWORD_ONLY:
+            attributes[parameter.name] = parameter.default
+        elif parameter.kind is parameter.VAR_POSITIONAL:
+            names.append("*" + parameter.name)
+        elif parameter.kind is not parameter.VAR_KEYWORD:
+            names.append(parameter.name)
+    return tuple(names), bool(names) and names[-1].startswith("*"), attributes

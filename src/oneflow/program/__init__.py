@@ -1,0 +1,1 @@
+"""Recorded programs: the records, the recorder, a printer, a verifier and a plain evaluator."""

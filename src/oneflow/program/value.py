@@ -1,0 +1,62 @@
+"""`Value`: a handle on one array that is known, or that a recorded instruction will produce."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from oneflow.base.spec import TensorSpec
+
+if TYPE_CHECKING:
+    from oneflow.program.recorder import Recorder
+
+
+class Value:
+    """An immutable array, present or still to come, with its place in the autograd graph.
+
+    Attributes:
+        spec: shape, dtype and device; always known.
+        array: the JAX array once it exists, else None.
+        trace: the recorder whose instruction produces it while it is pending, else None.
+        position: number of that recorder's output.
+        node: autograd node that produced it, or None if no gradient flows through it.
+        output_index: which output of the node it is.
+        stale: an in-place write has replaced it in its tensor; saving it for backward is then an error.
+    """
+
+    __slots__ = (
+        "__weakref__",
+        "array",
+        "node",
+        "output_index",
+        "position",
+        "spec",
+        "stale",
+        "trace",
+    )
+
+    def __init__(
+        self, spec: TensorSpec, array: Any = None, trace: Recorder | None = None, position: int = -1
+    ) -> None:
+        self.spec = spec
+        self.array = array
+        self.trace = trace
+        self.position = position
+        self.node: Any = None
+        self.output_index = 0
+        self.stale = False
+
+    def alias(self) -> Value:
+        """Another handle on the same array, without autograd history."""
+        twin = Value(self.spec, self.array, self.trace, self.position)
+        if self.array is None and self.trace is not None:
+            self.trace.add_alias(twin)
+        return twin
+
+    def read(self) -> Any:
+        """The JAX array, running whatever has to run first (a sync point)."""
+        if self.array is None:
+            self.trace.flush("read")
+        return self.array
+
+    def __repr__(self) -> str:
+        return f"<value {self.spec!r}{' pending' if self.array is None else ''}>"

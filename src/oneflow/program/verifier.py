@@ -1,0 +1,54 @@
+"""What a valid program is. Run between passes under test and on every new eager program under test."""
+
+from __future__ import annotations
+
+from oneflow.primitives.operation import infer
+from oneflow.program.ir import Instruction, Program
+from oneflow.program.printer import format_instruction
+
+
+class InvalidProgramError(ValueError):
+    """A program breaks a rule; the message names the instruction and shows its neighbours."""
+
+
+def verify(program: Program) -> None:
+    """Check that every value is defined once, before its use, with the specs its operation states.
+
+    Raises:
+        InvalidProgramError: a rule is broken.
+    """
+    table = dict(enumerate((*program.inputs, *program.scalars)))
+    for index, instruction in enumerate(program.instructions):
+        problem = _problem(instruction, table)
+        if problem:
+            around = program.instructions[max(0, index - 3) : index + 4]
+            listing = "\n".join(f"  {format_instruction(each)}" for each in around)
+            raise InvalidProgramError(f"instruction {index}: {problem}\n{listing}")
+        table.update(zip(instruction.results, instruction.operation.out_specs, strict=True))
+    for number in program.outputs:
+        if number not in table:
+            raise InvalidProgramError(f"output %{number} is never defined")
+
+
+def _problem(instruction: Instruction, table: dict) -> str | None:
+    """What is wrong with one instruction, or None."""
+    operation = instruction.operation
+    if len(instruction.operands) != len(operation.in_specs):
+        return f"`{operation.primitive.name}` takes {len(operation.in_specs)} operands, got {len(instruction.operands)}"
+    for number, spec in zip(instruction.operands, operation.in_specs, strict=True):
+        if number not in table:
+            return f"%{number} is used before it is defined"
+        if table[number] is not spec:
+            return (
+                f"%{number} is {table[number]!r}, but `{operation.primitive.name}` expects {spec!r}"
+            )
+    if any(number in table for number in instruction.results):
+        return f"%{instruction.results.start} is defined twice"
+    if len(instruction.results) != operation.count:
+        return f"`{operation.primitive.name}` makes {operation.count} values, got {len(instruction.results)}"
+    inferred = infer(operation)
+    if (inferred if isinstance(inferred, tuple) else (inferred,)) != operation.out_specs:
+        return (
+            f"`{operation.primitive.name}` infers {inferred!r}, but states {operation.out_specs!r}"
+        )
+    return None

@@ -1,0 +1,1 @@
+"""The eager virtual machine: runs recorded programs, op by op while they are new, compiled once they are hot."""

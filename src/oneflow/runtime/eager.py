@@ -1,0 +1,253 @@
+"""Hot traces: recorded programs run op by op while they are new, and as one executable once they are hot.
+
+A program's key is what was recorded, which of its results are still held, and which of its inputs nobody holds any
+more. Results nobody holds are never materialised; inputs nobody holds give their memory to the results.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from oneflow.base import environment
+from oneflow.base.device import Device
+from oneflow.compiler.lower import Executable, check_executable, operation_executable, typed_scalar
+from oneflow.passes.pipeline import optimize
+from oneflow.primitives.operation import Operation
+from oneflow.program.ir import Program, program_from_key
+from oneflow.program.recorder import Recorder
+from oneflow.program.value import Value
+from oneflow.runtime import checks
+from oneflow.runtime.background import COMPILER
+from oneflow.runtime.explain import log_miss
+from oneflow.runtime.statistics import STATISTICS
+
+# References to a leaf array that only the recorder holds: its list, the loop variable, `getrefcount`'s argument.
+_UNHELD = 3
+
+
+class Settings:
+    """How the virtual machine behaves; read from the environment at import, changeable at run time."""
+
+    def __init__(self) -> None:
+        self.mode = environment.EAGER.read()
+        self.hot_after = int(environment.EAGER_HOT_AFTER.read())
+        self.background = int(environment.EAGER_BACKGROUND.read())
+        self.explain = environment.EAGER_EXPLAIN.read() == "1"
+
+    @property
+    def mode(self) -> str:
+        """`deferred`, `compiled` or `immediate`, see `oneflow.base.environment.EAGER`."""
+        return self._mode
+
+    @mode.setter
+    def mode(self, mode: str) -> None:
+        if mode not in ("deferred", "compiled", "immediate"):
+            raise ValueError(
+                f"{environment.EAGER.name}={mode!r}: expected `deferred`, `compiled` or `immediate`"
+            )
+        self._mode = mode
+        # Instructions after which a recorder is flushed.
+        self.limit = 1 if mode == "immediate" else int(environment.EAGER_TRACE_LIMIT.read())
+
+
+SETTINGS = Settings()
+
+
+class Known:
+    """What is remembered about one program key."""
+
+    __slots__ = ("executable", "program", "queued", "seen")
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.seen = 0
+        self.executable: Executable | None = None
+        self.queued = False
+
+
+_known: dict[tuple, Known] = {}
+
+
+class ThreadState(threading.local):
+    """The recorders one thread appends to, one per device; `recorder` is the one used last."""
+
+    recorder: Recorder | None = None
+
+    def __init__(self) -> None:
+        self.recorders: dict[Device, Recorder] = {}
+
+
+current = ThreadState()
+_flush_lock = threading.RLock()
+
+
+def recorder_for(device: Device, locate: Callable[[], str]) -> Recorder:
+    """This thread's open recorder for `device`."""
+    recorder = current.recorders.get(device)
+    if recorder is None or recorder.closed:
+        recorder = current.recorders[device] = Recorder(device, run_recorder, locate)
+    current.recorder = recorder
+    return recorder
+
+
+def flush_all(reason: str) -> None:
+    """Run everything this thread has recorded."""
+    for recorder in list(current.recorders.values()):
+        if not recorder.closed:
+            recorder.flush(reason)
+    if checks.pending:
+        checks.raise_failed(wait=False)
+
+
+def read_array(value: Value) -> Any:
+    """The array of `value` (a sync point); raises the error of any failed run-time check."""
+    array = value.read()
+    if checks.pending:
+        checks.raise_failed()
+    return array
+
+
+def run_recorder(recorder: Recorder, reason: str) -> None:
+    """Run a recorder's program and hand the arrays to the values still held."""
+    with _flush_lock:
+        if recorder.closed:
+            return
+        recorder.closed = True
+        STATISTICS.flushes[reason] += 1
+        STATISTICS.instructions += recorder.count
+        held = _held_values(recorder)
+        try:
+            outputs = _run(recorder, held)
+        except BaseException as error:
+            recorder.error = error
+            raise
+        for position, array in outputs:
+            for value in held[position]:
+                value.array = array
+                value.trace = None
+        recorder.arrays.clear()
+        recorder.leaves.clear()
+
+
+def _held_values(recorder: Recorder) -> dict[int, list[Value]]:
+    """The values somebody still holds, by output position."""
+    held: dict[int, list[Value]] = {}
+    for position, reference in enumerate(recorder.outputs):
+        value = reference()
+        if value is not None:
+            held[position] = [value]
+    for position, reference in recorder.aliases:
+        value = reference()
+        if value is not None:
+            held.setdefault(position, []).append(value)
+    return held
+
+
+def _run(recorder: Recorder, held: dict[int, list[Value]]) -> list[tuple[int, Any]]:
+    positions = sorted(held) if recorder.aliases else list(held)
+    if not positions and not recorder.checked:
+        return []
+    key = tuple(recorder.key)
+    donated = tuple(
+        [i for i, array in enumerate(recorder.arrays) if sys.getrefcount(array) == _UNHELD]
+    )
+    known = _lookup(key, tuple(positions), donated)
+    executable = known.executable or _warm_up(known, donated, recorder.device)
+    if executable is not None:
+        STATISTICS.hot_runs += 1
+        arrays, rows = executable(recorder.arrays, recorder.scalars)
+    else:
+        STATISTICS.cold_runs += 1
+        arrays, rows = _run_cold(known.program, recorder.arrays, recorder.scalars)
+    if rows is not None:
+        checks.add(rows, recorder.checked)
+    return list(zip(positions, arrays, strict=True))
+
+
+def _lookup(key: tuple, positions: tuple[int, ...], donated: tuple[int, ...]) -> Known:
+    whole = (key, positions, donated)
+    known = _known.get(whole)
+    if known is None:
+        STATISTICS.new_programs += 1
+        if SETTINGS.explain:
+            log_miss(key, bytes(_mask(positions)), bytes(_mask(donated)))
+        known = _known[whole] = Known(optimize(program_from_key(key, positions)))
+    return known
+
+
+def _mask(positions: Sequence[int]) -> list[int]:
+    members = set(positions)
+    return [int(index in members) for index in range(max(members, default=-1) + 1)]
+
+
+def _warm_up(known: Known, donated: tuple[int, ...], device: Device) -> Executable | None:
+    """Count one more run of a program without executable; compile it when it is hot."""
+    known.seen += 1
+    if SETTINGS.mode == "immediate":
+        return None
+    if SETTINGS.mode == "deferred" and known.seen <= SETTINGS.hot_after:
+        return None
+    large = len(known.program.instructions) >= SETTINGS.background
+    if not large or SETTINGS.mode == "compiled":
+        STATISTICS.program_compiles += 1
+        known.executable = Executable(known.program, donated, device)
+    elif not known.queued:
+        known.queued = True
+        COMPILER.submit(lambda: _compile(known, donated, device))
+    return known.executable
+
+
+def _compile(known: Known, donated: tuple[int, ...], device: Device) -> None:
+    """Make a program hot; runs on the background thread."""
+    known.executable = Executable(known.program, donated, device).compile()
+    STATISTICS.program_compiles += 1
+
+
+def _run_cold(
+    program: Program, arrays: Sequence[Any], scalars: Sequence[Any]
+) -> tuple[list[Any], Any]:
+    """Run instruction by instruction, each with its own executable; values are freed after their last use."""
+    numbers = [
+        typed_scalar(s, spec.dtype.numpy) for s, spec in zip(scalars, program.scalars, strict=True)
+    ]
+    environment: dict[int, Any] = dict(enumerate((*arrays, *numbers)))
+    last_use = _last_uses(program)
+    rows = []
+    for index, instruction in enumerate(program.instructions):
+        operation = instruction.operation
+        operands = [environment[number] for number in instruction.operands]
+        if operation.executable is None:
+            STATISTICS.operation_compiles += 1
+        results = operation_executable(operation)(*operands)
+        environment.update(
+            zip(instruction.results, (results,) if operation.single else results, strict=True)
+        )
+        if operation.needs_check:
+            rows.append(_run_check(operation, operands))
+        for number in last_use.get(index, ()):
+            del environment[number]
+    return [environment[number] for number in program.outputs], np.array(rows) if rows else None
+
+
+def _run_check(operation: Operation, operands: Sequence[Any]) -> tuple[int, int]:
+    bad, value = check_executable(operation)(*operands)
+    return int(bad), int(value)
+
+
+def _last_uses(program: Program) -> dict[int, list[int]]:
+    """For each instruction, the values that nothing after it needs."""
+    last: dict[int, int] = {}
+    for index, instruction in enumerate(program.instructions):
+        for number in (*instruction.operands, *instruction.results):
+            last[number] = index
+    by_instruction: dict[int, list[int]] = {}
+    kept = set(program.outputs)
+    for number, index in last.items():
+        if number not in kept:
+            by_instruction.setdefault(index, []).append(number)
+    return by_instruction

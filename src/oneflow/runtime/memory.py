@@ -1,0 +1,20 @@
+"""Moving arrays between the host and devices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import numpy as np
+
+from oneflow.base.device import Device, xla_device
+
+
+def put(array: np.ndarray | Any, device: Device) -> jax.Array:
+    """A copy of a NumPy array, or of an array of another device, on `device`.
+
+    NumPy memory is always copied: XLA may otherwise keep using it while the caller writes to it.
+    """
+    if isinstance(array, np.ndarray):
+        array = array.copy()
+    return jax.device_put(array, xla_device(device))

@@ -1,0 +1,50 @@
+"""What the eager virtual machine has done, for people who want to see it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+
+@dataclass
+class EagerStatistics:
+    """Counts since the start or the last `reset`.
+
+    Attributes:
+        instructions: instructions recorded and flushed.
+        flushes: number of flushes by reason (``read``, ``step``, ``limit``, ``immediate``, ``sync``).
+        cold_runs: programs run op by op.
+        hot_runs: programs run as one executable.
+        operation_compiles: single operations compiled.
+        program_compiles: whole programs compiled.
+        new_programs: program keys seen for the first time.
+    """
+
+    instructions: int = 0
+    flushes: Counter = field(default_factory=Counter)
+    cold_runs: int = 0
+    hot_runs: int = 0
+    operation_compiles: int = 0
+    program_compiles: int = 0
+    new_programs: int = 0
+
+    def reset(self) -> None:
+        """Set every count to zero."""
+        self.__init__()
+
+
+STATISTICS = EagerStatistics()
+
+
+def statistics() -> EagerStatistics:
+    """The live counts of the eager virtual machine.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.eager.statistics().reset()
+        >>> (flow.ones(2) + 1).sum().item()
+        4.0
+        >>> flow.eager.statistics().flushes["read"]
+        1
+    """
+    return STATISTICS

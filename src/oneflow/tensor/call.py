@@ -1,0 +1,40 @@
+"""From tensors to values and back: how functions apply primitives."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from oneflow.primitives.registry import Primitive
+from oneflow.tensor.tensor import Tensor
+from oneflow.tensor.views import join
+
+_new = Tensor.__new__
+
+
+def wrap(value: Any) -> Tensor:
+    """A tensor that holds `value`."""
+    tensor = _new(Tensor)
+    tensor._value = value
+    return tensor
+
+
+def call(primitive: Primitive, *operands: Any, **attributes: Any) -> Any:
+    """Apply a primitive to tensors and Python numbers; returns a tensor, or a tuple of them."""
+    result = primitive(
+        *[
+            (o._value if o._family is None else o.value) if isinstance(o, Tensor) else o
+            for o in operands
+        ],
+        **attributes,
+    )
+    if type(result) is tuple:
+        return tuple([wrap(value) for value in result])
+    tensor = _new(Tensor)
+    tensor._value = result
+    return tensor
+
+
+def call_view(primitive: Primitive, base: Tensor, *numbers: Any, **attributes: Any) -> Tensor:
+    """Apply a view primitive; the result shares memory with `base`."""
+    view = wrap(primitive(base.value, *numbers, **attributes))
+    return join(view, base, (primitive, numbers, attributes))

@@ -1,0 +1,54 @@
+"""How functions become `Tensor` methods. This room owns the hook; `oneflow.functional` fills it."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from oneflow.primitives.elementwise import cast
+from oneflow.tensor.tensor import Tensor
+
+
+def attach(name: str, function: Callable) -> None:
+    """Make `function` the Tensor method `name`.
+
+    Raises:
+        ValueError: Tensor has something of that name.
+    """
+    if name in Tensor.__dict__:
+        raise ValueError(f"Tensor already has `{name}`; names are unique")
+    setattr(Tensor, name, function)
+
+
+def attach_inplace(name: str, function: Callable) -> None:
+    """Make the in-place form of `function` the Tensor method `name`."""
+
+    @functools.wraps(function)
+    def inplace(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        return write_result(self, function(self, *args, **kwargs), name)
+
+    inplace.__name__ = name
+    inplace.__doc__ = f"In-place version of `{function.__name__}`."
+    attach(name, inplace)
+
+
+def write_result(target: Tensor, result: Tensor, name: str) -> Tensor:
+    """Write the result of an operation into `target`.
+
+    Raises:
+        RuntimeError: its shape differs from the target's, or its dtype is of a higher category.
+    """
+    have, want = result._value.spec, target._value.spec
+    value = result.value
+    if have is not want:
+        if have.shape != want.shape:
+            raise RuntimeError(
+                f"output with shape {list(want.shape)} doesn't match the broadcast shape {list(have.shape)} in `{name}`"
+            )
+        if have.dtype.category > want.dtype.category:
+            raise RuntimeError(
+                f"result type {have.dtype.name} can't be cast to the desired output type {want.dtype.name} in `{name}`"
+            )
+        value = cast(value, dtype=want.dtype)
+    return target.assign(value)

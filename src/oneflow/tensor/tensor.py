@@ -1,0 +1,359 @@
+"""`Tensor`: PyTorch's mutable tensor as a handle on immutable values.
+
+The class holds state and the few methods that need it; everything computed is attached by `oneflow.functional`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from oneflow.autograd.backward import backward_pass
+from oneflow.autograd.grad_mode import MODE
+from oneflow.autograd.node import AccumulateGrad, Node
+from oneflow.base.device import Device
+from oneflow.base.dtype import DType
+from oneflow.base.shape import Size
+from oneflow.primitives.creation import ones
+from oneflow.primitives.elementwise import add
+from oneflow.program.value import Value
+from oneflow.runtime.eager import read_array
+from oneflow.tensor.views import detached_twin, refresh, write
+
+
+class Tensor:
+    """A multi-dimensional array with PyTorch's semantics. Make one with `oneflow.tensor`, `oneflow.zeros`, ...
+
+    Shape, dtype and device are always known; values are computed when they are first read.
+
+    Example:
+        >>> import oneflow as flow
+        >>> x = flow.tensor([[1.0, 2.0], [3.0, 4.0]])
+        >>> x[0][1] = 8
+        >>> x.tolist()
+        [[1.0, 8.0], [3.0, 4.0]]
+    """
+
+    # State. Defaults live on the class so that making a tensor stores one attribute; `_value` is always set.
+    _value: Value
+    _family: Any = None  # memory shared with other tensors, see `oneflow.tensor.views`
+    _chain: tuple = ()
+    _seen: int = 0
+    _grad: Tensor | None = None
+    _retains_grad: bool = False
+    __array_priority__ = 1000
+
+    @property
+    def value(self) -> Value:
+        """The current value; replayed from the shared memory if another tensor wrote to that."""
+        family = self._family
+        if family is None or self._seen == family.storage.version:
+            return self._value
+        return refresh(self)
+
+    # --- what is known without running anything
+
+    @property
+    def shape(self) -> Size:
+        """Sizes of the dimensions."""
+        return Size(self._value.spec.shape)
+
+    @property
+    def dtype(self) -> DType:
+        """Element type."""
+        return self._value.spec.dtype
+
+    @property
+    def device(self) -> Device:
+        """Where the tensor lives."""
+        return self._value.spec.device
+
+    @property
+    def ndim(self) -> int:
+        """Number of dimensions."""
+        return self._value.spec.ndim
+
+    def numel(self) -> int:
+        """Number of elements."""
+        return self._value.spec.numel
+
+    def __len__(self) -> int:
+        if not self._value.spec.shape:
+            raise TypeError("len() of a 0-d tensor")
+        return self._value.spec.shape[0]
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    # --- reading values (sync points)
+
+    def numpy(self) -> np.ndarray:
+        """A NumPy copy of the values; the tensor may require grad."""
+        return np.array(read_array(self.value))
+
+    def item(self) -> Any:
+        """The only element as a Python number.
+
+        Raises:
+            RuntimeError: there is not exactly one element.
+        """
+        if self._value.spec.numel != 1:
+            raise RuntimeError(
+                f"a Tensor with {self._value.spec.numel} elements cannot be converted to Scalar"
+            )
+        return np.asarray(read_array(self.value)).item()
+
+    def tolist(self) -> Any:
+        """The values as nested Python lists; a 0-dim tensor gives a number."""
+        return np.asarray(read_array(self.value)).tolist()
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        array = self.numpy()
+        return array if dtype is None else array.astype(dtype)
+
+    def __bool__(self) -> bool:
+        if self._value.spec.numel != 1:
+            count = self._value.spec.numel
+            what = "no values" if count == 0 else "more than one value"
+            raise RuntimeError(f"Boolean value of Tensor with {what} is ambiguous")
+        return bool(self.item())
+
+    def __int__(self) -> int:
+        return int(self.item())
+
+    def __float__(self) -> float:
+        return float(self.item())
+
+    def __complex__(self) -> complex:
+        return complex(self.item())
+
+    def __index__(self) -> int:
+        if self._value.spec.dtype.is_floating_point or self._value.spec.numel != 1:
+            raise TypeError("only integer tensors of a single element can be converted to an index")
+        return int(self.item())
+
+    # --- autograd
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether gradients flow to or through this tensor."""
+        return self.value.node is not None
+
+    @requires_grad.setter
+    def requires_grad(self, wanted: bool) -> None:
+        self.requires_grad_(wanted)
+
+    def requires_grad_(self, requires_grad: bool = True) -> Tensor:
+        """Ask for gradients of this leaf, or stop asking.
+
+        Raises:
+            RuntimeError: the dtype has no gradients, or the tensor is not a leaf.
+        """
+        value = self.value
+        if bool(requires_grad) == (value.node is not None):
+            return self
+        if not requires_grad and not self.is_leaf:
+            raise RuntimeError(
+                "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in "
+                "a subgraph that doesn't require differentiation use var_no_grad = var.detach()."
+            )
+        spec = value.spec
+        if requires_grad and not (spec.dtype.is_floating_point or spec.dtype.is_complex):
+            raise RuntimeError(
+                f"only Tensors of floating point and complex dtype can require gradients, got {spec.dtype}"
+            )
+        fresh = value.alias()
+        fresh.node = AccumulateGrad(self, spec, _deposit) if requires_grad else None
+        self._value = fresh
+        if self._family is not None and not self._chain:
+            self._family.value = fresh
+        return self
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether this tensor was not computed from one that requires grad."""
+        node = self.value.node
+        return node is None or (isinstance(node, AccumulateGrad) and node.variable is self)
+
+    @property
+    def grad_fn(self) -> Node | None:
+        """The autograd node that produced this tensor; None for leaves."""
+        return None if self.is_leaf else self.value.node
+
+    @property
+    def grad(self) -> Tensor | None:
+        """The accumulated gradient of a leaf (or of a tensor with `retain_grad`)."""
+        return self._grad
+
+    @grad.setter
+    def grad(self, grad: Tensor | None) -> None:
+        if grad is not None and grad.shape != self.shape:
+            raise RuntimeError(
+                f"assigned grad has shape {tuple(grad.shape)}, the tensor has {tuple(self.shape)}"
+            )
+        self._grad = grad
+
+    def backward(
+        self,
+        gradient: Tensor | None = None,
+        retain_graph: bool | None = None,
+        create_graph: bool = False,
+        inputs: Sequence[Tensor] | None = None,
+    ) -> None:
+        """Add the gradients of this tensor to the `grad` of the leaves it was computed from.
+
+        Args:
+            gradient: gradient of this tensor; may be left out for a single element.
+            retain_graph: keep what the pass needs for another one; default: `create_graph`.
+            create_graph: record this pass, for higher derivatives.
+            inputs: give gradients to these tensors only.
+
+        Raises:
+            RuntimeError: nothing here requires grad, or `gradient` is missing or of the wrong shape.
+
+        Example:
+            >>> import oneflow as flow
+            >>> x = flow.tensor([3.0], requires_grad=True)
+            >>> (x * x).backward()
+            >>> x.grad.item()
+            6.0
+        """
+        root = (gradient_edge(self), initial_gradient(self, gradient))
+        keep = create_graph if retain_graph is None else retain_graph
+        if inputs is None:
+            backward_pass([root], keep_graph=keep, create_graph=create_graph)
+            return
+        chosen = [inputs] if isinstance(inputs, Tensor) else list(inputs)
+        edges = [gradient_edge(each) for each in chosen]
+        grads = backward_pass([root], keep_graph=keep, create_graph=create_graph, targets=edges)
+        for tensor, grad in zip(chosen, grads, strict=True):
+            if grad is not None:
+                _deposit(tensor, grad)
+
+    def register_hook(self, hook: Callable) -> Any:
+        """Call ``hook(grad)`` on this tensor's complete gradient; what it returns (not None) replaces the gradient.
+
+        Returns:
+            A handle whose `remove()` takes the hook away.
+        """
+        node, index = gradient_edge(self)
+
+        def on_value(grad: Value) -> Value | None:
+            replaced = hook(_from_value(grad))
+            return None if replaced is None else replaced.value
+
+        if node.hooks is None:
+            node.hooks = {}
+        return HookHandle(node.hooks.setdefault(index, []), on_value)
+
+    def retain_grad(self) -> None:
+        """Keep the gradient of this non-leaf tensor in `grad` after backward."""
+        if self.is_leaf or self._retains_grad:
+            if not self.requires_grad:
+                raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
+            return
+        self._retains_grad = True
+        self.register_hook(lambda grad: _deposit(self, grad.value))
+
+    def detach(self) -> Tensor:
+        """The same memory without autograd history: writing to either changes both."""
+        return detached_twin(_from_value(self.value.alias()), self, silent=False)
+
+    def detach_(self) -> Tensor:
+        """Cut this tensor off its history."""
+        self._value = self.value.alias()
+        self._family, self._chain = None, ()
+        return self
+
+    @property
+    def data(self) -> Tensor:
+        """Like `detach`, but writes do not count for autograd's check of saved tensors."""
+        return detached_twin(_from_value(self.value.alias()), self, silent=True)
+
+    @data.setter
+    def data(self, new: Tensor) -> None:
+        node = self.value.node if self.is_leaf else None
+        self._value = new.value.alias()
+        self._family, self._chain = None, ()
+        if node is not None:
+            self.requires_grad_()
+            self._value.node.hooks, self._value.node.post_hooks = node.hooks, node.post_hooks
+
+    @property
+    def _version(self) -> int:
+        """Number of writes to the memory, as far as it is shared."""
+        return 0 if self._family is None else self._family.storage.version
+
+    def assign(self, new: Value) -> Tensor:
+        """Write `new`, which has this tensor's spec, in place; every in-place operation ends here."""
+        if new.spec is not self._value.spec:
+            raise RuntimeError(
+                f"in-place result {new.spec!r} does not fit into {self._value.spec!r}"
+            )
+        write(self, new)
+        return self
+
+
+class HookHandle:
+    """Takes a registered hook away again."""
+
+    def __init__(self, hooks: list, hook: Callable) -> None:
+        self._hooks, self._hook = hooks, hook
+        hooks.append(hook)
+
+    def remove(self) -> None:
+        """Remove the hook; a second call does nothing."""
+        if self._hook in self._hooks:
+            self._hooks.remove(self._hook)
+
+    def __enter__(self) -> HookHandle:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.remove()
+
+
+def _from_value(value: Value) -> Tensor:
+    tensor = Tensor.__new__(Tensor)
+    tensor._value = value
+    return tensor
+
+
+def gradient_edge(tensor: Tensor) -> tuple[Node, int]:
+    """Where the gradient of `tensor` arrives in the autograd graph.
+
+    Raises:
+        RuntimeError: it does not require grad.
+    """
+    value = tensor.value
+    if value.node is None:
+        raise RuntimeError("element 0 of tensors does not require grad and does not have a grad_fn")
+    return value.node, value.output_index
+
+
+def initial_gradient(tensor: Tensor, gradient: Tensor | None) -> Value:
+    """The gradient to start backward with: the given one, or one for a single element."""
+    spec = tensor._value.spec
+    if gradient is None:
+        if spec.numel != 1:
+            raise RuntimeError("grad can be implicitly created only for scalar outputs")
+        return ones(shape=spec.shape, dtype=spec.dtype, device=spec.device)
+    if gradient.shape != tensor.shape:
+        raise RuntimeError(
+            f"Mismatch in shape: grad_output[0] has a shape of {tuple(gradient.shape)} and output[0] has a shape of "
+            f"{tuple(tensor.shape)}."
+        )
+    return gradient.value
+
+
+def _deposit(owner: Tensor, grad: Value) -> None:
+    """Add a finished gradient to `owner.grad`."""
+    known = owner._grad
+    if known is None:
+        owner._grad = _from_value(grad)
+    elif MODE.enabled:
+        owner._grad = _from_value(add(known.value, grad))
+    else:
+        write(known, add(known.value, grad))
