@@ -16,7 +16,6 @@ from oneflow.primitives.creation import zeros
 from oneflow.primitives.elementwise import add, cast, isnan
 from oneflow.primitives.reduce import any_true, sum_to
 from oneflow.program.value import Value
-from oneflow.runtime.eager import read_array
 
 Edge = tuple[Node, int]
 
@@ -147,7 +146,7 @@ def _run_hooks(node: Node, grads: list[Value | None]) -> None:
 
 def _check_nan(node: Node, results: Sequence[Value | None]) -> None:
     for index, grad in enumerate(results):
-        if grad is not None and Anomaly.check_nan and bool(read_array(any_true(isnan(grad)))):
+        if grad is not None and Anomaly.check_nan and bool(any_true(isnan(grad)).read()):
             raise RuntimeError(
                 f"Function '{node.name()}' returned nan values in its {index}th output."
             )

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from oneflow.base.spec import TensorSpec
 
-if TYPE_CHECKING:
-    from oneflow.program.recorder import Recorder
+
+class Trace(Protocol):
+    """What a pending value asks of the recorder that will produce it."""
+
+    def add_alias(self, value: Value) -> None:
+        """Register another handle on a pending output."""
+
+    def flush(self, reason: str) -> None:
+        """Run what was recorded."""
 
 
 class Value:
@@ -35,7 +42,7 @@ class Value:
     )
 
     def __init__(
-        self, spec: TensorSpec, array: Any = None, trace: Recorder | None = None, position: int = -1
+        self, spec: TensorSpec, array: Any = None, trace: Trace | None = None, position: int = -1
     ) -> None:
         self.spec = spec
         self.array = array
