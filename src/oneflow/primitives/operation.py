@@ -37,6 +37,7 @@ class Operation:
         ),
         *(
             "needs_check",
+            "simple",
             "differentiable",
             "out_differentiable",
             "_plans",
@@ -58,6 +59,7 @@ class Operation:
         self.out_specs: tuple[TensorSpec, ...] = (inferred,) if self.single else inferred
         self.count = len(self.out_specs)
         self.needs_check = primitive.check is not None
+        self.simple = self.single and not self.needs_check
         self.out_differentiable = tuple(_is_differentiable(spec.dtype) for spec in self.out_specs)
         self.differentiable = primitive.differentiable and any(self.out_differentiable)
         self._plans: dict[tuple[bool, ...], BackwardPlan] = {}
@@ -157,7 +159,7 @@ class BackwardPlan:
         self.saves_output = any(need == "out" for _, rule in rules for need in rule.needs)
         where = {position: index for index, position in enumerate(self.saved)}
         self._steps = [
-            (position, rule.function, self._sources(rule, names, where)) for position, rule in rules
+            _Step(position, rule.function, self._sources(rule, names, where)) for position, rule in rules
         ]
 
     def _rules(self) -> list[tuple[int, Rule]]:
@@ -214,26 +216,48 @@ class BackwardPlan:
         return sources
 
     def run(self, grads: tuple, saved: tuple, outputs: tuple) -> list:
-        """Gradients of all operands, None where not wanted or zero. `grads` has one per output, never None."""
-        single = self.operation.single
+        """Gradients of all operands, None where not wanted or zero.
+
+        `grads` has one gradient per output, never None.
+        """
+        if self.operation.single:
+            g, out = grads[0], outputs[0] if outputs else None
+        else:
+            g, out = grads, outputs
+        if self._joint:
+            return list(self._steps[0].run(g, saved, out))
         results: list = [None] * len(self.wanted)
-        for position, function, sources in self._steps:
-            arguments = []
-            for kind, detail in sources:
-                if kind == "grad":
-                    arguments.append(grads[0] if single else grads)
-                elif kind == "saved":
-                    arguments.append(saved[detail])
-                elif kind == "constant":
-                    arguments.append(detail)
-                elif kind == "output":
-                    arguments.append(outputs[0] if single else outputs)
-                else:
-                    arguments.append(tuple(saved[index] for index in detail))
-            if position < 0:
-                return list(function(*arguments))
-            results[position] = function(*arguments)
+        for step in self._steps:
+            results[step.position] = step.run(g, saved, out)
         return results
+
+
+class _Step:
+    """One rule with its constant arguments filled in."""
+
+    __slots__ = ("_function", "_grad", "_output", "_saved", "_several", "_template", "position")
+
+    def __init__(self, position: int, function: Callable, sources: list[tuple[str, Any]]) -> None:
+        self.position = position
+        self._function = function
+        self._template = [detail if kind == "constant" else None for kind, detail in sources]
+        places = list(enumerate(sources))
+        self._grad = next((i for i, (kind, _) in places if kind == "grad"), None)
+        self._output = next((i for i, (kind, _) in places if kind == "output"), None)
+        self._saved = [(i, detail) for i, (kind, detail) in places if kind == "saved"]
+        self._several = [(i, detail) for i, (kind, detail) in places if kind == "several"]
+
+    def run(self, g: Any, saved: tuple, out: Any) -> Any:
+        arguments = self._template.copy()
+        if self._grad is not None:
+            arguments[self._grad] = g
+        for place, index in self._saved:
+            arguments[place] = saved[index]
+        if self._output is not None:
+            arguments[self._output] = out
+        for place, indices in self._several:
+            arguments[place] = tuple([saved[index] for index in indices])
+        return self._function(*arguments)
 
 
 def _operand_positions(operation: Operation) -> dict[str, tuple[int, ...]]:

@@ -27,7 +27,6 @@ class Recorder:
         arrays: leaf arrays in order of first use.
         scalars: Python numbers in order of use.
         checked: ``(operation, user's source line)`` of each instruction with a run-time check, in order.
-        count: number of instructions.
         closed: it has been flushed and takes no more instructions.
         error: why running it failed, if it did; its values raise this again.
     """
@@ -37,7 +36,6 @@ class Recorder:
             "aliases",
             "arrays",
             "checked",
-            "count",
             "device",
             "error",
             "key",
@@ -59,7 +57,6 @@ class Recorder:
         self.leaves: dict[int, int] = {}
         self.scalars: list[Any] = []
         self.checked: list[tuple[Operation, str]] = []
-        self.count = 0
         self.error: BaseException | None = None
         self.closed = False
         self._run = run
@@ -71,11 +68,10 @@ class Recorder:
         append(operation)
         for operand in operands:
             if type(operand) is Value:
-                append(operand.position if operand.trace is self else self._leaf(operand))
+                append(operand.position if operand.trace is self else self.leaf(operand))
             else:
                 self.scalars.append(operand)
                 append(None)
-        self.count += 1
         if operation.needs_check:
             self.checked.append((operation, self.locate()))
         outputs = self.outputs
@@ -90,7 +86,7 @@ class Recorder:
             values.append(value)
         return tuple(values)
 
-    def _leaf(self, value: Value) -> int:
+    def leaf(self, value: Value) -> int:
         """Reference to a value that this program takes as input."""
         array = value.array
         if array is None:

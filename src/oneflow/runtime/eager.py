@@ -51,7 +51,7 @@ class Settings:
                 f"{environment.EAGER.name}={mode!r}: expected `deferred`, `compiled` or `immediate`"
             )
         self._mode = mode
-        # Instructions after which a recorder is flushed.
+        # Recorded values after which a recorder is flushed.
         self.limit = 1 if mode == "immediate" else int(environment.EAGER_TRACE_LIMIT.read())
 
 
@@ -119,7 +119,7 @@ def run_recorder(recorder: Recorder, reason: str) -> None:
             return
         recorder.closed = True
         STATISTICS.flushes[reason] += 1
-        STATISTICS.instructions += recorder.count
+        STATISTICS.values += len(recorder.outputs)
         held = _held_values(recorder)
         try:
             outputs = _run(recorder, held)

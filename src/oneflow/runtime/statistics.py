@@ -11,7 +11,7 @@ class EagerStatistics:
     """Counts since the start or the last `reset`.
 
     Attributes:
-        instructions: instructions recorded and flushed.
+        values: values recorded (one per instruction, or per output of one that has several).
         flushes: number of flushes by reason (``read``, ``step``, ``limit``, ``immediate``, ``sync``).
         cold_runs: programs run op by op.
         hot_runs: programs run as one executable.
@@ -20,7 +20,7 @@ class EagerStatistics:
         new_programs: program keys seen for the first time.
     """
 
-    instructions: int = 0
+    values: int = 0
     flushes: Counter = field(default_factory=Counter)
     cold_runs: int = 0
     hot_runs: int = 0

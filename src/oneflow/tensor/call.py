@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from oneflow.dispatch.call import bind
 from oneflow.primitives.registry import Primitive
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.views import join
@@ -20,13 +21,10 @@ def wrap(value: Any) -> Tensor:
 
 def call(primitive: Primitive, *operands: Any, **attributes: Any) -> Any:
     """Apply a primitive to tensors and Python numbers; returns a tensor, or a tuple of them."""
-    result = primitive(
-        *[
-            (o._value if o._family is None else o.value) if isinstance(o, Tensor) else o
-            for o in operands
-        ],
-        **attributes,
+    values = tuple(
+        [(o._value if o._family is None else o.value) if isinstance(o, Tensor) else o for o in operands]
     )
+    result = bind(primitive, values, attributes)
     if type(result) is tuple:
         return tuple([wrap(value) for value in result])
     tensor = _new(Tensor)
