@@ -95,8 +95,8 @@ class _Walk:
             if not self._keep_graph:
                 node.release()
             for edge, grad in zip(node.edges, results, strict=False):
-                if edge is not None and grad is not None:
-                    self.send(*edge, grad)
+                if grad is not None:
+                    self.send(edge[0], edge[1], grad)
 
     def _collect(self, node: Node, grads: list[Value | None]) -> bool:
         """Keep the gradients asked for; False when nothing asked for lies behind `node`."""
@@ -114,7 +114,7 @@ class _Walk:
             if node in self._needed:
                 stack.pop()
                 continue
-            behind = [edge[0] for edge in node.edges if edge is not None]
+            behind = [edge[0] for edge in node.edges]
             unknown = [each for each in behind if each not in self._needed]
             if unknown:
                 stack.extend(unknown)

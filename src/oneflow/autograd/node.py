@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 from weakref import ref
 
+from oneflow.autograd.grad_mode import MODE
 from oneflow.base.spec import TensorSpec
 from oneflow.primitives.operation import Operation
 from oneflow.program.value import Value
@@ -32,7 +33,7 @@ class Node:
     """A step of the backward pass.
 
     Attributes:
-        edges: per input, ``(node, output index)`` that its gradient goes to, or None.
+        edges: ``(node, output index)`` that each of `apply`'s results goes to.
         out_specs: specs of the outputs, which are the specs of the incoming gradients.
         sequence: creation order; the backward walk goes from high to low.
         hooks: per output index, functions ``Value -> Value | None`` run on its complete gradient.
@@ -76,7 +77,7 @@ class Node:
     @property
     def next_functions(self) -> tuple:
         """The nodes behind the inputs, as ``(node, output index)`` pairs."""
-        return tuple((None, 0) if edge is None else edge for edge in self.edges)
+        return self.edges
 
     def __repr__(self) -> str:
         return f"<{self.name()}>"
@@ -88,16 +89,10 @@ class OperationNode(Node):
     __slots__ = ("_outputs", "_plan", "_saved")
 
     def __init__(self, operation: Operation, operands: tuple, outputs: Any) -> None:
-        self.edges = tuple(
-            [
-                (o.node, o.output_index) if type(o) is Value and o.node is not None else None
-                for o in operands
-            ]
-        )
-        plan = self._plan = operation.backward_plan(
-            tuple([edge is not None for edge in self.edges])
-        )
-        self._saved = tuple([operands[position] for position in plan.saved])
+        wanted = tuple([type(x) is Value and x.node is not None for x in operands])
+        plan = self._plan = operation.backward_plan(wanted)
+        self.edges = tuple([(operands[p].node, operands[p].output_index) for p in plan.positions])
+        self._saved = tuple([operands[p] for p in plan.saved])
         self.out_specs = operation.out_specs
         self.sequence = next(_sequence)
         self.hooks = None
@@ -109,30 +104,37 @@ class OperationNode(Node):
             if plan.saves_output:
                 self._outputs = (outputs.alias(),)
             return
-        for index, (output, flows) in enumerate(
-            zip(outputs, operation.out_differentiable, strict=True)
-        ):
-            if flows:
+        flows = operation.out_differentiable
+        for index, output in enumerate(outputs):
+            if flows[index]:
                 output.node, output.output_index = self, index
         if plan.saves_output:
             self._outputs = tuple([output.alias() for output in outputs])
 
     def apply(self, grads: list) -> list:
-        if self._saved is None:
+        saved = self._saved
+        if saved is None:
             raise RuntimeError(SECOND_BACKWARD)
-        for saved in self._saved:
-            if type(saved) is Value and saved.stale:
-                self._raise_modified(saved.spec)
-        if self._outputs:
-            if self.stale_outputs:
-                self._raise_modified(self.out_specs[0])
-            for index, output in enumerate(self._outputs):
-                output.node, output.output_index = self, index
-        try:
-            return self._plan.run(tuple(grads), self._saved, self._outputs)
-        finally:
-            for output in self._outputs:
-                output.node = None
+        for value in saved:
+            if type(value) is Value and value.stale:
+                self._raise_modified(value.spec)
+        return self._plan.run(grads, saved, self._unpack_outputs() if self._outputs else ())
+
+    def _unpack_outputs(self) -> tuple:
+        """The saved outputs, with their history if this pass is itself recorded.
+
+        They are kept without it, as a node that holds its own output would be a cycle.
+        """
+        if self.stale_outputs:
+            self._raise_modified(self.out_specs[0])
+        if not MODE.enabled:
+            return self._outputs
+        unpacked = []
+        for index, output in enumerate(self._outputs):
+            twin = output.alias()
+            twin.node, twin.output_index = self, index
+            unpacked.append(twin)
+        return tuple(unpacked)
 
     def _raise_modified(self, spec: TensorSpec) -> None:
         raise RuntimeError(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
@@ -140,14 +140,16 @@ def _is_differentiable(dtype: DType) -> bool:
 class BackwardPlan:
     """Which values one recorded call keeps for its backward pass, and the rules that use them.
 
-    `saved` lists operand positions to keep; `saves_output` says whether outputs are kept as well.
+    `positions` are the wanted operands, `saved` the operands to keep; `saves_output` says whether outputs are kept
+    as well.
     """
 
-    __slots__ = ("_joint", "_steps", "operation", "saved", "saves_output", "wanted")
+    __slots__ = ("_joint", "_steps", "operation", "positions", "saved", "saves_output", "wanted")
 
     def __init__(self, operation: Operation, wanted: tuple[bool, ...]) -> None:
         self.operation = operation
         self.wanted = wanted
+        self.positions = tuple(p for p, want in enumerate(wanted) if want)
         rules = self._rules()
         self._joint = len(rules) == 1 and rules[0][0] == -1
         names = {
@@ -173,9 +175,8 @@ class BackwardPlan:
         rules = []
         for position, wanted in enumerate(self.wanted):
             name = primitive.operands[min(position, len(primitive.operands) - 1)].lstrip("*")
-            rule = gradients.get(name, NO_GRADIENT)
-            if wanted and rule is not NO_GRADIENT:
-                rules.append((position, rule))
+            if wanted:
+                rules.append((position, gradients.get(name, NO_GRADIENT)))
         return rules
 
     def _sources(self, rule: Rule, names: dict, where: dict) -> list[tuple[str, Any]]:
@@ -215,21 +216,19 @@ class BackwardPlan:
                 )
         return sources
 
-    def run(self, grads: tuple, saved: tuple, outputs: tuple) -> list:
-        """Gradients of all operands, None where not wanted or zero.
+    def run(self, grads: Sequence, saved: tuple, outputs: tuple) -> list:
+        """Gradients of the wanted operands in order, None for zero.
 
         `grads` has one gradient per output, never None.
         """
         if self.operation.single:
             g, out = grads[0], outputs[0] if outputs else None
         else:
-            g, out = grads, outputs
+            g, out = tuple(grads), outputs
         if self._joint:
-            return list(self._steps[0].run(g, saved, out))
-        results: list = [None] * len(self.wanted)
-        for step in self._steps:
-            results[step.position] = step.run(g, saved, out)
-        return results
+            results = self._steps[0].run(g, saved, out)
+            return [results[position] for position in self.positions]
+        return [step.run(g, saved, out) for step in self._steps]
 
 
 class _Step:
