@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -67,7 +67,9 @@ class Operation:
         self.check_executable: Callable | None = None
 
     def __repr__(self) -> str:
-        return f"<{self.primitive.name} {self.in_specs} {self.attributes}>"
+        operands = ", ".join(map(repr, self.in_specs))
+        attributes = "".join(f", {name}={value!r}" for name, value in self.attributes.items())
+        return f"{self.primitive.name}({operands}{attributes})"
 
     def evaluate(self, *arrays: Any) -> Any:
         """Run the primitive on arrays, or trace it if they are tracers."""
@@ -89,13 +91,22 @@ class Operation:
 def make_operation(primitive: Primitive, operands: tuple, attributes: dict) -> Operation:
     """The operation for operands that are specs or Python numbers."""
     specs = [operand for operand in operands if isinstance(operand, TensorSpec)]
-    scalar_dtype = dtype_named(primitive.scalar) if primitive.scalar else _widest(specs)
     device = specs[0].device if specs else attributes["device"]
     in_specs, is_scalar = [], []
-    for operand in operands:
+    for position, operand in enumerate(operands):
         is_scalar.append(not isinstance(operand, TensorSpec))
-        in_specs.append(spec_of((), scalar_dtype, device) if is_scalar[-1] else operand)
+        if is_scalar[-1]:
+            operand = spec_of((), _scalar_dtype(primitive, position) or _widest(specs), device)
+        in_specs.append(operand)
     return Operation(primitive, attributes, tuple(in_specs), tuple(is_scalar))
+
+
+def _scalar_dtype(primitive: Primitive, position: int) -> DType | None:
+    """The dtype that the primitive declares for a Python number at `position`."""
+    declared = primitive.scalar
+    if isinstance(declared, Mapping):
+        declared = declared.get(primitive.operands[position])
+    return dtype_named(declared) if declared else None
 
 
 def infer(operation: Operation) -> TensorSpec | tuple[TensorSpec, ...]:

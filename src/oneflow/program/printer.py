@@ -10,9 +10,11 @@ def format_program(program: Program, name: str = "program") -> str:
 
     Example:
         >>> import oneflow as flow
-        >>> from oneflow.program.printer import format_program
-        >>> format_program(flow.eager.record(lambda x: x * 2.0 + x, flow.ones(2)))
-        'program(%0: float32[2], $1: float32) {\\n  %2: float32[2] = mul(%0, $1)\\n  %3: float32[2] = add(%2, %0)\\n  return %3\\n}'
+        >>> print(flow.eager.format_program(flow.eager.record(flow.exp, flow.ones(2))))
+        program(%0: float32[2]) {
+          %1: float32[2] = exp(%0)
+          return %1
+        }
     """
     arrays = [f"%{number}: {spec!r}" for number, spec in enumerate(program.inputs)]
     first = len(program.inputs)

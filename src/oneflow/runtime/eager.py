@@ -23,7 +23,7 @@ from oneflow.program.recorder import Recorder
 from oneflow.program.value import Value
 from oneflow.runtime import checks
 from oneflow.runtime.background import COMPILER
-from oneflow.runtime.explain import log_miss
+from oneflow.runtime.explain import remember_miss
 from oneflow.runtime.statistics import STATISTICS
 
 # References to a leaf array that only the recorder holds: its list, the loop variable, `getrefcount`'s argument.
@@ -174,15 +174,9 @@ def _lookup(key: tuple, positions: tuple[int, ...], donated: tuple[int, ...]) ->
     known = _known.get(whole)
     if known is None:
         STATISTICS.new_programs += 1
-        if SETTINGS.explain:
-            log_miss(key, bytes(_mask(positions)), bytes(_mask(donated)))
+        remember_miss(key, positions, donated, log=SETTINGS.explain)
         known = _known[whole] = Known(optimize(program_from_key(key, positions)))
     return known
-
-
-def _mask(positions: Sequence[int]) -> list[int]:
-    members = set(positions)
-    return [int(index in members) for index in range(max(members, default=-1) + 1)]
 
 
 def _warm_up(known: Known, donated: tuple[int, ...], device: Device) -> Executable | None:

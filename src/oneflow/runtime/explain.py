@@ -5,35 +5,72 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from oneflow.program.ir import iterate_key
 
 logger = logging.getLogger("oneflow.eager")
-_recent: deque[tuple] = deque(maxlen=32)
 
 
-def explain_miss(key: tuple, alive: bytes, donated: bytes) -> str:
-    """One sentence naming the first difference to the nearest of the last 32 new programs."""
-    nearest = max(_recent, key=lambda other: _shared_prefix(key, other[0]), default=None)
-    _recent.append((key, alive, donated))
+@dataclass(frozen=True)
+class ProgramKey:
+    """What identifies an eager program.
+
+    Attributes:
+        recorded: operations and operand references, flat.
+        held: output positions that somebody still holds.
+        given_up: leaf arrays that nobody else holds.
+    """
+
+    recorded: tuple
+    held: tuple[int, ...]
+    given_up: tuple[int, ...]
+
+
+_recent: deque[ProgramKey] = deque(maxlen=32)
+
+
+def remember_miss(key: tuple, held: tuple[int, ...], given_up: tuple[int, ...], log: bool) -> None:
+    """Note a new program; with `log` say at once, at INFO level, why it is new."""
+    _recent.append(ProgramKey(key, held, given_up))
+    if log:
+        logger.info("%s", explain_last_miss())
+
+
+def explain_last_miss() -> str:
+    """Which part of the newest program's key differs from the nearest of the 31 before it.
+
+    Set ``ONEFLOW_EAGER_EXPLAIN=1`` to have this logged (logger ``oneflow.eager``) for every new program.
+
+    Example:
+        >>> import oneflow as flow
+        >>> (flow.ones(3) * 2.0).sum().item(), (flow.ones(4) * 2.0).sum().item()
+        (6.0, 8.0)
+        >>> "float32[4]" in flow.eager.explain_last_miss()
+        True
+    """
+    if not _recent:
+        return "no program has run yet"
+    newest, *earlier = reversed(_recent)
+    nearest = max(
+        earlier, key=lambda other: _shared_prefix(newest.recorded, other.recorded), default=None
+    )
     if nearest is None:
-        return "first program"
-    other_key, other_alive, other_donated = nearest
-    shared = _shared_prefix(key, other_key)
-    if shared < max(len(key), len(other_key)):
-        return f"instruction {_describe(key, shared)}; the nearest program has {_describe(other_key, shared)} there"
-    if alive != other_alive:
-        return _describe_mask("results still held", alive, other_alive)
-    return _describe_mask("inputs given up", donated, other_donated)
-
-
-def log_miss(key: tuple, alive: bytes, donated: bytes) -> None:
-    """Log `explain_miss` at INFO level."""
-    logger.info("new program of %d entries: %s", len(key), explain_miss(key, alive, donated))
+        return "it is the first program"
+    shared = _shared_prefix(newest.recorded, nearest.recorded)
+    if shared < max(len(newest.recorded), len(nearest.recorded)):
+        mine, theirs = _describe(newest.recorded, shared), _describe(nearest.recorded, shared)
+        return f"new program: {mine}, where the nearest earlier program has {theirs}"
+    if newest.held != nearest.held:
+        changed = sorted(set(newest.held) ^ set(nearest.held))
+        return f"new program: same instructions, but other results are still held: {changed[:8]}"
+    changed = sorted(set(newest.given_up) ^ set(nearest.given_up))
+    return f"new program: same instructions, but other inputs are given up: {changed[:8]}"
 
 
 def _shared_prefix(first: Sequence[Any], second: Sequence[Any]) -> int:
+    """Length of the common beginning of two keys."""
     for index, (one, two) in enumerate(zip(first, second, strict=False)):
         if one is not two and one != two:
             return index
@@ -46,12 +83,5 @@ def _describe(key: tuple, index: int) -> str:
     for number, (operation, references) in enumerate(iterate_key(key)):
         position += 1 + len(references)
         if index < position:
-            return f"{number}: {operation.primitive.name}{operation.in_specs} {operation.attributes or ''} of {tuple(references)}"
+            return f"instruction {number} {operation!r} of {tuple(references)}"
     return "nothing more"
-
-
-def _describe_mask(what: str, now: bytes, before: bytes) -> str:
-    changed = [
-        index for index, (one, two) in enumerate(zip(now, before, strict=False)) if one != two
-    ]
-    return f"same instructions, but {what} differ at {changed[:8]}"

@@ -1,0 +1,105 @@
+"""The GPT of `models/gpt.py` as a hand-written, donated `jax.jit` step."""
+
+import math
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+
+def _parameters(vocabulary, width, layers, context):
+    rng = np.random.default_rng(0)
+
+    def normal(*shape):
+        return jnp.asarray(rng.standard_normal(shape) * 0.02, jnp.float32)
+
+    def norm():
+        return {"scale": jnp.ones(width, jnp.float32), "shift": jnp.zeros(width, jnp.float32)}
+
+    def dense(inputs, outputs):
+        return {"weight": normal(inputs, outputs), "bias": jnp.zeros(outputs, jnp.float32)}
+
+    blocks = [
+        {
+            "norm1": norm(),
+            "norm2": norm(),
+            "qkv": dense(width, 3 * width),
+            "projection": dense(width, width),
+            "up": dense(width, 4 * width),
+            "down": dense(4 * width, width),
+        }
+        for _ in range(layers)
+    ]
+    return {
+        "tokens": normal(vocabulary, width),
+        "positions": normal(context, width),
+        "blocks": blocks,
+        "norm": norm(),
+        "head": normal(width, vocabulary),
+    }
+
+
+def _norm(x, p):
+    mean = x.mean(-1, keepdims=True)
+    variance = x.var(-1, keepdims=True)
+    return (x - mean) * jax.lax.rsqrt(variance + 1e-5) * p["scale"] + p["shift"]
+
+
+def _dense(x, p):
+    return x @ p["weight"] + p["bias"]
+
+
+def _drop(x, key, rate):
+    return jnp.where(jax.random.bernoulli(key, 1 - rate, x.shape), x / (1 - rate), 0.0)
+
+
+def _block(x, p, keys, heads, rate):
+    batch, length, width = x.shape
+    q, k, v = jnp.split(_dense(_norm(x, p["norm1"]), p["qkv"]), 3, axis=-1)
+    q, k, v = (part.reshape(batch, length, heads, -1).transpose(0, 2, 1, 3) for part in (q, k, v))
+    scores = q @ k.swapaxes(-1, -2) / math.sqrt(width // heads)
+    scores = jnp.where(jnp.tril(jnp.ones((length, length), bool)), scores, -jnp.inf)
+    weights = _drop(jax.nn.softmax(scores), next(keys), rate)
+    mixed = (weights @ v).transpose(0, 2, 1, 3).reshape(batch, length, width)
+    x = x + _drop(_dense(mixed, p["projection"]), next(keys), rate)
+    hidden = jax.nn.gelu(_dense(_norm(x, p["norm2"]), p["up"]), approximate=False)
+    return x + _drop(_dense(hidden, p["down"]), next(keys), rate)
+
+
+def build(batch=8, context=128, vocabulary=512, width=256, heads=4, layers=4, rate=0.1):
+    """A function that runs one step and returns the loss."""
+    rng = np.random.default_rng(1)
+    tokens = jnp.asarray(rng.integers(0, vocabulary, (batch, context)))
+    targets = jnp.asarray(rng.integers(0, vocabulary, (batch, context)))
+
+    def loss_of(p, key):
+        keys = iter(jax.random.split(key, 3 * layers + 1))
+        x = _drop(p["tokens"][tokens] + p["positions"], next(keys), rate)
+        for block in p["blocks"]:
+            x = _block(x, block, keys, heads, rate)
+        logits = jax.nn.log_softmax(_norm(x, p["norm"]) @ p["head"])
+        return -jnp.take_along_axis(logits, targets[..., None], axis=-1).mean()
+
+    def update(p, first, second, count, key):
+        key, used = jax.random.split(key)
+        loss, gradients = jax.value_and_grad(loss_of)(p, used)
+        count = count + 1
+        first = jax.tree.map(lambda m, g: 0.9 * m + 0.1 * g, first, gradients)
+        second = jax.tree.map(lambda v, g: 0.999 * v + 0.001 * g * g, second, gradients)
+
+        def adamw(w, m, v):
+            m, v = m / (1 - 0.9**count), v / (1 - 0.999**count)
+            return w - 3e-4 * (m / (jnp.sqrt(v) + 1e-8) + 0.1 * w)
+
+        return loss, jax.tree.map(adamw, p, first, second), first, second, count, key
+
+    compiled = jax.jit(update, donate_argnums=(0, 1, 2))
+    p = _parameters(vocabulary, width, layers, context)
+    zeros = jax.tree.map(jnp.zeros_like, p)
+    state = [p, zeros, jax.tree.map(jnp.zeros_like, p), jnp.float32(0), jax.random.key(0)]
+
+    def step():
+        loss, *state[:] = compiled(*state)
+        return loss
+
+    return step

@@ -1,0 +1,35 @@
+"""A three-layer perceptron: the smallest training step, where the framework's own cost shows most."""
+
+
+def build(torch, batch=32, sizes=(64, 128, 128, 10)):
+    """A training step of the perceptron with either library.
+
+    Args:
+        torch: the library, `torch` or `oneflow`.
+        batch: rows per step.
+        sizes: width of the input, the hidden layers and the output.
+
+    Returns:
+        A function that runs one step and returns the loss tensor.
+    """
+    nn = torch.nn
+    model = nn.Sequential(
+        nn.Linear(sizes[0], sizes[1]),
+        nn.ReLU(),
+        nn.Linear(sizes[1], sizes[2]),
+        nn.ReLU(),
+        nn.Linear(sizes[2], sizes[3]),
+    )
+    criterion = nn.CrossEntropyLoss()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
+    images = torch.randn(batch, sizes[0])
+    labels = torch.randint(0, sizes[-1], (batch,))
+
+    def step():
+        optimizer.zero_grad()
+        loss = criterion(model(images), labels)
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    return step

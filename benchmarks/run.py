@@ -1,0 +1,119 @@
+"""Eager training steps of the same source on OneFlow and PyTorch, alternating in one process.
+
+    python benchmarks/run.py                  # the quick ones
+    python benchmarks/run.py --all            # with the large vision models, cold starts and memory
+    python benchmarks/run.py mlp gpt          # some of them
+
+Every figure is the median over the rounds; in a round each library runs the same number of steps, one library after the
+other, so that whatever else the machine does hits both. A run reads the loss once, at the end of its steps, as a training
+loop that logs now and then does.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import oneflow
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+
+@dataclass(frozen=True)
+class Workload:
+    """One row of the table: steps per round, rounds, and whether a hand-written JAX version exists."""
+
+    name: str
+    steps: int
+    rounds: int
+    has_jax: bool = False
+    slow: bool = False
+
+
+WORKLOADS = (
+    Workload("mlp", 50, 15, has_jax=True),
+    Workload("lenet", 10, 11),
+    Workload("gpt", 2, 7, has_jax=True),
+    Workload("wide_deep", 10, 11),
+    Workload("lstm", 2, 7),
+    Workload("chain", 20, 21),
+    Workload("resnet50", 1, 3, has_jax=True, slow=True),
+    Workload("mobilenet_v2", 1, 5, has_jax=True, slow=True),
+)
+
+
+def read(result) -> float:
+    """A number that depends on the whole step: forces it to finish."""
+    return float(result.sum().item() if hasattr(result, "item") else result.sum())
+
+
+def seconds_per_step(step: Callable, steps: int) -> float:
+    """Wall-clock seconds per step over `steps` steps and one read."""
+    start = time.perf_counter()
+    for _ in range(steps):
+        result = step()
+    read(result)
+    return (time.perf_counter() - start) / steps
+
+
+def warm_up(step: Callable) -> None:
+    """Run until every program is compiled."""
+    for _ in range(4):
+        read(step())
+        oneflow.eager.synchronize()
+
+
+def measure(workload: Workload) -> dict[str, float]:
+    """Median seconds per step of each library."""
+    import torch
+
+    torch.manual_seed(0)
+    oneflow.manual_seed(0)
+    module = importlib.import_module(f"models.{workload.name}")
+    steps = {"torch": module.build(torch), "oneflow": module.build(oneflow)}
+    if workload.has_jax:
+        steps["jax"] = importlib.import_module(f"jax_steps.{workload.name}").build()
+    for step in steps.values():
+        warm_up(step)
+    times: dict[str, list[float]] = {name: [] for name in steps}
+    for _ in range(workload.rounds):
+        for name, step in steps.items():
+            times[name].append(seconds_per_step(step, workload.steps))
+    return {name: statistics.median(values) for name, values in times.items()}
+
+
+def row(name: str, medians: dict[str, float]) -> str:
+    """One line of the Markdown table."""
+    ours = medians["oneflow"]
+    cells = [f"{medians[key] * 1e3:.2f}" if key in medians else "" for key in ("oneflow", "torch", "jax")]
+    ratios = [f"{ours / medians[key]:.2f}" if key in medians else "" for key in ("torch", "jax")]
+    return f"| {name} | {' | '.join(cells + ratios)} |"
+
+
+def main() -> None:
+    """Run the chosen workloads and print the table."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("names", nargs="*", help="workloads to run; default: the quick ones")
+    parser.add_argument("--all", action="store_true", help="run the slow ones as well")
+    options = parser.parse_args()
+    known = {workload.name: workload for workload in WORKLOADS}
+    unknown = [name for name in options.names if name not in known]
+    if unknown:
+        parser.error(f"unknown workload {unknown[0]!r}; known: {', '.join(known)}")
+    chosen = [known[name] for name in options.names] or [
+        workload for workload in WORKLOADS if options.all or not workload.slow
+    ]
+    print("| training step | oneflow ms | torch ms | jax.jit ms | / torch | / jax.jit |")
+    print("|---|---|---|---|---|---|", flush=True)
+    for workload in chosen:
+        print(row(workload.name, measure(workload)), flush=True)
+
+
+if __name__ == "__main__":
+    main()

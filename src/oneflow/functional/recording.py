@@ -1,0 +1,60 @@
+"""Looking at what eager code records, and waiting for what runs in the background."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from oneflow.base.device import CPU
+from oneflow.dispatch.location import user_line
+from oneflow.passes.pipeline import optimize
+from oneflow.program.ir import Program, program_from_key
+from oneflow.runtime.background import COMPILER
+from oneflow.runtime.eager import flush_all, recorder_for
+from oneflow.tensor.tensor import Tensor
+
+
+def record(function: Callable, *args: Any) -> Program:
+    """The program that ``function(*args)`` records when nothing in it reads a value.
+
+    Args:
+        function: takes `args` and returns a tensor or a tuple of tensors.
+        args: tensors on the CPU and anything else.
+
+    Returns:
+        The program, printable with `format_program`.
+
+    Raises:
+        RuntimeError: the function read a value, so that its program came in several pieces.
+
+    Example:
+        >>> import oneflow as flow
+        >>> print(flow.eager.format_program(flow.eager.record(lambda x: x * 2.0 + x, flow.ones(2))))
+        program(%0: float32[2], $1: float32) {
+          %2: float32[2] = mul(%0, $1)
+          %3: float32[2] = add(%2, %0)
+          return %3
+        }
+    """
+    for arg in args:
+        if isinstance(arg, Tensor):
+            arg.value.read()
+    flush_all("sync")
+    result = function(*args)
+    results = result if isinstance(result, tuple | list) else (result,)
+    recorder = recorder_for(CPU, user_line)
+    values = [tensor.value for tensor in results]
+    if any(value.trace is not recorder for value in values):
+        raise RuntimeError("`function` read a value or returned an input; record() wants one program")
+    return optimize(program_from_key(recorder.key, [value.position for value in values]))
+
+
+def synchronize() -> None:
+    """Run everything recorded so far and wait until background compilation is done.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.eager.synchronize()
+    """
+    flush_all("sync")
+    COMPILER.wait()
