@@ -76,12 +76,10 @@ add_scaled.gradient(
 
 def _pow_base_gradient(g, x, y):
     # y * x^(y-1), and 0 where y is 0 whatever x is.
+    if not hasattr(y, "spec"):
+        return mul(g, _conjugate(mul(pow_(x, y - 1), y))) if y else zeros_like(g)
     slope = _conjugate(mul(y, pow_(x, sub(y, 1))))
-    return (
-        mul(g, slope)
-        if not hasattr(y, "spec") and y != 0
-        else mul(g, where(eq(y, 0), zeros_like(slope), slope))
-    )
+    return mul(g, where(eq(y, 0), zeros_like(slope), slope))
 
 
 def _pow_exponent_gradient(g, x, y, out):
@@ -205,6 +203,17 @@ clamp.gradient(
     x=_clamp_gradient,
     low=lambda g, x, low, high: where(logical_and(lt(x, low), lt(low, high)), g, zeros_like(g)),
     high=lambda g, x, low, high: where(logical_or(gt(x, high), gt(low, high)), g, zeros_like(g)),
+)
+
+clamp_min = elementwise("clamp_min", jnp.maximum, "x low")
+clamp_min.gradient(
+    x=lambda g, x, low: where(ge(x, low), g, zeros_like(g)),
+    low=lambda g, x, low: where(lt(x, low), g, zeros_like(g)),
+)
+clamp_max = elementwise("clamp_max", jnp.minimum, "x high")
+clamp_max.gradient(
+    x=lambda g, x, high: where(le(x, high), g, zeros_like(g)),
+    high=lambda g, x, high: where(gt(x, high), g, zeros_like(g)),
 )
 
 zeros_like = _without_gradient("zeros_like", jnp.zeros_like)

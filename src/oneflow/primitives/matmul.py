@@ -8,7 +8,7 @@ from jax import lax
 from oneflow.primitives.elementwise import _conjugate
 from oneflow.primitives.registry import primitive
 from oneflow.primitives.reduce import sum_
-from oneflow.primitives.shape import transpose
+from oneflow.primitives.shape import reshape, transpose
 
 _PRECISION = lax.Precision.DEFAULT
 
@@ -27,10 +27,39 @@ def swap_last(x):
     return transpose(x, perm=(*range(ndim - 2), ndim - 1, ndim - 2))
 
 
-matmul.gradient(
-    x=lambda g, y: matmul(g, _conjugate(swap_last(y))),
-    y=lambda g, x: matmul(_conjugate(swap_last(x)), g),
-)
+def _as_matrices(g, x, y, x_spec, y_spec):
+    """The operands of a product and its gradient with the dimensions that vectors lack; None stays None."""
+    shape = g.spec.shape
+    if x_spec.ndim == 1:
+        shape = (
+            *shape[: len(shape) - (y_spec.ndim > 1)],
+            1,
+            *shape[len(shape) - (y_spec.ndim > 1) :],
+        )
+        x = x if x is None else reshape(x, shape=(1, *x_spec.shape))
+    if y_spec.ndim == 1:
+        shape = (*shape, 1)
+        y = y if y is None else reshape(y, shape=(*y_spec.shape, 1))
+    return (g if shape == g.spec.shape else reshape(g, shape=shape)), x, y
+
+
+def _matmul_x_gradient(g, y, x_spec, y_spec):
+    g, _, y = _as_matrices(g, None, y, x_spec, y_spec)
+    grad = matmul(g, _conjugate(swap_last(y)))
+    return grad if x_spec.ndim > 1 else reshape(grad, shape=(*grad.spec.shape[:-2], *x_spec.shape))
+
+
+def _matmul_y_gradient(g, x, x_spec, y_spec):
+    g, x, _ = _as_matrices(g, x, None, x_spec, y_spec)
+    if y_spec.ndim <= 2 and x_spec.ndim > 2:
+        # One matrix for the whole batch: one product that sums over it.
+        grad = outer_rows(_conjugate(x), g)
+    else:
+        grad = matmul(_conjugate(swap_last(x)), g)
+    return grad if y_spec.ndim > 1 else reshape(grad, shape=(*grad.spec.shape[:-2], *y_spec.shape))
+
+
+matmul.gradient(x=_matmul_x_gradient, y=_matmul_y_gradient)
 
 
 def _linear(x, weight, bias):

@@ -101,6 +101,60 @@ argmax = primitive("argmax", _first_index(jnp.argmax), differentiable=False)
 argmin = primitive("argmin", _first_index(jnp.argmin), differentiable=False)
 
 
+# --- one element of each slice along a dimension, and back; `index` has that dimension with size 1
+
+
+def _pick_along(x, index, *, dim: int):
+    return jnp.take_along_axis(x, index, axis=dim, mode="clip") if x.ndim else x
+
+
+def _spread_along(values, index, *, dim: int, size: int):
+    """Zeros of size `size` along `dim`, with `values` at `index`."""
+    if not values.ndim:
+        return values
+    shape = (*values.shape[:dim], size, *values.shape[dim + 1 :])
+    here = lax.broadcasted_iota(jnp.int64, shape, dim) == index
+    return jnp.where(here, values, jnp.zeros((), values.dtype))
+
+
+pick_along = primitive("pick_along", _pick_along)
+pick_along.gradient(
+    x=lambda g, index, x_spec, dim: spread_along(
+        g, index, dim=dim, size=x_spec.shape[dim] if x_spec.ndim else 1
+    ),
+    index=None,
+)
+spread_along = primitive("spread_along", _spread_along)
+spread_along.gradient(values=lambda g, index, dim: pick_along(g, index, dim=dim), index=None)
+
+
+def spread_picked(g, out, x_spec, dim, keepdim):
+    """Gradient of a reduction whose outputs are ``(values, indices)`` of picked elements."""
+    values, index = g[0], out[1]
+    if not keepdim and x_spec.ndim:
+        shape = _kept_shape(x_spec.shape, (dim,))
+        values, index = reshape(values, shape=shape), reshape(index, shape=shape)
+    return spread_along(values, index, dim=dim, size=x_spec.shape[dim] if x_spec.ndim else 1)
+
+
+def _best_along(best, best_index):
+    """Best element and its first index along `dim`; a NaN counts as best."""
+
+    def impl(x, *, dim: int, keepdim: bool = False):
+        if not x.ndim:
+            return x, jnp.zeros((), jnp.int64)
+        index = best_index(x, axis=dim, keepdims=keepdim).astype(jnp.int64)
+        return best(x, axis=dim, keepdims=keepdim), index
+
+    return impl
+
+
+max_along = primitive("max_along", _best_along(jnp.max, jnp.argmax))
+max_along.gradient(x=spread_picked)
+min_along = primitive("min_along", _best_along(jnp.min, jnp.argmin))
+min_along.gradient(x=spread_picked)
+
+
 def _logsumexp(x, *, dims: tuple[int, ...], keepdim: bool = False):
     top = lax.stop_gradient(jnp.max(x, axis=dims, keepdims=True, initial=-jnp.inf))
     top = jnp.where(jnp.isfinite(top), top, jnp.zeros_like(top))

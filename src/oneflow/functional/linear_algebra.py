@@ -1,0 +1,64 @@
+"""Products of vectors and matrices."""
+
+from __future__ import annotations
+
+from oneflow.base.dtype import Category
+from oneflow.functional.registry import function
+from oneflow.primitives import matmul as p
+from oneflow.tensor.call import call
+from oneflow.tensor.tensor import Tensor
+
+
+def require_one_dtype(name: str, x: Tensor, y: Tensor) -> None:
+    """Refuse operands of a product that are no tensors or differ in dtype.
+
+    Raises:
+        TypeError: one is not a tensor.
+        RuntimeError: the dtypes differ.
+    """
+    for position, operand in enumerate((x, y), 1):
+        if not isinstance(operand, Tensor):
+            raise TypeError(
+                f"{name}(): argument {position} must be Tensor, not {type(operand).__name__}"
+            )
+    first, second = x._value.spec.dtype, y._value.spec.dtype
+    if first is not second:
+        raise RuntimeError(
+            f"{name}(): expected both operands to have the same dtype, but got {first!r} and {second!r}; "
+            "convert one with `.to(dtype)`"
+        )
+    if first.category is Category.BOOL:
+        raise NotImplementedError(f"{name}() is not implemented for bool tensors")
+
+
+@function(method=True)
+def matmul(input: Tensor, other: Tensor) -> Tensor:
+    """Matrix product of the last two dimensions; leading dimensions broadcast, vectors lose their dimension.
+
+    Args:
+        input: ``[..., m, k]`` or ``[k]``.
+        other: ``[..., k, n]`` or ``[k]``, of the same dtype.
+
+    Returns:
+        Tensor ``[..., m, n]``, without `m` or `n` where that operand is a vector.
+
+    Raises:
+        RuntimeError: an operand has no dimensions, the inner sizes differ, or the dtypes do.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.matmul(flow.ones(2, 3), flow.ones(3))
+        tensor([3., 3.], dtype=oneflow.float32)
+    """
+    require_one_dtype("matmul", input, other)
+    left, right = input._value.spec.shape, other._value.spec.shape
+    if not left or not right:
+        raise RuntimeError(
+            f"both arguments to matmul need to be at least 1D, but they are {len(left)}D and {len(right)}D"
+        )
+    if left[-1] != right[-2 if len(right) > 1 else 0]:
+        raise RuntimeError(
+            f"mat1 and mat2 shapes cannot be multiplied: {tuple(left)} and {tuple(right)} "
+            f"differ in the inner size"
+        )
+    return call(p.matmul, input, other)

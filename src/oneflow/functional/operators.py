@@ -1,0 +1,102 @@
+"""Python's operators on tensors: ``x + y``, ``x += y``, ``2 ** x``, ``x == y``.
+
+They do what the functions of the same meaning do, on the shortest path: most operators that programs run come in here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from oneflow.functional.arithmetic import quotient_operands
+from oneflow.functional.logic import bitwise, bitwise_not, shift
+from oneflow.functional.linear_algebra import matmul
+from oneflow.functional.unary import abs_, neg
+from oneflow.primitives import elementwise as p
+from oneflow.primitives.registry import Primitive
+from oneflow.tensor.call import call
+from oneflow.tensor.methods import attach, write_result
+from oneflow.tensor.promotion import promoted, same_dtype
+from oneflow.tensor.tensor import Tensor
+
+_OPERANDS = (Tensor, bool, int, float, complex, np.generic, np.ndarray)
+Binary = Callable[[Any, Any], Tensor]
+
+
+def _direct(primitive: Primitive) -> Binary:
+    """Promotion, then one primitive."""
+
+    def compute(x: Any, y: Any) -> Tensor:
+        if isinstance(x, Tensor) and same_dtype(x, y):
+            return call(primitive, x, y)
+        return call(primitive, *promoted((x, y)))
+
+    return compute
+
+
+def _divide(x: Any, y: Any) -> Tensor:
+    return call(p.div, *quotient_operands(x, y))
+
+
+def _attach_operator(name: str, compute: Binary, inplace: bool = True) -> None:
+    """Attach ``__name__``, ``__rname__`` and ``__iname__``."""
+
+    def forward(self: Tensor, other: Any) -> Any:
+        return compute(self, other) if isinstance(other, _OPERANDS) else NotImplemented
+
+    def reflected(self: Tensor, other: Any) -> Any:
+        return compute(other, self) if isinstance(other, _OPERANDS) else NotImplemented
+
+    def in_place(self: Tensor, other: Any) -> Any:
+        if not isinstance(other, _OPERANDS):
+            return NotImplemented
+        return write_result(self, compute(self, other), f"{name}_")
+
+    attach(f"__{name}__", forward)
+    attach(f"__r{name}__", reflected)
+    if inplace:
+        attach(f"__i{name}__", in_place)
+
+
+def _attach_comparison(name: str, compute: Binary, otherwise: Any) -> None:
+    """Attach ``__name__``; `otherwise` is the answer for what is neither tensor nor number."""
+
+    def compare(self: Tensor, other: Any) -> Any:
+        return compute(self, other) if isinstance(other, _OPERANDS) else otherwise
+
+    attach(f"__{name}__", compare)
+
+
+for _name, _compute in (
+    ("add", _direct(p.add)),
+    ("sub", _direct(p.sub)),
+    ("mul", _direct(p.mul)),
+    ("truediv", _divide),
+    ("floordiv", _direct(p.floor_divide)),
+    ("mod", _direct(p.remainder)),
+    ("pow", _direct(p.pow_)),
+    ("and", bitwise(p.bitwise_and)),
+    ("or", bitwise(p.bitwise_or)),
+    ("xor", bitwise(p.bitwise_xor)),
+    ("lshift", shift(p.shift_left)),
+    ("rshift", shift(p.shift_right)),
+):
+    _attach_operator(_name, _compute)
+_attach_operator("matmul", matmul, inplace=False)
+
+for _name, _primitive, _otherwise in (
+    ("eq", p.eq, False),
+    ("ne", p.ne, True),
+    ("lt", p.lt, NotImplemented),
+    ("le", p.le, NotImplemented),
+    ("gt", p.gt, NotImplemented),
+    ("ge", p.ge, NotImplemented),
+):
+    _attach_comparison(_name, _direct(_primitive), _otherwise)
+
+attach("__neg__", neg)
+attach("__abs__", abs_)
+attach("__invert__", bitwise_not)
+attach("__pos__", lambda self: self)

@@ -1,0 +1,102 @@
+"""Mathematical functions of one number."""
+
+from __future__ import annotations
+
+from oneflow.base.dtype import Category, get_default_dtype
+from oneflow.functional.registry import function
+from oneflow.primitives import elementwise as p
+from oneflow.primitives.registry import Primitive
+from oneflow.tensor.call import call
+from oneflow.tensor.promotion import cast_to
+from oneflow.tensor.tensor import Tensor
+
+
+def require_tensor(x: Tensor, name: str) -> None:
+    """Refuse anything that is not a tensor.
+
+    Raises:
+        TypeError: names the function and the type given.
+    """
+    if not isinstance(x, Tensor):
+        raise TypeError(
+            f"{name}(): argument 'input' (position 1) must be Tensor, not {type(x).__name__}"
+        )
+
+
+def floating(primitive: Primitive, x: Tensor) -> Tensor:
+    """Apply a function whose result is a float: whole numbers and bools become floats first."""
+    if not isinstance(x, Tensor):
+        require_tensor(x, primitive.name)
+    if x._value.spec.dtype.category < Category.FLOAT:
+        x = cast_to(x, get_default_dtype())
+    return call(primitive, x)
+
+
+@function(inplace=True, aliases=("negative",))
+def neg(input: Tensor) -> Tensor:
+    """``-input``.
+
+    Raises:
+        RuntimeError: `input` is bool.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.neg(flow.tensor([1.0, -2.0]))
+        tensor([-1.,  2.], dtype=oneflow.float32)
+    """
+    require_tensor(input, "neg")
+    if input._value.spec.dtype.category is Category.BOOL:
+        raise RuntimeError(
+            "Negation, the `-` operator, on a bool tensor is not supported. "
+            "If you are trying to invert a mask, use the `~` or `logical_not()` operator instead."
+        )
+    return call(p.neg, input)
+
+
+@function(inplace=True, aliases=("absolute",))
+def abs_(input: Tensor) -> Tensor:
+    """Absolute value; of a complex number its magnitude, a float.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.abs(flow.tensor([1.0, -2.0]))
+        tensor([1., 2.], dtype=oneflow.float32)
+    """
+    require_tensor(input, "abs")
+    return call(p.abs_, input)
+
+
+@function(inplace=True)
+def exp(input: Tensor) -> Tensor:
+    """``e ** input``.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.exp(flow.tensor([0.0, 1.0]))
+        tensor([1.0000, 2.7183], dtype=oneflow.float32)
+    """
+    return floating(p.exp, input)
+
+
+@function(inplace=True)
+def log(input: Tensor) -> Tensor:
+    """Natural logarithm.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.log(flow.tensor([1.0, 2.0]))
+        tensor([0.0000, 0.6931], dtype=oneflow.float32)
+    """
+    return floating(p.log, input)
+
+
+@function(inplace=True)
+def sqrt(input: Tensor) -> Tensor:
+    """Square root; NaN below 0.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.sqrt(flow.tensor([4.0, 9.0]))
+        tensor([2., 3.], dtype=oneflow.float32)
+    """
+    return floating(p.sqrt, input)
