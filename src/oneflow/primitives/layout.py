@@ -1,0 +1,75 @@
+"""Where PyTorch would find the elements of a view in memory: strides, derived from views since arrays have none."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+
+class Place(NamedTuple):
+    """Where the elements of a tensor lie in its storage.
+
+    Attributes:
+        shape: sizes.
+        strides: distance between neighbours along each dimension, in elements.
+        terms: ``(number, stride)`` pairs; the offset of the first element is the sum of their products. A number may be
+            the handle of an index tensor.
+    """
+
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    terms: tuple[tuple[Any, int], ...] = ()
+
+
+def row_major(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Strides of a freshly made tensor."""
+    strides, step = [], 1
+    for size in reversed(shape):
+        strides.append(step)
+        step *= max(size, 1)
+    return tuple(reversed(strides))
+
+
+def is_row_major(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
+    """Whether elements lie row by row without gaps; strides of dimensions of size 1 do not matter."""
+    if 0 in shape:
+        return True
+    step = 1
+    for size, stride in zip(reversed(shape), reversed(strides), strict=True):
+        if size != 1:
+            if stride != step:
+                return False
+            step *= size
+    return True
+
+
+def reshaped_strides(
+    shape: tuple[int, ...], strides: tuple[int, ...], new_shape: tuple[int, ...]
+) -> tuple[int, ...] | None:
+    """Strides of the same memory seen with another shape; None if no strides describe it."""
+    if 0 in shape:
+        return row_major(new_shape)
+    runs = _runs(shape, strides)
+    result: list[int] = []
+    size, stride = runs.pop(0) if runs else (1, 1)
+    for wanted in reversed(new_shape):
+        if wanted != 1 and size == 1 and runs:
+            size, stride = runs.pop(0)
+        if size % wanted:
+            return None
+        result.append(stride)
+        stride *= wanted
+        size //= wanted
+    return tuple(reversed(result))
+
+
+def _runs(shape: tuple[int, ...], strides: tuple[int, ...]) -> list[tuple[int, int]]:
+    """Neighbouring dimensions that one stride walks through, merged: ``(size, stride)``, last first."""
+    runs: list[tuple[int, int]] = []
+    for size, stride in zip(reversed(shape), reversed(strides), strict=True):
+        if size == 1:
+            continue
+        if runs and stride == runs[-1][0] * runs[-1][1]:
+            runs[-1] = (runs[-1][0] * size, runs[-1][1])
+        else:
+            runs.append((size, stride))
+    return runs
