@@ -1,0 +1,124 @@
+"""Moving and converting the tensors of modules."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Self
+
+from oneflow.autograd.grad_mode import no_grad
+from oneflow.base.device import Device
+from oneflow.base.dtype import DType, bfloat16, float16, float32, float64
+from oneflow.nn.parameter import Parameter
+from oneflow.primitives.creation import zeros
+from oneflow.tensor.call import wrap
+from oneflow.tensor.tensor import Tensor
+
+
+class Convertible:
+    """The part of a module that moves and converts its parameters and buffers."""
+
+    def _apply(self, fn: Callable[[Tensor], Tensor]) -> Self:
+        """Replace every parameter's data, every gradient and every buffer by ``fn`` of it."""
+        for child in self.children():
+            child._apply(fn)
+        for parameter in self._parameters.values():
+            if parameter is not None:
+                _convert(parameter, fn)
+        for name, buffer in self._buffers.items():
+            if buffer is not None:
+                self._buffers[name] = fn(buffer)
+        return self
+
+    def to(self, *args: Any, **kwargs: Any) -> Self:
+        """Move and convert all parameters and buffers.
+
+        Takes ``to(device)``, ``to(dtype)``, ``to(device, dtype)`` or ``to(tensor)``. Only floating
+        point tensors change their dtype.
+
+        Raises:
+            TypeError: the dtype is not a floating point or complex one.
+        """
+        device, dtype = _parse_to(*args, **kwargs)
+
+        def convert(tensor: Tensor) -> Tensor:
+            floating = tensor.dtype.is_floating_point or tensor.dtype.is_complex
+            wanted = dtype if dtype is not None and floating else tensor.dtype
+            return tensor.to(device=device or tensor.device, dtype=wanted)
+
+        return self._apply(convert)
+
+    def type(self, dst_type: DType) -> Self:
+        """Convert all parameters and buffers to `dst_type`."""
+        return self._apply(lambda tensor: tensor.to(dtype=dst_type))
+
+    def float(self) -> Self:
+        """Convert floating point parameters and buffers to float32."""
+        return self._to_floating(float32)
+
+    def double(self) -> Self:
+        """Convert floating point parameters and buffers to float64."""
+        return self._to_floating(float64)
+
+    def half(self) -> Self:
+        """Convert floating point parameters and buffers to float16."""
+        return self._to_floating(float16)
+
+    def bfloat16(self) -> Self:
+        """Convert floating point parameters and buffers to bfloat16."""
+        return self._to_floating(bfloat16)
+
+    def _to_floating(self, dtype: DType) -> Self:
+        return self._apply(
+            lambda tensor: tensor.to(dtype=dtype) if tensor.dtype.is_floating_point else tensor
+        )
+
+    def cpu(self) -> Self:
+        """Move all parameters and buffers to the CPU."""
+        return self.to("cpu")
+
+    def cuda(self, device: int | Device | str | None = None) -> Self:
+        """Move all parameters and buffers to a GPU: the given one, or the first."""
+        return self.to(Device("cuda", device or 0) if isinstance(device, int | None) else device)
+
+    def to_empty(self, *, device: Device | str, recurse: bool = True) -> Self:
+        """Give parameters and buffers new memory on `device` without copying values."""
+        target = Device(device)
+
+        def fresh(tensor: Tensor) -> Tensor:
+            return wrap(zeros(shape=tuple(tensor.shape), dtype=tensor.dtype, device=target))
+
+        return self._apply(fresh)
+
+
+def _convert(parameter: Parameter, fn: Callable[[Tensor], Tensor]) -> None:
+    """Replace the data and the gradient of a parameter, which stays the same object."""
+    grad = parameter.grad
+    with no_grad():
+        data = fn(parameter)
+        if data is not parameter:
+            parameter.grad = None
+            parameter.data = data
+            parameter.grad = None if grad is None else fn(grad)
+
+
+def _parse_to(*args: Any, **kwargs: Any) -> tuple[Device | None, DType | None]:
+    """The device and dtype meant by the arguments of `Module.to`."""
+    kwargs.pop("non_blocking", None)
+    device, dtype = kwargs.pop("device", None), kwargs.pop("dtype", None)
+    other = kwargs.pop("tensor", None)
+    if kwargs:
+        raise TypeError(f"to() got an unexpected keyword argument '{next(iter(kwargs))}'")
+    for argument in (*args, other):
+        if isinstance(argument, Tensor):
+            device, dtype = argument.device, argument.dtype
+        elif isinstance(argument, DType):
+            dtype = argument
+        elif isinstance(argument, str | Device):
+            device = argument
+        elif argument is not None and not isinstance(argument, bool):
+            raise TypeError(f"to() takes a device, a dtype or a tensor, got {argument!r}")
+    if dtype is not None and not (dtype.is_floating_point or dtype.is_complex):
+        raise TypeError(
+            f"nn.Module.to only accepts floating point or complex dtypes, but got {dtype}"
+        )
+    return None if device is None else Device(device), dtype

@@ -1,0 +1,56 @@
+"""Flattening as a module."""
+
+from __future__ import annotations
+
+from oneflow.nn.modules.module import Module
+from oneflow.tensor.tensor import Tensor
+
+
+class Flatten(Module):
+    """Merges a range of dimensions into one.
+
+    Args:
+        start_dim: first dimension to merge.
+        end_dim: last dimension to merge.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.nn.Flatten()(flow.ones(32, 1, 5, 5)).shape
+        oneflow.Size([32, 25])
+    """
+
+    def __init__(self, start_dim: int = 1, end_dim: int = -1) -> None:
+        super().__init__()
+        self.start_dim = start_dim
+        self.end_dim = end_dim
+
+    def forward(self, input: Tensor) -> Tensor:
+        return input.flatten(self.start_dim, self.end_dim)
+
+    def extra_repr(self) -> str:
+        return f"start_dim={self.start_dim}, end_dim={self.end_dim}"
+
+
+class Unflatten(Module):
+    """Splits one dimension into several.
+
+    Args:
+        dim: the dimension.
+        unflattened_size: sizes it is split into.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.nn.Unflatten(1, (2, 3))(flow.ones(4, 6)).shape
+        oneflow.Size([4, 2, 3])
+    """
+
+    def __init__(self, dim: int, unflattened_size: tuple[int, ...]) -> None:
+        super().__init__()
+        self.dim = dim
+        self.unflattened_size = tuple(unflattened_size)
+
+    def forward(self, input: Tensor) -> Tensor:
+        return input.unflatten(self.dim, self.unflattened_size)
+
+    def extra_repr(self) -> str:
+        return f"dim={self.dim}, unflattened_size={self.unflattened_size}"

@@ -1,0 +1,351 @@
+"""Hooks of modules: handles that take them away again, and calling a module that has some."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+from weakref import ref
+
+from oneflow.autograd.grad_mode import MODE
+from oneflow.autograd.node import Node
+from oneflow.program.value import Value
+from oneflow.tensor.call import wrap
+from oneflow.tensor.tensor import Tensor
+
+if TYPE_CHECKING:
+    from oneflow.nn.modules.module import Module
+
+_identifiers = itertools.count()
+_KINDS = (
+    *("_forward_pre_hooks", "_forward_hooks", "_backward_pre_hooks", "_backward_hooks"),
+    *("_state_dict_pre_hooks", "_state_dict_hooks"),
+    *("_load_state_dict_pre_hooks", "_load_state_dict_post_hooks"),
+)
+
+
+class RemovableHandle:
+    """Takes a registered hook away again, with `remove()` or at the end of a ``with`` block."""
+
+    def __init__(self, hooks: dict) -> None:
+        self.id = next(_identifiers)
+        self._hooks = ref(hooks)
+
+    def remove(self) -> None:
+        """Remove the hook; a second call does nothing."""
+        hooks = self._hooks()
+        if hooks is not None:
+            hooks.pop(self.id, None)
+
+    def __enter__(self) -> RemovableHandle:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.remove()
+
+
+class Hooks(dict):
+    """Hooks of one kind by identifier, in the order they are called.
+
+    A dict that can be held weakly.
+    """
+
+    __slots__ = ("__weakref__",)
+
+    def register(self, hook: Callable, prepend: bool = False) -> RemovableHandle:
+        """Add `hook` at the end, or before all others."""
+        if not callable(hook):
+            raise TypeError(f"a hook must be callable, got {type(hook).__name__}")
+        handle = RemovableHandle(self)
+        others = dict(self) if prepend else None
+        if others is not None:
+            self.clear()
+        self[handle.id] = hook
+        if others is not None:
+            self.update(others)
+        return handle
+
+
+class KeywordHook:
+    """A forward hook together with how it wants to be called."""
+
+    __slots__ = ("always", "function", "with_kwargs")
+
+    def __init__(self, function: Callable, with_kwargs: bool, always: bool = False) -> None:
+        self.function = function
+        self.with_kwargs = with_kwargs
+        self.always = always
+
+    def __call__(self, *args: Any) -> Any:
+        return self.function(*args)
+
+
+class LoadHook:
+    """A hook before loading, and whether it gets the module."""
+
+    __slots__ = ("function", "with_module")
+
+    def __init__(self, function: Callable, with_module: bool) -> None:
+        self.function = function
+        self.with_module = with_module
+
+    def __call__(self, *args: Any) -> Any:
+        return self.function(*args)
+
+
+class Hooked:
+    """The part of a module that keeps its hooks.
+
+    Every ``register_...`` method returns a handle whose `remove()` takes the hook away again.
+    """
+
+    _has_call_hooks = False
+
+    def _make_hooks(self) -> None:
+        for name in _KINDS:
+            self.__dict__[name] = Hooks()
+
+    def register_forward_pre_hook(
+        self, hook: Callable, *, prepend: bool = False, with_kwargs: bool = False
+    ) -> RemovableHandle:
+        """Call ``hook(module, args)`` before `forward`.
+
+        What it returns (not None) replaces the arguments.
+
+        Args:
+            hook: with `with_kwargs` it is called as ``hook(module, args, kwargs)`` and returns
+                both.
+            prepend: run it before the hooks already there.
+            with_kwargs: pass keyword arguments too.
+        """
+        self.__dict__["_has_call_hooks"] = True
+        return self._forward_pre_hooks.register(KeywordHook(hook, with_kwargs), prepend)
+
+    def register_forward_hook(
+        self,
+        hook: Callable,
+        *,
+        prepend: bool = False,
+        with_kwargs: bool = False,
+        always_call: bool = False,
+    ) -> RemovableHandle:
+        """Call ``hook(module, args, output)`` after `forward`.
+
+        What it returns (not None) replaces the output.
+
+        Args:
+            hook: with `with_kwargs` it is called as ``hook(module, args, kwargs, output)``.
+            prepend: run it before the hooks already there.
+            with_kwargs: pass keyword arguments too.
+            always_call: call it also when `forward` raised.
+        """
+        self.__dict__["_has_call_hooks"] = True
+        return self._forward_hooks.register(KeywordHook(hook, with_kwargs, always_call), prepend)
+
+    def register_full_backward_pre_hook(
+        self, hook: Callable, prepend: bool = False
+    ) -> RemovableHandle:
+        """Call ``hook(module, grad_output)`` when the gradients of the outputs are known.
+
+        It may replace them.
+        """
+        self.__dict__["_has_call_hooks"] = True
+        return self._backward_pre_hooks.register(hook, prepend)
+
+    def register_full_backward_hook(self, hook: Callable, prepend: bool = False) -> RemovableHandle:
+        """Call ``hook(module, grad_input, grad_output)`` when the inputs' gradients are known.
+
+        What it returns (not None) replaces `grad_input`.
+        """
+        self.__dict__["_has_call_hooks"] = True
+        return self._backward_hooks.register(hook, prepend)
+
+    register_backward_hook = register_full_backward_hook
+
+    def register_state_dict_pre_hook(self, hook: Callable) -> RemovableHandle:
+        """Call ``hook(module, prefix, keep_vars)`` before the state dict is collected."""
+        return self._state_dict_pre_hooks.register(hook)
+
+    def _register_state_dict_hook(self, hook: Callable) -> RemovableHandle:
+        """Call ``hook(module, state_dict, prefix, metadata)`` after it.
+
+        What it returns (not None) replaces it.
+        """
+        return self._state_dict_hooks.register(hook)
+
+    def register_state_dict_post_hook(self, hook: Callable) -> RemovableHandle:
+        """Call ``hook(module, state_dict, prefix, metadata)`` after the state dict is collected."""
+
+        def call(*args: Any) -> None:
+            hook(*args)
+
+        return self._state_dict_hooks.register(call)
+
+    def register_load_state_dict_pre_hook(self, hook: Callable) -> RemovableHandle:
+        """Call a hook before this module's own tensors are loaded.
+
+        It gets ``(module, state_dict, prefix, metadata, strict, missing, unexpected, errors)`` and
+        may change the dict and the lists in place.
+        """
+        return self._register_load_state_dict_pre_hook(hook, with_module=True)
+
+    def _register_load_state_dict_pre_hook(
+        self, hook: Callable, with_module: bool = False
+    ) -> RemovableHandle:
+        return self._load_state_dict_pre_hooks.register(LoadHook(hook, with_module))
+
+    def register_load_state_dict_post_hook(self, hook: Callable) -> RemovableHandle:
+        """Call ``hook(module, incompatible_keys)`` after loading; it may change the lists."""
+        return self._load_state_dict_post_hooks.register(hook)
+
+
+def call_with_hooks(module: Module, args: tuple, kwargs: dict) -> Any:
+    """Run `module.forward` with all its hooks around it."""
+    called: set[int] = set()
+    output = None
+    try:
+        args, kwargs = _run_pre_hooks(module, args, kwargs)
+        boundary = _boundary(module)
+        if boundary is not None:
+            args = boundary.enter(args)
+        output = module.forward(*args, **kwargs)
+        for identifier, hook in list(module._forward_hooks.items()):
+            called.add(identifier)
+            output = _run_forward_hook(module, hook, args, kwargs, output)
+        return output if boundary is None else boundary.leave(output)
+    except Exception:
+        for identifier, hook in list(module._forward_hooks.items()):
+            if hook.always and identifier not in called:
+                _run_forward_hook(module, hook, args, kwargs, output)
+        raise
+
+
+def _run_pre_hooks(module: Module, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
+    for hook in list(module._forward_pre_hooks.values()):
+        if not hook.with_kwargs:
+            result = hook(module, args)
+            if result is not None:
+                args = result if isinstance(result, tuple) else (result,)
+            continue
+        result = hook(module, args, kwargs)
+        if result is None:
+            continue
+        if not (isinstance(result, tuple) and len(result) == 2):
+            raise RuntimeError(
+                "forward pre-hook must return None or a tuple of (new_args, new_kwargs), "
+                f"but got {result}."
+            )
+        args, kwargs = result
+    return args, kwargs
+
+
+def _run_forward_hook(
+    module: Module, hook: KeywordHook, args: tuple, kwargs: dict, output: Any
+) -> Any:
+    result = hook(module, args, kwargs, output) if hook.with_kwargs else hook(module, args, output)
+    return output if result is None else result
+
+
+def _boundary(module: Module) -> Boundary | None:
+    if not MODE.enabled or not (module._backward_hooks or module._backward_pre_hooks):
+        return None
+    return Boundary(module)
+
+
+class Boundary:
+    """Watches the gradients that enter and leave one call of a module.
+
+    All tensor inputs go through one node and all tensor outputs through another, so that their
+    gradients arrive together.
+    """
+
+    def __init__(self, module: Module) -> None:
+        self._module = module
+        self._grad_output: tuple | None = None
+        self._inputs = 0
+        self._watches_inputs = False
+
+    def enter(self, args: tuple) -> tuple:
+        """The arguments, with tensors that require grad passed through the input node."""
+        self._inputs = len(args)
+        watched = [
+            i for i, each in enumerate(args) if isinstance(each, Tensor) and each.requires_grad
+        ]
+        self._watches_inputs = bool(watched)
+        return _watched(args, watched, self._input_gradients)
+
+    def leave(self, output: Any) -> Any:
+        """The result, with tensors that require grad passed through the output node."""
+        outputs = output if isinstance(output, tuple) else (output,)
+        watched = [
+            i for i, each in enumerate(outputs) if isinstance(each, Tensor) and each.requires_grad
+        ]
+        outputs = _watched(outputs, watched, self._output_gradients)
+        return outputs if isinstance(output, tuple) else outputs[0]
+
+    def _output_gradients(self, grads: tuple) -> tuple:
+        for hook in list(self._module._backward_pre_hooks.values()):
+            result = hook(self._module, grads)
+            if result is not None:
+                grads = _checked(result, grads, "grad_output")
+        self._grad_output = grads
+        if not self._watches_inputs:
+            self._input_gradients((None,) * self._inputs)
+        return grads
+
+    def _input_gradients(self, grads: tuple) -> tuple:
+        for hook in list(self._module._backward_hooks.values()):
+            result = hook(self._module, grads, self._grad_output)
+            if result is not None:
+                grads = _checked(result, grads, "grad_input")
+        return grads
+
+
+def _checked(result: Any, before: tuple, name: str) -> tuple:
+    """What a hook returned, as a tuple with one entry per gradient."""
+    result = result if isinstance(result, tuple) else (result,)
+    if len(result) != len(before):
+        raise RuntimeError(
+            f"Backward hook returned an invalid number of {name}, got {len(result)}, "
+            f"but expected {len(before)}"
+        )
+    return result
+
+
+class _BoundaryNode(Node):
+    """Identity on several values that shows their gradients to a function."""
+
+    __slots__ = ("_count", "_positions", "_see")
+    materialize_grads = False
+
+    def __init__(
+        self, values: list[Value], positions: list[int], count: int, see: Callable
+    ) -> None:
+        edges = tuple([(value.node, value.output_index) for value in values])
+        super().__init__(edges, tuple([value.spec for value in values]))
+        self._positions, self._count, self._see = positions, count, see
+
+    def apply(self, grads: list) -> list:
+        shown: list[Tensor | None] = [None] * self._count
+        for position, grad in zip(self._positions, grads, strict=True):
+            shown[position] = None if grad is None else wrap(grad)
+        changed = self._see(tuple(shown))
+        kept = [changed[position] for position in self._positions]
+        return [None if grad is None else grad.value for grad in kept]
+
+    def name(self) -> str:
+        return "module_boundary_backward"
+
+
+def _watched(tensors: tuple, positions: list[int], see: Callable) -> tuple:
+    """`tensors` with those at `positions` passed through one boundary node."""
+    if not positions:
+        return tensors
+    values = [tensors[position].value for position in positions]
+    node = _BoundaryNode(values, positions, len(tensors), see)
+    replaced = list(tensors)
+    for index, (position, value) in enumerate(zip(positions, values, strict=True)):
+        twin = value.alias()
+        twin.node, twin.output_index = node, index
+        replaced[position] = wrap(twin)
+    return tuple(replaced)

@@ -1,0 +1,84 @@
+"""Linear layers."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from oneflow.base.device import Device
+from oneflow.base.dtype import DType
+from oneflow.nn import init
+from oneflow.nn.modules.module import Module
+from oneflow.nn.parameter import new_parameter
+from oneflow.primitives import matmul
+from oneflow.tensor.call import call
+from oneflow.tensor.tensor import Tensor
+
+
+class Identity(Module):
+    """Gives back its input; takes and ignores any arguments.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.nn.Identity(54, unused=True)(flow.ones(2))
+        tensor([1., 1.], dtype=oneflow.float32)
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__()
+
+    def forward(self, input: Tensor) -> Tensor:
+        return input
+
+
+class Linear(Module):
+    """``y = x @ weight.T + bias``.
+
+    Args:
+        in_features: size of each input sample.
+        out_features: size of each output sample.
+        bias: whether to add a learnable bias.
+        device: where the parameters live.
+        dtype: of the parameters.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.nn.Linear(20, 30)(flow.ones(128, 20)).shape
+        oneflow.Size([128, 30])
+    """
+
+    def __init__(
+        self,
+        in_features: int,
+        out_features: int,
+        bias: bool = True,
+        device: Device | str | None = None,
+        dtype: DType | None = None,
+    ) -> None:
+        super().__init__()
+        self.in_features = in_features
+        self.out_features = out_features
+        self.weight = new_parameter((out_features, in_features), dtype, device)
+        self.register_parameter(
+            "bias", new_parameter((out_features,), dtype, device) if bias else None
+        )
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw new initial values, as PyTorch does."""
+        init.kaiming_uniform_(self.weight, a=math.sqrt(5))
+        if self.bias is not None:
+            bound = 1 / math.sqrt(self.in_features) if self.in_features > 0 else 0
+            init.uniform_(self.bias, -bound, bound)
+
+    def forward(self, input: Tensor) -> Tensor:
+        bias = self.bias
+        if bias is None:
+            return call(matmul.linear_no_bias, input, self.weight)
+        return call(matmul.linear, input, self.weight, bias)
+
+    def extra_repr(self) -> str:
+        return (
+            f"in_features={self.in_features}, out_features={self.out_features}, "
+            f"bias={self.bias is not None}"
+        )

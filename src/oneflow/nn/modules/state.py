@@ -1,0 +1,242 @@
+"""State dicts: collecting what a module holds, and loading it back."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from oneflow.autograd.grad_mode import no_grad
+from oneflow.nn.parameter import Parameter
+from oneflow.tensor.tensor import Tensor
+
+if TYPE_CHECKING:
+    from oneflow.nn.modules.module import Module
+
+EXTRA_STATE = "_extra_state"
+
+
+class StateDict(OrderedDict):
+    """Tensors by qualified name. `_metadata` has the version of every module by its prefix."""
+
+    _metadata: OrderedDict
+
+
+class IncompatibleKeys(NamedTuple):
+    """Which names did not fit when a state dict was loaded."""
+
+    missing_keys: list[str]
+    unexpected_keys: list[str]
+
+    def __repr__(self) -> str:
+        if not self.missing_keys and not self.unexpected_keys:
+            return "<All keys matched successfully>"
+        return (
+            f"IncompatibleKeys(missing_keys={self.missing_keys}, "
+            f"unexpected_keys={self.unexpected_keys})"
+        )
+
+    __str__ = __repr__
+
+
+def collect(module: Module, destination: Any, prefix: str, keep_vars: bool) -> Any:
+    """Put the state of `module` and everything below it into `destination`."""
+    if destination is None:
+        destination = StateDict()
+        destination._metadata = OrderedDict()
+    metadata = {"version": module._version}
+    if hasattr(destination, "_metadata"):
+        destination._metadata[prefix[:-1]] = metadata
+    for hook in list(module._state_dict_pre_hooks.values()):
+        hook(module, prefix, keep_vars)
+    module._save_to_state_dict(destination, prefix, keep_vars)
+    for name, child in module._modules.items():
+        if child is not None:
+            child.state_dict(
+                destination=destination, prefix=f"{prefix}{name}.", keep_vars=keep_vars
+            )
+    for hook in list(module._state_dict_hooks.values()):
+        replaced = hook(module, destination, prefix, metadata)
+        if replaced is not None:
+            destination = replaced
+    return destination
+
+
+def save_own(module: Module, destination: Any, prefix: str, keep_vars: bool) -> None:
+    """Put the parameters and persistent buffers of `module` itself into `destination`."""
+    for name, tensor in own_state(module).items():
+        destination[prefix + name] = tensor if keep_vars else tensor.detach()
+    if overrides(module, "get_extra_state"):
+        destination[prefix + EXTRA_STATE] = module.get_extra_state()
+
+
+def own_state(module: Module) -> dict[str, Tensor]:
+    """Parameters and persistent buffers of `module` itself that are not None."""
+    hidden = module._non_persistent_buffers_set
+    members = {**module._parameters, **module._buffers}
+    return {
+        name: tensor
+        for name, tensor in members.items()
+        if tensor is not None and name not in hidden
+    }
+
+
+def overrides(module: Module, method: str) -> bool:
+    """Whether the class of `module` has its own `method`: those of the base class only raise."""
+    return not getattr(getattr(type(module), method), "placeholder", False)
+
+
+def placeholder(method: Callable) -> Callable:
+    """Mark a method of the base class that subclasses may define."""
+    method.placeholder = True
+    return method
+
+
+class Loading:
+    """One `load_state_dict` in progress.
+
+    Attributes:
+        state: what is loaded.
+        metadata: versions by module prefix.
+        strict: report names that do not fit.
+        assign: replace tensors instead of copying into them.
+    """
+
+    def __init__(self, state: Mapping[str, Any], strict: bool, assign: bool) -> None:
+        self.metadata = getattr(state, "_metadata", None)
+        self.state = OrderedDict(state)
+        if self.metadata is not None:
+            self.state._metadata = self.metadata
+        self.strict = strict
+        self.assign = assign
+        self.missing: list[str] = []
+        self.unexpected: list[str] = []
+        self.errors: list[str] = []
+
+    def load(self, module: Module, state: Mapping[str, Any], prefix: str = "") -> None:
+        """Load `module` and everything below it."""
+        metadata = {} if self.metadata is None else self.metadata.get(prefix[:-1], {})
+        if self.assign:
+            metadata = {**metadata, "assign_to_params_buffers": True}
+        module._load_from_state_dict(
+            *(state, prefix, metadata, True, self.missing, self.unexpected, self.errors)
+        )
+        for name, child in module._modules.items():
+            if child is not None:
+                inner = f"{prefix}{name}."
+                below = {key: value for key, value in state.items() if key.startswith(inner)}
+                self.load(child, below, inner)
+        incompatible = IncompatibleKeys(self.missing, self.unexpected)
+        for hook in list(module._load_state_dict_post_hooks.values()):
+            if hook(module, incompatible) is not None:
+                raise RuntimeError(
+                    "Hooks registered with `register_load_state_dict_post_hook` must not return "
+                    "new values: change incompatible_keys in place"
+                )
+
+    def finish(self, module: Module) -> IncompatibleKeys:
+        """Raise what went wrong; returns the names that did not fit."""
+        errors = list(self.errors)
+        if self.strict:
+            for what, names in (
+                ("Missing", self.missing),
+                ("Unexpected", self.unexpected),
+            ):
+                if names:
+                    listed = ", ".join(f'"{name}"' for name in names)
+                    errors.append(f"{what} key(s) in state_dict: {listed}. ")
+        if errors:
+            listed = "\n\t".join(errors)
+            raise RuntimeError(
+                f"Error(s) in loading state_dict for {type(module).__name__}:\n\t{listed}"
+            )
+        return IncompatibleKeys(self.missing, self.unexpected)
+
+
+def load_own(
+    module: Module,
+    state: Mapping[str, Any],
+    prefix: str,
+    metadata: Mapping[str, Any],
+    strict: bool,
+    missing: list[str],
+    unexpected: list[str],
+    errors: list[str],
+) -> None:
+    """Load the parameters and persistent buffers of `module` itself, noting what does not fit."""
+    for hook in list(module._load_state_dict_pre_hooks.values()):
+        owner = (module,) if hook.with_module else ()
+        hook.function(*owner, state, prefix, metadata, strict, missing, unexpected, errors)
+    assign = metadata.get("assign_to_params_buffers", False)
+    own = own_state(module)
+    for name, target in own.items():
+        key = prefix + name
+        if key in state:
+            _load_tensor(module, name, target, key, state[key], assign, errors)
+        elif strict:
+            missing.append(key)
+    known = set(own)
+    if overrides(module, "set_extra_state"):
+        known.add(EXTRA_STATE)
+        if prefix + EXTRA_STATE in state:
+            module.set_extra_state(state[prefix + EXTRA_STATE])
+        elif strict:
+            missing.append(prefix + EXTRA_STATE)
+    if strict:
+        unexpected.extend(_unknown_names(module, state, prefix, known))
+
+
+def _unknown_names(
+    module: Module, state: Mapping[str, Any], prefix: str, known: set[str]
+) -> list[str]:
+    found = []
+    for key in state:
+        if not key.startswith(prefix):
+            continue
+        first, *rest = key[len(prefix) :].split(".", 1)
+        if first not in known and not (rest and first in module._modules):
+            found.append(key)
+    return found
+
+
+def _load_tensor(
+    module: Module,
+    name: str,
+    target: Tensor,
+    key: str,
+    given: Any,
+    assign: bool,
+    errors: list[str],
+) -> None:
+    if not isinstance(given, Tensor):
+        if not hasattr(given, "__array__"):
+            errors.append(
+                f'While copying the parameter named "{key}", expected a Tensor or an array '
+                f"from checkpoint but received {type(given).__name__}"
+            )
+            return
+        given = Tensor._import(given)
+    if target.ndim == 0 and given.shape == (1,):
+        given = given.reshape(())
+    if given.shape != target.shape:
+        errors.append(
+            f"size mismatch for {key}: copying a param with shape {given.shape} from checkpoint, "
+            f"the shape in current model is {target.shape}."
+        )
+        return
+    if not assign:
+        copy_into(target, given)
+        return
+    if isinstance(target, Parameter) and not isinstance(given, Parameter):
+        given = Parameter(given, requires_grad=target.requires_grad)
+    setattr(module, name, given)
+
+
+def copy_into(target: Tensor, given: Tensor) -> None:
+    """Write the values of `given` into `target`, converted to its dtype and device.
+
+    Not recorded for backward.
+    """
+    with no_grad():
+        converted = given.detach().to(device=target.device, dtype=target.dtype)
+        target.assign(converted.value.alias())

@@ -1,0 +1,114 @@
+"""Cross entropy of logits and whole-number labels: one primitive forward, one backward.
+
+Classes are dimension 1 (0 for a single sample). With class weights `w`, label `t`, `n` classes and
+smoothing `s`, a sample's loss is ``(1 - s) * w[t] * (lse - x[t]) + s / n * sum_c w[c] * (lse -
+x[c])`` where `lse` is the logarithm of the sum of the exponentials; the mean divides by the sum of
+``w[t]`` over the samples that are not ignored.
+"""
+
+from __future__ import annotations
+
+import jax.numpy as jnp
+from jax import lax
+
+from oneflow.primitives.registry import primitive
+
+
+def _class_dim(x) -> int:
+    return 1 if x.ndim > 1 else 0
+
+
+def _wide(x):
+    """Half precision computes in single precision."""
+    return x.astype(jnp.float32) if x.dtype.itemsize < 4 else x
+
+
+def _along_classes(weight, x):
+    shape = [1] * x.ndim
+    shape[_class_dim(x)] = weight.shape[0]
+    return weight.reshape(shape)
+
+
+def _labels(x, target, ignore_index):
+    """Labels with a class dimension of size 1, ignored ones as 0, and which are not ignored."""
+    dim = _class_dim(x)
+    expected = x.shape[:dim] + x.shape[dim + 1 :]
+    if target.shape != expected:
+        raise ValueError(f"expected target of shape {expected}, got {target.shape}")
+    labels = jnp.expand_dims(target, dim)
+    kept = labels != ignore_index
+    return jnp.where(kept, labels, 0), kept
+
+
+def _label_weights(x, labels, kept, weight):
+    """``w[t]`` of each sample, 0 for ignored ones."""
+    if not weight:
+        return kept.astype(x.dtype)
+    return jnp.where(kept, jnp.take(weight[0], labels, mode="clip"), 0).astype(x.dtype)
+
+
+def _cross_entropy(x, target, smoothing, *weight, reduction: str, ignore_index: int, smooth: bool):
+    wide = _wide(x)
+    dim = _class_dim(x)
+    labels, kept = _labels(wide, target, ignore_index)
+    label_weights = _label_weights(wide, labels, kept, weight)
+    top = lax.stop_gradient(jnp.max(wide, axis=dim, keepdims=True))
+    top = jnp.where(jnp.isfinite(top), top, 0)
+    lse = jnp.log(jnp.sum(jnp.exp(wide - top), axis=dim, keepdims=True)) + top
+    picked = jnp.take_along_axis(wide, labels, axis=dim, mode="clip")
+    losses = jnp.where(kept, label_weights * (lse - picked), 0)
+    if smooth:
+        weights = _along_classes(weight[0], wide) if weight else 1
+        spread = jnp.sum(weights * (lse - wide), axis=dim, keepdims=True) / x.shape[dim]
+        losses = (1 - smoothing) * losses + jnp.where(kept, smoothing * spread, 0)
+    if reduction == "none":
+        return jnp.squeeze(losses, dim).astype(x.dtype)
+    total = jnp.sum(losses)
+    return (total / jnp.sum(label_weights) if reduction == "mean" else total).astype(x.dtype)
+
+
+def _cross_entropy_backward(
+    g, x, target, smoothing, *weight, reduction: str, ignore_index: int, smooth: bool
+):
+    wide = _wide(x)
+    dim = _class_dim(x)
+    labels, kept = _labels(wide, target, ignore_index)
+    label_weights = _label_weights(wide, labels, kept, weight)
+    scale = jnp.expand_dims(g, dim) if reduction == "none" else g
+    scale = scale / jnp.sum(label_weights) if reduction == "mean" else scale
+    top = jnp.max(wide, axis=dim, keepdims=True)
+    powers = jnp.exp(wide - jnp.where(jnp.isfinite(top), top, 0))
+    share = powers / jnp.sum(powers, axis=dim, keepdims=True)
+    hit = lax.broadcasted_iota(labels.dtype, x.shape, dim) == labels
+    slope = label_weights * (share - hit)
+    if smooth:
+        weights = _along_classes(weight[0], wide) if weight else jnp.ones((), wide.dtype)
+        total = jnp.sum(weights) if weight else x.shape[dim]
+        slope = (1 - smoothing) * slope + smoothing / x.shape[dim] * (total * share - weights)
+    return jnp.where(kept, scale * slope, 0).astype(x.dtype)
+
+
+cross_entropy = primitive("cross_entropy", _cross_entropy)
+cross_entropy_backward = primitive("cross_entropy_backward", _cross_entropy_backward)
+
+
+def _gradient(g, x, target, smoothing, weight, reduction, ignore_index, smooth):
+    attributes = {"reduction": reduction, "ignore_index": ignore_index, "smooth": smooth}
+    slope = cross_entropy_backward(g, x, target, smoothing, *weight, **attributes)
+    return [slope, None, None, *[None] * len(weight)]
+
+
+cross_entropy.gradient(_gradient)
+
+
+def _bad_label(x, target, smoothing, *weight, reduction, ignore_index, smooth):
+    bad = ((target < 0) | (target >= x.shape[_class_dim(x)])) & (target != ignore_index)
+    worst = jnp.where(bad, target, jnp.iinfo(target.dtype).min)
+    return jnp.any(bad), (jnp.max(worst) if target.size else jnp.zeros((), target.dtype))
+
+
+def _label_error(value, attributes, in_specs):
+    return IndexError(f"Target {value} is out of bounds.")
+
+
+cross_entropy.checked(_bad_label, _label_error)
