@@ -31,3 +31,36 @@ ones = primitive("ones", _ones, differentiable=False)
 full_integer = primitive("full_integer", _full, differentiable=False, scalar="int64")
 full_float = primitive("full_float", _full, differentiable=False, scalar="float64")
 iota = primitive("iota", _iota, differentiable=False)
+
+
+def _range(start, step, *, size: int, dtype: DType):
+    return (start + step * lax.iota(start.dtype, size)).astype(dtype.numpy)
+
+
+range_integer = primitive("range_integer", _range, differentiable=False, scalar="int64")
+range_float = primitive("range_float", _range, differentiable=False, scalar="float64")
+
+
+def _linspace(start, end, *, steps: int, dtype: DType):
+    # Counted from both ends, so that both are hit exactly.
+    step = (end - start) / max(steps - 1, 1)
+    index = lax.iota(jnp.int64, steps)
+    numbers = jnp.where(
+        index < (steps + 1) // 2, start + step * index, end - step * (steps - 1 - index)
+    )
+    return numbers.astype(dtype.numpy)
+
+
+linspace = primitive("linspace", _linspace, differentiable=False, scalar="float64")
+powers_of = primitive(
+    "powers_of",
+    lambda x, base, *, dtype: jnp.power(base, x).astype(dtype.numpy),
+    differentiable=False,
+)
+
+
+def _eye(*, shape: tuple[int, int], dtype: DType):
+    return jnp.eye(*shape, dtype=dtype.numpy)
+
+
+eye = primitive("eye", _eye, differentiable=False)

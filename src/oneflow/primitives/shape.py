@@ -7,22 +7,31 @@ from collections.abc import Callable
 import jax.numpy as jnp
 from jax import lax
 
+from oneflow.primitives.axes import broadcast_axes, free_dims, reshaped_axes, transposed_axes
 from oneflow.primitives.creation import zeros
+from oneflow.primitives.layout import Place, reshaped_strides
 from oneflow.primitives.registry import primitive
 
 
-def views(write: Callable) -> dict[str, Callable]:
+def views(write: Callable, layout: Callable) -> dict[str, Callable]:
     """The fact that a primitive's result shares its operand's memory in PyTorch.
 
-    ``write(base, new, *numbers, **attributes)`` is `base` after `new` was written into the view.
+    ``write(base, new, *numbers, **attributes)`` is `base` after `new` was written into the view;
+    ``layout(place, *numbers, **attributes)`` is the `Place` of the view in the storage from that of its base.
     """
-    return {"write": write}
+    return {"write": write, "layout": layout}
 
 
 reshape = primitive(
     "reshape",
     lambda x, *, shape: lax.reshape(x, shape),
-    facts=views(lambda base, new, shape: reshape(new, shape=base.spec.shape)),
+    axes=reshaped_axes,
+    facts=views(
+        lambda base, new, shape: reshape(new, shape=base.spec.shape),
+        lambda place, shape: Place(
+            shape, reshaped_strides(place.shape, place.strides, shape), place.terms
+        ),
+    ),
 )
 reshape.gradient(x=lambda g, x_spec: reshape(g, shape=x_spec.shape))
 
@@ -34,7 +43,15 @@ def _inverse(perm: tuple[int, ...]) -> tuple[int, ...]:
 transpose = primitive(
     "transpose",
     lambda x, *, perm: lax.transpose(x, perm),
-    facts=views(lambda base, new, perm: transpose(new, perm=_inverse(perm))),
+    axes=transposed_axes,
+    facts=views(
+        lambda base, new, perm: transpose(new, perm=_inverse(perm)),
+        lambda place, perm: Place(
+            tuple(place.shape[dim] for dim in perm),
+            tuple(place.strides[dim] for dim in perm),
+            place.terms,
+        ),
+    ),
 )
 transpose.gradient(x=lambda g, perm: transpose(g, perm=_inverse(perm)))
 
@@ -48,8 +65,20 @@ def _write_expanded(base, new, shape):
     )
 
 
+def _layout_expanded(place, shape):
+    added = len(shape) - len(place.shape)
+    strides = tuple(
+        stride if size == wanted else 0
+        for size, stride, wanted in zip(place.shape, place.strides, shape[added:], strict=True)
+    )
+    return Place(shape, (0,) * added + strides, place.terms)
+
+
 broadcast_to = primitive(
-    "broadcast_to", lambda x, *, shape: jnp.broadcast_to(x, shape), facts=views(_write_expanded)
+    "broadcast_to",
+    lambda x, *, shape: jnp.broadcast_to(x, shape),
+    axes=broadcast_axes,
+    facts=views(_write_expanded, _layout_expanded),
 )
 # The caller sums gradients of broadcast operands to the operand's shape.
 broadcast_to.gradient(x=lambda g: g)
@@ -77,7 +106,17 @@ def _write_slice(base, new, *starts, dims, sizes, steps):
     return slice_update(base, new, *starts, dims=dims, steps=steps)
 
 
-slice_ = primitive("slice", _slice, scalar="int64", facts=views(_write_slice))
+def _layout_slice(place, *starts, dims, sizes, steps):
+    shape, strides = list(place.shape), list(place.strides)
+    terms = list(place.terms)
+    for dim, start, size, step in zip(dims, starts, sizes, steps, strict=True):
+        terms.append((start, strides[dim]))
+        shape[dim] = size
+        strides[dim] *= step
+    return Place(tuple(shape), tuple(strides), tuple(terms))
+
+
+slice_ = primitive("slice", _slice, scalar="int64", facts=views(_write_slice, _layout_slice))
 
 
 def _slice_gradient(g, starts, x_spec, dims, sizes, steps):
@@ -122,6 +161,65 @@ def _slice_update_gradient(g, starts, values_spec, dims, steps, wanted):
 
 
 slice_update.gradient(_slice_update_gradient)
+
+
+
+def _ones_at(shape: tuple[int, ...], dims: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(1 if dim in dims else size for dim, size in enumerate(shape))
+
+
+def _select(x, *indices, dims: tuple[int, ...]):
+    """One element along each of `dims`, which the result does not have. Indices are run-time numbers, at least 0."""
+    start = [jnp.zeros((), jnp.int64)] * x.ndim
+    for dim, index in zip(dims, indices, strict=True):
+        start[dim] = index
+    return lax.squeeze(lax.dynamic_slice(x, start, _ones_at(x.shape, dims)), dims)
+
+
+def _write_select(base, new, *indices, dims):
+    return select_update(base, new, *indices, dims=dims)
+
+
+def _layout_select(place, *indices, dims):
+    kept = [dim for dim in range(len(place.shape)) if dim not in dims]
+    terms = tuple(
+        (index, place.strides[dim]) for dim, index in zip(dims, indices, strict=True)
+    )
+    return Place(
+        tuple(place.shape[dim] for dim in kept),
+        tuple(place.strides[dim] for dim in kept),
+        (*place.terms, *terms),
+    )
+
+
+select = primitive("select", _select, scalar="int64", facts=views(_write_select, _layout_select))
+
+
+def _select_gradient(g, indices, x_spec, dims):
+    return [select_update(zeros_of(x_spec), g, *indices, dims=dims), *[None] * len(indices)]
+
+
+select.gradient(_select_gradient)
+
+
+def _select_update(x, values, *indices, dims: tuple[int, ...]):
+    """`x` with `values` written where `select` with the same numbers would read."""
+    start = [jnp.zeros((), jnp.int64)] * x.ndim
+    for dim, index in zip(dims, indices, strict=True):
+        start[dim] = index
+    return lax.dynamic_update_slice(x, values.reshape(_ones_at(x.shape, dims)), start)
+
+
+select_update = primitive("select_update", _select_update, scalar="int64")
+
+
+def _select_update_gradient(g, indices, values_spec, dims, wanted):
+    into = select_update(g, zeros_of(values_spec), *indices, dims=dims) if wanted[0] else None
+    values = select(g, *indices, dims=dims) if wanted[1] else None
+    return [into, values, *[None] * len(indices)]
+
+
+select_update.gradient(_select_update_gradient)
 
 concat = primitive("concat", lambda *xs, dim: lax.concatenate(xs, dim))
 
@@ -168,3 +266,17 @@ def _pad_gradient(g, low, high, interior):
 
 
 pad.gradient(x=_pad_gradient, value=None)
+
+clone = primitive("clone", lambda x: x)
+clone.gradient(x=lambda g: g)
+
+stack = primitive("stack", lambda *xs, dim: jnp.stack(xs, dim))
+
+
+def _unbind(x, *, dim: int):
+    return tuple(lax.index_in_dim(x, index, dim, keepdims=False) for index in range(x.shape[dim]))
+
+
+unbind = primitive("unbind", _unbind)
+stack.gradient(lambda g, dim: list(unbind(g, dim=dim)))
+unbind.gradient(x=lambda g, dim: stack(*g, dim=dim))

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from oneflow.autograd.grad_mode import MODE
+from oneflow.autograd.node import Node
 from oneflow.base.device import CPU, Device
 from oneflow.base.dtype import DType, from_numpy_dtype, get_default_dtype
 from oneflow.base.spec import spec_of
@@ -64,3 +66,28 @@ def import_array(data: Any, dtype: DType | None = None, device: Device = CPU) ->
 
 
 Tensor._import = staticmethod(import_array)
+
+
+class TransferNode(Node):
+    """Backward of a move between devices: the gradient moves back."""
+
+    __slots__ = ("_home",)
+
+    def __init__(self, source: Value, target: Value) -> None:
+        super().__init__(((source.node, source.output_index),), (target.spec,))
+        self._home = source.spec.device
+
+    def apply(self, grads: list) -> list:
+        return [move(grads[0], self._home)]
+
+    def name(self) -> str:
+        return "to_backward"
+
+
+def move(value: Value, device: Device) -> Value:
+    """`value` on another device. What computes it is started; nothing waits for it."""
+    spec = value.spec
+    moved = Value(spec_of(spec.shape, spec.dtype, device), put(value.read(), device))
+    if value.node is not None and MODE.enabled:
+        moved.node = TransferNode(value, moved)
+    return moved

@@ -1,0 +1,33 @@
+"""Indexing: ``x[...]``, iteration and membership."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from oneflow.functional.joining import unbind
+from oneflow.tensor.indexing import get_item, set_item
+from oneflow.tensor.methods import attach
+from oneflow.tensor.tensor import Tensor
+
+
+def iterate(self: Tensor) -> Iterator[Tensor]:
+    """The slices along dimension 0, as views.
+
+    Raises:
+        TypeError: a 0-dim tensor.
+    """
+    if not self.ndim:
+        raise TypeError("iteration over a 0-d tensor")
+    return iter(unbind(self))
+
+
+def contains(self: Tensor, element: Any) -> bool:
+    """Whether some element equals `element` (a number or tensor)."""
+    return bool((self == element).any())
+
+
+attach("__getitem__", get_item)
+attach("__setitem__", set_item)
+attach("__iter__", iterate)
+attach("__contains__", contains)

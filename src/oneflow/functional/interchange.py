@@ -1,0 +1,94 @@
+"""Tensors from data that other libraries or Python hold."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from oneflow.base.device import Device
+from oneflow.base.dtype import DType
+from oneflow.functional.options import checked_dtype, chosen_device, refuse_global, with_grad
+from oneflow.functional.registry import function
+from oneflow.tensor.call import wrap
+from oneflow.tensor.tensor import Tensor
+
+
+@function(method=False)
+def tensor(
+    data: Any,
+    *,
+    dtype: DType | None = None,
+    device: Device | str | None = None,
+    placement: Any = None,
+    sbp: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
+    """A new tensor with a copy of `data`.
+
+    Args:
+        data: number, nested sequence, NumPy array or tensor.
+        dtype: default: that of an array or tensor; else bool, int64 or the default float or complex type.
+        device: where it lives, default CPU (a tensor's own device).
+        placement: for global tensors.
+        sbp: for global tensors.
+        requires_grad: ask for its gradient.
+        pin_memory: accepted; XLA manages transfer memory itself.
+
+    Raises:
+        TypeError: contents that are not numbers.
+        ValueError: ragged nesting.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.tensor([[1, 2], [3, 4]])
+        tensor([[1, 2],
+                [3, 4]], dtype=oneflow.int64)
+    """
+    refuse_global(placement, sbp)
+    if isinstance(data, Tensor):
+        made = data.detach().to(
+            chosen_device(device, data.device), checked_dtype(dtype, data.dtype), copy=True
+        )
+    else:
+        made = Tensor._import(data, dtype, chosen_device(device))
+    return with_grad(made, requires_grad)
+
+
+@function(method=False)
+def as_tensor(
+    data: Any, dtype: DType | None = None, device: Device | str | None = None
+) -> Tensor:
+    """`data` as a tensor: a tensor of that dtype and device is returned itself, with its history.
+
+    Example:
+        >>> import oneflow as flow
+        >>> x = flow.ones(2)
+        >>> flow.as_tensor(x) is x
+        True
+    """
+    if isinstance(data, Tensor):
+        return data.to(chosen_device(device, data.device), checked_dtype(dtype, data.dtype))
+    return Tensor._import(data, dtype, chosen_device(device))
+
+
+asarray = as_tensor
+
+
+@function(method=False)
+def from_numpy(ndarray: np.ndarray) -> Tensor:
+    """A tensor with a copy of a NumPy array.
+
+    Raises:
+        TypeError: it is not an array, or its element type has no tensor dtype.
+
+    Example:
+        >>> import numpy as np
+        >>> import oneflow as flow
+        >>> flow.from_numpy(np.array([1.5, 2.5]))
+        tensor([1.5000, 2.5000], dtype=oneflow.float64)
+    """
+    if not isinstance(ndarray, np.ndarray):
+        raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
+    return Tensor._import(ndarray)

@@ -1,0 +1,77 @@
+"""Arguments that all creation functions share: dtype, device, requires_grad, placement and sbp."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+from oneflow.base.device import CPU, Device
+from oneflow.base.dtype import DType
+from oneflow.tensor.tensor import Tensor
+
+
+def refuse_global(placement: Any, sbp: Any) -> None:
+    """Global tensors are not there yet.
+
+    Raises:
+        NotImplementedError: `placement` or `sbp` is given.
+    """
+    if placement is not None or sbp is not None:
+        raise NotImplementedError(
+            f"`placement={placement!r}`, `sbp={sbp!r}`: this release makes local tensors only; "
+            "leave both out and choose a `device`"
+        )
+
+
+def chosen_device(device: Device | str | int | None, default: Device = CPU) -> Device:
+    """The device meant by a `device=` argument; a bare number means a CUDA device."""
+    if device is None:
+        return default
+    return Device("cuda", device) if type(device) is int else Device(device)
+
+
+def checked_dtype(dtype: Any, default: DType) -> DType:
+    """The dtype meant by a `dtype=` argument.
+
+    Raises:
+        TypeError: it is not a dtype.
+    """
+    if dtype is None:
+        return default
+    if not isinstance(dtype, DType):
+        raise TypeError(f"`dtype` must be a oneflow.dtype, got {type(dtype).__name__}")
+    return dtype
+
+
+def with_grad(tensor: Tensor, requires_grad: bool) -> Tensor:
+    """A fresh tensor, asked for gradients if wanted."""
+    return tensor.requires_grad_() if requires_grad else tensor
+
+
+def sizes_of(sizes: Sequence[Any], name: str = "size") -> tuple[int, ...]:
+    """Sizes given as separate numbers or as one sequence; 0-dim integer tensors count as numbers.
+
+    Raises:
+        TypeError: something that is not a whole number.
+    """
+    if len(sizes) == 1 and isinstance(sizes[0], Sequence):
+        sizes = sizes[0]
+    try:
+        return tuple([operator.index(size) for size in sizes])
+    except TypeError:
+        raise TypeError(f"`{name}` must be whole numbers, got {tuple(sizes)!r}") from None
+
+
+def new_shape(sizes: Sequence[Any]) -> tuple[int, ...]:
+    """The shape of a new tensor.
+
+    Raises:
+        RuntimeError: a negative size.
+    """
+    shape = sizes_of(sizes)
+    if any(size < 0 for size in shape):
+        raise RuntimeError(
+            f"Trying to create tensor with negative dimension {min(shape)}: {list(shape)}"
+        )
+    return shape

@@ -1,0 +1,104 @@
+"""Reading and writing at positions that are data: index tensors. Out-of-range positions are errors, checked at run time."""
+
+from __future__ import annotations
+
+import jax.numpy as jnp
+
+from oneflow.primitives.registry import primitive
+from oneflow.primitives.shape import zeros_of
+
+
+def wrapped(index, size: int):
+    """Positions counted from the front: negative ones count from the end."""
+    index = index.astype(jnp.int64)
+    return jnp.where(index < 0, index + size, index)
+
+
+def out_of_range(index, size: int):
+    """Whether some position is outside ``[-size, size - 1]``, and one that is (int64)."""
+    index = index.astype(jnp.int64)
+    bad = (index < -size) | (index >= size)
+    if not index.size:
+        return jnp.zeros((), bool), jnp.zeros((), jnp.int64)
+    return bad.any(), index.reshape(-1)[jnp.argmax(bad.reshape(-1))]
+
+
+def _wrap_index(index, *, size: int, dim: int):
+    return wrapped(index, size)
+
+
+def out_of_bounds(index: int, dim: int, size: int) -> IndexError:
+    """PyTorch's error for a position that does not exist."""
+    return IndexError(f"index {index} is out of bounds for dimension {dim} with size {size}")
+
+
+# A position given as a tensor, made fit for `select`.
+wrap_index = primitive("wrap_index", _wrap_index, differentiable=False)
+wrap_index.checked(
+    lambda index, *, size, dim: out_of_range(index, size),
+    lambda value, attributes, in_specs: out_of_bounds(value, attributes["dim"], attributes["size"]),
+)
+
+
+def _positions(x, indices, dims):
+    """What NumPy would be indexed with: index arrays at `dims`, everything elsewhere."""
+    key: list = [slice(None)] * x.ndim
+    for dim, index in zip(dims, indices, strict=True):
+        key[dim] = wrapped(index, x.shape[dim])
+    return tuple(key)
+
+
+def _check_positions(x, indices, dims):
+    """Whether some index is out of range; the bad index and which of `dims` it was, as one number."""
+    bad, code = jnp.zeros((), bool), jnp.zeros((), jnp.int64)
+    for which, (dim, index) in enumerate(zip(dims, indices, strict=True)):
+        wrong, value = out_of_range(index, x.shape[dim])
+        code = jnp.where(bad, code, value * len(dims) + which)
+        bad = bad | wrong
+    return bad, code
+
+
+def _position_error(value, attributes, in_specs):
+    index, which = divmod(value, len(attributes["dims"]))
+    dim = attributes["dims"][which]
+    return out_of_bounds(index, dim, in_specs[0].shape[dim])
+
+
+def _index(x, *indices, dims: tuple[int, ...]):
+    """Elements of `x` at the positions that the broadcast `indices` give along `dims`; NumPy's rules for the shape."""
+    return x.at[_positions(x, indices, dims)].get(mode="promise_in_bounds")
+
+
+index = primitive("index", _index)
+index.checked(lambda x, *indices, dims: _check_positions(x, indices, dims), _position_error)
+
+
+def _index_put(x, values, *indices, dims: tuple[int, ...], accumulate: bool):
+    """`x` with `values` written, or added, where `index` with the same positions would read."""
+    target = x.at[_positions(x, indices, dims)]
+    # Positions out of range are dropped here and reported by the check.
+    return target.add(values, mode="drop") if accumulate else target.set(values, mode="drop")
+
+
+index_put = primitive("index_put", _index_put)
+index_put.checked(
+    lambda x, values, *indices, dims, accumulate: _check_positions(x, indices, dims),
+    _position_error,
+)
+
+
+def _index_gradient(g, indices, x_spec, dims):
+    into = index_put(zeros_of(x_spec), g, *indices, dims=dims, accumulate=True)
+    return [into, *[None] * len(indices)]
+
+
+def _index_put_gradient(g, indices, values_spec, dims, accumulate, wanted):
+    into = g
+    if wanted[0] and not accumulate:
+        into = index_put(g, zeros_of(values_spec), *indices, dims=dims, accumulate=False)
+    values = index(g, *indices, dims=dims) if wanted[1] else None
+    return [into if wanted[0] else None, values, *[None] * len(indices)]
+
+
+index.gradient(_index_gradient)
+index_put.gradient(_index_put_gradient)

@@ -1,0 +1,325 @@
+"""``x[...]`` and ``x[...] = value``: an index is taken apart once, then read or written with a few primitives.
+
+An index has a basic part (numbers, slices, None, Ellipsis), which is a chain of views, and an advanced part (index
+tensors, lists and masks), which gathers from that view.
+"""
+
+from __future__ import annotations
+
+import operator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from oneflow.base import dtype as dt
+from oneflow.base.shape import broadcast_shapes
+from oneflow.primitives import indexing as p
+from oneflow.primitives import shape as views
+from oneflow.primitives.elementwise import cast, where
+from oneflow.program.value import Value
+from oneflow.tensor.call import wrap
+from oneflow.tensor.tensor import Tensor
+from oneflow.tensor.views import ViewStep, join
+
+_INDEX_DTYPES = (dt.int64, dt.int32, dt.int16, dt.int8)
+
+
+@dataclass
+class Selection:
+    """An index taken apart.
+
+    Attributes:
+        steps: the basic part: view steps from the indexed tensor.
+        indices: ``(dimension of the view, index tensor or mask)`` of the advanced part.
+    """
+
+    steps: list[ViewStep] = field(default_factory=list)
+    indices: list[tuple[int, Tensor]] = field(default_factory=list)
+
+
+class _Parser:
+    """Walks over the entries of an index and the dimensions of the tensor side by side."""
+
+    def __init__(self, tensor: Tensor, entries: tuple) -> None:
+        spec = tensor._value.spec
+        self.shape = spec.shape
+        self.device = spec.device
+        self.dim = 0
+        self.selected: dict[int, Any] = {}
+        self.sliced: dict[int, tuple[int, int, int]] = {}
+        # The result's dimensions: the tensor's own (kept), None for a new one.
+        self.layout: list[int | None] = []
+        self.indices: list[tuple[int, Tensor]] = []
+        self.left = len(self.shape) - sum(map(_dims_taken, entries))
+        if self.left < 0:
+            raise IndexError(f"too many indices for tensor of dimension {len(self.shape)}")
+        seen_ellipsis = False
+        for entry in entries:
+            if entry is Ellipsis:
+                self._keep(0 if seen_ellipsis else self.left)
+                seen_ellipsis = True
+            else:
+                self._take(entry)
+        self._keep(len(self.shape) - self.dim)
+
+    def _keep(self, count: int) -> None:
+        self.layout.extend(range(self.dim, self.dim + count))
+        self.dim += count
+
+    def _take(self, entry: Any) -> None:
+        if entry is None:
+            self.layout.append(None)
+        elif isinstance(entry, slice):
+            self._slice(entry)
+        elif isinstance(entry, Tensor) and not (entry.ndim == 0 and entry.dtype in _INDEX_DTYPES):
+            self._advanced(entry)
+        elif isinstance(entry, bool):
+            self._advanced(Tensor._import(entry, None, self.device))
+        else:
+            self._number(entry)
+
+    def _slice(self, entry: slice) -> None:
+        size = self.shape[self.dim]
+        step = 1 if entry.step is None else operator.index(entry.step)
+        if step <= 0:
+            raise ValueError("step must be greater than zero")
+        start, stop, _ = slice(_whole(entry.start), _whole(entry.stop)).indices(size)
+        length = max(0, -((start - stop) // step))
+        if length != size or step != 1:
+            # An empty slice may start behind the end, where nothing can be read.
+            self.sliced[self.dim] = (start if length else 0, length, step)
+        self._keep(1)
+
+    def _number(self, entry: Any) -> None:
+        dim, size = self.dim, self.shape[self.dim]
+        self.dim += 1
+        if isinstance(entry, Tensor):
+            index = p.wrap_index(entry.to(self.device).value, size=size, dim=dim)
+            self.selected[dim] = index
+            return
+        index = operator.index(entry)
+        if not -size <= index < size:
+            raise p.out_of_bounds(index, dim, size)
+        self.selected[dim] = index + size if index < 0 else index
+
+    def _advanced(self, entry: Tensor) -> None:
+        if entry.dtype is not dt.bool_ and entry.dtype is not dt.uint8:
+            if entry.dtype not in _INDEX_DTYPES:
+                raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
+            self.indices.append((len(self.layout), entry.to(self.device)))
+            self._keep(1)
+            return
+        if entry.ndim == 0:
+            # A truth value selects from a new dimension of size 1.
+            self.indices.append((len(self.layout), entry.to(self.device).reshape(1)))
+            self.layout.append(None)
+            return
+        want = self.shape[self.dim : self.dim + entry.ndim]
+        if entry._value.spec.shape != want:
+            raise IndexError(
+                f"The shape of the mask {list(entry.shape)} at index {self.dim} does not match the "
+                f"shape of the indexed tensor {list(self.shape)} at index {self.dim}"
+            )
+        self.indices.append((len(self.layout), entry.to(self.device)))
+        self._keep(entry.ndim)
+
+    def selection(self) -> Selection:
+        """What was found, as view steps and index tensors."""
+        steps: list[ViewStep] = []
+        if self.selected:
+            attributes = {"dims": tuple(self.selected)}
+            steps.append((views.select, tuple(self.selected.values()), attributes))
+        kept = [dim for dim in range(len(self.shape)) if dim not in self.selected]
+        sizes = {dim: self.shape[dim] for dim in kept}
+        if self.sliced:
+            starts, lengths, strides = zip(*self.sliced.values(), strict=True)
+            dims = tuple(kept.index(dim) for dim in self.sliced)
+            attributes = {"dims": dims, "sizes": lengths, "steps": strides}
+            steps.append((views.slice_, starts, attributes))
+            sizes.update(zip(self.sliced, lengths, strict=True))
+        if None in self.layout or not steps and not self.indices:
+            shape = tuple(1 if dim is None else sizes[dim] for dim in self.layout)
+            steps.append((views.reshape, (), {"shape": shape}))
+        return Selection(steps, self.indices)
+
+
+def _dims_taken(entry: Any) -> int:
+    if entry is None or entry is Ellipsis or isinstance(entry, bool):
+        return 0
+    if isinstance(entry, Tensor) and entry.dtype in (dt.bool_, dt.uint8):
+        return entry.ndim
+    return 1
+
+
+def _whole(bound: Any) -> int | None:
+    return None if bound is None else operator.index(bound)
+
+
+def _entries(index: Any) -> tuple:
+    """The entries of an index; lists and arrays become tensors."""
+    entries = index if isinstance(index, tuple) else (index,)
+    return tuple(
+        [
+            Tensor._import(_index_array(entry))
+            if isinstance(entry, list | tuple | range | np.ndarray)
+            else bool(entry)
+            if isinstance(entry, np.bool_)
+            else entry
+            for entry in entries
+        ]
+    )
+
+
+def _index_array(entry: Any) -> np.ndarray:
+    """A list or array of positions; an empty list is one of whole numbers."""
+    if isinstance(entry, list | tuple) and any(isinstance(each, Tensor) for each in entry):
+        entry = [each.tolist() if isinstance(each, Tensor) else each for each in entry]
+    array = np.asarray(entry)
+    return array.astype(np.int64) if array.size == 0 and array.dtype.kind == "f" else array
+
+
+def parse(tensor: Tensor, index: Any) -> Selection:
+    """Take the index of ``tensor[index]`` apart.
+
+    Raises:
+        IndexError: a position that does not exist, too many entries, or a mask of another shape.
+        TypeError: an entry that is no index.
+    """
+    try:
+        entries = _entries(index)
+        if not tensor.ndim and any(_dims_taken(entry) for entry in entries):
+            raise IndexError(
+                "invalid index of a 0-dim tensor. Use `tensor.item()` in Python to convert a 0-dim "
+                "tensor to a number"
+            )
+        return _Parser(tensor, entries).selection()
+    except TypeError as error:
+        raise TypeError(
+            "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid "
+            f"indices (got {index!r}): {error}"
+        ) from None
+
+
+def get_item(self: Tensor, index: Any) -> Tensor:
+    """``x[index]`` with PyTorch's rules: a view for numbers, slices, None and Ellipsis; a copy for tensors and masks.
+
+    Raises:
+        IndexError: a position that does not exist (for index tensors at the next read of a value).
+
+    Example:
+        >>> import oneflow as flow
+        >>> x = flow.arange(6).reshape(2, 3)
+        >>> x[:, 1], x[flow.tensor([1]), 0]
+        (tensor([1, 4], dtype=oneflow.int64), tensor([3], dtype=oneflow.int64))
+    """
+    selection = parse(self, index)
+    result = self
+    for step in selection.steps:
+        result = _step(result, step)
+    if not selection.indices:
+        return result
+    dims, indices = _index_values(selection.indices)
+    return wrap(p.index(result.value, *indices, dims=dims))
+
+
+def _step(base: Tensor, step: ViewStep) -> Tensor:
+    primitive, numbers, attributes = step
+    return join(wrap(primitive(base.value, *numbers, **attributes)), base, step)
+
+
+def _index_values(indices: list[tuple[int, Tensor]]) -> tuple[tuple[int, ...], list[Value]]:
+    """Dimensions and index values; masks are read (a sync point) and turned into positions."""
+    dims: list[int] = []
+    values: list[Value] = []
+    for dim, each in indices:
+        if each.dtype is not dt.bool_ and each.dtype is not dt.uint8:
+            dims.append(dim)
+            values.append(each.value)
+            continue
+        for offset, positions in enumerate(np.nonzero(each.numpy())):
+            dims.append(dim + offset)
+            values.append(Tensor._import(positions, None, each.device).value)
+    return tuple(dims), values
+
+
+def set_item(self: Tensor, index: Any, value: Any) -> None:
+    """``x[index] = value``; gradients flow to `value` and to what was in `x` elsewhere.
+
+    Raises:
+        IndexError: a position that does not exist (for index tensors at the next read of a value).
+        RuntimeError: `value` does not broadcast to the selected part.
+    """
+    selection = parse(self, index)
+    bases = [self.value]
+    for primitive, numbers, attributes in selection.steps:
+        bases.append(primitive(bases[-1], *numbers, **attributes))
+    view = bases.pop()
+    new = _written(view, selection.indices, value)
+    for base, (primitive, numbers, attributes) in zip(
+        reversed(bases), reversed(selection.steps), strict=True
+    ):
+        new = primitive.facts["write"](base, new, *numbers, **attributes)
+    self.assign(new)
+
+
+def _written(view: Value, indices: list[tuple[int, Tensor]], value: Any) -> Value:
+    """What the basic part of the index holds after the assignment."""
+    spec = view.spec
+    source = _source(value, view, exact=bool(indices))
+    if not indices:
+        return _fitted(source, spec.shape)
+    if len(indices) == 1 and indices[0][1].dtype is dt.bool_ and source.spec.numel == 1:
+        dim, mask = indices[0]
+        trailing = spec.ndim - dim - mask.ndim
+        condition = views.reshape(mask.value, shape=(*mask.shape, *(1,) * trailing))
+        return where(condition, views.reshape(source, shape=()), view)
+    dims, positions = _index_values(indices)
+    shape = _indexed_shape(spec.shape, dims, positions)
+    return p.index_put(view, _fitted(source, shape), *positions, dims=dims, accumulate=False)
+
+
+def _source(value: Any, view: Value, exact: bool) -> Value:
+    """The assigned value on the device and with the dtype of the target."""
+    spec = view.spec
+    if not isinstance(value, Tensor):
+        return Tensor._import(value, None, spec.device).to(spec.dtype).value
+    value = value.to(spec.device)
+    if exact and value.ndim and value.dtype is not spec.dtype:
+        raise RuntimeError(
+            "Index put requires the source and destination dtypes match, got "
+            f"{spec.dtype.name} for the destination and {value.dtype.name} for the source."
+        )
+    source = value.value
+    return source if source.spec.dtype is spec.dtype else cast(source, dtype=spec.dtype)
+
+
+def _fitted(source: Value, shape: tuple[int, ...]) -> Value:
+    """`source` broadcast to `shape`; extra leading dimensions of size 1 fall away."""
+    have = source.spec.shape
+    if have == shape:
+        return source
+    extra = len(have) - len(shape)
+    if extra > 0 and all(size == 1 for size in have[:extra]):
+        source = views.reshape(source, shape=have[extra:])
+    try:
+        fits = broadcast_shapes(source.spec.shape, shape) == shape
+    except RuntimeError:
+        fits = False
+    if not fits:
+        raise RuntimeError(
+            f"shape mismatch: value tensor of shape {list(have)} cannot be broadcast to indexing "
+            f"result of shape {list(shape)}"
+        )
+    return views.broadcast_to(source, shape=shape)
+
+
+def _indexed_shape(
+    shape: tuple[int, ...], dims: tuple[int, ...], positions: list[Value]
+) -> tuple[int, ...]:
+    """The shape that reading at `positions` would have."""
+    picked = broadcast_shapes(*[each.spec.shape for each in positions])
+    kept_before, kept_after = shape[: dims[0]], shape[dims[-1] + 1 :]
+    if dims == tuple(range(dims[0], dims[-1] + 1)):
+        return (*kept_before, *picked, *kept_after)
+    return (*picked, *(size for dim, size in enumerate(shape) if dim not in dims))
