@@ -70,6 +70,7 @@ def _accept_spellings(body: Callable) -> Callable:
         if len(chosen) == 1:
             rename.update({other: chosen[0] for other in spellings if other != chosen[0]})
     takes_out = "out" in declared
+    variadic = next((n for n, each in declared.items() if each.kind is each.VAR_POSITIONAL), None)
 
     @functools.wraps(body)
     def public(*args: Any, **kwargs: Any) -> Any:
@@ -83,6 +84,8 @@ def _accept_spellings(body: Callable) -> Callable:
                     f"{body.__name__}() got both `{name}` and `{target}`, which mean the same"
                 )
             kwargs[target] = kwargs.pop(name)
+        if variadic in kwargs:  # `size=(2, 3)` for `*size`
+            args = (*args, kwargs.pop(variadic))
         result = body(*args, **kwargs)
         return result if out is None else _put_out(out, result, body.__name__)
 

@@ -41,7 +41,8 @@ class Primitive:
         attributes: names of the keyword-only parameters with their defaults.
         gradients: rule per operand name, see `gradient`; or one joint rule under ``"*"``.
         differentiable: False for comparisons, random numbers, indices: results never require grad.
-        scalar: dtype name that Python-number operands take; None: that of the tensor operands.
+        scalar: dtype name that Python-number operands take, or such a name per operand name; where nothing is
+            said they take that of the tensor operands.
         check: optional ``(operands, attributes) -> (is_bad, value)`` on arrays, see `checked`.
         axes: how dimensions may be split over devices, see `oneflow.global_view`.
         lowerings: implementation per platform name where the general one is slow.
@@ -68,7 +69,7 @@ class Primitive:
         *,
         operands: str | None = None,
         differentiable: bool = True,
-        scalar: str | None = None,
+        scalar: str | Mapping[str, str] | None = None,
         axes: Any = None,
         elementwise: bool = False,
         facts: Mapping[str, Any] | None = None,
