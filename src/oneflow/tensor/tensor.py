@@ -5,6 +5,7 @@ The class holds state and the few methods that need it; everything computed is a
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -16,11 +17,14 @@ from oneflow.autograd.node import AccumulateGrad, Node
 from oneflow.base.device import Device
 from oneflow.base.dtype import DType
 from oneflow.base.shape import Size
-from oneflow.primitives.creation import ones
+from oneflow.primitives.creation import ones, zeros
 from oneflow.primitives.elementwise import add
 from oneflow.program.value import Value
 from oneflow.runtime.eager import read_array
 from oneflow.tensor.views import detached_twin, refresh, write
+
+# Stands in `Tensor._grad` for zeros that nobody has looked at yet.
+ZERO_GRAD: Any = object()
 
 
 class Tensor:
@@ -185,6 +189,9 @@ class Tensor:
     @property
     def grad(self) -> Tensor | None:
         """The accumulated gradient of a leaf (or of a tensor with `retain_grad`)."""
+        if self._grad is ZERO_GRAD:
+            spec = self._value.spec
+            self._grad = _from_value(zeros(shape=spec.shape, dtype=spec.dtype, device=spec.device))
         return self._grad
 
     @grad.setter
@@ -348,10 +355,46 @@ def initial_gradient(tensor: Tensor, gradient: Tensor | None) -> Value:
     return gradient.value
 
 
+def zero_grad(tensor: Tensor, set_to_none: bool = False) -> None:
+    """Set the gradient of a leaf to zero, or to None; without a gradient nothing happens.
+
+    Zeros are made only if somebody looks at them before the next backward pass replaces them.
+    """
+    grad = tensor._grad
+    if set_to_none:
+        tensor._grad = None
+    elif grad is None or grad is ZERO_GRAD:
+        return
+    elif grad._family is None and sys.getrefcount(grad) <= _GRAD_UNHELD:
+        tensor._grad = ZERO_GRAD
+    else:
+        if grad.value.node is not None:
+            grad.detach_()
+        spec = grad._value.spec
+        write(grad, zeros(shape=spec.shape, dtype=spec.dtype, device=spec.device))
+
+
+def _references_to_grad(owner: Any) -> int:
+    """What `getrefcount` says about a gradient that only its tensor holds, here and in `zero_grad`."""
+    grad = owner._grad
+    return sys.getrefcount(grad)
+
+
+class _Owner:
+    """Holds the only reference to an object, as a tensor does to its gradient."""
+
+    def __init__(self) -> None:
+        self._grad = object()
+
+
+# Depends on the Python version: newer ones lend references to local variables without counting them.
+_GRAD_UNHELD = _references_to_grad(_Owner())
+
+
 def _deposit(owner: Tensor, grad: Value) -> None:
     """Add a finished gradient to `owner.grad`."""
     known = owner._grad
-    if known is None:
+    if known is None or known is ZERO_GRAD:
         owner._grad = _from_value(grad)
     elif MODE.enabled:
         owner._grad = _from_value(add(known.value, grad))
