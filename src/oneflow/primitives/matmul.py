@@ -5,6 +5,7 @@ from __future__ import annotations
 import jax.numpy as jnp
 from jax import lax
 
+from oneflow.primitives.axes import notation
 from oneflow.primitives.elementwise import _conjugate
 from oneflow.primitives.registry import primitive
 from oneflow.primitives.reduce import sum_
@@ -18,7 +19,15 @@ def _matmul(x, y):
     return jnp.matmul(x, y, precision=_PRECISION)
 
 
-matmul = primitive("matmul", _matmul)
+def _matmul_axes(operation):
+    """``... m k, ... k n -> ... m n``; a vector lacks ``m`` or ``n``, a vector's leading dimensions are the other's."""
+    x, y = (spec.ndim for spec in operation.in_specs)
+    left, right = "k" if x == 1 else "... m k", "k" if y == 1 else "... k n"
+    result = "... m" * (x > 1) + ("... n" if x == 1 else " n") * (y > 1)
+    return notation(f"{left}, {right} -> {result}")(operation)
+
+
+matmul = primitive("matmul", _matmul, axes=_matmul_axes)
 
 
 def swap_last(x):
@@ -83,9 +92,9 @@ def _sum_rows(g):
     return sum_(g, dims=tuple(range(g.spec.ndim - 1)))
 
 
-linear = primitive("linear", _linear)
-linear_no_bias = primitive("linear_no_bias", _linear_no_bias)
-outer_rows = primitive("outer_rows", _outer_rows)
+linear = primitive("linear", _linear, axes="... _, n _, n -> ... n")
+linear_no_bias = primitive("linear_no_bias", _linear_no_bias, axes="... k, n k -> ... n")
+outer_rows = primitive("outer_rows", _outer_rows, axes="... n, ... k -> n k")
 
 linear.gradient(
     x=lambda g, weight: matmul(g, _conjugate(weight)),

@@ -6,6 +6,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from oneflow.base.dtype import DType
+from oneflow.primitives.axes import reduced_axes
 from oneflow.primitives.elementwise import _conjugate, cast, div, eq, mul, where, zeros_like
 from oneflow.primitives.registry import primitive
 from oneflow.primitives.shape import broadcast_to, reshape
@@ -27,7 +28,7 @@ def _sum(x, *, dims: tuple[int, ...], keepdim: bool = False, dtype: DType | None
     return jnp.sum(x, axis=dims, keepdims=keepdim, dtype=out)
 
 
-sum_ = primitive("sum", _sum)
+sum_ = primitive("sum", _sum, axes=reduced_axes(summed=True))
 sum_.gradient(x=lambda g, x_spec, dims, keepdim: expand_reduced(g, x_spec, dims, keepdim))
 
 
@@ -42,7 +43,7 @@ def _count(spec, dims):
     return count
 
 
-mean = primitive("mean", _mean)
+mean = primitive("mean", _mean, axes=reduced_axes(summed=False))
 mean.gradient(
     x=lambda g, x_spec, dims, keepdim: expand_reduced(
         div(g, _count(x_spec, dims)), x_spec, dims, keepdim
@@ -71,11 +72,23 @@ def _extreme_gradient(g, x, out, x_spec, dims, keepdim):
     return where(hits, spread, zeros_like(spread))
 
 
-amax = primitive("amax", lambda x, *, dims, keepdim=False: jnp.max(x, axis=dims, keepdims=keepdim))
+amax = primitive(
+    "amax",
+    lambda x, *, dims, keepdim=False: jnp.max(x, axis=dims, keepdims=keepdim),
+    axes=reduced_axes(summed=False),
+)
 amax.gradient(x=_extreme_gradient)
-amin = primitive("amin", lambda x, *, dims, keepdim=False: jnp.min(x, axis=dims, keepdims=keepdim))
+amin = primitive(
+    "amin",
+    lambda x, *, dims, keepdim=False: jnp.min(x, axis=dims, keepdims=keepdim),
+    axes=reduced_axes(summed=False),
+)
 amin.gradient(x=_extreme_gradient)
-prod = primitive("prod", lambda x, *, dims, keepdim=False: jnp.prod(x, axis=dims, keepdims=keepdim))
+prod = primitive(
+    "prod",
+    lambda x, *, dims, keepdim=False: jnp.prod(x, axis=dims, keepdims=keepdim),
+    axes=reduced_axes(summed=False),
+)
 all_true = primitive(
     "all",
     lambda x, *, dims=None, keepdim=False: jnp.all(x != 0, axis=dims, keepdims=keepdim),
@@ -164,7 +177,7 @@ def _logsumexp(x, *, dims: tuple[int, ...], keepdim: bool = False):
     )
 
 
-logsumexp = primitive("logsumexp", _logsumexp)
+logsumexp = primitive("logsumexp", _logsumexp, axes=reduced_axes(summed=False))
 
 
 def _logsumexp_gradient(g, x, out, x_spec, dims, keepdim):

@@ -7,7 +7,13 @@ from collections.abc import Callable
 import jax.numpy as jnp
 from jax import lax
 
-from oneflow.primitives.axes import broadcast_axes, free_dims, reshaped_axes, transposed_axes
+from oneflow.primitives.axes import (
+    broadcast_axes,
+    elementwise_axes,
+    free_dims,
+    reshaped_axes,
+    transposed_axes,
+)
 from oneflow.primitives.creation import zeros
 from oneflow.primitives.layout import Place, reshaped_strides
 from oneflow.primitives.registry import primitive
@@ -83,7 +89,7 @@ broadcast_to = primitive(
 # The caller sums gradients of broadcast operands to the operand's shape.
 broadcast_to.gradient(x=lambda g: g)
 
-flip = primitive("flip", lambda x, *, dims: lax.rev(x, dims))
+flip = primitive("flip", lambda x, *, dims: lax.rev(x, dims), axes=free_dims("dims"))
 flip.gradient(x=lambda g, dims: flip(g, dims=dims))
 
 
@@ -116,7 +122,13 @@ def _layout_slice(place, *starts, dims, sizes, steps):
     return Place(tuple(shape), tuple(strides), tuple(terms))
 
 
-slice_ = primitive("slice", _slice, scalar="int64", facts=views(_write_slice, _layout_slice))
+slice_ = primitive(
+    "slice",
+    _slice,
+    scalar="int64",
+    axes=free_dims("dims"),
+    facts=views(_write_slice, _layout_slice),
+)
 
 
 def _slice_gradient(g, starts, x_spec, dims, sizes, steps):
@@ -146,7 +158,9 @@ def _slice_update(x, values, *starts, dims: tuple[int, ...], steps: tuple[int, .
     return x.at[tuple(grid)].set(values, unique_indices=True)
 
 
-slice_update = primitive("slice_update", _slice_update, scalar="int64")
+slice_update = primitive(
+    "slice_update", _slice_update, scalar="int64", axes=free_dims("dims")
+)
 
 
 def _slice_update_gradient(g, starts, values_spec, dims, steps, wanted):
@@ -221,7 +235,7 @@ def _select_update_gradient(g, indices, values_spec, dims, wanted):
 
 select_update.gradient(_select_update_gradient)
 
-concat = primitive("concat", lambda *xs, dim: lax.concatenate(xs, dim))
+concat = primitive("concat", lambda *xs, dim: lax.concatenate(xs, dim), axes=free_dims("dim"))
 
 
 def _concat_gradient(g, xs_spec, dim, wanted):
@@ -241,7 +255,7 @@ def _split(x, *, sizes: tuple[int, ...], dim: int):
     return tuple(parts)
 
 
-split = primitive("split", _split)
+split = primitive("split", _split, axes=free_dims("dim"))
 split.gradient(x=lambda g, dim: concat(*g, dim=dim))
 
 
@@ -267,7 +281,7 @@ def _pad_gradient(g, low, high, interior):
 
 pad.gradient(x=_pad_gradient, value=None)
 
-clone = primitive("clone", lambda x: x)
+clone = primitive("clone", lambda x: x, axes=elementwise_axes)
 clone.gradient(x=lambda g: g)
 
 stack = primitive("stack", lambda *xs, dim: jnp.stack(xs, dim))

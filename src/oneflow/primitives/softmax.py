@@ -8,10 +8,15 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 
+from oneflow.primitives.axes import free_dims
 from oneflow.primitives.registry import primitive
 
-softmax = primitive("softmax", lambda x, *, dim: jax.nn.softmax(x, axis=dim))
-log_softmax = primitive("log_softmax", lambda x, *, dim: jax.nn.log_softmax(x, axis=dim))
+softmax = primitive(
+    "softmax", lambda x, *, dim: jax.nn.softmax(x, axis=dim), axes=free_dims("dim")
+)
+log_softmax = primitive(
+    "log_softmax", lambda x, *, dim: jax.nn.log_softmax(x, axis=dim), axes=free_dims("dim")
+)
 
 
 def _softmax_backward(g, out, *, dim: int):
@@ -22,7 +27,7 @@ def _log_softmax_backward(g, out, *, dim: int):
     return g - jnp.exp(out) * jnp.sum(g, axis=dim, keepdims=True)
 
 
-softmax_backward = primitive("softmax_backward", _softmax_backward)
+softmax_backward = primitive("softmax_backward", _softmax_backward, axes=free_dims("dim"))
 softmax.gradient(x=lambda g, out, dim: softmax_backward(g, out, dim=dim))
-log_softmax_backward = primitive("log_softmax_backward", _log_softmax_backward)
+log_softmax_backward = primitive("log_softmax_backward", _log_softmax_backward, axes=free_dims("dim"))
 log_softmax.gradient(x=lambda g, out, dim: log_softmax_backward(g, out, dim=dim))
