@@ -8,12 +8,12 @@ from oneflow.compiler import (
 )  # first: JAX must be configured before anything makes an array
 
 # isort: split
-from oneflow.autograd.grad_mode import enable_grad as enable_grad
-from oneflow.autograd.grad_mode import inference_mode as inference_mode
-from oneflow.autograd.grad_mode import is_grad_enabled as is_grad_enabled
-from oneflow.autograd.grad_mode import is_inference_mode_enabled as is_inference_mode_enabled
-from oneflow.autograd.grad_mode import no_grad as no_grad
-from oneflow.autograd.grad_mode import set_grad_enabled as set_grad_enabled
+from oneflow.differentiation.grad_mode import enable_grad as enable_grad
+from oneflow.differentiation.grad_mode import inference_mode as inference_mode
+from oneflow.differentiation.grad_mode import is_grad_enabled as is_grad_enabled
+from oneflow.differentiation.grad_mode import is_inference_mode_enabled as is_inference_mode_enabled
+from oneflow.differentiation.grad_mode import no_grad as no_grad
+from oneflow.differentiation.grad_mode import set_grad_enabled as set_grad_enabled
 from oneflow.base.device import Device as device
 from oneflow.base.dtype import DType as dtype
 from oneflow.base.dtype import bfloat16 as bfloat16
@@ -148,7 +148,8 @@ from oneflow.functional.random import randint_like as randint_like
 from oneflow.functional.random import randn as randn
 from oneflow.functional.random import randn_like as randn_like
 from oneflow.functional.random import randperm as randperm
-from oneflow.tensor import printing as _printing
+from oneflow.tensor.printing import get_printoptions as get_printoptions
+from oneflow.tensor.printing import set_printoptions as set_printoptions
 from oneflow.tensor.promotion import can_cast as can_cast
 from oneflow.tensor.promotion import promote_types as promote_types
 from oneflow.tensor.promotion import result_type as result_type
@@ -158,3 +159,6 @@ from oneflow.tensor.transfer import (
 )  # gives Tensor its way in for data
 from oneflow.version import __version__ as __version__
 from oneflow import random as random
+
+# isort: split
+from oneflow import eager as eager
