@@ -2,21 +2,213 @@
 
 from __future__ import annotations
 
+import dataclasses
+import math
+from typing import Any
+
 import numpy as np
 
 from oneflow.tensor.methods import attach
 from oneflow.tensor.tensor import Tensor
 
 
-def format_tensor(tensor: Tensor) -> str:
-    """`tensor` as text."""
-    body = np.array2string(tensor.numpy(), separator=", ", prefix="tensor(")
-    suffix = f", dtype={tensor.dtype!r}"
+@dataclasses.dataclass
+class PrintOptions:
+    """How tensors are printed, see `set_printoptions`."""
+
+    precision: int = 4
+    threshold: float = 1000
+    edgeitems: int = 3
+    linewidth: int = 80
+    sci_mode: bool | None = None
+
+
+OPTIONS = PrintOptions()
+_PROFILES = {
+    "default": PrintOptions(),
+    "short": PrintOptions(precision=2, edgeitems=2),
+    "full": PrintOptions(threshold=math.inf),
+}
+
+
+def set_printoptions(
+    precision: int | None = None,
+    threshold: float | None = None,
+    edgeitems: int | None = None,
+    linewidth: int | None = None,
+    profile: str | None = None,
+    sci_mode: bool | None = None,
+) -> None:
+    """Choose how tensors are printed; what is left out stays as it is, but for `sci_mode`.
+
+    Args:
+        precision: digits after the point.
+        threshold: tensors with more elements are summarised.
+        edgeitems: how many elements a summary shows at each end of a dimension.
+        linewidth: characters per line.
+        profile: ``"default"``, ``"short"`` or ``"full"`` to start from.
+        sci_mode: scientific notation: always, never, or (None) when the numbers need it.
+
+    Raises:
+        ValueError: there is no such profile.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.set_printoptions(precision=2)
+        >>> flow.tensor([1.12345])
+        tensor([1.12], dtype=oneflow.float32)
+        >>> flow.set_printoptions(profile="default")
+    """
+    if profile is not None:
+        if profile not in _PROFILES:
+            raise ValueError(f"`profile` must be one of {sorted(_PROFILES)}, got {profile!r}")
+        start = _PROFILES[profile]
+        OPTIONS.precision, OPTIONS.threshold = start.precision, start.threshold
+        OPTIONS.edgeitems, OPTIONS.linewidth = start.edgeitems, start.linewidth
+    given = {
+        "precision": precision,
+        "threshold": threshold,
+        "edgeitems": edgeitems,
+        "linewidth": linewidth,
+    }
+    for name, value in given.items():
+        if value is not None:
+            setattr(OPTIONS, name, value)
+    OPTIONS.sci_mode = sci_mode
+
+
+def get_printoptions() -> dict[str, Any]:
+    """The options in force, as keyword arguments for `set_printoptions`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.get_printoptions()["edgeitems"]
+        3
+    """
+    return dataclasses.asdict(OPTIONS)
+
+
+class _NumberFormat:
+    """One width and notation for all numbers of a tensor."""
+
+    def __init__(self, array: np.ndarray) -> None:
+        self.is_float = array.dtype.kind == "f"
+        self._all_whole, self._scientific, self.width = True, False, 1
+        flat = array.reshape(-1)
+        if not self.is_float:
+            self.width = max([1, *(len(str(value)) for value in flat.tolist())])
+            return
+        numbers = flat[np.isfinite(flat) & (flat != 0)]
+        if not numbers.size:
+            return
+        magnitudes = np.abs(numbers)
+        low, high = float(magnitudes.min()), float(magnitudes.max())
+        self._all_whole = bool((numbers == np.ceil(numbers)).all())
+        needs = high / low > 1000.0 or high > 1.0e8 or low < 1.0e-4
+        self._scientific = needs if OPTIONS.sci_mode is None else OPTIONS.sci_mode
+        self.width = max(len(self._text(value)) for value in numbers.tolist())
+
+    def _text(self, value: float) -> str:
+        if self._scientific:
+            return f"{value:.{OPTIONS.precision}e}"
+        if not self._all_whole:
+            return f"{value:.{OPTIONS.precision}f}"
+        return f"{value:.0f}." if math.isfinite(value) else f"{value:.0f}"
+
+    def __call__(self, value: Any) -> str:
+        text = self._text(value) if self.is_float else str(value)
+        return text.rjust(self.width)
+
+
+class _ComplexFormat:
+    """Real and imaginary parts, each with a format of its own."""
+
+    def __init__(self, array: np.ndarray) -> None:
+        self._real, self._imaginary = _NumberFormat(array.real), _NumberFormat(array.imag)
+        self.width = self._real.width + self._imaginary.width + 1
+
+    def __call__(self, value: complex) -> str:
+        imaginary = f"{self._imaginary(value.imag)}j".lstrip()
+        sign = "" if imaginary[0] in "+-" else "+"
+        return self._real(value.real) + sign + imaginary
+
+
+def _visible(array: np.ndarray) -> np.ndarray:
+    """The elements that a summary shows."""
+    edge = OPTIONS.edgeitems
+    for axis, size in enumerate(array.shape):
+        if size > 2 * edge:
+            array = np.take(array, [*range(edge), *range(size - edge, size)], axis)
+    return array
+
+
+def _nested(array: np.ndarray, indent: int, summarize: bool, number: Any) -> str:
+    """An array as nested brackets; `indent` is where its first bracket stands."""
+    if array.ndim == 0:
+        return number(array.item())
+    edge = OPTIONS.edgeitems
+    shortened = summarize and len(array) > 2 * edge
+    first, last = (array[:edge], array[len(array) - edge :]) if shortened else (array, array[:0])
+    if array.ndim == 1:
+        items = [number(value) for value in first.tolist()]
+        if shortened:
+            items += [" ..." if edge else "...", *(number(value) for value in last.tolist())]
+        per_line = max(1, (OPTIONS.linewidth - indent) // (number.width + 2))
+        lines = [
+            ", ".join(items[start : start + per_line]) for start in range(0, len(items), per_line)
+        ]
+        return "[" + (",\n" + " " * (indent + 1)).join(lines) + "]"
+    parts = [_nested(each, indent + 1, summarize, number) for each in first]
+    if shortened:
+        parts += ["...", *(_nested(each, indent + 1, summarize, number) for each in last)]
+    return "[" + ("," + "\n" * (array.ndim - 1) + " " * (indent + 1)).join(parts) + "]"
+
+
+def _contents(array: np.ndarray, indent: int) -> str:
+    if array.size == 0:
+        return "[]"
+    if array.dtype.kind not in "biufc" or array.dtype == np.float16:
+        array = array.astype(np.float32)
+    summarize = array.size > OPTIONS.threshold
+    shown = _visible(array) if summarize else array
+    number = _ComplexFormat(shown) if array.dtype.kind == "c" else _NumberFormat(shown)
+    return _nested(array, indent, summarize, number)
+
+
+def _suffixes(tensor: Tensor) -> list[str]:
+    suffixes = []
+    if tensor.device.type != "cpu":
+        suffixes.append(f"device='{tensor.device}'")
+    if tensor.numel() == 0 and tensor.ndim != 1:
+        suffixes.append(f"size={tuple(tensor.shape)}")
+    suffixes.append(f"dtype={tensor.dtype!r}")
     if tensor.grad_fn is not None:
-        suffix += f", grad_fn=<{tensor.grad_fn.name()}>"
+        suffixes.append(f"grad_fn={tensor.grad_fn!r}")
     elif tensor.requires_grad:
-        suffix += ", requires_grad=True"
-    return f"tensor({body}{suffix})"
+        suffixes.append("requires_grad=True")
+    return suffixes
+
+
+def format_tensor(self: Tensor) -> str:
+    """The tensor as text; long ones are summarised. Reads the values."""
+    prefix = "tensor("
+    text = prefix + _contents(self.numpy(), len(prefix))
+    # Counted as PyTorch counts, one more than the characters of the last line and the bracket.
+    last_line = len(text) - text.rfind("\n") + 1
+    for suffix in _suffixes(self):
+        if last_line + len(suffix) + 2 > OPTIONS.linewidth:
+            text += ",\n" + " " * len(prefix) + suffix
+            last_line = len(prefix) + len(suffix)
+        else:
+            text += ", " + suffix
+            last_line += len(suffix) + 2
+    return text + ")"
+
+
+def format_with_spec(self: Tensor, specification: str) -> str:
+    """A 0-dim tensor formats as its number."""
+    return format(self.item() if not self.ndim else repr(self), specification)
 
 
 attach("__repr__", format_tensor)
+attach("__format__", format_with_spec)
