@@ -67,9 +67,7 @@ def operands_of(shapes):
 
 def operation_of(primitive, operands, attributes):
     specs = [
-        each
-        if isinstance(each, int)
-        else spec_of(each.shape, flow.float32, flow.device("cpu"))
+        each if isinstance(each, int) else spec_of(each.shape, flow.float32, flow.device("cpu"))
         for each in operands
     ]
     return make_operation(primitive, tuple(specs), attributes)

@@ -1,0 +1,31 @@
+"""Settings of the whole test suite."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+# Tests run in parallel processes; one thread each is the fair share, and sums come out the same every time.
+torch.set_num_threads(1)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--exhaustive",
+        action="store_true",
+        help="run every sample of the operator table in every dtype, not a bounded number of them",
+    )
+
+
+@pytest.fixture(autouse=True)
+def _fixed_seeds() -> None:
+    """Every test starts from the same random state."""
+    np.random.seed(0)
+    torch.manual_seed(0)
+
+
+@pytest.fixture
+def exhaustive(request: pytest.FixtureRequest) -> bool:
+    """Whether the command line asked for all samples."""
+    return request.config.getoption("--exhaustive")

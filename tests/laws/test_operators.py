@@ -1,0 +1,213 @@
+"""Laws that hold for every operator of the table in `tests/samples`."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from oneflow.runtime.statistics import STATISTICS
+from oneflow.tensor import Tensor
+from tests.oracle import (
+    FLOW,
+    TORCH,
+    array_difference,
+    difference,
+    dtype_name,
+    eager_mode,
+    evaluated,
+    flat_tensors,
+    gradient_difference,
+    with_gradients,
+)
+from tests.samples.table import Case, Operator, operators
+
+ROWS = list(operators())
+GRADIENT_CASES = 5
+SECOND_GRADIENT_CASES = 2
+
+every_operator = pytest.mark.parametrize("row", ROWS, ids=[row.name for row in ROWS])
+
+
+@pytest.fixture(autouse=True)
+def _quiet_torch() -> Iterator[None]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+def _seed(row: Operator, case: Case) -> str:
+    return f"{row.name}{case!r}"
+
+
+def _calls(row: Operator, exhaustive: bool) -> Iterator[tuple[Case, str]]:
+    """Every case in the main dtype, the first one in all dtypes."""
+    for dtype in row.dtypes:
+        everything = exhaustive or dtype == row.dtypes[0]
+        for case in row.cases if everything else row.cases[:1]:
+            yield case, dtype
+
+
+def _outcome(library: Any, row: Operator, case: Case, dtype: str) -> tuple[Any, Exception | None]:
+    """The result of a call, read, or the exception it raised."""
+    try:
+        arguments = library.arguments(case, dtype, _seed(row, case))
+        result = library.function(row)(*arguments.args, **arguments.kwargs)
+        for tensor in flat_tensors(result) if library is FLOW else ():
+            tensor.numpy()
+    except Exception as error:
+        return None, error
+    return result, None
+
+
+def _problem(row: Operator, case: Case, dtype: str, must_raise: bool = False) -> str | None:
+    mine, my_error = _outcome(FLOW, row, case, dtype)
+    theirs, their_error = _outcome(TORCH, row, case, dtype)
+    if their_error is None:
+        if my_error is not None:
+            return f"raised {my_error!r}, torch gives {theirs!r}"
+        return (
+            "torch does not raise"
+            if must_raise
+            else difference(mine, theirs, row.tolerance, row.values)
+        )
+    expected = next(each for each in type(their_error).__mro__ if each.__module__ == "builtins")
+    if my_error is None:
+        return f"gives {mine!r}, torch raises {their_error!r}"
+    return None if isinstance(my_error, expected) else f"raised {my_error!r}, torch {their_error!r}"
+
+
+def _report(problems: list[str]) -> None:
+    if problems:
+        pytest.fail("\n".join(problems), pytrace=False)
+
+
+@every_operator
+def test_result_is_torchs(row: Operator, exhaustive: bool) -> None:
+    problems = []
+    with eager_mode("cold"):
+        for case, dtype in _calls(row, exhaustive):
+            problem = _problem(row, case, dtype)
+            if problem:
+                problems.append(f"{row.name}{case} in {dtype}: {problem}")
+        for case in row.errors:
+            problem = _problem(row, case, row.dtypes[0], must_raise=True)
+            if problem:
+                problems.append(f"{row.name}{case}: {problem}")
+    _report(problems)
+
+
+@every_operator
+def test_gradients_are_torchs(row: Operator, exhaustive: bool) -> None:
+    problems = []
+    with eager_mode("cold"):
+        for dtype in row.gradient_dtypes:
+            chosen = row.cases if exhaustive or dtype == "float64" else row.cases[:1]
+            for index, case in enumerate(chosen if exhaustive else chosen[:GRADIENT_CASES]):
+                order = (
+                    2 if row.second_grad and (exhaustive or index < SECOND_GRADIENT_CASES) else 1
+                )
+                problem = _gradient_problem(row, case, dtype, order)
+                if problem:
+                    problems.append(f"{row.name}{case} in {dtype}: {problem}")
+    _report(problems)
+
+
+def _gradient_problem(row: Operator, case: Case, dtype: str, order: int) -> str | None:
+    _, error = _outcome(TORCH, row, case, dtype)
+    if error is not None:
+        return None
+    my_outputs, mine = with_gradients(FLOW, row, case, dtype, _seed(row, case), order)
+    their_outputs, theirs = with_gradients(TORCH, row, case, dtype, _seed(row, case), order)
+    if len(my_outputs) != len(their_outputs):
+        return f"{len(my_outputs)} outputs require grad, torch's {len(their_outputs)}"
+    if not their_outputs:
+        return None
+    for level, (my_grads, their_grads) in enumerate(zip(mine, theirs, strict=True), 1):
+        count = min(len(my_grads), len(their_grads))
+        problem = gradient_difference(my_grads[:count], their_grads[:count], row.tolerance)
+        if problem:
+            return f"order {level}, {problem}"
+    return None
+
+
+@every_operator
+def test_one_program_gives_one_answer(row: Operator) -> None:
+    """Run op by op, run as one executable, and evaluated without a compiler, a program gives the same values."""
+    case = row.cases[0]
+    dtype = next(iter(row.gradient_dtypes), row.dtypes[0])
+    if _outcome(FLOW, row, case, dtype)[1] is not None or not row.values:
+        return
+    with eager_mode("cold"):
+        tensors = _forward_and_backward(row, case, dtype)
+        plain = evaluated(tensors)
+        cold = [tensor.numpy() for tensor in tensors]
+    with eager_mode("compiled"):
+        hot = [tensor.numpy() for tensor in _forward_and_backward(row, case, dtype)]
+    for mine, reference, tensor in zip(hot, cold, tensors, strict=True):
+        problem = array_difference(mine, reference, dtype_name(tensor), 0.1 * row.tolerance)
+        assert problem is None, f"compiled differs from op by op: {problem}"
+    for mine, reference, tensor in zip(cold, plain or cold, tensors, strict=True):
+        problem = array_difference(mine, reference, dtype_name(tensor), 0.1 * row.tolerance)
+        assert problem is None, f"op by op differs from the plain evaluator: {problem}"
+
+
+def _forward_and_backward(row: Operator, case: Case, dtype: str) -> list[Tensor]:
+    """Outputs and, where there are any, gradients; nothing read."""
+    if row.gradient_dtypes:
+        outputs, levels = with_gradients(FLOW, row, case, dtype, _seed(row, case), 1)
+        return [*outputs, *[grad for grad in levels[0] if grad is not None]]
+    arguments = FLOW.arguments(case, dtype, _seed(row, case))
+    return flat_tensors(FLOW.function(row)(*arguments.args, **arguments.kwargs))
+
+
+@every_operator
+def test_second_run_compiles_nothing(row: Operator) -> None:
+    """Nor does another number in place of a number."""
+    case, dtype = row.cases[0], row.dtypes[0]
+    with_numbers = next((each for each in row.cases if _varied(each) != each), None)
+    with eager_mode("cold"):
+        for chosen in [case, *([with_numbers] if with_numbers and row.vary_numbers else [])]:
+            _outcome(FLOW, row, chosen, dtype)
+            before = STATISTICS.new_programs, STATISTICS.operation_compiles
+            _outcome(FLOW, row, _varied(chosen) if chosen is with_numbers else chosen, dtype)
+            after = STATISTICS.new_programs, STATISTICS.operation_compiles
+            assert after == before, f"{row.name}{chosen} recorded another program the second time"
+
+
+def _varied(case: Case) -> Case:
+    """The case with other floats."""
+    return Case(
+        tuple(_vary(each) for each in case.args),
+        {name: _vary(each) for name, each in case.kwargs.items()},
+    )
+
+
+def _vary(value: Any) -> Any:
+    return value * 1.0625 if type(value) is float and np.isfinite(value) else value
+
+
+@every_operator
+def test_variants_agree(row: Operator) -> None:
+    """The method is the function; the in-place form gives its values and returns the tensor it changed."""
+    name, case = row.name, row.cases[0]
+    if not row.variants or not hasattr(Tensor, name) or not isinstance(row.dtypes, tuple):
+        return
+    with eager_mode("cold"):
+        for dtype in row.dtypes[:2]:
+            for each in (name, f"{name}_"):
+                if not hasattr(Tensor, each) or not hasattr(TORCH.module.Tensor, each):
+                    continue
+                method = Operator(f"Tensor.{each}", (case,), row.dtypes, tolerance=row.tolerance)
+                problem = _problem(method, case, dtype)
+                assert problem is None, f"{each}{case} in {dtype}: {problem}"
+        if hasattr(Tensor, f"{name}_") and hasattr(TORCH.module.Tensor, f"{name}_"):
+            arguments = FLOW.arguments(case, row.dtypes[0], _seed(row, case))
+            try:
+                changed = getattr(Tensor, f"{name}_")(*arguments.args, **arguments.kwargs)
+            except (RuntimeError, TypeError):
+                return
+            assert changed is arguments.args[0], f"{name}_ returns another tensor"
