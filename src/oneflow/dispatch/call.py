@@ -10,8 +10,8 @@ from collections.abc import Callable
 from typing import Any
 from weakref import ref
 
-from oneflow.autograd.grad_mode import MODE
-from oneflow.autograd.node import OperationNode
+from oneflow.differentiation.grad_mode import MODE
+from oneflow.differentiation.node import OperationNode
 from oneflow.dispatch.location import user_line
 from oneflow.primitives.operation import Operation, make_operation
 from oneflow.primitives.registry import Primitive, install_interpreter

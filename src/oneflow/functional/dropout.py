@@ -1,4 +1,4 @@
-"""Dropout. The mask is a function of a seed and a stream number, so the backward pass draws it again instead of keeping it."""
+"""Dropout. The backward pass draws the mask again from its seed and stream number."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def dropout(
 def _drop_channels(
     input: Tensor, p: float, training: bool, inplace: bool, generator: Any, batched: bool = True
 ) -> Tensor:
-    """Dropout of whole channels: one random number for each ``(n, c)``, or for each ``c`` without a batch."""
+    """Dropout of whole channels: one random number per sample and channel."""
     _check_probability(p)
     if not training or p == 0:
         return input
@@ -86,7 +86,7 @@ def dropout1d(
     inplace: bool = False,
     generator: Generator | None = None,
 ) -> Tensor:
-    """Zero whole channels of a ``(N, C, L)`` or ``(C, L)`` tensor with probability `p`, see `dropout`.
+    """`dropout` of whole channels of a ``(N, C, L)`` or ``(C, L)`` tensor.
 
     Example:
         >>> import oneflow as flow
@@ -96,7 +96,8 @@ def dropout1d(
     """
     if input.ndim not in (2, 3):
         raise RuntimeError(
-            f"dropout1d: Expected 2D or 3D input, but received a {input.ndim}D input of shape {tuple(input.shape)}"
+            f"dropout1d: Expected 2D or 3D input, but received a {input.ndim}D input of shape "
+            f"{tuple(input.shape)}"
         )
     return _drop_channels(input, p, training, inplace, generator, batched=input.ndim == 3)
 
@@ -109,7 +110,7 @@ def dropout2d(
     inplace: bool = False,
     generator: Generator | None = None,
 ) -> Tensor:
-    """Zero whole channels of a ``(N, C, H, W)`` or ``(N, C, L)`` tensor with probability `p`, see `dropout`.
+    """`dropout` of whole channels of a ``(N, C, H, W)`` or ``(N, C, L)`` tensor.
 
     Example:
         >>> import oneflow as flow
@@ -128,7 +129,7 @@ def dropout3d(
     inplace: bool = False,
     generator: Generator | None = None,
 ) -> Tensor:
-    """Zero whole channels of a ``(N, C, D, H, W)`` or ``(C, D, H, W)`` tensor with probability `p`, see `dropout`.
+    """`dropout` of whole channels of a ``(N, C, D, H, W)`` or ``(C, D, H, W)`` tensor.
 
     Example:
         >>> import oneflow as flow
@@ -139,7 +140,7 @@ def dropout3d(
     return _drop_channels(input, p, training, inplace, generator, batched=input.ndim != 4)
 
 
-# Where SELU saturates: -scale * alpha of Klambauer et al., "Self-normalizing neural networks", 2017.
+# Where SELU saturates (Klambauer et al., "Self-normalizing neural networks", 2017).
 _SATURATION = -1.7580993408473766
 
 
@@ -169,7 +170,7 @@ def alpha_dropout(
     inplace: bool = False,
     generator: Generator | None = None,
 ) -> Tensor:
-    """Dropout for SELU networks: elements become SELU's limit, and mean and variance stay as they are.
+    """Dropout for SELU networks: elements become SELU's limit; mean and variance stay.
 
     Example:
         >>> import oneflow as flow

@@ -21,8 +21,9 @@ _STATE_BYTES = 16
 class Generator:
     """A source of random numbers: a seed and the number of the next stream.
 
-    Every random call takes one stream number and its elements are a function of ``(seed, stream, index)`` alone. So the
-    numbers do not depend on the device, and the whole state is two whole numbers.
+    Every random call takes one stream number, and its elements are a function of
+    ``(seed, stream, index)`` alone: the numbers do not depend on the device, and the whole state is
+    two whole numbers.
 
     Args:
         device: the device users say it is for; the numbers are the same everywhere.

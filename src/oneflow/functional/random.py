@@ -1,6 +1,7 @@
 """Tensors of random numbers.
 
-Every function takes `generator` (default: the generator that `oneflow.manual_seed` seeds) and uses one of its streams.
+Every function takes `generator`, by default the one that `oneflow.manual_seed` seeds, and uses one
+of its streams.
 """
 
 from __future__ import annotations
@@ -20,8 +21,7 @@ from oneflow.functional.options import (
     with_grad,
 )
 from oneflow.functional.registry import function
-from oneflow.primitives import random as rng
-from oneflow.primitives import sampling
+from oneflow.primitives import random as rng, sampling
 from oneflow.primitives.elementwise import add_scaled, mul
 from oneflow.primitives.shape import broadcast_to
 from oneflow.tensor.call import call
@@ -216,7 +216,7 @@ def randint(
     sbp: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Random whole numbers in ``[low, high)``: ``randint(low, high, size)`` or ``randint(high, size)``.
+    """Random whole numbers in ``[low, high)``; `low` may be left out.
 
     Args:
         low: smallest number, 0 when left out.

@@ -6,8 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from oneflow.functional.generator import Generator, draw
-from oneflow.primitives import random as rng
-from oneflow.primitives import sampling
+from oneflow.primitives import random as rng, sampling
 from oneflow.primitives.elementwise import exp
 from oneflow.primitives.registry import Primitive
 from oneflow.program.value import Value

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from oneflow.autograd.grad_mode import no_grad
+from oneflow.differentiation.grad_mode import no_grad
 from oneflow.functional.generator import Generator, draw
 from oneflow.primitives.creation import full_float, full_integer, ones, zeros
 from oneflow.primitives.random import random_normal, random_uniform

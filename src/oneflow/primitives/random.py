@@ -1,9 +1,10 @@
 """Random numbers as a function of position: counter-based, so the same on any number of devices.
 
-Element `index` of the tensor drawn with `(seed, stream)` is a hash of these three 64-bit numbers and
-of nothing else. The hash is Philox 4x32-10 (Salmon, Moraes, Dror, Shaw: "Parallel random numbers: as
-easy as 1, 2, 3", SC 2011): `seed` is its key, `index` and `stream` are its counter, so two streams of
-one seed never meet. There is no state to pass on, and the numbers fuse into whatever consumes them.
+Element `index` of the tensor drawn with `(seed, stream)` is a hash of these three 64-bit numbers
+and of nothing else. The hash is Philox 4x32-10 (Salmon, Moraes, Dror, Shaw: "Parallel random
+numbers: as easy as 1, 2, 3", SC 2011): `seed` is its key, `index` and `stream` are its counter, so
+two streams of one seed never meet. There is no state to pass on, and the numbers fuse into whatever
+consumes them.
 """
 
 from __future__ import annotations
@@ -120,7 +121,7 @@ _NUMBERS = {"seed": "int64", "stream": "int64"}
 
 
 def random_primitive(name: str, impl: Callable, *real: str, **facts: Any) -> Primitive:
-    """Define a primitive that draws from operands `seed` and `stream`; `real` names float operands."""
+    """Define a primitive that draws from `seed` and `stream`; `real` names its float operands."""
     scalar = {**_NUMBERS, **dict.fromkeys(real, "float64")}
     return primitive(name, impl, scalar=scalar, facts={"random": True}, **facts)
 

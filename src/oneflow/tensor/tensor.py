@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from oneflow.autograd.backward import backward_pass
-from oneflow.autograd.grad_mode import MODE
-from oneflow.autograd.node import AccumulateGrad, Node
 from oneflow.base.device import Device
 from oneflow.base.dtype import DType
 from oneflow.base.shape import Size
+from oneflow.differentiation.backward import backward_pass
+from oneflow.differentiation.grad_mode import MODE
+from oneflow.differentiation.node import AccumulateGrad, Node
 from oneflow.primitives.creation import ones, zeros
 from oneflow.primitives.elementwise import add
 from oneflow.program.value import Value

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from oneflow.autograd.grad_mode import MODE
-from oneflow.autograd.node import Node
 from oneflow.base.device import CPU, Device
 from oneflow.base.dtype import DType, from_numpy_dtype, get_default_dtype
 from oneflow.base.spec import spec_of
+from oneflow.differentiation.grad_mode import MODE
+from oneflow.differentiation.node import Node
 from oneflow.program.value import Value
 from oneflow.runtime.memory import put
 from oneflow.tensor.call import wrap

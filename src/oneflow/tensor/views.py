@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
-from oneflow.autograd.grad_mode import MODE, enable_grad
+from oneflow.differentiation.grad_mode import MODE, enable_grad
 from oneflow.primitives.registry import Primitive
 from oneflow.program.value import Value
 

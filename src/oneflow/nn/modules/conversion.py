@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Self
 
-from oneflow.autograd.grad_mode import no_grad
 from oneflow.base.device import Device
 from oneflow.base.dtype import DType, bfloat16, float16, float32, float64
+from oneflow.differentiation.grad_mode import no_grad
 from oneflow.nn.parameter import Parameter
 from oneflow.primitives.creation import zeros
 from oneflow.tensor.call import wrap

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
-from oneflow.autograd.grad_mode import MODE
-from oneflow.autograd.node import Node
+from oneflow.differentiation.grad_mode import MODE
+from oneflow.differentiation.node import Node
 from oneflow.program.value import Value
 from oneflow.tensor.call import wrap
 from oneflow.tensor.tensor import Tensor

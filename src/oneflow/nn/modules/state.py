@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from oneflow.autograd.grad_mode import no_grad
+from oneflow.differentiation.grad_mode import no_grad
 from oneflow.nn.parameter import Parameter
 from oneflow.tensor.tensor import Tensor
 

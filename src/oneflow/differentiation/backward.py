@@ -9,9 +9,9 @@ from __future__ import annotations
 import heapq
 from collections.abc import Sequence
 
-from oneflow.autograd.grad_mode import MODE
-from oneflow.autograd.node import AccumulateGrad, Anomaly, Node
 from oneflow.base.spec import TensorSpec
+from oneflow.differentiation.grad_mode import MODE
+from oneflow.differentiation.node import AccumulateGrad, Anomaly, Node
 from oneflow.primitives.creation import zeros
 from oneflow.primitives.elementwise import add, cast, isnan
 from oneflow.primitives.reduce import any_true, sum_to

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from typing import Any
 from weakref import ref
 
-from oneflow.autograd.grad_mode import MODE
 from oneflow.base.spec import TensorSpec
+from oneflow.differentiation.grad_mode import MODE
 from oneflow.primitives.operation import Operation
 from oneflow.program.value import Value
 

@@ -1,0 +1,143 @@
+"""Whether operations are recorded for the backward pass: one switch per thread."""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Callable
+from typing import Any
+
+
+class _Mode(threading.local):
+    """`enabled`: record gradients. `inference`: additionally refuse to use results in autograd later."""
+
+    enabled = True
+    inference = False
+
+
+MODE = _Mode()
+
+
+class _SwitchedGradMode:
+    """A context manager and decorator that sets grad mode and puts the old one back."""
+
+    _enabled: bool
+    _inference: bool | None = None
+
+    def __init__(self) -> None:
+        self._before: list[tuple[bool, bool]] = []
+
+    def __enter__(self) -> None:
+        self._before.append((MODE.enabled, MODE.inference))
+        MODE.enabled = self._enabled
+        if self._inference is not None:
+            MODE.inference = self._inference
+
+    def __exit__(self, *exception: object) -> None:
+        MODE.enabled, MODE.inference = self._before.pop()
+
+    def __call__(self, function: Callable) -> Callable:
+        @functools.wraps(function)
+        def switched(*args: Any, **kwargs: Any) -> Any:
+            with self._fresh():
+                return function(*args, **kwargs)
+
+        return switched
+
+    def _fresh(self) -> _SwitchedGradMode:
+        return type(self)()
+
+
+class no_grad(_SwitchedGradMode):
+    """Context manager or decorator: nothing inside is recorded for backward.
+
+    Example:
+        >>> import oneflow as flow
+        >>> x = flow.ones(2, requires_grad=True)
+        >>> with flow.no_grad():
+        ...     (x * 2).requires_grad
+        False
+    """
+
+    _enabled = False
+
+    def __new__(cls, function: Callable | None = None) -> Any:
+        made = super().__new__(cls)
+        if function is None:
+            return made
+        made.__init__()
+        return made(function)
+
+
+class enable_grad(no_grad):
+    """Context manager or decorator: record for backward, also inside `no_grad`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> x = flow.ones(2, requires_grad=True)
+        >>> with flow.no_grad(), flow.enable_grad():
+        ...     (x * 2).requires_grad
+        True
+    """
+
+    _enabled = True
+
+
+class inference_mode(_SwitchedGradMode):
+    """Context manager or decorator like `no_grad`, for code that will never need gradients.
+
+    Args:
+        mode: False makes it do nothing but restore recording.
+
+    Example:
+        >>> import oneflow as flow
+        >>> with flow.inference_mode():
+        ...     flow.is_inference_mode_enabled()
+        True
+    """
+
+    def __init__(self, mode: bool = True) -> None:
+        super().__init__()
+        self._enabled, self._inference = not mode, mode
+
+    def _fresh(self) -> inference_mode:
+        return inference_mode(bool(self._inference))
+
+
+class set_grad_enabled(_SwitchedGradMode):
+    """Set grad mode at once; as a context manager put the old one back at the end.
+
+    Args:
+        mode: whether to record for backward.
+
+    Example:
+        >>> import oneflow as flow
+        >>> with flow.set_grad_enabled(False):
+        ...     flow.is_grad_enabled()
+        False
+    """
+
+    def __init__(self, mode: bool = True) -> None:
+        super().__init__()
+        self._before.append((MODE.enabled, MODE.inference))
+        self._enabled = MODE.enabled = bool(mode)
+
+    def __enter__(self) -> None:
+        MODE.enabled = self._enabled
+
+    def __call__(self, function: Callable) -> Callable:
+        MODE.enabled, MODE.inference = self._before.pop()
+        return super().__call__(function)
+
+    def _fresh(self) -> _SwitchedGradMode:
+        return set_grad_enabled(self._enabled)
+
+
+def is_grad_enabled() -> bool:
+    """Whether operations are recorded for backward on this thread."""
+    return MODE.enabled
+
+
+def is_inference_mode_enabled() -> bool:
+    """Whether this thread is inside `inference_mode`."""
+    return MODE.inference
