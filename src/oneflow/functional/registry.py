@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from oneflow.tensor.call import wrap
@@ -31,6 +31,7 @@ def function(
     inplace: bool = False,
     namespace: str = "",
     aliases: Sequence[str] = (),
+    spellings: Mapping[str, str] | None = None,
 ) -> Callable[[Callable], Callable]:
     """Decorator that publishes a function.
 
@@ -39,6 +40,7 @@ def function(
         inplace: also make the in-place method ``name_``.
         namespace: where it lives below `oneflow` (``"nn.functional"``, ``"linalg"``); empty for `oneflow` itself.
         aliases: further names of the method and its in-place form, such as ``absolute`` for ``abs``.
+        spellings: further argument names of this function alone, each with the declared name it stands for.
 
     Raises:
         ValueError: the name is taken.
@@ -49,7 +51,7 @@ def function(
         qualified = f"{namespace}.{name}" if namespace else name
         if qualified in FUNCTIONS:
             raise ValueError(f"function `{qualified}` is already defined")
-        public = _accept_spellings(body)
+        public = _accept_spellings(body, spellings or {})
         FUNCTIONS[qualified] = public
         if method:
             for each in (method if isinstance(method, str) else name, *aliases):
@@ -61,10 +63,10 @@ def function(
     return publish
 
 
-def _accept_spellings(body: Callable) -> Callable:
+def _accept_spellings(body: Callable, own: Mapping[str, str]) -> Callable:
     """`body` accepting the other spellings of its arguments' names, and `out=`. Free when called without keywords."""
     declared = inspect.signature(body).parameters
-    rename = {}
+    rename = dict(own)
     for spellings in _SPELLINGS:
         chosen = [name for name in spellings if name in declared]
         if len(chosen) == 1:
