@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-# Tests run in parallel processes; one thread each is the fair share, and sums come out the same every time.
+# Tests run in parallel processes; one thread each is the fair share, and sums repeat exactly.
 torch.set_num_threads(1)
 
 

@@ -212,7 +212,7 @@ def flat_tensors(result: Any) -> list:
 def with_gradients(
     library: Library, row: Operator, case: Case, dtype: str, seed: str, order: int
 ) -> tuple[list, list[list | None]]:
-    """Outputs of a case and its gradients up to `order`, one list per order; nothing has been read."""
+    """Outputs of a case and its gradients up to `order`, one list per order; nothing is read."""
     arguments = library.arguments(case, dtype, seed, with_grad=True)
     outputs = [
         y
@@ -245,8 +245,8 @@ def _cotangent(output: Any, seed: str) -> np.ndarray:
 
 
 def dtype_name(tensor: Any) -> str:
-    """The dtype's name, the same in both libraries."""
-    return str(tensor.dtype).rpartition(".")[2]
+    """The name of a tensor's dtype, or of a dtype, the same in both libraries."""
+    return str(getattr(tensor, "dtype", tensor)).rpartition(".")[2]
 
 
 def to_numpy(tensor: Any) -> np.ndarray:
@@ -261,43 +261,41 @@ def to_numpy(tensor: Any) -> np.ndarray:
 def difference(mine: Any, theirs: Any, tolerance: float = 1.0, values: bool = True) -> str | None:
     """How OneFlow's result differs from PyTorch's, or None."""
     if isinstance(theirs, torch.Tensor):
-        if not isinstance(mine, Tensor):
-            return f"expected a tensor, got {type(mine).__name__}"
-        if tuple(mine.shape) != tuple(theirs.shape):
-            return f"shape {tuple(mine.shape)}, expected {tuple(theirs.shape)}"
-        if dtype_name(mine) != dtype_name(theirs):
-            return f"dtype {dtype_name(mine)}, expected {dtype_name(theirs)}"
-        return (
-            array_difference(to_numpy(mine), to_numpy(theirs), dtype_name(mine), tolerance)
-            if values
-            else None
-        )
+        return _tensor_difference(mine, theirs, tolerance, values)
     if isinstance(theirs, list | tuple):
-        if not isinstance(mine, list | tuple) or len(mine) != len(theirs):
-            return f"expected {len(theirs)} results, got {mine!r}"
-        missing = [name for name in getattr(mine, "_fields", ()) if not hasattr(theirs, name)]
-        if missing:
-            return f"result has fields {missing} that torch's lacks"
-        for index, pair in enumerate(zip(mine, theirs, strict=True)):
-            problem = difference(*pair, tolerance, values)
-            if problem:
-                return f"result {index}: {problem}"
-        return None
+        return _sequence_difference(mine, theirs, tolerance, values)
     if isinstance(theirs, torch.dtype):
-        return (
-            None
-            if str(theirs).rpartition(".")[2] == mine.name
-            else f"{mine!r}, expected {theirs!r}"
-        )
-    if isinstance(theirs, float) and isinstance(mine, float):
-        return (
-            None
-            if np.isclose(mine, theirs, rtol=1e-5, equal_nan=True)
-            else f"{mine!r}, expected {theirs!r}"
-        )
-    return (
-        None if type(mine) is type(theirs) and mine == theirs else f"{mine!r}, expected {theirs!r}"
-    )
+        same = dtype_name(theirs) == getattr(mine, "name", None)
+    elif isinstance(theirs, float) and isinstance(mine, float):
+        same = np.isclose(mine, theirs, rtol=1e-5, equal_nan=True)
+    else:
+        same = type(mine) is type(theirs) and mine == theirs
+    return None if same else f"{mine!r}, expected {theirs!r}"
+
+
+def _tensor_difference(mine: Any, theirs: Any, tolerance: float, values: bool) -> str | None:
+    if not isinstance(mine, Tensor):
+        return f"expected a tensor, got {type(mine).__name__}"
+    if tuple(mine.shape) != tuple(theirs.shape):
+        return f"shape {tuple(mine.shape)}, expected {tuple(theirs.shape)}"
+    if dtype_name(mine) != dtype_name(theirs):
+        return f"dtype {dtype_name(mine)}, expected {dtype_name(theirs)}"
+    if not values:
+        return None
+    return array_difference(to_numpy(mine), to_numpy(theirs), dtype_name(mine), tolerance)
+
+
+def _sequence_difference(mine: Any, theirs: Any, tolerance: float, values: bool) -> str | None:
+    if not isinstance(mine, list | tuple) or len(mine) != len(theirs):
+        return f"expected {len(theirs)} results, got {mine!r}"
+    missing = [name for name in getattr(mine, "_fields", ()) if not hasattr(theirs, name)]
+    if missing:
+        return f"result has fields {missing} that torch's lacks"
+    for index, pair in enumerate(zip(mine, theirs, strict=True)):
+        problem = difference(*pair, tolerance, values)
+        if problem:
+            return f"result {index}: {problem}"
+    return None
 
 
 def array_difference(
@@ -315,7 +313,10 @@ def array_difference(
     if np.all(close):
         return None
     where = tuple(int(each) for each in np.argwhere(~close)[0]) if mine.ndim else ()
-    return f"{np.sum(~close)} of {mine.size} values differ, first at {where}: {mine[where]}, expected {theirs[where]}"
+    return (
+        f"{np.sum(~close)} of {mine.size} values differ, first at {where}: "
+        f"{mine[where]}, expected {theirs[where]}"
+    )
 
 
 def gradient_difference(mine: list, theirs: list, tolerance: float) -> str | None:

@@ -1,32 +1,36 @@
-"""The operator table: one row per operator, with sample calls. `tests/laws` states what must hold for every row.
+"""The operator table: one row per operator, with sample calls. `tests/laws` states what holds for all.
 
-How to add operators: write ``tests/samples/<family>.py`` with a list ``OPERATORS``; nothing else needs to know of it.
+How to add operators: write ``tests/samples/<family>.py`` with a list ``OPERATORS``; nothing else
+needs to know of it.
 
-    from tests.samples.table import FLOATS, Operator, case, tensor
+    from tests.samples.table import Operator, case, tensor
 
     OPERATORS = [
         Operator(
-            "add",                                   # dotted name below `oneflow`, and the same below `torch`
+            "add",                                   # dotted name below `oneflow` and below `torch`
             cases=[
-                case(tensor(2, 3), tensor(3)),       # the first case runs in every dtype of the row and under every law
-                case(tensor(2, 3), 1.5, alpha=2),    # further cases run in the row's first dtype
+                case(tensor(2, 3), tensor(3)),       # the first runs in every dtype, under every law
+                case(tensor(2, 3), 1.5, alpha=2),    # further ones run in the row's first dtype
                 case(tensor(0, 3), tensor(1, 3)),    # 0-size
                 case(tensor(), tensor(2)),           # 0-dim
             ],
             dtypes=("float32", "int64"),             # the first is the main one
-            errors=[case(tensor(2), tensor(3))],     # torch must raise, and OneFlow the same type of exception
+            errors=[case(tensor(2), tensor(3))],     # torch must raise, OneFlow the same type
         ),
     ]
 
-* ``tensor(*shape)`` stands for random numbers of the row's dtype in ``[low, high)``; both libraries get the same ones.
-  ``dtype=`` fixes its dtype, ``values=`` its contents, ``distinct=True`` rules out ties, ``grad=False`` takes no gradient,
-  ``layout=`` makes it ``"transposed"``, ``"expanded"`` or ``"strided"``. Tensors may stand in lists and tuples (`cat`).
+* ``tensor(*shape)`` stands for random numbers of the row's dtype in ``[low, high)``; both libraries
+  get the same ones. ``dtype=`` fixes its dtype, ``values=`` its contents, ``distinct=True`` rules out
+  ties, ``grad=False`` takes no gradient, ``layout=`` makes it ``"transposed"``, ``"expanded"`` or
+  ``"strided"``. Tensors may stand in lists and tuples (`cat`).
 * ``dtype("float64")`` stands for ``flow.float64`` and ``torch.float64``.
-* If the libraries' names differ, or the call is more than one function, give `call`, a function of the library:
-  ``call=lambda lib, x: lib.nn.functional.relu(x)``; or `torch`, the dotted name or callable on PyTorch's side only.
-* Methods are named ``Tensor.name``. Methods and in-place forms with the operator's own name are tried without asking.
-* Gradients are compared in float64 (and complex128 if the row has complex dtypes); ``grad=False`` or
-  ``second_grad=False`` turn that off, and ``grad_dtypes`` says otherwise.
+* If the libraries' names differ, or the call is more than one function, give `call`, a function of
+  the library: ``call=lambda lib, x: lib.nn.functional.relu(x)``; or `torch`, the dotted name or
+  callable on PyTorch's side only.
+* Methods are named ``Tensor.name``. Methods and in-place forms with the operator's own name are
+  tried without asking.
+* Gradients are compared in float64 (and complex128 if the row has complex dtypes); ``grad=False``
+  or ``second_grad=False`` turn that off, and ``grad_dtypes`` says otherwise.
 * Keep shapes few and small: every new operation on every new shape costs a compilation.
 """
 
@@ -128,7 +132,7 @@ class Operator:
         torch: PyTorch's dotted name or callable if it differs.
         grad: compare gradients.
         second_grad: compare second gradients.
-        grad_dtypes: dtypes to compare gradients in; None: float64, and complex128 if the row has complex dtypes.
+        grad_dtypes: dtypes to compare gradients in; None: float64, and complex128 for complex rows.
         tolerance: factor on the tolerance of each dtype.
         values: compare values; False for uninitialised memory.
         vary_numbers: a changed Python float compiles nothing new.
