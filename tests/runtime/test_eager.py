@@ -3,6 +3,7 @@
 import gc
 import logging
 import threading
+import weakref
 
 import numpy as np
 import pytest
@@ -143,7 +144,7 @@ def test_new_programs_are_logged_on_request(caplog, monkeypatch):
     monkeypatch.setattr(SETTINGS, "explain", True)
     with caplog.at_level(logging.INFO, logger="oneflow.eager"):
         (flow.ones(7) * 2.0 - 3.0).numpy()
-    assert "float32[7]" in caplog.text
+    assert "(7,)" in caplog.text
 
 
 def test_a_long_trace_is_flushed_at_the_limit(monkeypatch):
@@ -194,24 +195,16 @@ def test_a_failing_program_raises_again_and_spoils_nothing_else(monkeypatch):
     assert (flow.ones(2) * 3.0).tolist() == [3.0, 3.0]
 
 
-def test_recorded_values_are_freed_without_the_garbage_collector():
+def test_graphs_are_freed_without_the_garbage_collector():
     gc.collect()
     gc.disable()
     try:
         x = flow.ones(4, requires_grad=True)
         loss = (x * x).exp().sum()
+        nodes = [weakref.ref(loss.value.node), weakref.ref(loss.value.node.edges[0][0])]
         loss.backward()
-        node = loss.value.node
         del loss
         flow.eager.synchronize()
-        assert all(reference() is None for reference in [_weak(node.edges[0][0])])
+        assert [node() for node in nodes] == [None, None]
     finally:
         gc.enable()
-
-
-def _weak(node):
-    import weakref
-
-    reference = weakref.ref(node)
-    del node
-    return reference

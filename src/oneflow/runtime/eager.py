@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 import threading
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -26,8 +27,14 @@ from oneflow.runtime.background import COMPILER
 from oneflow.runtime.explain import remember_miss
 from oneflow.runtime.statistics import STATISTICS
 
-# References to a leaf array that only the recorder holds: its list, the loop variable, `getrefcount`'s argument.
-_UNHELD = 3
+
+def reference_counts(objects: list[Any]) -> list[int]:
+    """How often each object of a list is referred to."""
+    return [sys.getrefcount(each) for each in objects]
+
+
+# The count of an array that only the recorder's list holds; it differs between Python versions.
+_UNHELD = reference_counts([object()])[0]
 
 
 class Settings:
@@ -70,7 +77,9 @@ class Known:
         self.queued = False
 
 
-_known: dict[tuple, Known] = {}
+# Least recently used first; a program that comes back after it was dropped is simply new again.
+_known: OrderedDict[tuple, Known] = OrderedDict()
+_MOST_PROGRAMS = 4096
 
 
 class ThreadState(threading.local):
@@ -153,9 +162,8 @@ def _run(recorder: Recorder, held: dict[int, list[Value]]) -> list[tuple[int, An
     if not positions and not recorder.checked:
         return []
     key = tuple(recorder.key)
-    donated = tuple(
-        [i for i, array in enumerate(recorder.arrays) if sys.getrefcount(array) == _UNHELD]
-    )
+    counts = reference_counts(recorder.arrays)
+    donated = tuple([i for i, count in enumerate(counts) if count == _UNHELD])
     known = _lookup(key, tuple(positions), donated)
     executable = known.executable or _warm_up(known, donated, recorder.device)
     if executable is not None:
@@ -176,6 +184,10 @@ def _lookup(key: tuple, positions: tuple[int, ...], donated: tuple[int, ...]) ->
         STATISTICS.new_programs += 1
         remember_miss(key, positions, donated, log=SETTINGS.explain)
         known = _known[whole] = Known(optimize(program_from_key(key, positions)))
+        if len(_known) > _MOST_PROGRAMS:
+            _known.popitem(last=False)
+    else:
+        _known.move_to_end(whole)
     return known
 
 
