@@ -1,4 +1,4 @@
-"""The operator table: one row per operator, with sample calls. `tests/laws` states what holds for all.
+"""The operator table: one row per operator, with sample calls. `tests/laws` says what holds for all.
 
 How to add operators: write ``tests/samples/<family>.py`` with a list ``OPERATORS``; nothing else
 needs to know of it.
@@ -9,7 +9,7 @@ needs to know of it.
         Operator(
             "add",                                   # dotted name below `oneflow` and below `torch`
             cases=[
-                case(tensor(2, 3), tensor(3)),       # the first runs in every dtype, under every law
+                case(tensor(2, 3), tensor(3)),       # the first runs in every dtype and every law
                 case(tensor(2, 3), 1.5, alpha=2),    # further ones run in the row's first dtype
                 case(tensor(0, 3), tensor(1, 3)),    # 0-size
                 case(tensor(), tensor(2)),           # 0-dim
@@ -20,7 +20,7 @@ needs to know of it.
     ]
 
 * ``tensor(*shape)`` stands for random numbers of the row's dtype in ``[low, high)``; both libraries
-  get the same ones. ``dtype=`` fixes its dtype, ``values=`` its contents, ``distinct=True`` rules out
+  get the same ones. ``dtype=`` fixes its dtype, ``values=`` its contents, ``distinct=True`` bars
   ties, ``grad=False`` takes no gradient, ``layout=`` makes it ``"transposed"``, ``"expanded"`` or
   ``"strided"``. Tensors may stand in lists and tuples (`cat`).
 * ``dtype("float64")`` stands for ``flow.float64`` and ``torch.float64``.
