@@ -1,0 +1,32 @@
+"""A new operator in one short file: the swish activation with a slope, x * sigmoid(slope * x)."""
+
+import jax
+
+import oneflow as flow
+from oneflow.primitives.elementwise import add, mul, sigmoid, sub
+from oneflow.primitives.registry import primitive
+from oneflow.tensor import Tensor, call
+
+swish_primitive = primitive(
+    "sloped_swish", lambda x, slope: x * jax.nn.sigmoid(slope * x), elementwise=True
+)
+
+
+def _swish_gradient(g, x, slope, out):
+    # d/dx x s(ax) = s(ax) + a x s(ax) (1 - s(ax)), with x s(ax) = out.
+    gate = sigmoid(mul(x, slope))
+    return mul(g, add(gate, mul(mul(out, slope), sub(1.0, gate))))
+
+
+swish_primitive.gradient(x=_swish_gradient)
+
+
+def swish(x: Tensor, slope: float = 1.0) -> Tensor:
+    """The swish of every element; `slope` may change from call to call without compiling anything."""
+    return call(swish_primitive, x, slope)
+
+
+if __name__ == "__main__":
+    x = flow.tensor([-1.0, 0.0, 2.0], requires_grad=True)
+    swish(x, slope=1.5).sum().backward()
+    print(x.grad)

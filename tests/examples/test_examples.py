@@ -1,0 +1,47 @@
+"""The examples run as they are written."""
+
+import importlib.util
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+import oneflow as flow
+from oneflow.primitives.registry import PRIMITIVES, primitive
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+def load(name):
+    """An example as a module."""
+    spec = importlib.util.spec_from_file_location(name, EXAMPLES / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def swish():
+    """The operator of the example, registered for this test only."""
+    yield load("add_an_operator").swish
+    del PRIMITIVES["sloped_swish"]
+
+
+def test_an_added_operator_is_differentiable_twice(swish):
+    values = np.array([-1.0, 0.0, 2.0], np.float32)
+    ours = flow.tensor(values, requires_grad=True)
+    theirs = torch.tensor(values, requires_grad=True)
+    (first,) = flow.autograd.grad(swish(ours, 1.5).sum(), ours, create_graph=True)
+    (expected,) = torch.autograd.grad(
+        (theirs * torch.sigmoid(1.5 * theirs)).sum(), theirs, create_graph=True
+    )
+    np.testing.assert_allclose(first.numpy(), expected.detach().numpy(), rtol=1e-5)
+    first.sum().backward()
+    expected.sum().backward()
+    np.testing.assert_allclose(ours.grad.numpy(), theirs.grad.numpy(), rtol=1e-5)
+
+
+def test_a_name_is_registered_once(swish):
+    with pytest.raises(ValueError, match="already registered"):
+        primitive("sloped_swish", lambda x: x)
