@@ -13,7 +13,7 @@ import jax
 from jax import lax
 
 from oneflow.primitives.elementwise import _conjugate
-from oneflow.primitives.layout import follows
+from oneflow.primitives.channels_last import follows
 from oneflow.primitives.registry import primitive
 
 Pairs = tuple[tuple[int, int], ...]

@@ -11,9 +11,9 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from oneflow.base.dtype import float32
+from oneflow.base.dtype import DType, float32
 from oneflow.primitives.elementwise import add, cast, mul, sub
-from oneflow.primitives.layout import ChannelsLast, moved_dims
+from oneflow.primitives.channels_last import ChannelsLast, moved_dims
 from oneflow.primitives.registry import primitive
 
 
@@ -154,3 +154,19 @@ def _normalize_fixed(x, mean, variance, weight, bias, eps):
 
 
 normalize_fixed = primitive("normalize_fixed", _normalize_fixed, elementwise=True)
+
+# --- running statistics: (1 - momentum) * running + momentum * factor * batch, one instruction per buffer
+
+
+def _running_average(running, batch, factor, momentum):
+    return running + momentum * (factor * batch.astype(running.dtype) - running)
+
+
+running_average = primitive(
+    "running_average", _running_average, elementwise=True, differentiable=False
+)
+
+
+def machine_epsilon(dtype: DType) -> float:
+    """The distance from 1 to the next number."""
+    return float(jnp.finfo(dtype.numpy).eps)

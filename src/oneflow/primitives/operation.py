@@ -296,7 +296,11 @@ def default_rule(primitive: Primitive) -> Rule:
         ]
         chosen = tuple(position for position, want in enumerate(wanted) if want)
         results = pullback(
-            *all_operands, *used, wanted=chosen, inputs=len(all_operands), **all_attributes
+            *all_operands,
+            *used,
+            wanted=chosen,
+            inputs=len(all_operands),
+            attributes=tuple(all_attributes.items()),
         )
         pairs = dict(zip(chosen, results, strict=True))
         return [pairs.get(position) for position in range(len(wanted))]
@@ -305,14 +309,14 @@ def default_rule(primitive: Primitive) -> Rule:
 
 
 def _vjp_primitive(primitive: Primitive) -> Primitive:
-    def impl(*arguments, wanted, inputs, **attributes):
+    def impl(*arguments, wanted, inputs, attributes):
         operands, cotangents = list(arguments[:inputs]), list(arguments[inputs:])
 
         def chosen(*differentiated):
             full = list(operands)
             for position, value in zip(wanted, differentiated, strict=True):
                 full[position] = value
-            return primitive.impl(*full, **attributes)
+            return primitive.impl(*full, **dict(attributes))
 
         outputs, pullback = jax.vjp(chosen, *(operands[position] for position in wanted))
         # JAX's cotangent of a complex function is the conjugate of the gradient convention used here.

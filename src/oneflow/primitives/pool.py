@@ -11,9 +11,10 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 
-from oneflow.primitives.layout import follows
+from oneflow.primitives.channels_last import follows
 from oneflow.primitives.registry import primitive
 
 Pairs = tuple[tuple[int, int], ...]
@@ -56,7 +57,7 @@ class Windows(NamedTuple):
 
 def window_totals(x, windows: Windows):
     """Sum of every window."""
-    return windows.reduce(x, jnp.zeros((), x.dtype), lax.add)
+    return windows.reduce(x, np.zeros((), x.dtype), lax.add)
 
 
 def _window_sum(x, *, dims, kernel, stride, padding):
@@ -98,10 +99,10 @@ window_sum_adjoint.gradient(
 
 
 def lowest(dtype):
-    """The identity of the maximum."""
+    """The identity of the maximum. A NumPy constant: JAX must recognise the reduction to differentiate it."""
     if jnp.issubdtype(dtype, jnp.inexact):
-        return jnp.array(-jnp.inf, dtype)
-    return jnp.array(jnp.iinfo(dtype).min, dtype)
+        return np.array(-np.inf, dtype)
+    return np.array(jnp.iinfo(dtype).min, dtype)
 
 
 def window_maxima(x, windows: Windows):
@@ -116,6 +117,10 @@ def _max_pool(x, *, dims, kernel, stride, padding, dilation):
 def _max_pool_gradient(y, x, out, *, dims, kernel, stride, padding, dilation):
     """The gradient goes to the first maximum of each window."""
     windows = Windows(dims, kernel, stride, padding, dilation)
+    if any(spread > 1 for spread in dilation):  # JAX has no such gradient
+        _, indices = _max_pool_with_indices(x, **windows._asdict())
+        size = tuple(x.shape[dim] for dim in dims)
+        return _plane_scatter(y, indices, dims=dims, size=size, accumulate=True)
     _, pullback = jax.vjp(lambda x: window_maxima(x, windows), x)
     return pullback(y)[0]
 
@@ -139,7 +144,7 @@ def _max_pool_with_indices(x, *, dims, kernel, stride, padding, dilation):
         return jnp.where(wins, challenger, value), jnp.where(wins, place, index)
 
     windows = Windows(dims, kernel, stride, padding, dilation)
-    start = (lowest(x.dtype), jnp.array(jnp.iinfo(jnp.int64).max, jnp.int64))
+    start = (lowest(x.dtype), np.array(np.iinfo(np.int64).max))
     return tuple(windows.reduce((x, plane_positions(x.shape, dims)), start, larger))
 
 
@@ -211,3 +216,23 @@ plane_gather.gradient(
     )
 )
 plane_scatter.gradient(y=lambda g, indices, dims: plane_gather(g, indices, dims=dims))
+
+
+def _unpool(x, indices, *, dims, size):
+    return _plane_scatter(x, indices, dims=dims, size=size, accumulate=False)
+
+
+def _find_bad_place(x, indices, *, dims, size):
+    bad = (indices < 0) | (indices >= math.prod(size))
+    return jnp.any(bad), jnp.max(jnp.where(bad, indices, jnp.iinfo(indices.dtype).min), initial=-1)
+
+
+unpool = primitive("unpool", _unpool)
+unpool.gradient(x=lambda g, indices, dims: plane_gather(g, indices, dims=dims))
+unpool.checked(
+    _find_bad_place,
+    lambda value, attributes, specs: RuntimeError(
+        f"Found an invalid max index: {value} (output volumes are of size "
+        f"{'x'.join(map(str, attributes['size']))})"
+    ),
+)

@@ -1,0 +1,73 @@
+"""The channels-last fact: how a primitive runs on activations stored ``[N, spatial..., C]``.
+
+Users see ``[N, C, spatial...]``. Where channels-last is faster, a pass moves whole stretches of a
+program there; a primitive takes part by declaring a rule, which looks at one operation and says
+what it would need.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from oneflow.primitives.operation import Operation
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelsLast:
+    """How one operation runs channels-last.
+
+    Attributes:
+        operands: per operand, whether it must be given channels-last.
+        results: per result, whether it comes out channels-last.
+        attributes: the operation's attributes, rewritten for it.
+        leads: worth converting operands for; others only follow one that is converted already.
+    """
+
+    operands: tuple[bool, ...]
+    results: tuple[bool, ...]
+    attributes: Mapping[str, Any]
+    leads: bool = False
+
+
+Rule = Callable[["Operation"], ChannelsLast | None]
+
+
+def to_last(ndim: int) -> tuple[int, ...]:
+    """The permutation from ``[N, C, spatial...]`` to ``[N, spatial..., C]``."""
+    return (0, *range(2, ndim), 1)
+
+
+def to_first(ndim: int) -> tuple[int, ...]:
+    """The permutation back."""
+    return (0, ndim - 1, *range(1, ndim - 1))
+
+
+def moved_dim(dim: int, ndim: int) -> int:
+    """Where dimension `dim` of ``[N, C, spatial...]`` is in ``[N, spatial..., C]``."""
+    return to_first(ndim)[dim]
+
+
+def moved_dims(dims: tuple[int, ...], ndim: int) -> tuple[int, ...]:
+    """`moved_dim` of each, in the same order."""
+    return tuple(moved_dim(dim, ndim) for dim in dims)
+
+
+def follows(
+    operands: tuple[bool, ...],
+    results: tuple[bool, ...],
+    *,
+    attribute: str = "dims",
+    leads: bool = False,
+) -> dict[str, Rule]:
+    """The fact of a primitive that only `attribute`, one dimension or several, ties to a layout."""
+
+    def rule(operation: Operation) -> ChannelsLast:
+        ndim = max(spec.ndim for spec in operation.in_specs)
+        dims = operation.attributes[attribute]
+        moved = moved_dim(dims, ndim) if isinstance(dims, int) else moved_dims(dims, ndim)
+        return ChannelsLast(operands, results, {**operation.attributes, attribute: moved}, leads)
+
+    return {"channels_last": rule}
