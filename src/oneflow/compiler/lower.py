@@ -1,7 +1,7 @@
 """Programs and single operations as executables.
 
-Run-time numbers travel as two vectors, one float64 and one int64, however many there are: a changed learning rate is a
-changed element of a vector, never a new program.
+Run-time numbers travel as two vectors, one float64 and one int64, however many there are: a changed
+learning rate is a changed element of a vector, never a new program.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from oneflow.primitives.operation import Operation
 class Executable:
     """A compiled program.
 
-    Call it with the array inputs and the Python numbers; it returns the list of output arrays and one int64 array of
-    ``(is_bad, value)`` rows, or None when the program has no checks.
+    Call it with the array inputs and the Python numbers; it returns the list of output arrays and
+    one int64 array of ``(is_bad, value)`` rows, or None when the program has no checks.
     """
 
     def __init__(self, program: Program, donated: Sequence[int], device: Device) -> None:

@@ -3,11 +3,13 @@
 Every dimension of every operand and result gets a name. Dimensions of one name are split together:
 
 * a name that operands and results share may be split; the results are split too,
-* a name that only operands have is summed over: split it and every device has a *partial sum* of the results,
-* operands without the name are needed whole, and a dimension without a name (None) may not be split at all.
+* a name that only operands have is summed over: split it and every device has a *partial sum* of
+  the results,
+* operands without the name are needed whole, and a dimension without a name (None) may not be split
+  at all.
 
-So ``"... m k, ... k n -> ... m n"`` says everything about a matrix product. Where names depend on attributes or shapes the
-rule is a function of the operation.
+So ``"... m k, ... k n -> ... m n"`` says everything about a matrix product. Where names depend on
+attributes or shapes the rule is a function of the operation.
 """
 
 from __future__ import annotations
@@ -49,8 +51,8 @@ AxisRule = Callable[["Operation"], Axes]
 def notation(text: str) -> AxisRule:
     """The rule for names that are always the same, such as ``"m k, k n -> m n"``.
 
-    ``...`` stands for leading dimensions that broadcast, ``_`` for a dimension that may not be split. Operands beyond those
-    written are numbers.
+    ``...`` stands for leading dimensions that broadcast, ``_`` for a dimension that may not be
+    split. Operands beyond those written are numbers.
     """
     left, _, right = text.partition("->")
     written_inputs = [part.split() for part in left.split(",")]
@@ -109,8 +111,9 @@ def free_dims(*attributes: str) -> AxisRule:
     """The rule of an operation that works along some dimensions: all others may be split.
 
     Args:
-        attributes: names of the attributes that hold the dimension or dimensions worked along. Operands and results
-            of the rank of the first operand correspond dimension by dimension; the others are needed whole.
+        attributes: names of the attributes that hold the dimension or dimensions worked along.
+            Operands and results of the rank of the first operand correspond dimension by dimension;
+            the others are needed whole.
     """
 
     def rule(operation: Operation) -> Axes:

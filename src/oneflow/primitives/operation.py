@@ -21,7 +21,8 @@ _ALL_OPERANDS = "all_operands"
 class Operation:
     """A primitive with its attributes, operand specs and inferred output specs.
 
-    Python-number operands have a 0-dim spec too and `is_scalar` marks them: they are run-time inputs.
+    Python-number operands have a 0-dim spec too and `is_scalar` marks them: they are run-time
+    inputs.
     """
 
     __slots__ = (
@@ -151,8 +152,8 @@ def _is_differentiable(dtype: DType) -> bool:
 class BackwardPlan:
     """Which values one recorded call keeps for its backward pass, and the rules that use them.
 
-    `positions` are the wanted operands, `saved` the operands to keep; `saves_output` says whether outputs are kept
-    as well.
+    `positions` are the wanted operands, `saved` the operands to keep; `saves_output` says whether
+    outputs are kept as well.
     """
 
     __slots__ = ("_joint", "_steps", "operation", "positions", "saved", "saves_output", "wanted")
@@ -319,7 +320,8 @@ def _vjp_primitive(primitive: Primitive) -> Primitive:
             return primitive.impl(*full, **dict(attributes))
 
         outputs, pullback = jax.vjp(chosen, *(operands[position] for position in wanted))
-        # JAX's cotangent of a complex function is the conjugate of the gradient convention used here.
+        # JAX's cotangent of a complex function is the conjugate of the gradient convention used
+        # here.
         grads = pullback(_cotangents(outputs, [jnp.conj(c) for c in cotangents]))
         return tuple(jnp.conj(grad) for grad in grads)
 

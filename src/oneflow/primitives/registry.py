@@ -1,11 +1,13 @@
 """What a primitive is, and the table of all of them.
 
-A primitive is a pure function on arrays plus declared facts: its gradient, how its dimensions may be split over
-devices, how it is lowered per platform. Everything else users call is composed from primitives.
+A primitive is a pure function on arrays plus declared facts: its gradient, how its dimensions may
+be split over devices, how it is lowered per platform. Everything else users call is composed from
+primitives.
 
-A primitive's implementation tells its own signature: positional parameters are *operands* (tensors, or Python numbers
-that become run-time inputs of the compiled program), keyword-only parameters are *attributes* (hashable constants of
-the program). Shape and dtype inference is abstract evaluation of the implementation.
+A primitive's implementation tells its own signature: positional parameters are *operands* (tensors,
+or Python numbers that become run-time inputs of the compiled program), keyword-only parameters are
+*attributes* (hashable constants of the program). Shape and dtype inference is abstract evaluation
+of the implementation.
 
     mul = primitive("mul", lambda x, y: lax.mul(x, y))
     mul.gradient(x=lambda g, y: mul(g, y), y=lambda g, x: mul(g, x))
@@ -37,12 +39,13 @@ class Primitive:
     Attributes:
         name: unique name, as printed in programs.
         impl: pure function of JAX arrays.
-        operands: names of the positional parameters; the last may be ``*name`` for any number of them.
+        operands: names of the positional parameters; the last may be ``*name`` for any number of
+            them.
         attributes: names of the keyword-only parameters with their defaults.
         gradients: rule per operand name, see `gradient`; or one joint rule under ``"*"``.
         differentiable: False for comparisons, random numbers, indices: results never require grad.
-        scalar: dtype name that Python-number operands take, or such a name per operand name; where nothing is
-            said they take that of the tensor operands.
+        scalar: dtype name that Python-number operands take, or such a name per operand name; where
+            nothing is said they take that of the tensor operands.
         check: optional ``(operands, attributes) -> (is_bad, value)`` on arrays, see `checked`.
         axes: how dimensions may be split over devices, see `oneflow.primitives.axes`.
         lowerings: implementation per platform name where the general one is slow.
@@ -97,11 +100,12 @@ class Primitive:
     def gradient(self, joint: Callable | None = None, **rules: Callable | None) -> Primitive:
         """Declare gradient rules, written with primitives so that they can be differentiated again.
 
-        A rule's parameter names say what it gets, and so what is kept for the backward pass: ``g`` (gradient of the
-        output; a tuple if there are several), an operand's name (its value), ``out`` (the output's value),
-        ``<operand>_spec`` / ``out_spec`` (shape and dtype, nothing kept), an attribute's name. Give one rule per operand
-        (None: no gradient flows there), or one joint rule that also may take ``wanted`` (a bool per operand) and
-        returns one gradient (or None) per operand. Broadcast operands are summed to shape by the caller.
+        A rule's parameter names say what it gets, and so what is kept for the backward pass: ``g``
+        (gradient of the output; a tuple if there are several), an operand's name (its value),
+        ``out`` (the output's value), ``<operand>_spec`` / ``out_spec`` (shape and dtype, nothing
+        kept), an attribute's name. Give one rule per operand (None: no gradient flows there), or
+        one joint rule that also may take ``wanted`` (a bool per operand) and returns one gradient
+        (or None) per operand. Broadcast operands are summed to shape by the caller.
         """
         if self.gradients:
             raise ValueError(f"primitive `{self.name}` already has a gradient")
@@ -133,8 +137,8 @@ class Primitive:
     ) -> Primitive:
         """Declare a run-time check of values, such as an index in range.
 
-        ``check(*operands, **attributes)`` returns ``(is_bad, value)`` as 0-dim bool and int64 arrays;
-        ``error(value, attributes, in_specs)`` makes the exception that the user sees.
+        ``check(*operands, **attributes)`` returns ``(is_bad, value)`` as 0-dim bool and int64
+        arrays; ``error(value, attributes, in_specs)`` makes the exception that the user sees.
         """
         self.check, self.check_error = check, error
         return self

@@ -1,6 +1,7 @@
 """Programs: plain immutable records.
 
-Values are numbered: inputs first (arrays, then scalars), then the outputs of each instruction in order.
+Values are numbered: inputs first (arrays, then scalars), then the outputs of each instruction in
+order.
 
     Program(inputs=(f32[2,3], f32[3]), scalars=1, instructions=(...), outputs=(4,))
 """

@@ -1,9 +1,10 @@
 """The recorder: appends instructions to the program being built. Its cost is counted in nanoseconds.
 
-What it appends is the *key* of the program and nothing else: the operation, then one reference per operand. A reference
-is the position of an earlier output (>= 0), a leaf array (its bitwise complement, < 0), or None for a Python number,
-which takes the next slot of the run-time scalars. The key identifies the program; the full `Program` is made from it
-only when it has not been seen before.
+What it appends is the *key* of the program and nothing else: the operation, then one reference per
+operand. A reference is the position of an earlier output (>= 0), a leaf array (its bitwise
+complement, < 0), or None for a Python number, which takes the next slot of the run-time scalars.
+The key identifies the program; the full `Program` is made from it only when it has not been seen
+before.
 """
 
 from __future__ import annotations
@@ -22,11 +23,13 @@ class Recorder:
 
     Attributes:
         key: operations and operand references, flat, in order.
-        outputs: weak references to the values of each output position, to see at the flush who is still wanted.
+        outputs: weak references to the values of each output position, to see at the flush who is
+            still wanted.
         aliases: further ``(position, weak reference)`` pairs.
         arrays: leaf arrays in order of first use.
         scalars: Python numbers in order of use.
-        checked: ``(operation, user's source line)`` of each instruction with a run-time check, in order.
+        checked: ``(operation, user's source line)`` of each instruction with a run-time check, in
+            order.
         closed: it has been flushed and takes no more instructions.
         error: why running it failed, if it did; its values raise this again.
     """

@@ -27,7 +27,8 @@ class Value:
         position: number of that recorder's output.
         node: autograd node that produced it, or None if no gradient flows through it.
         output_index: which output of the node it is.
-        stale: an in-place write has replaced it in its tensor; saving it for backward is then an error.
+        stale: an in-place write has replaced it in its tensor; saving it for backward is then an
+            error.
     """
 
     __slots__ = (

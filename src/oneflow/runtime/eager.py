@@ -1,7 +1,8 @@
 """Hot traces: recorded programs run op by op while they are new, and as one executable once they are hot.
 
-A program's key is what was recorded, which of its results are still held, and which of its inputs nobody holds any
-more. Results nobody holds are never materialised; inputs nobody holds give their memory to the results.
+A program's key is what was recorded, which of its results are still held, and which of its inputs
+nobody holds any more. Results nobody holds are never materialised; inputs nobody holds give their
+memory to the results.
 """
 
 from __future__ import annotations

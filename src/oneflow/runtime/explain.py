@@ -41,7 +41,8 @@ def remember_miss(key: tuple, held: tuple[int, ...], given_up: tuple[int, ...], 
 def explain_last_miss() -> str:
     """Which part of the newest program's key differs from the nearest of the 31 before it.
 
-    Set ``ONEFLOW_EAGER_EXPLAIN=1`` to have this logged (logger ``oneflow.eager``) for every new program.
+    Set ``ONEFLOW_EAGER_EXPLAIN=1`` to have this logged (logger ``oneflow.eager``) for every new
+    program.
 
     Example:
         >>> import oneflow as flow

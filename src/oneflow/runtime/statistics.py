@@ -12,7 +12,8 @@ class EagerStatistics:
 
     Attributes:
         values: values recorded (one per instruction, or per output of one that has several).
-        flushes: number of flushes by reason (``read``, ``step``, ``limit``, ``immediate``, ``sync``).
+        flushes: number of flushes by reason (``read``, ``step``, ``limit``, ``immediate``,
+            ``sync``).
         cold_runs: programs run op by op.
         hot_runs: programs run as one executable.
         operation_compiles: single operations compiled.

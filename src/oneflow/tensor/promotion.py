@@ -1,7 +1,8 @@
 """Type promotion: PyTorch's rules.
 
-Operands fall into three priorities: tensors with dimensions, 0-dim tensors, Python numbers. A lower priority changes the
-result's dtype only if its category (bool < integer < float < complex) is higher.
+Operands fall into three priorities: tensors with dimensions, 0-dim tensors, Python numbers. A lower
+priority changes the result's dtype only if its category (bool < integer < float < complex) is
+higher.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 """Write-through: tensors that share memory in PyTorch, kept equal over immutable arrays.
 
-A `Storage` is what tensors share: the current value of the whole (the *root*) and a version that counts writes. A
-`Family` is a set of tensors on one storage that also share autograd history: a root and its differentiable views.
-`x.detach()` starts a second family on the same storage. Each tensor knows the chain of view primitives that leads from
-the root to it; reading a tensor whose storage has moved on replays the chain, writing to a tensor scatters back along it.
+A `Storage` is what tensors share: the current value of the whole (the *root*) and a version that
+counts writes. A `Family` is a set of tensors on one storage that also share autograd history: a
+root and its differentiable views. `x.detach()` starts a second family on the same storage. Each
+tensor knows the chain of view primitives that leads from the root to it; reading a tensor whose
+storage has moved on replays the chain, writing to a tensor scatters back along it.
 
 Most tensors are never viewed and have neither.
 """
@@ -142,7 +143,8 @@ def write(tensor: Tensor, new: Value) -> None:
     """Replace what `tensor` holds by `new` (same spec), for it and for everything that shares its memory.
 
     Raises:
-        RuntimeError: a leaf that requires grad, or a view of one, while gradients are recorded; or an expanded tensor.
+        RuntimeError: a leaf that requires grad, or a view of one, while gradients are recorded; or
+            an expanded tensor.
     """
     old = tensor.value
     family = tensor._family
