@@ -8,6 +8,7 @@ from oneflow.compiler import (
 )  # first: JAX must be configured before anything makes an array
 
 # isort: split
+from oneflow.differentiation.anomaly import is_anomaly_enabled as is_anomaly_enabled
 from oneflow.differentiation.grad_mode import enable_grad as enable_grad
 from oneflow.differentiation.grad_mode import inference_mode as inference_mode
 from oneflow.differentiation.grad_mode import is_grad_enabled as is_grad_enabled
@@ -37,9 +38,17 @@ from oneflow.base.shape import Size as Size
 from oneflow.dispatch import call as _call  # installs the meaning of calling a primitive
 from oneflow.functional import indexing as _indexing
 from oneflow.functional import operators as _operators  # gives Tensor its operators
-from oneflow.functional.activation import log_softmax as log_softmax
+from oneflow.functional.activation import gelu as gelu
+from oneflow.functional.activation import mish as mish
+from oneflow.functional.activation import quick_gelu as quick_gelu
 from oneflow.functional.activation import relu as relu
-from oneflow.functional.activation import softmax as softmax
+from oneflow.functional.activation import selu as selu
+from oneflow.functional.activation import sigmoid as sigmoid
+from oneflow.functional.activation import silu as silu
+from oneflow.functional.activation import softplus as softplus
+from oneflow.functional.activation import softsign as softsign
+from oneflow.functional.activation import square_relu as square_relu
+from oneflow.functional.activation import tanh as tanh
 from oneflow.functional.arithmetic import add as add
 from oneflow.functional.arithmetic import div as div
 from oneflow.functional.arithmetic import div as divide
@@ -102,6 +111,8 @@ from oneflow.functional.properties import is_nonzero as is_nonzero
 from oneflow.functional.properties import is_signed as is_signed
 from oneflow.functional.properties import is_tensor as is_tensor
 from oneflow.functional.properties import numel as numel
+from oneflow.functional.piecewise import softshrink as softshrink
+from oneflow.functional.piecewise import threshold as threshold
 from oneflow.functional.reduction import max_ as max
 from oneflow.functional.reduction import mean as mean
 from oneflow.functional.reduction import min_ as min
@@ -122,6 +133,8 @@ from oneflow.functional.shaping import transpose as transpose
 from oneflow.functional.shaping import unflatten as unflatten
 from oneflow.functional.shaping import unsqueeze as unsqueeze
 from oneflow.functional.shaping import view as view
+from oneflow.functional.softmax import log_softmax as log_softmax
+from oneflow.functional.softmax import softmax as softmax
 from oneflow.functional.unary import abs_ as abs
 from oneflow.functional.unary import abs_ as absolute
 from oneflow.functional.unary import exp as exp
@@ -130,6 +143,7 @@ from oneflow.functional.unary import neg as neg
 from oneflow.functional.unary import neg as negative
 from oneflow.functional.unary import sqrt as sqrt
 from oneflow import nn as nn
+from oneflow.functional import autograd as _autograd  # gives Tensor `backward`
 from oneflow.functional import random_inplace as _random_inplace  # gives Tensor its methods
 from oneflow.functional.generator import Generator as Generator
 from oneflow.functional.generator import default_generator as default_generator
@@ -162,3 +176,4 @@ from oneflow import random as random
 
 # isort: split
 from oneflow import eager as eager
+from oneflow import autograd as autograd

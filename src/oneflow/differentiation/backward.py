@@ -1,7 +1,7 @@
 """The backward walk: from the roots to the leaves, latest node first, each node once.
 
-Nodes are numbered as they are created, and a node's inputs are older than itself; so taking the highest number first
-means that all gradients of a node's outputs have arrived when its turn comes.
+Nodes are numbered as they are created, and a node's inputs are older than itself; so taking the
+highest number first means that all gradients of a node's outputs have arrived when its turn comes.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from oneflow.base.spec import TensorSpec
 from oneflow.differentiation.grad_mode import MODE
-from oneflow.differentiation.node import AccumulateGrad, Anomaly, Node
+from oneflow.differentiation.node import Node
 from oneflow.primitives.creation import zeros
 from oneflow.primitives.elementwise import add, cast, isnan
 from oneflow.primitives.reduce import any_true, sum_to
@@ -33,17 +33,18 @@ def backward_pass(
         roots: ``(edge, gradient)`` pairs to start from.
         keep_graph: keep saved values for another pass.
         create_graph: record this pass, so that its results can be differentiated.
-        targets: collect the gradients of these edges and give nothing to the leaves; None deposits into the leaves.
+        targets: collect the gradients of these edges and give nothing to the leaves; None deposits
+            into the leaves.
 
     Returns:
         One gradient (or None) per target.
     """
-    walk = _Walk(keep_graph, targets)
+    walk = _Walk(keep_graph, targets, [node for (node, _), _ in roots])
     before = MODE.enabled
     MODE.enabled = create_graph
     try:
         for (node, index), grad in roots:
-            walk.send(node, index, grad)
+            walk.send(node, index, grad if create_graph or grad.node is None else grad.alias())
         walk.run()
     finally:
         MODE.enabled = before
@@ -53,16 +54,21 @@ def backward_pass(
 class _Walk:
     """One backward pass in progress."""
 
-    def __init__(self, keep_graph: bool, targets: Sequence[Edge] | None) -> None:
+    def __init__(
+        self, keep_graph: bool, targets: Sequence[Edge] | None, roots: Sequence[Node]
+    ) -> None:
         self._keep_graph = keep_graph
         self._targets = None if targets is None else set(targets)
+        self._goals = {node for node, _ in targets or ()}
+        self._useful = None if targets is None else _leading_to(self._goals, roots)
         self._arrived: dict[Node, list[Value | None]] = {}
         self._queue: list[tuple[int, Node]] = []
-        self._needed: dict[Node, bool] = {}
         self.collected: dict[Edge, Value] = {}
 
     def send(self, node: Node, index: int, grad: Value) -> None:
         """Add `grad` to what has arrived for output `index` of `node`."""
+        if self._useful is not None and not (self._useful[node] or node in self._goals):
+            return
         slots = self._arrived.get(node)
         if slots is None:
             slots = self._arrived[node] = [None] * len(node.out_specs)
@@ -78,75 +84,72 @@ class _Walk:
         while self._queue:
             _, node = heapq.heappop(self._queue)
             grads = self._arrived.pop(node)
-            if node.hooks:
-                _run_hooks(node, grads)
-            if self._targets is not None and not self._collect(node, grads):
-                continue
-            try:
-                results = node.apply(_filled(node, grads))
-                if Anomaly.enabled:
-                    _check_nan(node, results)
-            except Exception as error:
-                if node.forward_lines:
-                    error.add_note(
-                        "Forward call that made this step:\n" + "".join(node.forward_lines)
-                    )
-                raise
+            if node.hooks is not None:
+                node.hooks.arrive(grads)
+            if self._targets is not None:
+                self._collect(node, grads)
+                if not self._useful[node]:
+                    continue
+            results = self._apply(node, grads)
             if not self._keep_graph:
                 node.release()
             for edge, grad in zip(node.edges, results, strict=False):
                 if grad is not None:
                     self.send(edge[0], edge[1], grad)
 
-    def _collect(self, node: Node, grads: list[Value | None]) -> bool:
-        """Keep the gradients asked for; False when nothing asked for lies behind `node`."""
+    def _apply(self, node: Node, grads: list[Value | None]) -> Sequence[Value | None]:
+        """Run one node; in anomaly mode its errors tell where in the forward pass it was made."""
+        try:
+            if node.hooks is not None:
+                grads = node.hooks.enter(grads)
+            if None in grads and node.materialize_grads:
+                grads = _filled(node, grads)
+            results = node.apply(grads)
+            if MODE.anomaly and MODE.check_nan:
+                _check_nan(node, results)
+        except Exception as error:
+            if node.forward_lines:
+                error.add_note(f"Forward call that made this step:\n{''.join(node.forward_lines)}")
+            raise
+        return results if node.hooks is None else node.hooks.leave(results, grads)
+
+    def _collect(self, node: Node, grads: list[Value | None]) -> None:
+        """Keep the gradients asked for."""
         for index, grad in enumerate(grads):
             if grad is not None and (node, index) in self._targets:
                 self.collected[node, index] = grad
-        return not isinstance(node, AccumulateGrad) and self._leads_to_target(node)
 
-    def _leads_to_target(self, root: Node) -> bool:
-        """Whether some target is reachable through the inputs of `root`."""
-        goals = {node for node, _ in self._targets}
-        stack = [root]
-        while stack:
-            node = stack[-1]
-            if node in self._needed:
-                stack.pop()
-                continue
-            behind = [edge[0] for edge in node.edges]
-            unknown = [each for each in behind if each not in self._needed]
-            if unknown:
-                stack.extend(unknown)
-                continue
-            self._needed[node] = any(each in goals or self._needed[each] for each in behind)
+
+def _leading_to(goals: set[Node], roots: Sequence[Node]) -> dict[Node, bool]:
+    """For each node behind `roots`, whether a goal lies behind it."""
+    known: dict[Node, bool] = {}
+    stack = list(roots)
+    while stack:
+        node = stack[-1]
+        if node in known:
             stack.pop()
-        return self._needed[root]
+            continue
+        behind = [edge[0] for edge in node.edges]
+        unknown = [each for each in behind if each not in known]
+        if unknown:
+            stack.extend(unknown)
+            continue
+        known[node] = any(each in goals or known[each] for each in behind)
+        stack.pop()
+    return known
 
 
 def _filled(node: Node, grads: list[Value | None]) -> list[Value | None]:
-    """Zeros for outputs no gradient arrived at; a custom function decides that for itself."""
-    if None not in grads or not getattr(node, "materialize_grads", True):
-        return grads
+    """Zeros for outputs no gradient arrived at."""
     return [
         zeros(shape=spec.shape, dtype=spec.dtype, device=spec.device) if grad is None else grad
         for grad, spec in zip(grads, node.out_specs, strict=True)
     ]
 
 
-def _run_hooks(node: Node, grads: list[Value | None]) -> None:
-    for index, hooks in node.hooks.items():
-        for hook in list(hooks):
-            if grads[index] is None:
-                continue
-            replaced = hook(grads[index])
-            if replaced is not None:
-                grads[index] = replaced
-
-
 def _check_nan(node: Node, results: Sequence[Value | None]) -> None:
     for index, grad in enumerate(results):
-        if grad is not None and Anomaly.check_nan and bool(any_true(isnan(grad)).read()):
+        if grad is not None and bool(any_true(isnan(grad)).read()):
             raise RuntimeError(
                 f"Function '{node.name()}' returned nan values in its {index}th output."
             )

@@ -3,16 +3,34 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 
 class _Mode(threading.local):
-    """`enabled`: record gradients. `inference`: additionally refuse to use results in autograd later."""
+    """What a thread does about gradients.
+
+    Attributes:
+        enabled: record for the backward pass.
+        inference: inside `inference_mode`.
+        anomaly: nodes remember the forward line that made them, and backward looks for NaN.
+        check_nan: anomaly mode takes NaN for an error.
+        packers: what puts away values saved for backward, see `oneflow.differentiation.saved`.
+        watched: nodes have more to do than usual: anomaly mode is on or there are packers.
+    """
 
     enabled = True
     inference = False
+    anomaly = False
+    check_nan = True
+    packers: tuple = ()
+    watched = False
+
+    def update(self) -> None:
+        """Derive `watched`."""
+        self.watched = self.anomaly or bool(self.packers)
 
 
 MODE = _Mode()
@@ -37,10 +55,33 @@ class _SwitchedGradMode:
         MODE.enabled, MODE.inference = self._before.pop()
 
     def __call__(self, function: Callable) -> Callable:
+        if inspect.isgeneratorfunction(function):
+            return self._switch_generator(function)
+
         @functools.wraps(function)
         def switched(*args: Any, **kwargs: Any) -> Any:
             with self._fresh():
                 return function(*args, **kwargs)
+
+        return switched
+
+    def _switch_generator(self, function: Callable) -> Callable:
+        """`function` with the mode set while it runs, and not while its caller has the turn."""
+
+        @functools.wraps(function)
+        def switched(*args: Any, **kwargs: Any) -> Iterator:
+            generator = function(*args, **kwargs)
+            resume, argument = generator.send, None
+            try:
+                while True:
+                    with self._fresh():
+                        item = resume(argument)
+                    try:
+                        resume, argument = generator.send, (yield item)
+                    except BaseException as error:
+                        resume, argument = generator.throw, error
+            except StopIteration as stop:
+                return stop.value
 
         return switched
 
@@ -108,7 +149,8 @@ class set_grad_enabled(_SwitchedGradMode):
     """Set grad mode at once; as a context manager put the old one back at the end.
 
     Args:
-        mode: whether to record for backward.
+        is_train: whether to record for backward.
+        mode: PyTorch's name of the same.
 
     Example:
         >>> import oneflow as flow
@@ -117,10 +159,10 @@ class set_grad_enabled(_SwitchedGradMode):
         False
     """
 
-    def __init__(self, mode: bool = True) -> None:
+    def __init__(self, is_train: bool = True, *, mode: bool | None = None) -> None:
         super().__init__()
         self._before.append((MODE.enabled, MODE.inference))
-        self._enabled = MODE.enabled = bool(mode)
+        self._enabled = MODE.enabled = bool(is_train if mode is None else mode)
 
     def __enter__(self) -> None:
         MODE.enabled = self._enabled

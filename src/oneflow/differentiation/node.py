@@ -3,30 +3,36 @@
 from __future__ import annotations
 
 import itertools
-import traceback
 from collections.abc import Callable
 from typing import Any
 from weakref import ref
 
+from oneflow.base.location import user_stack
 from oneflow.base.spec import TensorSpec
 from oneflow.differentiation.grad_mode import MODE
+from oneflow.differentiation.hooks import HookHandle, NodeHooks
+from oneflow.differentiation.saved import Packed, packed
 from oneflow.primitives.operation import Operation
 from oneflow.program.value import Value
 
 _sequence = itertools.count()
 
 SECOND_BACKWARD = (
-    "Trying to backward through the graph a second time (or directly access saved tensors after they have already "
-    "been freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). "
-    "Specify retain_graph=True if you need to backward through the graph a second time."
+    "Trying to backward through the graph a second time (or directly access saved tensors after "
+    "they have already been freed). Saved intermediate values of the graph are freed when you call "
+    ".backward() or autograd.grad(). Specify retain_graph=True if you need to backward through the "
+    "graph a second time or if you need to access saved tensors after calling backward."
 )
+_NO_EDGE = (None, 0)
 
 
-class Anomaly:
-    """Anomaly mode: nodes remember the forward line that made them, and backward looks for NaN."""
-
-    enabled = False
-    check_nan = True
+def modified_error(spec: TensorSpec, name: str) -> RuntimeError:
+    """What to raise when a value saved by `name` was written to since."""
+    return RuntimeError(
+        "one of the variables needed for gradient computation has been modified by an inplace "
+        f"operation: {spec!r}, saved by `{name}`. Write to a copy instead (`x = x + 1`), or find the "
+        "forward line with autograd.set_detect_anomaly(True)."
+    )
 
 
 class Node:
@@ -36,10 +42,11 @@ class Node:
         edges: ``(node, output index)`` that each of `apply`'s results goes to.
         out_specs: specs of the outputs, which are the specs of the incoming gradients.
         sequence: creation order; the backward walk goes from high to low.
-        hooks: per output index, functions ``Value -> Value | None`` run on its complete gradient.
+        hooks: functions that see the gradients, see `NodeHooks`; None as long as there are none.
         forward_lines: where the forward call was made, kept in anomaly mode only.
         stale_outputs: how many outputs were overwritten in place after they were made.
         is_leaf_node: it belongs to a leaf.
+        materialize_grads: `apply` wants zeros, not None, for outputs no gradient arrived at.
     """
 
     __slots__ = (
@@ -47,7 +54,6 @@ class Node:
         "edges",
         "forward_lines",
         "hooks",
-        "metadata",
         "out_specs",
         "sequence",
         "stale_outputs",
@@ -57,11 +63,12 @@ class Node:
         self.edges = edges
         self.out_specs = out_specs
         self.sequence = next(_sequence)
-        self.hooks: dict[int, list[Callable]] | None = None
+        self.hooks: NodeHooks | None = None
         self.stale_outputs = 0
-        self.forward_lines = traceback.format_stack()[:-3] if Anomaly.enabled else None
+        self.forward_lines = user_stack() if MODE.anomaly else None
 
     is_leaf_node = False
+    materialize_grads = True
 
     def apply(self, grads: list) -> list:
         """Gradients of the inputs from gradients of the outputs (None stands for zero)."""
@@ -76,8 +83,28 @@ class Node:
 
     @property
     def next_functions(self) -> tuple:
-        """The nodes behind the inputs, as ``(node, output index)`` pairs."""
+        """Per input, the node behind it and which of its outputs it is; ``(None, 0)`` without one."""
         return self.edges
+
+    def own_hooks(self) -> NodeHooks:
+        """The hooks, for adding one."""
+        if self.hooks is None:
+            self.hooks = NodeHooks()
+        return self.hooks
+
+    def register_hook(self, hook: Callable) -> HookHandle:
+        """Call ``hook(gradients of the inputs, gradients of the outputs)`` after this step.
+
+        What it returns, unless None, replaces the gradients of the inputs.
+        """
+        return HookHandle(self.own_hooks().after, hook)
+
+    def register_prehook(self, hook: Callable) -> HookHandle:
+        """Call ``hook(gradients of the outputs)`` before this step.
+
+        What it returns, unless None, replaces them.
+        """
+        return HookHandle(self.own_hooks().before, hook)
 
     def __repr__(self) -> str:
         return f"<{self.name()}>"
@@ -97,51 +124,62 @@ class OperationNode(Node):
         self.sequence = next(_sequence)
         self.hooks = None
         self.stale_outputs = 0
-        self.forward_lines = traceback.format_stack()[:-3] if Anomaly.enabled else None
+        self.forward_lines = None
         self._outputs: tuple | None = ()
         if operation.single:
             outputs.node = self
             if plan.saves_output:
                 self._outputs = (outputs.alias(),)
-            return
-        flows = operation.out_differentiable
-        for index, output in enumerate(outputs):
-            if flows[index]:
-                output.node, output.output_index = self, index
-        if plan.saves_output:
-            self._outputs = tuple([output.alias() for output in outputs])
+        else:
+            flows = operation.out_differentiable
+            for index, output in enumerate(outputs):
+                if flows[index]:
+                    output.node, output.output_index = self, index
+            if plan.saves_output:
+                self._outputs = tuple([output.alias() for output in outputs])
+        if MODE.watched:
+            self._watch()
+
+    def _watch(self) -> None:
+        """What is done only in anomaly mode or while saved values are packed."""
+        if MODE.anomaly:
+            self.forward_lines = user_stack()
+        if MODE.packers:
+            self._saved = tuple([packed(value) for value in self._saved])
+            self._outputs = tuple([packed(value) for value in self._outputs])
 
     def apply(self, grads: list) -> list:
-        saved = self._saved
+        saved, outputs = self._saved, self._outputs
         if saved is None:
             raise RuntimeError(SECOND_BACKWARD)
         for value in saved:
-            if type(value) is Value and value.stale:
-                self._raise_modified(value.spec)
-        return self._plan.run(grads, saved, self._unpack_outputs() if self._outputs else ())
+            if type(value) is Value:
+                if value.stale:
+                    raise modified_error(value.spec, self._plan.operation.primitive.name)
+            elif type(value) is Packed:
+                saved = tuple([x.unpack(grads) if type(x) is Packed else x for x in saved])
+                break
+        if outputs:
+            outputs = self._unpack_outputs(outputs, grads)
+        return self._plan.run(grads, saved, outputs)
 
-    def _unpack_outputs(self) -> tuple:
+    def _unpack_outputs(self, outputs: tuple, grads: list) -> tuple:
         """The saved outputs, with their history if this pass is itself recorded.
 
         They are kept without it, as a node that holds its own output would be a cycle.
         """
-        if self.stale_outputs:
-            self._raise_modified(self.out_specs[0])
+        if type(outputs[0]) is Packed:
+            outputs = tuple([output.unpack(grads) for output in outputs])
+        elif self.stale_outputs:
+            raise modified_error(self.out_specs[0], self._plan.operation.primitive.name)
         if not MODE.enabled:
-            return self._outputs
+            return outputs
         unpacked = []
-        for index, output in enumerate(self._outputs):
+        for index, output in enumerate(outputs):
             twin = output.alias()
             twin.node, twin.output_index = self, index
             unpacked.append(twin)
         return tuple(unpacked)
-
-    def _raise_modified(self, spec: TensorSpec) -> None:
-        raise RuntimeError(
-            "one of the variables needed for gradient computation has been modified by an inplace operation: "
-            f"{spec!r}, saved by `{self._plan.operation.primitive.name}`. Write to a copy instead (`x = x + 1`), or "
-            "find the forward line with autograd.set_detect_anomaly(True)."
-        )
 
     def release(self) -> None:
         if self._saved or self._outputs:
@@ -151,16 +189,24 @@ class OperationNode(Node):
     def name(self) -> str:
         return f"{self._plan.operation.primitive.name}_backward"
 
+    @property
+    def next_functions(self) -> tuple:
+        behind = dict(zip(self._plan.positions, self.edges, strict=True))
+        numbers = self._plan.operation.is_scalar
+        return tuple(behind.get(p, _NO_EDGE) for p, number in enumerate(numbers) if not number)
+
 
 class AccumulateGrad(Node):
     """The node of a leaf: hands the finished gradient to its owner, if that still exists.
 
-    The owner is held weakly: nobody could see the gradient of a tensor that is gone, and a strong reference would tie
-    tensor, value and node into a cycle that only the garbage collector could free.
+    The owner is held weakly: nobody could see the gradient of a tensor that is gone, and a strong
+    reference would tie tensor, value and node into a cycle that only the garbage collector could
+    free.
     """
 
     __slots__ = ("_deposit", "_owner", "post_hooks")
     is_leaf_node = True
+    materialize_grads = False
 
     def __init__(self, owner: Any, spec: TensorSpec, deposit: Callable[[Any, Value], None]) -> None:
         super().__init__((), (spec,))
@@ -177,7 +223,7 @@ class AccumulateGrad(Node):
         owner = self._owner()
         if owner is not None and grads[0] is not None:
             self._deposit(owner, grads[0])
-            for hook in self.post_hooks:
+            for hook in list(self.post_hooks):
                 hook(owner)
         return []
 

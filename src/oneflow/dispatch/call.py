@@ -1,7 +1,7 @@
 """`bind`: what calling a primitive means. Every operator of every user program passes through it.
 
-This is the hottest code of the package: about a microsecond a call. The common cases, one or two operands and one
-result, are written out; the rest goes through the loops at the end.
+This is the hottest code of the package: about a microsecond a call. The common cases, one or two
+operands and one result, are written out; the rest goes through the loops at the end.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from collections.abc import Callable
 from typing import Any
 from weakref import ref
 
+from oneflow.base.location import user_line
 from oneflow.differentiation.grad_mode import MODE
 from oneflow.differentiation.node import OperationNode
-from oneflow.dispatch.location import user_line
 from oneflow.primitives.operation import Operation, make_operation
 from oneflow.primitives.registry import Primitive, install_interpreter
 from oneflow.program.value import Value
@@ -20,7 +20,8 @@ from oneflow.runtime.eager import SETTINGS, current, recorder_for
 
 _operations: dict[tuple, Operation] = {}
 _NUMBERS = (bool, int, float)
-# Functions `(primitive, operands) -> operands` run before resolution: automatic mixed precision adds one.
+# Functions `(primitive, operands) -> operands` run before resolution: automatic mixed precision
+# adds one.
 operand_casts: list[Callable[[Primitive, tuple], tuple]] = []
 
 

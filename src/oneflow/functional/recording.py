@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from oneflow.base.device import CPU
-from oneflow.dispatch.location import user_line
+from oneflow.base.location import user_line
 from oneflow.passes.pipeline import optimize
 from oneflow.program.ir import Program, program_from_key
 from oneflow.runtime.background import COMPILER

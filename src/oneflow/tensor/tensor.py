@@ -6,18 +6,19 @@ The class holds state and the few methods that need it; everything computed is a
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
+from weakref import ref
 
 import numpy as np
 
 from oneflow.base.device import Device
 from oneflow.base.dtype import DType
 from oneflow.base.shape import Size
-from oneflow.differentiation.backward import backward_pass
 from oneflow.differentiation.grad_mode import MODE
+from oneflow.differentiation.hooks import Boundary, HookHandle
 from oneflow.differentiation.node import AccumulateGrad, Node
-from oneflow.primitives.creation import ones, zeros
+from oneflow.primitives.creation import zeros
 from oneflow.primitives.elementwise import add
 from oneflow.program.value import Value
 from oneflow.runtime.eager import read_array
@@ -169,7 +170,7 @@ class Tensor:
                 f"only Tensors of floating point and complex dtype can require gradients, got {spec.dtype}"
             )
         fresh = value.alias()
-        fresh.node = AccumulateGrad(self, spec, _deposit) if requires_grad else None
+        fresh.node = AccumulateGrad(self, spec, deposit) if requires_grad else None
         self._value = fresh
         if self._family is not None and not self._chain:
             self._family.value = fresh
@@ -202,67 +203,61 @@ class Tensor:
             )
         self._grad = grad
 
-    def backward(
-        self,
-        gradient: Tensor | None = None,
-        retain_graph: bool | None = None,
-        create_graph: bool = False,
-        inputs: Sequence[Tensor] | None = None,
-    ) -> None:
-        """Add the gradients of this tensor to the `grad` of the leaves it was computed from.
+    def register_hook(self, hook: Callable) -> HookHandle:
+        """Call ``hook(grad)`` on this tensor's complete gradient.
 
-        Args:
-            gradient: gradient of this tensor; may be left out for a single element.
-            retain_graph: keep what the pass needs for another one; default: `create_graph`.
-            create_graph: record this pass, for higher derivatives.
-            inputs: give gradients to these tensors only.
+        What it returns, unless None, replaces the gradient.
+
+        Returns:
+            A handle whose `remove()` takes the hook away.
 
         Raises:
-            RuntimeError: nothing here requires grad, or `gradient` is missing or of the wrong shape.
+            RuntimeError: the tensor does not require grad.
 
         Example:
             >>> import oneflow as flow
             >>> x = flow.tensor([3.0], requires_grad=True)
+            >>> handle = x.register_hook(lambda grad: grad * 2)
             >>> (x * x).backward()
             >>> x.grad.item()
-            6.0
+            12.0
         """
-        root = (gradient_edge(self), initial_gradient(self, gradient))
-        keep = create_graph if retain_graph is None else retain_graph
-        if inputs is None:
-            backward_pass([root], keep_graph=keep, create_graph=create_graph)
-            return
-        chosen = [inputs] if isinstance(inputs, Tensor) else list(inputs)
-        edges = [gradient_edge(each) for each in chosen]
-        grads = backward_pass([root], keep_graph=keep, create_graph=create_graph, targets=edges)
-        for tensor, grad in zip(chosen, grads, strict=True):
-            if grad is not None:
-                _deposit(tensor, grad)
+        value = self.value
+        if value.node is None:
+            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+        return HookHandle(value.node.own_hooks().outputs.setdefault(value.output_index, []), hook)
 
-    def register_hook(self, hook: Callable) -> Any:
-        """Call ``hook(grad)`` on this tensor's complete gradient; what it returns (not None) replaces the gradient.
+    def register_post_accumulate_grad_hook(self, hook: Callable) -> HookHandle:
+        """Call ``hook(tensor)`` after a gradient was added to `grad` of this leaf.
 
-        Returns:
-            A handle whose `remove()` takes the hook away.
+        Raises:
+            RuntimeError: the tensor is no leaf, or does not require grad.
         """
-        node, index = gradient_edge(self)
-
-        def on_value(grad: Value) -> Value | None:
-            replaced = hook(_from_value(grad))
-            return None if replaced is None else replaced.value
-
-        if node.hooks is None:
-            node.hooks = {}
-        return HookHandle(node.hooks.setdefault(index, []), on_value)
+        value = self.value
+        if value.node is None:
+            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+        if not self.is_leaf:
+            raise RuntimeError(
+                "post accumulate grad hooks cannot be registered on non-leaf tensors"
+            )
+        return HookHandle(value.node.post_hooks, hook)
 
     def retain_grad(self) -> None:
         """Keep the gradient of this non-leaf tensor in `grad` after backward."""
+        value = self.value
+        if value.node is None:
+            raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
         if self.is_leaf or self._retains_grad:
-            if not self.requires_grad:
-                raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
             return
         self._retains_grad = True
-        self.register_hook(lambda grad: _deposit(self, grad.value))
+        owner = ref(self)
+        kept = value.node.own_hooks().retained.setdefault(value.output_index, [])
+        kept.append(lambda grad: _retain(owner(), grad.value))
+
+    @property
+    def retains_grad(self) -> bool:
+        """Whether `retain_grad` was called on this non-leaf tensor."""
+        return self._retains_grad
 
     def detach(self) -> Tensor:
         """The same memory without autograd history: writing to either changes both."""
@@ -293,6 +288,16 @@ class Tensor:
         """Number of writes to the memory, as far as it is shared."""
         return 0 if self._family is None else self._family.storage.version
 
+    def _become(self, view: Tensor) -> Tensor:
+        """Turn into `view`, a view of this tensor: how `unsqueeze_` and its like end."""
+        if self.requires_grad and self.is_leaf:
+            raise RuntimeError(
+                "a leaf Variable that requires grad is being used in an in-place operation."
+            )
+        self._value, self._family = view._value, view._family
+        self._chain, self._seen = view._chain, view._seen
+        return self
+
     def assign(self, new: Value) -> Tensor:
         """Write `new`, which has this tensor's spec, in place; every in-place operation ends here."""
         if new.spec is not self._value.spec:
@@ -303,56 +308,10 @@ class Tensor:
         return self
 
 
-class HookHandle:
-    """Takes a registered hook away again."""
-
-    def __init__(self, hooks: list, hook: Callable) -> None:
-        self._hooks, self._hook = hooks, hook
-        hooks.append(hook)
-
-    def remove(self) -> None:
-        """Remove the hook; a second call does nothing."""
-        if self._hook in self._hooks:
-            self._hooks.remove(self._hook)
-
-    def __enter__(self) -> HookHandle:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.remove()
-
-
 def _from_value(value: Value) -> Tensor:
     tensor = Tensor.__new__(Tensor)
     tensor._value = value
     return tensor
-
-
-def gradient_edge(tensor: Tensor) -> tuple[Node, int]:
-    """Where the gradient of `tensor` arrives in the autograd graph.
-
-    Raises:
-        RuntimeError: it does not require grad.
-    """
-    value = tensor.value
-    if value.node is None:
-        raise RuntimeError("element 0 of tensors does not require grad and does not have a grad_fn")
-    return value.node, value.output_index
-
-
-def initial_gradient(tensor: Tensor, gradient: Tensor | None) -> Value:
-    """The gradient to start backward with: the given one, or one for a single element."""
-    spec = tensor._value.spec
-    if gradient is None:
-        if spec.numel != 1:
-            raise RuntimeError("grad can be implicitly created only for scalar outputs")
-        return ones(shape=spec.shape, dtype=spec.dtype, device=spec.device)
-    if gradient.shape != tensor.shape:
-        raise RuntimeError(
-            f"Mismatch in shape: grad_output[0] has a shape of {tuple(gradient.shape)} and output[0] has a shape of "
-            f"{tuple(tensor.shape)}."
-        )
-    return gradient.value
 
 
 def zero_grad(tensor: Tensor, set_to_none: bool = False) -> None:
@@ -391,7 +350,13 @@ class _Owner:
 _GRAD_UNHELD = _references_to_grad(_Owner())
 
 
-def _deposit(owner: Tensor, grad: Value) -> None:
+def _retain(owner: Tensor | None, grad: Value) -> None:
+    """Keep the gradient of a non-leaf tensor that asked for it."""
+    if owner is not None:
+        deposit(owner, grad)
+
+
+def deposit(owner: Tensor, grad: Value) -> None:
     """Add a finished gradient to `owner.grad`."""
     known = owner._grad
     if known is None or known is ZERO_GRAD:
@@ -400,3 +365,7 @@ def _deposit(owner: Tensor, grad: Value) -> None:
         owner._grad = _from_value(add(known.value, grad))
     else:
         write(known, add(known.value, grad))
+
+
+Boundary.wrap = staticmethod(_from_value)
+Boundary.unwrap = staticmethod(lambda tensor: tensor.value)

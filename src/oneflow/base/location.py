@@ -1,0 +1,25 @@
+"""Where in the user's code a call was made: frames of this package are skipped."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from pathlib import Path
+
+_PACKAGE = str(Path(__file__).resolve().parents[1])
+
+
+def user_line() -> str:
+    """``, file "train.py", line 12`` of the innermost caller outside `oneflow`, or nothing."""
+    frame = sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        frame = frame.f_back
+    return (
+        f', file "{frame.f_code.co_filename}", line {frame.f_lineno}' if frame is not None else ""
+    )
+
+
+def user_stack() -> list[str]:
+    """The call stack outside `oneflow`, outermost call first, as a traceback prints it."""
+    frames = [each for each in traceback.extract_stack() if not each.filename.startswith(_PACKAGE)]
+    return traceback.format_list(frames)

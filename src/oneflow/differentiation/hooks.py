@@ -1,0 +1,93 @@
+"""Hooks on nodes: functions that see, and may replace, the gradients that pass by.
+
+Hooks are the users' functions and see tensors. This room knows values only: the tensor room says how to turn one into
+the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from oneflow.program.value import Value
+
+
+class Boundary:
+    """How a value becomes the tensor that users see, and back; filled in by the tensor room."""
+
+    wrap: Callable[[Value], Any]
+    unwrap: Callable[[Any], Value]
+
+
+class HookHandle:
+    """Takes a registered hook away again."""
+
+    def __init__(self, hooks: list, hook: Callable) -> None:
+        self._hooks, self._hook = hooks, hook
+        hooks.append(hook)
+
+    def remove(self) -> None:
+        """Remove the hook; a second call does nothing."""
+        if self._hook in self._hooks:
+            self._hooks.remove(self._hook)
+
+    def __enter__(self) -> HookHandle:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.remove()
+
+
+class NodeHooks:
+    """All hooks of one node.
+
+    Attributes:
+        outputs: per output, ``gradient -> gradient or None`` on its complete gradient.
+        retained: per output, what keeps that gradient for a tensor with `retain_grad`; runs after the former.
+        before: ``gradients of the outputs -> the same or None``.
+        after: ``(gradients of the inputs, gradients of the outputs) -> the former or None``.
+    """
+
+    __slots__ = ("after", "before", "outputs", "retained")
+
+    def __init__(self) -> None:
+        self.outputs: dict[int, list[Callable]] = {}
+        self.retained: dict[int, list[Callable]] = {}
+        self.before: list[Callable] = []
+        self.after: list[Callable] = []
+
+    def arrive(self, grads: list[Value | None]) -> None:
+        """Run the hooks on single outputs; replaces gradients in place."""
+        for table in (self.outputs, self.retained):
+            for index, hooks in table.items():
+                for hook in list(hooks):
+                    if grads[index] is not None:
+                        replaced = hook(Boundary.wrap(grads[index]))
+                        if replaced is not None:
+                            grads[index] = Boundary.unwrap(replaced)
+
+    def enter(self, grads: list[Value | None]) -> list[Value | None]:
+        """Run the hooks before the node."""
+        for hook in list(self.before):
+            replaced = hook(_wrapped(grads))
+            if replaced is not None:
+                grads = _unwrapped(replaced)
+        return grads
+
+    def leave(self, results: Sequence[Value | None], grads: Sequence[Value | None]) -> Sequence:
+        """Run the hooks after the node."""
+        for hook in list(self.after):
+            replaced = hook(_wrapped(results), _wrapped(grads))
+            if replaced is not None:
+                results = _unwrapped(replaced)
+        return results
+
+
+def _wrapped(grads: Sequence[Value | None]) -> tuple:
+    return tuple(None if grad is None else Boundary.wrap(grad) for grad in grads)
+
+
+def _unwrapped(grads: Any) -> list[Value | None]:
+    if not isinstance(grads, tuple | list):
+        grads = (grads,)
+    return [None if grad is None else Boundary.unwrap(grad) for grad in grads]

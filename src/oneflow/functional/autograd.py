@@ -1,0 +1,273 @@
+"""`backward` and `grad`: gradients of tensors with respect to tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from oneflow.differentiation.backward import Edge, backward_pass
+from oneflow.differentiation.grad_mode import set_grad_enabled
+from oneflow.functional.joining import stack
+from oneflow.primitives.creation import ones
+from oneflow.primitives.shape import zeros_of
+from oneflow.program.value import Value
+from oneflow.tensor.call import wrap
+from oneflow.tensor.methods import attach
+from oneflow.tensor.tensor import Tensor, deposit
+
+Tensors = Tensor | Sequence[Tensor]
+OptionalTensors = Tensor | Sequence[Tensor | None] | None
+
+
+def _listed(tensors: Any, name: str) -> list[Tensor]:
+    """One tensor or several as a list.
+
+    Raises:
+        TypeError: something that is not a tensor.
+    """
+    listed = [tensors] if isinstance(tensors, Tensor) else list(tensors)
+    for each in listed:
+        if not isinstance(each, Tensor):
+            raise TypeError(f"`{name}` must be tensors, got {type(each).__name__}")
+    return listed
+
+
+def _roots(outputs: list[Tensor], grads: OptionalTensors) -> list[tuple[Edge, Value]]:
+    """Where a backward pass starts, and with which gradients.
+
+    Raises:
+        RuntimeError: an output without history, or gradients that do not fit the outputs.
+    """
+    given = [grads] * len(outputs) if grads is None or isinstance(grads, Tensor) else list(grads)
+    if len(given) != len(outputs) or (isinstance(grads, Tensor) and len(outputs) != 1):
+        count = 1 if isinstance(grads, Tensor) else len(given)
+        raise RuntimeError(f"got {len(outputs)} tensors and {count} gradients")
+    roots = []
+    for index, (output, grad) in enumerate(zip(outputs, given, strict=True)):
+        value = output.value
+        if value.node is None:
+            raise RuntimeError(
+                f"element {index} of tensors does not require grad and does not have a grad_fn"
+            )
+        roots.append(((value.node, value.output_index), _initial_gradient(output, grad, index)))
+    return roots
+
+
+def _initial_gradient(output: Tensor, gradient: Tensor | None, index: int) -> Value:
+    """The gradient to start with: the given one, or one for a single element."""
+    spec = output._value.spec
+    if gradient is None:
+        if spec.numel != 1:
+            raise RuntimeError(
+                "grad can be implicitly created only for scalar outputs, not for the shape "
+                f"{list(spec.shape)}; give a gradient of that shape"
+            )
+        if spec.dtype.is_complex:
+            raise RuntimeError(
+                "grad can be implicitly created only for real scalar outputs but got "
+                f"{spec.dtype!r}"
+            )
+        return ones(shape=spec.shape, dtype=spec.dtype, device=spec.device)
+    if not isinstance(gradient, Tensor):
+        raise TypeError(
+            f"gradients can be either Tensors or None, but got {type(gradient).__name__}"
+        )
+    if gradient.shape != output.shape:
+        raise RuntimeError(
+            f"Mismatch in shape: grad_output[{index}] has a shape of {tuple(gradient.shape)} and "
+            f"output[{index}] has a shape of {tuple(output.shape)}."
+        )
+    if gradient.dtype.is_complex != spec.dtype.is_complex:
+        raise RuntimeError(
+            "For complex Tensors, both grad_output and output are required to have the same dtype. "
+            f"Mismatch in dtype: grad_output[{index}] has a dtype of {gradient.dtype!r} and "
+            f"output[{index}] has a dtype of {spec.dtype!r}."
+        )
+    return gradient.value
+
+
+def _targets(inputs: list[Tensor]) -> list[Edge]:
+    """Where the gradients of `inputs` arrive.
+
+    Raises:
+        RuntimeError: an input that does not require grad.
+    """
+    values = [each.value for each in inputs]
+    for value in values:
+        if value.node is None:
+            raise RuntimeError("One of the differentiated Tensors does not require grad")
+    return [(value.node, value.output_index) for value in values]
+
+
+def backward(
+    tensors: Tensors,
+    grad_tensors: OptionalTensors = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    grad_variables: OptionalTensors = None,
+    inputs: Tensors | None = None,
+) -> None:
+    """Add the gradients of `tensors` to the `grad` of the leaves they were computed from.
+
+    Args:
+        tensors: where to start.
+        grad_tensors: a gradient for each; may be left out for tensors of one element.
+        retain_graph: keep what the pass needs for another one, default `create_graph`.
+        create_graph: record the pass, for higher derivatives.
+        grad_variables: old name of `grad_tensors`.
+        inputs: give gradients to these tensors only.
+
+    Raises:
+        RuntimeError: a tensor does not require grad, or a gradient is missing or does not fit.
+
+    Example:
+        >>> import oneflow as flow
+        >>> x = flow.tensor([1.0, 2.0], requires_grad=True)
+        >>> flow.autograd.backward([(x * x).sum(), (3 * x).sum()])
+        >>> x.grad
+        tensor([5., 7.], dtype=oneflow.float32)
+    """
+    if grad_variables is not None:
+        if grad_tensors is not None:
+            raise RuntimeError("`grad_tensors` and `grad_variables` mean the same; give one")
+        grad_tensors = grad_variables
+    roots = _roots(_listed(tensors, "tensors"), grad_tensors)
+    options = {
+        "keep_graph": create_graph if retain_graph is None else bool(retain_graph),
+        "create_graph": create_graph,
+    }
+    if inputs is None:
+        backward_pass(roots, **options)
+        return
+    chosen = _listed(inputs, "inputs")
+    if not chosen:
+        raise RuntimeError("`inputs` argument to `backward` cannot be empty.")
+    grads = backward_pass(roots, targets=_targets(chosen), **options)
+    with set_grad_enabled(create_graph):
+        for tensor, gradient in zip(chosen, grads, strict=True):
+            if gradient is not None:
+                deposit(tensor, gradient)
+
+
+def grad(
+    outputs: Tensors,
+    inputs: Tensors,
+    grad_outputs: OptionalTensors = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    allow_unused: bool | None = None,
+    is_grads_batched: bool = False,
+    materialize_grads: bool = False,
+) -> tuple[Tensor | None, ...]:
+    """Gradients of the sum of `outputs` with respect to `inputs`; no `grad` changes.
+
+    Args:
+        outputs: what is differentiated.
+        inputs: with respect to what.
+        grad_outputs: a gradient for each output; may be left out for outputs of one element.
+        retain_graph: keep what the pass needs for another one, default `create_graph`.
+        create_graph: record the pass, so that the results can be differentiated again.
+        allow_unused: give None for an input that the outputs do not depend on; default
+            `materialize_grads`.
+        is_grads_batched: each of `grad_outputs` has a further first dimension, and so have the
+            results.
+        materialize_grads: zeros instead of None.
+
+    Raises:
+        RuntimeError: a tensor does not require grad or was not used; a gradient does not fit.
+
+    Example:
+        >>> import oneflow as flow
+        >>> x = flow.tensor(2.0, requires_grad=True)
+        >>> (slope,) = flow.autograd.grad(x**3, x, create_graph=True)
+        >>> flow.autograd.grad(slope, x)
+        (tensor(12., dtype=oneflow.float32),)
+    """
+    if is_grads_batched:
+        return _batched_grad(
+            outputs, inputs, grad_outputs, retain_graph, create_graph, allow_unused
+        )
+    if allow_unused is None:
+        allow_unused = materialize_grads
+    elif not allow_unused and materialize_grads:
+        raise ValueError("`materialize_grads=True` needs `allow_unused` True or left out")
+    chosen = _listed(inputs, "inputs")
+    roots = _roots(_listed(outputs, "outputs"), grad_outputs)
+    if not chosen:
+        raise ValueError("grad requires non-empty inputs.")
+    grads = backward_pass(
+        roots,
+        keep_graph=create_graph if retain_graph is None else bool(retain_graph),
+        create_graph=create_graph,
+        targets=_targets(chosen),
+    )
+    if None in grads and not allow_unused:
+        raise RuntimeError(
+            "One of the differentiated Tensors appears to not have been used in the graph. "
+            "Set allow_unused=True if this is the desired behavior."
+        )
+    if materialize_grads:
+        grads = [
+            zeros_of(each._value.spec) if gradient is None else gradient
+            for each, gradient in zip(chosen, grads, strict=True)
+        ]
+    return tuple(None if gradient is None else wrap(gradient) for gradient in grads)
+
+
+def _batched_grad(
+    outputs: Tensors,
+    inputs: Tensors,
+    grad_outputs: OptionalTensors,
+    retain_graph: bool | None,
+    create_graph: bool,
+    allow_unused: bool | None,
+) -> tuple[Tensor | None, ...]:
+    """`grad` for each entry of the first dimension of `grad_outputs`, the results stacked."""
+    given = [grad_outputs] if isinstance(grad_outputs, Tensor) else list(grad_outputs or ())
+    if not given or given[0] is None:
+        raise ValueError("`is_grads_batched` needs `grad_outputs`")
+    count = len(given[0])
+    keep = create_graph if retain_graph is None else retain_graph
+    rows = [
+        grad(
+            outputs,
+            inputs,
+            [None if each is None else each[index] for each in given],
+            keep or index < count - 1,
+            create_graph,
+            allow_unused,
+        )
+        for index in range(count)
+    ]
+    return tuple(None if column[0] is None else stack(column) for column in zip(*rows, strict=True))
+
+
+def _backward_method(
+    self: Tensor,
+    gradient: Tensor | None = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    inputs: Tensors | None = None,
+) -> None:
+    """Add the gradients of this tensor to the `grad` of the leaves it was computed from.
+
+    Args:
+        gradient: gradient of this tensor; may be left out for a single element.
+        retain_graph: keep what the pass needs for another one, default `create_graph`.
+        create_graph: record the pass, for higher derivatives.
+        inputs: give gradients to these tensors only.
+
+    Raises:
+        RuntimeError: nothing here requires grad, or `gradient` is missing or does not fit.
+
+    Example:
+        >>> import oneflow as flow
+        >>> x = flow.tensor([3.0], requires_grad=True)
+        >>> (x * x).backward()
+        >>> x.grad.item()
+        6.0
+    """
+    backward(self, gradient, retain_graph, create_graph, inputs=inputs)
+
+
+attach("backward", _backward_method)
