@@ -323,7 +323,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1.0, generator: Generator | None =
     Example:
         >>> import oneflow as flow
         >>> w = flow.nn.init.orthogonal_(flow.empty(3, 5)).numpy()
-        >>> abs(w @ w.T - [[1, 0, 0], [0, 1, 0], [0, 0, 1]]).max() < 1e-5
+        >>> bool(abs(w @ w.T - [[1, 0, 0], [0, 1, 0], [0, 0, 1]]).max() < 1e-5)
         True
     """
     if tensor.ndim < 2:

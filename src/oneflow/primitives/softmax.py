@@ -5,29 +5,53 @@ Both keep their result for the backward pass, not their input.
 
 from __future__ import annotations
 
-import jax
 import jax.numpy as jnp
+from jax import lax
 
 from oneflow.primitives.axes import free_dims
 from oneflow.primitives.registry import primitive
 
-softmax = primitive(
-    "softmax", lambda x, *, dim: jax.nn.softmax(x, axis=dim), axes=free_dims("dim")
-)
-log_softmax = primitive(
-    "log_softmax", lambda x, *, dim: jax.nn.log_softmax(x, axis=dim), axes=free_dims("dim")
-)
+
+def wide(x):
+    """Half precision as single precision: sums of many terms need it."""
+    return x.astype(jnp.float32) if x.dtype.itemsize < 4 else x
+
+
+def _softmax(x, *, dim: int):
+    shifted = wide(x) - jnp.max(x, axis=dim, keepdims=True, initial=-jnp.inf)
+    powers = jnp.exp(shifted)
+    return (powers / jnp.sum(powers, axis=dim, keepdims=True)).astype(x.dtype)
+
+
+def _log_softmax(x, *, dim: int):
+    shifted = wide(x) - jnp.max(x, axis=dim, keepdims=True, initial=-jnp.inf)
+    return (shifted - jnp.log(jnp.sum(jnp.exp(shifted), axis=dim, keepdims=True))).astype(x.dtype)
+
+
+softmax = primitive("softmax", _softmax, axes=free_dims("dim"))
+log_softmax = primitive("log_softmax", _log_softmax, axes=free_dims("dim"))
 
 
 def _softmax_backward(g, out, *, dim: int):
-    return out * (g - jnp.sum(g * out, axis=dim, keepdims=True))
+    weights, grad = wide(out), wide(g)
+    return (weights * (grad - jnp.sum(grad * weights, axis=dim, keepdims=True))).astype(out.dtype)
 
 
 def _log_softmax_backward(g, out, *, dim: int):
-    return g - jnp.exp(out) * jnp.sum(g, axis=dim, keepdims=True)
+    total = jnp.sum(wide(g), axis=dim, keepdims=True)
+    return (wide(g) - jnp.exp(wide(out)) * total).astype(out.dtype)
 
 
 softmax_backward = primitive("softmax_backward", _softmax_backward, axes=free_dims("dim"))
 softmax.gradient(x=lambda g, out, dim: softmax_backward(g, out, dim=dim))
-log_softmax_backward = primitive("log_softmax_backward", _log_softmax_backward, axes=free_dims("dim"))
+log_softmax_backward = primitive(
+    "log_softmax_backward", _log_softmax_backward, axes=free_dims("dim")
+)
 log_softmax.gradient(x=lambda g, out, dim: log_softmax_backward(g, out, dim=dim))
+
+# Every element's index along `dim`.
+positions = primitive(
+    "positions",
+    lambda x, *, dim: lax.broadcasted_iota(jnp.int64, x.shape, dim),
+    differentiable=False,
+)

@@ -1,0 +1,118 @@
+"""Activation functions.
+
+Their gradients keep the input and nothing else, unless a rule says otherwise.
+
+Which side of a kink a point belongs to decides its gradient; the comparisons below are PyTorch's.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+
+import jax.numpy as jnp
+from jax import lax
+
+from oneflow.primitives.elementwise import elementwise, gt, mul, where, zeros_like
+from oneflow.primitives.registry import Primitive
+
+
+def _activation(name: str, impl: Callable, operands: str = "x") -> Primitive:
+    """An elementwise primitive that computes half precision in single precision."""
+
+    @functools.wraps(impl)
+    def widened(x, *numbers):
+        if x.dtype.itemsize >= 4:
+            return impl(x, *numbers)
+        wide = [each.astype(jnp.float32) for each in (x, *numbers)]
+        return impl(*wide).astype(x.dtype)
+
+    return elementwise(name, widened, operands)
+
+
+def _gelu(x):
+    return 0.5 * x * (1 + lax.erf(x * math.sqrt(0.5)))
+
+
+def _gelu_tanh(x):
+    return 0.5 * x * (1 + jnp.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x * x * x)))
+
+
+gelu = _activation("gelu", _gelu)
+gelu_tanh = _activation("gelu_tanh", _gelu_tanh)
+quick_gelu = _activation("quick_gelu", lambda x: x * lax.logistic(1.702 * x))
+silu = _activation("silu", lambda x: x * lax.logistic(x))
+
+
+def _softplus(x, beta, threshold):
+    scaled = x * beta
+    linear = scaled > threshold
+    return jnp.where(linear, x, jnp.logaddexp(jnp.where(linear, 0, scaled), 0) / beta)
+
+
+softplus = _activation("softplus", _softplus, "x beta threshold")
+# Above 20 the logarithm no longer changes a number of single precision.
+mish = _activation("mish", lambda x: x * jnp.tanh(_softplus(x, 1.0, 20.0)))
+
+
+def _log_sigmoid(x):
+    return -jnp.logaddexp(-x, jnp.zeros((), x.dtype))
+
+
+log_sigmoid = _activation("log_sigmoid", _log_sigmoid)
+
+
+def _elu(x, alpha, scale, input_scale):
+    positive = x > 0
+    bent = alpha * jnp.expm1(jnp.where(positive, 0, x) * input_scale)
+    return scale * jnp.where(positive, x, bent)
+
+
+# elu, celu and selu are this one with different numbers.
+elu = _activation("elu", _elu, "x alpha scale input_scale")
+
+leaky_relu = elementwise("leaky_relu", lambda x, slope: jnp.where(x > 0, x, x * slope), "x slope")
+prelu = elementwise("prelu", lambda x, weight: jnp.where(x > 0, x, x * weight), "x weight")
+square_relu = elementwise("square_relu", lambda x: jnp.square(jnp.maximum(x, 0)))
+square_relu.gradient(
+    x=lambda g, x: where(gt(x, 0), mul(g, mul(x, 2.0)), zeros_like(g)),
+)
+threshold = elementwise(
+    "threshold", lambda x, limit, value: jnp.where(x <= limit, value, x), "x limit value"
+)
+hardtanh = elementwise(
+    "hardtanh",
+    lambda x, low, high: jnp.where(x <= low, low, jnp.where(x >= high, high, x)),
+    "x low high",
+)
+hardshrink = elementwise(
+    "hardshrink", lambda x, limit: jnp.where((x >= -limit) & (x <= limit), 0, x), "x limit"
+)
+softshrink = elementwise(
+    "softshrink",
+    lambda x, limit: jnp.where(x > limit, x - limit, jnp.where(x < -limit, x + limit, x * 0)),
+    "x limit",
+)
+tanhshrink = _activation("tanhshrink", lambda x: x - jnp.tanh(x))
+softsign = _activation("softsign", lambda x: x / (1 + jnp.abs(x)))
+
+
+def _hardsigmoid(x):
+    return jnp.where(x <= -3, 0, jnp.where(x >= 3, 1, x / 6 + 0.5))
+
+
+hardsigmoid = _activation("hardsigmoid", _hardsigmoid)
+
+
+def _hardswish(x):
+    return jnp.where(x < -3, 0 * x, jnp.where(x < 3, x * (x + 3) / 6, x))
+
+
+def _hardswish_slope(x):
+    return jnp.where(x <= -3, 0, jnp.where(x < 3, x / 3 + 0.5, 1))
+
+
+hardswish = _activation("hardswish", _hardswish)
+hardswish_slope = _activation("hardswish_slope", _hardswish_slope)
+hardswish.gradient(x=lambda g, x: mul(g, hardswish_slope(x)))
