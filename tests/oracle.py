@@ -12,12 +12,10 @@ import numpy as np
 import torch
 
 import oneflow as flow
-from oneflow.differentiation.backward import backward_pass
 from oneflow.program.evaluate import evaluate
 from oneflow.program.ir import program_from_key
 from oneflow.runtime.eager import SETTINGS, current, flush_all
-from oneflow.tensor import Tensor, wrap
-from oneflow.tensor.tensor import gradient_edge
+from oneflow.tensor import Tensor
 from tests.samples.table import Case, DTypeSample, Operator, TensorSample
 
 _NEVER = 1 << 60
@@ -169,35 +167,22 @@ class Arguments:
         return value
 
 
-def _flow_gradients(
-    outputs: Sequence, cotangents: Sequence, inputs: Sequence, create_graph: bool
-) -> list:
-    pairs = [
-        (gradient_edge(y), c.value)
-        for y, c in zip(outputs, cotangents, strict=True)
-        if y.requires_grad
-    ]
-    targets = [gradient_edge(x) for x in inputs]
-    grads = backward_pass(pairs, keep_graph=True, create_graph=create_graph, targets=targets)
-    return [None if grad is None else wrap(grad) for grad in grads]
+def _gradients(grad: Callable) -> Callable:
+    """``autograd.grad`` of either library for outputs of which some may not require grad."""
+
+    def compute(outputs: Sequence, given: Sequence, inputs: Sequence, create_graph: bool) -> list:
+        pairs = [(y, c) for y, c in zip(outputs, given, strict=True) if y.requires_grad]
+        if not pairs:
+            return [None] * len(inputs)
+        chosen, cotangents = (list(each) for each in zip(*pairs, strict=True))
+        options = {"create_graph": create_graph, "retain_graph": True, "allow_unused": True}
+        return list(grad(chosen, list(inputs), cotangents, **options))
+
+    return compute
 
 
-def _torch_gradients(
-    outputs: Sequence, cotangents: Sequence, inputs: Sequence, create_graph: bool
-) -> list:
-    pairs = [(y, c) for y, c in zip(outputs, cotangents, strict=True) if y.requires_grad]
-    if not pairs:
-        return [None] * len(inputs)
-    chosen, given = zip(*pairs, strict=True)
-    return list(
-        torch.autograd.grad(
-            chosen, inputs, given, create_graph=create_graph, retain_graph=True, allow_unused=True
-        )
-    )
-
-
-FLOW = Library(flow, to_flow, _flow_gradients)
-TORCH = Library(torch, to_torch, _torch_gradients)
+FLOW = Library(flow, to_flow, _gradients(flow.autograd.grad))
+TORCH = Library(torch, to_torch, _gradients(torch.autograd.grad))
 
 
 def flat_tensors(result: Any) -> list:

@@ -1,7 +1,10 @@
-"""Elementwise primitives: arithmetic, comparison, logic, and the functions of one number.
+"""Elementwise primitives: arithmetic, comparison, logic, and the common functions of one number.
 
 Operands broadcast as in NumPy and must have one dtype (promotion happens above). Rules give the gradient of the
 broadcast operand; whoever calls them sums it to the operand's shape.
+
+A backward pass costs time for each instruction that it records, so most gradients here are one instruction: a primitive of
+their own, whose gradient in turn is derived from its implementation.
 """
 
 from __future__ import annotations
@@ -23,8 +26,51 @@ def elementwise(name: str, impl: Callable, operands: str = "x", **facts: Any) ->
     return primitive(name, impl, operands=operands, elementwise=True, **facts)
 
 
-def _without_gradient(name: str, impl: Callable, operands: str = "x", **facts: Any) -> Primitive:
+def without_gradient(name: str, impl: Callable, operands: str = "x", **facts: Any) -> Primitive:
+    """Define an elementwise primitive whose results never require grad."""
     return elementwise(name, impl, operands, differentiable=False, **facts)
+
+
+def unary(
+    name: str,
+    impl: Callable,
+    slope: Callable | None = None,
+    slope_of_out: Callable | None = None,
+) -> Primitive:
+    """Define a function of one number by its derivative, given the operand (`slope`) or the result (`slope_of_out`).
+
+    What the derivative takes is what the backward pass keeps.
+    """
+    made = elementwise(name, impl)
+    derivative = slope or slope_of_out
+    if derivative is None:
+        return made
+    backward = elementwise(
+        f"{name}_gradient",
+        lambda g, a: g * jnp.conj(derivative(a)),
+        "g x" if slope else "g out",
+    )
+    if slope:
+        return made.gradient(x=lambda g, x: backward(g, x))
+    return made.gradient(x=lambda g, out: backward(g, out))
+
+
+def step(name: str, impl: Callable, operands: str = "x") -> Primitive:
+    """Define a piecewise constant function: it requires grad, and the gradient is zero."""
+    made = elementwise(name, impl, operands)
+    return made.gradient(**{each: lambda g: zeros_like(g) for each in operands.split()})
+
+
+def in_single(impl: Callable) -> Callable:
+    """`impl` computing half precision in single precision, as formulas of several steps should."""
+
+    def widened(*operands):
+        dtype = operands[0].dtype
+        if dtype.itemsize > 2 or not jnp.issubdtype(dtype, jnp.floating):
+            return impl(*operands)
+        return impl(*[each.astype(jnp.float32) for each in operands]).astype(dtype)
+
+    return widened
 
 
 def _cast(x, *, dtype: DType):
@@ -42,12 +88,14 @@ conj.gradient(x=lambda g: conj(g))
 
 def _conjugate(x):
     """The conjugate of a complex value; a real value or number itself, without an instruction."""
-    return (
-        conj(x)
-        if getattr(getattr(x, "spec", None), "dtype", None) and x.spec.dtype.is_complex
-        else x
-    )
+    spec = getattr(x, "spec", None)
+    return conj(x) if spec is not None and spec.dtype.is_complex else x
 
+
+zeros_like = without_gradient("zeros_like", jnp.zeros_like)
+ones_like = without_gradient("ones_like", jnp.ones_like)
+
+# --- arithmetic
 
 add = elementwise("add", jnp.add, "x y")
 add.gradient(x=lambda g: g, y=lambda g: g)
@@ -59,10 +107,8 @@ mul = elementwise("mul", jnp.multiply, "x y")
 mul.gradient(x=lambda g, y: mul(g, _conjugate(y)), y=lambda g, x: mul(g, _conjugate(x)))
 
 div = elementwise("div", jnp.true_divide, "x y")
-div.gradient(
-    x=lambda g, y: div(g, _conjugate(y)),
-    y=lambda g, x, y: neg(mul(g, _conjugate(div(div(x, y), y)))),
-)
+_div_y_gradient = elementwise("div_y_gradient", lambda g, x, y: -g * jnp.conj(x / y / y), "g x y")
+div.gradient(x=lambda g, y: div(g, _conjugate(y)), y=lambda g, x, y: _div_y_gradient(g, x, y))
 
 neg = elementwise("neg", jnp.negative)
 neg.gradient(x=lambda g: neg(g))
@@ -73,199 +119,290 @@ add_scaled.gradient(
     x=lambda g: g, y=lambda g, a: mul(g, _conjugate(a)), a=lambda g, y: mul(g, _conjugate(y))
 )
 
-
-def _pow_base_gradient(g, x, y):
-    # y * x^(y-1), and 0 where y is 0 whatever x is.
-    if not hasattr(y, "spec"):
-        return mul(g, _conjugate(mul(pow_(x, y - 1), y))) if y else zeros_like(g)
-    slope = _conjugate(mul(y, pow_(x, sub(y, 1))))
-    return mul(g, where(eq(y, 0), zeros_like(slope), slope))
+# x + a * y * z and x + a * y / z
+add_product = elementwise("add_product", lambda x, y, z, a: x + a * y * z, "x y z a")
+add_quotient = elementwise("add_quotient", lambda x, y, z, a: x + a * y / z, "x y z a")
 
 
-def _pow_exponent_gradient(g, x, y, out):
-    # x^y * log(x), and 0 where x = 0 and y >= 0.
-    slope = mul(out, log(x))
-    if not x.spec.dtype.is_complex:
-        slope = where(logical_and(eq(x, 0), ge(y, 0)), zeros_like(slope), slope)
-    return mul(g, _conjugate(slope))
+def _lerp(x, y, weight):
+    # From the nearer end, so that weight 1 gives exactly y.
+    near = jnp.abs(weight) < 0.5
+    return jnp.where(near, x + weight * (y - x), y - (y - x) * (1 - weight))
 
 
-def _pow(x, y):
-    # Whole numbers: negative exponents give 0, except of 1 and -1, as in PyTorch.
-    if not jnp.issubdtype(x.dtype, jnp.integer) or not jnp.issubdtype(y.dtype, jnp.signedinteger):
-        return jnp.power(x, y)
+lerp = elementwise("lerp", _lerp, "x y weight")
+
+
+def _power_of_whole_numbers(x, y):
+    # Negative exponents give 0, except of 1 and -1, as in PyTorch.
     positive = jnp.power(x, jnp.maximum(y, 0))
-    inverse = jnp.where(x == 1, 1, jnp.where(x == -1, jnp.where(y % 2 == 0, 1, -1), 0)).astype(
-        x.dtype
-    )
+    alternating = jnp.where(y % 2 == 0, 1, -1)
+    inverse = jnp.where(x == 1, 1, jnp.where(x == -1, alternating, 0)).astype(x.dtype)
     return jnp.where(y < 0, inverse, positive)
 
 
+def _pow(x, y):
+    return _power_of_whole_numbers(x, y) if jnp.issubdtype(x.dtype, jnp.signedinteger) else x**y
+
+
+def _pow_x_gradient(g, x, y):
+    # 0 where the exponent is 0, whatever x is.
+    zero = y == 0
+    slope = y * jnp.power(x, jnp.where(zero, 1, y) - 1)
+    return g * jnp.conj(jnp.where(zero, 0, slope))
+
+
+def _pow_y_gradient(g, x, y, out):
+    # 0 where x = 0 and y >= 0, for which the logarithm has no value.
+    zero = (x == 0) & (y.real >= 0 if jnp.iscomplexobj(y) else y >= 0)
+    slope = out * jnp.log(jnp.where(zero, 1, x))
+    return g * jnp.conj(slope)
+
+
 pow_ = elementwise("pow", _pow, "x y")
-pow_.gradient(x=_pow_base_gradient, y=_pow_exponent_gradient)
+_pow_x = elementwise("pow_x_gradient", _pow_x_gradient, "g x y")
+_pow_y = elementwise("pow_y_gradient", _pow_y_gradient, "g x y out")
+pow_.gradient(x=lambda g, x, y: _pow_x(g, x, y), y=lambda g, x, y, out: _pow_y(g, x, y, out))
 
 # --- division with rounding: the sign rules of Python (floor) and of C (trunc)
 
 
+def _is_whole(x) -> bool:
+    return jnp.issubdtype(x.dtype, jnp.integer)
+
+
+def _truncated(x, y):
+    return lax.rem(*jnp.broadcast_arrays(x, y))
+
+
 def _remainder(x, y):
-    if not jnp.issubdtype(x.dtype, jnp.integer):
-        result = lax.rem(*jnp.broadcast_arrays(x, y))
-        return jnp.where((result != 0) & ((result < 0) != (y < 0)), result + y, result)
-    return jnp.remainder(x, y)
+    if _is_whole(x):
+        return jnp.remainder(x, y)
+    result = _truncated(x, y)
+    return jnp.where((result != 0) & ((result < 0) != (y < 0)), result + y, result)
 
 
 def _floor_divide(x, y):
-    if jnp.issubdtype(x.dtype, jnp.integer):
+    if _is_whole(x):
         return jnp.floor_divide(x, y)
     # As Python and PyTorch do: divide what is left after the remainder, so that 1 // 0.1 is 9.
-    remainder = lax.rem(*jnp.broadcast_arrays(x, y))
-    quotient = (x - remainder) / y
-    quotient = jnp.where((remainder != 0) & ((remainder < 0) != (y < 0)), quotient - 1, quotient)
+    rest = _truncated(x, y)
+    quotient = (x - rest) / y
+    quotient = jnp.where((rest != 0) & ((rest < 0) != (y < 0)), quotient - 1, quotient)
     rounded = jnp.floor(quotient)
     rounded = jnp.where(quotient - rounded > 0.5, rounded + 1, rounded)
     rounded = jnp.where(quotient == 0, jnp.copysign(jnp.zeros_like(quotient), x / y), rounded)
     return jnp.where(y == 0, x / y, rounded)
 
 
-remainder = elementwise("remainder", _remainder, "x y")
+def _trunc_divide(x, y):
+    return lax.div(*jnp.broadcast_arrays(x, y)) if _is_whole(x) else jnp.trunc(x / y)
+
+
+def _of_whole_numbers(name: str, impl: Callable) -> Primitive:
+    """The same for whole numbers, where a divisor of 0 is an error."""
+
+    def divides_by_zero(x, y):
+        return jnp.any(y == 0), jnp.zeros((), jnp.int64)
+
+    def error(value, attributes, in_specs):
+        return RuntimeError("ZeroDivisionError: whole numbers divided by 0")
+
+    return without_gradient(name, impl, "x y").checked(divides_by_zero, error)
+
+
+remainder = elementwise("remainder", in_single(_remainder), "x y")
 remainder.gradient(x=lambda g: g, y=lambda g, x, y: neg(mul(g, floor_divide(x, y))))
+fmod = elementwise("fmod", _truncated, "x y")
+fmod.gradient(x=lambda g: g, y=lambda g, x, y: neg(mul(g, trunc_divide(x, y))))
+floor_divide = step("floor_divide", in_single(_floor_divide), "x y")
+trunc_divide = step("trunc_divide", in_single(_trunc_divide), "x y")
 
-fmod = elementwise("fmod", lambda x, y: lax.rem(*jnp.broadcast_arrays(x, y)), "x y")
-fmod.gradient(x=lambda g: g, y=lambda g, x, y: neg(mul(g, trunc(div(x, y)))))
-
-floor_divide = _without_gradient("floor_divide", _floor_divide, "x y")
-trunc_divide = _without_gradient(
-    "trunc_divide",
-    lambda x, y: (
-        lax.div(*jnp.broadcast_arrays(x, y))
-        if jnp.issubdtype(x.dtype, jnp.integer)
-        else jnp.trunc(x / y)
-    ),
-    "x y",
-)
+whole_remainder = _of_whole_numbers("whole_remainder", _remainder)
+whole_fmod = _of_whole_numbers("whole_fmod", _truncated)
+whole_floor_divide = _of_whole_numbers("whole_floor_divide", _floor_divide)
+whole_trunc_divide = _of_whole_numbers("whole_trunc_divide", _trunc_divide)
 
 # --- larger and smaller: NaN wins; where both are equal the gradient is shared
 
 
-def _share(g, chosen, tied):
-    half = mul(g, 0.5)
-    nothing = zeros_like(g)
-    return where(chosen, g, where(tied, half, nothing))
+def _larger_gradient(g, x, y):
+    return jnp.where(x < y, 0, jnp.where(x == y, g / 2, g)).astype(g.dtype)
 
 
+def _smaller_gradient(g, x, y):
+    return jnp.where(x > y, 0, jnp.where(x == y, g / 2, g)).astype(g.dtype)
+
+
+_larger = elementwise("maximum_gradient", _larger_gradient, "g x y")
+_smaller = elementwise("minimum_gradient", _smaller_gradient, "g x y")
 maximum = elementwise("maximum", jnp.maximum, "x y")
-maximum.gradient(
-    x=lambda g, x, y: _share(g, gt(x, y), eq(x, y)), y=lambda g, x, y: _share(g, gt(y, x), eq(x, y))
-)
+maximum.gradient(x=lambda g, x, y: _larger(g, x, y), y=lambda g, x, y: _larger(g, y, x))
 minimum = elementwise("minimum", jnp.minimum, "x y")
-minimum.gradient(
-    x=lambda g, x, y: _share(g, lt(x, y), eq(x, y)), y=lambda g, x, y: _share(g, lt(y, x), eq(x, y))
+minimum.gradient(x=lambda g, x, y: _smaller(g, x, y), y=lambda g, x, y: _smaller(g, y, x))
+
+# `fmax` and `fmin` prefer a number to NaN; a tie is x's.
+fmax = elementwise("fmax", jnp.fmax, "x y")
+fmax.gradient(
+    x=lambda g, x, y: keep_if(g, logical_or(ge(x, y), isnan(y))),
+    y=lambda g, x, y: drop_if(g, logical_or(ge(x, y), isnan(y))),
+)
+fmin = elementwise("fmin", jnp.fmin, "x y")
+fmin.gradient(
+    x=lambda g, x, y: keep_if(g, logical_or(le(x, y), isnan(y))),
+    y=lambda g, x, y: drop_if(g, logical_or(le(x, y), isnan(y))),
 )
 
 # --- comparison and logic
 
-eq = _without_gradient("eq", jnp.equal, "x y")
-ne = _without_gradient("ne", jnp.not_equal, "x y")
-lt = _without_gradient("lt", jnp.less, "x y")
-le = _without_gradient("le", jnp.less_equal, "x y")
-gt = _without_gradient("gt", jnp.greater, "x y")
-ge = _without_gradient("ge", jnp.greater_equal, "x y")
-logical_and = _without_gradient("logical_and", lambda x, y: (x != 0) & (y != 0), "x y")
-logical_or = _without_gradient("logical_or", lambda x, y: (x != 0) | (y != 0), "x y")
-logical_xor = _without_gradient("logical_xor", lambda x, y: (x != 0) ^ (y != 0), "x y")
-logical_not = _without_gradient("logical_not", lambda x: x == 0)
-bitwise_and = _without_gradient("bitwise_and", jnp.bitwise_and, "x y")
-bitwise_or = _without_gradient("bitwise_or", jnp.bitwise_or, "x y")
-bitwise_xor = _without_gradient("bitwise_xor", jnp.bitwise_xor, "x y")
-bitwise_not = _without_gradient("bitwise_not", jnp.bitwise_not)
-shift_left = _without_gradient("shift_left", jnp.left_shift, "x y")
-shift_right = _without_gradient("shift_right", jnp.right_shift, "x y")
-isnan = _without_gradient("isnan", jnp.isnan)
-isinf = _without_gradient("isinf", jnp.isinf)
-isfinite = _without_gradient("isfinite", jnp.isfinite)
+eq = without_gradient("eq", jnp.equal, "x y")
+ne = without_gradient("ne", jnp.not_equal, "x y")
+lt = without_gradient("lt", jnp.less, "x y")
+le = without_gradient("le", jnp.less_equal, "x y")
+gt = without_gradient("gt", jnp.greater, "x y")
+ge = without_gradient("ge", jnp.greater_equal, "x y")
+
+
+def _isclose(x, y, absolute, relative, *, equal_nan: bool):
+    """In the operands' dtype; whole numbers compare in float64."""
+    if not jnp.issubdtype(x.dtype, jnp.inexact):
+        x, y = x.astype(jnp.float64), y.astype(jnp.float64)
+    close = jnp.abs(x - y) <= absolute + jnp.abs(relative * y)
+    close = (x == y) | (close & jnp.isfinite(y) & jnp.isfinite(x))
+    return close | (jnp.isnan(x) & jnp.isnan(y)) if equal_nan else close
+
+
+isclose = primitive(
+    "isclose",
+    _isclose,
+    elementwise=True,
+    differentiable=False,
+    scalar={"absolute": "float64", "relative": "float64"},
+)
+logical_and = without_gradient("logical_and", lambda x, y: (x != 0) & (y != 0), "x y")
+logical_or = without_gradient("logical_or", lambda x, y: (x != 0) | (y != 0), "x y")
+logical_xor = without_gradient("logical_xor", lambda x, y: (x != 0) ^ (y != 0), "x y")
+logical_not = without_gradient("logical_not", lambda x: x == 0)
+bitwise_and = without_gradient("bitwise_and", jnp.bitwise_and, "x y")
+bitwise_or = without_gradient("bitwise_or", jnp.bitwise_or, "x y")
+bitwise_xor = without_gradient("bitwise_xor", jnp.bitwise_xor, "x y")
+bitwise_not = without_gradient("bitwise_not", jnp.bitwise_not)
+
+
+def _shift_left(x, y):
+    # By the number's width or more nothing is left.
+    return jnp.where(y.astype(jnp.uint64) < 8 * x.dtype.itemsize, jnp.left_shift(x, y), 0)
+
+
+def _shift_right(x, y):
+    last = jnp.asarray(8 * x.dtype.itemsize - 1, y.dtype)
+    far = y.astype(jnp.uint64) > last.astype(jnp.uint64)
+    return jnp.right_shift(x, jnp.where(far, last, y))
+
+
+shift_left = without_gradient("shift_left", _shift_left, "x y")
+shift_right = without_gradient("shift_right", _shift_right, "x y")
+isnan = without_gradient("isnan", jnp.isnan)
+isinf = without_gradient("isinf", jnp.isinf)
+isfinite = without_gradient("isfinite", jnp.isfinite)
+isposinf = without_gradient("isposinf", lambda x: x == jnp.inf)
+isneginf = without_gradient("isneginf", lambda x: x == -jnp.inf)
+signbit = without_gradient("signbit", jnp.signbit)
+gcd = without_gradient("gcd", jnp.gcd, "x y")
+lcm = without_gradient("lcm", jnp.lcm, "x y")
+
+# --- choosing
 
 where = elementwise("where", jnp.where, "condition x y")
+keep_if = elementwise(
+    "keep_if", lambda x, condition: jnp.where(condition, x, jnp.zeros((), x.dtype)), "x condition"
+)
+drop_if = elementwise(
+    "drop_if", lambda x, condition: jnp.where(condition, jnp.zeros((), x.dtype), x), "x condition"
+)
+keep_if.gradient(x=lambda g, condition: keep_if(g, condition), condition=None)
+drop_if.gradient(x=lambda g, condition: drop_if(g, condition), condition=None)
 where.gradient(
-    x=lambda g, condition: where(condition, g, zeros_like(g)),
-    y=lambda g, condition: where(condition, zeros_like(g), g),
+    condition=None,
+    x=lambda g, condition: keep_if(g, condition),
+    y=lambda g, condition: drop_if(g, condition),
 )
 
 
-def _clamp_gradient(g, x, low, high):
-    inside = logical_and(ge(x, low), le(x, high))
-    return where(inside, g, zeros_like(g))
+def _gradient_where(name: str, inside: Callable, operands: str) -> Primitive:
+    """`g` where a condition on the other operands holds, else 0."""
+    return elementwise(
+        name,
+        lambda g, *others: jnp.where(inside(*others), g, jnp.zeros((), g.dtype)),
+        f"g {operands}",
+    )
 
+
+_clamp_x = _gradient_where("clamp_x", lambda x, a, b: (x >= a) & (x <= b), "x low high")
+_clamp_low = _gradient_where("clamp_low", lambda x, a, b: (x < a) & (a < b), "x low high")
+_clamp_high = _gradient_where("clamp_high", lambda x, a, b: (x > b) | (a > b), "x low high")
+_at_least = _gradient_where("at_least", lambda x, low: x >= low, "x low")
+_below = _gradient_where("below", lambda x, low: x < low, "x low")
+_at_most = _gradient_where("at_most", lambda x, high: x <= high, "x high")
+_above = _gradient_where("above", lambda x, high: x > high, "x high")
 
 clamp = elementwise(
     "clamp", lambda x, low, high: jnp.minimum(jnp.maximum(x, low), high), "x low high"
 )
 clamp.gradient(
-    x=_clamp_gradient,
-    low=lambda g, x, low, high: where(logical_and(lt(x, low), lt(low, high)), g, zeros_like(g)),
-    high=lambda g, x, low, high: where(logical_or(gt(x, high), gt(low, high)), g, zeros_like(g)),
+    x=lambda g, x, low, high: _clamp_x(g, x, low, high),
+    low=lambda g, x, low, high: _clamp_low(g, x, low, high),
+    high=lambda g, x, low, high: _clamp_high(g, x, low, high),
 )
-
 clamp_min = elementwise("clamp_min", jnp.maximum, "x low")
 clamp_min.gradient(
-    x=lambda g, x, low: where(ge(x, low), g, zeros_like(g)),
-    low=lambda g, x, low: where(lt(x, low), g, zeros_like(g)),
+    x=lambda g, x, low: _at_least(g, x, low), low=lambda g, x, low: _below(g, x, low)
 )
 clamp_max = elementwise("clamp_max", jnp.minimum, "x high")
 clamp_max.gradient(
-    x=lambda g, x, high: where(le(x, high), g, zeros_like(g)),
-    high=lambda g, x, high: where(gt(x, high), g, zeros_like(g)),
+    x=lambda g, x, high: _at_most(g, x, high), high=lambda g, x, high: _above(g, x, high)
 )
-
-zeros_like = _without_gradient("zeros_like", jnp.zeros_like)
-ones_like = _without_gradient("ones_like", jnp.ones_like)
 
 # --- functions of one number
 
+
+def direction_of(x):
+    """``x / |x|``, and 0 for 0 and NaN, as in PyTorch."""
+    if jnp.iscomplexobj(x):
+        zero = x == 0
+        safe = jnp.where(zero, 1, x)
+        return jnp.where(zero, 0, safe / jnp.abs(safe)).astype(x.dtype)
+    if jnp.issubdtype(x.dtype, jnp.floating):
+        return (x > 0).astype(x.dtype) - (x < 0).astype(x.dtype)
+    return jnp.sign(x) if x.dtype != bool else x
+
+
 abs_ = elementwise("abs", jnp.abs)
-abs_.gradient(x=lambda g, x: mul(g, sign(x)))
-sign = elementwise("sign", jnp.sign)
-sign.gradient(x=lambda g: zeros_like(g))
-square = elementwise("square", lambda x: x * x)
-square.gradient(x=lambda g, x: mul(g, mul(_conjugate(x), 2.0)))
-sqrt = elementwise("sqrt", jnp.sqrt)
-sqrt.gradient(x=lambda g, out: div(g, mul(_conjugate(out), 2.0)))
-rsqrt = elementwise("rsqrt", lax.rsqrt)
-rsqrt.gradient(x=lambda g, out: mul(g, mul(_conjugate(mul(mul(out, out), out)), -0.5)))
-reciprocal = elementwise("reciprocal", lambda x: 1 / x)
-reciprocal.gradient(x=lambda g, out: neg(mul(g, _conjugate(mul(out, out)))))
-exp = elementwise("exp", jnp.exp)
-exp.gradient(x=lambda g, out: mul(g, _conjugate(out)))
-exp2 = elementwise("exp2", jnp.exp2)
-exp2.gradient(x=lambda g, out: mul(mul(g, _conjugate(out)), math.log(2)))
-expm1 = elementwise("expm1", jnp.expm1)
-expm1.gradient(x=lambda g, out: mul(g, add(_conjugate(out), 1.0)))
-log = elementwise("log", jnp.log)
-log.gradient(x=lambda g, x: div(g, _conjugate(x)))
-log2 = elementwise("log2", jnp.log2)
-log2.gradient(x=lambda g, x: div(g, mul(_conjugate(x), math.log(2))))
-log10 = elementwise("log10", jnp.log10)
-log10.gradient(x=lambda g, x: div(g, mul(_conjugate(x), math.log(10))))
-log1p = elementwise("log1p", jnp.log1p)
-log1p.gradient(x=lambda g, x: div(g, add(_conjugate(x), 1.0)))
-sin = elementwise("sin", jnp.sin)
-sin.gradient(x=lambda g, x: mul(g, _conjugate(cos(x))))
-cos = elementwise("cos", jnp.cos)
-cos.gradient(x=lambda g, x: neg(mul(g, _conjugate(sin(x)))))
-tanh = elementwise("tanh", jnp.tanh)
-tanh.gradient(x=lambda g, out: mul(g, _conjugate(sub(1.0, mul(out, out)))))
-sigmoid = elementwise("sigmoid", jax.nn.sigmoid)
-sigmoid.gradient(x=lambda g, out: mul(g, _conjugate(mul(out, sub(1.0, out)))))
+_abs_gradient = elementwise("abs_gradient", lambda g, x: g * direction_of(x), "g x")
+abs_.gradient(x=lambda g, x: _abs_gradient(g, x))
+sign = step("sign", direction_of)
+floor = step("floor", jnp.floor)
+ceil = step("ceil", jnp.ceil)
+trunc = step("trunc", jnp.trunc)
+round_ = step("round", jnp.round)
+
+square = unary("square", lambda x: x * x, lambda x: 2 * x)
+cube = unary("cube", lambda x: x * x * x, lambda x: 3 * (x * x))
+sqrt = unary("sqrt", jnp.sqrt, slope_of_out=lambda out: 0.5 / out)
+rsqrt = unary("rsqrt", lax.rsqrt, slope_of_out=lambda out: -0.5 * (out * out * out))
+reciprocal = unary("reciprocal", lambda x: 1 / x, slope_of_out=lambda out: -(out * out))
+exp = unary("exp", jnp.exp, slope_of_out=lambda out: out)
+exp2 = unary("exp2", jnp.exp2, slope_of_out=lambda out: out * math.log(2))
+expm1 = unary("expm1", jnp.expm1, slope_of_out=lambda out: out + 1)
+log = unary("log", jnp.log, lambda x: 1 / x)
+log2 = unary("log2", jnp.log2, lambda x: 1 / (x * math.log(2)))
+log10 = unary("log10", jnp.log10, lambda x: 1 / (x * math.log(10)))
+log1p = unary("log1p", jnp.log1p, lambda x: 1 / (x + 1))
+sin = unary("sin", jnp.sin, jnp.cos)
+cos = unary("cos", jnp.cos, lambda x: -jnp.sin(x))
+tanh = unary("tanh", jnp.tanh, slope_of_out=lambda out: 1 - out * out)
+sigmoid = unary("sigmoid", jax.nn.sigmoid, slope_of_out=lambda out: out * (1 - out))
 relu = elementwise("relu", lambda x: jnp.maximum(x, jnp.zeros((), x.dtype)))
-relu.gradient(x=lambda g, out: where(gt(out, 0), g, zeros_like(g)))
-erf = elementwise("erf", lax.erf)
-erf.gradient(x=lambda g, x: mul(g, mul(exp(neg(mul(x, x))), 2 / math.sqrt(math.pi))))
-erfinv = elementwise("erfinv", lax.erf_inv)
-erfinv.gradient(x=lambda g, out: mul(g, mul(exp(mul(out, out)), math.sqrt(math.pi) / 2)))
-floor = elementwise("floor", jnp.floor)
-floor.gradient(x=lambda g: zeros_like(g))
-ceil = elementwise("ceil", jnp.ceil)
-ceil.gradient(x=lambda g: zeros_like(g))
-trunc = elementwise("trunc", jnp.trunc)
-trunc.gradient(x=lambda g: zeros_like(g))
-round_ = elementwise("round", jnp.round)
-round_.gradient(x=lambda g: zeros_like(g))
+_relu_gradient = _gradient_where("relu_gradient", lambda out: ~(out <= 0), "out")
+relu.gradient(x=lambda g, out: _relu_gradient(g, out))
+erf = unary("erf", lax.erf, lambda x: 2 / math.sqrt(math.pi) * jnp.exp(-x * x))

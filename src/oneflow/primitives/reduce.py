@@ -2,25 +2,54 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import jax.numpy as jnp
 from jax import lax
 
 from oneflow.base.dtype import DType
-from oneflow.primitives.axes import reduced_axes
-from oneflow.primitives.elementwise import _conjugate, cast, div, eq, mul, where, zeros_like
-from oneflow.primitives.registry import primitive
+from oneflow.primitives.axes import Axes, reduced_axes
+from oneflow.primitives.operation import Operation
+from oneflow.primitives.registry import Primitive, primitive
 from oneflow.primitives.shape import broadcast_to, reshape
 
 
-def _kept_shape(shape: tuple[int, ...], dims: tuple[int, ...]) -> tuple[int, ...]:
+def kept_shape(shape: tuple[int, ...], dims: tuple[int, ...]) -> tuple[int, ...]:
+    """`shape` with size 1 in `dims`."""
     return tuple(1 if dim in dims else size for dim, size in enumerate(shape))
 
 
-def expand_reduced(g, spec, dims, keepdim):
-    """Undo a reduction's change of shape: every reduced element sees its result's gradient."""
-    if not keepdim and g.spec.shape != _kept_shape(spec.shape, dims):
-        g = reshape(g, shape=_kept_shape(spec.shape, dims))
-    return broadcast_to(g, shape=spec.shape)
+def expanded(array, shape: tuple[int, ...], dims: tuple[int, ...]):
+    """A reduction's result broadcast to the shape before the reduction."""
+    return jnp.broadcast_to(array.reshape(kept_shape(shape, dims)), shape)
+
+
+def count_of(shape: tuple[int, ...], dims: tuple[int, ...]) -> int:
+    """Number of elements that are reduced to one."""
+    count = 1
+    for dim in dims:
+        count *= shape[dim]
+    return count
+
+
+def undone_axes(operation: Operation) -> Axes:
+    """Gradients of reductions over `dims`: the dimensions that were kept may be split."""
+    (out,), dims = operation.out_specs, operation.attributes["dims"]
+    full = tuple(None if dim in dims else f"d{dim}" for dim in range(out.ndim))
+    kept = tuple(name for name in full if name is not None)
+    inputs = [full if spec.ndim == out.ndim else kept for spec in operation.in_specs]
+    return Axes(tuple(inputs), (full,))
+
+
+def along_axes(operation: Operation) -> Axes:
+    """Reductions of one dimension `dim` with `keepdim`: the others may be split."""
+    dim, keepdim = operation.attributes["dim"], operation.attributes.get("keepdim", False)
+    names = [f"d{i}" if dim not in (None, i) else None for i in range(operation.in_specs[0].ndim)]
+    result = [name for i, name in enumerate(names) if keepdim or (dim is not None and i != dim)]
+    return Axes((tuple(names),), (tuple(result),) * operation.count)
+
+
+# --- sums and means
 
 
 def _sum(x, *, dims: tuple[int, ...], keepdim: bool = False, dtype: DType | None = None):
@@ -28,25 +57,23 @@ def _sum(x, *, dims: tuple[int, ...], keepdim: bool = False, dtype: DType | None
     return jnp.sum(x, axis=dims, keepdims=keepdim, dtype=out)
 
 
-sum_ = primitive("sum", _sum, axes=reduced_axes(summed=True))
-sum_.gradient(x=lambda g, x_spec, dims, keepdim: expand_reduced(g, x_spec, dims, keepdim))
-
-
 def _mean(x, *, dims: tuple[int, ...], keepdim: bool = False):
     return jnp.mean(x, axis=dims, keepdims=keepdim)
 
 
-def _count(spec, dims):
-    count = 1
-    for dim in dims:
-        count *= spec.shape[dim]
-    return count
+def _spread(value, *, shape: tuple[int, ...], dims: tuple[int, ...], divided: bool):
+    """Every reduced element gets its result's gradient, or an equal share of it."""
+    return expanded(value / count_of(shape, dims) if divided else value, shape, dims)
 
 
+sum_ = primitive("sum", _sum, axes=reduced_axes(summed=True))
+sum_.gradient(x=lambda g, x_spec, dims: spread(g, shape=x_spec.shape, dims=dims, divided=False))
 mean = primitive("mean", _mean, axes=reduced_axes(summed=False))
-mean.gradient(
-    x=lambda g, x_spec, dims, keepdim: expand_reduced(
-        div(g, _count(x_spec, dims)), x_spec, dims, keepdim
+mean.gradient(x=lambda g, x_spec, dims: spread(g, shape=x_spec.shape, dims=dims, divided=True))
+spread = primitive("spread", _spread, axes=undone_axes)
+spread.gradient(
+    value=lambda g, value_spec, shape, dims, divided: (mean if divided else sum_)(
+        g, dims=dims, keepdim=value_spec.ndim == len(shape)
     )
 )
 
@@ -64,30 +91,27 @@ sum_to = primitive("sum_to", _sum_to)
 sum_to.gradient(x=lambda g, x_spec: broadcast_to(g, shape=x_spec.shape))
 
 
-def _extreme_gradient(g, x, out, x_spec, dims, keepdim):
-    """All elements equal to the extreme share its gradient."""
-    hits = eq(x, expand_reduced(out, x_spec, dims, keepdim))
-    share = sum_(cast(hits, dtype=x_spec.dtype), dims=dims, keepdim=True)
-    spread = div(expand_reduced(g, x_spec, dims, keepdim), broadcast_to(share, shape=x_spec.shape))
-    return where(hits, spread, zeros_like(spread))
+def _nansum(x, *, dims: tuple[int, ...], keepdim: bool = False):
+    return jnp.sum(jnp.where(jnp.isnan(x), 0, x), axis=dims, keepdims=keepdim)
 
 
-amax = primitive(
-    "amax",
-    lambda x, *, dims, keepdim=False: jnp.max(x, axis=dims, keepdims=keepdim),
-    axes=reduced_axes(summed=False),
-)
-amax.gradient(x=_extreme_gradient)
-amin = primitive(
-    "amin",
-    lambda x, *, dims, keepdim=False: jnp.min(x, axis=dims, keepdims=keepdim),
-    axes=reduced_axes(summed=False),
-)
-amin.gradient(x=_extreme_gradient)
+def _nanmean(x, *, dims: tuple[int, ...], keepdim: bool = False):
+    count = jnp.sum(~jnp.isnan(x), axis=dims, keepdims=keepdim)
+    return _nansum(x, dims=dims, keepdim=keepdim) / count.astype(x.dtype)
+
+
+nansum = primitive("nansum", _nansum, axes=reduced_axes(summed=True))
+nanmean = primitive("nanmean", _nanmean, axes=reduced_axes(summed=False))
 prod = primitive(
     "prod",
     lambda x, *, dims, keepdim=False: jnp.prod(x, axis=dims, keepdims=keepdim),
     axes=reduced_axes(summed=False),
+)
+count_nonzero = primitive(
+    "count_nonzero",
+    lambda x, *, dims, keepdim=False: jnp.sum(x != 0, axis=dims, keepdims=keepdim, dtype=jnp.int64),
+    axes=reduced_axes(summed=True),
+    differentiable=False,
 )
 all_true = primitive(
     "all",
@@ -100,18 +124,47 @@ any_true = primitive(
     differentiable=False,
 )
 
-
-def _first_index(better):
-    """Index of the first extreme along `dim`; a NaN counts as the extreme, as in PyTorch."""
-
-    def impl(x, *, dim: int, keepdim: bool = False):
-        return better(x, axis=dim, keepdims=keepdim).astype(jnp.int64)
-
-    return impl
+# --- extremes
 
 
-argmax = primitive("argmax", _first_index(jnp.argmax), differentiable=False)
-argmin = primitive("argmin", _first_index(jnp.argmin), differentiable=False)
+def _extreme_gradient(g, x, out, *, dims: tuple[int, ...]):
+    """All elements equal to the extreme share its gradient."""
+    extreme = expanded(out, x.shape, dims)
+    hits = (x == extreme) | (jnp.isnan(x) & jnp.isnan(extreme))
+    count = jnp.sum(hits, axis=dims, keepdims=True).astype(x.dtype)
+    share = g.reshape(kept_shape(x.shape, dims)) / count
+    return jnp.where(hits, share, jnp.zeros((), x.dtype))
+
+
+_shared = primitive("extreme_gradient", _extreme_gradient, axes=undone_axes)
+
+
+def _extreme(name: str, best: Callable) -> Primitive:
+    made = primitive(
+        name,
+        lambda x, *, dims, keepdim=False: best(x, axis=dims, keepdims=keepdim),
+        axes=reduced_axes(summed=False),
+    )
+    return made.gradient(x=lambda g, x, out, dims: _shared(g, x, out, dims=dims))
+
+
+amax = _extreme("amax", jnp.max)
+amin = _extreme("amin", jnp.min)
+
+
+def _first_index(name: str, best: Callable) -> Primitive:
+    """Index of the first extreme along `dim`, None: of all; a NaN counts as the extreme."""
+
+    def impl(x, *, dim: int | None, keepdim: bool = False):
+        if not x.ndim:
+            return jnp.zeros((), jnp.int64)
+        return best(x, axis=dim, keepdims=keepdim).astype(jnp.int64)
+
+    return primitive(name, impl, axes=along_axes, differentiable=False)
+
+
+argmax = _first_index("argmax", jnp.argmax)
+argmin = _first_index("argmin", jnp.argmin)
 
 
 # --- one element of each slice along a dimension, and back; `index` has that dimension with size 1
@@ -145,48 +198,43 @@ def spread_picked(g, out, x_spec, dim, keepdim):
     """Gradient of a reduction whose outputs are ``(values, indices)`` of picked elements."""
     values, index = g[0], out[1]
     if not keepdim and x_spec.ndim:
-        shape = _kept_shape(x_spec.shape, (dim,))
+        shape = kept_shape(x_spec.shape, (dim,))
         values, index = reshape(values, shape=shape), reshape(index, shape=shape)
     return spread_along(values, index, dim=dim, size=x_spec.shape[dim] if x_spec.ndim else 1)
 
 
-def _best_along(best, best_index):
-    """Best element and its first index along `dim`; a NaN counts as best."""
+def picked_along(name: str, best_index: Callable) -> Primitive:
+    """A reduction of one dimension to the element at ``best_index(x, dim)`` and that index."""
 
     def impl(x, *, dim: int, keepdim: bool = False):
         if not x.ndim:
             return x, jnp.zeros((), jnp.int64)
-        index = best_index(x, axis=dim, keepdims=keepdim).astype(jnp.int64)
-        return best(x, axis=dim, keepdims=keepdim), index
+        index = best_index(x, dim).astype(jnp.int64)
+        values = jnp.take_along_axis(x, index, axis=dim)
+        return (values, index) if keepdim else (values.squeeze(dim), index.squeeze(dim))
 
-    return impl
+    return primitive(name, impl, axes=along_axes).gradient(x=spread_picked)
 
 
-max_along = primitive("max_along", _best_along(jnp.max, jnp.argmax))
-max_along.gradient(x=spread_picked)
-min_along = primitive("min_along", _best_along(jnp.min, jnp.argmin))
-min_along.gradient(x=spread_picked)
+# A NaN counts as the extreme, as in PyTorch.
+max_along = picked_along("max_along", lambda x, dim: jnp.argmax(x, axis=dim, keepdims=True))
+min_along = picked_along("min_along", lambda x, dim: jnp.argmin(x, axis=dim, keepdims=True))
+
+# --- logarithm of a sum of exponentials
 
 
 def _logsumexp(x, *, dims: tuple[int, ...], keepdim: bool = False):
-    top = lax.stop_gradient(jnp.max(x, axis=dims, keepdims=True, initial=-jnp.inf))
+    real = x.real if jnp.iscomplexobj(x) else x
+    top = lax.stop_gradient(jnp.max(real, axis=dims, keepdims=True, initial=-jnp.inf))
     top = jnp.where(jnp.isfinite(top), top, jnp.zeros_like(top))
     result = jnp.log(jnp.sum(jnp.exp(x - top), axis=dims, keepdims=True)) + top
-    return (
-        result if keepdim else result.reshape([s for d, s in enumerate(x.shape) if d not in dims])
-    )
+    return result if keepdim else jnp.squeeze(result, dims)
+
+
+def _logsumexp_gradient(g, x, out, *, dims: tuple[int, ...]):
+    return expanded(g, x.shape, dims) * jnp.conj(jnp.exp(x - expanded(out, x.shape, dims)))
 
 
 logsumexp = primitive("logsumexp", _logsumexp, axes=reduced_axes(summed=False))
-
-
-def _logsumexp_gradient(g, x, out, x_spec, dims, keepdim):
-    weights = exp_difference(x, expand_reduced(out, x_spec, dims, keepdim))
-    return mul(expand_reduced(g, x_spec, dims, keepdim), _conjugate(weights))
-
-
-logsumexp.gradient(x=_logsumexp_gradient)
-
-
-exp_difference = primitive("exp_difference", lambda x, y: jnp.exp(x - y), elementwise=True)
-exp_difference.gradient(x=lambda g, out: mul(g, out), y=lambda g, out: mul(mul(g, out), -1.0))
+_logsumexp_x = primitive("logsumexp_gradient", _logsumexp_gradient, axes=undone_axes)
+logsumexp.gradient(x=lambda g, x, out, dims: _logsumexp_x(g, x, out, dims=dims))
