@@ -177,3 +177,4 @@ from oneflow import random as random
 # isort: split
 from oneflow import eager as eager
 from oneflow import autograd as autograd
+from oneflow import utils as utils

@@ -56,6 +56,17 @@ class Generator:
             self._stream = stream + 1
         return self._seed, stream
 
+    @property
+    def position(self) -> tuple[int, int]:
+        """The seed and the number of the next stream: the whole state."""
+        with self._lock:
+            return self._seed, self._stream
+
+    @position.setter
+    def position(self, position: tuple[int, int]) -> None:
+        with self._lock:
+            self._seed, self._stream = position
+
     def manual_seed(self, seed: int) -> Generator:
         """Start again from `seed`, a whole number; negative ones count from 2**64 down.
 
@@ -65,8 +76,7 @@ class Generator:
         number = int(seed)
         if not -(2**63) <= number < 2**64:
             raise RuntimeError(f"Overflow when unpacking long long: `seed` {number} needs 64 bits")
-        with self._lock:
-            self._seed, self._stream = number % 2**64, 0
+        self.position = number % 2**64, 0
         return self
 
     def seed(self) -> int:
@@ -79,9 +89,7 @@ class Generator:
 
     def get_state(self) -> Tensor:
         """Seed and next stream number as a uint8 tensor of 16 elements."""
-        with self._lock:
-            numbers = np.array([self._seed, self._stream], "<u8")
-        return Tensor._import(numbers.view(np.uint8))
+        return Tensor._import(np.array(self.position, "<u8").view(np.uint8))
 
     def set_state(self, state: Tensor) -> None:
         """Go on from a state that `get_state` returned.
@@ -98,13 +106,12 @@ class Generator:
                 f"`state` has {state.numel()} elements, a generator's state has {_STATE_BYTES}"
             )
         numbers = state.numpy().reshape(-1).view("<u8")
-        with self._lock:
-            self._seed, self._stream = int(numbers[0]), int(numbers[1])
+        self.position = int(numbers[0]), int(numbers[1])
 
     def clone_state(self) -> Generator:
         """Another generator that goes on from the same state."""
         twin = Generator(self._device)
-        twin.set_state(self.get_state())
+        twin.position = self.position
         return twin
 
 
@@ -175,9 +182,9 @@ def fork_rng(
         >>> bool((flow.get_rng_state() == before).all())
         True
     """
-    before = default_generator.get_state() if enabled else None
+    before = default_generator.position
     try:
         yield
     finally:
-        if before is not None:
-            default_generator.set_state(before)
+        if enabled:
+            default_generator.position = before

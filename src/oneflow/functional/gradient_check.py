@@ -1,0 +1,133 @@
+"""Gradients compared with differences of values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from oneflow.differentiation.grad_mode import enable_grad, no_grad
+from oneflow.functional.autograd import grad
+from oneflow.functional.derivatives import _tuple
+from oneflow.functional.random import randn
+from oneflow.tensor.tensor import Tensor
+
+
+class GradcheckError(RuntimeError):
+    """A gradient differs from the difference quotient."""
+
+
+def _numerical(
+    func: Callable, inputs: tuple, position: int, weights: list[np.ndarray], eps: float
+) -> np.ndarray:
+    """Difference quotients of the weighted outputs, by each element of one input."""
+    base = inputs[position].detach().numpy()
+    slopes = np.zeros(base.shape)
+    for index in np.ndindex(base.shape):
+        ends = []
+        for step in (eps, -eps):
+            moved = base.copy()
+            moved[index] += step
+            given = list(inputs)
+            given[position] = Tensor._import(moved)
+            with no_grad():
+                outputs = _tuple(func(*given), "outputs of the function", "gradcheck")
+            ends.append(sum((w * o.numpy()).sum() for w, o in zip(weights, outputs, strict=True)))
+        slopes[index] = (ends[0] - ends[1]) / (2 * eps)
+    return slopes
+
+
+def _difference(func: Callable, inputs: tuple, eps: float, atol: float, rtol: float) -> str | None:
+    """What is wrong with the gradients of `func`, or None."""
+    outputs = _tuple(func(*inputs), "outputs of the function", "gradcheck")
+    weights = [randn(each.shape, dtype=each.dtype) for each in outputs]
+    wanted = [p for p, each in enumerate(inputs) if isinstance(each, Tensor) and each.requires_grad]
+    if not wanted:
+        raise ValueError("gradcheck expects at least one input tensor that requires grad")
+    for position in wanted:
+        if inputs[position].dtype.itemsize < 8:
+            raise ValueError(
+                f"input {position} has dtype {inputs[position].dtype!r}; differences need float64"
+            )
+    grads = grad(
+        outputs, [inputs[p] for p in wanted], weights, allow_unused=True, materialize_grads=True
+    )
+    plain = [each.numpy() for each in weights]
+    for position, found in zip(wanted, grads, strict=True):
+        expected = _numerical(func, inputs, position, plain, eps)
+        if not np.allclose(found.numpy(), expected, rtol, atol, equal_nan=True):
+            return (
+                f"gradient of input {position} differs from the difference quotient:\n"
+                f"numerical: {expected}\nanalytical: {found.numpy()}"
+            )
+    return None
+
+
+def gradcheck(
+    func: Callable,
+    inputs: Any,
+    *,
+    eps: float = 1e-6,
+    atol: float = 1e-5,
+    rtol: float = 1e-3,
+    raise_exception: bool = True,
+) -> bool:
+    """Compare the gradients of a function with difference quotients.
+
+    Args:
+        func: takes tensors, returns one tensor or a tuple.
+        inputs: one tensor or a tuple; those that require grad are checked and must be float64.
+        eps: step of the difference.
+        atol: absolute tolerance.
+        rtol: relative tolerance.
+        raise_exception: raise instead of returning False.
+
+    Returns:
+        Whether they agree.
+
+    Raises:
+        GradcheckError: they do not, and `raise_exception` is set.
+
+    Example:
+        >>> import oneflow as flow
+        >>> x = flow.tensor([0.5, 2.0], dtype=flow.float64, requires_grad=True)
+        >>> flow.autograd.gradcheck(lambda x: x * x * x, x)
+        True
+    """
+    several = tuple(inputs) if isinstance(inputs, tuple | list) else (inputs,)
+    wrong = _difference(func, several, eps, atol, rtol)
+    if wrong is not None and raise_exception:
+        raise GradcheckError(wrong)
+    return wrong is None
+
+
+def gradgradcheck(func: Callable, inputs: Any, **options: Any) -> bool:
+    """`gradcheck` of the gradient of a function: checks second derivatives.
+
+    Example:
+        >>> import oneflow as flow
+        >>> x = flow.tensor([0.5, 2.0], dtype=flow.float64, requires_grad=True)
+        >>> flow.autograd.gradgradcheck(lambda x: x * x * x, x)
+        True
+    """
+    several = tuple(inputs) if isinstance(inputs, tuple | list) else (inputs,)
+    outputs = _tuple(func(*several), "outputs of the function", "gradgradcheck")
+    weights = tuple(randn(each.shape, dtype=each.dtype, requires_grad=True) for each in outputs)
+    tracked = [isinstance(each, Tensor) and each.requires_grad for each in several]
+
+    def slopes(*given: Any) -> tuple[Tensor | None, ...]:
+        with enable_grad():
+            points = [
+                each if not want or each.requires_grad else each.detach().requires_grad_()
+                for each, want in zip(given[: len(several)], tracked, strict=True)
+            ]
+            return grad(
+                func(*points),
+                [each for each, want in zip(points, tracked, strict=True) if want],
+                given[len(several) :],
+                create_graph=True,
+                materialize_grads=True,
+            )
+
+    return gradcheck(slopes, (*several, *weights), **options)

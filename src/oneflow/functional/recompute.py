@@ -1,0 +1,143 @@
+"""Activation checkpointing: keep a function's inputs, compute the rest again in backward."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from oneflow.differentiation.grad_mode import enable_grad
+from oneflow.differentiation.saved import packed, packing, unpacked
+from oneflow.functional.generator import default_generator, fork_rng
+from oneflow.primitives.control import barrier
+from oneflow.program.value import Value
+from oneflow.tensor.call import wrap
+from oneflow.tensor.tensor import Tensor
+
+
+class _Segment:
+    """One call of a checkpointed function: a packer that throws saved values away and remakes them.
+
+    The values are numbered in the order in which they are saved; running the function again saves
+    the same ones in the same order.
+    """
+
+    def __init__(self, function: Callable, args: tuple, kwargs: dict, keep_random: bool) -> None:
+        self._function, self._kwargs = function, kwargs
+        # Values, unlike tensors, do not change: the function sees its inputs as they were.
+        self._args = [packed(each.value) if isinstance(each, Tensor) else each for each in args]
+        self._random = default_generator.position if keep_random else None
+        self._count = 0
+        self._remade: dict[int, Value] = {}
+
+    def pack(self, value: Value) -> int:
+        self._count += 1
+        return self._count - 1
+
+    def unpack(self, packed: int, grads: Sequence[Value | None]) -> Value:
+        if packed not in self._remade:
+            self._remake(grads)
+        return self._remade.pop(packed)
+
+    def _remake(self, grads: Sequence[Value | None]) -> None:
+        """Run the function again, not before `grads` are there."""
+        args = [unpacked(each, grads) for each in self._args]
+        given = [(place, each) for place, each in enumerate(args) if isinstance(each, Value)]
+        waiting = [*[each for _, each in given], *[each for each in grads if each is not None]]
+        fresh = barrier(*waiting) if waiting else ()
+        for (place, old), new in zip(given, fresh, strict=False):
+            args[place] = wrap(new) if old.node is None else wrap(new).requires_grad_()
+        collector = _Collector()
+        with fork_rng(enabled=self._random is not None), enable_grad(), packing(collector):
+            if self._random is not None:
+                default_generator.position = self._random
+            self._function(*args, **self._kwargs)
+        if len(collector.values) != self._count:
+            raise RuntimeError(
+                "checkpoint: the function saved "
+                f"{self._count} tensors for backward and {len(collector.values)} when it ran again; "
+                "it must do the same both times"
+            )
+        self._remade = dict(enumerate(collector.values))
+
+
+class _Collector:
+    """A packer that collects what is saved."""
+
+    def __init__(self) -> None:
+        self.values: list[Value] = []
+
+    def pack(self, value: Value) -> None:
+        self.values.append(value.alias())
+
+    def unpack(self, packed: None, grads: Sequence[Value | None]) -> Value:
+        raise RuntimeError("a backward pass inside a checkpointed function cannot be run again")
+
+
+def checkpoint(
+    function: Callable,
+    *args: Any,
+    use_reentrant: bool | None = None,
+    preserve_rng_state: bool = True,
+    **kwargs: Any,
+) -> Any:
+    """Call `function` without keeping what it saves for backward; backward runs it again.
+
+    Args:
+        function: what to run; it must do the same each time.
+        args: its arguments.
+        use_reentrant: accepted for PyTorch's sake.
+        preserve_rng_state: draw the same random numbers from the default generator again.
+        kwargs: its keyword arguments.
+
+    Returns:
+        What `function` returns.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from oneflow.utils.checkpoint import checkpoint
+        >>> x = flow.tensor([3.0], requires_grad=True)
+        >>> checkpoint(lambda x: x * x * x, x).backward()
+        >>> x.grad
+        tensor([27.], dtype=oneflow.float32)
+    """
+    with packing(_Segment(function, args, kwargs, preserve_rng_state)):
+        return function(*args, **kwargs)
+
+
+def checkpoint_sequential(
+    functions: Any, segments: int, input: Any, use_reentrant: bool | None = None, **kwargs: Any
+) -> Any:
+    """Run functions one after the other, each of `segments` groups but the last checkpointed.
+
+    Args:
+        functions: functions or modules, or a `Sequential`.
+        segments: how many groups.
+        input: argument of the first function.
+        use_reentrant: accepted for PyTorch's sake.
+        kwargs: options of `checkpoint`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from oneflow.utils.checkpoint import checkpoint_sequential
+        >>> x = flow.tensor([3.0], requires_grad=True)
+        >>> checkpoint_sequential([flow.exp, flow.log, flow.exp], 2, x).shape
+        oneflow.Size([1])
+    """
+    several = list(functions)
+    size = len(several) // segments
+    start = 0
+    for _ in range(segments - 1):
+        input = checkpoint(_chain(several[start : start + size]), input, **kwargs)
+        start += size
+    return _chain(several[start:])(input)
+
+
+def _chain(functions: Sequence[Callable]) -> Callable:
+    """The functions one after the other."""
+
+    def run(value: Any) -> Any:
+        for each in functions:
+            value = each(value)
+        return value
+
+    return run

@@ -1,0 +1,3 @@
+"""Utilities around training."""
+
+from oneflow.utils import checkpoint as checkpoint
