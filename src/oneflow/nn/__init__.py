@@ -21,15 +21,42 @@ from oneflow.nn.modules.activation import (
     Tanh as Tanh,
     Tanhshrink as Tanhshrink,
 )
+from oneflow.nn.modules.batchnorm import (
+    BatchNorm1d as BatchNorm1d,
+    BatchNorm2d as BatchNorm2d,
+    BatchNorm3d as BatchNorm3d,
+    FusedBatchNorm1d as FusedBatchNorm1d,
+    FusedBatchNorm2d as FusedBatchNorm2d,
+    FusedBatchNorm3d as FusedBatchNorm3d,
+    InstanceNorm1d as InstanceNorm1d,
+    InstanceNorm2d as InstanceNorm2d,
+    InstanceNorm3d as InstanceNorm3d,
+    SyncBatchNorm as SyncBatchNorm,
+)
 from oneflow.nn.modules.container import (
     ModuleDict as ModuleDict,
     ModuleList as ModuleList,
     Sequential as Sequential,
 )
+from oneflow.nn.modules.conv import (
+    Conv1d as Conv1d,
+    Conv2d as Conv2d,
+    Conv3d as Conv3d,
+    ConvTranspose1d as ConvTranspose1d,
+    ConvTranspose2d as ConvTranspose2d,
+    ConvTranspose3d as ConvTranspose3d,
+)
 from oneflow.nn.modules.flatten import Flatten as Flatten, Unflatten as Unflatten
 from oneflow.nn.modules.linear import Identity as Identity, Linear as Linear
 from oneflow.nn.modules.loss import CrossEntropyLoss as CrossEntropyLoss
 from oneflow.nn.modules.module import Module as Module
+from oneflow.nn.modules.normalization import (
+    GroupNorm as GroupNorm,
+    LayerNorm as LayerNorm,
+    LocalResponseNorm as LocalResponseNorm,
+    RMSLayerNorm as RMSLayerNorm,
+    RMSNorm as RMSNorm,
+)
 from oneflow.nn.modules.piecewise import (
     Hardshrink as Hardshrink,
     Hardsigmoid as Hardsigmoid,
@@ -38,6 +65,25 @@ from oneflow.nn.modules.piecewise import (
     ReLU6 as ReLU6,
     Softshrink as Softshrink,
     Threshold as Threshold,
+)
+from oneflow.nn.modules.pooling import (
+    AdaptiveAvgPool1d as AdaptiveAvgPool1d,
+    AdaptiveAvgPool2d as AdaptiveAvgPool2d,
+    AdaptiveAvgPool3d as AdaptiveAvgPool3d,
+    AdaptiveMaxPool1d as AdaptiveMaxPool1d,
+    AdaptiveMaxPool2d as AdaptiveMaxPool2d,
+    AdaptiveMaxPool3d as AdaptiveMaxPool3d,
+    AvgPool1d as AvgPool1d,
+    AvgPool2d as AvgPool2d,
+    AvgPool3d as AvgPool3d,
+    LPPool1d as LPPool1d,
+    LPPool2d as LPPool2d,
+    MaxPool1d as MaxPool1d,
+    MaxPool2d as MaxPool2d,
+    MaxPool3d as MaxPool3d,
+    MaxUnpool1d as MaxUnpool1d,
+    MaxUnpool2d as MaxUnpool2d,
+    MaxUnpool3d as MaxUnpool3d,
 )
 from oneflow.nn.modules.softmax import (
     GLU as GLU,

@@ -105,12 +105,8 @@ class _Convolution(Module):
             f"kernel_size={self.kernel_size}, stride={self.stride}",
         ]
         parts += [f"padding={self.padding}"] if self.padding != zeros else []
-        parts += (
-            [f"dilation={self.dilation}"] if self.dilation != (1,) * self._count else []
-        )
-        parts += (
-            [f"output_padding={self.output_padding}"] if self.output_padding != zeros else []
-        )
+        parts += [f"dilation={self.dilation}"] if self.dilation != (1,) * self._count else []
+        parts += [f"output_padding={self.output_padding}"] if self.output_padding != zeros else []
         parts += [f"groups={self.groups}"] if self.groups != 1 else []
         parts += ["bias=False"] if self.bias is None else []
         parts += [f"padding_mode={self.padding_mode}"] if self.padding_mode != "zeros" else []
@@ -151,9 +147,7 @@ class _Conv(_Convolution):
 
     def _amounts(self) -> list[int]:
         """Elements to add before and after each spatial dimension, last dimension first."""
-        pairs = functional.padding_pairs(
-            self.padding, self.stride, self.dilation, self.kernel_size
-        )
+        pairs = functional.padding_pairs(self.padding, self.stride, self.dilation, self.kernel_size)
         return [amount for pair in reversed(pairs) for amount in pair]
 
 

@@ -1,0 +1,348 @@
+"""Batch and instance normalisation layers: statistics per channel."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from oneflow.base.device import Device
+from oneflow.base.dtype import DType, get_default_dtype, int64
+from oneflow.functional.normalization import batch_norm, instance_norm
+from oneflow.nn import init
+from oneflow.nn.modules.module import Module
+from oneflow.nn.parameter import new_parameter
+from oneflow.primitives.creation import ones, zeros
+from oneflow.primitives.elementwise import add, cast, reciprocal, relu
+from oneflow.primitives.shape import reshape
+from oneflow.tensor.call import call, wrap
+from oneflow.tensor.tensor import Tensor
+
+
+class _Normalization(Module):
+    """What layers with running statistics per channel share."""
+
+    _version = 2
+    _ndims: tuple[int, ...]
+
+    def __init__(
+        self,
+        num_features: int,
+        eps: float,
+        momentum: float | None,
+        affine: bool,
+        track_running_stats: bool,
+        device: Device | str | None,
+        dtype: DType | None,
+        bias: bool,
+    ) -> None:
+        super().__init__()
+        self.num_features, self.eps, self.momentum = num_features, eps, momentum
+        self.affine, self.track_running_stats = affine, track_running_stats
+        shape = (num_features,)
+        self.register_parameter("weight", new_parameter(shape, dtype, device) if affine else None)
+        self.register_parameter(
+            "bias", new_parameter(shape, dtype, device) if affine and bias else None
+        )
+        tracks = track_running_stats
+        spec = {"dtype": dtype or get_default_dtype(), "device": Device(device or "cpu")}
+        count = {"shape": (), "dtype": int64, "device": spec["device"]}
+        self.register_buffer("running_mean", wrap(zeros(shape=shape, **spec)) if tracks else None)
+        self.register_buffer("running_var", wrap(ones(shape=shape, **spec)) if tracks else None)
+        self.register_buffer("num_batches_tracked", wrap(zeros(**count)) if tracks else None)
+        self.reset_parameters()
+
+    def reset_running_stats(self) -> None:
+        """Forget the batches seen so far."""
+        if self.track_running_stats:
+            init.zeros_(self.running_mean)
+            init.ones_(self.running_var)
+            init.zeros_(self.num_batches_tracked)
+
+    def reset_parameters(self) -> None:
+        """Forget the batches seen so far, and set weight to 1 and bias to 0."""
+        self.reset_running_stats()
+        if self.affine:
+            init.ones_(self.weight)
+        if self.bias is not None:
+            init.zeros_(self.bias)
+
+    def extra_repr(self) -> str:
+        only_weight = self.affine and self.bias is None
+        return (
+            f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
+            f"{'bias=False, ' * only_weight}track_running_stats={self.track_running_stats}"
+        )
+
+    def _check_ndim(self, input: Tensor) -> None:
+        if input.ndim not in self._ndims:
+            expected = " or ".join(f"{ndim}D" for ndim in self._ndims)
+            raise ValueError(f"expected {expected} input (got {input.ndim}D input)")
+
+    def _load_from_state_dict(
+        self, state_dict: Any, prefix: str, local_metadata: Any, *lists: Any
+    ) -> None:
+        # State dicts from before the counter existed (version 1, also OneFlow's own) load too.
+        key = f"{prefix}num_batches_tracked"
+        version = local_metadata.get("version")
+        if (version is None or version < 2) and self.track_running_stats and key not in state_dict:
+            state_dict[key] = self.num_batches_tracked
+        super()._load_from_state_dict(state_dict, prefix, local_metadata, *lists)
+
+
+class _BatchNorm(_Normalization):
+    """Batch normalisation layer."""
+
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-05,
+        momentum: float | None = 0.1,
+        affine: bool = True,
+        track_running_stats: bool = True,
+        device: Device | str | None = None,
+        dtype: DType | None = None,
+        *,
+        bias: bool = True,
+    ) -> None:
+        super().__init__(
+            *(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias)
+        )
+
+    def forward(self, input: Tensor) -> Tensor:
+        self._check_ndim(input)
+        momentum: Any = 0.0 if self.momentum is None else self.momentum
+        if self.training and self.track_running_stats:
+            count = self.num_batches_tracked
+            count.assign(add(count.value, 1))
+            if self.momentum is None:  # the plain average of all batches
+                momentum = call(reciprocal, call(cast, count, dtype=self.running_mean.dtype))
+        # Without running statistics the batch's own are used in evaluation as well.
+        own = self.training or self.running_mean is None
+        use_running = not self.training or self.track_running_stats
+        return batch_norm(
+            input,
+            self.running_mean if use_running else None,
+            self.running_var if use_running else None,
+            self.weight,
+            self.bias,
+            own,
+            momentum,
+            self.eps,
+        )
+
+
+def _add_relu(output: Tensor, addend: Tensor | None) -> Tensor:
+    return call(relu, output if addend is None else call(add, output, addend))
+
+
+class BatchNorm1d(_BatchNorm):
+    """Batch normalisation of ``[N, C]`` or ``[N, C, L]``; arguments as for `BatchNorm2d`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.nn.BatchNorm1d(100)(flow.randn(20, 100)).shape
+        oneflow.Size([20, 100])
+    """
+
+    _ndims = (2, 3)
+
+
+class BatchNorm2d(_BatchNorm):
+    """Batch normalisation of ``[N, C, H, W]``: each channel gets mean 0 and variance 1 over the batch.
+
+    Args:
+        num_features: number of channels.
+        eps: added to the variance.
+        momentum: weight of a batch in the running statistics; None: the average of all batches.
+        affine: whether to learn a factor and a summand per channel.
+        track_running_stats: keep running statistics and use them in evaluation.
+        bias: False leaves out the summands.
+        device: where parameters and statistics live.
+        dtype: of parameters and statistics.
+
+    Raises:
+        ValueError: input of the wrong number of dimensions, or one value per channel in training.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.nn.BatchNorm2d(3)(flow.randn(2, 3, 4, 4)).shape
+        oneflow.Size([2, 3, 4, 4])
+    """
+
+    _ndims = (4,)
+
+
+class BatchNorm3d(_BatchNorm):
+    """Batch normalisation of ``[N, C, D, H, W]``; arguments as for `BatchNorm2d`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.nn.BatchNorm3d(3)(flow.randn(2, 3, 4, 4, 4)).shape
+        oneflow.Size([2, 3, 4, 4, 4])
+    """
+
+    _ndims = (5,)
+
+
+class FusedBatchNorm1d(BatchNorm1d):
+    """`BatchNorm1d`, then an optional addend and relu: ``relu(norm(x) + addend)``.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.nn.FusedBatchNorm1d(5)(flow.randn(4, 5), flow.ones(4, 5)).shape
+        oneflow.Size([4, 5])
+    """
+
+    def forward(self, input: Tensor, addend: Tensor | None = None) -> Tensor:
+        return _add_relu(super().forward(input), addend)
+
+
+class FusedBatchNorm2d(BatchNorm2d):
+    """`BatchNorm2d`, then an optional addend and relu: ``relu(norm(x) + addend)``.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.nn.FusedBatchNorm2d(5)(flow.randn(4, 5, 2, 2)).shape
+        oneflow.Size([4, 5, 2, 2])
+    """
+
+    def forward(self, input: Tensor, addend: Tensor | None = None) -> Tensor:
+        return _add_relu(super().forward(input), addend)
+
+
+class FusedBatchNorm3d(BatchNorm3d):
+    """`BatchNorm3d`, then an optional addend and relu: ``relu(norm(x) + addend)``.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.nn.FusedBatchNorm3d(5)(flow.randn(4, 5, 2, 2, 2)).shape
+        oneflow.Size([4, 5, 2, 2, 2])
+    """
+
+    def forward(self, input: Tensor, addend: Tensor | None = None) -> Tensor:
+        return _add_relu(super().forward(input), addend)
+
+
+class SyncBatchNorm(_BatchNorm):
+    """`BatchNorm2d` for any number of dimensions whose statistics span all processes.
+
+    Statistics are over the logical batch: a global tensor's batch is the one of all its devices, so
+    nothing has to be exchanged by this layer itself.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.nn.SyncBatchNorm(3)(flow.randn(2, 3, 4)).shape
+        oneflow.Size([2, 3, 4])
+    """
+
+    def _check_ndim(self, input: Tensor) -> None:
+        if input.ndim < 2:
+            raise ValueError(f"expected at least 2D input (got {input.ndim}D input)")
+
+    @classmethod
+    def convert_sync_batchnorm(cls, module: Module) -> Module:
+        """`module` with every batch norm in it made a `SyncBatchNorm` with the same state.
+
+        Args:
+            module: the module to convert.
+
+        Returns:
+            The same module, or a new layer if it is a batch norm itself.
+        """
+        converted = module
+        if isinstance(module, _BatchNorm) and not isinstance(module, cls):
+            converted = cls(
+                *(module.num_features, module.eps, module.momentum),
+                *(module.affine, module.track_running_stats),
+            )
+            converted.training = module.training
+            converted._parameters.update(module._parameters)
+            converted._buffers.update(module._buffers)
+        for name, child in module.named_children():
+            converted.add_module(name, cls.convert_sync_batchnorm(child))
+        return converted
+
+
+class _InstanceNorm(_Normalization):
+    """Instance normalisation layer."""
+
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-05,
+        momentum: float = 0.1,
+        affine: bool = False,
+        track_running_stats: bool = False,
+        device: Device | str | None = None,
+        dtype: DType | None = None,
+        *,
+        bias: bool = True,
+    ) -> None:
+        super().__init__(
+            *(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias)
+        )
+
+    def forward(self, input: Tensor) -> Tensor:
+        self._check_ndim(input)
+        unbatched = input.ndim == self._ndims[0]
+        channels = input.shape[0 if unbatched else 1]
+        if self.affine and channels != self.num_features:
+            raise ValueError(
+                f"expected input's size at dim={0 if unbatched else 1} to match num_features "
+                f"({self.num_features}), but got: {channels}."
+            )
+        if unbatched:
+            input = call(reshape, input, shape=(1, *input.shape))
+        output = instance_norm(
+            *(input, self.running_mean, self.running_var, self.weight, self.bias),
+            *(self.training or not self.track_running_stats, self.momentum, self.eps),
+        )
+        return call(reshape, output, shape=tuple(output.shape[1:])) if unbatched else output
+
+
+class InstanceNorm1d(_InstanceNorm):
+    """Instance normalisation of ``[N, C, L]`` or ``[C, L]``; arguments as for `InstanceNorm2d`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.nn.InstanceNorm1d(10)(flow.randn(2, 10, 4)).shape
+        oneflow.Size([2, 10, 4])
+    """
+
+    _ndims = (2, 3)
+
+
+class InstanceNorm2d(_InstanceNorm):
+    """Each channel of each sample of ``[N, C, H, W]`` or ``[C, H, W]`` gets mean 0 and variance 1.
+
+    Args:
+        num_features: number of channels.
+        eps: added to the variance.
+        momentum: weight of a batch in the running statistics.
+        affine: whether to learn a factor and a summand per channel.
+        track_running_stats: keep running statistics and use them in evaluation.
+        bias: False leaves out the summands.
+        device: where parameters and statistics live.
+        dtype: of parameters and statistics.
+
+    Raises:
+        ValueError: input of the wrong number of dimensions, or one value per channel and sample.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.nn.InstanceNorm2d(10)(flow.randn(2, 10, 4, 4)).shape
+        oneflow.Size([2, 10, 4, 4])
+    """
+
+    _ndims = (3, 4)
+
+
+class InstanceNorm3d(_InstanceNorm):
+    """Instance normalisation of ``[N, C, D, H, W]`` or ``[C, D, H, W]``; see `InstanceNorm2d`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.nn.InstanceNorm3d(10)(flow.randn(2, 10, 4, 4, 4)).shape
+        oneflow.Size([2, 10, 4, 4, 4])
+    """
+
+    _ndims = (4, 5)

@@ -1,0 +1,430 @@
+"""Pooling layers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from oneflow.functional import adaptive_pooling, pooling, unpooling
+from oneflow.functional.spatial import per_dimension
+from oneflow.nn.modules.module import Module
+from oneflow.tensor.tensor import Tensor
+
+
+class _MaxPool(Module):
+    """Maximum over sliding windows."""
+
+    _count: int
+
+    def __init__(
+        self,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        dilation: Any = 1,
+        return_indices: bool = False,
+        ceil_mode: bool = False,
+    ) -> None:
+        super().__init__()
+        self.kernel_size = kernel_size
+        self.stride = kernel_size if stride is None else stride
+        self.padding, self.dilation = padding, dilation
+        self.return_indices, self.ceil_mode = return_indices, ceil_mode
+
+    def forward(self, input: Tensor) -> Any:
+        return pooling.max_pool(
+            *(input, self.kernel_size, self.stride, self.padding, self.dilation),
+            *(self.return_indices, self.ceil_mode, "channels_first", self._count),
+        )
+
+    def extra_repr(self) -> str:
+        return (
+            f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}, "
+            f"dilation={self.dilation}, ceil_mode={self.ceil_mode}"
+        )
+
+
+class MaxPool1d(_MaxPool):
+    """Maximum over windows of ``[N, C, L]`` or ``[C, L]``; arguments as for `MaxPool2d`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.nn.MaxPool1d(3, stride=2)(flow.randn(20, 16, 50)).shape
+        oneflow.Size([20, 16, 24])
+    """
+
+    _count = 1
+
+
+class MaxPool2d(_MaxPool):
+    """Maximum over windows of ``[N, C, H, W]`` or ``[C, H, W]``.
+
+    Args:
+        kernel_size: size of the windows, one number or one per spatial dimension.
+        stride: distance between windows; default: `kernel_size`.
+        padding: elements of minus infinity on both sides.
+        dilation: distance between the elements of a window.
+        return_indices: also return where the maxima are, for `MaxUnpool2d`.
+        ceil_mode: also take a last window that is partly outside.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.nn.MaxPool2d(3, stride=2)(flow.randn(20, 16, 50, 32)).shape
+        oneflow.Size([20, 16, 24, 15])
+    """
+
+    _count = 2
+
+
+class MaxPool3d(_MaxPool):
+    """Maximum over windows of ``[N, C, D, H, W]``; arguments as for `MaxPool2d`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.nn.MaxPool3d(3, stride=2)(flow.randn(2, 3, 9, 9, 9)).shape
+        oneflow.Size([2, 3, 4, 4, 4])
+    """
+
+    _count = 3
+
+
+class _MaxUnpool(Module):
+    """Undo a maximum over windows."""
+
+    _count: int
+
+    def __init__(self, kernel_size: Any, stride: Any = None, padding: Any = 0) -> None:
+        super().__init__()
+        stride = kernel_size if stride is None else stride
+        self.kernel_size = per_dimension(kernel_size, self._count, "kernel_size")
+        self.stride = per_dimension(stride, self._count, "stride")
+        self.padding = per_dimension(padding or 0, self._count, "padding")
+
+    def forward(
+        self, input: Tensor, indices: Tensor, output_size: Sequence[int] | None = None
+    ) -> Tensor:
+        return unpooling.max_unpool(
+            *(input, indices, self.kernel_size, self.stride, self.padding),
+            *(output_size, self._count),
+        )
+
+    def extra_repr(self) -> str:
+        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
+
+
+class MaxUnpool1d(_MaxUnpool):
+    """Undo `MaxPool1d`; arguments as for `MaxUnpool2d`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> values, indices = flow.nn.MaxPool1d(2, return_indices=True)(flow.randn(1, 1, 8))
+        >>> flow.nn.MaxUnpool1d(2)(values, indices).shape
+        oneflow.Size([1, 1, 8])
+    """
+
+    _count = 1
+
+
+class MaxUnpool2d(_MaxUnpool):
+    """Put maxima back where `MaxPool2d` found them; everything else is zero.
+
+    Args:
+        kernel_size: as given to `MaxPool2d`.
+        stride: as given to `MaxPool2d`.
+        padding: as given to `MaxPool2d`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> values, indices = flow.nn.MaxPool2d(2, return_indices=True)(flow.randn(1, 1, 4, 4))
+        >>> flow.nn.MaxUnpool2d(2)(values, indices).shape
+        oneflow.Size([1, 1, 4, 4])
+    """
+
+    _count = 2
+
+
+class MaxUnpool3d(_MaxUnpool):
+    """Undo `MaxPool3d`; arguments as for `MaxUnpool2d`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> values, indices = flow.nn.MaxPool3d(2, return_indices=True)(flow.randn(1, 1, 2, 4, 4))
+        >>> flow.nn.MaxUnpool3d(2)(values, indices).shape
+        oneflow.Size([1, 1, 2, 4, 4])
+    """
+
+    _count = 3
+
+
+class _AvgPool(Module):
+    """Average over sliding windows."""
+
+    _count: int
+
+    def __init__(
+        self,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+        divisor_override: int | None = 0,
+    ) -> None:
+        super().__init__()
+        self.kernel_size = kernel_size
+        self.stride = kernel_size if stride is None else stride
+        self.padding, self.ceil_mode = padding, ceil_mode
+        self.count_include_pad, self.divisor_override = count_include_pad, divisor_override
+
+    def forward(self, input: Tensor) -> Tensor:
+        return pooling.average_pool(
+            *(input, self.kernel_size, self.stride, self.padding, self.ceil_mode),
+            *(self.count_include_pad, self.divisor_override, "channels_first", self._count),
+        )
+
+    def extra_repr(self) -> str:
+        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
+
+
+class AvgPool1d(_AvgPool):
+    """Average over windows of ``[N, C, L]`` or ``[C, L]``.
+
+    Args:
+        kernel_size: size of the windows.
+        stride: distance between windows; default: `kernel_size`.
+        padding: zeros on both sides.
+        ceil_mode: also take a last window that is partly outside.
+        count_include_pad: count the padding in the average.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.nn.AvgPool1d(3, stride=2)(flow.randn(20, 16, 50)).shape
+        oneflow.Size([20, 16, 24])
+    """
+
+    _count = 1
+
+    def __init__(
+        self,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+    ) -> None:
+        stride = kernel_size if stride is None else stride
+        super().__init__(
+            per_dimension(kernel_size, 1, "kernel_size"),
+            per_dimension(stride, 1, "stride"),
+            per_dimension(padding, 1, "padding"),
+            ceil_mode,
+            count_include_pad,
+        )
+
+
+class AvgPool2d(_AvgPool):
+    """Average over windows of ``[N, C, H, W]`` or ``[C, H, W]``.
+
+    Args:
+        kernel_size: size of the windows, one number or one per spatial dimension.
+        stride: distance between windows; default: `kernel_size`.
+        padding: zeros on both sides.
+        ceil_mode: also take a last window that is partly outside.
+        count_include_pad: count the padding in the average.
+        divisor_override: divide by this number instead of the size of the window; 0: do not.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.nn.AvgPool2d(3, stride=2)(flow.randn(20, 16, 50, 32)).shape
+        oneflow.Size([20, 16, 24, 15])
+    """
+
+    _count = 2
+
+
+class AvgPool3d(_AvgPool):
+    """Average over windows of ``[N, C, D, H, W]``; arguments as for `AvgPool2d`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.nn.AvgPool3d(3, stride=2)(flow.randn(2, 3, 9, 9, 9)).shape
+        oneflow.Size([2, 3, 4, 4, 4])
+    """
+
+    _count = 3
+
+
+class _LPPool(Module):
+    """p-norm over sliding windows."""
+
+    _count: int
+
+    def __init__(
+        self, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False
+    ) -> None:
+        super().__init__()
+        self.norm_type, self.kernel_size = norm_type, kernel_size
+        self.stride, self.ceil_mode = stride, ceil_mode
+
+    def forward(self, input: Tensor) -> Tensor:
+        return pooling.norm_pool(
+            *(input, self.norm_type, self.kernel_size, self.stride, self.ceil_mode, self._count)
+        )
+
+    def extra_repr(self) -> str:
+        return (
+            f"norm_type={self.norm_type}, kernel_size={self.kernel_size}, stride={self.stride}, "
+            f"ceil_mode={self.ceil_mode}"
+        )
+
+
+class LPPool1d(_LPPool):
+    """p-norm over windows of ``[N, C, L]`` or ``[C, L]``; arguments as for `LPPool2d`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.nn.LPPool1d(2, 3, stride=2)(flow.randn(20, 16, 50)).shape
+        oneflow.Size([20, 16, 24])
+    """
+
+    _count = 1
+
+
+class LPPool2d(_LPPool):
+    """p-norm over windows of ``[N, C, H, W]`` or ``[C, H, W]``.
+
+    Args:
+        norm_type: p.
+        kernel_size: size of the windows, one number or one per spatial dimension.
+        stride: distance between windows; default: `kernel_size`.
+        ceil_mode: also take a last window that is partly outside.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.nn.LPPool2d(2, 3, stride=2)(flow.randn(20, 16, 50, 32)).shape
+        oneflow.Size([20, 16, 24, 15])
+    """
+
+    _count = 2
+
+
+class _AdaptiveAvgPool(Module):
+    """Average over windows chosen so that the output has a given size."""
+
+    _count: int
+
+    def __init__(self, output_size: Any) -> None:
+        super().__init__()
+        self.output_size = output_size
+
+    def forward(self, input: Tensor) -> Tensor:
+        return adaptive_pooling.adaptive_average(
+            input, self.output_size, "channels_first", self._count
+        )
+
+    def extra_repr(self) -> str:
+        return f"output_size={self.output_size}"
+
+
+class AdaptiveAvgPool1d(_AdaptiveAvgPool):
+    """Average over windows of ``[N, C, L]`` or ``[C, L]`` to a given length.
+
+    Args:
+        output_size: length of the output.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.nn.AdaptiveAvgPool1d(5)(flow.randn(1, 64, 8)).shape
+        oneflow.Size([1, 64, 5])
+    """
+
+    _count = 1
+
+
+class AdaptiveAvgPool2d(_AdaptiveAvgPool):
+    """Average over windows of ``[N, C, H, W]`` or ``[C, H, W]`` to a given size.
+
+    Args:
+        output_size: height and width of the output: one number, or two; None keeps a size.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.nn.AdaptiveAvgPool2d((5, None))(flow.randn(1, 64, 8, 9)).shape
+        oneflow.Size([1, 64, 5, 9])
+    """
+
+    _count = 2
+
+
+class AdaptiveAvgPool3d(_AdaptiveAvgPool):
+    """Average over windows of ``[N, C, D, H, W]`` to a given size; see `AdaptiveAvgPool2d`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.nn.AdaptiveAvgPool3d(2)(flow.randn(1, 3, 8, 9, 10)).shape
+        oneflow.Size([1, 3, 2, 2, 2])
+    """
+
+    _count = 3
+
+
+class _AdaptiveMaxPool(Module):
+    """Maximum over windows chosen so that the output has a given size."""
+
+    _count: int
+
+    def __init__(self, output_size: Any, return_indices: bool = False) -> None:
+        super().__init__()
+        self.output_size, self.return_indices = output_size, return_indices
+
+    def forward(self, input: Tensor) -> Any:
+        return adaptive_pooling.adaptive_maximum(
+            input, self.output_size, self.return_indices, self._count
+        )
+
+    def extra_repr(self) -> str:
+        return f"output_size={self.output_size}"
+
+
+class AdaptiveMaxPool1d(_AdaptiveMaxPool):
+    """Maximum over windows of ``[N, C, L]`` or ``[C, L]`` to a given length.
+
+    Args:
+        output_size: length of the output.
+        return_indices: also return where the maxima are.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.nn.AdaptiveMaxPool1d(5)(flow.randn(1, 64, 8)).shape
+        oneflow.Size([1, 64, 5])
+    """
+
+    _count = 1
+
+
+class AdaptiveMaxPool2d(_AdaptiveMaxPool):
+    """Maximum over windows of ``[N, C, H, W]`` or ``[C, H, W]`` to a given size.
+
+    Args:
+        output_size: height and width of the output: one number, or two; None keeps a size.
+        return_indices: also return where the maxima are.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.nn.AdaptiveMaxPool2d((5, None))(flow.randn(1, 64, 8, 9)).shape
+        oneflow.Size([1, 64, 5, 9])
+    """
+
+    _count = 2
+
+
+class AdaptiveMaxPool3d(_AdaptiveMaxPool):
+    """Maximum over windows of ``[N, C, D, H, W]`` to a given size; see `AdaptiveMaxPool2d`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.nn.AdaptiveMaxPool3d(2)(flow.randn(1, 3, 8, 9, 10)).shape
+        oneflow.Size([1, 3, 2, 2, 2])
+    """
+
+    _count = 3
