@@ -46,9 +46,36 @@ from oneflow.nn.modules.conv import (
     ConvTranspose2d as ConvTranspose2d,
     ConvTranspose3d as ConvTranspose3d,
 )
+from oneflow.nn.modules.distance import (
+    CosineSimilarity as CosineSimilarity,
+    PairwiseDistance as PairwiseDistance,
+)
+from oneflow.nn.modules.elementwise_loss import (
+    BCELoss as BCELoss,
+    BCEWithLogitsLoss as BCEWithLogitsLoss,
+    GaussianNLLLoss as GaussianNLLLoss,
+    HuberLoss as HuberLoss,
+    KLDivLoss as KLDivLoss,
+    L1Loss as L1Loss,
+    MSELoss as MSELoss,
+    PoissonNLLLoss as PoissonNLLLoss,
+    SmoothL1Loss as SmoothL1Loss,
+    SoftMarginLoss as SoftMarginLoss,
+)
 from oneflow.nn.modules.flatten import Flatten as Flatten, Unflatten as Unflatten
 from oneflow.nn.modules.linear import Identity as Identity, Linear as Linear
-from oneflow.nn.modules.loss import CrossEntropyLoss as CrossEntropyLoss
+from oneflow.nn.modules.loss import CrossEntropyLoss as CrossEntropyLoss, NLLLoss as NLLLoss
+from oneflow.nn.modules.margin_loss import (
+    CombinedMarginLoss as CombinedMarginLoss,
+    CosineEmbeddingLoss as CosineEmbeddingLoss,
+    HingeEmbeddingLoss as HingeEmbeddingLoss,
+    MarginRankingLoss as MarginRankingLoss,
+    MultiLabelMarginLoss as MultiLabelMarginLoss,
+    MultiLabelSoftMarginLoss as MultiLabelSoftMarginLoss,
+    MultiMarginLoss as MultiMarginLoss,
+    TripletMarginLoss as TripletMarginLoss,
+    TripletMarginWithDistanceLoss as TripletMarginWithDistanceLoss,
+)
 from oneflow.nn.modules.module import Module as Module
 from oneflow.nn.modules.normalization import (
     GroupNorm as GroupNorm,

@@ -39,7 +39,40 @@ from oneflow.functional.conv import (
     conv_transpose3d as conv_transpose3d,
 )
 from oneflow.functional.dense import linear as linear
-from oneflow.functional.loss import cross_entropy as cross_entropy
+from oneflow.functional.distance import (
+    cosine_similarity as cosine_similarity,
+    l2_normalize as l2_normalize,
+    normalize as normalize,
+    pairwise_distance as pairwise_distance,
+)
+from oneflow.functional.elementwise_loss import (
+    binary_cross_entropy as binary_cross_entropy,
+    binary_cross_entropy_with_logits as binary_cross_entropy_with_logits,
+    gaussian_nll_loss as gaussian_nll_loss,
+    huber_loss as huber_loss,
+    kl_div as kl_div,
+    l1_loss as l1_loss,
+    mse_loss as mse_loss,
+    poisson_nll_loss as poisson_nll_loss,
+    smooth_l1_loss as smooth_l1_loss,
+    soft_margin_loss as soft_margin_loss,
+)
+from oneflow.functional.loss import (
+    cross_entropy as cross_entropy,
+    nll_loss as nll_loss,
+    sparse_softmax_cross_entropy as sparse_softmax_cross_entropy,
+)
+from oneflow.functional.margin_loss import (
+    combined_margin_loss as combined_margin_loss,
+    cosine_embedding_loss as cosine_embedding_loss,
+    hinge_embedding_loss as hinge_embedding_loss,
+    margin_ranking_loss as margin_ranking_loss,
+    multi_margin_loss as multi_margin_loss,
+    multilabel_margin_loss as multilabel_margin_loss,
+    multilabel_soft_margin_loss as multilabel_soft_margin_loss,
+    triplet_margin_loss as triplet_margin_loss,
+    triplet_margin_with_distance_loss as triplet_margin_with_distance_loss,
+)
 from oneflow.functional.normalization import (
     batch_norm as batch_norm,
     group_norm as group_norm,

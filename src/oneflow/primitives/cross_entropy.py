@@ -112,3 +112,68 @@ def _label_error(value, attributes, in_specs):
 
 
 cross_entropy.checked(_bad_label, _label_error)
+
+# --- of logarithms of probabilities
+
+
+def _nll(x, target, *weight, reduction: str, ignore_index: int):
+    dim = _class_dim(x)
+    labels, kept = _labels(x, target, ignore_index)
+    label_weights = _label_weights(x, labels, kept, weight)
+    picked = jnp.take_along_axis(x, labels, axis=dim, mode="clip")
+    losses = jnp.where(kept, -label_weights * picked, 0)
+    if reduction == "none":
+        return jnp.squeeze(losses, dim)
+    total = jnp.sum(losses)
+    return total / jnp.sum(label_weights) if reduction == "mean" else total
+
+
+def _nll_backward(g, x, target, *weight, reduction: str, ignore_index: int):
+    dim = _class_dim(x)
+    labels, kept = _labels(x, target, ignore_index)
+    label_weights = _label_weights(x, labels, kept, weight)
+    scale = jnp.expand_dims(g, dim) if reduction == "none" else g
+    scale = scale / jnp.sum(label_weights) if reduction == "mean" else scale
+    hit = lax.broadcasted_iota(labels.dtype, x.shape, dim) == labels
+    return jnp.where(hit & kept, -scale * label_weights, 0)
+
+
+nll = primitive("nll", _nll)
+nll_backward = primitive("nll_backward", _nll_backward)
+
+
+def _nll_gradient(g, x, target, weight, reduction, ignore_index):
+    slope = nll_backward(g, x, target, *weight, reduction=reduction, ignore_index=ignore_index)
+    return [slope, None, *[None] * len(weight)]
+
+
+nll.gradient(_nll_gradient)
+
+
+def _bad_nll_label(x, target, *weight, reduction, ignore_index):
+    return _bad_label(
+        x, target, 0.0, *weight, reduction=reduction, ignore_index=ignore_index, smooth=False
+    )
+
+
+nll.checked(_bad_nll_label, _label_error)
+
+# --- of logits and probabilities of all classes
+
+
+def _cross_entropy_probabilities(x, target, smoothing, *weight, reduction: str):
+    dim = _class_dim(x)
+    classes = x.shape[dim]
+    scores = _wide(x)
+    shifted = scores - lax.stop_gradient(jnp.max(scores, axis=dim, keepdims=True))
+    logarithms = shifted - jnp.log(jnp.sum(jnp.exp(shifted), axis=dim, keepdims=True))
+    smoothed = _wide(target) * (1 - smoothing) + smoothing / classes
+    weights = _along_classes(weight[0], x) if weight else 1
+    losses = -jnp.sum(weights * smoothed * logarithms, axis=dim)
+    if reduction == "none":
+        return losses.astype(x.dtype)
+    total = jnp.sum(losses)
+    return (total / (x.size // classes) if reduction == "mean" else total).astype(x.dtype)
+
+
+cross_entropy_probabilities = primitive("cross_entropy_probabilities", _cross_entropy_probabilities)

@@ -1,4 +1,4 @@
-"""Losses as modules."""
+"""Losses of classification as modules, and what all loss modules share."""
 
 from __future__ import annotations
 
@@ -7,8 +7,33 @@ from oneflow.nn.modules.module import Module
 from oneflow.tensor.tensor import Tensor
 
 
-class CrossEntropyLoss(Module):
-    """Cross entropy between logits and labels.
+class Loss(Module):
+    """A loss with a reduction.
+
+    Args:
+        reduction: ``"none"``, ``"mean"`` or ``"sum"``.
+    """
+
+    def __init__(self, reduction: str = "mean") -> None:
+        super().__init__()
+        self.reduction = reduction
+
+
+class WeightedLoss(Loss):
+    """A loss with a reduction and weights that are part of its state.
+
+    Args:
+        weight: factors of classes or elements.
+        reduction: ``"none"``, ``"mean"`` or ``"sum"``.
+    """
+
+    def __init__(self, weight: Tensor | None = None, reduction: str = "mean") -> None:
+        super().__init__(reduction)
+        self.register_buffer("weight", weight)
+
+
+class CrossEntropyLoss(WeightedLoss):
+    """Cross entropy between logits and labels or probabilities of classes.
 
     Args:
         weight: weight of each class.
@@ -30,10 +55,8 @@ class CrossEntropyLoss(Module):
         reduction: str = "mean",
         label_smoothing: float = 0.0,
     ) -> None:
-        super().__init__()
-        self.register_buffer("weight", weight)
+        super().__init__(weight, reduction)
         self.ignore_index = ignore_index
-        self.reduction = reduction
         self.label_smoothing = label_smoothing
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
@@ -41,3 +64,27 @@ class CrossEntropyLoss(Module):
             *(input, target, self.weight, self.ignore_index),
             *(self.reduction, self.label_smoothing),
         )
+
+
+class NLLLoss(WeightedLoss):
+    """Negative log likelihood of labels.
+
+    Args:
+        weight: weight of each class.
+        ignore_index: samples with this label do not count.
+        reduction: ``"none"``, ``"mean"`` or ``"sum"``.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.nn.NLLLoss()(flow.tensor([[-0.5, -1.0]]), flow.tensor([0]))
+        tensor(0.5000, dtype=oneflow.float32)
+    """
+
+    def __init__(
+        self, weight: Tensor | None = None, ignore_index: int = -100, reduction: str = "mean"
+    ) -> None:
+        super().__init__(weight, reduction)
+        self.ignore_index = ignore_index
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return functional.nll_loss(input, target, self.weight, self.ignore_index, self.reduction)

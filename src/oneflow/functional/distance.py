@@ -1,0 +1,102 @@
+"""Distances, similarities and normalisation to length 1."""
+
+from __future__ import annotations
+
+from oneflow.base.shape import wrap_dim
+from oneflow.functional.activation import require_floating
+from oneflow.functional.registry import function
+from oneflow.primitives import distance as d
+from oneflow.tensor.call import call
+from oneflow.tensor.promotion import promoted
+from oneflow.tensor.tensor import Tensor
+
+_PAIR = {"x": "x1", "y": "x2"}
+
+
+@function(method=False, spellings=_PAIR)
+def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
+    """Cosine of the angle between vectors along a dimension.
+
+    Args:
+        x1: any shape.
+        x2: a shape that broadcasts with it.
+        dim: the vectors' dimension.
+        eps: lengths are at least this.
+
+    Example:
+        >>> import oneflow as flow
+        >>> x, y = flow.tensor([[3.0, 4.0]]), flow.tensor([[4.0, 3.0]])
+        >>> flow.nn.functional.cosine_similarity(x, y)
+        tensor([0.9600], dtype=oneflow.float32)
+    """
+    x, y = promoted((x1, x2))
+    require_floating(x, "cosine_similarity")
+    dim = wrap_dim(dim, max(x.ndim, y.ndim))
+    return call(d.cosine_similarity, x, y, float(eps), dim=dim - max(x.ndim, y.ndim))
+
+
+@function(method=False)
+def pairwise_distance(
+    x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False
+) -> Tensor:
+    """Distance between vectors along the last dimension.
+
+    Args:
+        x1: shape ``(*, D)``.
+        x2: a shape that broadcasts with it.
+        p: which norm.
+        eps: added to differences, so that distances have gradients.
+        keepdim: keep the last dimension with size 1.
+
+    Example:
+        >>> import oneflow as flow
+        >>> x, y = flow.tensor([[0.0, 0.0]]), flow.tensor([[3.0, 4.0]])
+        >>> flow.nn.functional.pairwise_distance(x, y, eps=0.0)
+        tensor([5.], dtype=oneflow.float32)
+    """
+    operands = promoted((x1, x2))
+    return call(d.pairwise_distance, *operands, float(eps), p=float(p), keepdim=bool(keepdim))
+
+
+@function(method=False, namespace="nn.functional")
+def normalize(
+    input: Tensor,
+    p: float = 2.0,
+    dim: int = 1,
+    eps: float = 1e-12,
+    use_l2_norm_kernel: bool = True,
+) -> Tensor:
+    """Vectors along a dimension, divided by their length.
+
+    Args:
+        input: floating point tensor.
+        p: which norm is the length.
+        dim: the vectors' dimension.
+        eps: lengths are at least this.
+        use_l2_norm_kernel: without effect; OneFlow has it.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.nn.functional.normalize(flow.tensor([[3.0, 4.0]]))
+        tensor([[0.6000, 0.8000]], dtype=oneflow.float32)
+    """
+    require_floating(input, "normalize")
+    return call(d.unit_vectors, input, float(eps), p=float(p), dim=wrap_dim(dim, input.ndim))
+
+
+@function(method=False, namespace="nn.functional")
+def l2_normalize(input: Tensor, dim: int = 0, epsilon: float = 1e-12) -> Tensor:
+    """Vectors along a dimension, divided by ``sqrt(max(sum of squares, epsilon))``.
+
+    Args:
+        input: floating point tensor.
+        dim: the vectors' dimension.
+        epsilon: sums of squares are at least this.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.nn.functional.l2_normalize(flow.tensor([3.0, 4.0]))
+        tensor([0.6000, 0.8000], dtype=oneflow.float32)
+    """
+    require_floating(input, "l2_normalize")
+    return call(d.l2_normalize, input, float(epsilon), dim=wrap_dim(dim, input.ndim))

@@ -1,0 +1,67 @@
+"""Norms and distances along one dimension. Their gradients are 0, not NaN, where the norm is 0."""
+
+from __future__ import annotations
+
+import math
+
+import jax.numpy as jnp
+
+from oneflow.primitives.axes import free_dims
+from oneflow.primitives.registry import primitive
+
+
+def safe_norm(x, p: float, dim: int, keepdim: bool):
+    """The p-norm of `x` along `dim`."""
+    size = jnp.abs(x)
+    if p == 0:
+        return jnp.sum((x != 0).astype(x.dtype), dim, keepdims=keepdim)
+    if p == 1:
+        return jnp.sum(size, dim, keepdims=keepdim)
+    if math.isinf(p):
+        return (jnp.max if p > 0 else jnp.min)(size, dim, keepdims=keepdim)
+    if p == 2:
+        total = jnp.sum(x * x, dim, keepdims=keepdim)
+    else:
+        # Small powers have infinite slope at 0; PyTorch gives 0 there.
+        total = jnp.sum(jnp.where(size == 0, 0, jnp.where(size == 0, 1, size) ** p), dim)
+        total = jnp.expand_dims(total, dim) if keepdim else total
+    positive = total > 0
+    root = jnp.where(positive, total, 1)
+    root = jnp.sqrt(root) if p == 2 else root ** (1 / p)
+    return jnp.where(positive, root, total)
+
+
+norm_along = primitive(
+    "norm_along",
+    lambda x, *, p, dim, keepdim=False: safe_norm(x, p, dim, keepdim),
+)
+
+
+def _cosine_similarity(x, y, eps, *, dim: int):
+    x_norm = jnp.maximum(safe_norm(x, 2, dim, True), eps)
+    y_norm = jnp.maximum(safe_norm(y, 2, dim, True), eps)
+    return jnp.sum((x / x_norm) * (y / y_norm), dim)
+
+
+cosine_similarity = primitive("cosine_similarity", _cosine_similarity)
+
+
+def _pairwise_distance(x, y, eps, *, p: float, keepdim: bool):
+    return safe_norm(x - y + eps, p, -1, keepdim)
+
+
+pairwise_distance = primitive("pairwise_distance", _pairwise_distance)
+
+
+def _unit_vectors(x, eps, *, p: float, dim: int):
+    return x / jnp.maximum(safe_norm(x, p, dim, True), eps)
+
+
+unit_vectors = primitive("unit_vectors", _unit_vectors, axes=free_dims("dim"))
+
+
+def _l2_normalize(x, eps, *, dim: int):
+    return x / jnp.sqrt(jnp.maximum(jnp.sum(x * x, dim, keepdims=True), eps))
+
+
+l2_normalize = primitive("l2_normalize", _l2_normalize, axes=free_dims("dim"))
