@@ -7,6 +7,7 @@ from typing import Any
 from oneflow.base.dtype import Category
 from oneflow.functional.arithmetic import binary
 from oneflow.functional.registry import function
+from oneflow.functional.searching import nonzero
 from oneflow.functional.unary import require_tensor
 from oneflow.primitives import elementwise as p
 from oneflow.tensor.call import call
@@ -138,8 +139,8 @@ def clamp(
 
 
 @function(method=False)
-def where(condition: Tensor, input: Any, other: Any) -> Tensor:
-    """`input` where `condition` holds, `other` elsewhere, broadcast.
+def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
+    """`input` where `condition` holds, `other` elsewhere, broadcast; given `condition` alone, where it holds.
 
     Args:
         condition: bool tensor.
@@ -147,7 +148,8 @@ def where(condition: Tensor, input: Any, other: Any) -> Tensor:
         other: tensor or number.
 
     Returns:
-        Tensor of the broadcast shape and the promoted dtype of `input` and `other`.
+        Tensor of the broadcast shape and the promoted dtype of `input` and `other`; for `condition` alone
+        ``condition.nonzero(as_tuple=True)``.
 
     Raises:
         RuntimeError: `condition` is not bool.
@@ -159,6 +161,8 @@ def where(condition: Tensor, input: Any, other: Any) -> Tensor:
         tensor([0., 2.], dtype=oneflow.float32)
     """
     require_tensor(condition, "where")
+    if input is None and other is None:
+        return nonzero(condition, as_tuple=True)
     dtype = condition._value.spec.dtype
     if dtype.category is not Category.BOOL:
         raise RuntimeError(

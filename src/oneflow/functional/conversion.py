@@ -142,7 +142,7 @@ def type_as(self: Tensor, target: Tensor) -> Tensor:
     return self.to(target)
 
 
-_TENSOR_TYPES = {
+TENSOR_TYPES = {
     "BoolTensor": dt.bool_,
     "ByteTensor": dt.uint8,
     "CharTensor": dt.int8,
@@ -156,7 +156,7 @@ _TENSOR_TYPES = {
     "ComplexFloatTensor": dt.complex64,
     "ComplexDoubleTensor": dt.complex128,
 }
-_TYPE_NAMES = {dtype: name for name, dtype in _TENSOR_TYPES.items()}
+_TYPE_NAMES = {dtype: name for name, dtype in TENSOR_TYPES.items()}
 
 
 def type_(self: Tensor, dtype: DType | str | None = None, non_blocking: bool = False) -> Any:
@@ -171,9 +171,9 @@ def type_(self: Tensor, dtype: DType | str | None = None, non_blocking: bool = F
     if isinstance(dtype, DType):
         return cast(self, dtype)
     name = getattr(dtype, "__name__", str(dtype)).rpartition(".")[2]
-    if name not in _TENSOR_TYPES:
+    if name not in TENSOR_TYPES:
         raise ValueError(f"invalid type: '{dtype}'")
-    return cast(self, _TENSOR_TYPES[name])
+    return cast(self, TENSOR_TYPES[name])
 
 
 def _converter(name: str, dtype: DType) -> Callable[..., Tensor]:

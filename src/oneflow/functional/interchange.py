@@ -10,8 +10,11 @@ from oneflow.base.device import Device
 from oneflow.base.dtype import DType
 from oneflow.functional.options import checked_dtype, chosen_device, refuse_global, with_grad
 from oneflow.functional.registry import function
+from oneflow.runtime.eager import read_array
 from oneflow.tensor.call import wrap
+from oneflow.tensor.methods import attach
 from oneflow.tensor.tensor import Tensor
+from oneflow.tensor.transfer import value_from_dlpack
 
 
 @function(method=False)
@@ -92,3 +95,46 @@ def from_numpy(ndarray: np.ndarray) -> Tensor:
     if not isinstance(ndarray, np.ndarray):
         raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
     return Tensor._import(ndarray)
+
+
+@function(method=False)
+def frombuffer(
+    buffer: Any, dtype: DType, count: int = -1, offset: int = 0, requires_grad: bool = False
+) -> Tensor:
+    """A vector with a copy of the bytes of a buffer, read as `dtype`.
+
+    Raises:
+        ValueError: the buffer is empty, too short, or not whole elements long.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.frombuffer(b"\\x01\\x02", dtype=flow.uint8)
+        tensor([1, 2], dtype=oneflow.uint8)
+    """
+    array = np.frombuffer(buffer, dtype.numpy, count, offset)
+    return with_grad(Tensor._import(array), requires_grad)
+
+
+@function(method=False)
+def from_dlpack(ext_tensor: Any) -> Tensor:
+    """A tensor with a copy of what another library's array holds.
+
+    Args:
+        ext_tensor: object with `__dlpack__`, such as a NumPy array or a PyTorch tensor.
+
+    Example:
+        >>> import numpy as np
+        >>> import oneflow as flow
+        >>> flow.from_dlpack(np.array([1.0]))
+        tensor([1.], dtype=oneflow.float64)
+    """
+    return wrap(value_from_dlpack(ext_tensor))
+
+
+def to_dlpack(self: Tensor, **options: Any) -> Any:
+    """The values as a DLPack capsule, for other libraries' `from_dlpack`."""
+    return read_array(self.value).__dlpack__(**options)
+
+
+attach("__dlpack__", to_dlpack)
+attach("__dlpack_device__", lambda self: read_array(self.value).__dlpack_device__())

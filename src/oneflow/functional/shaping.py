@@ -6,11 +6,13 @@ import operator
 from collections.abc import Sequence
 from typing import Any
 
+from oneflow.base.dtype import DType
 from oneflow.base.shape import wrap_dim, wrap_dims
 from oneflow.functional.options import sizes_of
 from oneflow.functional.registry import function
 from oneflow.primitives import shape as p
 from oneflow.primitives.layout import reshaped_strides
+from oneflow.primitives.strided import bitcast
 from oneflow.tensor.call import call, call_view
 from oneflow.tensor.layout import place_of
 from oneflow.tensor.tensor import Tensor
@@ -71,6 +73,30 @@ def reshape(input: Tensor, *shape: Any) -> Tensor:
     return call(p.reshape, input, shape=sizes) if result is None else result
 
 
+def view_as_type(input: Tensor, dtype: DType) -> Tensor:
+    """The same bytes as elements of another type; the last dimension changes with the element size.
+
+    Raises:
+        RuntimeError: the last dimension does not divide, or its elements are not neighbours.
+    """
+    spec = input._value.spec
+    if dtype is spec.dtype:
+        return call_view(p.reshape, input, shape=spec.shape)
+    have, want = spec.dtype.itemsize, dtype.itemsize
+    if have != want:
+        if not spec.shape:
+            raise RuntimeError(
+                "self.dim() cannot be 0 to view with a dtype of another element size"
+            )
+        if place_of(input).strides[-1] != 1:
+            raise RuntimeError("self.stride(-1) must be 1 to view with another element size")
+        if spec.shape[-1] * have % want:
+            raise RuntimeError(
+                f"self.size(-1) must be divisible by {want // have} to view {spec.dtype!r} as {dtype!r}"
+            )
+    return call_view(bitcast, input, dtype=dtype, itemsize=have)
+
+
 @function()
 def view(input: Tensor, *shape: Any) -> Tensor:
     """The same memory with another shape, or, given a dtype, with its bytes read as that type.
@@ -86,6 +112,8 @@ def view(input: Tensor, *shape: Any) -> Tensor:
         >>> x[0, 0].item()
         5.0
     """
+    if len(shape) == 1 and isinstance(shape[0], DType):
+        return view_as_type(input, shape[0])
     result = viewed(input, _completed(sizes_of(shape, "shape"), input))
     if result is None:
         raise RuntimeError(

@@ -14,13 +14,13 @@ def wrapped(index, size: int):
     return jnp.where(index < 0, index + size, index)
 
 
-def out_of_range(index, size: int):
-    """Whether some position is outside ``[-size, size - 1]``, and one that is (int64)."""
-    index = index.astype(jnp.int64)
-    bad = (index < -size) | (index >= size)
+def out_of_range(index, low: int, high: int):
+    """Whether some position is outside ``[low, high - 1]``, and the first that is (int64)."""
     if not index.size:
         return jnp.zeros((), bool), jnp.zeros((), jnp.int64)
-    return bad.any(), index.reshape(-1)[jnp.argmax(bad.reshape(-1))]
+    index = index.reshape(-1).astype(jnp.int64)
+    bad = (index < low) | (index >= high)
+    return bad.any(), index[jnp.argmax(bad)]
 
 
 def _wrap_index(index, *, size: int, dim: int):
@@ -35,7 +35,7 @@ def out_of_bounds(index: int, dim: int, size: int) -> IndexError:
 # A position given as a tensor, made fit for `select`.
 wrap_index = primitive("wrap_index", _wrap_index, differentiable=False)
 wrap_index.checked(
-    lambda index, *, size, dim: out_of_range(index, size),
+    lambda index, *, size, dim: out_of_range(index, -size, size),
     lambda value, attributes, in_specs: out_of_bounds(value, attributes["dim"], attributes["size"]),
 )
 
@@ -48,11 +48,12 @@ def _positions(x, indices, dims):
     return tuple(key)
 
 
-def _check_positions(x, indices, dims):
+def _check_positions(x, indices, dims, negative):
     """Whether some index is out of range; the bad index and which of `dims` it was, as one number."""
     bad, code = jnp.zeros((), bool), jnp.zeros((), jnp.int64)
     for which, (dim, index) in enumerate(zip(dims, indices, strict=True)):
-        wrong, value = out_of_range(index, x.shape[dim])
+        size = x.shape[dim]
+        wrong, value = out_of_range(index, -size if negative else 0, size)
         code = jnp.where(bad, code, value * len(dims) + which)
         bad = bad | wrong
     return bad, code
@@ -64,16 +65,22 @@ def _position_error(value, attributes, in_specs):
     return out_of_bounds(index, dim, in_specs[0].shape[dim])
 
 
-def _index(x, *indices, dims: tuple[int, ...]):
-    """Elements of `x` at the positions that the broadcast `indices` give along `dims`; NumPy's rules for the shape."""
+def _index(x, *indices, dims: tuple[int, ...], negative: bool = True):
+    """Elements of `x` at the positions that the broadcast `indices` give along `dims`; NumPy's rules for the shape.
+
+    With `negative` positions below 0 count from the end, otherwise they are errors.
+    """
     return x.at[_positions(x, indices, dims)].get(mode="promise_in_bounds")
 
 
 index = primitive("index", _index)
-index.checked(lambda x, *indices, dims: _check_positions(x, indices, dims), _position_error)
+index.checked(
+    lambda x, *indices, dims, negative=True: _check_positions(x, indices, dims, negative),
+    _position_error,
+)
 
 
-def _index_put(x, values, *indices, dims: tuple[int, ...], accumulate: bool):
+def _index_put(x, values, *indices, dims: tuple[int, ...], accumulate: bool, negative: bool = True):
     """`x` with `values` written, or added, where `index` with the same positions would read."""
     target = x.at[_positions(x, indices, dims)]
     # Positions out of range are dropped here and reported by the check.
@@ -82,7 +89,9 @@ def _index_put(x, values, *indices, dims: tuple[int, ...], accumulate: bool):
 
 index_put = primitive("index_put", _index_put)
 index_put.checked(
-    lambda x, values, *indices, dims, accumulate: _check_positions(x, indices, dims),
+    lambda x, values, *indices, dims, accumulate, negative=True: _check_positions(
+        x, indices, dims, negative
+    ),
     _position_error,
 )
 

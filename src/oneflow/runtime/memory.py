@@ -18,3 +18,10 @@ def put(array: np.ndarray | Any, device: Device) -> jax.Array:
     if isinstance(array, np.ndarray):
         array = array.copy()
     return jax.device_put(array, xla_device(device))
+
+
+def copy_of_dlpack(exporter: Any) -> tuple[jax.Array, Device]:
+    """A copy of the memory behind an object with `__dlpack__`, and its device."""
+    array = jax.numpy.array(jax.dlpack.from_dlpack(exporter), copy=True)
+    place = next(iter(array.devices()))
+    return array, Device("cuda" if place.platform == "gpu" else place.platform, place.id)

@@ -14,9 +14,8 @@ import numpy as np
 
 from oneflow.base import dtype as dt
 from oneflow.base.shape import broadcast_shapes
-from oneflow.primitives import indexing as p
-from oneflow.primitives import shape as views
-from oneflow.primitives.elementwise import cast, where
+from oneflow.primitives import indexing as p, shape as views
+from oneflow.primitives.elementwise import add, cast, where
 from oneflow.program.value import Value
 from oneflow.tensor.call import wrap
 from oneflow.tensor.tensor import Tensor
@@ -250,33 +249,41 @@ def set_item(self: Tensor, index: Any, value: Any) -> None:
         IndexError: a position that does not exist (for index tensors at the next read of a value).
         RuntimeError: `value` does not broadcast to the selected part.
     """
-    selection = parse(self, index)
-    bases = [self.value]
+    self.assign(index_put_value(self, index, value))
+
+
+def index_put_value(tensor: Tensor, index: Any, value: Any, accumulate: bool = False) -> Value:
+    """What `tensor` would hold after ``tensor[index] = value``, or after adding there."""
+    selection = parse(tensor, index)
+    bases = [tensor.value]
     for primitive, numbers, attributes in selection.steps:
         bases.append(primitive(bases[-1], *numbers, **attributes))
     view = bases.pop()
-    new = _written(view, selection.indices, value)
+    new = _written(view, selection.indices, value, accumulate)
     for base, (primitive, numbers, attributes) in zip(
         reversed(bases), reversed(selection.steps), strict=True
     ):
         new = primitive.facts["write"](base, new, *numbers, **attributes)
-    self.assign(new)
+    return new
 
 
-def _written(view: Value, indices: list[tuple[int, Tensor]], value: Any) -> Value:
+def _written(
+    view: Value, indices: list[tuple[int, Tensor]], value: Any, accumulate: bool
+) -> Value:
     """What the basic part of the index holds after the assignment."""
     spec = view.spec
     source = _source(value, view, exact=bool(indices))
     if not indices:
-        return _fitted(source, spec.shape)
-    if len(indices) == 1 and indices[0][1].dtype is dt.bool_ and source.spec.numel == 1:
+        whole = _fitted(source, spec.shape)
+        return add(view, whole) if accumulate else whole
+    if not accumulate and len(indices) == 1 and indices[0][1].dtype is dt.bool_ and source.spec.numel == 1:
         dim, mask = indices[0]
         trailing = spec.ndim - dim - mask.ndim
         condition = views.reshape(mask.value, shape=(*mask.shape, *(1,) * trailing))
         return where(condition, views.reshape(source, shape=()), view)
     dims, positions = _index_values(indices)
     shape = _indexed_shape(spec.shape, dims, positions)
-    return p.index_put(view, _fitted(source, shape), *positions, dims=dims, accumulate=False)
+    return p.index_put(view, _fitted(source, shape), *positions, dims=dims, accumulate=accumulate)
 
 
 def _source(value: Any, view: Value, exact: bool) -> Value:

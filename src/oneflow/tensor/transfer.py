@@ -12,7 +12,7 @@ from oneflow.base.spec import spec_of
 from oneflow.differentiation.grad_mode import MODE
 from oneflow.differentiation.node import Node
 from oneflow.program.value import Value
-from oneflow.runtime.memory import put
+from oneflow.runtime.memory import copy_of_dlpack, put
 from oneflow.tensor.call import wrap
 from oneflow.tensor.tensor import Tensor
 
@@ -25,6 +25,12 @@ def value_from_numpy(array: np.ndarray, device: Device = CPU) -> Value:
     """
     spec = spec_of(tuple(array.shape), from_numpy_dtype(array.dtype), device)
     return Value(spec, put(array, device))
+
+
+def value_from_dlpack(exporter: Any) -> Value:
+    """A value with a copy of the memory behind an object with `__dlpack__`, on the device where that is."""
+    array, device = copy_of_dlpack(exporter)
+    return Value(spec_of(tuple(array.shape), from_numpy_dtype(array.dtype), device), array)
 
 
 def numpy_from_data(data: Any, dtype: DType | None) -> np.ndarray:

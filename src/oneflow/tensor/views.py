@@ -11,6 +11,7 @@ Most tensors are never viewed and have neither.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
@@ -113,6 +114,18 @@ def join(view: Tensor, base: Tensor, step: ViewStep) -> Tensor:
     if not MODE.enabled and base.requires_grad:
         family = Family(family.storage, family.storage.value.alias())
     view._family, view._chain, view._seen = family, (*base._chain, step), family.storage.version
+    family.storage.lend(view._value)
+    return view
+
+
+def join_storage(tensor: Tensor, step: ViewStep, wrap: Callable[[Value], Tensor]) -> Tensor:
+    """A view of the whole storage of `tensor`, made by `step`, whatever part of it `tensor` is."""
+    family = share(tensor)
+    primitive, numbers, attributes = step
+    view = wrap(primitive(family.current(), *numbers, **attributes))
+    if not MODE.enabled and tensor.requires_grad:
+        family = Family(family.storage, family.storage.value.alias())
+    view._family, view._chain, view._seen = family, (step,), family.storage.version
     family.storage.lend(view._value)
     return view
 

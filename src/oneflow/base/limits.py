@@ -1,0 +1,84 @@
+"""Limits of numeric types: `finfo` for floating point numbers, `iinfo` for whole ones."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from oneflow.base.dtype import DType, get_default_dtype, real_dtype
+
+
+class finfo:
+    """Limits of a floating point or complex dtype.
+
+    Args:
+        dtype: default the default float type.
+
+    Attributes:
+        bits: bits per number.
+        eps: distance from 1 to the next number.
+        max: largest number.
+        min: smallest number, ``-max``.
+        tiny: smallest positive normal number.
+        smallest_normal: the same.
+        resolution: approximate decimal resolution.
+        dtype: name of the (real) type.
+
+    Raises:
+        TypeError: it is not a floating point dtype.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.finfo(flow.float32).eps
+        1.1920928955078125e-07
+    """
+
+    def __init__(self, dtype: DType | None = None) -> None:
+        chosen = real_dtype(get_default_dtype() if dtype is None else dtype)
+        if not chosen.is_floating_point:
+            raise TypeError(
+                f"finfo() requires a floating point input type, got {dtype!r}; use iinfo for integers"
+            )
+        limits: Any = jnp.finfo(chosen.numpy)
+        self.dtype, self.bits = chosen.name, int(limits.bits)
+        self.eps, self.resolution = float(limits.eps), float(limits.resolution)
+        self.min, self.max = float(limits.min), float(limits.max)
+        self.tiny = self.smallest_normal = float(limits.tiny)
+
+    def __repr__(self) -> str:
+        return (
+            f"finfo(resolution={self.resolution:g}, min={self.min:g}, max={self.max:g}, "
+            f"eps={self.eps:g}, smallest_normal={self.smallest_normal:g}, tiny={self.tiny:g}, "
+            f"dtype={self.dtype})"
+        )
+
+
+class iinfo:
+    """Limits of an integer dtype.
+
+    Attributes:
+        bits: bits per number.
+        max: largest number.
+        min: smallest number.
+        dtype: name of the type.
+
+    Raises:
+        TypeError: it is not an integer dtype.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.iinfo(flow.int8).max
+        127
+    """
+
+    def __init__(self, dtype: DType) -> None:
+        if dtype.is_floating_point or dtype.is_complex or dtype.name == "bool":
+            raise TypeError(f"iinfo() requires an integer input type, got {dtype!r}")
+        limits = np.iinfo(dtype.numpy)
+        self.dtype, self.bits = dtype.name, limits.bits
+        self.min, self.max = int(limits.min), int(limits.max)
+
+    def __repr__(self) -> str:
+        return f"iinfo(min={self.min}, max={self.max}, dtype={self.dtype})"

@@ -1,0 +1,90 @@
+"""Order and counting: sorting, the largest, searching in sorted numbers, membership, histograms."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from oneflow.base.dtype import DType
+from oneflow.primitives.axes import free_dims
+from oneflow.primitives.indexing import out_of_range
+from oneflow.primitives.registry import primitive
+from oneflow.primitives.scatter import scatter
+from oneflow.primitives.shape import zeros_of
+
+
+def _sort(x, *, dim: int, descending: bool):
+    """Sorted values and their positions; equal ones keep their order, NaN counts as largest."""
+    positions = lax.broadcasted_iota(jnp.int64, x.shape, dim)
+    if descending:
+        # Reversed before and after, so that equal elements keep their order.
+        x, positions = lax.rev(x, (dim,)), lax.rev(positions, (dim,))
+    values, order = lax.sort((x, positions), dimension=dim, is_stable=True, num_keys=1)
+    if descending:
+        values, order = lax.rev(values, (dim,)), lax.rev(order, (dim,))
+    return values, order
+
+
+def _topk(x, *, k: int, dim: int):
+    values, positions = lax.top_k(jnp.moveaxis(x, dim, -1), k)
+    return jnp.moveaxis(values, -1, dim), jnp.moveaxis(positions, -1, dim).astype(jnp.int64)
+
+
+def _put_back(g, out, x_spec, dim):
+    """The gradient of picking elements along `dim`: back to where each came from."""
+    return scatter(zeros_of(x_spec), g[0], out[1], dim=dim)
+
+
+sort = primitive("sort", _sort, axes=free_dims("dim"))
+topk = primitive("topk", _topk, axes=free_dims("dim"))
+sort.gradient(x=_put_back)
+topk.gradient(x=_put_back)
+
+
+def _searchsorted(sequence, values, *, right: bool, dtype: DType):
+    """Where each of `values` would be inserted into the last dimension of `sequence`."""
+    side = "right" if right else "left"
+
+    def search(row, wanted):
+        return jnp.searchsorted(row, wanted, side=side)
+
+    if sequence.ndim == 1:
+        return search(sequence, values).astype(dtype.numpy)
+    for _ in range(sequence.ndim - 1):
+        search = jax.vmap(search)
+    return search(sequence, values).astype(dtype.numpy)
+
+
+searchsorted = primitive("searchsorted", _searchsorted, differentiable=False)
+isin = primitive(
+    "isin", lambda elements, test_elements: jnp.isin(elements, test_elements), differentiable=False
+)
+
+
+def _histogram(x, low, high, *, bins: int):
+    """Counts of the elements in equal intervals from `low` to `high`, which belongs to the last one."""
+    flat = x.reshape(-1)
+    place = jnp.floor((flat - low) * bins / (high - low)).astype(jnp.int64)
+    place = jnp.where(flat == high, bins - 1, place)
+    inside = (flat >= low) & (flat <= high)
+    return jnp.zeros(bins, x.dtype).at[jnp.where(inside, place, bins)].add(1, mode="drop")
+
+
+histogram = primitive("histogram", _histogram, differentiable=False)
+
+
+def _one_hot(index, *, classes: int):
+    return (index[..., None] == jnp.arange(classes, dtype=index.dtype)).astype(jnp.int64)
+
+
+one_hot = primitive("one_hot", _one_hot, differentiable=False)
+one_hot.checked(
+    lambda index, *, classes: out_of_range(index, 0, classes),
+    lambda value, attributes, in_specs: RuntimeError(
+        f"Class values must be smaller than num_classes: {value} is not in [0, "
+        f"{attributes['classes'] - 1}]"
+        if value >= 0
+        else f"Class values must be non-negative, got {value}"
+    ),
+)
