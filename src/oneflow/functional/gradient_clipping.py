@@ -1,0 +1,89 @@
+"""Limiting gradients: by their common norm, or element by element."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from oneflow.differentiation.grad_mode import no_grad
+from oneflow.primitives import gradient_clipping as p
+from oneflow.tensor.call import wrap
+from oneflow.tensor.tensor import Tensor
+
+
+def clip_grad_norm_(
+    parameters: Tensor | Iterable[Tensor],
+    max_norm: float,
+    norm_type: float = 2.0,
+    error_if_nonfinite: bool = False,
+    foreach: bool | None = None,
+) -> Tensor:
+    """Scale all gradients so that their norm, as if they were one vector, is at most `max_norm`.
+
+    Args:
+        parameters: tensors; those without gradient are skipped.
+        max_norm: the limit.
+        norm_type: order of the norm; ``float("inf")`` or ``"inf"`` for the largest element.
+        error_if_nonfinite: raise if the norm is not finite; that has to wait for its value.
+        foreach: accepted; one program does all of it anyway.
+
+    Returns:
+        The norm before clipping, a 0-dim tensor.
+
+    Raises:
+        RuntimeError: the norm is not finite and `error_if_nonfinite` is set.
+
+    Example:
+        >>> import oneflow as flow
+        >>> w = flow.tensor([3.0, 4.0], requires_grad=True)
+        >>> w.pow(2).sum().backward()
+        >>> norm = flow.nn.utils.clip_grad_norm_([w], max_norm=1.0)
+        >>> norm.item(), w.grad.tolist()
+        (10.0, [0.6000000238418579, 0.800000011920929])
+    """
+    grads = _gradients(parameters)
+    if not grads:
+        return Tensor._import(0.0)
+    order = float(norm_type)
+    values = [grad.value for grad in grads]
+    with no_grad():
+        if error_if_nonfinite:
+            norm = wrap(p.total_norm(*values, order=order)).item()
+            if norm - norm != 0:
+                raise RuntimeError(
+                    f"The total norm of order {order} for gradients from `parameters` is non-finite ({norm}), so it "
+                    "cannot be clipped. To disable this error and scale the gradients by the non-finite norm anyway, "
+                    "set `error_if_nonfinite=False`"
+                )
+        norm, *clipped = p.clip_norm(float(max_norm), *values, order=order)
+        for grad, value in zip(grads, clipped, strict=True):
+            grad.assign(value)
+    return wrap(norm)
+
+
+def clip_grad_value_(
+    parameters: Tensor | Iterable[Tensor], clip_value: float, foreach: bool | None = None
+) -> None:
+    """Limit every element of every gradient to ``[-clip_value, clip_value]``.
+
+    Args:
+        parameters: tensors; those without gradient are skipped.
+        clip_value: the limit.
+        foreach: accepted; one program does all of it anyway.
+
+    Example:
+        >>> import oneflow as flow
+        >>> w = flow.tensor([3.0, 0.1], requires_grad=True)
+        >>> w.pow(2).sum().backward()
+        >>> flow.nn.utils.clip_grad_value_([w], clip_value=1.0)
+        >>> w.grad.tolist()
+        [1.0, 0.20000000298023224]
+    """
+    grads = _gradients(parameters)
+    with no_grad():
+        for grad in grads:
+            grad.assign(p.clip_value(grad.value, float(clip_value)))
+
+
+def _gradients(parameters: Tensor | Iterable[Tensor]) -> list[Tensor]:
+    tensors = [parameters] if isinstance(parameters, Tensor) else parameters
+    return [grad for grad in [tensor.grad for tensor in tensors] if grad is not None]

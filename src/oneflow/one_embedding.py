@@ -1,0 +1,3 @@
+"""Optimizers made for embedding tables."""
+
+from oneflow.optim.ftrl import Ftrl as Ftrl

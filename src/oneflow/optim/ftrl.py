@@ -1,0 +1,80 @@
+"""Follow the regularized leader."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from oneflow.optim.optimizer import Optimizer, check_range, spellings
+from oneflow.primitives.optimizer import FTRLNumbers, ftrl_update
+
+
+class Ftrl(Optimizer):
+    """FTRL-proximal, for sparse linear models: parameters that carry little stay exactly zero.
+
+    Args:
+        params: tensors or parameter groups.
+        lr: learning rate.
+        weight_decay: parameters shrink by ``lr * weight_decay`` in each step.
+        lr_power: how the learning rate falls with the squared gradients, at most 0.
+        initial_accumulator_value: what the sums of squared gradients start with.
+        lambda1: strength of the L1 penalty.
+        lambda2: strength of the L2 penalty.
+        beta: smooths the learning rate at the start.
+
+    Raises:
+        ValueError: a number is out of range.
+
+    Example:
+        >>> import oneflow as flow
+        >>> w = flow.tensor([0.5], requires_grad=True)
+        >>> optimizer = flow.one_embedding.Ftrl([w], lr=0.1, lambda1=10.0)
+        >>> (w * w).sum().backward()
+        >>> optimizer.step()
+        >>> w.item()
+        0.0
+    """
+
+    _update = ftrl_update
+
+    @spellings
+    def __init__(
+        self,
+        params: Any,
+        lr: float = 1e-3,
+        weight_decay: float = 0.0,
+        lr_power: float = -0.5,
+        initial_accumulator_value: float = 0.1,
+        lambda1: float = 0.0,
+        lambda2: float = 0.0,
+        beta: float = 0.0,
+    ) -> None:
+        check_range("lr", lr, 0.0)
+        check_range("weight_decay", weight_decay, 0.0)
+        check_range("initial_accumulator_value", initial_accumulator_value, 0.0)
+        check_range("lambda1", lambda1, 0.0)
+        check_range("lambda2", lambda2, 0.0)
+        if lr_power > 0:
+            raise ValueError(f"Invalid lr_power: {lr_power}; it must be at most 0")
+        defaults = {
+            "lr": lr,
+            "weight_decay": weight_decay,
+            "lr_power": lr_power,
+            "initial_accumulator_value": initial_accumulator_value,
+            "lambda1": lambda1,
+            "lambda2": lambda2,
+            "beta": beta,
+        }
+        super().__init__(params, defaults)
+
+    def _state_fills(self, group: dict[str, Any]) -> dict[str, float]:
+        return {"accumulate": group["initial_accumulator_value"], "z": 0.0}
+
+    def _numbers(self, group: dict[str, Any], state: dict[str, Any]) -> FTRLNumbers:
+        return FTRLNumbers(
+            lr=group["lr"],
+            power=-group["lr_power"],
+            lasso=group["lambda1"],
+            ridge=group["lambda2"],
+            beta=group["beta"],
+            decay=group["weight_decay"],
+        )

@@ -1,0 +1,208 @@
+"""L-BFGS."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from oneflow.differentiation.grad_mode import enable_grad, no_grad
+from oneflow.optim.line_search import strong_wolfe
+from oneflow.optim.optimizer import Optimizer, check_range, spellings
+from oneflow.primitives.shape import concat, reshape, slice_
+from oneflow.tensor.call import wrap
+from oneflow.tensor.tensor import Tensor
+
+# A pair with less curvature than this says nothing about the Hessian.
+_LEAST_CURVATURE = 1e-10
+
+
+class LBFGS(Optimizer):
+    """L-BFGS: a quasi-Newton method that remembers the last steps. It needs a closure.
+
+    Args:
+        params: tensors; one parameter group only.
+        lr: length of the step along the direction.
+        max_iter: iterations per `step`.
+        max_eval: evaluations of the closure per `step`, default ``max_iter * 5 // 4``.
+        tolerance_grad: stop when no element of the gradient is larger.
+        tolerance_change: stop when parameters and loss change by less.
+        history_size: number of steps remembered.
+        line_search_fn: ``"strong_wolfe"`` or None.
+        contiguous_params: accepted; the parameters are handled as one vector anyway.
+
+    Raises:
+        ValueError: more than one parameter group, or an unknown line search.
+
+    Example:
+        >>> import oneflow as flow
+        >>> w = flow.tensor([3.0, -2.0], requires_grad=True)
+        >>> optimizer = flow.optim.LBFGS([w], lr=1.0, line_search_fn="strong_wolfe")
+        >>> def closure():
+        ...     optimizer.zero_grad()
+        ...     loss = ((w - flow.tensor([1.0, 2.0])) ** 2).sum()
+        ...     loss.backward()
+        ...     return loss
+        >>> loss = optimizer.step(closure)
+        >>> [round(each, 3) for each in w.tolist()]
+        [1.0, 2.0]
+    """
+
+    @spellings
+    def __init__(
+        self,
+        params: Any,
+        lr: float = 1e-3,
+        max_iter: int = 20,
+        max_eval: int | None = None,
+        tolerance_grad: float = 1e-7,
+        tolerance_change: float = 1e-9,
+        history_size: int = 100,
+        line_search_fn: str | None = None,
+        contiguous_params: bool = False,
+    ) -> None:
+        check_range("lr", lr, 0.0)
+        if line_search_fn not in (None, "strong_wolfe"):
+            raise ValueError(
+                f"`line_search_fn` must be None or 'strong_wolfe', got {line_search_fn!r}"
+            )
+        defaults = {
+            "lr": lr,
+            "max_iter": max_iter,
+            "max_eval": max_iter * 5 // 4 if max_eval is None else max_eval,
+            "tolerance_grad": tolerance_grad,
+            "tolerance_change": tolerance_change,
+            "history_size": history_size,
+            "line_search_fn": line_search_fn,
+        }
+        super().__init__(params, defaults)
+        if len(self.param_groups) != 1:
+            raise ValueError("LBFGS doesn't support per-parameter options (parameter groups)")
+
+    def step(self, closure: Callable | None = None) -> Any:
+        """Minimize the loss for at most `max_iter` iterations.
+
+        Args:
+            closure: clears the gradients, computes the loss and its gradients, and returns it.
+
+        Returns:
+            The loss before the step.
+
+        Raises:
+            TypeError: there is no closure.
+        """
+        if closure is None:
+            raise TypeError("LBFGS.step() needs a closure that computes the loss again")
+        group = self.param_groups[0]
+        with no_grad():
+            return self._minimize(enable_grad()(closure), group)
+
+    def _minimize(self, closure: Callable, group: dict[str, Any]) -> Any:
+        first_loss = closure()
+        loss, gradient = float(first_loss), self._gradient()
+        state = self.state[group["params"][0]]
+        state.setdefault("n_iter", 0)
+        evaluations = 1
+        for _ in range(group["max_iter"]):
+            if _largest(gradient) <= group["tolerance_grad"]:
+                break
+            direction = self._direction(gradient, state, group)
+            slope = _dot(gradient, direction).item()
+            if slope > -group["tolerance_change"]:
+                break
+            length = group["lr"]
+            if state["n_iter"] == 1:
+                length *= min(1.0, 1.0 / gradient.abs().sum().item())
+            before = loss
+            loss, gradient, length, used = self._move(
+                closure, group, direction, length, loss, gradient, slope
+            )
+            evaluations += used
+            state["step_length"] = length
+            if (
+                evaluations >= group["max_eval"]
+                or _largest(direction) * length <= group["tolerance_change"]
+                or abs(loss - before) < group["tolerance_change"]
+            ):
+                break
+        state["func_evals"] = state.get("func_evals", 0) + evaluations
+        return first_loss
+
+    def _direction(self, gradient: Tensor, state: dict[str, Any], group: dict[str, Any]) -> Tensor:
+        """Minus the gradient times the inverse Hessian that the history makes."""
+        state["n_iter"] += 1
+        if state["n_iter"] == 1:
+            state.update(steps=[], changes=[], scale=1.0)
+        else:
+            change = gradient - state["previous_gradient"]
+            step = state["direction"] * state["step_length"]
+            curvature = _dot(change, step).item()
+            if curvature > _LEAST_CURVATURE:
+                state["steps"] = [*state["steps"], step][-group["history_size"] :]
+                state["changes"] = [*state["changes"], change][-group["history_size"] :]
+                state["scale"] = curvature / _dot(change, change).item()
+        state["direction"] = _two_loops(-gradient, state["steps"], state["changes"], state["scale"])
+        state["previous_gradient"] = gradient
+        return state["direction"]
+
+    def _move(
+        self,
+        closure: Callable,
+        group: dict[str, Any],
+        direction: Tensor,
+        length: float,
+        loss: float,
+        gradient: Tensor,
+        slope: float,
+    ) -> tuple[float, Tensor, float, int]:
+        """Go along `direction`; returns loss and gradient there, the length, and the evaluations used."""
+        start = [parameter.value for parameter in group["params"]]
+
+        def evaluate(at: float) -> tuple[float, Tensor]:
+            self._place(start, direction, at)
+            return float(closure()), self._gradient()
+
+        if group["line_search_fn"] == "strong_wolfe":
+            found = strong_wolfe(evaluate, direction, length, loss, gradient, slope)
+            self._place(start, direction, found[2])
+            return found
+        return *evaluate(length), length, 1
+
+    def _place(self, start: list, direction: Tensor, length: float) -> None:
+        """Set the parameters to `start` plus `length` times their part of `direction`."""
+        offset = 0
+        for parameter, value in zip(self.param_groups[0]["params"], start, strict=True):
+            spec = value.spec
+            part = slice_(direction.value, offset, dims=(0,), sizes=(spec.numel,), steps=(1,))
+            offset += spec.numel
+            moved = wrap(value) + wrap(reshape(part, shape=spec.shape)) * float(length)
+            parameter.assign(moved.value.alias())
+
+    def _gradient(self) -> Tensor:
+        """The gradients of all parameters as one vector."""
+        parts = []
+        for parameter in self.param_groups[0]["params"]:
+            gradient = parameter.grad
+            value = (parameter * 0 if gradient is None else gradient).value
+            parts.append(reshape(value, shape=(value.spec.numel,)))
+        return wrap(concat(*parts, dim=0))
+
+
+def _dot(x: Tensor, y: Tensor) -> Tensor:
+    return (x * y).sum()
+
+
+def _largest(x: Tensor) -> float:
+    return x.abs().max().item()
+
+
+def _two_loops(q: Tensor, steps: list[Tensor], changes: list[Tensor], scale: float) -> Tensor:
+    """The two-loop recursion: `q` times the inverse Hessian of the remembered pairs."""
+    weights = []
+    for step, change in zip(reversed(steps), reversed(changes), strict=True):
+        weight = _dot(step, q) / _dot(change, step)
+        q = q - change * weight
+        weights.append(weight)
+    q = q * scale
+    for step, change, weight in zip(steps, changes, reversed(weights), strict=True):
+        q = q + step * (weight - _dot(change, q) / _dot(change, step))
+    return q

@@ -1,0 +1,210 @@
+"""Schedules made of schedules."""
+
+from __future__ import annotations
+
+import bisect
+from collections.abc import Sequence
+from typing import Any
+
+from oneflow.optim.lr_scheduler.decay import ConstantLR, LinearLR
+from oneflow.optim.lr_scheduler.scheduler import LRScheduler
+from oneflow.optim.optimizer import Optimizer
+
+
+class _CombinedLR(LRScheduler):
+    """A schedule with others inside; they belong to the same optimizer."""
+
+    _not_saved = ("optimizer", "schedulers")
+    schedulers: list[LRScheduler]
+
+    def _take(self, schedulers: Sequence[LRScheduler], optimizer: Optimizer) -> None:
+        for index, scheduler in enumerate(schedulers):
+            if not isinstance(scheduler, LRScheduler):
+                raise ValueError(
+                    f"{type(self).__name__} expects schedulers, but number {index} is a "
+                    f"{type(scheduler).__name__}"
+                )
+            if scheduler.optimizer is not optimizer:
+                raise ValueError(
+                    f"{type(self).__name__} expects all schedulers to belong to the same optimizer, "
+                    f"but number {index} belongs to another one"
+                )
+        self.schedulers = list(schedulers)
+
+    def state_dict(self) -> dict[str, Any]:
+        inner = [scheduler.state_dict() for scheduler in self.schedulers]
+        return {**super().state_dict(), "schedulers": inner}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        super().load_state_dict({n: v for n, v in state_dict.items() if n != "schedulers"})
+        for scheduler, state in zip(self.schedulers, state_dict["schedulers"], strict=True):
+            scheduler.load_state_dict(state)
+
+
+class ChainedScheduler(_CombinedLR):
+    """Apply several schedules at once: each starts from what the one before it gives.
+
+    Args:
+        schedulers: schedulers of one optimizer.
+
+    Example:
+        >>> import oneflow as flow
+        >>> optimizer = flow.optim.SGD([flow.ones(1, requires_grad=True)], lr=1.0)
+        >>> steps = flow.optim.lr_scheduler.StepLR(optimizer, step_size=1, gamma=0.5)
+        >>> constant = flow.optim.lr_scheduler.ConstantLR(optimizer, factor=0.5, total_iters=9)
+        >>> scheduler = flow.optim.lr_scheduler.ChainedScheduler([steps, constant])
+        >>> scheduler.step()
+        >>> scheduler.get_last_lr()
+        [0.25]
+    """
+
+    def __init__(self, schedulers: Sequence[LRScheduler]) -> None:
+        if not isinstance(schedulers, list | tuple) or not schedulers:
+            raise ValueError("ChainedScheduler expects a list of at least one scheduler")
+        optimizer = getattr(schedulers[0], "optimizer", None)
+        self._take(schedulers, optimizer)
+        super().__init__(optimizer)
+
+    def lrs_at(self, base_lrs: list[float], step: int) -> list[float]:
+        for scheduler in self.schedulers:
+            base_lrs = scheduler.lrs_at(base_lrs, step)
+            scheduler.last_step = step
+        return base_lrs
+
+
+class SequentialLR(_CombinedLR):
+    """Apply schedules one after the other.
+
+    Args:
+        optimizer: whose learning rates to set.
+        schedulers: schedulers of `optimizer`, in order.
+        milestones: numbers of steps at which the next one takes over; one fewer than schedulers.
+        interval_rescaling: whether a schedule counts its steps from its own milestone on, as in PyTorch, instead of
+            from the very beginning; one bool, or one per milestone.
+        last_step: number of the last step done.
+        verbose: print every change.
+
+    Example:
+        >>> import oneflow as flow
+        >>> optimizer = flow.optim.SGD([flow.ones(1, requires_grad=True)], lr=1.0)
+        >>> first = flow.optim.lr_scheduler.ConstantLR(optimizer, factor=0.1, total_iters=2)
+        >>> second = flow.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.9)
+        >>> scheduler = flow.optim.lr_scheduler.SequentialLR(
+        ...     optimizer, [first, second], milestones=[2], interval_rescaling=True
+        ... )
+        >>> for _ in range(3):
+        ...     scheduler.step()
+        >>> scheduler.get_last_lr()
+        [0.9]
+    """
+
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        schedulers: Sequence[LRScheduler],
+        milestones: Sequence[int],
+        interval_rescaling: Sequence[bool] | bool = False,
+        last_step: int = -1,
+        verbose: bool = False,
+    ) -> None:
+        if not schedulers:
+            raise ValueError("SequentialLR expects at least one scheduler")
+        self._take(schedulers, optimizer)
+        if len(milestones) != len(schedulers) - 1:
+            raise ValueError(
+                "SequentialLR expects one milestone fewer than schedulers, "
+                f"got {len(schedulers)} schedulers and {len(milestones)} milestones"
+            )
+        if isinstance(interval_rescaling, bool):
+            interval_rescaling = [interval_rescaling] * len(milestones)
+        if len(interval_rescaling) != len(milestones):
+            raise ValueError(
+                "`interval_rescaling` must be a bool or one bool per milestone, "
+                f"got {len(interval_rescaling)} for {len(milestones)} milestones"
+            )
+        self.milestones = list(milestones)
+        self.interval_rescaling = list(interval_rescaling)
+        super().__init__(optimizer, last_step, verbose)
+
+    def lrs_at(self, base_lrs: list[float], step: int) -> list[float]:
+        index = bisect.bisect_right(self.milestones, step)
+        if index and self.interval_rescaling[index - 1]:
+            step -= self.milestones[index - 1]
+        scheduler = self.schedulers[index]
+        lrs = scheduler.lrs_at(base_lrs, step)
+        scheduler.last_step = step
+        return lrs
+
+
+class WarmUpLR(SequentialLR):
+    """Start with a small learning rate.
+
+    Args:
+        scheduler_or_optimizer: the schedule to go on with, or the optimizer whose learning rate to reach.
+        warmup_factor: factor of the first step.
+        warmup_iters: how many steps it takes.
+        warmup_method: ``"linear"`` rises along a line, ``"constant"`` jumps at the end.
+        warmup_prefix: the schedule starts from its beginning after the warm-up, instead of having run meanwhile.
+        last_step: number of the last step done.
+        verbose: print every change.
+
+    Raises:
+        ValueError: `warmup_method` is neither, or there is nothing to do.
+
+    Example:
+        >>> import oneflow as flow
+        >>> optimizer = flow.optim.SGD([flow.ones(1, requires_grad=True)], lr=1.0)
+        >>> cosine = flow.optim.lr_scheduler.CosineDecayLR(optimizer, decay_steps=4)
+        >>> scheduler = flow.optim.lr_scheduler.WarmUpLR(cosine, warmup_factor=0.5, warmup_iters=2)
+        >>> [round(scheduler.lrs_at([1.0], step)[0], 3) for step in range(5)]
+        [0.5, 0.5, 0.5, 0.146, 0.0]
+    """
+
+    def __init__(
+        self,
+        scheduler_or_optimizer: LRScheduler | Optimizer,
+        warmup_factor: float = 1.0 / 3,
+        warmup_iters: int = 5,
+        warmup_method: str = "linear",
+        warmup_prefix: bool = False,
+        last_step: int = -1,
+        verbose: bool = False,
+    ) -> None:
+        if warmup_method not in ("linear", "constant"):
+            raise ValueError(
+                f"`warmup_method` must be 'linear' or 'constant', got {warmup_method!r}"
+            )
+        after = scheduler_or_optimizer
+        after = after if isinstance(after, LRScheduler) else None
+        optimizer = after.optimizer if after is not None else scheduler_or_optimizer
+        if after is None and warmup_iters <= 0:
+            raise ValueError("`warmup_iters` must be at least 1 when there is no scheduler after it")
+        self._attach(optimizer, last_step, verbose)
+        schedulers: list[LRScheduler] = []
+        if warmup_iters > 0 and warmup_method == "constant":
+            schedulers.append(ConstantLR(optimizer, warmup_factor, warmup_iters, last_step))
+        elif warmup_iters > 0:
+            end = 1.0 if after is None or warmup_prefix else self._end_factor(after, warmup_iters)
+            schedulers.append(LinearLR(optimizer, warmup_factor, end, warmup_iters, last_step))
+        if after is not None:
+            schedulers.append(after)
+        self.warmup_factor = warmup_factor
+        self.warmup_iters = warmup_iters
+        self.warmup_method = warmup_method
+        self.warmup_prefix = warmup_prefix
+        milestones = [warmup_iters] * (len(schedulers) - 1)
+        super().__init__(optimizer, schedulers, milestones, warmup_prefix, last_step, verbose)
+
+    def _end_factor(self, after: LRScheduler, warmup_iters: int) -> float:
+        """The factor that `after` has reached when it takes over; it must be the same for all groups."""
+        factors = [
+            lr / base if base else 1.0
+            for lr, base in zip(
+                after.lrs_at(self.base_lrs, warmup_iters), self.base_lrs, strict=True
+            )
+        ]
+        if max(factors) - min(factors) > 1e-9:
+            raise ValueError(
+                "parameter groups differ in the learning rate to warm up to; give them an optimizer each"
+            )
+        return factors[0]

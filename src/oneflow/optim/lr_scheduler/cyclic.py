@@ -1,0 +1,255 @@
+"""Schedules that rise and fall, and move the momentum the other way."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from oneflow.optim.lr_scheduler.scheduler import LRScheduler, check_count, functions_of_groups
+from oneflow.optim.optimizer import Optimizer
+
+
+def _along_cosine(start: float, end: float, done: float) -> float:
+    return end + (start - end) / 2 * (1 + math.cos(math.pi * done))
+
+
+def _along_line(start: float, end: float, done: float) -> float:
+    return start + (end - start) * done
+
+
+class _MomentumLR(LRScheduler):
+    """A schedule that may set the momentum as well: `momentum`, or the first of `betas`."""
+
+    cycle_momentum: bool
+
+    def _momentum_name(self, optimizer: Optimizer) -> str:
+        for name in ("momentum", "betas"):
+            if name in optimizer.defaults:
+                return name
+        raise ValueError(
+            "`cycle_momentum=True` needs an optimizer with `momentum` or `betas`; "
+            f"{type(optimizer).__name__} has neither"
+        )
+
+    def _set_momentum(self, group: dict[str, Any], momentum: float) -> None:
+        if "betas" in group:
+            group["betas"] = (momentum, *group["betas"][1:])
+        else:
+            group["momentum"] = momentum
+
+    def step(self) -> None:
+        super().step()
+        if self.cycle_momentum:
+            momenta = self.momenta_at(self.last_step)
+            for group, momentum in zip(self.optimizer.param_groups, momenta, strict=True):
+                self._set_momentum(group, momentum)
+
+    def momenta_at(self, step: int) -> list[float]:
+        """The momentum of every group after `step` steps."""
+        raise NotImplementedError
+
+
+class CyclicLR(_MomentumLR):
+    """Let the learning rate go up and down between `base_lr` and `max_lr`.
+
+    Args:
+        optimizer: whose learning rates to set.
+        base_lr: lower bound, one or a list with one per parameter group.
+        max_lr: upper bound of the first cycle, likewise.
+        step_size_up: steps of the way up.
+        step_size_down: steps of the way down, default as many.
+        mode: ``"triangular"``, ``"triangular2"`` (half as high every cycle) or ``"exp_range"`` (`gamma` per step).
+        gamma: factor per step for ``"exp_range"``.
+        scale_fn: height of a cycle as a function, instead of `mode`.
+        scale_mode: what `scale_fn` takes: the number of the ``"cycle"`` from 1, or of the step (``"iterations"``).
+        cycle_momentum: move the momentum down and up at the same time.
+        base_momentum: lower bound of the momentum.
+        max_momentum: upper bound of the momentum.
+        last_step: number of the last step done.
+        verbose: print every change.
+
+    Example:
+        >>> import oneflow as flow
+        >>> optimizer = flow.optim.SGD([flow.ones(1, requires_grad=True)], lr=1.0, momentum=0.9)
+        >>> scheduler = flow.optim.lr_scheduler.CyclicLR(optimizer, 0.0, 1.0, step_size_up=2)
+        >>> [scheduler.lrs_at([0.0], step)[0] for step in range(5)]
+        [0.0, 0.5, 1.0, 0.5, 0.0]
+    """
+
+    _not_saved = ("optimizer", "scale_fn")
+
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        base_lr: float | Sequence[float],
+        max_lr: float | Sequence[float],
+        step_size_up: int = 2000,
+        step_size_down: int | None = None,
+        mode: str = "triangular",
+        gamma: float = 1.0,
+        scale_fn: Callable[[float], float] | None = None,
+        scale_mode: str = "cycle",
+        cycle_momentum: bool = True,
+        base_momentum: float = 0.8,
+        max_momentum: float = 0.9,
+        last_step: int = -1,
+        verbose: bool = False,
+    ) -> None:
+        if scale_fn is None and mode not in ("triangular", "triangular2", "exp_range"):
+            raise ValueError(
+                f"`mode` must be 'triangular', 'triangular2' or 'exp_range', got {mode!r}"
+            )
+        check_count("step_size_up", step_size_up, low=1)
+        lowest = functions_of_groups(base_lr, optimizer, "base_lr")
+        if last_step == -1:
+            for group, lr in zip(optimizer.param_groups, lowest, strict=True):
+                group["lr"] = group["initial_lr"] = lr
+        self.max_lrs = functions_of_groups(max_lr, optimizer, "max_lr")
+        self.step_size_up = step_size_up
+        self.step_size_down = step_size_up if step_size_down is None else step_size_down
+        self.mode = mode
+        self.gamma = gamma
+        self.scale_fn = scale_fn
+        self.scale_mode = scale_mode if scale_fn is not None else "built in"
+        self.cycle_momentum = cycle_momentum
+        if cycle_momentum:
+            self._momentum_name(optimizer)
+        self.base_momentum = base_momentum
+        self.max_momentum = max_momentum
+        super().__init__(optimizer, last_step, verbose)
+
+    def _height(self, step: int) -> float:
+        """How far up the learning rate is, 1 at the top of an unscaled cycle."""
+        length = self.step_size_up + self.step_size_down
+        cycle, since = 1 + step // length, step % length
+        if since <= self.step_size_up:
+            height = since / self.step_size_up
+        else:
+            height = (length - since) / self.step_size_down
+        if self.scale_fn is not None:
+            return height * self.scale_fn(cycle if self.scale_mode == "cycle" else step)
+        factors = {"triangular2": 0.5 ** (cycle - 1), "exp_range": self.gamma**step}
+        return height * factors.get(self.mode, 1.0)
+
+    def lrs_at(self, base_lrs: list[float], step: int) -> list[float]:
+        height = self._height(step)
+        return [
+            low + (high - low) * height for low, high in zip(base_lrs, self.max_lrs, strict=True)
+        ]
+
+    def momenta_at(self, step: int) -> list[float]:
+        momentum = self.max_momentum - (self.max_momentum - self.base_momentum) * self._height(step)
+        return [momentum] * len(self.optimizer.param_groups)
+
+
+class OneCycleLR(_MomentumLR):
+    """Let the learning rate rise once and then fall far below where it started.
+
+    Args:
+        optimizer: whose learning rates to set.
+        max_lr: highest learning rate, one or a list with one per parameter group.
+        total_steps: steps of the whole schedule; or give `epochs` and `steps_per_epoch`.
+        epochs: number of epochs.
+        steps_per_epoch: steps in an epoch.
+        pct_start: part of the steps that the rise takes.
+        anneal_strategy: ``"cos"`` or ``"linear"``.
+        cycle_momentum: move the momentum down and up at the same time.
+        base_momentum: lower bound of the momentum.
+        max_momentum: upper bound of the momentum.
+        div_factor: the learning rate starts at ``max_lr / div_factor``.
+        final_div_factor: and ends at its start divided by this.
+        three_phase: come back to the start symmetrically before the last fall.
+        last_step: number of the last step done.
+        verbose: print every change.
+
+    Raises:
+        ValueError: it is asked for a step after the last, or the number of steps is not given.
+
+    Example:
+        >>> import oneflow as flow
+        >>> optimizer = flow.optim.SGD([flow.ones(1, requires_grad=True)], lr=1.0, momentum=0.9)
+        >>> scheduler = flow.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=1.0, total_steps=10)
+        >>> [round(scheduler.lrs_at([], step)[0], 2) for step in (0, 2, 9)]
+        [0.04, 1.0, 0.0]
+    """
+
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        max_lr: float | Sequence[float],
+        total_steps: int | None = None,
+        epochs: int | None = None,
+        steps_per_epoch: int | None = None,
+        pct_start: float = 0.3,
+        anneal_strategy: str = "cos",
+        cycle_momentum: bool = True,
+        base_momentum: float = 0.85,
+        max_momentum: float = 0.95,
+        div_factor: float = 25.0,
+        final_div_factor: float = 1e4,
+        three_phase: bool = False,
+        last_step: int = -1,
+        verbose: bool = False,
+    ) -> None:
+        if total_steps is None:
+            if epochs is None or steps_per_epoch is None:
+                raise ValueError("give `total_steps`, or both `epochs` and `steps_per_epoch`")
+            total_steps = epochs * steps_per_epoch
+        check_count("total_steps", total_steps, low=1)
+        if not 0 <= pct_start <= 1:
+            raise ValueError(f"`pct_start` must be in [0, 1], got {pct_start}")
+        if anneal_strategy not in ("cos", "linear"):
+            raise ValueError(f"`anneal_strategy` must be 'cos' or 'linear', got {anneal_strategy!r}")
+        self.total_steps = total_steps
+        self.pct_start = pct_start
+        self.three_phase = three_phase
+        self.anneal_strategy = anneal_strategy
+        self.max_lrs = functions_of_groups(max_lr, optimizer, "max_lr")
+        self.div_factor = div_factor
+        self.final_div_factor = final_div_factor
+        if last_step == -1:
+            for group, highest in zip(optimizer.param_groups, self.max_lrs, strict=True):
+                group["initial_lr"] = highest / div_factor
+        self.cycle_momentum = cycle_momentum
+        if cycle_momentum:
+            self._momentum_name(optimizer)
+        self.base_momentum = base_momentum
+        self.max_momentum = max_momentum
+        super().__init__(optimizer, last_step, verbose)
+
+    def _phases(self) -> list[tuple[float, str, str]]:
+        """Last step of each phase and the points it goes between."""
+        top = self.pct_start * self.total_steps - 1
+        end = self.total_steps - 1
+        if self.three_phase:
+            back = 2 * self.pct_start * self.total_steps - 2
+            return [(top, "start", "top"), (back, "top", "start"), (end, "start", "end")]
+        return [(top, "start", "top"), (end, "top", "end")]
+
+    def _interpolate(self, step: int, points: dict[str, float]) -> float:
+        """The value at `step` of a curve through `points`."""
+        if step >= self.total_steps:
+            raise ValueError(
+                f"tried to step {step + 1} times; the total number of steps is {self.total_steps}"
+            )
+        along = _along_cosine if self.anneal_strategy == "cos" else _along_line
+        phases = self._phases()
+        index = next((i for i, phase in enumerate(phases) if step <= phase[0]), -1) % len(phases)
+        before = phases[index - 1][0] if index else 0
+        last, start, end = phases[index]
+        done = (step - before) / (last - before) if last > before else 1.0
+        return along(points[start], points[end], done)
+
+    def lrs_at(self, base_lrs: list[float], step: int) -> list[float]:
+        lrs = []
+        for highest in self.max_lrs:
+            start = highest / self.div_factor
+            points = {"start": start, "top": highest, "end": start / self.final_div_factor}
+            lrs.append(self._interpolate(step, points))
+        return lrs
+
+    def momenta_at(self, step: int) -> list[float]:
+        high, low = self.max_momentum, self.base_momentum
+        momentum = self._interpolate(step, {"start": high, "top": low, "end": high})
+        return [momentum] * len(self.optimizer.param_groups)

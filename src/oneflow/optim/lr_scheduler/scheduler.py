@@ -1,0 +1,171 @@
+"""`LRScheduler`: sets the learning rate of every parameter group after each step.
+
+Schedules are closed formulas of the base learning rate and the number of steps, so they can be asked about any step,
+chained and run one after the other.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from oneflow.optim.optimizer import Optimizer
+
+
+def check_count(name: str, value: int, low: int = 0) -> None:
+    """Check a number of steps.
+
+    Raises:
+        ValueError: `value` is not a whole number of at least `low`.
+    """
+    if not isinstance(value, int) or value < low:
+        raise ValueError(f"`{name}` must be a whole number of at least {low}, got {value!r}")
+
+
+class LRScheduler:
+    """Base class of the schedulers. A class of your own defines `get_lr`.
+
+    Args:
+        optimizer: whose learning rates to set.
+        last_step: number of the last step done; -1 starts from the beginning. PyTorch's `last_epoch` is the same.
+        verbose: print every change.
+
+    Attributes:
+        optimizer: the optimizer.
+        base_lrs: the learning rates to start from, one per parameter group.
+        last_step: number of the last step done.
+
+    Raises:
+        TypeError: `optimizer` is not an optimizer.
+        KeyError: `last_step` is given, but a parameter group has no `initial_lr`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> class Halving(flow.optim.lr_scheduler.LRScheduler):
+        ...     def get_lr(self, base_lr, step):
+        ...         return base_lr * 0.5**step
+        >>> optimizer = flow.optim.SGD([flow.ones(1, requires_grad=True)], lr=1.0)
+        >>> scheduler = Halving(optimizer)
+        >>> optimizer.step()
+        >>> scheduler.step()
+        >>> scheduler.get_last_lr()
+        [0.5]
+    """
+
+    # Attributes that are objects of the user's, or refer to them, and are not part of `state_dict`.
+    _not_saved: tuple[str, ...] = ("optimizer",)
+    # `get_lr` takes no arguments and returns a list.
+    _lists_lrs = False
+
+    def __init__(self, optimizer: Optimizer, last_step: int = -1, verbose: bool = False) -> None:
+        self._attach(optimizer, last_step, verbose)
+        self.step()
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "__init__" in cls.__dict__:
+            cls.__init__ = _accept_last_epoch(cls.__dict__["__init__"])
+        if "get_lr" in cls.__dict__:
+            cls._lists_lrs = len(inspect.signature(cls.__dict__["get_lr"]).parameters) == 1
+
+    def _attach(self, optimizer: Optimizer, last_step: int, verbose: bool) -> None:
+        if not isinstance(optimizer, Optimizer):
+            raise TypeError(f"`optimizer` must be an Optimizer, got {type(optimizer).__name__}")
+        for index, group in enumerate(optimizer.param_groups):
+            if last_step == -1:
+                group.setdefault("initial_lr", group["lr"])
+            elif "initial_lr" not in group:
+                raise KeyError(
+                    "param 'initial_lr' is not specified in "
+                    f"param_groups[{index}] when resuming an optimizer"
+                )
+        self.optimizer = optimizer
+        self.base_lrs = [group["initial_lr"] for group in optimizer.param_groups]
+        self.last_step = last_step
+        self.verbose = verbose
+        self._last_lr = [group["lr"] for group in optimizer.param_groups]
+
+    @property
+    def last_epoch(self) -> int:
+        """PyTorch's name of `last_step`."""
+        return self.last_step
+
+    @last_epoch.setter
+    def last_epoch(self, step: int) -> None:
+        self.last_step = step
+
+    def get_lr(self, base_lr: float, step: int) -> float:
+        """The learning rate after `step` steps of a parameter group that starts from `base_lr`.
+
+        A subclass may also define PyTorch's form, `get_lr(self)`, which returns a list for all groups.
+        """
+        raise NotImplementedError(f"{type(self).__name__} must define `get_lr(base_lr, step)`")
+
+    def lrs_at(self, base_lrs: list[float], step: int) -> list[float]:
+        """The learning rates of all groups after `step` steps from `base_lrs`."""
+        if self._lists_lrs:
+            self.last_step = step
+            return self.get_lr()
+        return [self.get_lr(base_lr, step) for base_lr in base_lrs]
+
+    def get_last_lr(self) -> list[float]:
+        """The learning rates set last, one per parameter group."""
+        return list(self._last_lr)
+
+    def step(self) -> None:
+        """Go on by one step; call it after `optimizer.step()`."""
+        self.last_step += 1
+        self.update_lrs(self.lrs_at(self.base_lrs, self.last_step))
+
+    def update_lrs(self, lrs: list[float]) -> None:
+        """Set the learning rates of the parameter groups."""
+        self._last_lr = list(lrs)
+        for index, (group, lr) in enumerate(zip(self.optimizer.param_groups, lrs, strict=True)):
+            group["lr"] = lr
+            if self.verbose:
+                self.print_lr(index, lr)
+
+    def print_lr(self, group_index: int, lr: float) -> None:
+        """Tell the user about a change."""
+        print(  # noqa: T201
+            f"Last step {self.last_step} of {type(self).__name__} "
+            f"set learning rate of parameter group {group_index} to {lr}"
+        )
+
+    def state_dict(self) -> dict[str, Any]:
+        """Everything but the optimizer and functions, as plain data."""
+        return {n: v for n, v in self.__dict__.items() if n not in self._not_saved}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Go on from a `state_dict`."""
+        self.__dict__.update(state_dict)
+
+
+def _accept_last_epoch(init: Callable) -> Callable:
+    """`init` with `last_epoch=` as another name of `last_step=`."""
+    if "last_step" not in inspect.signature(init).parameters:
+        return init
+
+    @functools.wraps(init)
+    def accepting(self: Any, *args: Any, **kwargs: Any) -> None:
+        if "last_epoch" in kwargs:
+            kwargs["last_step"] = kwargs.pop("last_epoch")
+        init(self, *args, **kwargs)
+
+    return accepting
+
+
+def functions_of_groups(given: Any, optimizer: Optimizer, name: str = "lr_lambda") -> list:
+    """One function per parameter group from one function or a list of them.
+
+    Raises:
+        ValueError: the list has another length.
+    """
+    groups = len(optimizer.param_groups)
+    if not isinstance(given, list | tuple):
+        return [given] * groups
+    if len(given) != groups:
+        raise ValueError(f"expected {groups} values for `{name}`, got {len(given)}")
+    return list(given)

@@ -1,0 +1,405 @@
+"""`Optimizer`: parameter groups, state, and the walk over them that every optimizer shares.
+
+An ordinary optimizer says three things: which states it keeps for a parameter, which numbers a step needs, and the
+primitive that computes the update. The update of one parameter is one recorded instruction.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections import OrderedDict, defaultdict
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from oneflow.differentiation.grad_mode import MODE, enable_grad
+from oneflow.functional.gradient_clipping import clip_grad_norm_
+from oneflow.primitives.optimizer import pack_numbers
+from oneflow.primitives.registry import Primitive
+from oneflow.runtime.eager import flush_all
+from oneflow.tensor.call import wrap
+from oneflow.tensor.tensor import HookHandle, Tensor, zero_grad
+from oneflow.tensor.transfer import value_from_numpy
+
+# PyTorch's switches between its implementations of one update. Here XLA compiles all updates into one program.
+_WITHOUT_EFFECT = ("foreach", "fused", "capturable")
+_CLIPPING = ("clip_grad_max_norm", "clip_grad_norm_type")
+
+
+def spellings(init: Callable) -> Callable:
+    """Decorator for an optimizer's `__init__`: `parameters=` is another name of `params=`.
+
+    PyTorch's `foreach=`, `fused=` and `capturable=` are accepted and change nothing.
+    """
+    declared = inspect.signature(init).parameters
+
+    @functools.wraps(init)
+    def accepting(self: Any, *args: Any, **kwargs: Any) -> None:
+        if "parameters" in kwargs:
+            if args or "params" in kwargs:
+                raise TypeError("`params` and `parameters` mean the same; give one of them")
+            kwargs["params"] = kwargs.pop("parameters")
+        for name in _WITHOUT_EFFECT:
+            if name not in declared:
+                kwargs.pop(name, None)
+        init(self, *args, **kwargs)
+
+    return accepting
+
+
+class Optimizer:
+    """Base class of all optimizers.
+
+    Args:
+        params: tensors, ``(name, tensor)`` pairs, or dicts with `params` and options of their own (parameter groups).
+            A group with `clip_grad_max_norm` and `clip_grad_norm_type` has its gradients clipped by `clip_grad`.
+        defaults: options of groups that do not set them.
+
+    Attributes:
+        param_groups: list of dicts: `params` and the options.
+        state: what is kept per parameter.
+        defaults: the default options.
+
+    Raises:
+        TypeError: `params` is a single tensor, or something in it is not a tensor.
+        ValueError: no parameters, one that is not a leaf, or one in two groups.
+
+    A class of your own overrides `step`, and writes to the parameters in place under `oneflow.no_grad`:
+
+    Example:
+        >>> import oneflow as flow
+        >>> class SignSGD(flow.optim.Optimizer):
+        ...     def __init__(self, params, lr):
+        ...         super().__init__(params, {"lr": lr})
+        ...
+        ...     @flow.no_grad()
+        ...     def step(self, closure=None):
+        ...         for group in self.param_groups:
+        ...             for p in group["params"]:
+        ...                 p.add_(p.grad.sign(), alpha=-group["lr"])
+        >>> w = flow.tensor([1.0, -1.0], requires_grad=True)
+        >>> w.pow(2).sum().backward()
+        >>> SignSGD([w], lr=0.5).step()
+        >>> w.tolist()
+        [0.5, -0.5]
+    """
+
+    _update: Primitive
+
+    def __init__(self, params: Any, defaults: dict[str, Any]) -> None:
+        self.defaults = defaults
+        self.state: defaultdict[Any, dict[str, Any]] = defaultdict(dict)
+        self.param_groups: list[dict[str, Any]] = []
+        self._hooks: dict[str, list[Callable]] = {"pre": [], "post": []}
+        for group in _as_groups(params):
+            self.add_param_group(group)
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "step" in cls.__dict__:
+            cls.step = _complete(cls.__dict__["step"])
+
+    def __repr__(self) -> str:
+        lines = [f"{type(self).__name__} ("]
+        for index, group in enumerate(self.param_groups):
+            lines.append(f"Parameter Group {index}")
+            options = {name: value for name, value in group.items() if name != "params"}
+            lines += [f"    {name}: {value}" for name, value in sorted(options.items())]
+        return "\n".join([*lines, ")"])
+
+    def add_param_group(self, param_group: dict[str, Any]) -> None:
+        """Add tensors with options of their own; options left out take the defaults.
+
+        Example:
+            >>> import oneflow as flow
+            >>> optimizer = flow.optim.SGD([flow.ones(2, requires_grad=True)], lr=0.1)
+            >>> optimizer.add_param_group({"params": flow.ones(3, requires_grad=True), "lr": 0.01})
+            >>> [group["lr"] for group in optimizer.param_groups]
+            [0.1, 0.01]
+        """
+        if not isinstance(param_group, dict) or "params" not in param_group:
+            raise TypeError(f"`param_group` must be a dict with `params`, got {param_group!r}")
+        group = {"params": None, **self.defaults, **param_group}
+        group["params"] = _tensors(param_group["params"])
+        _check_clipping(group)
+        known = {id(p) for other in self.param_groups for p in other["params"]}
+        for index, tensor in enumerate(group["params"]):
+            if id(tensor) in known:
+                raise ValueError(
+                    f"parameter {index} of the new group is in the optimizer already; "
+                    "some parameters appear in more than one parameter group"
+                )
+            known.add(id(tensor))
+        self.param_groups.append(group)
+
+    # --- the step
+
+    def step(self, closure: Callable | None = None) -> Any:
+        """Update every parameter that has a gradient, and start running what was recorded.
+
+        Args:
+            closure: computes the loss again, with gradients, and returns it.
+
+        Returns:
+            What `closure` returned, else None.
+        """
+        loss = None
+        if closure is not None:
+            with enable_grad():
+                loss = closure()
+        before, MODE.enabled = MODE.enabled, False
+        try:
+            for group in self.param_groups:
+                self._update_group(group)
+        finally:
+            MODE.enabled = before
+        return loss
+
+    def _update_group(self, group: dict[str, Any]) -> None:
+        """Record one update per parameter of `group`."""
+        update, attributes = self._update, self._attributes(group)
+        names = tuple(self._state_fills(group))
+        known = self.state
+        last_clock = last_device = numbers = None
+        for parameter in group["params"]:
+            gradient = parameter.grad
+            if gradient is None:
+                continue
+            state = known.get(parameter) or self._new_state(parameter, group)
+            clock = self._advance(state, group)
+            value = parameter.value
+            device = value.spec.device
+            if clock != last_clock or device is not last_device:
+                numbers = pack_numbers(*map(float, self._numbers(group, state)), device=device)
+                last_clock, last_device = clock, device
+            tensors = [state[name] for name in names]
+            results = update(
+                value, gradient.value, *[each.value for each in tensors], numbers, **attributes
+            )
+            parameter.assign(results[0])
+            for tensor, result in zip(tensors, results[1:], strict=True):
+                tensor.assign(result)
+
+    def _new_state(self, parameter: Tensor, group: dict[str, Any]) -> dict[str, Any]:
+        """Fresh state of one parameter: a step count and the tensors that `_state_fills` names.
+
+        They are made as data, not recorded: the first step is then the same program as every later one.
+        """
+        spec = parameter.value.spec
+        state = self.state[parameter]
+        state["step"] = 0
+        for name, fill in self._state_fills(group).items():
+            array = np.full(spec.shape, fill, spec.dtype.numpy)
+            state[name] = wrap(value_from_numpy(array, spec.device))
+        return state
+
+    def _advance(self, state: dict[str, Any], group: dict[str, Any]) -> Any:
+        """Count one step. Parameters with equal results share the vector of numbers."""
+        # PyTorch's SGD saves no count: what it saved has seen one step at least.
+        step = state["step"] = state.get("step", 1) + 1
+        return step
+
+    def _state_fills(self, group: dict[str, Any]) -> dict[str, float]:
+        """Names of the tensors kept per parameter, in the update's order, and what they start with."""
+        raise NotImplementedError(
+            f"{type(self).__name__} must define `step`, or `_state_fills` and `_numbers`"
+        )
+
+    def _numbers(self, group: dict[str, Any], state: dict[str, Any]) -> NamedTuple:
+        """The numbers of the update of a parameter with `state`, after `_advance`."""
+        raise NotImplementedError
+
+    def _attributes(self, group: dict[str, Any]) -> dict[str, Any]:
+        """Constants of the update that decide its form."""
+        return {}
+
+    # --- gradients
+
+    def zero_grad(self, set_to_none: bool = False) -> None:
+        """Set the gradients of all parameters to zero.
+
+        Args:
+            set_to_none: remove them instead. A parameter without gradient is skipped by `step`; one with a zero
+                gradient is still moved by momentum and weight decay.
+        """
+        for group in self.param_groups:
+            for parameter in group["params"]:
+                zero_grad(parameter, set_to_none)
+
+    def clip_grad(self, error_if_nonfinite: bool = False) -> None:
+        """Clip the gradients of each group that has `clip_grad_max_norm` and `clip_grad_norm_type`.
+
+        Args:
+            error_if_nonfinite: raise if the norm is infinite or not a number; that waits for the norm.
+
+        Raises:
+            RuntimeError: a norm is not finite and `error_if_nonfinite` is set.
+
+        Example:
+            >>> import oneflow as flow
+            >>> w = flow.tensor([3.0, 4.0], requires_grad=True)
+            >>> group = {"params": [w], "clip_grad_max_norm": 1.0, "clip_grad_norm_type": 2.0}
+            >>> optimizer = flow.optim.SGD([group], lr=0.1)
+            >>> w.pow(2).sum().backward()
+            >>> optimizer.clip_grad()
+            >>> w.grad
+            tensor([0.6000, 0.8000], dtype=oneflow.float32)
+        """
+        for group in self.param_groups:
+            if _CLIPPING[0] in group:
+                maximum, norm_type = (group[name] for name in _CLIPPING)
+                clip_grad_norm_(group["params"], maximum, norm_type, error_if_nonfinite)
+
+    # --- hooks
+
+    def register_step_pre_hook(self, hook: Callable) -> Any:
+        """Call ``hook(optimizer, args, kwargs)`` before each step; it may return new ``(args, kwargs)``.
+
+        Returns:
+            A handle whose `remove()` takes the hook away.
+        """
+        return HookHandle(self._hooks["pre"], hook)
+
+    def register_step_post_hook(self, hook: Callable) -> Any:
+        """Call ``hook(optimizer, args, kwargs)`` after each step.
+
+        Returns:
+            A handle whose `remove()` takes the hook away.
+        """
+        return HookHandle(self._hooks["post"], hook)
+
+    # --- saving
+
+    def state_dict(self) -> dict[str, Any]:
+        """State and options as plain dicts and tensors, with parameters replaced by their numbers.
+
+        Returns:
+            ``{"state": {number: {...}}, "param_groups": [{"params": [number, ...], ...}]}`` as in PyTorch.
+        """
+        numbers: dict[int, int] = {}
+        groups = []
+        for group in self.param_groups:
+            for parameter in group["params"]:
+                numbers.setdefault(id(parameter), len(numbers))
+            options = {name: value for name, value in group.items() if name != "params"}
+            groups.append({**options, "params": [numbers[id(p)] for p in group["params"]]})
+        state = {
+            numbers[id(key)] if isinstance(key, Tensor) else key: dict(kept)
+            for key, kept in self.state.items()
+        }
+        return {"state": state, "param_groups": groups}
+
+    def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
+        """Go on from a `state_dict`, one of PyTorch's included. Tensors are copied.
+
+        Raises:
+            ValueError: the groups differ in number or size from this optimizer's.
+        """
+        saved = state_dict["param_groups"]
+        if len(saved) != len(self.param_groups):
+            raise ValueError(
+                "loaded state dict has a different number of parameter groups: "
+                f"{len(saved)}, the optimizer has {len(self.param_groups)}"
+            )
+        owners: dict[Any, Tensor] = {}
+        for index, (group, theirs) in enumerate(zip(self.param_groups, saved, strict=True)):
+            if len(group["params"]) != len(theirs["params"]):
+                raise ValueError(
+                    "loaded state dict contains a parameter group that doesn't match the size of optimizer's group: "
+                    f"group {index} has {len(theirs['params'])} parameters there and {len(group['params'])} here"
+                )
+            owners.update(zip(theirs["params"], group["params"], strict=True))
+        self.state = defaultdict(dict)
+        for key, kept in state_dict["state"].items():
+            owner = owners.get(key)
+            self.state[key if owner is None else owner] = (
+                kept if owner is None else {n: _restored(n, v, owner) for n, v in kept.items()}
+            )
+        for group, theirs in zip(self.param_groups, saved, strict=True):
+            group.update({n: v for n, v in theirs.items() if n not in ("params", "param_names")})
+
+    @property
+    def support_sparse(self) -> bool:
+        """Whether it can update only the rows that were looked up."""
+        return False
+
+
+def _restored(name: str, value: Any, owner: Tensor) -> Any:
+    """One saved state as it is kept for `owner`: its device and dtype; step counts as Python numbers."""
+    if not isinstance(value, Tensor):
+        return value
+    if name == "step":
+        return int(value)
+    dtype = owner.dtype if value.dtype.is_floating_point or value.dtype.is_complex else value.dtype
+    array = value.numpy().astype(dtype.numpy, copy=False)
+    return wrap(value_from_numpy(array, owner.device))
+
+
+def _complete(step: Callable) -> Callable:
+    """`step` with its hooks, and with what it recorded started at its end."""
+
+    @functools.wraps(step)
+    def complete(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
+        for hook in list(self._hooks["pre"]):
+            args, kwargs = hook(self, args, kwargs) or (args, kwargs)
+        result = step(self, *args, **kwargs)
+        flush_all("step")
+        for hook in list(self._hooks["post"]):
+            hook(self, args, kwargs)
+        return result
+
+    return complete
+
+
+Optimizer.step = _complete(Optimizer.step)
+
+
+def _as_groups(params: Any) -> list[dict[str, Any]]:
+    """The `params` argument as parameter groups."""
+    if isinstance(params, Tensor | str | Mapping):
+        raise TypeError(
+            "params argument given to the optimizer should be an iterable of Tensors or dicts, "
+            f"but got {type(params).__name__}"
+        )
+    given = list(params)
+    if not given:
+        raise ValueError("optimizer got an empty parameter list")
+    return given if isinstance(given[0], dict) else [{"params": given}]
+
+
+def _tensors(params: Any) -> list[Tensor]:
+    """The tensors of one group, checked."""
+    if isinstance(params, set):
+        raise TypeError("optimizer parameters need to be in an order; use a list instead of a set")
+    given = [params] if isinstance(params, Tensor) else list(params)
+    tensors = [each[1] if isinstance(each, tuple) else each for each in given]
+    for index, tensor in enumerate(tensors):
+        if not isinstance(tensor, Tensor):
+            raise TypeError(
+                f"optimizer can only optimize Tensors, but parameter {index} is {type(tensor).__name__}"
+            )
+        if not tensor.is_leaf:
+            raise ValueError(
+                f"can't optimize a non-leaf Tensor: parameter {index} was computed; use a leaf that requires grad"
+            )
+    return list(OrderedDict.fromkeys(tensors))
+
+
+def _check_clipping(group: Mapping[str, Any]) -> None:
+    given = [name for name in _CLIPPING if name in group]
+    if len(given) == 1:
+        missing = next(name for name in _CLIPPING if name not in group)
+        raise ValueError(f"a parameter group with `{given[0]}` needs `{missing}` as well")
+
+
+def check_range(name: str, value: float, low: float, high: float = float("inf")) -> None:
+    """Check an option of an optimizer.
+
+    Raises:
+        ValueError: `value` is below `low`, or not below `high`.
+    """
+    if not low <= value or not (value < high or value == high == float("inf")):
+        bounds = f"at least {low}" if high == float("inf") else f"in [{low}, {high})"
+        raise ValueError(f"Invalid {name}: {value}; it must be {bounds}")

@@ -1,0 +1,88 @@
+"""RMSprop."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from oneflow.optim.optimizer import Optimizer, check_range, spellings
+from oneflow.primitives.optimizer import RMSpropNumbers, rmsprop_update
+
+
+class RMSprop(Optimizer):
+    """RMSprop: steps divided by a running root mean square of the gradients.
+
+    Args:
+        params: tensors or parameter groups.
+        lr: learning rate.
+        alpha: decay rate of the running mean of squares.
+        eps: added to the divisor.
+        weight_decay: factor of the L2 penalty added to the gradient.
+        momentum: how much of the previous direction is kept.
+        centered: divide by the running standard deviation instead.
+        maximize: go up instead of down.
+
+    Raises:
+        ValueError: a number is negative.
+
+    Example:
+        >>> import oneflow as flow
+        >>> w = flow.tensor([1.0], requires_grad=True)
+        >>> optimizer = flow.optim.RMSprop([w], lr=0.1, alpha=0.75)
+        >>> (w * w).sum().backward()
+        >>> optimizer.step()
+        >>> round(w.item(), 4)
+        0.8
+    """
+
+    _update = rmsprop_update
+
+    @spellings
+    def __init__(
+        self,
+        params: Any,
+        lr: float = 1e-3,
+        alpha: float = 0.99,
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        momentum: float = 0.0,
+        centered: bool = False,
+        *,
+        maximize: bool = False,
+    ) -> None:
+        check_range("lr", lr, 0.0)
+        check_range("alpha", alpha, 0.0)
+        check_range("eps", eps, 0.0)
+        check_range("weight_decay", weight_decay, 0.0)
+        check_range("momentum", momentum, 0.0)
+        defaults = {
+            "lr": lr,
+            "alpha": alpha,
+            "eps": eps,
+            "weight_decay": weight_decay,
+            "momentum": momentum,
+            "centered": centered,
+            "maximize": maximize,
+        }
+        super().__init__(params, defaults)
+
+    def _state_fills(self, group: dict[str, Any]) -> dict[str, float]:
+        fills = {"square_avg": 0.0}
+        if group["momentum"] > 0:
+            fills["momentum_buffer"] = 0.0
+        if group["centered"]:
+            fills["grad_avg"] = 0.0
+        return fills
+
+    def _numbers(self, group: dict[str, Any], state: dict[str, Any]) -> RMSpropNumbers:
+        return RMSpropNumbers(
+            lr=group["lr"],
+            alpha=group["alpha"],
+            fresh=1 - group["alpha"],
+            eps=group["eps"],
+            decay=group["weight_decay"],
+            momentum=group["momentum"],
+            sign=-1.0 if group["maximize"] else 1.0,
+        )
+
+    def _attributes(self, group: dict[str, Any]) -> dict[str, Any]:
+        return {"centered": bool(group["centered"]), "momentum": group["momentum"] > 0}

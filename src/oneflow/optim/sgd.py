@@ -1,0 +1,87 @@
+"""Stochastic gradient descent."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from oneflow.optim.optimizer import Optimizer, check_range, spellings
+from oneflow.primitives.optimizer import SGDNumbers, sgd_update
+
+
+class SGD(Optimizer):
+    """Stochastic gradient descent, with momentum if asked for.
+
+    Args:
+        params: tensors or parameter groups.
+        lr: learning rate.
+        momentum: how much of the previous direction is kept.
+        dampening: how much of the new gradient is left out of the direction.
+        weight_decay: factor of the L2 penalty added to the gradient.
+        nesterov: look ahead along the momentum; needs `momentum` and no `dampening`.
+        maximize: go up instead of down.
+        fused: accepted; all updates are one program anyway.
+
+    Raises:
+        ValueError: a number is negative, or `nesterov` without momentum or with dampening.
+
+    Example:
+        >>> import oneflow as flow
+        >>> w = flow.tensor([1.0], requires_grad=True)
+        >>> optimizer = flow.optim.SGD([w], lr=0.1, momentum=0.9)
+        >>> for _ in range(2):
+        ...     optimizer.zero_grad()
+        ...     (w * w).sum().backward()
+        ...     optimizer.step()
+        >>> round(w.item(), 4)
+        0.46
+    """
+
+    _update = sgd_update
+
+    @spellings
+    def __init__(
+        self,
+        params: Any,
+        lr: float = 1e-3,
+        momentum: float = 0.0,
+        dampening: float = 0.0,
+        weight_decay: float = 0.0,
+        nesterov: bool = False,
+        maximize: bool = False,
+        fused: bool = False,
+    ) -> None:
+        check_range("lr", lr, 0.0)
+        check_range("momentum", momentum, 0.0)
+        check_range("weight_decay", weight_decay, 0.0)
+        if nesterov and (momentum <= 0 or dampening != 0):
+            raise ValueError("Nesterov momentum requires a momentum and zero dampening")
+        defaults = {
+            "lr": lr,
+            "momentum": momentum,
+            "dampening": dampening,
+            "weight_decay": weight_decay,
+            "nesterov": nesterov,
+            "maximize": maximize,
+            "fused": fused,
+        }
+        super().__init__(params, defaults)
+
+    def _state_fills(self, group: dict[str, Any]) -> dict[str, float]:
+        return {"momentum_buffer": 0.0} if group["momentum"] else {}
+
+    def _advance(self, state: dict[str, Any], group: dict[str, Any]) -> Any:
+        return super()._advance(state, group) == 1
+
+    def _numbers(self, group: dict[str, Any], state: dict[str, Any]) -> SGDNumbers:
+        # The first direction is the gradient itself.
+        fresh = 1.0 if state["step"] == 1 else 1.0 - group["dampening"]
+        return SGDNumbers(
+            lr=group["lr"],
+            momentum=group["momentum"],
+            fresh=fresh,
+            decay=group["weight_decay"],
+            sign=-1.0 if group["maximize"] else 1.0,
+        )
+
+    def _attributes(self, group: dict[str, Any]) -> dict[str, Any]:
+        return {"nesterov": True} if group["nesterov"] else {}

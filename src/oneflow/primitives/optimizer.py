@@ -1,0 +1,340 @@
+"""Optimizer updates: everything that happens to one parameter in one step is one primitive.
+
+An update takes the parameter, its gradient, the states kept for it and one vector with all its numbers (learning rate,
+decay rates, bias corrections), and returns the new parameter and the new states. The vector is packed once per step and
+group; numbers in it are run-time inputs, so a schedule never compiles anything again. Which numbers there are is the
+named tuple right above each update.
+
+Half precision is computed in float32 and complex numbers as pairs of real ones, as in PyTorch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax.numpy as jnp
+
+from oneflow.primitives.axes import Axes
+from oneflow.primitives.operation import Operation
+from oneflow.primitives.registry import Primitive, primitive
+
+# All numbers of one step as one float64 vector.
+pack_numbers = primitive(
+    "pack_numbers", lambda *numbers: jnp.stack(numbers), scalar="float64", differentiable=False
+)
+
+
+def _update_axes(operation: Operation) -> Axes:
+    """Everything but the vector of numbers has the parameter's shape and may be split alike."""
+    names = tuple(f"d{dim}" for dim in range(operation.in_specs[0].ndim))
+    arrays = len(operation.in_specs) - 1
+    return Axes(((names,) * arrays + ((None,),)), (names,) * operation.count)
+
+
+def update_rule(
+    name: str, numbers_type: type, axes: Any = _update_axes
+) -> Callable[[Callable], Primitive]:
+    """Decorator that makes a primitive of an update rule.
+
+    Args:
+        name: the primitive's name.
+        numbers_type: named tuple that the vector of numbers is given to the rule as.
+        axes: how the parameter may be split over devices; None: not at all.
+    """
+
+    def register(rule: Callable) -> Primitive:
+        def impl(parameter: Any, gradient: Any, *rest: Any, **attributes: Any) -> tuple:
+            *states, numbers = rest
+            kind = _computed_in(parameter.dtype)
+            scalars = numbers.astype(kind)
+            given = numbers_type(*[scalars[index] for index in range(len(scalars))])
+            updated = rule(
+                _opened(parameter, kind),
+                _opened(gradient, kind),
+                [_opened(state, kind) for state in states],
+                given,
+                **attributes,
+            )
+            return tuple(map(_closed, updated, (parameter, *states)))
+
+        return primitive(name, impl, differentiable=False, axes=axes)
+
+    return register
+
+
+def _computed_in(dtype: Any) -> Any:
+    """The real type that a parameter of `dtype` is updated in."""
+    if jnp.issubdtype(dtype, jnp.complexfloating):
+        return jnp.float32 if dtype == jnp.complex64 else jnp.float64
+    return jnp.promote_types(dtype, jnp.float32)
+
+
+def _opened(array: Any, kind: Any) -> Any:
+    if jnp.iscomplexobj(array):
+        array = jnp.stack([array.real, array.imag])
+    return array.astype(kind)
+
+
+def _closed(new: Any, old: Any) -> Any:
+    if jnp.iscomplexobj(old):
+        new = new[0] + 1j * new[1]
+    return new.astype(old.dtype)
+
+
+class SGDNumbers(NamedTuple):
+    """`fresh` weighs the new gradient in the momentum buffer; `sign` is -1 to maximize."""
+
+    lr: Any
+    momentum: Any
+    fresh: Any
+    decay: Any
+    sign: Any
+
+
+@update_rule("sgd_update", SGDNumbers)
+def sgd_update(p, g, states, n, *, nesterov: bool = False):
+    """Gradient descent; with a state it keeps momentum."""
+    g = n.sign * g + n.decay * p
+    if not states:
+        return (p - n.lr * g,)
+    buffer = n.momentum * states[0] + n.fresh * g
+    return p - n.lr * (g + n.momentum * buffer if nesterov else buffer), buffer
+
+
+class AdamNumbers(NamedTuple):
+    """`step_size` and `root_correction` contain the bias corrections, `keep` is 1 - lr * decoupled decay."""
+
+    step_size: Any
+    beta2: Any
+    fresh1: Any
+    fresh2: Any
+    root_correction: Any
+    eps: Any
+    decay: Any
+    keep: Any
+    sign: Any
+
+
+@update_rule("adam_update", AdamNumbers)
+def adam_update(p, g, states, n):
+    """Adam and AdamW; a third state keeps the largest second moment (AMSGrad)."""
+    g = n.sign * g + n.decay * p
+    first, second = _moments(g, states, n)
+    largest = [jnp.maximum(states[2], second)] if len(states) == 3 else []
+    root = jnp.sqrt(largest[0] if largest else second) / n.root_correction + n.eps
+    return p * n.keep - n.step_size * first / root, first, second, *largest
+
+
+def _moments(g, states, n):
+    """Running means of the gradient and of its square."""
+    first = states[0] + n.fresh1 * (g - states[0])
+    second = n.beta2 * states[1] + n.fresh2 * g * g
+    return first, second
+
+
+class LAMBNumbers(NamedTuple):
+    """`correction1` and `root_correction` are the bias corrections; `coupled` is decay added to the gradient."""
+
+    lr: Any
+    beta2: Any
+    fresh1: Any
+    fresh2: Any
+    correction1: Any
+    root_correction: Any
+    eps: Any
+    coupled: Any
+    decoupled: Any
+
+
+@update_rule("lamb_update", LAMBNumbers, axes=None)
+def lamb_update(p, g, states, n):
+    """Adam's direction, scaled per parameter to the parameter's norm."""
+    g = g + n.coupled * p
+    first, second = _moments(g, states, n)
+    largest = [jnp.maximum(states[2], second)] if len(states) == 3 else []
+    root = jnp.sqrt(largest[0] if largest else second) / n.root_correction + n.eps
+    direction = first / n.correction1 / root
+    ours, theirs = jnp.linalg.norm(p.ravel()), jnp.linalg.norm(direction.ravel())
+    usable = (ours > 0) & (theirs > 0)
+    trust = jnp.where(usable, ours / jnp.where(usable, theirs, 1), 1)
+    return p - n.lr * trust * (direction + n.decoupled * p), first, second, *largest
+
+
+class AdamaxNumbers(NamedTuple):
+    """`step_size` contains the bias correction."""
+
+    step_size: Any
+    beta2: Any
+    fresh1: Any
+    eps: Any
+    decay: Any
+    sign: Any
+
+
+@update_rule("adamax_update", AdamaxNumbers)
+def adamax_update(p, g, states, n):
+    """Adam with the infinity norm."""
+    g = n.sign * g + n.decay * p
+    first = states[0] + n.fresh1 * (g - states[0])
+    largest = jnp.maximum(n.beta2 * states[1], jnp.abs(g) + n.eps)
+    return p - n.step_size * first / largest, first, largest
+
+
+class NAdamNumbers(NamedTuple):
+    """`from_gradient` and `from_moment` are the step sizes of the two parts of Nesterov's direction."""
+
+    from_gradient: Any
+    from_moment: Any
+    beta2: Any
+    fresh1: Any
+    fresh2: Any
+    correction2: Any
+    eps: Any
+    decay: Any
+    keep: Any
+    sign: Any
+
+
+@update_rule("nadam_update", NAdamNumbers)
+def nadam_update(p, g, states, n):
+    """Adam with Nesterov momentum."""
+    g = n.sign * g + n.decay * p
+    first, second = _moments(g, states, n)
+    root = jnp.sqrt(second / n.correction2) + n.eps
+    direction = n.from_gradient * g + n.from_moment * first
+    return p * n.keep - direction / root, first, second
+
+
+class RAdamNumbers(NamedTuple):
+    """`rectification` is 0 while the variance of the second moment is not tractable."""
+
+    step_size: Any
+    beta2: Any
+    fresh1: Any
+    fresh2: Any
+    root_correction: Any
+    rectification: Any
+    eps: Any
+    decay: Any
+    keep: Any
+    sign: Any
+
+
+@update_rule("radam_update", RAdamNumbers)
+def radam_update(p, g, states, n):
+    """Adam with a rectified step size."""
+    g = n.sign * g + n.decay * p
+    first, second = _moments(g, states, n)
+    adaptive = n.rectification * n.root_correction / (jnp.sqrt(second) + n.eps)
+    scale = jnp.where(n.rectification > 0, adaptive, 1)
+    return p * n.keep - n.step_size * first * scale, first, second
+
+
+class AdagradNumbers(NamedTuple):
+    """`lr` is already decayed."""
+
+    lr: Any
+    eps: Any
+    decay: Any
+    sign: Any
+
+
+@update_rule("adagrad_update", AdagradNumbers)
+def adagrad_update(p, g, states, n):
+    """Steps divided by the root of the sum of all squared gradients."""
+    g = n.sign * g + n.decay * p
+    total = states[0] + g * g
+    return p - n.lr * g / (jnp.sqrt(total) + n.eps), total
+
+
+class AdadeltaNumbers(NamedTuple):
+    """`fresh` is 1 - rho."""
+
+    lr: Any
+    rho: Any
+    fresh: Any
+    eps: Any
+    decay: Any
+    sign: Any
+
+
+@update_rule("adadelta_update", AdadeltaNumbers)
+def adadelta_update(p, g, states, n):
+    """Steps scaled by the running size of past steps over that of past gradients."""
+    g = n.sign * g + n.decay * p
+    square = n.rho * states[0] + n.fresh * g * g
+    delta = jnp.sqrt(states[1] + n.eps) / jnp.sqrt(square + n.eps) * g
+    return p - n.lr * delta, square, n.rho * states[1] + n.fresh * delta * delta
+
+
+class RMSpropNumbers(NamedTuple):
+    """`fresh` is 1 - alpha."""
+
+    lr: Any
+    alpha: Any
+    fresh: Any
+    eps: Any
+    decay: Any
+    momentum: Any
+    sign: Any
+
+
+@update_rule("rmsprop_update", RMSpropNumbers)
+def rmsprop_update(p, g, states, n, *, centered: bool, momentum: bool):
+    """Steps divided by a running root mean square of gradients. States: square, [momentum], [mean]."""
+    g = n.sign * g + n.decay * p
+    square = n.alpha * states[0] + n.fresh * g * g
+    kept, variance = [square], square
+    if centered:
+        mean = states[-1] + n.fresh * (g - states[-1])
+        variance = square - mean * mean
+    step = g / (jnp.sqrt(variance) + n.eps)
+    if momentum:
+        step = n.momentum * states[1] + step
+        kept.append(step)
+    return p - n.lr * step, *kept, *([mean] if centered else [])
+
+
+class RpropNumbers(NamedTuple):
+    """Factors of the step size after a sign change and without one, and its bounds."""
+
+    shrink: Any
+    grow: Any
+    smallest: Any
+    largest: Any
+    sign: Any
+
+
+@update_rule("rprop_update", RpropNumbers)
+def rprop_update(p, g, states, n):
+    """Steps of a size of their own for every element, in the direction of the gradient's sign."""
+    g = n.sign * g
+    previous, size = states
+    turned = g * previous
+    factor = jnp.where(turned > 0, n.grow, jnp.where(turned < 0, n.shrink, 1))
+    size = jnp.clip(size * factor, n.smallest, n.largest)
+    g = jnp.where(turned < 0, 0, g)
+    return p - jnp.sign(g) * size, g, size
+
+
+class FTRLNumbers(NamedTuple):
+    """`power` is the exponent of the accumulated squares, `lasso` and `ridge` the two penalties."""
+
+    lr: Any
+    power: Any
+    lasso: Any
+    ridge: Any
+    beta: Any
+    decay: Any
+
+
+@update_rule("ftrl_update", FTRLNumbers)
+def ftrl_update(p, g, states, n):
+    """Follow the regularized leader, proximal form. States: accumulated squares, linear term."""
+    squares = states[0] + g * g
+    scaled = squares**n.power
+    linear = states[1] + g - (scaled - states[0] ** n.power) / n.lr * p
+    solution = (jnp.sign(linear) * n.lasso - linear) / ((n.beta + scaled) / n.lr + n.ridge)
+    solution = jnp.where(jnp.abs(linear) <= n.lasso, 0, solution)
+    return solution - n.lr * n.decay * p, squares, linear

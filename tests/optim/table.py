@@ -1,0 +1,89 @@
+"""The table of optimizers: one row per optimizer and set of options; `test_laws.py` says what holds for all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+import oneflow as flow
+
+
+@dataclass(frozen=True)
+class Row:
+    """An optimizer with options.
+
+    Attributes:
+        name: its name in `oneflow.optim`.
+        options: options given to both libraries.
+        ours: further options for OneFlow only.
+        theirs: further options for PyTorch only, where its defaults differ.
+        reference: PyTorch's class if it is not `torch.optim.<name>`; None if it has none.
+        converges: whether it finds the minimum of the test function in a few hundred steps.
+    """
+
+    name: str
+    options: dict[str, Any] = field(default_factory=dict)
+    ours: dict[str, Any] = field(default_factory=dict)
+    theirs: dict[str, Any] = field(default_factory=dict)
+    reference: Callable | None = None
+    converges: bool = True
+
+    @property
+    def label(self) -> str:
+        """Name and options, for the test's id."""
+        return "-".join([self.name, *(f"{n}={v}" for n, v in {**self.options, **self.ours}.items())])
+
+    def make(self, params: Any, **options: Any) -> Any:
+        """OneFlow's optimizer."""
+        kind = getattr(flow.optim, self.name, None) or getattr(flow.one_embedding, self.name)
+        return kind(params, **{**self.options, **self.ours, **options})
+
+    def make_torch(self, params: Any, **options: Any) -> Any:
+        """PyTorch's optimizer."""
+        kind = self.reference or getattr(torch.optim, self.name)
+        return kind(params, **{**self.options, **self.theirs, **options})
+
+
+ROWS = [
+    Row("SGD", {"lr": 0.1}),
+    Row("SGD", {"lr": 0.1, "momentum": 0.9, "weight_decay": 0.1}),
+    Row("SGD", {"lr": 0.05, "momentum": 0.9, "nesterov": True}),
+    Row("SGD", {"lr": 0.1, "momentum": 0.5, "dampening": 0.3, "maximize": True}, converges=False),
+    Row("Adam", {"lr": 0.1}),
+    Row("Adam", {"lr": 0.1, "betas": (0.8, 0.9), "eps": 1e-4, "weight_decay": 0.1}),
+    Row("Adam", {"lr": 0.1, "amsgrad": True, "maximize": True}, converges=False),
+    Row("AdamW", {"lr": 0.1}, theirs={"weight_decay": 0.0}),
+    Row("AdamW", {"lr": 0.1, "weight_decay": 0.2, "amsgrad": True}),
+    Row("Adagrad", {"lr": 0.5}),
+    Row(
+        "Adagrad",
+        {"lr": 0.5, "lr_decay": 0.1, "weight_decay": 0.1, "initial_accumulator_value": 0.1},
+        converges=False,
+    ),
+    Row("Adadelta", {"lr": 1.0, "rho": 0.8, "weight_decay": 0.1}, converges=False),
+    Row("RMSprop", {"lr": 0.02}),
+    Row(
+        "RMSprop",
+        {"lr": 0.02, "alpha": 0.9, "momentum": 0.5, "centered": True, "weight_decay": 0.1},
+        converges=False,
+    ),
+    Row("RMSprop", {"lr": 0.02, "centered": True}),
+    Row("Adamax", {"lr": 0.1, "weight_decay": 0.1}),
+    Row("NAdam", {"lr": 0.1, "weight_decay": 0.1}),
+    Row("NAdam", {"lr": 0.1, "weight_decay": 0.1, "decoupled_weight_decay": True}),
+    Row("RAdam", {"lr": 0.1}),
+    Row("RAdam", {"lr": 0.1, "weight_decay": 0.1, "decoupled_weight_decay": True}),
+    Row("Rprop", {"lr": 0.1}),
+    Row("Rprop", {"lr": 0.1, "etas": (0.4, 1.3), "step_sizes": (1e-3, 1.0), "maximize": True}, converges=False),
+]
+# What PyTorch does not have; `test_references.py` compares these with the formula.
+OWN_ROWS = [
+    Row("LAMB", {"lr": 0.05}, converges=False),
+    Row("LAMB", {"lr": 0.05, "weight_decay": 0.1, "amsgrad": True}, converges=False),
+    Row("LAMB", {"lr": 0.05, "weight_decay": 0.1, "adam_w_mode": False}, converges=False),
+    Row("Ftrl", {"lr": 0.5, "lambda1": 0.01, "lambda2": 0.02, "beta": 0.1}, converges=False),
+    Row("Adam", {"lr": 0.1}, ours={"do_bias_correction": False}),
+]
