@@ -1,1 +1,1 @@
-"""Reverse-mode differentiation on values: nodes, the backward walk, grad modes. It never sees a `Tensor`."""
+"""Reverse-mode differentiation of values: nodes, the backward walk, grad modes; no `Tensor`."""

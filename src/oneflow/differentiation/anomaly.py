@@ -1,4 +1,4 @@
-"""Anomaly mode: errors of the backward pass name the forward line, and NaN in a gradient is an error."""
+"""Anomaly mode: errors of the backward pass name the forward line, and NaN is an error."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from oneflow.differentiation.grad_mode import MODE
 
 
 class set_detect_anomaly:
-    """Turn anomaly mode on or off; as a context manager put the old state back at the end.
+    """Turn anomaly mode on or off; as a context manager put the old state back.
 
-    While it is on every node remembers where it was made, and the backward pass reads every gradient
-    to look for NaN: for debugging only.
+    While it is on every node remembers where it was made, and the backward pass reads every
+    gradient to look for NaN: for debugging only.
 
     Args:
         mode: on or off.

@@ -103,6 +103,7 @@ class no_grad(_SwitchedGradMode):
     _enabled = False
 
     def __new__(cls, function: Callable | None = None) -> Any:
+        """A switch, or with `function` that function under a switch: ``@no_grad`` needs no call."""
         made = super().__new__(cls)
         if function is None:
             return made
@@ -168,6 +169,7 @@ class set_grad_enabled(_SwitchedGradMode):
         MODE.enabled = self._enabled
 
     def __call__(self, function: Callable) -> Callable:
+        """As a decorator it sets the mode inside the function only."""
         MODE.enabled, MODE.inference = self._before.pop()
         return super().__call__(function)
 

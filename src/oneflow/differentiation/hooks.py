@@ -1,7 +1,7 @@
 """Hooks on nodes: functions that see, and may replace, the gradients that pass by.
 
-Hooks are the users' functions and see tensors. This room knows values only: the tensor room says how to turn one into
-the other.
+Hooks are the users' functions and see tensors. This room knows values only: the tensor room says
+how to turn one into the other.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ class NodeHooks:
 
     Attributes:
         outputs: per output, ``gradient -> gradient or None`` on its complete gradient.
-        retained: per output, what keeps that gradient for a tensor with `retain_grad`; runs after the former.
+        retained: per output, what keeps that gradient for `retain_grad`; runs after the former.
         before: ``gradients of the outputs -> the same or None``.
-        after: ``(gradients of the inputs, gradients of the outputs) -> the former or None``.
+        after: ``(gradients of inputs, gradients of outputs) -> the former or None``.
     """
 
     __slots__ = ("after", "before", "outputs", "retained")

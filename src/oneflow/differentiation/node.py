@@ -30,8 +30,8 @@ def modified_error(spec: TensorSpec, name: str) -> RuntimeError:
     """What to raise when a value saved by `name` was written to since."""
     return RuntimeError(
         "one of the variables needed for gradient computation has been modified by an inplace "
-        f"operation: {spec!r}, saved by `{name}`. Write to a copy instead (`x = x + 1`), or find the "
-        "forward line with autograd.set_detect_anomaly(True)."
+        f"operation: {spec!r}, saved by `{name}`. Write to a copy instead (`x = x + 1`), or find "
+        "the forward line with autograd.set_detect_anomaly(True)."
     )
 
 
@@ -46,7 +46,7 @@ class Node:
         forward_lines: where the forward call was made, kept in anomaly mode only.
         stale_outputs: how many outputs were overwritten in place after they were made.
         is_leaf_node: it belongs to a leaf.
-        materialize_grads: `apply` wants zeros, not None, for outputs no gradient arrived at.
+        materialize_grads: `apply` wants zeros, not None, where no gradient arrived.
     """
 
     __slots__ = (
@@ -83,7 +83,7 @@ class Node:
 
     @property
     def next_functions(self) -> tuple:
-        """Per input, the node behind it and which of its outputs it is; ``(None, 0)`` without one."""
+        """Per input, the node behind it and which of its outputs; ``(None, 0)`` without one."""
         return self.edges
 
     def own_hooks(self) -> NodeHooks:
@@ -149,6 +149,7 @@ class OperationNode(Node):
             self._outputs = tuple([packed(value) for value in self._outputs])
 
     def apply(self, grads: list) -> list:
+        """Run the primitive's gradient rule."""
         saved, outputs = self._saved, self._outputs
         if saved is None:
             raise RuntimeError(SECOND_BACKWARD)
@@ -182,15 +183,18 @@ class OperationNode(Node):
         return tuple(unpacked)
 
     def release(self) -> None:
+        """Give up the saved values."""
         if self._saved or self._outputs:
             self._saved = None
             self._outputs = None
 
     def name(self) -> str:
+        """The primitive's name, followed by ``_backward``."""
         return f"{self._plan.operation.primitive.name}_backward"
 
     @property
     def next_functions(self) -> tuple:
+        """Per tensor operand, the node behind it and which of its outputs."""
         behind = dict(zip(self._plan.positions, self.edges, strict=True))
         numbers = self._plan.operation.is_scalar
         return tuple(behind.get(p, _NO_EDGE) for p, number in enumerate(numbers) if not number)
@@ -220,6 +224,7 @@ class AccumulateGrad(Node):
         return self._owner()
 
     def apply(self, grads: list) -> list:
+        """Hand the gradient to the leaf."""
         owner = self._owner()
         if owner is not None and grads[0] is not None:
             self._deposit(owner, grads[0])
@@ -228,4 +233,5 @@ class AccumulateGrad(Node):
         return []
 
     def name(self) -> str:
+        """The same for all leaves."""
         return "accumulate_grad"

@@ -1,4 +1,4 @@
-"""What happens to values that nodes save for the backward pass: by default nothing, they are simply kept."""
+"""What happens to values that nodes save for backward: by default they are simply kept."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Packed:
 
 
 class unwatched:
-    """Context manager: operators inside belong to the machinery; they are neither recorded for backward nor packed."""
+    """Context manager: operators inside are neither recorded for backward nor packed."""
 
     def __enter__(self) -> None:
         self._before = MODE.enabled, MODE.packers, MODE.watched

@@ -15,7 +15,7 @@ from oneflow.tensor.tensor import Tensor
 
 
 class FunctionContext:
-    """What `forward` and `backward` of one call of a `Function` share; users may set attributes on it.
+    """What `forward` and `backward` of one call of a `Function` share; it takes any attributes.
 
     Attributes:
         needs_input_grad: per argument of `forward`, whether its gradient is wanted.
@@ -46,7 +46,7 @@ class FunctionContext:
         self._to_save = tensors
 
     def save_for_forward(self, *tensors: Tensor | None) -> None:
-        """Accepted for PyTorch's sake: it serves forward mode, which OneFlow does not have."""
+        """Accepted for PyTorch's sake: it serves forward-mode differentiation."""
 
     def mark_dirty(self, *tensors: Tensor) -> None:
         """Say that `forward` changed these arguments in place; it must return them."""
@@ -57,7 +57,7 @@ class FunctionContext:
         self._without_gradient = tensors
 
     def set_materialize_grads(self, value: bool) -> None:
-        """Whether `backward` gets zeros (the default) or None for results no gradient arrived at."""
+        """Whether `backward` gets zeros (the default) or None where no gradient arrived."""
         self.materialize_grads = value
 
     @property
@@ -127,6 +127,7 @@ class FunctionNode(Node):
         self.materialize_grads = context.materialize_grads
 
     def apply(self, grads: list) -> list:
+        """Call the user's `backward`."""
         context = self._context
         context._node, context._grads = self, grads
         try:
@@ -155,17 +156,19 @@ class FunctionNode(Node):
             values.append(None if grad is None else grad.value)
             if grad is not None and not _broadcasts_from(grad.shape, node.out_specs[index].shape):
                 raise RuntimeError(
-                    f"Function {self.name()} returned an invalid gradient at index {position} - got "
-                    f"{list(grad.shape)} but expected shape compatible with "
+                    f"Function {self.name()} returned an invalid gradient at index {position} - "
+                    f"got {list(grad.shape)} but expected shape compatible with "
                     f"{list(node.out_specs[index].shape)}"
                 )
         return values
 
     def release(self) -> None:
+        """Give up what `forward` saved."""
         if self._context._saved:
             self._context._saved = None
 
     def name(self) -> str:
+        """The name of the class, followed by ``Backward``."""
         return f"{self._function.__name__}Backward"
 
 
@@ -261,7 +264,7 @@ def _run(function: type[Function], inputs: tuple, attributes: dict[str, Any]) ->
 
 
 def _apart(output: Any, inputs: tuple, context: FunctionContext) -> Any:
-    """A result that is an argument, unless changed in place, becomes another tensor on its memory."""
+    """A result that is an unchanged argument becomes another tensor on its memory."""
     if any(output is each for each in inputs) and not _among(output, context._dirty):
         return output.detach() if isinstance(output, Tensor) else output
     return output
@@ -306,11 +309,13 @@ class _Twice(Node):
     __slots__ = ()
 
     def apply(self, grads: list) -> list:
+        """Refuse."""
         raise RuntimeError(
             "trying to differentiate twice a function that was marked with @once_differentiable"
         )
 
     def name(self) -> str:
+        """What this node is."""
         return "once_differentiable"
 
 

@@ -134,9 +134,10 @@ def jacobian(
     with enable_grad():
         points = _prepared(inputs, keep, "jacobian")
         outputs = func(*points)
-        blocks = []
-        for output in _tuple(outputs, "outputs of the user function", "jacobian"):
-            blocks.append(_like(_jacobian_of(output, points, keep, strict), inputs))
+        blocks = [
+            _like(_jacobian_of(output, points, keep, strict), inputs)
+            for output in _tuple(outputs, "outputs of the user function", "jacobian")
+        ]
     return _like(blocks, outputs)
 
 

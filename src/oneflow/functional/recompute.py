@@ -54,7 +54,7 @@ class _Segment:
         if len(collector.values) != self._count:
             raise RuntimeError(
                 "checkpoint: the function saved "
-                f"{self._count} tensors for backward and {len(collector.values)} when it ran again; "
+                f"{self._count} tensors for backward and {len(collector.values)} when it ran again: "
                 "it must do the same both times"
             )
         self._remade = dict(enumerate(collector.values))
