@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from oneflow.base.dtype import Category, DType
+from oneflow.base.dtype import Category, DType, complex128, float64, get_default_dtype
 from oneflow.functional.registry import function
+from oneflow.functional.unary import require_tensor
 from oneflow.primitives import elementwise as p
 from oneflow.primitives.registry import Primitive
 from oneflow.tensor.call import call
-from oneflow.tensor.promotion import promoted, result_type, same_dtype
+from oneflow.tensor.promotion import cast_to, promoted, result_type, same_dtype
 from oneflow.tensor.tensor import Tensor
 
 
@@ -30,17 +31,6 @@ def is_bool(operand: Any) -> bool:
     if isinstance(operand, Tensor):
         return operand._value.spec.dtype.category is Category.BOOL
     return isinstance(operand, bool)
-
-
-def quotient_operands(x: Any, y: Any) -> tuple:
-    """Operands of a true division: whole numbers divide as floats."""
-    if (
-        isinstance(x, Tensor)
-        and x._value.spec.dtype.category >= Category.FLOAT
-        and same_dtype(x, y)
-    ):
-        return x, y
-    return promoted((x, y), floating=True)
 
 
 @function(inplace=True)
@@ -123,36 +113,49 @@ def mul(input: Tensor, other: Tensor | float) -> Tensor:
     return binary(p.mul, input, other)
 
 
-_ROUNDED = {"floor": p.floor_divide, "trunc": p.trunc_divide}
-
-
-@function(inplace=True, aliases=("divide", "true_divide"))
-def div(input: Tensor, other: Tensor | float, *, rounding_mode: str | None = None) -> Tensor:
-    """``input / other``, broadcast; whole numbers divide to floats unless the quotient is rounded.
-
-    Args:
-        input: tensor or number.
-        other: tensor or number.
-        rounding_mode: None, ``"floor"`` (as Python's ``//``) or ``"trunc"`` (towards zero, as C).
-
-    Returns:
-        Tensor of the broadcast shape.
-
-    Raises:
-        RuntimeError: `rounding_mode` is something else.
+@function(method=False)
+def rsub(input: Tensor, other: Tensor | float, *, alpha: float = 1) -> Tensor:
+    """``other - alpha * input``, broadcast.
 
     Example:
         >>> import oneflow as flow
-        >>> flow.div(flow.tensor([-7, 7]), 2, rounding_mode="trunc")
-        tensor([-3,  3], dtype=oneflow.int64)
+        >>> flow.rsub(flow.tensor([1.0, 2.0]), 10)
+        tensor([9., 8.], dtype=oneflow.float32)
     """
-    if rounding_mode is None:
-        return call(p.div, *quotient_operands(input, other))
-    if rounding_mode not in _ROUNDED:
-        raise RuntimeError(
-            f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found {rounding_mode!r}"
-        )
-    return binary(_ROUNDED[rounding_mode], input, other)
+    return subtract(other, input) if alpha == 1 else _add_scaled(other, input, -alpha)
+
+
+def scaled(x: Tensor, factor: float, name: str) -> Tensor:
+    """A tensor times a constant float; whole numbers become floats first."""
+    require_tensor(x, name)
+    if x._value.spec.dtype.category < Category.FLOAT:
+        x = cast_to(x, get_default_dtype())
+    return call(p.mul, x, factor)
+
+
+# Powers that have an instruction of their own: much faster than a power known only at run time.
+_COMMON_POWERS = {
+    2: p.square,
+    3: p.cube,
+    0.5: p.sqrt,
+    -0.5: p.rsqrt,
+    -1: p.reciprocal,
+}
+
+
+def power(x: Any, y: Any) -> Tensor:
+    """``x ** y`` for tensors and numbers."""
+    if not (isinstance(x, Tensor) and same_dtype(x, y)):
+        x, y = promoted((x, y))
+    category = (x if isinstance(x, Tensor) else y)._value.spec.dtype.category
+    if category >= Category.FLOAT:
+        common = None if isinstance(y, Tensor) else _COMMON_POWERS.get(y)
+        return call(p.pow_, x, y) if common is None else call(common, x)
+    if category is Category.BOOL:
+        raise NotImplementedError("pow() is not implemented for bool tensors; convert one operand")
+    if not isinstance(y, Tensor) and y < 0:
+        raise RuntimeError("Integers to negative integer powers are not allowed.")
+    return call(p.pow_, x, y)
 
 
 @function(inplace=True)
@@ -170,6 +173,89 @@ def pow_(input: Tensor | float, exponent: Tensor | float) -> Tensor:
         >>> flow.pow(flow.tensor([1.0, 2.0, 3.0]), 2)
         tensor([1., 4., 9.], dtype=oneflow.float32)
     """
-    if type(exponent) is int and exponent < 0 and computed_dtype(input).category < Category.FLOAT:
-        raise RuntimeError("Integers to negative integer powers are not allowed.")
-    return binary(p.pow_, input, exponent)
+    return power(input, exponent)
+
+
+@function(inplace=True)
+def float_power(input: Tensor | float, exponent: Tensor | float) -> Tensor:
+    """``input ** exponent`` computed in float64, or complex128 for complex operands.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.float_power(flow.tensor([1, 2]), -1)
+        tensor([1.0000, 0.5000], dtype=oneflow.float64)
+    """
+    x, y = promoted((input, exponent))
+    has_complex = Category.COMPLEX in (computed_dtype(x).category, computed_dtype(y).category)
+    wide = complex128 if has_complex else float64
+    return power(cast_to(x, wide), cast_to(y, wide))
+
+
+@function(inplace=True)
+def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1) -> Tensor:
+    """``input + value * tensor1 * tensor2``, broadcast.
+
+    Args:
+        input: tensor.
+        tensor1: tensor or number.
+        tensor2: tensor or number.
+        value: factor of the product.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.addcmul(flow.zeros(2), flow.tensor([1.0, 2.0]), flow.tensor([3.0, 4.0]), value=2)
+        tensor([ 6., 16.], dtype=oneflow.float32)
+    """
+    return call(p.add_product, *promoted((input, tensor1, tensor2)), value)
+
+
+@function(inplace=True)
+def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1) -> Tensor:
+    """``input + value * tensor1 / tensor2``, broadcast.
+
+    Args:
+        input: tensor.
+        tensor1: tensor or number.
+        tensor2: tensor or number.
+        value: factor of the quotient.
+
+    Raises:
+        RuntimeError: all operands are whole numbers.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.addcdiv(flow.zeros(2), flow.tensor([1.0, 2.0]), flow.tensor([2.0, 4.0]), value=2)
+        tensor([1., 1.], dtype=oneflow.float32)
+    """
+    if max(computed_dtype(each).category for each in (tensor1, tensor2)) < Category.FLOAT:
+        raise RuntimeError("Integer division with addcdiv is not supported; convert one to a float")
+    return call(p.add_quotient, *promoted((input, tensor1, tensor2)), value)
+
+
+@function(inplace=True)
+def lerp(input: Tensor, end: Tensor, weight: Tensor | float) -> Tensor:
+    """``input + weight * (end - input)``, broadcast: from `input` at weight 0 to `end` at weight 1.
+
+    Args:
+        input: float tensor.
+        end: tensor of the same dtype.
+        weight: number, or tensor of the same dtype.
+
+    Raises:
+        RuntimeError: the dtypes differ.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.lerp(flow.tensor([0.0, 10.0]), flow.tensor([10.0, 20.0]), 0.5)
+        tensor([ 5., 15.], dtype=oneflow.float32)
+    """
+    require_tensor(input, "lerp")
+    dtype = input._value.spec.dtype
+    for name, other in (("end", end), ("weight", weight)):
+        if isinstance(other, Tensor) and other._value.spec.dtype is not dtype:
+            raise RuntimeError(
+                f"lerp(): expected dtype {dtype!r} for `{name}` but got dtype {other.dtype!r}"
+            )
+    if dtype.category < Category.FLOAT:
+        raise NotImplementedError(f"lerp() is not implemented for {dtype!r}")
+    return call(p.lerp, input, end, weight)

@@ -1,18 +1,13 @@
-"""Comparisons, and choosing by them."""
+"""Comparisons, element by element and of whole tensors."""
 
 from __future__ import annotations
 
-from typing import Any
-
-from oneflow.base.dtype import Category
 from oneflow.functional.arithmetic import binary
 from oneflow.functional.registry import function
-from oneflow.functional.searching import nonzero
 from oneflow.functional.unary import require_tensor
 from oneflow.primitives import elementwise as p
+from oneflow.primitives.reduce import all_true
 from oneflow.tensor.call import call
-from oneflow.tensor.methods import attach
-from oneflow.tensor.promotion import promoted
 from oneflow.tensor.tensor import Tensor
 
 
@@ -106,70 +101,98 @@ def ge(input: Tensor, other: Tensor | float) -> Tensor:
     return binary(p.ge, input, other)
 
 
-@function(inplace=True, aliases=("clip",))
-def clamp(
-    input: Tensor, min: Tensor | float | None = None, max: Tensor | float | None = None
+def _require_one_dtype(name: str, x: Tensor, y: Tensor) -> None:
+    require_tensor(x, name)
+    require_tensor(y, name)
+    if x._value.spec.dtype is not y._value.spec.dtype:
+        raise RuntimeError(f"{name}(): {x.dtype!r} did not match {y.dtype!r}; convert one of them")
+
+
+@function()
+def isclose(
+    input: Tensor,
+    other: Tensor,
+    atol: float = 1e-08,
+    rtol: float = 1e-05,
+    equal_nan: bool = False,
 ) -> Tensor:
-    """Every element limited to ``[min, max]``; NaN stays NaN.
+    """Whether ``abs(input - other) <= atol + rtol * abs(other)``, broadcast.
 
     Args:
         input: tensor.
-        min: lower limit, number or tensor that broadcasts; None: no limit.
-        max: upper limit, likewise. Where it is below `min`, the result is `max`.
+        other: tensor of the same dtype.
+        atol: absolute tolerance. (PyTorch takes `rtol` first: give them by name.)
+        rtol: relative tolerance.
+        equal_nan: NaN is close to NaN.
 
     Returns:
-        Tensor of the broadcast shape and the promoted dtype.
+        Bool tensor.
 
     Raises:
-        RuntimeError: neither limit is given.
+        RuntimeError: the dtypes differ, or a tolerance is negative.
 
     Example:
         >>> import oneflow as flow
-        >>> flow.clamp(flow.tensor([-2.0, 0.5, 3.0]), -1, 1)
-        tensor([-1.0000,  0.5000,  1.0000], dtype=oneflow.float32)
+        >>> flow.isclose(flow.tensor([1.0, 2.0]), flow.tensor([1.0, 2.1]))
+        tensor([ True, False], dtype=oneflow.bool)
     """
-    require_tensor(input, "clamp")
-    if min is None and max is None:
-        raise RuntimeError("clamp: At least one of 'min' or 'max' must not be None")
-    if max is None:
-        return binary(p.clamp_min, input, min)
-    if min is None:
-        return binary(p.clamp_max, input, max)
-    return call(p.clamp, *promoted((input, min, max)))
+    _require_one_dtype("isclose", input, other)
+    for name, tolerance in (("atol", atol), ("rtol", rtol)):
+        if tolerance < 0:
+            raise RuntimeError(f"{name} must be greater than or equal to zero, but got {tolerance}")
+    return call(p.isclose, input, other, float(atol), float(rtol), equal_nan=bool(equal_nan))
 
 
-@function(method=False)
-def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
-    """`input` where `condition` holds, `other` elsewhere, broadcast; given `condition` alone, where it holds.
+@function()
+def allclose(
+    input: Tensor,
+    other: Tensor,
+    atol: float = 1e-08,
+    rtol: float = 1e-05,
+    equal_nan: bool = False,
+) -> bool:
+    """Whether all elements are close; see `isclose`. Reads the values.
 
     Args:
-        condition: bool tensor.
-        input: tensor or number.
-        other: tensor or number.
-
-    Returns:
-        Tensor of the broadcast shape and the promoted dtype of `input` and `other`; for `condition` alone
-        ``condition.nonzero(as_tuple=True)``.
-
-    Raises:
-        RuntimeError: `condition` is not bool.
+        input: tensor.
+        other: tensor of the same dtype.
+        atol: absolute tolerance. (PyTorch takes `rtol` first: give them by name.)
+        rtol: relative tolerance.
+        equal_nan: NaN is close to NaN.
 
     Example:
         >>> import oneflow as flow
-        >>> x = flow.tensor([-1.0, 2.0])
-        >>> flow.where(x > 0, x, 0.0)
-        tensor([0., 2.], dtype=oneflow.float32)
+        >>> flow.allclose(flow.tensor([1.0, 2.0]), flow.tensor([1.0, 2.1]))
+        False
     """
-    require_tensor(condition, "where")
-    if input is None and other is None:
-        return nonzero(condition, as_tuple=True)
-    dtype = condition._value.spec.dtype
-    if dtype.category is not Category.BOOL:
-        raise RuntimeError(
-            f"where expected condition to be a boolean tensor, but got a tensor with dtype {dtype!r}"
-        )
-    x, y = promoted((input, other))
-    return call(p.where, condition, x, y)
+    close = isclose(input, other, atol, rtol, equal_nan)
+    return call(all_true, close, dims=tuple(range(close.ndim))).item()
 
 
-attach("where", lambda self, condition, other: where(condition, self, other))
+@function()
+def equal(input: Tensor, other: Tensor) -> bool:
+    """Whether two tensors have the same shape and equal elements. Reads the values.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.equal(flow.tensor([1, 2]), flow.tensor([1, 2]))
+        True
+    """
+    require_tensor(input, "equal")
+    require_tensor(other, "equal")
+    if input._value.spec.shape != other._value.spec.shape:
+        return False
+    same = binary(p.eq, input, other)
+    return call(all_true, same, dims=tuple(range(same.ndim))).item()
+
+
+@function()
+def is_same_size(input: Tensor, other: Tensor) -> bool:
+    """Whether two tensors have the same shape.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.is_same_size(flow.ones(2, 3), flow.ones(3, 2))
+        False
+    """
+    return input._value.spec.shape == other._value.spec.shape

@@ -1,43 +1,27 @@
 """Python's operators on tensors: ``x + y``, ``x += y``, ``2 ** x``, ``x == y``.
 
-They do what the functions of the same meaning do, on the shortest path: most operators that programs run come in here.
+They do what the functions of the same meaning do, on the shortest path.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from oneflow.functional.arithmetic import quotient_operands
-from oneflow.functional.logic import bitwise, bitwise_not, shift
+from oneflow.functional.arithmetic import binary, power, subtract
+from oneflow.functional.division import divide, divide_rounded
 from oneflow.functional.linear_algebra import matmul
-from oneflow.functional.unary import abs_, neg
+from oneflow.functional.logic import bitwise, bitwise_not
+from oneflow.functional.unary import abs_, neg, positive
 from oneflow.primitives import elementwise as p
-from oneflow.primitives.registry import Primitive
-from oneflow.tensor.call import call
 from oneflow.tensor.methods import attach, write_result
-from oneflow.tensor.promotion import promoted, same_dtype
 from oneflow.tensor.tensor import Tensor
 
 _OPERANDS = (Tensor, bool, int, float, complex, np.generic, np.ndarray)
 Binary = Callable[[Any, Any], Tensor]
-
-
-def _direct(primitive: Primitive) -> Binary:
-    """Promotion, then one primitive."""
-
-    def compute(x: Any, y: Any) -> Tensor:
-        if isinstance(x, Tensor) and same_dtype(x, y):
-            return call(primitive, x, y)
-        return call(primitive, *promoted((x, y)))
-
-    return compute
-
-
-def _divide(x: Any, y: Any) -> Tensor:
-    return call(p.div, *quotient_operands(x, y))
 
 
 def _attach_operator(name: str, compute: Binary, inplace: bool = True) -> None:
@@ -70,18 +54,18 @@ def _attach_comparison(name: str, compute: Binary, otherwise: Any) -> None:
 
 
 for _name, _compute in (
-    ("add", _direct(p.add)),
-    ("sub", _direct(p.sub)),
-    ("mul", _direct(p.mul)),
-    ("truediv", _divide),
-    ("floordiv", _direct(p.floor_divide)),
-    ("mod", _direct(p.remainder)),
-    ("pow", _direct(p.pow_)),
-    ("and", bitwise(p.bitwise_and)),
-    ("or", bitwise(p.bitwise_or)),
-    ("xor", bitwise(p.bitwise_xor)),
-    ("lshift", shift(p.shift_left)),
-    ("rshift", shift(p.shift_right)),
+    ("add", partial(binary, p.add)),
+    ("sub", subtract),
+    ("mul", partial(binary, p.mul)),
+    ("truediv", divide),
+    ("floordiv", partial(divide_rounded, p.floor_divide)),
+    ("mod", partial(divide_rounded, p.remainder)),
+    ("pow", power),
+    ("and", partial(bitwise, p.bitwise_and)),
+    ("or", partial(bitwise, p.bitwise_or)),
+    ("xor", partial(bitwise, p.bitwise_xor)),
+    ("lshift", partial(bitwise, p.shift_left)),
+    ("rshift", partial(bitwise, p.shift_right)),
 ):
     _attach_operator(_name, _compute)
 _attach_operator("matmul", matmul, inplace=False)
@@ -94,9 +78,9 @@ for _name, _primitive, _otherwise in (
     ("gt", p.gt, NotImplemented),
     ("ge", p.ge, NotImplemented),
 ):
-    _attach_comparison(_name, _direct(_primitive), _otherwise)
+    _attach_comparison(_name, partial(binary, _primitive), _otherwise)
 
 attach("__neg__", neg)
 attach("__abs__", abs_)
 attach("__invert__", bitwise_not)
-attach("__pos__", lambda self: self)
+attach("__pos__", positive)

@@ -1,8 +1,8 @@
-"""Mathematical functions of one number."""
+"""Signs, powers, roots, exponentials and logarithms of one number."""
 
 from __future__ import annotations
 
-from oneflow.base.dtype import Category, get_default_dtype
+from oneflow.base.dtype import Category, get_default_dtype, int64
 from oneflow.functional.registry import function
 from oneflow.primitives import elementwise as p
 from oneflow.primitives.registry import Primitive
@@ -32,6 +32,19 @@ def floating(primitive: Primitive, x: Tensor) -> Tensor:
     return call(primitive, x)
 
 
+def require_number(x: Tensor, name: str, highest: Category = Category.COMPLEX) -> None:
+    """Refuse bools, and categories above `highest`.
+
+    Raises:
+        TypeError: `x` is not a tensor.
+        NotImplementedError: names the function and the dtype given.
+    """
+    require_tensor(x, name)
+    dtype = x._value.spec.dtype
+    if dtype.category is Category.BOOL or dtype.category > highest:
+        raise NotImplementedError(f"{name}() is not implemented for {dtype!r}")
+
+
 @function(inplace=True, aliases=("negative",))
 def neg(input: Tensor) -> Tensor:
     """``-input``.
@@ -53,6 +66,24 @@ def neg(input: Tensor) -> Tensor:
     return call(p.neg, input)
 
 
+@function()
+def positive(input: Tensor) -> Tensor:
+    """`input` itself.
+
+    Raises:
+        RuntimeError: `input` is bool.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.positive(flow.tensor([1.0, -2.0]))
+        tensor([ 1., -2.], dtype=oneflow.float32)
+    """
+    require_tensor(input, "positive")
+    if input._value.spec.dtype.category is Category.BOOL:
+        raise RuntimeError("The `+` operator, on a bool tensor is not supported.")
+    return input
+
+
 @function(inplace=True, aliases=("absolute",))
 def abs_(input: Tensor) -> Tensor:
     """Absolute value; of a complex number its magnitude, a float.
@@ -62,8 +93,23 @@ def abs_(input: Tensor) -> Tensor:
         >>> flow.abs(flow.tensor([1.0, -2.0]))
         tensor([1., 2.], dtype=oneflow.float32)
     """
-    require_tensor(input, "abs")
+    require_number(input, "abs")
     return call(p.abs_, input)
+
+
+@function(inplace=True)
+def square(input: Tensor) -> Tensor:
+    """``input ** 2``.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.square(flow.tensor([1.0, -2.0]))
+        tensor([1., 4.], dtype=oneflow.float32)
+    """
+    require_tensor(input, "square")
+    if input._value.spec.dtype.category is Category.BOOL:
+        input = cast_to(input, int64)
+    return call(p.square, input)
 
 
 @function(inplace=True)
@@ -79,6 +125,30 @@ def exp(input: Tensor) -> Tensor:
 
 
 @function(inplace=True)
+def exp2(input: Tensor) -> Tensor:
+    """``2 ** input``.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.exp2(flow.tensor([0.0, 3.0]))
+        tensor([1., 8.], dtype=oneflow.float32)
+    """
+    return floating(p.exp2, input)
+
+
+@function(inplace=True)
+def expm1(input: Tensor) -> Tensor:
+    """``e ** input - 1``, exact near 0.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.expm1(flow.tensor([0.0, 1.0]))
+        tensor([0.0000, 1.7183], dtype=oneflow.float32)
+    """
+    return floating(p.expm1, input)
+
+
+@function(inplace=True)
 def log(input: Tensor) -> Tensor:
     """Natural logarithm.
 
@@ -91,6 +161,42 @@ def log(input: Tensor) -> Tensor:
 
 
 @function(inplace=True)
+def log2(input: Tensor) -> Tensor:
+    """Logarithm of base 2.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.log2(flow.tensor([1.0, 8.0]))
+        tensor([0., 3.], dtype=oneflow.float32)
+    """
+    return floating(p.log2, input)
+
+
+@function(inplace=True)
+def log10(input: Tensor) -> Tensor:
+    """Logarithm of base 10.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.log10(flow.tensor([1.0, 100.0]))
+        tensor([0., 2.], dtype=oneflow.float32)
+    """
+    return floating(p.log10, input)
+
+
+@function(inplace=True)
+def log1p(input: Tensor) -> Tensor:
+    """``log(1 + input)``, exact near 0.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.log1p(flow.tensor([0.0, 1.0]))
+        tensor([0.0000, 0.6931], dtype=oneflow.float32)
+    """
+    return floating(p.log1p, input)
+
+
+@function(inplace=True)
 def sqrt(input: Tensor) -> Tensor:
     """Square root; NaN below 0.
 
@@ -100,3 +206,27 @@ def sqrt(input: Tensor) -> Tensor:
         tensor([2., 3.], dtype=oneflow.float32)
     """
     return floating(p.sqrt, input)
+
+
+@function(inplace=True)
+def rsqrt(input: Tensor) -> Tensor:
+    """``1 / sqrt(input)``.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.rsqrt(flow.tensor([4.0, 16.0]))
+        tensor([0.5000, 0.2500], dtype=oneflow.float32)
+    """
+    return floating(p.rsqrt, input)
+
+
+@function(inplace=True)
+def reciprocal(input: Tensor) -> Tensor:
+    """``1 / input``.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.reciprocal(flow.tensor([2.0, 4.0]))
+        tensor([0.5000, 0.2500], dtype=oneflow.float32)
+    """
+    return floating(p.reciprocal, input)

@@ -1,0 +1,179 @@
+"""Trigonometric and hyperbolic functions."""
+
+from __future__ import annotations
+
+import math
+
+from oneflow.functional.arithmetic import scaled
+from oneflow.functional.registry import function
+from oneflow.functional.unary import floating
+from oneflow.primitives import elementwise as e, special as p
+from oneflow.tensor.tensor import Tensor
+
+
+@function(inplace=True)
+def sin(input: Tensor) -> Tensor:
+    """Sine.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.sin(flow.tensor([0.0, 1.0]))
+        tensor([0.0000, 0.8415], dtype=oneflow.float32)
+    """
+    return floating(e.sin, input)
+
+
+@function(inplace=True)
+def cos(input: Tensor) -> Tensor:
+    """Cosine.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.cos(flow.tensor([0.0, 1.0]))
+        tensor([1.0000, 0.5403], dtype=oneflow.float32)
+    """
+    return floating(e.cos, input)
+
+
+@function(inplace=True)
+def tan(input: Tensor) -> Tensor:
+    """Tangent.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.tan(flow.tensor([0.0, 1.0]))
+        tensor([0.0000, 1.5574], dtype=oneflow.float32)
+    """
+    return floating(p.tan, input)
+
+
+@function(inplace=True, aliases=("arcsin",))
+def asin(input: Tensor) -> Tensor:
+    """Inverse sine; NaN outside [-1, 1].
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.asin(flow.tensor([0.0, 1.0]))
+        tensor([0.0000, 1.5708], dtype=oneflow.float32)
+    """
+    return floating(p.asin, input)
+
+
+@function(inplace=True, aliases=("arccos",))
+def acos(input: Tensor) -> Tensor:
+    """Inverse cosine; NaN outside [-1, 1].
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.acos(flow.tensor([0.0, 1.0]))
+        tensor([1.5708, 0.0000], dtype=oneflow.float32)
+    """
+    return floating(p.acos, input)
+
+
+@function(inplace=True, aliases=("arctan",))
+def atan(input: Tensor) -> Tensor:
+    """Inverse tangent.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.atan(flow.tensor([0.0, 1.0]))
+        tensor([0.0000, 0.7854], dtype=oneflow.float32)
+    """
+    return floating(p.atan, input)
+
+
+@function(inplace=True)
+def sinh(input: Tensor) -> Tensor:
+    """Hyperbolic sine.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.sinh(flow.tensor([0.0, 1.0]))
+        tensor([0.0000, 1.1752], dtype=oneflow.float32)
+    """
+    return floating(p.sinh, input)
+
+
+@function(inplace=True)
+def cosh(input: Tensor) -> Tensor:
+    """Hyperbolic cosine.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.cosh(flow.tensor([0.0, 1.0]))
+        tensor([1.0000, 1.5431], dtype=oneflow.float32)
+    """
+    return floating(p.cosh, input)
+
+
+@function(inplace=True, aliases=("arcsinh",))
+def asinh(input: Tensor) -> Tensor:
+    """Inverse hyperbolic sine.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.asinh(flow.tensor([0.0, 1.0]))
+        tensor([0.0000, 0.8814], dtype=oneflow.float32)
+    """
+    return floating(p.asinh, input)
+
+
+@function(inplace=True, aliases=("arccosh",))
+def acosh(input: Tensor) -> Tensor:
+    """Inverse hyperbolic cosine; NaN below 1.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.acosh(flow.tensor([1.0, 2.0]))
+        tensor([0.0000, 1.3170], dtype=oneflow.float32)
+    """
+    return floating(p.acosh, input)
+
+
+@function(inplace=True, aliases=("arctanh",))
+def atanh(input: Tensor) -> Tensor:
+    """Inverse hyperbolic tangent; NaN outside [-1, 1].
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.atanh(flow.tensor([0.0, 0.5]))
+        tensor([0.0000, 0.5493], dtype=oneflow.float32)
+    """
+    return floating(p.atanh, input)
+
+
+@function(inplace=True)
+def sinc(input: Tensor) -> Tensor:
+    """``sin(pi x) / (pi x)``, and 1 at 0.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.sinc(flow.tensor([0.0, 0.5]))
+        tensor([1.0000, 0.6366], dtype=oneflow.float32)
+    """
+    return floating(p.sinc, input)
+
+
+@function(inplace=True)
+def deg2rad(input: Tensor) -> Tensor:
+    """Degrees to radians.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.deg2rad(flow.tensor([0.0, 180.0]))
+        tensor([0.0000, 3.1416], dtype=oneflow.float32)
+    """
+    return scaled(input, math.pi / 180, "deg2rad")
+
+
+@function(inplace=True)
+def rad2deg(input: Tensor) -> Tensor:
+    """Radians to degrees.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.rad2deg(flow.tensor([0.0, 1.0]))
+        tensor([ 0.0000, 57.2958], dtype=oneflow.float32)
+    """
+    return scaled(input, 180 / math.pi, "rad2deg")
