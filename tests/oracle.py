@@ -238,7 +238,7 @@ def to_numpy(tensor: Any) -> np.ndarray:
     """A NumPy array of either library's tensor; bfloat16 as float32."""
     if isinstance(tensor, torch.Tensor):
         tensor = tensor.detach().resolve_conj().resolve_neg()
-        return (tensor.float() if tensor.dtype is torch.bfloat16 else tensor).numpy()
+        return (tensor.float() if tensor.dtype is torch.bfloat16 else tensor).numpy(force=True)
     array = tensor.numpy()
     return array.astype(np.float32) if array.dtype == ml_dtypes.bfloat16 else array
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import jax.numpy as jnp
+from jax import lax
 
 from oneflow.primitives.axes import free_dims
 from oneflow.primitives.registry import primitive
@@ -37,10 +38,14 @@ norm_along = primitive(
 )
 
 
+def _at_least(x, limit):
+    """``max(x, limit)`` whose gradient does not know of the limit."""
+    return x + lax.stop_gradient(jnp.maximum(x, limit) - x)
+
+
 def _cosine_similarity(x, y, eps, *, dim: int):
-    x_norm = jnp.maximum(safe_norm(x, 2, dim, True), eps)
-    y_norm = jnp.maximum(safe_norm(y, 2, dim, True), eps)
-    return jnp.sum((x / x_norm) * (y / y_norm), dim)
+    x_unit, y_unit = (each / _at_least(safe_norm(each, 2, dim, True), eps) for each in (x, y))
+    return jnp.sum(x_unit * y_unit, dim)
 
 
 cosine_similarity = primitive("cosine_similarity", _cosine_similarity)
