@@ -1,0 +1,44 @@
+"""The same few lines on OneFlow and on PyTorch: what comes out must be the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import torch
+
+import oneflow as flow
+
+
+def plain(result: Any) -> Any:
+    """A result without tensors: nested lists of numbers, with shapes."""
+    if isinstance(result, flow.Tensor | torch.Tensor):
+        array = result.detach().numpy()
+        return (str(array.dtype), list(array.shape), np.round(array.astype("complex128"), 5).tolist())
+    if isinstance(result, tuple | list):
+        return [plain(each) for each in result]
+    return result
+
+
+def outcome(case: Callable[[ModuleType], Any], library: ModuleType) -> Any:
+    """What a case returns, or the type of what it raises."""
+    try:
+        return plain(case(library))
+    except Exception as error:
+        return type(error).__name__, str(error)
+
+
+def agree(case: Callable[[ModuleType], Any], message: str | None = None) -> None:
+    """Check that a case does the same with both libraries.
+
+    With `message` both must raise the same type of error, with this text in both messages.
+    """
+    ours, theirs = outcome(case, flow), outcome(case, torch)
+    if message is None:
+        assert ours == theirs, f"\nours:   {ours}\ntheirs: {theirs}"
+        return
+    assert ours[0] == theirs[0], (ours, theirs)
+    assert message in theirs[1], theirs
+    assert message in ours[1], ours

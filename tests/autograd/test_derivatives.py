@@ -1,0 +1,115 @@
+"""Jacobians, Hessians, their products with vectors, and gradient checks."""
+
+import pytest
+
+import oneflow as flow
+from tests.autograd.both import agree
+
+
+def points(lib):
+    return lib.tensor([0.5, -1.0]), lib.tensor([[2.0], [3.0]])
+
+
+def two(x, y):
+    return x * x, (y.sum() * x).sum()
+
+
+
+def test_jacobian_of_one():
+    def case(lib):
+        derive = lib.autograd.functional.jacobian
+        x = points(lib)[0]
+        return derive(lambda x: x * x.sum(), x), derive(lambda x: x.sum(), x)
+
+    agree(case)
+
+
+def test_jacobian_of_several():
+    agree(lambda lib: lib.autograd.functional.jacobian(two, points(lib)))
+
+
+def test_jacobian_with_graph():
+    def case(lib):
+        x = lib.tensor([0.5, -1.0], requires_grad=True)
+        matrix = lib.autograd.functional.jacobian(lambda x: x * x * x, x, create_graph=True)
+        matrix.sum().backward()
+        return matrix, matrix.requires_grad, x.grad
+
+    agree(case)
+
+
+def test_jacobian_of_what_does_not_depend():
+    def case(lib):
+        return lib.autograd.functional.jacobian(lambda x, y: (x * 2, x.sum()), points(lib))
+
+    agree(case)
+
+
+def test_strict_jacobian_refuses_independence():
+    def case(lib):
+        derive = lib.autograd.functional.jacobian
+        derive(lambda x, y: (x * 2) * y.sum().detach(), points(lib), strict=True)
+
+    with pytest.raises(RuntimeError, match="independent of input 1"):
+        case(flow)
+
+
+def test_hessian():
+    def case(lib):
+        derive = lib.autograd.functional.hessian
+        single = derive(lambda x: (x * x * x).sum(), points(lib)[0])
+        return single, derive(lambda x, y: (x * x).sum() * (y * y).sum(), points(lib))
+
+    agree(case)
+
+
+@pytest.mark.parametrize("name", ["vjp", "jvp"])
+def test_products_with_the_jacobian(name):
+    def case(lib):
+        derive = getattr(lib.autograd.functional, name)
+        x, y = points(lib)
+        v = (x + 1, lib.tensor(2.0)) if name == "vjp" else (x + 1, y * 2)
+        return derive(two, (x, y), v), derive(lambda x: x * x, x, x + 3)
+
+    agree(case)
+
+
+@pytest.mark.parametrize("name", ["vhp", "hvp"])
+def test_products_with_the_hessian(name):
+    def case(lib):
+        derive = getattr(lib.autograd.functional, name)
+        x, y = points(lib)
+        return derive(lambda x, y: (x * x).sum() * (y * y).sum(), (x, y), (x + 1, y * 2))
+
+    agree(case)
+
+
+def test_vector_may_be_left_out_for_one_element():
+    agree(lambda lib: lib.autograd.functional.vjp(lambda x: (x * x).sum(), points(lib)[0]))
+    agree(
+        lambda lib: lib.autograd.functional.vjp(lambda x: x * x, points(lib)[0]),
+        "The vector v can only be None if",
+    )
+
+
+def test_gradient_checks_agree_with_right_gradients():
+    x = flow.tensor([0.5, 2.0], dtype=flow.float64, requires_grad=True)
+    y = flow.tensor([1.5], dtype=flow.float64, requires_grad=True)
+    assert flow.autograd.gradcheck(lambda x, y: (x * y).tanh(), (x, y))
+    assert flow.autograd.gradgradcheck(lambda x, y: (x * y).tanh(), (x, y))
+
+
+def test_gradient_check_finds_a_wrong_gradient():
+    class Wrong(flow.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad * 3
+
+    x = flow.tensor([0.5, 2.0], dtype=flow.float64, requires_grad=True)
+    with pytest.raises(RuntimeError, match="differs from the difference quotient"):
+        flow.autograd.gradcheck(Wrong.apply, x)
+    assert not flow.autograd.gradcheck(Wrong.apply, x, raise_exception=False)

@@ -1,0 +1,174 @@
+"""Hooks on tensors and on nodes."""
+
+import pytest
+
+import oneflow as flow
+from tests.autograd.both import agree
+
+
+def test_hook_sees_and_replaces_the_gradient():
+    def case(lib):
+        seen = []
+        x = lib.tensor([1.0, 2.0], requires_grad=True)
+        y = x * x
+        y.register_hook(lambda grad: seen.append(grad.clone()))
+        y.register_hook(lambda grad: grad * 10)
+        x.register_hook(lambda grad: grad + 1)
+        (y * 3).sum().backward()
+        return seen, x.grad
+
+    agree(case)
+
+
+def test_hook_sees_the_complete_gradient_once():
+    def case(lib):
+        seen = []
+        x = lib.tensor([1.0, 2.0], requires_grad=True)
+        y = x * 2
+        y.register_hook(lambda grad: seen.append(grad.clone()))
+        (y * y + y).sum().backward()
+        return seen
+
+    agree(case)
+
+
+def test_hooks_run_in_order_and_retain_grad_last():
+    def case(lib):
+        order = []
+        x = lib.tensor([1.0, 2.0], requires_grad=True)
+        y = x * 2
+        y.retain_grad()
+        y.register_hook(lambda grad: order.append("first"))
+        y.register_hook(lambda grad: (order.append("second"), grad * 5)[1])
+        x.register_hook(lambda grad: order.append("leaf"))
+        x.register_post_accumulate_grad_hook(lambda tensor: order.append(tensor.grad.clone()))
+        (y * y).sum().backward()
+        return order, y.grad, x.grad
+
+    agree(case)
+
+
+def test_removed_hook_does_not_run():
+    def case(lib):
+        x = lib.tensor([1.0], requires_grad=True)
+        handle = x.register_hook(lambda grad: grad * 100)
+        handle.remove()
+        handle.remove()
+        with x.register_hook(lambda grad: grad * 10):
+            (x * 2).backward()
+        (x * 2).backward()
+        return x.grad
+
+    agree(case)
+
+
+def test_hook_of_a_tensor_without_gradient_is_an_error():
+    agree(
+        lambda lib: lib.ones(1).register_hook(lambda grad: grad),
+        "cannot register a hook on a tensor that doesn't require gradient",
+    )
+
+
+def test_post_accumulate_hook_of_an_intermediate_is_an_error():
+    def case(lib):
+        y = lib.ones(1, requires_grad=True) * 2
+        y.register_post_accumulate_grad_hook(lambda tensor: None)
+
+    agree(case, "post accumulate grad hooks cannot be registered on non-leaf tensors")
+
+
+def test_post_accumulate_hook_may_use_the_gradient_up():
+    def case(lib):
+        x = lib.tensor([1.0, 2.0], requires_grad=True)
+
+        def step(tensor):
+            with lib.no_grad():
+                tensor.sub_(tensor.grad * 0.1)
+            tensor.grad = None
+
+        x.register_post_accumulate_grad_hook(step)
+        (x * x).sum().backward()
+        return x, x.grad
+
+    agree(case)
+
+
+def test_hooks_run_for_autograd_grad_too():
+    def case(lib):
+        x = lib.tensor([1.0, 2.0], requires_grad=True)
+        y = x * x
+        y.register_hook(lambda grad: grad * 2)
+        x.register_hook(lambda grad: grad + 1)
+        return lib.autograd.grad(y.sum(), x)
+
+    agree(case)
+
+
+def test_hooks_of_what_grad_does_not_need_stay_quiet():
+    def case(lib):
+        seen = []
+        x, y = lib.ones(1, requires_grad=True), lib.ones(1, requires_grad=True)
+        unneeded = y * 2
+        unneeded.register_hook(lambda grad: seen.append("unneeded"))
+        y.register_hook(lambda grad: seen.append("leaf"))
+        lib.autograd.grad(x * unneeded, x)
+        return seen
+
+    agree(case)
+
+
+def test_hook_is_recorded_with_create_graph():
+    def case(lib):
+        x = lib.tensor([1.0, 2.0], requires_grad=True)
+        y = x * x
+        y.register_hook(lambda grad: grad * grad)
+        (g,) = lib.autograd.grad((y * y).sum(), x, create_graph=True)
+        return g, lib.autograd.grad(g.sum(), x)
+
+    agree(case)
+
+
+def test_node_hooks():
+    def case(lib):
+        seen = []
+        x = lib.tensor([1.0, 2.0], requires_grad=True)
+        y = x * lib.tensor([3.0, 4.0])
+        y.grad_fn.register_prehook(lambda grads: (grads[0] * 2,))
+
+        def after(inputs, outputs):
+            seen.append((inputs[0].clone(), outputs[0].clone()))
+            return (inputs[0] * 10, *inputs[1:])
+
+        y.grad_fn.register_hook(after)
+        y.sum().backward()
+        return seen, x.grad
+
+    agree(case)
+
+
+def test_hook_in_place_before_a_write_stays_with_the_old_tensor():
+    def case(lib):
+        seen = []
+        x = lib.tensor([1.0, 2.0], requires_grad=True)
+        y = x * 2
+        y.register_hook(lambda grad: seen.append(grad.clone()))
+        y.mul_(3)
+        y.sum().backward()
+        return seen, x.grad
+
+    agree(case)
+
+
+def test_leaf_keeps_its_hooks_when_its_data_is_replaced():
+    x = flow.ones(2, requires_grad=True)
+    x.register_hook(lambda grad: grad * 7)
+    x.data = flow.tensor([5.0, 6.0])
+    (x * 1).sum().backward()
+    assert x.grad.tolist() == [7.0, 7.0]
+
+
+def test_error_in_a_hook_comes_through():
+    x = flow.ones(2, requires_grad=True)
+    x.register_hook(lambda grad: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        x.sum().backward()
