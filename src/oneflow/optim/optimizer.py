@@ -159,8 +159,8 @@ class Optimizer:
 
     def _update_group(self, group: dict[str, Any]) -> None:
         """Record one update per parameter of `group`."""
-        update, attributes = self._update, self._attributes(group)
         names = tuple(self._state_fills(group))
+        update, attributes = self._update, self._attributes(group)
         known = self.state
         last_clock = last_device = numbers = None
         for parameter in group["params"]:

@@ -157,6 +157,9 @@ def _accept_last_epoch(init: Callable) -> Callable:
     return accepting
 
 
+LRScheduler.__init__ = _accept_last_epoch(LRScheduler.__init__)
+
+
 def functions_of_groups(given: Any, optimizer: Optimizer, name: str = "lr_lambda") -> list:
     """One function per parameter group from one function or a list of them.
 
