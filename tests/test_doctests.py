@@ -1,0 +1,46 @@
+"""The examples in docstrings run and print what they say."""
+
+import doctest
+import importlib
+import inspect
+import pkgutil
+
+import pytest
+
+import oneflow
+from oneflow.functional.registry import FUNCTIONS
+
+
+def modules():
+    """Every module of the package."""
+    yield oneflow
+    for info in pkgutil.walk_packages(oneflow.__path__, "oneflow."):
+        yield importlib.import_module(info.name)
+
+
+def documented():
+    """`(name, docstring)` of every class, method and function defined in the package."""
+    found = {}
+    finder = doctest.DocTestFinder(exclude_empty=True)
+    for module in modules():
+        for test in finder.find(module, module.__name__):
+            if test.examples:
+                found[test.name] = test.docstring
+    return found
+
+
+DOCUMENTED = documented()
+
+
+@pytest.mark.parametrize("name", sorted(DOCUMENTED))
+def test_example(name):
+    test = doctest.DocTestParser().get_doctest(DOCUMENTED[name], {}, name, None, 0)
+    report = []
+    runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS)
+    runner.run(test, out=report.append)
+    assert not report, "".join(report)
+
+
+def test_every_public_function_has_a_docstring():
+    missing = [name for name, each in FUNCTIONS.items() if not inspect.getdoc(each)]
+    assert missing == []
