@@ -50,6 +50,14 @@ from oneflow.nn.modules.distance import (
     CosineSimilarity as CosineSimilarity,
     PairwiseDistance as PairwiseDistance,
 )
+from oneflow.nn.modules.dropout import (
+    AlphaDropout as AlphaDropout,
+    Dropout as Dropout,
+    Dropout1d as Dropout1d,
+    Dropout2d as Dropout2d,
+    Dropout3d as Dropout3d,
+    FeatureAlphaDropout as FeatureAlphaDropout,
+)
 from oneflow.nn.modules.elementwise_loss import (
     BCELoss as BCELoss,
     BCEWithLogitsLoss as BCEWithLogitsLoss,
@@ -62,6 +70,7 @@ from oneflow.nn.modules.elementwise_loss import (
     SmoothL1Loss as SmoothL1Loss,
     SoftMarginLoss as SoftMarginLoss,
 )
+from oneflow.nn.modules.embedding import Embedding as Embedding, EmbeddingBag as EmbeddingBag
 from oneflow.nn.modules.flatten import Flatten as Flatten, Unflatten as Unflatten
 from oneflow.nn.modules.linear import Identity as Identity, Linear as Linear
 from oneflow.nn.modules.loss import CrossEntropyLoss as CrossEntropyLoss, NLLLoss as NLLLoss

@@ -45,6 +45,14 @@ from oneflow.functional.distance import (
     normalize as normalize,
     pairwise_distance as pairwise_distance,
 )
+from oneflow.functional.dropout import (
+    alpha_dropout as alpha_dropout,
+    dropout as dropout,
+    dropout1d as dropout1d,
+    dropout2d as dropout2d,
+    dropout3d as dropout3d,
+    feature_alpha_dropout as feature_alpha_dropout,
+)
 from oneflow.functional.elementwise_loss import (
     binary_cross_entropy as binary_cross_entropy,
     binary_cross_entropy_with_logits as binary_cross_entropy_with_logits,
@@ -57,6 +65,7 @@ from oneflow.functional.elementwise_loss import (
     smooth_l1_loss as smooth_l1_loss,
     soft_margin_loss as soft_margin_loss,
 )
+from oneflow.functional.embedding import embedding as embedding, embedding_bag as embedding_bag
 from oneflow.functional.loss import (
     cross_entropy as cross_entropy,
     nll_loss as nll_loss,

@@ -71,15 +71,20 @@ def _matmul_y_gradient(g, x, x_spec, y_spec):
 matmul.gradient(x=_matmul_x_gradient, y=_matmul_y_gradient)
 
 
-def _linear(x, weight, bias):
-    """``x[..., k] @ weight[n, k].T + bias[n]``."""
-    return (
-        lax.dot_general(x, weight, (((x.ndim - 1,), (1,)), ((), ())), precision=_PRECISION) + bias
-    )
-
-
 def _linear_no_bias(x, weight):
+    """``x[..., k] @ weight[n, k].T``."""
+    if x.dtype != weight.dtype:
+        raise TypeError(f"input and weight must have one dtype, got {x.dtype} and {weight.dtype}")
+    if x.ndim < 1 or weight.ndim != 2 or x.shape[-1] != weight.shape[1]:
+        raise ValueError(
+            f"input of shape {x.shape} does not fit a weight of shape {weight.shape}: their last "
+            "dimensions must be equal"
+        )
     return lax.dot_general(x, weight, (((x.ndim - 1,), (1,)), ((), ())), precision=_PRECISION)
+
+
+def _linear(x, weight, bias):
+    return _linear_no_bias(x, weight) + bias
 
 
 def _outer_rows(y, x):

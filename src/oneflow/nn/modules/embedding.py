@@ -1,0 +1,215 @@
+"""Tables of learnable vectors."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+from oneflow.base.device import Device
+from oneflow.base.dtype import DType
+from oneflow.differentiation.grad_mode import no_grad
+from oneflow.functional import embedding as functional
+from oneflow.nn import init
+from oneflow.nn.modules.module import Module
+from oneflow.nn.parameter import Parameter, new_parameter
+from oneflow.tensor.tensor import Tensor
+
+
+class Table(Module):
+    """A learnable table of vectors, and how rows are taken from it.
+
+    Args:
+        num_embeddings: number of rows.
+        embedding_dim: their size.
+        padding_idx: row that starts as zeros and gets no gradient.
+        max_norm: rows looked up are first scaled down to this norm.
+        norm_type: which norm that is.
+        scale_grad_by_freq: divide a row's gradient by how often the row was looked up.
+        sparse: without effect; gradients are dense.
+        weight: the table, if it exists already.
+        device: where it lives.
+        dtype: of the table.
+    """
+
+    def __init__(
+        self,
+        num_embeddings: int,
+        embedding_dim: int,
+        padding_idx: int | None,
+        max_norm: float | None,
+        norm_type: float,
+        scale_grad_by_freq: bool,
+        sparse: bool,
+        weight: Tensor | None,
+        device: Device | str | None,
+        dtype: DType | None,
+    ) -> None:
+        super().__init__()
+        self.num_embeddings = num_embeddings
+        self.embedding_dim = embedding_dim
+        if padding_idx is not None:
+            padding_idx = functional.padding_row(padding_idx, num_embeddings)
+        self.padding_idx = padding_idx
+        self.max_norm = max_norm
+        self.norm_type = norm_type
+        self.scale_grad_by_freq = scale_grad_by_freq
+        self.sparse = sparse
+        shape = (num_embeddings, embedding_dim)
+        if weight is None:
+            self.weight = new_parameter(shape, dtype, device)
+            self.reset_parameters()
+        elif tuple(weight.shape) != shape:
+            raise AssertionError(
+                "Shape of weight does not match num_embeddings and embedding_dim: "
+                f"{tuple(weight.shape)}, expected {shape}"
+            )
+        else:
+            self.weight = weight if isinstance(weight, Parameter) else Parameter(weight)
+
+    def reset_parameters(self) -> None:
+        """Draw the rows from a standard normal distribution; the padding row becomes zeros."""
+        init.normal_(self.weight)
+        if self.padding_idx is not None:
+            with no_grad():
+                self.weight[self.padding_idx] = 0
+
+    def extra_repr(self) -> str:
+        return self._described(_SHOWN)
+
+    def _described(self, settings: tuple[tuple[str, Any], ...]) -> str:
+        """The sizes, and the settings that differ from their defaults."""
+        values = [(name, getattr(self, name), default) for name, default in settings]
+        shown = [f"{name}={value!r}" for name, value, default in values if value != default]
+        return ", ".join([f"{self.num_embeddings}, {self.embedding_dim}", *shown])
+
+
+_SHOWN = (
+    *(("padding_idx", None), ("max_norm", None), ("norm_type", 2.0)),
+    *(("scale_grad_by_freq", False), ("sparse", False)),
+)
+
+
+class Embedding(Table):
+    """Looks up learnable vectors by index.
+
+    Args:
+        num_embeddings: number of vectors.
+        embedding_dim: their size.
+        padding_idx: vector that starts as zeros and gets no gradient.
+        max_norm: vectors looked up are first scaled down to this norm.
+        norm_type: which norm that is.
+        scale_grad_by_freq: divide a vector's gradient by how often it was looked up.
+        sparse: without effect; gradients are dense.
+        _weight: the vectors, if they exist already.
+        device: where they live.
+        dtype: of the vectors.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.nn.Embedding(10, 3)(flow.tensor([[1, 2], [4, 3]])).shape
+        oneflow.Size([2, 2, 3])
+    """
+
+    def __init__(
+        self,
+        num_embeddings: int,
+        embedding_dim: int,
+        padding_idx: int | None = None,
+        max_norm: float | None = None,
+        norm_type: float = 2.0,
+        scale_grad_by_freq: bool = False,
+        sparse: bool = False,
+        _weight: Tensor | None = None,
+        device: Device | str | None = None,
+        dtype: DType | None = None,
+    ) -> None:
+        super().__init__(
+            *(num_embeddings, embedding_dim, padding_idx, max_norm, norm_type),
+            *(scale_grad_by_freq, sparse, _weight, device, dtype),
+        )
+
+    @classmethod
+    def from_pretrained(
+        cls,
+        embeddings: Tensor,
+        freeze: bool = True,
+        padding_idx: int | None = None,
+        max_norm: float | None = None,
+        norm_type: float = 2.0,
+        scale_grad_by_freq: bool = False,
+        sparse: bool = False,
+    ) -> Self:
+        """An embedding with the given vectors; with `freeze` they do not learn."""
+        made = cls(
+            *embeddings.shape,
+            *(padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse, embeddings),
+        )
+        made.weight.requires_grad_(not freeze)
+        return made
+
+    def forward(self, input: Tensor) -> Tensor:
+        return functional.embedding(
+            *(input, self.weight, self.padding_idx, self.max_norm),
+            *(self.norm_type, self.scale_grad_by_freq),
+        )
+
+
+class EmbeddingBag(Table):
+    """Sums, means or maxima of bags of learnable vectors.
+
+    Args:
+        num_embeddings: number of vectors.
+        embedding_dim: their size.
+        max_norm: vectors looked up are first scaled down to this norm.
+        norm_type: which norm that is.
+        scale_grad_by_freq: not supported.
+        mode: ``"sum"``, ``"mean"`` or ``"max"``.
+        sparse: without effect; gradients are dense.
+        _weight: the vectors, if they exist already.
+        include_last_offset: offsets end with the number of indices.
+        padding_idx: indices equal to this do not count.
+        device: where the vectors live.
+        dtype: of the vectors.
+
+    Example:
+        >>> import oneflow as flow
+        >>> bag = flow.nn.EmbeddingBag(10, 3, mode="sum")
+        >>> bag(flow.tensor([1, 2, 4, 5]), flow.tensor([0, 3])).shape
+        oneflow.Size([2, 3])
+    """
+
+    def __init__(
+        self,
+        num_embeddings: int,
+        embedding_dim: int,
+        max_norm: float | None = None,
+        norm_type: float = 2.0,
+        scale_grad_by_freq: bool = False,
+        mode: str = "mean",
+        sparse: bool = False,
+        _weight: Tensor | None = None,
+        include_last_offset: bool = False,
+        padding_idx: int | None = None,
+        device: Device | str | None = None,
+        dtype: DType | None = None,
+    ) -> None:
+        super().__init__(
+            *(num_embeddings, embedding_dim, padding_idx, max_norm, norm_type),
+            *(scale_grad_by_freq, sparse, _weight, device, dtype),
+        )
+        self.mode = mode
+        self.include_last_offset = include_last_offset
+
+    def forward(
+        self,
+        input: Tensor,
+        offsets: Tensor | None = None,
+        per_sample_weights: Tensor | None = None,
+    ) -> Tensor:
+        return functional.embedding_bag(
+            *(input, self.weight, offsets, self.max_norm, self.norm_type),
+            *(self.scale_grad_by_freq, self.mode, self.sparse, per_sample_weights),
+            *(self.include_last_offset, self.padding_idx),
+        )
+
+    def extra_repr(self) -> str:
+        return self._described((*_SHOWN[1:4], ("mode", ""), _SHOWN[0]))

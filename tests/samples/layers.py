@@ -1,0 +1,72 @@
+"""Layers as functions: linear, embedding, attention, rearrangement of pixels."""
+
+from __future__ import annotations
+
+from tests.samples.table import Operator, case, tensor
+
+F = "nn.functional."
+ROWS = tensor(2, 3, dtype="int64", values=[0, 4, 1, 1, 2, 4])
+FLAT = tensor(5, dtype="int64", values=[0, 4, 1, 1, 2])
+STARTS = tensor(3, dtype="int64", values=[0, 2, 2])
+TABLE = tensor(5, 4)
+DOUBLE = ("float32", "float64")
+
+OPERATORS = [
+    Operator(
+        F + "linear",
+        cases=[
+            case(tensor(2, 3), tensor(4, 3), tensor(4)),
+            case(tensor(2, 3), tensor(4, 3)),
+            case(tensor(2, 1, 3), tensor(4, 3), tensor(4)),
+            case(tensor(3), tensor(4, 3), tensor(4)),
+            case(tensor(0, 3), tensor(4, 3), tensor(4)),
+        ],
+        dtypes=("float32", "float64", "bfloat16"),
+        errors=[
+            case(tensor(2, 3), tensor(4, 2), tensor(4)),
+            case(tensor(2, 3), tensor(4, 3, dtype="float64")),
+        ],
+    ),
+    Operator(
+        F + "embedding",
+        cases=[
+            case(ROWS, TABLE),
+            case(ROWS, TABLE, padding_idx=1),
+            case(ROWS, TABLE, -1, scale_grad_by_freq=True),
+            case(tensor(dtype="int64", values=3), TABLE),
+            case(tensor(0, 2, dtype="int64"), TABLE),
+            case(tensor(2, dtype="int32", values=[1, 3]), TABLE),
+        ],
+        dtypes=DOUBLE,
+        errors=[
+            case(tensor(2, dtype="int64", values=[0, 5]), TABLE),
+            case(tensor(2, dtype="int64", values=[-1, 0]), TABLE),
+            case(tensor(2), TABLE),
+            case(ROWS, TABLE, 7),
+        ],
+        second_grad=False,
+    ),
+    Operator(
+        F + "embedding_bag",
+        cases=[
+            case(ROWS, TABLE),
+            case(FLAT, TABLE, STARTS, mode="sum"),
+            case(FLAT, TABLE, STARTS, mode="max"),
+            case(FLAT, TABLE, STARTS, mode="mean", padding_idx=1),
+            case(FLAT, TABLE, STARTS, mode="sum", per_sample_weights=tensor(5)),
+            case(ROWS, TABLE, mode="sum", per_sample_weights=tensor(2, 3)),
+            case(
+                *(FLAT, TABLE, tensor(3, dtype="int64", values=[0, 3, 5])),
+                include_last_offset=True,
+            ),
+        ],
+        dtypes=DOUBLE,
+        errors=[
+            case(FLAT, TABLE),
+            case(ROWS, TABLE, STARTS),
+            case(FLAT, TABLE, STARTS, mode="product"),
+            case(FLAT, TABLE, STARTS, mode="mean", per_sample_weights=tensor(5)),
+        ],
+        second_grad=False,
+    ),
+]
