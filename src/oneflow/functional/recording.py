@@ -22,7 +22,7 @@ def record(function: Callable, *args: Any) -> Program:
         args: tensors on the CPU and anything else.
 
     Returns:
-        The program, printable with `format_program`.
+        The program, printable with `format_program`. Its inputs are in the order of their first use.
 
     Raises:
         RuntimeError: the function read a value, so that its program came in several pieces.
