@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 import torch
 
+import oneflow as flow
+
 # Tests run in parallel processes; one thread each is the fair share, and sums repeat exactly.
 torch.set_num_threads(1)
 
@@ -23,6 +25,7 @@ def _fixed_seeds() -> None:
     """Every test starts from the same random state."""
     np.random.seed(0)
     torch.manual_seed(0)
+    flow.manual_seed(0)
 
 
 @pytest.fixture

@@ -1,9 +1,11 @@
 """Seeds and states of the default random number generator."""
 
-from oneflow.functional.generator import default_generator as default_generator
-from oneflow.functional.generator import fork_rng as fork_rng
-from oneflow.functional.generator import get_rng_state as get_rng_state
-from oneflow.functional.generator import initial_seed as initial_seed
-from oneflow.functional.generator import manual_seed as manual_seed
-from oneflow.functional.generator import seed as seed
-from oneflow.functional.generator import set_rng_state as set_rng_state
+from oneflow.functional.generator import (
+    default_generator as default_generator,
+    fork_rng as fork_rng,
+    get_rng_state as get_rng_state,
+    initial_seed as initial_seed,
+    manual_seed as manual_seed,
+    seed as seed,
+    set_rng_state as set_rng_state,
+)

@@ -14,7 +14,6 @@ def two(x, y):
     return x * x, (y.sum() * x).sum()
 
 
-
 def test_jacobian_of_one():
     def case(lib):
         derive = lib.autograd.functional.jacobian

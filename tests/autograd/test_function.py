@@ -197,7 +197,7 @@ def test_leaf_changed_in_place_is_an_error():
 
         Double.apply(lib.ones(2, requires_grad=True))
 
-    agree(case, "a leaf Variable that requires grad is being used in an in-place operation")
+    agree(case, "a leaf Variable that requires grad has been used in an in-place operation")
 
 
 def test_argument_returned_as_it_is():
@@ -369,7 +369,9 @@ def test_once_differentiable():
         (slope,) = lib.autograd.grad((y * y).sum(), x, create_graph=True)
         slope.sum().backward()
 
-    agree(case, "trying to differentiate twice a function that was marked with @once_differentiable")
+    agree(
+        case, "trying to differentiate twice a function that was marked with @once_differentiable"
+    )
 
 
 def test_forward_must_be_written():
@@ -390,7 +392,7 @@ def test_graph_is_freed_without_the_garbage_collector():
 
         @staticmethod
         def backward(ctx, grad):
-            x, y = ctx.saved_tensors
+            _, y = ctx.saved_tensors
             return grad * y
 
     gc.disable()

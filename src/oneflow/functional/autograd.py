@@ -194,7 +194,7 @@ def grad(
     chosen = _listed(inputs, "inputs")
     roots = _roots(_listed(outputs, "outputs"), grad_outputs)
     if not chosen:
-        raise ValueError("grad requires non-empty inputs.")
+        raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
     grads = backward_pass(
         roots,
         keep_graph=create_graph if retain_graph is None else bool(retain_graph),
@@ -252,6 +252,7 @@ def _backward_method(
     """Add the gradients of this tensor to the `grad` of the leaves it was computed from.
 
     Args:
+        self: where to start.
         gradient: gradient of this tensor; may be left out for a single element.
         retain_graph: keep what the pass needs for another one, default `create_graph`.
         create_graph: record the pass, for higher derivatives.

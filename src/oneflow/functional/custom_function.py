@@ -14,7 +14,7 @@ from oneflow.tensor.call import wrap
 from oneflow.tensor.tensor import Tensor
 
 
-class FunctionContext:
+class FunctionCtx:
     """What `forward` and `backward` of one call of a `Function` share; it takes any attributes.
 
     Attributes:
@@ -94,7 +94,7 @@ class _Saved:
         self._output = output
         self._tensor = tensor if output is None and self._kept is value else None
 
-    def restore(self, context: FunctionContext) -> Tensor:
+    def restore(self, context: FunctionCtx) -> Tensor:
         """The tensor, as it was."""
         kept, node = self._kept, context._node
         if type(kept) is Packed:
@@ -112,16 +112,19 @@ class _Saved:
 class FunctionNode(Node):
     """Backward of one call of a user's `Function`."""
 
-    __slots__ = ("_context", "_function", "_positions", "materialize_grads")
+    __slots__ = ("_context", "_function", "_positions", "_results", "materialize_grads")
 
     def __init__(
         self,
         function: type[Function],
-        context: FunctionContext,
+        context: FunctionCtx,
         inputs: Sequence[tuple[int, Value]],
-        out_specs: tuple,
+        outputs: Sequence[Any],
     ) -> None:
-        super().__init__(tuple((v.node, v.output_index) for _, v in inputs), out_specs)
+        tensors = [each for each in outputs if isinstance(each, Tensor)]
+        edges = tuple((value.node, value.output_index) for _, value in inputs)
+        super().__init__(edges, tuple(each._value.spec for each in tensors))
+        self._results = tuple(isinstance(each, Tensor) for each in outputs)
         self._function, self._context = function, context
         self._positions = tuple(position for position, _ in inputs)
         self.materialize_grads = context.materialize_grads
@@ -131,7 +134,10 @@ class FunctionNode(Node):
         context = self._context
         context._node, context._grads = self, grads
         try:
-            given = [None if grad is None else wrap(grad) for grad in grads]
+            # Results that are no tensors have a place among the gradients, too.
+            rest = iter(grads)
+            arrived = [next(rest) if is_tensor else None for is_tensor in self._results]
+            given = [None if grad is None else wrap(grad) for grad in arrived]
             results = self._function._backward()(context, *given)
         finally:
             context._node, context._grads = None, ()
@@ -247,7 +253,7 @@ def _run(function: type[Function], inputs: tuple, attributes: dict[str, Any]) ->
         if value is not None and value.node is not None and MODE.enabled
     ]
     wanted = {position for position, _ in tracked}
-    context = FunctionContext(tuple(position in wanted for position in range(len(inputs))))
+    context = FunctionCtx(tuple(position in wanted for position in range(len(inputs))))
     vars(context).update(attributes)
     with no_grad():
         if function.setup_context is Function.setup_context:
@@ -263,7 +269,7 @@ def _run(function: type[Function], inputs: tuple, attributes: dict[str, Any]) ->
     return tuple(tracked_outputs) if isinstance(returned, tuple) else tracked_outputs[0]
 
 
-def _apart(output: Any, inputs: tuple, context: FunctionContext) -> Any:
+def _apart(output: Any, inputs: tuple, context: FunctionCtx) -> Any:
     """A result that is an unchanged argument becomes another tensor on its memory."""
     if any(output is each for each in inputs) and not _among(output, context._dirty):
         return output.detach() if isinstance(output, Tensor) else output
@@ -276,14 +282,13 @@ def _among(tensor: Any, tensors: Sequence[Any]) -> bool:
 
 def _record(
     function: type[Function],
-    context: FunctionContext,
+    context: FunctionCtx,
     tracked: Sequence[tuple[int, Value]],
     outputs: list[Any],
 ) -> list[Any]:
     """The results with a node that will run `backward`."""
-    tensors = [each for each in outputs if isinstance(each, Tensor)]
-    node = FunctionNode(function, context, tracked, tuple(each._value.spec for each in tensors))
-    context._save(tensors)
+    node = FunctionNode(function, context, tracked, outputs)
+    context._save([each for each in outputs if isinstance(each, Tensor)])
     results, index = [], -1
     for output in outputs:
         if not isinstance(output, Tensor):
@@ -296,6 +301,10 @@ def _record(
         if differentiable and not _among(output, context._without_gradient):
             value.node, value.output_index = node, index
         if _among(output, context._dirty):
+            if output.is_leaf and output.requires_grad:
+                raise RuntimeError(
+                    "a leaf Variable that requires grad has been used in an in-place operation."
+                )
             with enable_grad():
                 results.append(output.assign(value))
         else:

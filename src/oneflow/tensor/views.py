@@ -68,15 +68,18 @@ class Family:
         value: the root with this family's history.
         version: version of the storage that `value` belongs to.
         silent: writes do not count for autograd's check of saved tensors (`Tensor.data`).
+        unrecorded: views made in `no_grad` of something that requires grad; writing to them while
+            gradients are recorded would silently lose gradients.
     """
 
-    __slots__ = ("silent", "storage", "value", "version")
+    __slots__ = ("silent", "storage", "unrecorded", "value", "version")
 
     def __init__(self, storage: Storage, value: Value, silent: bool = False) -> None:
         self.storage = storage
         self.value = value
         self.version = storage.version
         self.silent = silent
+        self.unrecorded = False
 
     def current(self) -> Value:
         """The root as it is now. Another family's write changes the data, not this family's history."""
@@ -112,10 +115,17 @@ def join(view: Tensor, base: Tensor, step: ViewStep) -> Tensor:
     """Make the fresh tensor `view`, computed by `step` from `base`, share memory with it."""
     family = share(base)
     if not MODE.enabled and base.requires_grad:
-        family = Family(family.storage, family.storage.value.alias())
+        family = _unrecorded(family.storage)
     view._family, view._chain, view._seen = family, (*base._chain, step), family.storage.version
     family.storage.lend(view._value)
     return view
+
+
+def _unrecorded(storage: Storage) -> Family:
+    """A family without history for a view made in `no_grad`."""
+    family = Family(storage, storage.value.alias())
+    family.unrecorded = True
+    return family
 
 
 def join_storage(tensor: Tensor, step: ViewStep, wrap: Callable[[Value], Tensor]) -> Tensor:
@@ -124,7 +134,7 @@ def join_storage(tensor: Tensor, step: ViewStep, wrap: Callable[[Value], Tensor]
     primitive, numbers, attributes = step
     view = wrap(primitive(family.current(), *numbers, **attributes))
     if not MODE.enabled and tensor.requires_grad:
-        family = Family(family.storage, family.storage.value.alias())
+        family = _unrecorded(family.storage)
     view._family, view._chain, view._seen = family, (step,), family.storage.version
     family.storage.lend(view._value)
     return view
@@ -180,6 +190,12 @@ def write(tensor: Tensor, new: Value) -> None:
 
 
 def _refuse_leaf(tensor: Tensor, old: Value) -> None:
+    if tensor._family is not None and tensor._family.unrecorded:
+        raise RuntimeError(
+            "A view was created in no_grad mode and is being modified inplace with grad mode "
+            "enabled. Make the view and write to it either both inside the no_grad block or both "
+            "outside."
+        )
     if old.node is None:
         return
     if tensor.is_leaf:

@@ -1,4 +1,6 @@
 """Activation checkpointing."""
 
-from oneflow.functional.recompute import checkpoint as checkpoint
-from oneflow.functional.recompute import checkpoint_sequential as checkpoint_sequential
+from oneflow.functional.recompute import (
+    checkpoint as checkpoint,
+    checkpoint_sequential as checkpoint_sequential,
+)
