@@ -88,11 +88,40 @@ def _unit_positive(first: jax.Array, second: jax.Array, dtype: np.dtype) -> jax.
     return (first.astype(dtype) + np.float32(0.5)) * np.float32(2.0**-32)
 
 
+def _series(square: jax.Array, terms: int, first: int) -> jax.Array:
+    """Taylor's series of the cosine (`first` 0) or of the sine divided by its argument (1)."""
+    result = jnp.zeros_like(square)
+    for k in reversed(range(terms)):
+        result = result * square + (-1) ** k / math.factorial(2 * k + first)
+    return result
+
+
+def _direction(first: jax.Array, second: jax.Array, dtype: np.dtype) -> tuple:
+    """Cosine and sine of a random angle.
+
+    Two bits choose the quadrant and the others the angle from its middle axis, at most 45 degrees,
+    where short series are exact: several times faster than `cos` of any number.
+    """
+    if dtype == np.float64:
+        rest, terms = (_whole(first, second) << _u64(2)).astype(jnp.int64), 9
+    else:
+        rest, terms = (first << _u32(2)).astype(jnp.int32), 5
+    scale = math.pi / 2 * 2.0 ** (-8 * rest.dtype.itemsize)
+    angle = rest.astype(dtype) * jnp.asarray(scale, dtype)
+    square = angle * angle
+    sine, cosine = angle * _series(square, terms, 1), _series(square, terms + 1, 0)
+    quadrant = first >> _u32(30)
+    across = (quadrant & _u32(1)) != 0
+    x, y = jnp.where(across, sine, cosine), jnp.where(across, cosine, sine)
+    left, below_axis = (quadrant == 1) | (quadrant == 2), quadrant >= 2
+    return jnp.where(left, -x, x), jnp.where(below_axis, -y, y)
+
+
 def _normal_pair(drawn: tuple, dtype: np.dtype) -> tuple[jax.Array, jax.Array]:
     """Two independent standard normal numbers per element (Box and Muller): radius and angle."""
     radius = jnp.sqrt(-2 * jnp.log(_unit_positive(drawn[0], drawn[1], dtype)))
-    angle = _unit(drawn[2], drawn[3], dtype) * jnp.asarray(2 * math.pi, dtype)
-    return radius * jnp.cos(angle), radius * jnp.sin(angle)
+    cosine, sine = _direction(drawn[2], drawn[3], dtype)
+    return radius * cosine, radius * sine
 
 
 def below(word: jax.Array, p: jax.Array) -> jax.Array:
