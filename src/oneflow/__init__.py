@@ -390,3 +390,5 @@ from oneflow import optim as optim
 from oneflow import autograd as autograd
 from oneflow import utils as utils
 from oneflow import one_embedding as one_embedding
+from oneflow.checkpoint.serialization import load as load
+from oneflow.checkpoint.serialization import save as save

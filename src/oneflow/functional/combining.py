@@ -63,7 +63,6 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
         for dim, each in enumerate(given)
     ]
     if swap:
-        grids = [each.transpose(0, 1) for each in grids]
         grids[:2] = grids[1::-1]
     return tuple(grids)
 
@@ -80,7 +79,11 @@ def broadcast_shapes(*shapes: Any) -> Size:
         >>> flow.broadcast_shapes((2, 1), (3,))
         oneflow.Size([2, 3])
     """
-    return Size(base_shape.broadcast_shapes(*[sizes_of((shape,)) if not isinstance(shape, int) else (shape,) for shape in shapes]))
+    return Size(
+        base_shape.broadcast_shapes(
+            *[sizes_of((shape,)) if not isinstance(shape, int) else (shape,) for shape in shapes]
+        )
+    )
 
 
 @function(method=False)
@@ -159,9 +162,7 @@ def _triangle(
         raise RuntimeError(f"{name}: row and col must be non-negative, got {row} and {col}")
     lower = np.tri(row, col, offset if name == "tril_indices" else offset - 1, dtype=bool)
     found = np.nonzero(lower if name == "tril_indices" else ~lower)
-    return Tensor._import(
-        np.stack(found), checked_dtype(dtype, int64), chosen_device(device)
-    )
+    return Tensor._import(np.stack(found), checked_dtype(dtype, int64), chosen_device(device))
 
 
 @function(method=False)
@@ -318,7 +319,11 @@ def block_diag(*tensors: Tensor) -> Tensor:
     rows, start = [], 0
     for block in blocks:
         height, size = block.shape
-        parts = (block.new_zeros(height, start), block, block.new_zeros(height, width - start - size))
+        parts = (
+            block.new_zeros(height, start),
+            block,
+            block.new_zeros(height, width - start - size),
+        )
         rows.append(cat(parts, 1))
         start += size
     return cat(rows, 0)
@@ -326,7 +331,9 @@ def block_diag(*tensors: Tensor) -> Tensor:
 
 def _slices(ranges: Sequence[Sequence[int | None]]) -> tuple[slice, ...]:
     """OneFlow's lists of ``(start, stop, step)``."""
-    return tuple(slice(*[None if n is None else operator.index(n) for n in each]) for each in ranges)
+    return tuple(
+        slice(*[None if n is None else operator.index(n) for n in each]) for each in ranges
+    )
 
 
 @function(method=False)

@@ -14,8 +14,7 @@ from oneflow.functional.options import chosen_device
 from oneflow.functional.registry import function
 from oneflow.primitives.creation import zeros
 from oneflow.primitives.elementwise import cast as cast_primitive
-from oneflow.primitives.shape import broadcast_to
-from oneflow.primitives.shape import clone as clone_primitive
+from oneflow.primitives.shape import broadcast_to, clone as clone_primitive
 from oneflow.tensor.call import call, wrap
 from oneflow.tensor.layout import is_contiguous
 from oneflow.tensor.methods import attach

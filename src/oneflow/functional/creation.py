@@ -171,9 +171,7 @@ def full(
     number = plain_number(fill_value)
     dtype = checked_dtype(dtype, number_dtype(number))
     shape = new_shape((size,))
-    return with_grad(
-        wrap(filled_value(number, shape, dtype, chosen_device(device))), requires_grad
-    )
+    return with_grad(wrap(filled_value(number, shape, dtype, chosen_device(device))), requires_grad)
 
 
 def _like(input: Tensor, dtype: DType | None, device: Any, placement: Any, sbp: Any) -> dict:

@@ -60,9 +60,7 @@ def tensor(
 
 
 @function(method=False)
-def as_tensor(
-    data: Any, dtype: DType | None = None, device: Device | str | None = None
-) -> Tensor:
+def as_tensor(data: Any, dtype: DType | None = None, device: Device | str | None = None) -> Tensor:
     """`data` as a tensor: a tensor of that dtype and device is returned itself, with its history.
 
     Example:

@@ -20,7 +20,7 @@ def _sequence(tensors: Any, name: str) -> list[Tensor]:
 
     Raises:
         TypeError: not a sequence of tensors.
-        RuntimeError: there is none.
+        RuntimeError: there is none (ValueError for `cat`, as in PyTorch).
     """
     if isinstance(tensors, Tensor) or not isinstance(tensors, Sequence):
         raise TypeError(
@@ -32,7 +32,8 @@ def _sequence(tensors: Any, name: str) -> list[Tensor]:
                 f"expected Tensor as element {position} in argument 0, but got {type(each).__name__}"
             )
     if not tensors:
-        raise RuntimeError(f"{name}(): expected a non-empty list of Tensors")
+        kind = ValueError if name == "cat" else RuntimeError
+        raise kind(f"{name}(): expected a non-empty list of Tensors")
     return list(tensors)
 
 
@@ -58,7 +59,8 @@ def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
         dim: dimension.
 
     Raises:
-        RuntimeError: sizes differ, or there are no tensors.
+        RuntimeError: sizes differ.
+        ValueError: there are no tensors.
 
     Example:
         >>> import oneflow as flow
@@ -158,7 +160,7 @@ def split(
             )
         return split_views(input, sizes, at)
     size = operator.index(split_size_or_sections)
-    if size < 0 or size == 0 and total:
+    if size < 0 or (size == 0 and total):
         raise RuntimeError(f"split expects split_size be positive, but got split_size={size}")
     sizes = [min(size, total - start) for start in range(0, total, size)] if total else [0]
     return split_views(input, sizes, at)
@@ -248,7 +250,9 @@ def hsplit(input: Tensor, indices_or_sections: int | Sequence[int]) -> tuple[Ten
         RuntimeError: a 0-dim tensor, or a size that the sections do not divide.
     """
     if not input.ndim:
-        raise RuntimeError("hsplit requires a tensor with at least 1 dimension, but got 0 dimensions")
+        raise RuntimeError(
+            "hsplit requires a tensor with at least 1 dimension, but got 0 dimensions"
+        )
     return _split_at("hsplit", input, indices_or_sections, min(1, input.ndim - 1))
 
 
@@ -285,7 +289,7 @@ def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     """Views of the slices along `dim`, which they do not have.
 
     Raises:
-        RuntimeError: a 0-dim tensor.
+        IndexError: a 0-dim tensor.
 
     Example:
         >>> import oneflow as flow
@@ -293,7 +297,7 @@ def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
         [[0, 1], [2, 3]]
     """
     if not input.ndim:
-        raise RuntimeError("Dimension specified as 0 but tensor has no dimensions")
+        raise IndexError("Dimension specified as 0 but tensor has no dimensions")
     at = wrap_dim(dim, input.ndim)
     if not input._value.spec.shape[at]:
         return ()

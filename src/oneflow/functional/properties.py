@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from oneflow.base.shape import Size, wrap_dim
+from oneflow.base.shape import wrap_dim
 from oneflow.functional.registry import function
 from oneflow.functional.shaping import permuted, transpose
 from oneflow.primitives.layout import is_row_major

@@ -82,11 +82,9 @@ def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
     places = sizes_of((shifts,), "shifts")
     if not places:
         raise RuntimeError("`shifts` required")
-    if dims is None or isinstance(dims, Sequence) and not dims:
+    if dims is None or (isinstance(dims, Sequence) and not dims):
         if len(places) != 1:
-            raise RuntimeError(
-                f"shifts and dimensions must align. shifts: {len(places)}, dims:0"
-            )
+            raise RuntimeError(f"shifts and dimensions must align. shifts: {len(places)}, dims:0")
         return call(rearrange.roll, input.reshape(-1), *places, dims=(0,)).reshape(input.shape)
     axes = tuple(wrap_dim(dim, input.ndim) for dim in sizes_of((dims,), "dims"))
     if len(places) != len(axes):
@@ -132,9 +130,7 @@ def _repeated(input: Tensor, times: tuple[int, ...]) -> Tensor:
     shape = (1,) * (len(times) - input.ndim) + input._value.spec.shape
     target = tuple(size * count for size, count in zip(shape, times, strict=True))
     spaced = tuple(each for size in shape for each in (1, size))
-    spread = tuple(
-        each for size, count in zip(shape, times, strict=True) for each in (count, size)
-    )
+    spread = tuple(each for size, count in zip(shape, times, strict=True) for each in (count, size))
     value = p.broadcast_to(p.reshape(input.value, shape=spaced), shape=spread)
     return wrap(p.reshape(value, shape=target))
 
@@ -274,9 +270,7 @@ def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -
         raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
     size = spec.shape[-1] + abs(offset)
     rest = iter(spec.shape[:-1])
-    shape = tuple(
-        size if dim in (first, second) else next(rest) for dim in range(spec.ndim + 1)
-    )
+    shape = tuple(size if dim in (first, second) else next(rest) for dim in range(spec.ndim + 1))
     into = zeros(shape=shape, dtype=spec.dtype, device=spec.device)
     return wrap(diagonal_update(into, input.value, offset=offset, dim1=first, dim2=second))
 

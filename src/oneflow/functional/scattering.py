@@ -200,9 +200,10 @@ def _check_slices(input: Tensor, dim: int, index: Tensor, source: Tensor, name: 
             f"{name}(): self ({input.dtype!r}) and source ({source.dtype!r}) must have the same "
             "scalar type"
         )
-    want = list(input.shape) or [1]
-    want[dim] = index.numel()
-    if list(source.shape or (1,)) != want:
+    want = list(input.shape)
+    if want:
+        want[dim] = index.numel()
+    if list(source.shape) != want:
         raise RuntimeError(
             f"{name}(): Source shape {list(source.shape)} must match {want}: `self` with the number "
             f"of indices along dimension {dim}"
@@ -246,6 +247,11 @@ def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor
         tensor([2., 0., 1.], dtype=oneflow.float32)
     """
     chosen, at = _index_and_dim(input, dim, index, "index_copy")
+    if source.ndim == input.ndim > 0 and source.shape[at] != chosen.numel():
+        raise IndexError(
+            f"index_copy(): Number of indices ({chosen.numel()}) should be equal to source.size(dim) "
+            f"({source.shape[at]})"
+        )
     _check_slices(input, at, chosen, source, "index_copy")
     values = source if source.ndim else source.reshape(1)
     return _put_slices(input, at, chosen, values.value, accumulate=False, negative=False)
@@ -321,7 +327,9 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
         tensor([1., 0.], dtype=oneflow.float32)
     """
     if mask.dtype is not bool_:
-        raise RuntimeError(f"masked_fill only supports boolean masks, but got mask with dtype {mask.dtype!r}")
+        raise RuntimeError(
+            f"masked_fill only supports boolean masks, but got mask with dtype {mask.dtype!r}"
+        )
     return wrap(where(mask.value, _number_value(value, input, (), "masked_fill"), input.value))
 
 

@@ -170,7 +170,9 @@ def as_strided(
             f"are out of bounds for storage of {available} elements"
         )
     return join_storage(
-        input, (strided.as_strided, (), {"shape": shape, "strides": strides, "offset": offset}), wrap
+        input,
+        (strided.as_strided, (), {"shape": shape, "strides": strides, "offset": offset}),
+        wrap,
     )
 
 

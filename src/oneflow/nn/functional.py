@@ -110,6 +110,7 @@ from oneflow.functional.pooling import (
     max_pool2d as max_pool2d,
     max_pool3d as max_pool3d,
 )
+from oneflow.functional.searching import one_hot as one_hot
 from oneflow.functional.softmax import (
     glu as glu,
     gumbel_softmax as gumbel_softmax,

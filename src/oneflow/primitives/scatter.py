@@ -36,17 +36,23 @@ gather.gradient(
 )
 
 
+# What adding and multiplying truth values means.
+_LOGICAL = {"add": "max", "multiply": "min"}
+
+
 def _scatter(name: str, method: str):
     """The primitive that puts `source` (of the shape of `index`) into `x` by one of JAX's update methods."""
 
     def impl(x, source, index, *, dim: int):
         target = x.at[_coordinates(index, dim)]
+        chosen = _LOGICAL.get(method, method) if x.dtype == bool else method
         # Positions out of range are dropped here and reported by the check.
-        return getattr(target, method)(source, mode="drop")
+        return getattr(target, chosen)(source, mode="drop")
 
     made = primitive(name, impl)
     return made.checked(
-        lambda x, source, index, *, dim: out_of_range(index, 0, x.shape[dim]), _error)
+        lambda x, source, index, *, dim: out_of_range(index, 0, x.shape[dim]), _error
+    )
 
 
 scatter = _scatter("scatter", "set")
@@ -88,7 +94,9 @@ def _product_gradient(g, x, source, index, dim):
     gradient_x = div(mul(g, scatter_multiply(x_rest, source, index, dim=dim)), x_rest)
     is_zero = eq(source, 0)
     zeros_there = gather(
-        scatter_add(zeros_like(x), cast(is_zero, dtype=x.spec.dtype), index, dim=dim), index, dim=dim
+        scatter_add(zeros_like(x), cast(is_zero, dtype=x.spec.dtype), index, dim=dim),
+        index,
+        dim=dim,
     )
     lone = where(is_zero, eq(zeros_there, 1), is_zero)
     filled = where(is_zero, ones_like(source), source)

@@ -158,9 +158,7 @@ def _slice_update(x, values, *starts, dims: tuple[int, ...], steps: tuple[int, .
     return x.at[tuple(grid)].set(values, unique_indices=True)
 
 
-slice_update = primitive(
-    "slice_update", _slice_update, scalar="int64", axes=free_dims("dims")
-)
+slice_update = primitive("slice_update", _slice_update, scalar="int64", axes=free_dims("dims"))
 
 
 def _slice_update_gradient(g, starts, values_spec, dims, steps, wanted):
@@ -175,7 +173,6 @@ def _slice_update_gradient(g, starts, values_spec, dims, steps, wanted):
 
 
 slice_update.gradient(_slice_update_gradient)
-
 
 
 def _ones_at(shape: tuple[int, ...], dims: tuple[int, ...]) -> tuple[int, ...]:
@@ -196,9 +193,7 @@ def _write_select(base, new, *indices, dims):
 
 def _layout_select(place, *indices, dims):
     kept = [dim for dim in range(len(place.shape)) if dim not in dims]
-    terms = tuple(
-        (index, place.strides[dim]) for dim, index in zip(dims, indices, strict=True)
-    )
+    terms = tuple((index, place.strides[dim]) for dim, index in zip(dims, indices, strict=True))
     return Place(
         tuple(place.shape[dim] for dim in kept),
         tuple(place.strides[dim] for dim in kept),
@@ -283,6 +278,10 @@ pad.gradient(x=_pad_gradient, value=None)
 
 clone = primitive("clone", lambda x: x, axes=elementwise_axes)
 clone.gradient(x=lambda g: g)
+
+# `new` as what a tensor that requires grad was overwritten with: what it was before gets a gradient of zeros.
+overwrite = primitive("overwrite", lambda x, new: new, axes=elementwise_axes)
+overwrite.gradient(x=lambda x_spec: zeros_of(x_spec), new=lambda g: g)
 
 stack = primitive("stack", lambda *xs, dim: jnp.stack(xs, dim))
 

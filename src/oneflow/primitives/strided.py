@@ -120,9 +120,7 @@ def _as_strided(x, *, shape: tuple[int, ...], strides: tuple[int, ...], offset: 
     return x.reshape(-1)[_flat_positions(shape, strides, offset)]
 
 
-def _as_strided_update(
-    x, values, *, shape: tuple[int, ...], strides: tuple[int, ...], offset: int
-):
+def _as_strided_update(x, values, *, shape: tuple[int, ...], strides: tuple[int, ...], offset: int):
     flat = x.reshape(-1).at[_flat_positions(shape, strides, offset)].set(values)
     return flat.reshape(x.shape)
 

@@ -137,7 +137,7 @@ class _Parser:
             attributes = {"dims": dims, "sizes": lengths, "steps": strides}
             steps.append((views.slice_, starts, attributes))
             sizes.update(zip(self.sliced, lengths, strict=True))
-        if None in self.layout or not steps and not self.indices:
+        if None in self.layout or (not steps and not self.indices):
             shape = tuple(1 if dim is None else sizes[dim] for dim in self.layout)
             steps.append((views.reshape, (), {"shape": shape}))
         return Selection(steps, self.indices)
@@ -267,16 +267,19 @@ def index_put_value(tensor: Tensor, index: Any, value: Any, accumulate: bool = F
     return new
 
 
-def _written(
-    view: Value, indices: list[tuple[int, Tensor]], value: Any, accumulate: bool
-) -> Value:
+def _written(view: Value, indices: list[tuple[int, Tensor]], value: Any, accumulate: bool) -> Value:
     """What the basic part of the index holds after the assignment."""
     spec = view.spec
     source = _source(value, view, exact=bool(indices))
     if not indices:
         whole = _fitted(source, spec.shape)
         return add(view, whole) if accumulate else whole
-    if not accumulate and len(indices) == 1 and indices[0][1].dtype is dt.bool_ and source.spec.numel == 1:
+    if (
+        not accumulate
+        and len(indices) == 1
+        and indices[0][1].dtype is dt.bool_
+        and source.spec.numel == 1
+    ):
         dim, mask = indices[0]
         trailing = spec.ndim - dim - mask.ndim
         condition = views.reshape(mask.value, shape=(*mask.shape, *(1,) * trailing))

@@ -37,14 +37,17 @@ def numpy_from_data(data: Any, dtype: DType | None) -> np.ndarray:
     """Nested lists, numbers or an array as a NumPy array; Python floats get the default dtype.
 
     Raises:
-        TypeError: contents that are not numbers.
+        TypeError: text.
+        RuntimeError: other contents that are not numbers.
         ValueError: ragged nesting.
     """
     if isinstance(data, np.ndarray | np.generic):
         return np.asarray(data, None if dtype is None else dtype.numpy)
     data = _without_tensors(data)
     array = np.asarray(data)
-    if array.dtype.kind in "OUSV":
+    if array.dtype.kind == "O":
+        raise RuntimeError(f"could not infer the dtype of {data!r}: elements must be numbers")
+    if array.dtype.kind in "USV":
         raise TypeError(
             f"could not convert {type(data).__name__} to a tensor: elements must be numbers"
         )

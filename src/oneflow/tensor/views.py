@@ -17,6 +17,7 @@ from weakref import ref
 
 from oneflow.differentiation.grad_mode import MODE, enable_grad
 from oneflow.primitives.registry import Primitive
+from oneflow.primitives.shape import overwrite
 from oneflow.program.value import Value
 
 if TYPE_CHECKING:
@@ -173,6 +174,8 @@ def write(tensor: Tensor, new: Value) -> None:
     family = tensor._family
     if MODE.enabled:
         _refuse_leaf(tensor, old)
+        if old.node is not None and new.node is None:
+            new = overwrite(old, new)
     elif new is not old:
         with_history_of(new, old)
     if family is None:
