@@ -1,0 +1,1 @@
+"""Saving and loading: safe files with tensors and plain Python data."""

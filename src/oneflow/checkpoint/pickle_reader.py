@@ -1,0 +1,206 @@
+"""A reader of pickled data that executes nothing.
+
+It walks the opcodes and knows a fixed set of them. A name in the pickle never leads to the object of that name: it is
+looked up in a table of functions written for this purpose, and anything else is refused.
+"""
+
+from __future__ import annotations
+
+import pickletools
+from collections.abc import Callable, Mapping
+from typing import Any, BinaryIO
+
+
+class RefusedPickleError(RuntimeError):
+    """A pickle asks for something that is not in the table."""
+
+
+class _Mark:
+    """Where a group of stack items begins."""
+
+
+_MARK = _Mark()
+_CONSTANTS = {"NONE": None, "NEWTRUE": True, "NEWFALSE": False}
+_EMPTY: dict[str, Callable[[], Any]] = {
+    "EMPTY_DICT": dict,
+    "EMPTY_LIST": list,
+    "EMPTY_TUPLE": tuple,
+    "EMPTY_SET": set,
+}
+_LITERALS = frozenset(
+    (
+        *("INT", "BININT", "BININT1", "BININT2", "LONG", "LONG1", "LONG4", "FLOAT", "BINFLOAT"),
+        *("UNICODE", "BINUNICODE", "SHORT_BINUNICODE", "BINUNICODE8"),
+        *("BINBYTES", "SHORT_BINBYTES", "BINBYTES8", "STRING", "BINSTRING", "SHORT_BINSTRING"),
+        "BYTEARRAY8",
+    )
+)
+_STORES = frozenset(("PUT", "BINPUT", "LONG_BINPUT"))
+_FETCHES = frozenset(("GET", "BINGET", "LONG_BINGET"))
+_TUPLES = {"TUPLE1": 1, "TUPLE2": 2, "TUPLE3": 3}
+_WITHOUT_MEANING = frozenset(("PROTO", "FRAME"))
+
+
+class Buildable:
+    """Base class of objects that a pickle may give a state to."""
+
+    def build(self, state: Any) -> None:
+        """Take the state."""
+        raise NotImplementedError
+
+
+class PickleReader:
+    """Reads one pickle after the other from a file.
+
+    Args:
+        file: the file; reading stops right behind a pickle.
+        table: what names in the pickle stand for: ``(module, name)`` to a function or a plain value.
+        persistent: gives the object behind a persistent id.
+    """
+
+    def __init__(
+        self,
+        file: BinaryIO,
+        table: Mapping[tuple[str, str], Any],
+        persistent: Callable[[Any], Any] | None = None,
+    ) -> None:
+        self._file, self._table, self._persistent = file, table, persistent
+        self._callable = {id(each) for each in table.values() if callable(each)}
+        self._stack: list[Any] = []
+        self._memo: dict[int, Any] = {}
+
+    def read(self) -> Any:
+        """The next object.
+
+        Raises:
+            RefusedPickleError: a name or an opcode that is not allowed.
+            ValueError: the pickle is damaged.
+        """
+        self._stack, self._memo = [], {}
+        try:
+            for opcode, argument, _ in pickletools.genops(self._file):
+                if opcode.name == "STOP":
+                    return self._stack.pop()
+                self._apply(opcode.name, argument)
+        except (IndexError, KeyError, TypeError, AttributeError) as error:
+            raise ValueError(f"damaged pickle: {error!r}") from error
+        raise ValueError("damaged pickle: it has no end")
+
+    def _apply(self, name: str, argument: Any) -> None:
+        """Do what one opcode says."""
+        stack = self._stack
+        if name in _LITERALS:
+            stack.append(argument)
+        elif name in _STORES:
+            self._memo[int(argument)] = stack[-1]
+        elif name in _FETCHES:
+            stack.append(self._memo[int(argument)])
+        elif name in _CONSTANTS:
+            stack.append(_CONSTANTS[name])
+        elif name in _EMPTY:
+            stack.append(_EMPTY[name]())
+        elif name in _TUPLES:
+            count = _TUPLES[name]
+            stack[-count:] = [tuple(stack[-count:])]
+        elif name not in _WITHOUT_MEANING:
+            action = getattr(self, f"_do_{name.lower()}", None)
+            if action is None:
+                raise RefusedPickleError(f"pickle opcode {name} is not supported")
+            action(argument)
+
+    def _group(self) -> list[Any]:
+        """The stack items down to the last mark."""
+        start = len(self._stack) - 1
+        while self._stack[start] is not _MARK:
+            start -= 1
+        items = self._stack[start + 1 :]
+        del self._stack[start:]
+        return items
+
+    def _do_mark(self, _: Any) -> None:
+        self._stack.append(_MARK)
+
+    def _do_pop(self, _: Any) -> None:
+        self._stack.pop()
+
+    def _do_memoize(self, _: Any) -> None:
+        self._memo[len(self._memo)] = self._stack[-1]
+
+    def _do_tuple(self, _: Any) -> None:
+        self._stack.append(tuple(self._group()))
+
+    def _do_list(self, _: Any) -> None:
+        self._stack.append(self._group())
+
+    def _do_dict(self, _: Any) -> None:
+        items = self._group()
+        self._stack.append(dict(zip(items[::2], items[1::2], strict=True)))
+
+    def _do_frozenset(self, _: Any) -> None:
+        self._stack.append(frozenset(self._group()))
+
+    def _do_append(self, _: Any) -> None:
+        item = self._stack.pop()
+        self._check(list).append(item)
+
+    def _do_appends(self, _: Any) -> None:
+        items = self._group()
+        self._check(list).extend(items)
+
+    def _do_additems(self, _: Any) -> None:
+        items = self._group()
+        self._check(set).update(items)
+
+    def _do_setitem(self, _: Any) -> None:
+        item, key = self._stack.pop(), self._stack.pop()
+        self._check(dict)[key] = item
+
+    def _do_setitems(self, _: Any) -> None:
+        items = self._group()
+        self._check(dict).update(zip(items[::2], items[1::2], strict=True))
+
+    def _check(self, kind: type) -> Any:
+        """The topmost item, which must be a container of this kind."""
+        if not isinstance(self._stack[-1], kind):
+            raise TypeError(f"expected a {kind.__name__} on the stack")
+        return self._stack[-1]
+
+    def _do_global(self, argument: str) -> None:
+        module, _, name = argument.partition(" ")
+        self._stack.append(self._find(module, name))
+
+    def _do_stack_global(self, _: Any) -> None:
+        name, module = self._stack.pop(), self._stack.pop()
+        self._stack.append(self._find(module, name))
+
+    def _find(self, module: str, name: str) -> Any:
+        found = self._table.get((module, name))
+        if found is None:
+            raise RefusedPickleError(
+                f"the file contains a `{module}.{name}`, and loading never runs code or makes objects of unknown "
+                "classes; save plain tensors, numbers and text, such as a `state_dict()`"
+            )
+        return found
+
+    def _do_reduce(self, _: Any) -> None:
+        arguments, function = self._stack.pop(), self._stack.pop()
+        if id(function) not in self._callable:
+            raise RefusedPickleError(f"the file calls a {type(function).__name__}")
+        self._stack.append(function(*arguments))
+
+    _do_newobj = _do_reduce
+
+    def _do_build(self, _: Any) -> None:
+        state, target = self._stack.pop(), self._stack[-1]
+        if isinstance(target, Buildable):
+            target.build(state)
+        elif isinstance(target, dict) and isinstance(state, dict) and "_metadata" in state:
+            # PyTorch keeps the versions of modules there, as an attribute of an OrderedDict.
+            vars(target)["_metadata"] = state["_metadata"]
+        elif state:
+            raise RefusedPickleError(f"the file gives a state to a {type(target).__name__}")
+
+    def _do_binpersid(self, _: Any) -> None:
+        if self._persistent is None:
+            raise RefusedPickleError("the file refers to objects outside of it")
+        self._stack.append(self._persistent(self._stack.pop()))

@@ -1,0 +1,218 @@
+"""What `save` stores: tensors inside plain Python data, described as JSON.
+
+Numbers, text and None stand for themselves and lists are lists; everything else is an object with one key that names
+its kind. Tensors are only named: their values travel beside the description.
+"""
+
+from __future__ import annotations
+
+import base64
+import math
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from oneflow.base.device import Device
+from oneflow.base.dtype import DType, dtype_named
+from oneflow.base.shape import Size
+from oneflow.nn.modules.state import StateDict
+from oneflow.nn.parameter import Parameter
+from oneflow.tensor.tensor import Tensor
+
+_ARRAY_KINDS = "biufc"
+
+
+class Encoder:
+    """Turns an object into JSON data and named tensors.
+
+    Attributes:
+        tensors: the tensors and NumPy arrays found, by name.
+    """
+
+    def __init__(self) -> None:
+        self.tensors: dict[str, Tensor | np.ndarray] = {}
+        self._names: dict[Any, str] = {}
+        self._open: set[int] = set()
+
+    def encode(self, value: Any, path: str = "") -> Any:
+        """JSON data for `value`, which is at `path` inside the object.
+
+        Raises:
+            TypeError: something that cannot be saved; names its place.
+            ValueError: a container that contains itself.
+        """
+        if value is None or type(value) in (bool, int, str):
+            return value
+        if type(value) is float:
+            return value if math.isfinite(value) else {"float": repr(value)}
+        if isinstance(value, Tensor):
+            return self._tensor(value, path)
+        encode = _LEAVES.get(type(value))
+        if encode is not None:
+            return encode(value)
+        if isinstance(value, np.ndarray | np.generic) and value.dtype.kind in _ARRAY_KINDS:
+            return self._array(value, path)
+        if type(value) in _CONTAINERS:
+            return self._container(value, path)
+        raise TypeError(_cannot_save(value, path))
+
+    def _container(self, value: Any, path: str) -> Any:
+        if id(value) in self._open:
+            raise ValueError(f"cannot save {path or 'an object'}: it contains itself")
+        self._open.add(id(value))
+        if isinstance(value, dict):
+            encoded = self._mapping(value, path)
+        else:
+            # Sets have no order of their own; saving the same set twice should give the same file.
+            ordered = sorted(value, key=repr) if isinstance(value, set | frozenset) else value
+            items = [self.encode(each, _below(path, index)) for index, each in enumerate(ordered)]
+            encoded = items if type(value) is list else {_CONTAINERS[type(value)]: items}
+        self._open.discard(id(value))
+        return encoded
+
+    def _mapping(self, value: dict, path: str) -> Any:
+        pairs = [
+            [self.encode(key, f"a key of {path or 'the dict'}"), self.encode(each, _below(path, key))]
+            for key, each in value.items()
+        ]
+        encoded: dict[str, Any] = {_CONTAINERS[type(value)]: pairs}
+        if getattr(value, "_metadata", None) is not None:
+            encoded["metadata"] = self.encode(value._metadata, _below(path, "_metadata"))
+        return encoded
+
+    def _tensor(self, tensor: Tensor, path: str) -> Any:
+        value = tensor.value
+        shared = tensor._family
+        memory = id(value) if shared is None else (id(shared.storage), _hashable(tensor._chain))
+        known = self._names.get(memory)
+        if known is None:
+            known = self._names[memory] = self._add(tensor, path)
+        encoded = {"tensor": known, "device": str(tensor.device)}
+        if isinstance(tensor, Parameter):
+            encoded["parameter"] = tensor.requires_grad
+        elif tensor.requires_grad and tensor.is_leaf:
+            encoded["requires_grad"] = True
+        return encoded
+
+    def _array(self, value: Any, path: str) -> Any:
+        kind = "numpy" if isinstance(value, np.ndarray) else "numpy_scalar"
+        return {kind: self._add(np.asarray(value), path)}
+
+    def _add(self, value: Any, path: str) -> str:
+        """Enter a tensor under a name that says where it is."""
+        wanted = path or "value"
+        name, count = wanted, 1
+        while name in self.tensors or name == "__metadata__":
+            name, count = f"{wanted}#{count}", count + 1
+        self.tensors[name] = value
+        return name
+
+
+def _below(path: str, key: Any) -> str:
+    return f"{path}.{key}" if path else str(key)
+
+
+def _hashable(chain: tuple) -> Any:
+    """A view's steps as something to compare them by."""
+    return tuple((primitive.name, repr(numbers), repr(rest)) for primitive, numbers, rest in chain)
+
+
+def _cannot_save(value: Any, path: str) -> str:
+    what = f"a {type(value).__module__}.{type(value).__qualname__}"
+    hint = "tensors, NumPy arrays, numbers, text, bytes and dicts, lists, tuples and sets of these"
+    if hasattr(value, "state_dict"):
+        return f"cannot save {path or 'the object'}: {what}; save its `state_dict()` instead"
+    return f"cannot save {path or 'the object'}: it is {what}, and a file holds {hint}"
+
+
+_LEAVES: dict[type, Callable[[Any], Any]] = {
+    bytes: lambda value: {"bytes": base64.b64encode(value).decode()},
+    bytearray: lambda value: {"bytearray": base64.b64encode(bytes(value)).decode()},
+    complex: lambda value: {"complex": [repr(value.real), repr(value.imag)]},
+    DType: lambda value: {"dtype": value.name},
+    Device: lambda value: {"device": str(value)},
+    Size: lambda value: {"size": list(value)},
+}
+_CONTAINERS: dict[type, str] = {
+    dict: "dict",
+    OrderedDict: "ordered_dict",
+    StateDict: "ordered_dict",
+    list: "list",
+    tuple: "tuple",
+    set: "set",
+    frozenset: "frozenset",
+}
+
+
+class Decoder:
+    """Turns JSON data back into an object.
+
+    Args:
+        read: gives the NumPy array of a tensor's name.
+        place: gives the device for a saved device.
+    """
+
+    def __init__(
+        self, read: Callable[[str], np.ndarray], place: Callable[[Device], Device]
+    ) -> None:
+        self._read, self._place = read, place
+        self._known: dict[tuple, Tensor] = {}
+
+    def decode(self, data: Any) -> Any:
+        """The object that `data` describes.
+
+        Raises:
+            ValueError: `data` is not what `Encoder` writes.
+        """
+        if isinstance(data, list):
+            return [self.decode(each) for each in data]
+        if not isinstance(data, dict):
+            return data
+        kind, content = next(iter(data.items()), (None, None))
+        if kind == "tensor":
+            return self._tensor(data)
+        if kind in ("dict", "ordered_dict"):
+            return self._mapping(kind, content, data.get("metadata"))
+        if kind in _SEQUENCES:
+            return _SEQUENCES[kind](self.decode(content))
+        if kind in ("numpy", "numpy_scalar"):
+            array = self._read(content)
+            return np.array(array) if kind == "numpy" else array[()]
+        if kind not in _SIMPLE:
+            raise ValueError(f"unknown kind of data `{kind}`")
+        return _SIMPLE[kind](content)
+
+    def _mapping(self, kind: str, pairs: list, metadata: Any) -> dict:
+        made: dict = {} if kind == "dict" else OrderedDict()
+        made.update((self.decode(key), self.decode(each)) for key, each in pairs)
+        if metadata is not None:
+            made._metadata = self.decode(metadata)
+        return made
+
+    def _tensor(self, data: Mapping[str, Any]) -> Tensor:
+        """A tensor; names that occur twice give the same tensor, so tied ones stay tied."""
+        key = (data["tensor"], data.get("parameter"), data.get("requires_grad"))
+        tensor = self._known.get(key)
+        if tensor is None:
+            array = self._read(data["tensor"])
+            tensor = Tensor._import(array, None, self._place(Device(data["device"])))
+            if "parameter" in data:
+                tensor = Parameter(tensor, requires_grad=data["parameter"])
+            elif data.get("requires_grad"):
+                tensor.requires_grad_()
+            self._known[key] = tensor
+        return tensor
+
+
+_SEQUENCES: dict[str, Callable] = {"tuple": tuple, "set": set, "frozenset": frozenset}
+_SIMPLE: dict[str, Callable[[Any], Any]] = {
+    "float": float,
+    "bytes": base64.b64decode,
+    "bytearray": lambda text: bytearray(base64.b64decode(text)),
+    "complex": lambda parts: complex(*map(float, parts)),
+    "dtype": dtype_named,
+    "device": Device,
+    "size": Size,
+}

@@ -1,0 +1,285 @@
+"""`save` and `load`: everything that goes in comes out, and nothing else ever gets in."""
+
+import collections
+import io
+import os
+import stat
+from pathlib import Path
+
+import numpy as np
+import pytest
+import safetensors.numpy
+
+import oneflow as flow
+from oneflow import nn
+
+DTYPES = (
+    *("bool", "uint8", "uint16", "uint32", "uint64", "int8", "int16", "int32", "int64"),
+    *("float16", "bfloat16", "float32", "float64", "complex64", "complex128"),
+)
+
+
+def round_trip(obj, folder):
+    flow.save(obj, folder / "file")
+    return flow.load(folder / "file")
+
+
+def assert_same_tensor(one, other):
+    assert one.dtype is other.dtype
+    assert one.shape == other.shape
+    assert one.device is other.device
+    np.testing.assert_array_equal(one.numpy(), other.numpy())
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", [(), (0,), (2, 3), (2, 0, 3)])
+def test_every_dtype_and_shape(tmp_path, dtype, shape):
+    numbers = np.arange(np.prod(shape, dtype=int)).reshape(shape) % 2
+    tensor = flow.tensor(numbers).to(getattr(flow, dtype))
+    assert_same_tensor(round_trip(tensor, tmp_path), tensor)
+
+
+def test_special_numbers_survive(tmp_path):
+    numbers = [float("nan"), float("inf"), -float("inf"), -0.0, 1e-45, 1e308]
+    assert repr(round_trip(numbers, tmp_path)) == repr(numbers)
+    tensor = flow.tensor(numbers, dtype=flow.float64)
+    assert round_trip(tensor, tmp_path).numpy().tobytes() == tensor.numpy().tobytes()
+
+
+def test_nested_plain_data(tmp_path):
+    obj = {
+        "text": "Grüße\n\0",
+        5: None,
+        (1, "a"): True,
+        "numbers": [1, -(2**70), 2.5, 1 + 2j],
+        "tuple": (1, [2, (3,)]),
+        "sets": ({3, 1}, frozenset({"b"})),
+        "bytes": (b"\0\xff", bytearray(b"xy")),
+        "ours": (flow.Size([2, 3]), flow.bfloat16, flow.device("cpu")),
+        "empty": ({}, [], (), set()),
+        "ordered": collections.OrderedDict([("z", 1), ("a", 2)]),
+    }
+    loaded = round_trip(obj, tmp_path)
+    assert loaded == obj
+    assert list(loaded) == list(obj)
+    assert type(loaded["ordered"]) is collections.OrderedDict
+    assert type(loaded["ours"][0]) is flow.Size
+    assert type(loaded["bytes"][1]) is bytearray
+
+
+def test_numpy_arrays_and_scalars(tmp_path):
+    obj = {"array": np.arange(6).reshape(2, 3).T, "scalar": np.float32(1.5), "flag": np.bool_(True)}
+    loaded = round_trip(obj, tmp_path)
+    np.testing.assert_array_equal(loaded["array"], obj["array"])
+    assert type(loaded["scalar"]) is np.float32
+    assert loaded["flag"] == np.True_
+    loaded["array"][0, 0] = 9  # it is the caller's
+
+
+def test_views_and_computed_tensors(tmp_path):
+    whole = flow.arange(12).reshape(3, 4)
+    loaded = round_trip({"whole": whole, "row": whole[1], "turned": whole.t(), "sum": whole + 1}, tmp_path)
+    assert loaded["row"].tolist() == [4, 5, 6, 7]
+    assert loaded["turned"].shape == (4, 3)
+    assert loaded["sum"][0].tolist() == [1, 2, 3, 4]
+
+
+def test_tied_tensors_stay_tied_and_are_stored_once(tmp_path):
+    weight = flow.ones(1000)
+    loaded = round_trip({"encoder": weight, "decoder": weight, "twin": weight.detach()}, tmp_path)
+    assert (tmp_path / "file").stat().st_size < 8000
+    loaded["encoder"][0] = 7
+    assert loaded["decoder"][0].item() == 7
+    assert loaded["twin"][0].item() == 7
+
+
+def test_requires_grad_and_parameters_come_back(tmp_path):
+    leaf = flow.ones(2, requires_grad=True)
+    obj = {"leaf": leaf, "computed": leaf * 2, "parameter": nn.Parameter(flow.ones(1))}
+    loaded = round_trip(obj, tmp_path)
+    assert loaded["leaf"].requires_grad
+    assert not loaded["computed"].requires_grad
+    assert isinstance(loaded["parameter"], nn.Parameter)
+    assert loaded["parameter"].requires_grad
+
+
+def test_a_module_and_its_optimizer(tmp_path):
+    def make():
+        model = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 1))
+        return model, flow.optim.Adam(model.parameters(), lr=0.1)
+
+    def step(model, optimizer):
+        optimizer.zero_grad()
+        model(flow.ones(2, 3)).sum().backward()
+        optimizer.step()
+
+    model, optimizer = make()
+    step(model, optimizer)
+    flow.save(
+        {"model": model.state_dict(), "optimizer": optimizer.state_dict()}, tmp_path / "checkpoint"
+    )
+    twin, twin_optimizer = make()
+    loaded = flow.load(tmp_path / "checkpoint")
+    twin.load_state_dict(loaded["model"])
+    twin_optimizer.load_state_dict(loaded["optimizer"])
+    step(model, optimizer)
+    step(twin, twin_optimizer)
+    for one, other in zip(model.parameters(), twin.parameters(), strict=True):
+        np.testing.assert_allclose(one.numpy(), other.numpy(), rtol=1e-6)
+
+
+# --- refusing
+
+
+class Custom:
+    pass
+
+
+@pytest.mark.parametrize(
+    ("value", "kind"),
+    [
+        (lambda x: x, "function"),
+        (Custom(), "Custom"),
+        (Custom, "type"),
+        (Path("x"), "PosixPath"),
+        (np.array(["a"]), "ndarray"),
+        (collections.Counter("aab"), "Counter"),
+        (range(3), "range"),
+        (open, "builtin_function_or_method"),
+    ],
+)
+def test_what_cannot_be_saved_is_named_with_its_place(tmp_path, value, kind):
+    with pytest.raises(TypeError, match=rf"cannot save model\.layers\.1: it is a .*{kind}"):
+        flow.save({"model": {"layers": [1, value]}}, tmp_path / "file")
+    assert not list(tmp_path.iterdir())
+
+
+def test_modules_and_optimizers_are_told_to_give_their_state(tmp_path):
+    with pytest.raises(TypeError, match=r"state_dict\(\)"):
+        flow.save({"model": nn.Linear(1, 1)}, tmp_path / "file")
+
+
+def test_a_container_in_itself_is_refused(tmp_path):
+    loop = []
+    loop.append({"again": loop})
+    with pytest.raises(ValueError, match=r"0\.again.*contains itself"):
+        flow.save(loop, tmp_path / "file")
+    shared = [1]
+    assert round_trip([shared, shared], tmp_path) == [[1], [1]]
+
+
+# --- files
+
+
+def test_file_objects():
+    file = io.BytesIO()
+    flow.save({"x": flow.arange(3), "y": flow.ones(2, dtype=flow.bfloat16)}, file)
+    file.seek(0)
+    loaded = flow.load(file)
+    assert loaded["x"].tolist() == [0, 1, 2]
+    assert loaded["y"].dtype is flow.bfloat16
+
+
+def test_the_file_is_a_safetensors_file(tmp_path):
+    flow.save({"layer": {"weight": flow.ones(2, 3), "bias": flow.zeros(2)}}, tmp_path / "file")
+    arrays = safetensors.numpy.load_file(tmp_path / "file")
+    assert set(arrays) == {"layer.weight", "layer.bias"}
+    np.testing.assert_array_equal(arrays["layer.weight"], np.ones((2, 3)))
+
+
+def test_plain_safetensors_files_are_read(tmp_path):
+    arrays = {"a": np.arange(3, dtype=np.int32), "b": np.ones((2, 2), np.float16)}
+    safetensors.numpy.save_file(arrays, tmp_path / "file.safetensors")
+    loaded = flow.load(tmp_path / "file.safetensors")
+    assert set(loaded) == {"a", "b"}
+    assert loaded["b"].dtype is flow.float16
+
+
+def test_names_that_collide(tmp_path):
+    obj = {"a.b": flow.zeros(1), "a": {"b": flow.ones(1)}, "__metadata__": flow.full((1,), 2.0)}
+    loaded = round_trip(obj, tmp_path)
+    assert [loaded["a.b"].item(), loaded["a"]["b"].item(), loaded["__metadata__"].item()] == [0, 1, 2]
+
+
+def test_a_header_that_looks_like_a_pickle(tmp_path):
+    # The first bytes of a safetensors file are a length; 0x0280 is also how pickles begin.
+    for size in range(300, 700):
+        flow.save("x" * size, tmp_path / "file")
+        head = (tmp_path / "file").read_bytes()[:2]
+        if head == b"\x80\x02":
+            break
+    assert head == b"\x80\x02"
+    assert flow.load(tmp_path / "file") == "x" * size
+
+
+def test_an_old_file_survives_a_failure(tmp_path, monkeypatch):
+    flow.save([1], tmp_path / "file")
+
+    def fail(*args, **kwargs):
+        raise OSError("disk full")
+
+    monkeypatch.setattr(safetensors.numpy, "save_file", fail)
+    with pytest.raises(OSError, match="disk full"):
+        flow.save([2], tmp_path / "file")
+    assert flow.load(tmp_path / "file") == [1]
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def test_new_files_have_the_usual_permissions(tmp_path):
+    flow.save([1], tmp_path / "file")
+    mask = os.umask(0)
+    os.umask(mask)
+    assert stat.S_IMODE((tmp_path / "file").stat().st_mode) == 0o666 & ~mask
+
+
+def test_missing_files_and_folders(tmp_path):
+    with pytest.raises(FileNotFoundError, match="no such file"):
+        flow.load(tmp_path / "nothing")
+    with pytest.raises(FileNotFoundError, match="folder does not exist"):
+        flow.save(1, tmp_path / "nowhere" / "file")
+    with pytest.raises(IsADirectoryError):
+        flow.save(1, tmp_path)
+
+
+@pytest.mark.parametrize("keep", [0, 4, 60, -3])
+def test_incomplete_files(tmp_path, keep):
+    flow.save({"x": flow.ones(50)}, tmp_path / "file")
+    content = (tmp_path / "file").read_bytes()
+    (tmp_path / "file").write_bytes(content[:keep])
+    with pytest.raises(RuntimeError, match=r"cannot load .*file"):
+        flow.load(tmp_path / "file")
+    with pytest.raises(RuntimeError, match="cannot load"):
+        flow.load(io.BytesIO(content[:keep]))
+
+
+@pytest.mark.parametrize("content", [b"hello world, this is text", b"\x80\x04K\x01.", b"PK\x03\x04rest"])
+def test_other_files(tmp_path, content):
+    (tmp_path / "file").write_bytes(content)
+    with pytest.raises(RuntimeError, match=r"cannot load .*file"):
+        flow.load(tmp_path / "file")
+
+
+def test_a_damaged_description(tmp_path):
+    metadata = {"oneflow.structure": '{"spell": 1}'}
+    safetensors.numpy.save_file({"a": np.ones(1)}, tmp_path / "file", metadata)
+    with pytest.raises(RuntimeError, match="description is damaged"):
+        flow.load(tmp_path / "file")
+
+
+@pytest.mark.parametrize(
+    "location",
+    ["cpu", flow.device("cpu"), {"cpu": "cpu:0"}, lambda saved: "cpu"],
+)
+def test_map_location(tmp_path, location):
+    flow.save({"x": flow.ones(1)}, tmp_path / "file")
+    assert flow.load(tmp_path / "file", map_location=location)["x"].device == flow.device("cpu")
+    assert flow.load(tmp_path / "file", location)["x"].device == flow.device("cpu")
+
+
+def test_wrong_arguments(tmp_path):
+    flow.save(1, tmp_path / "file")
+    with pytest.raises(TypeError, match="map_location"):
+        flow.load(tmp_path / "file", map_location=3.5)
+    with pytest.raises(ValueError, match="one process only"):
+        flow.load(tmp_path / "file", global_src_rank=2)
+    assert flow.load(tmp_path / "file", global_src_rank=0) == 1
