@@ -29,7 +29,9 @@ ROWS = list(operators())
 GRADIENT_CASES = 5
 SECOND_GRADIENT_CASES = 2
 
-every_operator = pytest.mark.parametrize("row", ROWS, ids=[row.name for row in ROWS])
+every_operator = pytest.mark.parametrize(
+    "row", [row for _, row in ROWS], ids=[f"{family}-{row.name}" for family, row in ROWS]
+)
 
 
 @pytest.fixture(autouse=True)

@@ -31,6 +31,7 @@ needs to know of it.
   tried without asking.
 * Gradients are compared in float64 (and complex128 if the row has complex dtypes); ``grad=False``
   or ``second_grad=False`` turn that off, and ``grad_dtypes`` says otherwise.
+* ``pytest tests/laws/test_operators.py -k family`` runs one family.
 * Keep shapes few and small: every new operation on every new shape costs a compilation.
 """
 
@@ -169,8 +170,9 @@ def with_name(row: Operator, name: str, **changes: Any) -> Operator:
     return replace(row, name=name, **changes)
 
 
-def operators() -> Iterator[Operator]:
-    """All rows of all families."""
+def operators() -> Iterator[tuple[str, Operator]]:
+    """All rows, each with the name of its family."""
     for module in sorted(each.name for each in pkgutil.iter_modules(tests.samples.__path__)):
         if module != "table":
-            yield from importlib.import_module(f"tests.samples.{module}").OPERATORS
+            for row in importlib.import_module(f"tests.samples.{module}").OPERATORS:
+                yield module, row

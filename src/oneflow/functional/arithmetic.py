@@ -176,7 +176,7 @@ def pow_(input: Tensor | float, exponent: Tensor | float) -> Tensor:
     return power(input, exponent)
 
 
-@function(inplace=True)
+@function()
 def float_power(input: Tensor | float, exponent: Tensor | float) -> Tensor:
     """``input ** exponent`` computed in float64, or complex128 for complex operands.
 

@@ -7,7 +7,9 @@ from jax import lax
 
 from oneflow.primitives.elementwise import direction_of, elementwise, step, zeros_like
 
-complex_ = elementwise("complex", lax.complex, "re im")
+complex_ = elementwise(
+    "complex", lambda re, im: lax.complex(*jnp.broadcast_arrays(re, im)), "re im"
+)
 real_part = elementwise("real_part", jnp.real)
 imaginary_part = elementwise("imaginary_part", jnp.imag)
 complex_.gradient(re=lambda g: real_part(g), im=lambda g: imaginary_part(g))
