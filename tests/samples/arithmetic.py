@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import operator
+
 from tests.samples.table import ALL, INTEGERS, REAL, Operator, case, tensor
 
 # Broadcast, number, 0-size, 0-dim, mixed dtypes, not contiguous.
