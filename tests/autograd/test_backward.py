@@ -328,6 +328,43 @@ def test_view_made_and_written_without_recording():
     agree(case)
 
 
+def test_detach_in_place_keeps_the_memory():
+    def case(lib):
+        x = leaf(lib, 1.0, 2.0)
+        y = x * 2
+        view = y[0]
+        y.detach_()
+        with lib.no_grad():
+            view.add_(1)
+        return y, y.requires_grad, y.is_leaf
+
+    agree(case)
+
+
+def test_view_cannot_be_detached_in_place():
+    agree(lambda lib: (leaf(lib, 1.0) * 2)[0].detach_(), "Can't detach views in-place.")
+
+
+@pytest.mark.parametrize(
+    "gradient", [lambda lib: 1, lambda lib: lib.ones(2).double(), lambda lib: lib.ones(3)]
+)
+def test_assigned_gradient_must_fit(gradient):
+    def case(lib):
+        leaf(lib, 1.0, 2.0).grad = gradient(lib)
+
+    agree(case, "")
+
+
+def test_assigned_gradient_is_added_to():
+    def case(lib):
+        x = leaf(lib, 1.0, 2.0)
+        x.grad = mine = lib.ones(2)
+        (x * 2).sum().backward()
+        return x.grad is mine, mine
+
+    agree(case)
+
+
 def test_requires_grad_of_an_intermediate_cannot_be_taken_away():
     def case(lib):
         y = leaf(lib, 1.0) * 2

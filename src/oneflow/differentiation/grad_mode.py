@@ -54,14 +54,14 @@ class _SwitchedGradMode:
     def __exit__(self, *exception: object) -> None:
         MODE.enabled, MODE.inference = self._before.pop()
 
-    def __call__(self, function: Callable) -> Callable:
-        if inspect.isgeneratorfunction(function):
-            return self._switch_generator(function)
+    def __call__(self, func: Callable) -> Callable:
+        if inspect.isgeneratorfunction(func):
+            return self._switch_generator(func)
 
-        @functools.wraps(function)
+        @functools.wraps(func)
         def switched(*args: Any, **kwargs: Any) -> Any:
             with self._fresh():
-                return function(*args, **kwargs)
+                return func(*args, **kwargs)
 
         return switched
 
@@ -168,10 +168,10 @@ class set_grad_enabled(_SwitchedGradMode):
     def __enter__(self) -> None:
         MODE.enabled = self._enabled
 
-    def __call__(self, function: Callable) -> Callable:
+    def __call__(self, func: Callable) -> Callable:
         """As a decorator it sets the mode inside the function only."""
         MODE.enabled, MODE.inference = self._before.pop()
-        return super().__call__(function)
+        return super().__call__(func)
 
     def _fresh(self) -> _SwitchedGradMode:
         return set_grad_enabled(self._enabled)

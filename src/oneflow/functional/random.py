@@ -439,7 +439,6 @@ def multinomial(
     input: Tensor,
     num_samples: int,
     replacement: bool = False,
-    *,
     generator: Generator | None = None,
 ) -> Tensor:
     """Draw indices with probabilities proportional to the weights in each row.

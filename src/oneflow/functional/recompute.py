@@ -42,8 +42,8 @@ class _Segment:
         """Run the function again, not before `grads` are there."""
         args = [unpacked(each, grads) for each in self._args]
         given = [(place, each) for place, each in enumerate(args) if isinstance(each, Value)]
-        waiting = [*[each for _, each in given], *[each for each in grads if each is not None]]
-        fresh = barrier(*waiting) if waiting else ()
+        waiting = [each for _, each in given] + [each for each in grads if each is not None]
+        fresh = barrier(1, *waiting) if waiting else ()
         for (place, old), new in zip(given, fresh, strict=False):
             args[place] = wrap(new) if old.node is None else wrap(new).requires_grad_()
         collector = _Collector()
@@ -54,8 +54,8 @@ class _Segment:
         if len(collector.values) != self._count:
             raise RuntimeError(
                 "checkpoint: the function saved "
-                f"{self._count} tensors for backward and {len(collector.values)} when it ran again: "
-                "it must do the same both times"
+                f"{self._count} tensors for backward, and {len(collector.values)} when it ran again; it "
+                "must do the same both times"
             )
         self._remade = dict(enumerate(collector.values))
 

@@ -22,7 +22,7 @@ from oneflow.primitives.creation import zeros
 from oneflow.primitives.elementwise import add
 from oneflow.program.value import Value
 from oneflow.runtime.eager import read_array
-from oneflow.tensor.views import detached_twin, refresh, write
+from oneflow.tensor.views import cut_off, detached_twin, refresh, write
 
 # Stands in `Tensor._grad` for zeros that nobody has looked at yet.
 ZERO_GRAD: Any = object()
@@ -197,9 +197,15 @@ class Tensor:
 
     @grad.setter
     def grad(self, grad: Tensor | None) -> None:
-        if grad is not None and grad.shape != self.shape:
+        if grad is not None and not isinstance(grad, Tensor):
+            raise TypeError(
+                "assigned grad expected to be a Tensor or None but got grad of type "
+                f"{type(grad).__name__}"
+            )
+        if grad is not None and grad._value.spec is not self._value.spec:
             raise RuntimeError(
-                f"assigned grad has shape {tuple(grad.shape)}, the tensor has {tuple(self.shape)}"
+                f"attempting to assign a gradient {grad._value.spec!r} on `{grad.device}` to a "
+                f"tensor {self._value.spec!r} on `{self.device}`; they must be the same"
             )
         self._grad = grad
 
@@ -264,10 +270,14 @@ class Tensor:
         return detached_twin(_from_value(self.value.alias()), self, silent=False)
 
     def detach_(self) -> Tensor:
-        """Cut this tensor off its history."""
-        self._value = self.value.alias()
-        self._family, self._chain = None, ()
-        return self
+        """Cut this tensor off its history.
+
+        Raises:
+            RuntimeError: it is a view.
+        """
+        if self._chain:
+            raise RuntimeError("Can't detach views in-place. Use detach() instead.")
+        return cut_off(self, self.value.alias())
 
     @property
     def data(self) -> Tensor:

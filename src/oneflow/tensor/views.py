@@ -150,6 +150,16 @@ def detached_twin(twin: Tensor, tensor: Tensor, silent: bool) -> Tensor:
     return twin
 
 
+def cut_off(tensor: Tensor, value: Value) -> Tensor:
+    """Give a root that is no view `value`, its own without history; its memory stays shared."""
+    tensor._value = value
+    if tensor._family is not None:
+        storage = tensor._family.storage
+        tensor._family, tensor._seen = Family(storage, value), storage.version
+        storage.lend(value)
+    return tensor
+
+
 def refresh(tensor: Tensor) -> Value:
     """Recompute a tensor whose storage was written to since it was last read."""
     family = tensor._family
