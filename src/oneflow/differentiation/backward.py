@@ -58,16 +58,18 @@ class _Walk:
         self, keep_graph: bool, targets: Sequence[Edge] | None, roots: Sequence[Node]
     ) -> None:
         self._keep_graph = keep_graph
-        self._targets = None if targets is None else set(targets)
-        self._goals = {node for node, _ in targets or ()}
-        self._useful = None if targets is None else _leading_to(self._goals, roots)
+        # Leaves get their gradients unless there are targets; then only what leads to those runs.
+        self._for_leaves = targets is None
+        self._targets = set(targets or ())
+        self._goals = {node for node, _ in self._targets}
+        self._useful = {} if self._for_leaves else _leading_to(self._goals, roots)
         self._arrived: dict[Node, list[Value | None]] = {}
         self._queue: list[tuple[int, Node]] = []
         self.collected: dict[Edge, Value] = {}
 
     def send(self, node: Node, index: int, grad: Value) -> None:
         """Add `grad` to what has arrived for output `index` of `node`."""
-        if self._useful is not None and not (self._useful[node] or node in self._goals):
+        if not (self._for_leaves or self._useful[node] or node in self._goals):
             return
         slots = self._arrived.get(node)
         if slots is None:
@@ -86,7 +88,7 @@ class _Walk:
             grads = self._arrived.pop(node)
             if node.hooks is not None:
                 node.hooks.arrive(grads)
-            if self._targets is not None:
+            if not self._for_leaves:
                 self._collect(node, grads)
                 if not self._useful[node]:
                     continue

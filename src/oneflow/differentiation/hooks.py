@@ -61,10 +61,10 @@ class NodeHooks:
         for table in (self.outputs, self.retained):
             for index, hooks in table.items():
                 for hook in list(hooks):
-                    if grads[index] is not None:
-                        replaced = hook(Boundary.wrap(grads[index]))
-                        if replaced is not None:
-                            grads[index] = Boundary.unwrap(replaced)
+                    grad = grads[index]
+                    replaced = None if grad is None else hook(Boundary.wrap(grad))
+                    if replaced is not None:
+                        grads[index] = Boundary.unwrap(replaced)
 
     def enter(self, grads: list[Value | None]) -> list[Value | None]:
         """Run the hooks before the node."""

@@ -119,7 +119,7 @@ class OperationNode(Node):
         wanted = tuple([type(x) is Value and x.node is not None for x in operands])
         plan = self._plan = operation.backward_plan(wanted)
         self.edges = tuple([(operands[p].node, operands[p].output_index) for p in plan.positions])
-        self._saved = tuple([operands[p] for p in plan.saved])
+        self._saved: tuple | None = tuple([operands[p] for p in plan.saved])
         self.out_specs = operation.out_specs
         self.sequence = next(_sequence)
         self.hooks = None
@@ -145,13 +145,13 @@ class OperationNode(Node):
         if MODE.anomaly:
             self.forward_lines = user_stack()
         if MODE.packers:
-            self._saved = tuple([packed(value) for value in self._saved])
-            self._outputs = tuple([packed(value) for value in self._outputs])
+            self._saved = tuple([packed(value) for value in self._saved or ()])
+            self._outputs = tuple([packed(value) for value in self._outputs or ()])
 
     def apply(self, grads: list) -> list:
         """Run the primitive's gradient rule."""
         saved, outputs = self._saved, self._outputs
-        if saved is None:
+        if saved is None or outputs is None:
             raise RuntimeError(SECOND_BACKWARD)
         for value in saved:
             if type(value) is Value:

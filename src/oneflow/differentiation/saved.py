@@ -14,9 +14,11 @@ class Packer(Protocol):
 
     def pack(self, value: Value) -> Any:
         """Something to keep in place of `value`."""
+        ...
 
     def unpack(self, packed: Any, grads: Sequence[Value | None]) -> Value:
         """The value again, when the node runs on `grads`."""
+        ...
 
 
 class Packed:

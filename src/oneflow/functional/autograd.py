@@ -132,17 +132,15 @@ def backward(
             raise RuntimeError("`grad_tensors` and `grad_variables` mean the same; give one")
         grad_tensors = grad_variables
     roots = _roots(_listed(tensors, "tensors"), grad_tensors)
-    options = {
-        "keep_graph": create_graph if retain_graph is None else bool(retain_graph),
-        "create_graph": create_graph,
-    }
+    keep = create_graph if retain_graph is None else bool(retain_graph)
     if inputs is None:
-        backward_pass(roots, **options)
+        backward_pass(roots, keep_graph=keep, create_graph=create_graph)
         return
     chosen = _listed(inputs, "inputs")
     if not chosen:
         raise RuntimeError("`inputs` argument to `backward` cannot be empty.")
-    grads = backward_pass(roots, targets=_targets(chosen), **options)
+    targets = _targets(chosen)
+    grads = backward_pass(roots, keep_graph=keep, create_graph=create_graph, targets=targets)
     with set_grad_enabled(create_graph):
         for tensor, gradient in zip(chosen, grads, strict=True):
             if gradient is not None:

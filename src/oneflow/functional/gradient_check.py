@@ -55,6 +55,7 @@ def _difference(func: Callable, inputs: tuple, eps: float, atol: float, rtol: fl
     )
     plain = [each.numpy() for each in weights]
     for position, found in zip(wanted, grads, strict=True):
+        assert found is not None
         expected = _numerical(func, inputs, position, plain, eps)
         if not np.allclose(found.numpy(), expected, rtol, atol, equal_nan=True):
             return (

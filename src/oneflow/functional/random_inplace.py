@@ -188,8 +188,8 @@ def random_(
     Raises:
         RuntimeError: an empty range.
     """
-    low, high = ends if len(ends) == 2 else (0, *ends) if ends else (0, None)
-    low, high = named.pop("from", low), named.pop("to", high)
+    given = ends if len(ends) == 2 else (0, *ends) if ends else (0, None)
+    low, high = named.pop("from", given[0]) or 0, named.pop("to", given[1])
     high = _largest(self) + 1 if high is None else high
     if low >= high:
         raise RuntimeError(

@@ -53,9 +53,8 @@ class _Segment:
             self._function(*args, **self._kwargs)
         if len(collector.values) != self._count:
             raise RuntimeError(
-                "checkpoint: the function saved "
-                f"{self._count} tensors for backward, and {len(collector.values)} when it ran again; it "
-                "must do the same both times"
+                f"checkpoint: the function saved {self._count} tensors for backward, and "
+                f"{len(collector.values)} when it ran again; it must do the same both times"
             )
         self._remade = dict(enumerate(collector.values))
 
