@@ -1,5 +1,8 @@
 """The raw generator, and `Generator` objects."""
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 
@@ -164,6 +167,15 @@ def test_clone_of_a_generator():
     generator = flow.Generator().manual_seed(4)
     flow.rand(2, generator=generator)
     twin = generator.clone_state()
+    expected = flow.rand(3, generator=generator).numpy()
+    np.testing.assert_array_equal(flow.rand(3, generator=twin).numpy(), expected)
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda g: pickle.loads(pickle.dumps(g))])
+def test_copied_generator_goes_on_from_the_same_state(copied):
+    generator = flow.Generator().manual_seed(4)
+    flow.rand(2, generator=generator)
+    twin = copied(generator)
     expected = flow.rand(3, generator=generator).numpy()
     np.testing.assert_array_equal(flow.rand(3, generator=twin).numpy(), expected)
 

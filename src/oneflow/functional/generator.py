@@ -49,6 +49,9 @@ class Generator:
     def __repr__(self) -> str:
         return f"<oneflow.Generator seed={self._seed} draws={self._stream}>"
 
+    def __reduce__(self) -> tuple:
+        return _generator_at, (self._device, self.position)
+
     def next_stream(self) -> tuple[int, int]:
         """The seed and a stream number that no draw has used yet."""
         with self._lock:
@@ -110,9 +113,14 @@ class Generator:
 
     def clone_state(self) -> Generator:
         """Another generator that goes on from the same state."""
-        twin = Generator(self._device)
-        twin.position = self.position
-        return twin
+        return _generator_at(self._device, self.position)
+
+
+def _generator_at(device: Device, position: tuple[int, int]) -> Generator:
+    """A generator with a given state; how generators are copied and pickled."""
+    generator = Generator(device)
+    generator.position = position
+    return generator
 
 
 default_generator = Generator()
