@@ -52,6 +52,12 @@ CACHE_DIR = Variable(
     "",
     "Folder of the persistent compilation cache; default `~/.cache/oneflow`; `off` disables it.",
 )
+WORLD_SIZE = Variable(
+    "WORLD_SIZE", "1", "Number of processes that train together; the launcher sets it."
+)
+RANK = Variable(
+    "RANK", "0", "Number of this process among those that train together; the launcher sets it."
+)
 ALL_VARIABLES = (
     EAGER,
     EAGER_HOT_AFTER,
@@ -59,6 +65,8 @@ ALL_VARIABLES = (
     EAGER_TRACE_LIMIT,
     EAGER_EXPLAIN,
     CACHE_DIR,
+    WORLD_SIZE,
+    RANK,
 )
 
 

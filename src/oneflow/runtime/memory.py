@@ -25,3 +25,8 @@ def copy_of_dlpack(exporter: Any) -> tuple[jax.Array, Device]:
     array = jax.numpy.array(jax.dlpack.from_dlpack(exporter), copy=True)
     place = next(iter(array.devices()))
     return array, Device("cuda" if place.platform == "gpu" else place.platform, place.id)
+
+
+def use_cpu_only() -> None:
+    """If XLA starts in this process, let it start on the CPU only: for helper processes, which must not take a GPU."""
+    jax.config.update("jax_platforms", "cpu")

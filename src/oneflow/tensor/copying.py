@@ -32,8 +32,8 @@ def deep_copy(self: Tensor, memo: dict[int, Any]) -> Tensor:
         )
     copied = memo[id(self)] = wrap(clone(self.value.alias()))
     copied.requires_grad_(self.requires_grad)
-    if self._grad is not None:
-        copied._grad = deep_copy(self._grad, memo)
+    if self.grad is not None:
+        copied._grad = deep_copy(self.grad, memo)
     return copied
 
 

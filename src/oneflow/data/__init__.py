@@ -1,0 +1,1 @@
+"""Data: data sets, samplers, and the loader that makes batches of them."""

@@ -1,0 +1,162 @@
+"""From samples to batches: equal parts of all samples are stacked.
+
+Arrays are stacked in NumPy and become tensors at the very end, by `to_tensors`. A worker process leaves that end to its
+parent, so it never has to start XLA.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from oneflow.functional.joining import stack
+from oneflow.tensor.tensor import Tensor
+
+_NUMBER_KINDS = "biufcV"
+
+
+class ArrayOfTensor:
+    """A NumPy array that is to become a tensor."""
+
+    __slots__ = ("array",)
+
+    def __init__(self, array: np.ndarray) -> None:
+        self.array = array
+
+    def __reduce__(self) -> tuple:
+        return (ArrayOfTensor, (self.array,))
+
+
+def default_collate(batch: Sequence[Any]) -> Any:
+    """Samples as a batch: numbers, arrays and tensors stacked, inside dicts and sequences of the samples' form.
+
+    Args:
+        batch: the samples. Numbers and NumPy arrays become tensors; text stays a list.
+
+    Returns:
+        What the samples are, with tensors that have one more dimension in front.
+
+    Raises:
+        RuntimeError: arrays of different shapes, or sequences of different lengths.
+        TypeError: contents that cannot be put into a batch.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.utils.data.default_collate([{"x": 1.5, "name": "a"}, {"x": 2.5, "name": "b"}])
+        {'x': tensor([1.5000, 2.5000], dtype=oneflow.float64), 'name': ['a', 'b']}
+    """
+    return to_tensors(collate_arrays(batch))
+
+
+def collate_arrays(batch: Sequence[Any]) -> Any:
+    """`default_collate`, with arrays that are still to become tensors."""
+    first = batch[0]
+    if isinstance(first, Tensor):
+        return stack(list(batch), 0)
+    if isinstance(first, np.ndarray):
+        return ArrayOfTensor(_stacked(batch))
+    if isinstance(first, np.generic | bool | int | float | complex) and not isinstance(first, str):
+        return ArrayOfTensor(_of_numbers(np.asarray(batch)))
+    if isinstance(first, str | bytes):
+        return list(batch)
+    if isinstance(first, Mapping):
+        return _like(first, {key: collate_arrays([each[key] for each in batch]) for key in first})
+    if isinstance(first, Sequence):
+        if any(len(each) != len(first) for each in batch):
+            raise RuntimeError("each element in list of batch should be of equal size")
+        return _sequence_like(first, [collate_arrays(part) for part in zip(*batch, strict=True)])
+    raise TypeError(
+        "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; "
+        f"found {type(first).__name__}. Give the loader a `collate_fn` of your own"
+    )
+
+
+def _stacked(arrays: Sequence[np.ndarray]) -> np.ndarray:
+    shapes = {array.shape for array in arrays}
+    if len(shapes) > 1:
+        raise RuntimeError(
+            f"stack expects each array to be equal size, but the samples have {sorted(shapes)}; "
+            "bring them to one size or give the loader a `collate_fn` of your own"
+        )
+    return _of_numbers(np.stack(arrays))
+
+
+def _of_numbers(array: np.ndarray) -> np.ndarray:
+    if array.dtype.kind not in _NUMBER_KINDS:
+        raise TypeError(
+            f"default_collate: batch must contain numbers; found a NumPy array of {array.dtype}"
+        )
+    return array
+
+
+def default_convert(data: Any) -> Any:
+    """A sample with its NumPy arrays and scalars turned into tensors, and nothing else changed.
+
+    Example:
+        >>> import numpy as np
+        >>> import oneflow as flow
+        >>> flow.utils.data.default_convert([np.arange(2), "a", 1])
+        [tensor([0, 1], dtype=oneflow.int64), 'a', 1]
+    """
+    return to_tensors(convert_arrays(data))
+
+
+def convert_arrays(data: Any) -> Any:
+    """`default_convert`, with arrays that are still to become tensors."""
+
+    def marked(value: Any) -> Any:
+        if isinstance(value, np.ndarray | np.generic) and value.dtype.kind in _NUMBER_KINDS:
+            return ArrayOfTensor(np.asarray(value))
+        return value
+
+    return map_leaves(marked, data)
+
+
+def to_tensors(data: Any) -> Any:
+    """`data` with arrays that are to become tensors turned into tensors."""
+    return map_leaves(
+        lambda value: Tensor._import(value.array) if isinstance(value, ArrayOfTensor) else value, data
+    )
+
+
+def from_tensors(data: Any) -> Any:
+    """`data` with tensors turned into arrays that are to become tensors."""
+    return map_leaves(
+        lambda value: ArrayOfTensor(value.numpy()) if isinstance(value, Tensor) else value, data
+    )
+
+
+def map_leaves(function: Callable[[Any], Any], data: Any) -> Any:
+    """`function` of everything inside dicts and sequences; what nothing changes in comes back itself."""
+    if isinstance(data, Mapping):
+        items = {key: map_leaves(function, each) for key, each in data.items()}
+        return data if all(items[key] is data[key] for key in items) else _like(data, items)
+    if isinstance(data, Sequence) and not isinstance(data, str | bytes | bytearray | range):
+        parts = [map_leaves(function, each) for each in data]
+        unchanged = all(part is each for part, each in zip(parts, data, strict=True))
+        return data if unchanged else _sequence_like(data, parts)
+    return function(data)
+
+
+def _like(original: Mapping, items: dict) -> Any:
+    """A mapping of the original's class, if that can be made from a dict."""
+    if type(original) is dict:
+        return items
+    try:
+        return type(original)(items)
+    except TypeError:
+        return items
+
+
+def _sequence_like(original: Sequence, items: list) -> Any:
+    """A sequence of the original's class, if that can be made from a list; namedtuples keep their class."""
+    if isinstance(original, tuple) and hasattr(original, "_fields"):
+        return type(original)(*items)
+    if type(original) in (list, tuple):
+        return type(original)(items)
+    try:
+        return type(original)(items)
+    except TypeError:
+        return items

@@ -1,0 +1,355 @@
+"""`DataLoader`: batches of a data set, fetched here or by worker processes."""
+
+from __future__ import annotations
+
+import itertools
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from multiprocessing.context import BaseContext
+from typing import Any, Generic, TypeVar
+
+from oneflow.data.collate import default_collate, default_convert, to_tensors
+from oneflow.data.dataset import IterableDataset
+from oneflow.data.fetch import Fetcher
+from oneflow.data.pool import WorkerPool, context_for
+from oneflow.data.sampler import BatchSampler, RandomSampler, SequentialSampler
+from oneflow.data.worker import Failure, Finished, Setup, Task
+from oneflow.functional.generator import Generator, default_generator, draw
+from oneflow.tensor.tensor import Tensor
+
+T_co = TypeVar("T_co", covariant=True)
+
+
+@dataclass
+class _Position:
+    """Where an epoch is.
+
+    Attributes:
+        begin: state of the generator when it began.
+        given: number of batches given out.
+        ended: it is over.
+    """
+
+    begin: Tensor
+    given: int = 0
+    ended: bool = False
+
+
+class DataLoader(Generic[T_co]):
+    """Batches of a data set.
+
+    Args:
+        dataset: the data set.
+        batch_size: samples per batch; None gives single samples.
+        shuffle: take the samples in random order, another one in each epoch.
+        sampler: gives the numbers of the samples, instead of `shuffle`.
+        batch_sampler: gives lists of numbers, instead of all the options before.
+        num_workers: worker processes that fetch batches ahead; 0 fetches in this process.
+        collate_fn: makes a batch of a list of samples, default `default_collate`.
+        pin_memory: accepted; XLA manages transfer memory itself.
+        drop_last: leave out a last batch that is shorter.
+        timeout: seconds to wait for a batch of a worker; 0 waits for ever.
+        worker_init_fn: called with the worker's number in each worker process; seeding is then left to it.
+        multiprocessing_context: ``"spawn"``, ``"forkserver"`` (default where it exists) or such a context.
+        generator: where the order and the workers' seeds come from, default the default generator.
+        prefetch_factor: batches that each worker fetches ahead.
+        persistent_workers: keep the worker processes between epochs.
+        pin_memory_device: accepted, as `pin_memory`.
+
+    Raises:
+        ValueError: options that exclude each other, or a number out of range.
+
+    The order of batches never depends on `num_workers`. `state_dict` and `load_state_dict` make it possible to stop in
+    the middle of an epoch and go on later with the same batches.
+
+    Example:
+        >>> import oneflow as flow
+        >>> data = flow.utils.data.TensorDataset(flow.arange(5))
+        >>> loader = flow.utils.data.DataLoader(data, batch_size=2)
+        >>> [batch.tolist() for (batch,) in loader]
+        [[0, 1], [2, 3], [4]]
+    """
+
+    def __init__(
+        self,
+        dataset: Any,
+        batch_size: int | None = 1,
+        shuffle: bool = False,
+        sampler: Iterable | None = None,
+        batch_sampler: Iterable | None = None,
+        num_workers: int = 0,
+        collate_fn: Callable[[list], Any] | None = None,
+        pin_memory: bool = False,
+        drop_last: bool = False,
+        timeout: float = 0,
+        worker_init_fn: Callable[[int], None] | None = None,
+        multiprocessing_context: str | BaseContext | None = None,
+        generator: Generator | None = None,
+        *,
+        prefetch_factor: int | None = 2,
+        persistent_workers: bool = False,
+        pin_memory_device: str = "",
+    ) -> None:
+        prefetch_factor = 2 if prefetch_factor is None else prefetch_factor
+        _check_workers(num_workers, timeout, prefetch_factor, persistent_workers)
+        self.dataset = dataset
+        self.num_workers = num_workers
+        self.prefetch_factor = prefetch_factor
+        self.pin_memory = pin_memory
+        self.pin_memory_device = pin_memory_device
+        self.timeout = timeout
+        self.worker_init_fn = worker_init_fn
+        self.generator = generator
+        self.persistent_workers = persistent_workers
+        self.drop_last = drop_last
+        self.multiprocessing_context = context_for(multiprocessing_context) if num_workers else None
+        if isinstance(dataset, IterableDataset):
+            _check_stream(shuffle, sampler, batch_sampler)
+        self._choose_sampler(batch_size, bool(shuffle), sampler, batch_sampler)
+        self.collate_fn = collate_fn or (default_collate if self._batched else default_convert)
+        self._pool: WorkerPool | None = None
+        self._position: _Position | None = None
+        self._resume: Mapping[str, Any] | None = None
+
+    def _choose_sampler(
+        self, batch_size: int | None, shuffle: bool, sampler: Any, batch_sampler: Any
+    ) -> None:
+        """Set `sampler`, `batch_sampler` and `batch_size` from the options."""
+        if sampler is not None and shuffle:
+            raise ValueError("sampler option is mutually exclusive with shuffle")
+        if batch_sampler is not None:
+            if batch_size != 1 or shuffle or sampler is not None or self.drop_last:
+                raise ValueError(
+                    "batch_sampler option is mutually exclusive with batch_size, shuffle, sampler, and drop_last"
+                )
+            batch_size, self.drop_last = None, False
+        elif batch_size is None and self.drop_last:
+            raise ValueError("batch_size=None is mutually exclusive with drop_last")
+        stream = isinstance(self.dataset, IterableDataset)
+        if sampler is None and not stream:
+            kind = RandomSampler if shuffle else SequentialSampler
+            sampler = (
+                kind(self.dataset, generator=self.generator) if shuffle else kind(self.dataset)
+            )
+        if batch_size is not None and not stream:
+            batch_sampler = BatchSampler(sampler, batch_size, self.drop_last)
+        self.batch_size = batch_size
+        self.sampler = sampler
+        self.batch_sampler = batch_sampler
+        self._batched = batch_sampler is not None or batch_size is not None
+
+    @property
+    def _numbers(self) -> Any:
+        """What gives the numbers of each batch; for a stream nothing is needed."""
+        if isinstance(self.dataset, IterableDataset):
+            return itertools.repeat(None)
+        return self.batch_sampler if self._batched else self.sampler
+
+    def __len__(self) -> int:
+        if not isinstance(self.dataset, IterableDataset):
+            return len(self._numbers)
+        length = len(self.dataset)
+        if self.batch_size is None:
+            return length
+        full, rest = divmod(length, self.batch_size)
+        return full if self.drop_last or not rest else full + 1
+
+    def __iter__(self) -> Iterator[T_co]:
+        resume, self._resume = self._resume, None
+        batches = _Batches(self, resume)
+        self._position = batches.position
+        return batches
+
+    def _fetcher(self) -> Fetcher:
+        return Fetcher(
+            self.dataset, self.collate_fn, self._batched, self.batch_size, self.drop_last
+        )
+
+    def _workers(self) -> WorkerPool:
+        """Worker processes for one epoch, or those kept from the last one."""
+        if self._pool is not None and not self._pool.closed:
+            return self._pool
+        setup = Setup(self._fetcher(), self.worker_init_fn, self.num_workers)
+        pool = WorkerPool(setup, self.multiprocessing_context, self.timeout)
+        if self.persistent_workers:
+            self._pool = pool
+        return pool
+
+    def state_dict(self) -> dict[str, Any]:
+        """Where iteration is: how many batches of the epoch were given out, and how its order began.
+
+        Random numbers that the samples themselves draw in this process are not part of it: save the states of those
+        generators too. Workers seed theirs anew for each batch.
+
+        Example:
+            >>> import oneflow as flow
+            >>> def loader():
+            ...     generator = flow.Generator().manual_seed(1)
+            ...     return flow.utils.data.DataLoader(range(6), shuffle=True, generator=generator)
+            >>> first, second = loader(), loader()
+            >>> batches = iter(first)
+            >>> done = [next(batches).item() for _ in range(2)]
+            >>> second.load_state_dict(first.state_dict())
+            >>> [batch.item() for batch in second] == [batch.item() for batch in batches]
+            True
+        """
+        if self._resume is not None:
+            return dict(self._resume)
+        position = self._position
+        begun = position is not None and not position.ended
+        return {
+            "batches": position.given if begun else 0,
+            "begin": position.begin if begun else None,
+            "generator": None if self.generator is None else self.generator.get_state(),
+        }
+
+    def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
+        """Let the next iteration go on from a `state_dict`."""
+        if self.generator is not None and state_dict["generator"] is not None:
+            self.generator.set_state(state_dict["generator"])
+        self._position = None
+        self._resume = dict(state_dict) if state_dict["begin"] is not None else None
+
+
+class _Batches(Iterator):
+    """One epoch of a loader; `position` outlives it, for `state_dict`."""
+
+    def __init__(self, loader: DataLoader, resume: Mapping[str, Any] | None) -> None:
+        generator = loader.generator or default_generator
+        now = generator.get_state()
+        self.position = _Position(now if resume is None else resume["begin"])
+        generator.set_state(self.position.begin)
+        seeds = draw(generator)
+        numbers = iter(loader._numbers)
+        to_skip = 0 if resume is None else resume["batches"]
+        stream = isinstance(loader.dataset, IterableDataset)
+        if resume is not None and not stream:
+            # One more than given out before is taken, so that the order has been drawn.
+            taken = list(itertools.islice(numbers, to_skip + 1))
+            numbers = itertools.chain(taken[to_skip:], numbers)
+            self.position.given = to_skip
+        if resume is not None:
+            # What the epoch's beginning drew belongs to the past: the generator stays where it is.
+            generator.set_state(now)
+        kind = _InWorkers if loader.num_workers else _InThisProcess
+        self._source = kind(loader, numbers, seeds, self.position.given)
+        if stream:
+            for _ in range(to_skip):
+                next(self)
+
+    def __iter__(self) -> _Batches:
+        return self
+
+    def __next__(self) -> Any:
+        if self.position.ended:
+            raise StopIteration
+        try:
+            batch = to_tensors(self._source.next())
+        except BaseException as error:
+            if isinstance(error, StopIteration) or not isinstance(error, Exception):
+                self.position.ended = isinstance(error, StopIteration)
+                self._source.close()
+            raise
+        self.position.given += 1
+        return batch
+
+
+class _InThisProcess:
+    """Fetches each batch when it is asked for."""
+
+    def __init__(self, loader: DataLoader, numbers: Iterator, seeds: tuple, first: int) -> None:
+        self._numbers = numbers
+        self._fetcher = loader._fetcher()
+        self._fetcher.start()
+
+    def next(self) -> Any:
+        return self._fetcher.fetch(next(self._numbers))
+
+    def close(self) -> None:
+        """There is nothing to close."""
+
+
+class _InWorkers:
+    """Keeps worker processes busy, and takes their batches in order: batch `i` comes from worker `i` modulo all.
+
+    A stream ends in one worker earlier than in another: the rest then take turns.
+    """
+
+    def __init__(self, loader: DataLoader, numbers: Iterator, seeds: tuple, first: int) -> None:
+        self._numbers = numbers
+        self._persistent = loader.persistent_workers
+        self._pool = loader._workers()
+        workers = loader.num_workers
+        self._turns = deque((first + offset) % workers for offset in range(workers))
+        self._waiting: deque[int] = deque()
+        self._next_batch = first
+        self._pool.begin(seeds)
+        self._epoch = self._pool.epoch
+        for _ in range(workers * loader.prefetch_factor):
+            self._order()
+
+    def _order(self) -> None:
+        """Ask the worker whose turn it is for one more batch."""
+        if not self._turns:
+            return
+        numbers = next(self._numbers, self)
+        if numbers is self:
+            return
+        number = self._turns[0]
+        self._turns.rotate(-1)
+        self._pool.send(number, Task(self._next_batch, numbers))
+        self._waiting.append(number)
+        self._next_batch += 1
+
+    def next(self) -> Any:
+        if self._pool.epoch != self._epoch:
+            raise RuntimeError("this iterator's workers have gone on to another epoch")
+        while self._waiting:
+            number = self._waiting.popleft()
+            answer = self._answer(number)
+            if isinstance(answer, Finished):
+                if number in self._turns:
+                    self._turns.remove(number)
+                continue
+            self._order()
+            if isinstance(answer, Failure):
+                answer.reraise(f"DataLoader worker process {number}")
+            return answer
+        raise StopIteration
+
+    def _answer(self, number: int) -> Any:
+        try:
+            return self._pool.answer(number)
+        except RuntimeError:
+            # A worker died or is too late: nothing more can come.
+            self._waiting.clear()
+            self._turns.clear()
+            self._pool.close()
+            raise
+
+    def close(self) -> None:
+        """End the workers, unless they are to stay."""
+        if not self._persistent:
+            self._pool.close()
+
+
+def _check_workers(
+    num_workers: int, timeout: float, prefetch_factor: int, persistent_workers: bool
+) -> None:
+    if num_workers < 0:
+        raise ValueError(f"`num_workers` must not be negative, got {num_workers}; 0 loads in this process")
+    if timeout < 0:
+        raise ValueError(f"`timeout` must not be negative, got {timeout}")
+    if prefetch_factor < 1:
+        raise ValueError(f"`prefetch_factor` must be at least 1, got {prefetch_factor}")
+    if persistent_workers and num_workers == 0:
+        raise ValueError("persistent_workers option needs num_workers > 0")
+
+
+def _check_stream(shuffle: Any, sampler: Any, batch_sampler: Any) -> None:
+    for name, given in (("shuffle", shuffle), ("sampler", sampler), ("batch_sampler", batch_sampler)):
+        if given not in (None, False):
+            raise ValueError(
+                f"DataLoader with IterableDataset: expected unspecified {name} option, but got {name}={given}"
+            )

@@ -1,0 +1,17 @@
+"""Random numbers on the host, drawn from a `Generator`."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from oneflow.functional.generator import Generator, draw
+
+
+def random_numbers(generator: Generator | None) -> np.random.Generator:
+    """NumPy's random numbers, started from the next draw of `generator`, or of the default one."""
+    return numbers_from(draw(generator))
+
+
+def numbers_from(seeds: tuple[int, ...]) -> np.random.Generator:
+    """NumPy's random numbers, started from whole numbers."""
+    return np.random.Generator(np.random.Philox(np.random.SeedSequence(seeds)))

@@ -1,0 +1,224 @@
+"""What a worker process of a loader does: it fetches batches until its parent has gone or says so.
+
+A worker is a fresh process, never a copy of one that uses XLA. It imports this package, but XLA starts in it only if
+the data set makes tensors.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import random
+import signal
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from typing import Any
+
+import numpy as np
+
+from oneflow.data import transport
+from oneflow.data.collate import from_tensors
+from oneflow.data.fetch import Fetcher
+from oneflow.data.randomness import numbers_from
+from oneflow.functional.generator import manual_seed
+from oneflow.runtime.memory import use_cpu_only
+
+
+@dataclass(frozen=True)
+class WorkerInfo:
+    """What a worker process knows about itself.
+
+    Attributes:
+        id: number of the worker, from 0.
+        num_workers: how many there are.
+        seed: what its random numbers start from in this epoch.
+        dataset: its copy of the data set.
+    """
+
+    id: int
+    num_workers: int
+    seed: int
+    dataset: Any
+
+
+@dataclass
+class _Current:
+    info: WorkerInfo | None = None
+
+
+_current = _Current()
+
+
+def get_worker_info() -> WorkerInfo | None:
+    """In a worker process: which one it is; elsewhere None.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.utils.data.get_worker_info() is None
+        True
+    """
+    return _current.info
+
+
+@dataclass(frozen=True)
+class Setup:
+    """Everything a worker gets at its start, besides its number."""
+
+    fetcher: Fetcher
+    init: Callable[[int], None] | None
+    num_workers: int
+
+
+@dataclass(frozen=True)
+class Epoch:
+    """An epoch begins; `seeds` are the draw that all its random numbers start from."""
+
+    number: int
+    seeds: tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Task:
+    """Fetch the batch with this number in the epoch."""
+
+    batch: int
+    numbers: Any
+
+
+@dataclass(frozen=True)
+class Finished:
+    """The stream of this worker has ended."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What came of a task: a batch, `Finished` or a `Failure`; and the epoch it belongs to."""
+
+    epoch: int
+    content: Any
+
+
+@dataclass(frozen=True)
+class Failure:
+    """An exception in the worker: its class if it can be sent, and its traceback as text."""
+
+    kind: bytes | None
+    name: str
+    trace: str
+
+    def reraise(self, where: str) -> None:
+        """Raise the exception in the parent, with the worker's traceback in its text."""
+        text = f"Caught {self.name} in {where}.\nOriginal {self.trace}"
+        kind = pickle.loads(self.kind) if self.kind is not None else RuntimeError  # noqa: S301
+        if issubclass(kind, KeyError):
+            # KeyError shows the repr of its text, line breaks and all.
+            text = _Verbatim(text)
+        try:
+            error = kind(text)
+        except TypeError:
+            error = RuntimeError(text)
+        raise error
+
+
+class _Verbatim(str):
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def failure(error: BaseException) -> Failure:
+    """What to tell the parent about an exception."""
+    try:
+        kind = pickle.dumps(type(error))
+    except (pickle.PicklingError, AttributeError, TypeError):
+        kind = None
+    return Failure(kind, type(error).__name__, "".join(traceback.format_exception(error)))
+
+
+def work(
+    connection: Connection, setup: bytes, number: int, environment: dict[str, str]
+) -> None:
+    """Run a worker process; this is its main function.
+
+    Args:
+        connection: to the parent.
+        setup: the pickled `Setup`.
+        number: which worker this is.
+        environment: the parent's environment variables; the process may come from a server that is older.
+    """
+    # The parent alone reacts to Ctrl-C; it closes the connection.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    os.environ.clear()
+    os.environ.update(environment)
+    use_cpu_only()
+    try:
+        made = pickle.loads(setup)  # noqa: S301
+    except Exception as error:
+        transport.send(connection, failure(error))
+        return
+    transport.send(connection, None)
+    try:
+        _Worker(connection, made, number).run()
+    except (EOFError, BrokenPipeError, ConnectionResetError):
+        # The parent has gone or is not interested any more.
+        return
+
+
+class _Worker:
+    def __init__(self, connection: Connection, setup: Setup, number: int) -> None:
+        self._connection, self._setup, self._number = connection, setup, number
+        self._epoch = Epoch(0, (0, 0))
+        self._initialised = False
+        self._broken: Failure | None = None
+
+    def run(self) -> None:
+        """Answer one request after the other."""
+        while True:
+            request = transport.receive(self._connection)
+            if isinstance(request, Epoch):
+                self._epoch = request
+                # Told to the parent in answer to the epoch's first task.
+                self._broken = _attempt(self._begin)
+            else:
+                content = self._broken or _attempt(lambda task=request: self._fetch(task))
+                transport.send(self._connection, Answer(self._epoch.number, content))
+
+    def _begin(self) -> None:
+        """Start an epoch: seeds, the user's function, the stream."""
+        seeds = self._epoch.seeds
+        seed = (sum(seeds) + self._number) % 2**63
+        fetcher = self._setup.fetcher
+        _current.info = WorkerInfo(self._number, self._setup.num_workers, seed, fetcher.dataset)
+        _seed_all((*seeds, self._number, 0))
+        if self._setup.init is not None and not self._initialised:
+            self._setup.init(self._number)
+        self._initialised = True
+        fetcher.start()
+
+    def _fetch(self, task: Task) -> Any:
+        if self._setup.init is None:
+            # Per batch, so that a run resumed in the middle of an epoch draws the same numbers, on any number of
+            # workers. A user with a function of their own has their own way to seed.
+            _seed_all((*self._epoch.seeds, task.batch, 1))
+        return from_tensors(self._setup.fetcher.fetch(task.numbers))
+
+
+def _attempt(action: Callable[[], Any]) -> Any:
+    """The result of `action`, or what to tell the parent instead."""
+    try:
+        return action()
+    except StopIteration:
+        return Finished()
+    except Exception as error:
+        return failure(error)
+
+
+def _seed_all(seeds: tuple[int, ...]) -> None:
+    """Start the random numbers of Python, NumPy and this package."""
+    drawn = numbers_from(seeds).integers(2**32, size=3, dtype=np.uint64)
+    random.seed(int(drawn[0]))
+    np.random.seed(int(drawn[1]))
+    manual_seed(int(drawn[2]))

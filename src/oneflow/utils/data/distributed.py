@@ -1,0 +1,3 @@
+"""Samplers for several processes."""
+
+from oneflow.data.distributed import DistributedSampler as DistributedSampler
