@@ -49,6 +49,10 @@ lint: $(STAMPS)-lint  ## Check style, format, import contracts and sizes
 types: $(STAMPS)-lint  ## Check the types with pyright
 	$(BIN)/pyright --pythonpath $(BIN)/python
 
+.PHONY: stubs
+stubs: $(STAMPS)-demo  ## Write the type stub of Tensor
+	$(BIN)/python tools/make_stubs.py
+
 .PHONY: docs
 docs: $(STAMPS)-docs  ## Build the documentation into docs/_build/html
 	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html

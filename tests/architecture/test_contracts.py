@@ -71,3 +71,9 @@ for module in pkgutil.walk_packages(oneflow.__path__, "oneflow."):
 assert "torch" not in sys.modules
 """
     assert_succeeded(run_python("-c", program))
+
+
+def test_the_type_stub_of_tensor_is_current():
+    command = [sys.executable, str(ROOT / "tools" / "make_stubs.py"), "--check"]
+    run = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
