@@ -33,7 +33,7 @@ def default_collate(batch: Sequence[Any]) -> Any:
     """Samples as a batch: numbers, arrays and tensors stacked, inside dicts and sequences of the samples' form.
 
     Args:
-        batch: the samples. Numbers and NumPy arrays become tensors; text stays a list.
+        batch: the samples. Numbers and NumPy arrays become tensors; text stays as it is.
 
     Returns:
         What the samples are, with tensors that have one more dimension in front.
@@ -60,13 +60,13 @@ def collate_arrays(batch: Sequence[Any]) -> Any:
     if isinstance(first, np.generic | bool | int | float | complex) and not isinstance(first, str):
         return ArrayOfTensor(_of_numbers(np.asarray(batch)))
     if isinstance(first, str | bytes):
-        return list(batch)
+        return batch
     if isinstance(first, Mapping):
         return _like(first, {key: collate_arrays([each[key] for each in batch]) for key in first})
     if isinstance(first, Sequence):
         if any(len(each) != len(first) for each in batch):
             raise RuntimeError("each element in list of batch should be of equal size")
-        return _sequence_like(first, [collate_arrays(part) for part in zip(*batch, strict=True)])
+        return _listed(first, [collate_arrays(part) for part in zip(*batch, strict=True)])
     raise TypeError(
         "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; "
         f"found {type(first).__name__}. Give the loader a `collate_fn` of your own"
@@ -105,13 +105,13 @@ def default_convert(data: Any) -> Any:
 
 def convert_arrays(data: Any) -> Any:
     """`default_convert`, with arrays that are still to become tensors."""
-
-    def marked(value: Any) -> Any:
-        if isinstance(value, np.ndarray | np.generic) and value.dtype.kind in _NUMBER_KINDS:
-            return ArrayOfTensor(np.asarray(value))
-        return value
-
-    return map_leaves(marked, data)
+    if isinstance(data, np.ndarray | np.generic) and data.dtype.kind in _NUMBER_KINDS:
+        return ArrayOfTensor(np.asarray(data))
+    if isinstance(data, Mapping):
+        return _like(data, {key: convert_arrays(each) for key, each in data.items()})
+    if isinstance(data, Sequence) and not isinstance(data, str | bytes):
+        return _listed(data, [convert_arrays(each) for each in data])
+    return data
 
 
 def to_tensors(data: Any) -> Any:
@@ -148,6 +148,11 @@ def _like(original: Mapping, items: dict) -> Any:
         return type(original)(items)
     except TypeError:
         return items
+
+
+def _listed(original: Sequence, items: list) -> Any:
+    """`_sequence_like`, with plain tuples turned into lists, as in PyTorch."""
+    return items if type(original) is tuple else _sequence_like(original, items)
 
 
 def _sequence_like(original: Sequence, items: list) -> Any:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from oneflow.data.collate import collate_arrays, convert_arrays, default_collate, default_convert
-from oneflow.data.dataset import IterableDataset, TensorDataset
+from oneflow.data.dataset import IterableDataset, Subset, TensorDataset
 
 # The default functions, and their forms that leave making tensors to the end.
 _UNFINISHED = {default_collate: collate_arrays, default_convert: convert_arrays}
@@ -34,7 +34,7 @@ class Fetcher:
     ) -> None:
         self.dataset = dataset
         self._collate = _UNFINISHED.get(collate, collate)
-        self._ready_made = collate is default_collate and type(dataset) is TensorDataset
+        self._ready_made = collate is default_collate and _consists_of_rows(dataset)
         self._batched, self._batch_size, self._drop_last = batched, batch_size, drop_last
         self._stream: Any = None
 
@@ -54,7 +54,7 @@ class Fetcher:
         if not self._batched:
             return self._collate(self.dataset[numbers])
         if self._ready_made:
-            return self.dataset.take(numbers)
+            return convert_arrays(_rows(self.dataset, numbers))
         if hasattr(self.dataset, "__getitems__"):
             return self._collate(self.dataset.__getitems__(numbers))
         return self._collate([self.dataset[number] for number in numbers])
@@ -66,3 +66,16 @@ class Fetcher:
         if not samples or (self._drop_last and len(samples) < self._batch_size):
             raise StopIteration
         return samples
+
+
+def _consists_of_rows(dataset: Any) -> bool:
+    """Whether a batch can be taken from tensors at once."""
+    if type(dataset) is Subset:
+        return _consists_of_rows(dataset.dataset)
+    return type(dataset) is TensorDataset
+
+
+def _rows(dataset: Any, numbers: list[int]) -> tuple:
+    if type(dataset) is Subset:
+        return _rows(dataset.dataset, [dataset.indices[number] for number in numbers])
+    return dataset.take(numbers)

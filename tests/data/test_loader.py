@@ -1,0 +1,536 @@
+"""The loader in one process and with workers."""
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from collections import namedtuple
+
+import numpy as np
+import pytest
+import torch
+
+import oneflow as flow
+from oneflow.utils.data import BatchSampler, DataLoader, IterableDataset, TensorDataset
+from tests.data import samples
+
+workers = pytest.mark.parametrize("num_workers", [0, 2])
+
+
+def generator(seed=1):
+    return flow.Generator().manual_seed(seed)
+
+
+def numbers(loader):
+    return [batch.tolist() for batch in loader]
+
+
+# --- batches
+
+
+@workers
+def test_batches_of_dicts(num_workers):
+    loader = DataLoader(samples.Squares(5), batch_size=2, num_workers=num_workers)
+    batches = list(loader)
+    assert len(batches) == len(loader) == 3
+    assert batches[1]["x"].tolist() == [[2, 2], [3, 3]]
+    assert batches[1]["x"].dtype is flow.float32
+    assert batches[1]["square"].tolist() == [4, 9]
+    assert batches[2]["name"] == ["n4"]
+    assert numbers(batch["square"] for batch in loader) == [[0, 1], [4, 9], [16]]
+
+
+@workers
+def test_streams(num_workers):
+    loader = DataLoader(samples.Count(7), batch_size=2, num_workers=num_workers)
+    expected = {0: [[0, 1], [2, 3], [4, 5], [6]], 2: [[0, 2], [1, 3], [4, 6], [5]]}
+    assert numbers(loader) == expected[num_workers]
+    short = DataLoader(samples.Count(7), batch_size=2, num_workers=num_workers, drop_last=True)
+    assert all(len(batch) == 2 for batch in numbers(short))
+    single = DataLoader(samples.Count(3), batch_size=None, num_workers=num_workers)
+    assert sorted(single) == [0, 1, 2]
+
+
+@workers
+def test_without_batches(num_workers):
+    loader = DataLoader(samples.Squares(3), batch_size=None, num_workers=num_workers)
+    found = list(loader)
+    assert found[2]["x"].tolist() == [2, 2]
+    assert found[2]["square"] == 4
+
+
+@workers
+def test_large_empty_and_plain_parts(num_workers):
+    loader = DataLoader(samples.Large(), batch_size=4, num_workers=num_workers)
+    image, empty, index = list(loader)[1]
+    assert image.shape == (2, 64, 64, 3)
+    assert image[1, 5, 5].tolist() == [5, 5, 5]
+    assert empty.shape == (2, 0, 5)
+    assert index.tolist() == [4, 5]
+
+
+@workers
+def test_collate_functions_keep_what_they_return(num_workers):
+    def load(collate):
+        return list(
+            DataLoader(range(4), batch_size=2, collate_fn=collate, num_workers=num_workers)
+        )
+
+    assert load(samples.keep_list) == [[0, 1], [2, 3]]
+    assert load(samples.to_sum) == [1, 5]
+    tensor, array, text = load(samples.as_tensors)[1]
+    assert isinstance(tensor, flow.Tensor)
+    assert isinstance(array, np.ndarray)
+    array[0] = 9
+    assert (tensor.tolist(), array.tolist(), text) == ([2, 3], [9, 3], "text")
+
+
+@workers
+def test_samples_that_are_tensors(num_workers):
+    loader = DataLoader(samples.MakesTensors(), batch_size=2, num_workers=num_workers)
+    first, (second,) = list(loader)[1]
+    assert first.tolist() == [[2, 2], [3, 3]]
+    assert second.tolist() == [2, 3]
+
+
+@workers
+def test_tensor_datasets(num_workers):
+    data = TensorDataset(flow.arange(5), flow.arange(10.0).reshape(5, 2))
+    loader = DataLoader(data, batch_size=2, num_workers=num_workers)
+    reversed_data = flow.utils.data.Subset(data, [4, 3, 2, 1, 0])
+    backwards = DataLoader(reversed_data, batch_size=2, num_workers=num_workers)
+    assert [batch[0].tolist() for batch in backwards] == [[4, 3], [2, 1], [0]]
+    index, rows = list(loader)[1]
+    assert index.tolist() == [2, 3]
+    assert rows.tolist() == [[4, 5], [6, 7]]
+    assert rows.dtype is flow.float32
+
+
+def test_samplers_and_batch_samplers():
+    assert numbers(DataLoader(range(9), sampler=[5, 1, 1], batch_size=2)) == [[5, 1], [1]]
+    batches = BatchSampler(range(5), 2, drop_last=True)
+    loader = DataLoader(range(5), batch_sampler=batches)
+    assert numbers(loader) == [[0, 1], [2, 3]]
+    assert len(loader) == 2
+
+
+# --- order and random numbers
+
+
+def test_the_order_comes_from_the_generator_and_not_from_the_workers():
+    orders = [
+        [
+            numbers(batch["square"] for batch in loader)
+            for loader in [
+                DataLoader(
+                    samples.Squares(), 3, shuffle=True, generator=generator(), num_workers=n
+                )
+            ]
+            for _ in range(2)
+        ]
+        for n in (0, 2, 3)
+    ]
+    assert orders[0] == orders[1] == orders[2]
+    assert orders[0][0] != orders[0][1]
+
+
+def test_shuffling_follows_manual_seed():
+    orders = []
+    for _ in range(2):
+        flow.manual_seed(5)
+        orders.append(numbers(DataLoader(range(9), shuffle=True)))
+    assert orders[0] == orders[1] != numbers(DataLoader(range(9)))
+
+
+def random_batches(num_workers, seed=1, **options):
+    loader = DataLoader(
+        samples.Random(), 2, generator=generator(seed), num_workers=num_workers, **options
+    )
+    return [batch.tolist() for _ in range(2) for batch in loader]
+
+
+def test_random_numbers_in_workers_depend_on_the_batch_only():
+    found = random_batches(2)
+    assert found == random_batches(3) == random_batches(2, persistent_workers=True)
+    assert found != random_batches(2, seed=2)
+    drawn = [sample[0] for batch in found for sample in batch]
+    assert len(set(drawn)) == len(drawn)
+
+
+def test_with_a_function_of_its_own_the_user_seeds():
+    found = random_batches(2, worker_init_fn=samples.seed_by_number)
+    assert found[0][0][0] == pytest.approx(__import__("random").Random(0).random())
+
+
+def test_workers_know_who_they_are():
+    batches = list(DataLoader(samples.About(), batch_size=2, num_workers=2))
+    assert [batch[0].tolist() for batch in batches] == [[0, 0], [1, 1]]
+    assert batches[0][1].tolist() == [2, 2]
+    assert batches[0][2][0].item() != batches[1][2][0].item() != os.getpid()
+    assert batches[0][3] == ("About", "About")
+
+
+def test_xla_does_not_start_in_a_worker_that_needs_no_tensors():
+    assert numbers(DataLoader(samples.XlaStarted(), num_workers=1)) == [[0], [0]]
+
+
+# --- epochs
+
+
+def test_persistent_workers_stay_and_forget_an_epoch_that_was_left():
+    loader = DataLoader(samples.About(), num_workers=2, persistent_workers=True)
+    first = next(iter(loader))[2].tolist()
+    assert [batch[2].tolist() for batch in loader][0] == first
+    assert loader._pool._processes[0].is_alive()
+    counting = DataLoader(range(8), 2, num_workers=2, persistent_workers=True)
+    assert next(iter(counting)).tolist() == [0, 1]
+    assert numbers(counting) == [[0, 1], [2, 3], [4, 5], [6, 7]]
+
+
+def test_two_epochs_at_a_time():
+    loader = DataLoader(range(4), num_workers=1)
+    one, other = iter(loader), iter(loader)
+    assert [next(one).item(), next(other).item(), next(one).item()] == [0, 0, 1]
+    shared = DataLoader(range(4), num_workers=1, persistent_workers=True)
+    one = iter(shared)
+    iter(shared)
+    with pytest.raises(RuntimeError, match="another epoch"):
+        next(one)
+
+
+def test_workers_end_with_the_epoch_and_with_the_iterator():
+    loader = DataLoader(range(8), num_workers=2)
+    batches = iter(loader)
+    processes = batches._source._pool._processes
+    assert all(process.is_alive() for process in processes)
+    del batches
+    assert not any(process.is_alive() for process in processes)
+    batches = iter(loader)
+    processes = batches._source._pool._processes
+    assert len(list(batches)) == 8
+    assert not any(process.is_alive() for process in processes)
+    assert next(batches, "over") == "over"
+
+
+# --- going on in the middle of an epoch
+
+
+@workers
+@pytest.mark.parametrize("stop", [0, 2, 5])
+def test_goes_on_with_the_same_batches(num_workers, stop):
+    def load():
+        return DataLoader(
+            samples.Squares(), 2, shuffle=True, generator=generator(), num_workers=num_workers
+        )
+
+    whole = [batch["name"] for batch in load()]
+    loader = load()
+    batches = iter(loader)
+    before = [next(batches)["name"] for _ in range(stop)]
+    state = loader.state_dict()
+    rest = [batch["name"] for batch in batches] + [batch["name"] for batch in loader]
+    resumed = load()
+    resumed.load_state_dict(state)
+    again = [batch["name"] for batch in resumed] + [batch["name"] for batch in resumed]
+    assert before + rest[: 5 - stop] == whole
+    assert again == rest
+
+
+def test_random_samples_of_workers_go_on_too():
+    def load():
+        return DataLoader(samples.Random(), 2, generator=generator(), num_workers=2)
+
+    whole = numbers(load())
+    loader = load()
+    batches = iter(loader)
+    next(batches)
+    resumed = load()
+    resumed.load_state_dict(loader.state_dict())
+    assert numbers(resumed) == whole[1:]
+
+
+@workers
+def test_streams_go_on(num_workers):
+    def load():
+        return DataLoader(samples.Count(7), 2, num_workers=num_workers)
+
+    whole = numbers(load())
+    loader = load()
+    batches = iter(loader)
+    next(batches), next(batches)
+    resumed = load()
+    resumed.load_state_dict(loader.state_dict())
+    assert numbers(resumed) == whole[2:]
+
+
+def test_the_default_generator_is_left_where_it_is():
+    def load():
+        return DataLoader(range(6), shuffle=True)
+
+    flow.manual_seed(3)
+    loader = load()
+    batches = iter(loader)
+    next(batches)
+    flow.rand(1)
+    state, random_state = loader.state_dict(), flow.get_rng_state()
+    rest, after = numbers(batches), flow.rand(2).tolist()
+    flow.manual_seed(99)
+    flow.set_rng_state(random_state)
+    resumed = load()
+    resumed.load_state_dict(state)
+    assert numbers(resumed) == rest
+    assert flow.rand(2).tolist() == after
+
+
+def test_state_of_a_loader_survives_saving(tmp_path):
+    loader = DataLoader(range(6), shuffle=True, generator=generator())
+    batches = iter(loader)
+    next(batches)
+    flow.save(loader.state_dict(), tmp_path / "loader")
+    resumed = DataLoader(range(6), shuffle=True, generator=generator(7))
+    resumed.load_state_dict(flow.load(tmp_path / "loader"))
+    assert resumed.state_dict()["batches"] == 1
+    assert numbers(resumed) == numbers(batches)
+    assert numbers(resumed) == numbers(loader)
+
+
+def test_between_epochs_the_state_is_the_generator():
+    loader = DataLoader(range(6), shuffle=True, generator=generator())
+    list(loader)
+    resumed = DataLoader(range(6), shuffle=True, generator=generator(7))
+    resumed.load_state_dict(loader.state_dict())
+    assert numbers(resumed) == numbers(loader)
+
+
+# --- when something goes wrong
+
+
+@workers
+def test_exceptions_of_samples(num_workers):
+    def load(how):
+        return DataLoader(samples.Misbehaves(how), num_workers=num_workers)
+
+    with pytest.raises(ValueError, match="sample 3 is broken") as caught:
+        list(load("raise"))
+    if num_workers:
+        assert "in DataLoader worker process 1" in str(caught.value)
+        assert "in misbehave" in str(caught.value)
+    with pytest.raises(KeyError, match="missing"):
+        list(load("key"))
+    with pytest.raises((samples.Odd, RuntimeError), match="1 2"):
+        list(load("odd"))
+
+
+def test_the_epoch_goes_on_after_an_exception():
+    batches = iter(DataLoader(samples.Misbehaves("raise"), num_workers=2))
+    seen = []
+    for _ in range(6):
+        try:
+            seen.append(next(batches).item())
+        except ValueError:
+            seen.append("error")
+    assert seen == [0, 1, 2, "error", 4, 5]
+
+
+@pytest.mark.parametrize(("how", "message"), [("exit", "exit code 7"), ("kill", "SIGKILL")])
+def test_dead_workers(how, message):
+    batches = iter(DataLoader(samples.Misbehaves(how), num_workers=2))
+    with pytest.raises(RuntimeError, match=message):
+        list(batches)
+    assert next(batches, "over") == "over"
+
+
+def test_timeout():
+    start = time.monotonic()
+    with pytest.raises(RuntimeError, match="timed out after 0.5 seconds"):
+        list(DataLoader(samples.Misbehaves("sleep"), num_workers=1, timeout=0.5))
+    assert time.monotonic() - start < 30
+
+
+@pytest.mark.parametrize(
+    ("dataset", "options", "error", "message"),
+    [
+        (samples.FailsToUnpack(), {}, OSError, "no such disk"),
+        (samples.FailsToStart(), {}, LookupError, "nothing to read"),
+        (samples.Squares(), {"worker_init_fn": samples.fail_at_start}, RuntimeError, "cannot start"),
+        (samples.Squares(), {"collate_fn": lambda x: x}, RuntimeError, "cannot be sent"),
+    ],
+)
+def test_workers_that_cannot_start(dataset, options, error, message):
+    with pytest.raises(error, match=message):
+        list(DataLoader(dataset, num_workers=1, **options))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"num_workers": -1}, "num_workers"),
+        ({"timeout": -1}, "timeout"),
+        ({"batch_size": 0}, "batch_size"),
+        ({"shuffle": True, "sampler": [0]}, "mutually exclusive"),
+        ({"batch_sampler": [[0]], "batch_size": 2}, "mutually exclusive"),
+        ({"batch_size": None, "drop_last": True}, "mutually exclusive"),
+        ({"persistent_workers": True}, "num_workers > 0"),
+        ({"num_workers": 1, "prefetch_factor": 0}, "prefetch_factor"),
+        ({"num_workers": 1, "multiprocessing_context": "fork"}, "XLA"),
+    ],
+)
+def test_wrong_options(options, message):
+    with pytest.raises(ValueError, match=message):
+        DataLoader(range(3), **options)
+
+
+def test_streams_take_no_order():
+    for option in ({"shuffle": True}, {"sampler": [0]}, {"batch_sampler": [[0]]}):
+        with pytest.raises(ValueError, match="IterableDataset"):
+            DataLoader(samples.Count(), **option)
+
+
+# --- whole programs
+
+
+def run(program, folder, **options):
+    """Run a script; returns the finished process."""
+    script = folder / "script.py"
+    script.write_text(textwrap.dedent(program))
+    return subprocess.run(
+        [sys.executable, str(script)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        **options,
+    )
+
+
+def test_a_script_without_a_main_guard_works_if_its_data_set_is_importable(tmp_path):
+    result = run(
+        """
+        from oneflow.utils.data import DataLoader
+        from tests.data.samples import Squares
+        print("started")
+        print([b["square"].tolist() for b in DataLoader(Squares(4), 2, num_workers=2)])
+        """,
+        tmp_path,
+    )
+    assert result.stdout.splitlines() == ["started", "[[0, 1], [4, 9]]"], result.stderr
+    assert result.stderr == ""
+
+
+DEFINES_ITS_DATA_SET = """
+    from oneflow.utils.data import DataLoader, Dataset
+
+    class Mine(Dataset):
+        def __len__(self):
+            return 4
+
+        def __getitem__(self, index):
+            return index
+
+    {guard}
+        print([b.tolist() for b in DataLoader(Mine(), 2, num_workers=1)])
+    """
+
+
+def test_a_script_that_defines_its_data_set_needs_a_guard(tmp_path):
+    guarded = run(DEFINES_ITS_DATA_SET.format(guard='if __name__ == "__main__":'), tmp_path)
+    assert guarded.stdout == "[[0, 1], [2, 3]]\n", guarded.stderr
+    unguarded = run(DEFINES_ITS_DATA_SET.format(guard="if True:"), tmp_path)
+    assert unguarded.returncode == 1
+    assert "if __name__ == '__main__':" in unguarded.stderr.splitlines()[-1]
+
+
+def test_ctrl_c_and_leaving_early_end_cleanly(tmp_path):
+    for ending in ("signal.raise_signal(signal.SIGINT)", "sys.exit(3)"):
+        start = time.monotonic()
+        result = run(
+            f"""
+            import signal, sys
+            from oneflow.utils.data import DataLoader
+            from tests.data.samples import Squares
+            loader = DataLoader(Squares(100), num_workers=2, persistent_workers=True)
+            for batch in loader:
+                {ending}
+            """,
+            tmp_path,
+        )
+        assert time.monotonic() - start < 60
+        assert result.returncode == (3 if "exit" in ending else -signal.SIGINT)
+        errors = [line for line in result.stderr.splitlines() if "Error" in line]
+        assert errors == [], result.stderr
+
+
+# --- making batches
+
+Pair = namedtuple("Pair", "first second")
+
+
+@pytest.mark.parametrize(
+    "batch",
+    [
+        [1, 2],
+        [1.5, 2.5],
+        [True, False],
+        ["a", "b"],
+        [b"a", b"b"],
+        [np.float32(1), np.float32(2)],
+        [np.arange(3), np.arange(3)],
+        [(1, "a"), (2, "b")],
+        [[1, [2.0]], [3, [4.0]]],
+        [{"a": 1, "b": [2]}, {"a": 3, "b": [4]}],
+        [Pair(1, 2.0), Pair(3, 4.0)],
+    ],
+    ids=str,
+)
+def test_default_collate_equals_torch(batch):
+    mine = flow.utils.data.default_collate(batch)
+    theirs = torch.utils.data.default_collate(batch)
+    assert repr(described(mine)) == repr(described(theirs))
+    converted = flow.utils.data.default_convert(batch)
+    assert repr(described(converted)) == repr(described(torch.utils.data.default_convert(batch)))
+
+
+def described(value):
+    """A nesting with tensors as dtype and numbers."""
+    if isinstance(value, flow.Tensor | torch.Tensor):
+        return str(value.dtype).rpartition(".")[2], value.tolist()
+    if isinstance(value, dict):
+        return {name: described(each) for name, each in value.items()}
+    if isinstance(value, Pair):
+        return Pair(*map(described, value))
+    return type(value)(map(described, value)) if isinstance(value, list | tuple) else value
+
+
+@pytest.mark.parametrize(
+    ("batch", "error"),
+    [
+        ([np.ones(2), np.ones(3)], RuntimeError),
+        ([(1, 2), (1,)], RuntimeError),
+        ([object(), object()], TypeError),
+        ([np.array(["a"]), np.array(["b"])], TypeError),
+    ],
+)
+def test_default_collate_refuses_what_torch_refuses(batch, error):
+    with pytest.raises(error):
+        flow.utils.data.default_collate(batch)
+    with pytest.raises(error):
+        torch.utils.data.default_collate(batch)
+
+
+class Lengthy(IterableDataset):
+    def __iter__(self):
+        return iter(range(5))
+
+    def __len__(self):
+        return 5
+
+
+def test_lengths_of_streams():
+    assert len(DataLoader(Lengthy(), 2)) == 3
+    assert len(DataLoader(Lengthy(), 2, drop_last=True)) == 2
+    assert len(DataLoader(Lengthy(), None)) == 5
+    with pytest.raises(TypeError):
+        len(DataLoader(samples.Count(), 2))
