@@ -388,6 +388,7 @@ from oneflow import random as random
 from oneflow import eager as eager
 from oneflow import optim as optim
 from oneflow import autograd as autograd
+from oneflow import distributions as distributions
 from oneflow import utils as utils
 from oneflow import one_embedding as one_embedding
 from oneflow.checkpoint.serialization import load as load
