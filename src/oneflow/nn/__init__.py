@@ -1,6 +1,6 @@
 """Neural network layers, losses and models: PyTorch's and OneFlow's `nn`."""
 
-from oneflow.nn import functional as functional, init as init
+from oneflow.nn import functional as functional, init as init, utils as utils
 from oneflow.nn.modules.activation import (
     CELU as CELU,
     ELU as ELU,
@@ -120,6 +120,13 @@ from oneflow.nn.modules.pooling import (
     MaxUnpool1d as MaxUnpool1d,
     MaxUnpool2d as MaxUnpool2d,
     MaxUnpool3d as MaxUnpool3d,
+)
+from oneflow.nn.modules.rnn import GRU as GRU, LSTM as LSTM, RNN as RNN, RNNBase as RNNBase
+from oneflow.nn.modules.rnn_cell import (
+    GRUCell as GRUCell,
+    LSTMCell as LSTMCell,
+    RNNCell as RNNCell,
+    RNNCellBase as RNNCellBase,
 )
 from oneflow.nn.modules.softmax import (
     GLU as GLU,

@@ -1,0 +1,322 @@
+"""Recurrent layers."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+from oneflow.base.device import Device
+from oneflow.base.dtype import DType
+from oneflow.functional.recurrent import GATES, States, Weights, run_layers, zero_states
+from oneflow.nn import init
+from oneflow.nn.modules.module import Module
+from oneflow.nn.packed import PackedSequence, gathered, spread
+from oneflow.nn.parameter import Parameter, new_parameter
+from oneflow.tensor.tensor import Tensor
+
+
+class RNNBase(Module):
+    """What all recurrent layers share: their parameters, and running them.
+
+    Args:
+        mode: ``"LSTM"``, ``"GRU"``, ``"RNN_TANH"`` or ``"RNN_RELU"``.
+        input_size: number of features of the input.
+        hidden_size: number of features of the state.
+        num_layers: number of layers, each reading the one before.
+        bias: whether there are biases.
+        batch_first: input and output are ``(batch, steps, features)``.
+        dropout: probability of dropout between layers.
+        bidirectional: a second set of layers reads backwards.
+        proj_size: project an LSTM's outputs to this size; 0: not.
+        device: where the parameters live.
+        dtype: of the parameters.
+    """
+
+    def __init__(
+        self,
+        mode: str,
+        input_size: int,
+        hidden_size: int,
+        num_layers: int = 1,
+        bias: bool = True,
+        batch_first: bool = False,
+        dropout: float = 0.0,
+        bidirectional: bool = False,
+        proj_size: int = 0,
+        device: Device | str | None = None,
+        dtype: DType | None = None,
+    ) -> None:
+        super().__init__()
+        self.mode = mode
+        self.input_size = input_size
+        self.hidden_size = hidden_size
+        self.num_layers = num_layers
+        self.bias = bias
+        self.batch_first = batch_first
+        self.dropout = float(dropout)
+        self.bidirectional = bidirectional
+        self.proj_size = proj_size
+        self._check_settings()
+        for layer in range(num_layers):
+            for suffix in self._suffixes(layer):
+                self._add_parameters(layer, suffix, {"device": device, "dtype": dtype})
+        self.reset_parameters()
+
+    def _check_settings(self) -> None:
+        if self.mode not in GATES:
+            raise ValueError(f"Unrecognized RNN mode: {self.mode}")
+        if not 0 <= self.dropout <= 1:
+            raise ValueError(
+                "dropout should be a number in range [0, 1] representing the probability of an "
+                f"element being zeroed, got {self.dropout}"
+            )
+        if self.hidden_size <= 0:
+            raise ValueError("hidden_size must be greater than zero")
+        if self.num_layers <= 0:
+            raise ValueError("num_layers must be greater than zero")
+        if self.proj_size < 0 or self.proj_size >= self.hidden_size:
+            raise ValueError(
+                "proj_size should be at least 0 (no projections) and smaller than hidden_size, "
+                f"got {self.proj_size}"
+            )
+        if self.proj_size and self.mode != "LSTM":
+            raise ValueError("proj_size argument is only supported for LSTM, not RNN or GRU")
+        if self.dropout > 0 and self.num_layers == 1:
+            warnings.warn(
+                "dropout option adds dropout after all but last recurrent layer, so non-zero "
+                f"dropout expects num_layers greater than 1, but got dropout={self.dropout} and "
+                f"num_layers={self.num_layers}",
+                stacklevel=4,
+            )
+
+    @property
+    def _output_size(self) -> int:
+        """Features of one direction's outputs."""
+        return self.proj_size or self.hidden_size
+
+    @property
+    def _directions(self) -> int:
+        return 2 if self.bidirectional else 1
+
+    def _suffixes(self, layer: int) -> list[str]:
+        """Suffixes of the parameters' names in one layer, one per direction."""
+        return [f"_l{layer}", f"_l{layer}_reverse"][: self._directions]
+
+    def _add_parameters(self, layer: int, suffix: str, facts: dict[str, Any]) -> None:
+        rows = GATES[self.mode] * self.hidden_size
+        width = self.input_size if layer == 0 else self._output_size * self._directions
+        shapes = {"weight_ih": (rows, width), "weight_hh": (rows, self._output_size)}
+        if self.bias:
+            shapes |= {"bias_ih": (rows,), "bias_hh": (rows,)}
+        if self.proj_size:
+            shapes["weight_hr"] = (self.proj_size, self.hidden_size)
+        for name, shape in shapes.items():
+            self.register_parameter(name + suffix, new_parameter(shape, **facts))
+
+    def reset_parameters(self) -> None:
+        """Draw new initial values, as PyTorch does."""
+        bound = 1.0 / math.sqrt(self.hidden_size)
+        for weight in self.parameters():
+            init.uniform_(weight, -bound, bound)
+
+    def flatten_parameters(self) -> None:
+        """Nothing to do: XLA lays parameters out itself. Kept for code written for PyTorch."""
+
+    @property
+    def all_weights(self) -> list[list[Parameter]]:
+        """The parameters, one list per layer and direction."""
+        return [
+            [each for each in weights if each is not None]
+            for layer in self._weights()
+            for weights in layer
+        ]
+
+    def _weights(self) -> list[list[Weights]]:
+        known = self._parameters
+
+        def of(suffix: str) -> Weights:
+            names = ("weight_ih", "weight_hh", "bias_ih", "bias_hh", "weight_hr")
+            return Weights(*[known.get(name + suffix) for name in names])
+
+        return [list(map(of, self._suffixes(layer))) for layer in range(self.num_layers)]
+
+    def _state_shapes(self, batch: int) -> list[tuple[int, ...]]:
+        """Shapes of the hidden (and cell) states."""
+        rows = self.num_layers * self._directions
+        sizes = [self._output_size, *([self.hidden_size] if self.mode == "LSTM" else [])]
+        return [(rows, batch, size) for size in sizes]
+
+    # --- running
+
+    def forward(self, input: Any, hx: Any = None) -> tuple[Any, Any]:
+        states = None if hx is None else self._as_tuple(hx)
+        if isinstance(input, PackedSequence):
+            output, finals = self._run_packed(input, states)
+        else:
+            output, finals = self._run_padded(input, states)
+        return output, finals if self.mode == "LSTM" else finals[0]
+
+    def _as_tuple(self, hx: Any) -> States:
+        return tuple(hx) if self.mode == "LSTM" else (hx,)
+
+    def _run_padded(self, input: Tensor, states: States | None) -> tuple[Tensor, States]:
+        self._check_input(input)
+        batched = input.ndim == 3
+        x = input.transpose(0, 1) if batched and self.batch_first else input
+        if not batched:
+            x = x.unsqueeze(1)
+            states = self._batched_states(states)
+        elif states is not None:
+            for each in states:
+                self._check_rank(each, 3, "batched")
+        output, finals = self._run(x, states, None)
+        if not batched:
+            return output.squeeze(1), tuple([each.squeeze(1) for each in finals])
+        return output.transpose(0, 1) if self.batch_first else output, finals
+
+    def _batched_states(self, states: States | None) -> States | None:
+        if states is None:
+            return None
+        for each in states:
+            self._check_rank(each, 2, "unbatched")
+        return tuple([each.unsqueeze(1) for each in states])
+
+    def _run_packed(
+        self, packed: PackedSequence, states: States | None
+    ) -> tuple[PackedSequence, States]:
+        if packed.data.shape[-1] != self.input_size:
+            self._refuse_width(packed.data.shape[-1])
+        if states is not None and packed.sorted_indices is not None:
+            states = tuple([each.index_select(1, packed.sorted_indices) for each in states])
+        x, lengths = spread(packed)
+        output, finals = self._run(x, states, lengths)
+        data = gathered(output, packed.batch_sizes.numpy())
+        if packed.unsorted_indices is not None:
+            finals = tuple([each.index_select(1, packed.unsorted_indices) for each in finals])
+        return packed._with(data), finals
+
+    def _run(
+        self, x: Tensor, states: States | None, lengths: Tensor | None
+    ) -> tuple[Tensor, States]:
+        shapes = self._state_shapes(x.shape[1])
+        if states is None:
+            states = zero_states(x, shapes)
+        else:
+            self._check_states(states, shapes)
+        probability = self.dropout if self.training else 0.0
+        return run_layers(self.mode, x, states, self._weights(), probability, lengths)
+
+    def _check_input(self, input: Tensor) -> None:
+        if input.ndim not in (2, 3):
+            raise ValueError(
+                f"{self._get_name()}: Expected input to be 2D or 3D, got {input.ndim}D instead"
+            )
+        if input.shape[-1] != self.input_size:
+            self._refuse_width(input.shape[-1])
+
+    def _refuse_width(self, width: int) -> None:
+        raise RuntimeError(
+            f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got {width}"
+        )
+
+    def _check_rank(self, state: Tensor, rank: int, kind: str) -> None:
+        if state.ndim != rank:
+            raise RuntimeError(
+                f"For {kind} {rank}-D input, hx (and cx) should also be {rank}-D but got "
+                f"{state.ndim}-D tensor"
+            )
+
+    def _check_states(self, states: States, shapes: list[tuple[int, ...]]) -> None:
+        for number, (state, shape) in enumerate(zip(states, shapes, strict=True)):
+            if tuple(state.shape) != shape:
+                what = f"hidden[{number}]" if len(shapes) > 1 else "hidden"
+                raise RuntimeError(f"Expected {what} size {shape}, got {list(state.shape)}")
+
+    def extra_repr(self) -> str:
+        text = f"{self.input_size}, {self.hidden_size}"
+        shown = (
+            *(("proj_size", 0), ("num_layers", 1), ("bias", True), ("batch_first", False)),
+            *(("dropout", 0), ("bidirectional", False)),
+        )
+        for name, default in shown:
+            value = getattr(self, name)
+            if value != default:
+                text += f", {name}={value}"
+        return text
+
+
+class LSTM(RNNBase):
+    """Long short-term memory.
+
+    Args:
+        input_size: number of features of the input.
+        hidden_size: number of features of the state.
+        num_layers: number of layers, each reading the one before.
+        bias: whether there are biases.
+        batch_first: input and output are ``(batch, steps, features)``.
+        dropout: probability of dropout between layers.
+        bidirectional: a second set of layers reads backwards.
+        proj_size: project the outputs to this size; 0: not.
+        device: where the parameters live.
+        dtype: of the parameters.
+
+    Call it with the input, ``(steps, batch, features)``, ``(steps, features)`` or a packed batch,
+    and optionally the initial ``(h, c)``; it returns the outputs and the final ``(h, c)``.
+
+    Example:
+        >>> import oneflow as flow
+        >>> lstm = flow.nn.LSTM(10, 20, num_layers=2)
+        >>> output, (h, c) = lstm(flow.ones(5, 3, 10))
+        >>> output.shape, h.shape
+        (oneflow.Size([5, 3, 20]), oneflow.Size([2, 3, 20]))
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__("LSTM", *args, **kwargs)
+
+
+class GRU(RNNBase):
+    """Gated recurrent units; arguments as for `LSTM`, without `proj_size`.
+
+    Call it with the input and optionally the initial state; it returns the outputs and the final
+    state.
+
+    Example:
+        >>> import oneflow as flow
+        >>> output, h = flow.nn.GRU(10, 20, bidirectional=True)(flow.ones(5, 3, 10))
+        >>> output.shape, h.shape
+        (oneflow.Size([5, 3, 40]), oneflow.Size([2, 3, 20]))
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        if "proj_size" in kwargs:
+            raise ValueError("proj_size argument is only supported for LSTM, not RNN or GRU")
+        super().__init__("GRU", *args, **kwargs)
+
+
+class RNN(RNNBase):
+    """Plain recurrent layers; arguments as for `LSTM`, without `proj_size`.
+
+    Args:
+        nonlinearity: ``"tanh"`` or ``"relu"``; in PyTorch's place, after `num_layers`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> output, h = flow.nn.RNN(10, 20, nonlinearity="relu")(flow.ones(5, 3, 10))
+        >>> output.shape, h.shape
+        (oneflow.Size([5, 3, 20]), oneflow.Size([1, 3, 20]))
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        if "proj_size" in kwargs:
+            raise ValueError("proj_size argument is only supported for LSTM, not RNN or GRU")
+        if len(args) > 3:
+            args, kwargs["nonlinearity"] = (*args[:3], *args[4:]), args[3]
+        nonlinearity = kwargs.pop("nonlinearity", "tanh")
+        if nonlinearity not in ("tanh", "relu"):
+            raise ValueError(
+                f"Unknown nonlinearity '{nonlinearity}'. Select from 'tanh' or 'relu'."
+            )
+        super().__init__(f"RNN_{nonlinearity.upper()}", *args, **kwargs)
+        self.nonlinearity = nonlinearity

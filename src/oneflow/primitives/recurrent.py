@@ -1,0 +1,220 @@
+"""Recurrent layers over a whole sequence: one primitive per layer and direction.
+
+The input's part of every step is one matrix product made beforehand; what is scanned here is only
+the part that depends on the step before. The backward scan gives the gradients of the gates; the
+gradient of the recurrent weight is then one product over all steps.
+
+Shapes: ``projected`` [S, B, G], states [B, H], recurrent weight [G, H], with S steps, B sequences,
+H features and G = H times the number of gates. `lengths` [B], if given, freezes the state of a
+sequence from its end on (in the reverse direction: until it begins).
+"""
+
+from __future__ import annotations
+
+import jax.numpy as jnp
+from jax import lax
+
+from oneflow.primitives.registry import primitive
+
+
+def _apply(rows, weight):
+    """``rows @ weight.T``."""
+    return lax.dot_general(rows, weight, (((rows.ndim - 1,), (1,)), ((), ())))
+
+
+def _weight_gradient(grads, rows):
+    """The sum over steps and sequences of the outer products."""
+    return lax.dot_general(grads, rows, (((0, 1), (0, 1)), ((), ())))
+
+
+def _options(rest: tuple, extra: bool) -> tuple:
+    """The optional operands: the extra weight or bias, and the lengths."""
+    return (rest[0] if extra else None), (rest[-1] if len(rest) > extra else None)
+
+
+def _scan(step, state, inputs, lengths, reverse: bool):
+    """Scan over the first dimension; `step` gets what is alive as its last argument, or None."""
+    steps = inputs[0].shape[0]
+    alive = None if lengths is None else (jnp.arange(steps)[:, None] < lengths)[..., None]
+    if alive is None:
+        return lax.scan(lambda s, x: step(s, x, None), state, inputs, reverse=reverse)
+    return lax.scan(lambda s, x: step(s, *x), state, (inputs, alive), reverse=reverse)
+
+
+def _keep(alive, new, old):
+    return new if alive is None else jnp.where(alive, new, old)
+
+
+def _shifted(first, states, reverse: bool):
+    """The state before every step."""
+    if reverse:
+        return jnp.concatenate([states[1:], first[None]])
+    return jnp.concatenate([first[None], states[:-1]])
+
+
+# --- LSTM: gates are input, forget, cell, output. `extra` is the projection of the result.
+
+
+def _lstm_step(gates, c):
+    i, f, g, o = jnp.split(gates, 4, -1)
+    i, f, g, o = lax.logistic(i), lax.logistic(f), jnp.tanh(g), lax.logistic(o)
+    c = f * c + i * g
+    return o * jnp.tanh(c), c, jnp.concatenate([i, f, g, o], -1)
+
+
+def _lstm(projected, h0, c0, weight, *rest, reverse: bool = False, extra: bool = False):
+    """States ``h`` and ``c`` after every step and the gates, all [S, B, ...]."""
+    projection, lengths = _options(rest, extra)
+
+    def step(state, inputs, alive):
+        h, c = state
+        new_h, new_c, gates = _lstm_step(inputs[0] + _apply(h, weight), c)
+        if projection is not None:
+            new_h = _apply(new_h, projection)
+        new_h, new_c = _keep(alive, new_h, h), _keep(alive, new_c, c)
+        return (new_h, new_c), (new_h, new_c, _keep(alive, gates, 0))
+
+    return _scan(step, (h0, c0), (projected,), lengths, reverse)[1]
+
+
+def _lstm_backward(*operands, reverse: bool = False, extra: bool = False):
+    g_h, g_c, g_gates, h0, c0, weight, hs, cs, gates, *rest = operands
+    projection, lengths = _options(tuple(rest), extra)
+
+    def step(carry, inputs, alive):
+        g_h, g_c, g_gates, gates, c, c_before = inputs
+        dh, dc = carry[0] + g_h, carry[1] + g_c
+        i, f, g, o = jnp.split(gates, 4, -1)
+        squashed = jnp.tanh(c)
+        dm = dh if projection is None else dh @ projection
+        into = dc + dm * o * (1 - squashed * squashed)
+        slopes = [into * g, into * c_before, into * i, dm * squashed]
+        slopes = jnp.concatenate(slopes, -1) + g_gates
+        inner = jnp.concatenate([i * (1 - i), f * (1 - f), 1 - g * g, o * (1 - o)], -1)
+        before = _keep(alive, slopes * inner, 0)
+        carry = (_keep(alive, before @ weight, dh), _keep(alive, into * f, dc))
+        return carry, (before, _keep(alive, dh, 0))
+
+    zeros = (jnp.zeros_like(h0), jnp.zeros_like(c0))
+    inputs = (g_h, g_c, g_gates, gates, cs, _shifted(c0, cs, reverse))
+    (dh0, dc0), (before, dhs) = _scan(step, zeros, inputs, lengths, not reverse)
+    grads = (before, dh0, dc0, _weight_gradient(before, _shifted(h0, hs, reverse)))
+    if projection is None:
+        return grads
+    results = gates[..., -cs.shape[-1] :] * jnp.tanh(cs)
+    return (*grads, _weight_gradient(dhs, results))
+
+
+lstm = primitive("lstm", _lstm)
+lstm_backward = primitive("lstm_backward", _lstm_backward)
+
+
+def _lstm_gradient(g, h0, c0, weight, rest, out, reverse, extra):
+    grads = lstm_backward(*g, h0, c0, weight, *out, *rest, reverse=reverse, extra=extra)
+    return [*grads, *[None] * (4 + len(rest) - len(grads))]
+
+
+lstm.gradient(_lstm_gradient)
+lstm_cell = primitive("lstm_cell", lambda gates, c: _lstm_step(gates, c)[:2])
+
+# --- GRU: gates are reset, update, new. `extra` is the bias of the recurrent part.
+
+
+def _gru_step(projected, recurrent, h):
+    """The next state; the gates and the recurrent part of the new gate."""
+    r, z, n = jnp.split(projected, 3, -1)
+    recurrent_r, recurrent_z, recurrent_n = jnp.split(recurrent, 3, -1)
+    r, z = lax.logistic(r + recurrent_r), lax.logistic(z + recurrent_z)
+    n = jnp.tanh(n + r * recurrent_n)
+    return n + z * (h - n), jnp.concatenate([r, z, n, recurrent_n], -1)
+
+
+def _gru(projected, h0, weight, *rest, reverse: bool = False, extra: bool = False):
+    """The state after every step and what the backward pass needs, [S, B, H] and [S, B, 4 H]."""
+    bias, lengths = _options(rest, extra)
+
+    def step(h, inputs, alive):
+        recurrent = _apply(h, weight)
+        recurrent = recurrent if bias is None else recurrent + bias
+        new, gates = _gru_step(inputs[0], recurrent, h)
+        new = _keep(alive, new, h)
+        return new, (new, _keep(alive, gates, 0))
+
+    return _scan(step, h0, (projected,), lengths, reverse)[1]
+
+
+def _gru_backward(*operands, reverse: bool = False, extra: bool = False):
+    g_h, g_gates, h0, weight, hs, gates, *rest = operands
+    bias, lengths = _options(tuple(rest), extra)
+
+    def step(carry, inputs, alive):
+        g_h, g_gates, gates, h = inputs
+        dh = carry + g_h
+        r, z, n, recurrent_n = jnp.split(gates, 4, -1)
+        g_r, g_z, g_n, g_recurrent = jnp.split(g_gates, 4, -1)
+        dn = (dh * (1 - z) + g_n) * (1 - n * n)
+        dz = (dh * (h - n) + g_z) * z * (1 - z)
+        dr = (dn * recurrent_n + g_r) * r * (1 - r)
+        before = _keep(alive, jnp.concatenate([dr, dz, dn], -1), 0)
+        recurrent = _keep(alive, jnp.concatenate([dr, dz, dn * r + g_recurrent], -1), 0)
+        carry = _keep(alive, dh * z + recurrent @ weight, dh)
+        return carry, (before, recurrent)
+
+    states = _shifted(h0, hs, reverse)
+    inputs = (g_h, g_gates, gates, states)
+    dh0, (before, recurrent) = _scan(step, jnp.zeros_like(h0), inputs, lengths, not reverse)
+    grads = (before, dh0, _weight_gradient(recurrent, states))
+    return grads if bias is None else (*grads, jnp.sum(recurrent, (0, 1)))
+
+
+gru = primitive("gru", _gru)
+gru_backward = primitive("gru_backward", _gru_backward)
+
+
+def _gru_gradient(g, h0, weight, rest, out, reverse, extra):
+    grads = gru_backward(*g, h0, weight, *out, *rest, reverse=reverse, extra=extra)
+    return [*grads, *[None] * (3 + len(rest) - len(grads))]
+
+
+gru.gradient(_gru_gradient)
+gru_cell = primitive(
+    "gru_cell", lambda projected, recurrent, h: _gru_step(projected, recurrent, h)[0]
+)
+
+# --- the plain recurrent layer, with tanh or relu
+
+
+def _rnn(projected, h0, weight, *lengths, reverse: bool = False, relu: bool = False):
+    """The state after every step, [S, B, H]."""
+
+    def step(h, inputs, alive):
+        new = inputs[0] + _apply(h, weight)
+        new = _keep(alive, jnp.maximum(new, 0) if relu else jnp.tanh(new), h)
+        return new, new
+
+    return _scan(step, h0, (projected,), lengths[0] if lengths else None, reverse)[1]
+
+
+def _rnn_backward(g, h0, weight, hs, *lengths, reverse: bool = False, relu: bool = False):
+    def step(carry, inputs, alive):
+        g_h, h = inputs
+        dh = carry + g_h
+        before = jnp.where(h > 0, dh, 0) if relu else dh * (1 - h * h)
+        before = _keep(alive, before, 0)
+        return _keep(alive, before @ weight, dh), before
+
+    limits = lengths[0] if lengths else None
+    dh0, before = _scan(step, jnp.zeros_like(h0), (g, hs), limits, not reverse)
+    return before, dh0, _weight_gradient(before, _shifted(h0, hs, reverse))
+
+
+rnn = primitive("rnn", _rnn)
+rnn_backward = primitive("rnn_backward", _rnn_backward)
+
+
+def _rnn_gradient(g, h0, weight, lengths, out, reverse, relu):
+    grads = rnn_backward(g, h0, weight, out, *lengths, reverse=reverse, relu=relu)
+    return [*grads, *[None] * len(lengths)]
+
+
+rnn.gradient(_rnn_gradient)
