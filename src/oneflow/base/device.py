@@ -14,7 +14,7 @@ class Device:
 
     Args:
         type: ``"cpu"``, ``"cuda"``, ``"tpu"``, or such a name with an index: ``"cuda:1"``.
-        index: ordinal of the device among those of its type, 0 when left out.
+        index: ordinal of the device among those of its type; left out, the current one.
 
     Raises:
         RuntimeError: the type is unknown or the index is not a whole number at least 0.
@@ -43,7 +43,7 @@ class Device:
             raise RuntimeError(f"device index given twice: in `{type}` and as index={index}")
         if ordinal and not ordinal.isdecimal():
             raise RuntimeError(f"invalid device string `{type}`; write it like 'cuda:0'")
-        number = int(ordinal) if ordinal else (index or 0)
+        number = int(ordinal) if ordinal else current_index(name) if index is None else index
         if number < 0:
             raise RuntimeError(f"device index must not be negative, got {number}")
         known = cls._known.get((name, number))
@@ -63,7 +63,25 @@ class Device:
         return (Device, (self.type, self.index))
 
 
+_current: dict[str, int] = {}
+
+
+def current_index(type: str) -> int:
+    """The index that a device type without one means; 0 unless `select` chose another."""
+    return _current.get(type, 0)
+
+
 CPU = Device("cpu")
+
+
+def select(device: Device) -> None:
+    """Make `device` what its type without an index means.
+
+    Raises:
+        RuntimeError: there is no such device.
+    """
+    xla_device(device)
+    _current[device.type] = device.index
 
 
 @functools.cache

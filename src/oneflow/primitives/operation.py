@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from oneflow.base.device import Device
+from oneflow.base.device import Device, xla_device
 from oneflow.base.dtype import DType, dtype_named, from_numpy_dtype
 from oneflow.base.spec import TensorSpec, spec_of
 from oneflow.primitives.registry import NO_GRADIENT, Primitive, Rule
@@ -131,6 +131,7 @@ def _spec_of_abstract(abstract: jax.ShapeDtypeStruct, device: Device) -> TensorS
 def _device_of(primitive: Primitive, attributes: dict, in_specs: tuple, is_scalar: tuple) -> Device:
     devices = [spec.device for spec, scalar in zip(in_specs, is_scalar, strict=True) if not scalar]
     if not devices:
+        xla_device(attributes["device"])  # a missing device is an error here, not when it runs
         return attributes["device"]
     for device in devices:
         if device is not devices[0]:

@@ -20,6 +20,16 @@ def put(array: np.ndarray | Any, device: Device) -> jax.Array:
     return jax.device_put(array, xla_device(device))
 
 
+def memory_statistics(device: Device) -> dict[str, int]:
+    """XLA's account of a device's memory in bytes; empty where it keeps none, as on the CPU."""
+    return xla_device(device).memory_stats() or {}
+
+
+def wait_for(device: Device) -> None:
+    """Block until everything sent to `device` has run."""
+    jax.device_put(np.zeros(()), xla_device(device)).block_until_ready()
+
+
 def copy_of_dlpack(exporter: Any) -> tuple[jax.Array, Device]:
     """A copy of the memory behind an object with `__dlpack__`, and its device."""
     array = jax.numpy.array(jax.dlpack.from_dlpack(exporter), copy=True)

@@ -1,0 +1,54 @@
+"""Devices: their names, and a clear word when one is not there."""
+
+import pytest
+
+import oneflow as flow
+
+without_gpu = pytest.mark.skipif(flow.cuda.is_available(), reason="this machine has a GPU")
+
+
+def test_equal_devices_are_one_object():
+    assert flow.device("cpu:0") is flow.device("cpu") is flow.device("cpu", 0)
+    assert flow.device(flow.device("cpu")) is flow.device("cpu")
+    assert repr(flow.device("cpu")) == "device(type='cpu', index=0)"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("abacus",), "unknown device type `abacus`"),
+        (("cpu:x",), "invalid device string `cpu:x`"),
+        (("cuda:1", 2), "device index given twice"),
+        (("cpu", -1), "must not be negative"),
+    ],
+)
+def test_bad_devices_are_refused(arguments, message):
+    with pytest.raises(RuntimeError, match=message):
+        flow.device(*arguments)
+
+
+@without_gpu
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda: flow.ones(2).cuda(),
+        lambda: flow.ones(2, device="cuda"),
+        lambda: flow.ones(2).to("cuda:0"),
+        lambda: flow.nn.Linear(2, 2).cuda(),
+        lambda: flow.cuda.set_device(0),
+        lambda: flow.cuda.synchronize(),
+        lambda: flow.cuda.get_device_name(),
+    ],
+)
+def test_a_missing_gpu_is_one_clear_error(use):
+    with pytest.raises(RuntimeError, match=r"`cuda:0` is not available.*oneflow-xla\[cuda\]"):
+        use()
+
+
+@without_gpu
+def test_asking_about_gpus_without_one():
+    assert flow.cuda.device_count() == 0
+    assert flow.cuda.memory_allocated() == 0
+    flow.cuda.manual_seed_all(3)
+    assert flow.initial_seed() == 3
+    flow.cuda.empty_cache()
