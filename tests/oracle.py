@@ -44,7 +44,7 @@ def sample_array(sample: TensorSample, dtype: str, seed: str) -> np.ndarray:
     random = np.random.default_rng(zlib.crc32(seed.encode()))
     count = int(np.prod(shape))
     if name == "bool":
-        return random.random(shape) < 0.5
+        return np.asarray(random.random(shape) < 0.5)
     if "int" in name:
         low = max(int(np.floor(sample.low)), 0 if name.startswith("u") else -100)
         array = random.integers(low, max(int(np.ceil(sample.high)), low) + 1, count)

@@ -49,6 +49,7 @@ def resolve_conj(input: Tensor) -> Tensor:
         >>> flow.resolve_conj(flow.tensor([1.0 + 2.0j]))
         tensor([1.+2.j], dtype=oneflow.complex64)
     """
+    require_tensor(input, "resolve_conj")
     return input
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from oneflow.base.dtype import Category
+from oneflow.base.dtype import Category, DType
 from oneflow.functional.arithmetic import computed_dtype
 from oneflow.functional.registry import function
 from oneflow.functional.unary import require_tensor
@@ -25,11 +25,13 @@ def bitwise(primitive: Primitive, x: Any, y: Any) -> Tensor:
     if not (isinstance(x, Tensor) and same_dtype(x, y)):
         x, y = promoted((x, y))
     dtype = computed_dtype(x if isinstance(x, Tensor) else y)
-    if dtype.category > Category.INTEGER:
-        raise NotImplementedError(
-            f"{primitive.name}() takes whole numbers and bools, got {dtype!r}"
-        )
+    _require_bits(primitive.name, dtype)
     return call(primitive, x, y)
+
+
+def _require_bits(name: str, dtype: DType) -> None:
+    if dtype.category > Category.INTEGER:
+        raise NotImplementedError(f"{name}() takes whole numbers and bools, got {dtype!r}")
 
 
 def logical(primitive: Primitive, x: Any, y: Any) -> Tensor:
@@ -193,7 +195,7 @@ def bitwise_not(input: Tensor) -> Tensor:
     """Every bit inverted; of bools, logical not.
 
     Raises:
-        TypeError: `input` holds floats.
+        NotImplementedError: `input` holds floats.
 
     Example:
         >>> import oneflow as flow
@@ -201,11 +203,7 @@ def bitwise_not(input: Tensor) -> Tensor:
         tensor([-1, -6], dtype=oneflow.int64)
     """
     require_tensor(input, "bitwise_not")
-    dtype = input._value.spec.dtype
-    if dtype.category > Category.INTEGER:
-        raise TypeError(
-            f"~ (operator.invert) takes integer and Boolean-type tensors, got {dtype!r}"
-        )
+    _require_bits("bitwise_not", input._value.spec.dtype)
     return call(p.bitwise_not, input)
 
 

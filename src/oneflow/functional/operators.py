@@ -17,7 +17,7 @@ from oneflow.functional.linear_algebra import matmul
 from oneflow.functional.logic import bitwise, bitwise_not
 from oneflow.functional.unary import abs_, neg, positive
 from oneflow.primitives import elementwise as p
-from oneflow.tensor.methods import attach, write_result
+from oneflow.tensor.methods import attach, before_write, write_result
 from oneflow.tensor.tensor import Tensor
 
 _OPERANDS = (Tensor, bool, int, float, complex, np.generic, np.ndarray)
@@ -36,7 +36,7 @@ def _attach_operator(name: str, compute: Binary, inplace: bool = True) -> None:
     def in_place(self: Tensor, other: Any) -> Any:
         if not isinstance(other, _OPERANDS):
             return NotImplemented
-        return write_result(self, compute(self, other), f"{name}_")
+        return write_result(self, compute(before_write(self), other), f"{name}_")
 
     attach(f"__{name}__", forward)
     attach(f"__r{name}__", reflected)
@@ -51,6 +51,13 @@ def _attach_comparison(name: str, compute: Binary, otherwise: Any) -> None:
         return compute(self, other) if isinstance(other, _OPERANDS) else otherwise
 
     attach(f"__{name}__", compare)
+
+
+def _invert(self: Tensor) -> Tensor:
+    try:
+        return bitwise_not(self)
+    except NotImplementedError as error:
+        raise TypeError(str(error)) from None
 
 
 for _name, _compute in (
@@ -82,5 +89,5 @@ for _name, _primitive, _otherwise in (
 
 attach("__neg__", neg)
 attach("__abs__", abs_)
-attach("__invert__", bitwise_not)
+attach("__invert__", _invert)
 attach("__pos__", positive)

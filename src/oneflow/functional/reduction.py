@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections import namedtuple
 from collections.abc import Sequence
-from typing import Any, NamedTuple
 
 from oneflow.base import dtype as dt
-from oneflow.base.dtype import Category, DType
-from oneflow.base.shape import wrap_dim, wrap_dims
-from oneflow.functional.arithmetic import binary
+from oneflow.base.dtype import Category, DType, get_default_dtype
+from oneflow.base.shape import wrap_dims
 from oneflow.functional.registry import function
 from oneflow.functional.unary import require_tensor
 from oneflow.primitives import reduce as p
-from oneflow.primitives.elementwise import maximum, minimum
 from oneflow.primitives.registry import Primitive
 from oneflow.tensor.call import call
 from oneflow.tensor.promotion import cast_to
@@ -34,6 +30,13 @@ def reduced_dims(x: Tensor, dim: Dims) -> tuple[int, ...]:
 def sum_dtype(dtype: DType) -> DType:
     """The dtype of a sum: whole numbers and bools add up in int64."""
     return dtype if dtype.category >= Category.FLOAT else dt.int64
+
+
+def reduced(primitive: Primitive, x: Tensor, dim: Dims, keepdim: bool, dtype: DType) -> Tensor:
+    """Convert to `dtype`, then reduce over `dim`."""
+    if x._value.spec.dtype is not dtype:
+        x = cast_to(x, dtype)
+    return call(primitive, x, dims=reduced_dims(x, dim), keepdim=bool(keepdim))
 
 
 @function()
@@ -57,11 +60,7 @@ def sum_(
         tensor([4., 6.], dtype=oneflow.float32)
     """
     require_tensor(input, "sum")
-    chosen = dtype or sum_dtype(input._value.spec.dtype)
-    dims = reduced_dims(input, dim)
-    if input._value.spec.dtype is chosen:
-        return call(p.sum_, input, dims=dims, keepdim=bool(keepdim))
-    return call(p.sum_, cast_to(input, chosen), dims=dims, keepdim=bool(keepdim))
+    return reduced(p.sum_, input, dim, keepdim, dtype or sum_dtype(input._value.spec.dtype))
 
 
 @function()
@@ -91,106 +90,179 @@ def mean(
     chosen = dtype or input._value.spec.dtype
     if chosen.category < Category.FLOAT:
         raise RuntimeError(
-            "mean(): could not infer output dtype. Input dtype must be either a floating point or complex "
-            f"dtype. Got: {chosen!r}; give one with dtype="
+            "mean(): could not infer output dtype. Input dtype must be either a floating point "
+            f"or complex dtype. Got: {chosen!r}; give one with dtype="
         )
-    return call(
-        p.mean, cast_to(input, chosen), dims=reduced_dims(input, dim), keepdim=bool(keepdim)
-    )
+    return reduced(p.mean, input, dim, keepdim, chosen)
 
 
-class _Extreme(NamedTuple):
-    """What `max` and `min` are made of."""
+@function()
+def prod(
+    input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: DType | None = None
+) -> Tensor:
+    """Product over dimensions.
 
-    name: str
-    of_all: Primitive
-    along: Primitive
-    of_two: Primitive
-    result: type
+    Args:
+        input: tensor of any dtype; whole numbers and bools multiply in int64.
+        dim: dimension or dimensions to multiply over; None: all.
+        keepdim: keep them with size 1.
+        dtype: convert to this type first.
+
+    Returns:
+        Tensor without the dimensions multiplied over.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.prod(flow.tensor([[1.0, 2.0], [3.0, 4.0]]), 0)
+        tensor([3., 8.], dtype=oneflow.float32)
+    """
+    require_tensor(input, "prod")
+    return reduced(p.prod, input, dim, keepdim, dtype or sum_dtype(input._value.spec.dtype))
 
 
-_MAX = _Extreme("max", p.amax, p.max_along, maximum, namedtuple("max", ("values", "indices")))
-_MIN = _Extreme("min", p.amin, p.min_along, minimum, namedtuple("min", ("values", "indices")))
+@function()
+def nansum(
+    input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: DType | None = None
+) -> Tensor:
+    """Sum over dimensions with NaN counted as 0.
+
+    Args:
+        input: real tensor; whole numbers and bools add up in int64.
+        dim: dimension or dimensions to sum over; None: all.
+        keepdim: keep them with size 1.
+        dtype: convert to this type first.
+
+    Returns:
+        Tensor without the summed dimensions.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.nansum(flow.tensor([1.0, float("nan"), 2.0]))
+        tensor(3., dtype=oneflow.float32)
+    """
+    require_tensor(input, "nansum")
+    chosen = dtype or sum_dtype(input._value.spec.dtype)
+    primitive = p.nansum if chosen.category >= Category.FLOAT else p.sum_
+    return reduced(primitive, input, dim, keepdim, chosen)
 
 
-def require_elements(name: str, x: Tensor, dim: int | None = None) -> None:
-    """Refuse to look for an element where there is none.
+@function()
+def nanmean(
+    input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: DType | None = None
+) -> Tensor:
+    """Mean over dimensions of what is not NaN.
+
+    Args:
+        input: float tensor.
+        dim: dimension or dimensions to average over; None: all.
+        keepdim: keep them with size 1.
+        dtype: convert to this type first.
+
+    Returns:
+        Tensor without the averaged dimensions.
 
     Raises:
-        RuntimeError: the whole tensor is empty.
-        IndexError: dimension `dim` is.
+        RuntimeError: whole numbers have no mean of their type; give `dtype`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.nanmean(flow.tensor([1.0, float("nan"), 2.0]))
+        tensor(1.5000, dtype=oneflow.float32)
     """
-    shape = x._value.spec.shape
-    if dim is None and 0 in shape:
+    require_tensor(input, "nanmean")
+    chosen = dtype or input._value.spec.dtype
+    if chosen.category < Category.FLOAT:
         raise RuntimeError(
-            f"{name}(): Expected reduction dim to be specified for input.numel() == 0. "
-            "Specify the reduction dim with the 'dim' argument."
+            f"nanmean(): expected input to have floating point or complex dtype but got {chosen!r}"
         )
-    if dim is not None and shape and not shape[dim]:
-        raise IndexError(f"{name}(): Expected reduction dim {dim} to have non-zero size.")
-
-
-def _extreme(x: Tensor, dim: Any, keepdim: bool, other: Any, kind: _Extreme) -> Any:
-    """The three meanings of `max` and `min`: of all elements, along a dimension, of two tensors."""
-    require_tensor(x, kind.name)
-    if other is not None or isinstance(dim, Tensor):
-        return binary(kind.of_two, x, dim if other is None else other)
-    ndim = x._value.spec.ndim
-    if dim is None:
-        require_elements(kind.name, x)
-        return call(kind.of_all, x, dims=tuple(range(ndim)))
-    dim = wrap_dim(dim, ndim)
-    require_elements(kind.name, x, dim)
-    return kind.result(*call(kind.along, x, dim=dim, keepdim=bool(keepdim)))
+    return reduced(p.nanmean, input, dim, keepdim, chosen)
 
 
 @function()
-def max_(
-    input: Tensor, dim: int | Tensor | None = None, keepdim: bool = False, *, other: Any = None
-) -> Any:
-    """The largest element of all, of each slice along a dimension, or of two tensors.
+def count_nonzero(input: Tensor, dim: Dims = None) -> Tensor:
+    """Number of elements that are not 0.
 
     Args:
-        input: tensor; a NaN counts as the largest.
-        dim: dimension to reduce; None: all. A tensor here means `other`.
-        keepdim: keep the dimension with size 1.
-        other: compare element by element with this tensor, as `maximum` does.
+        input: tensor.
+        dim: dimension or dimensions to count over; None: all.
 
     Returns:
-        Tensor; with `dim` a pair ``(values, indices)``, the indices int64.
-
-    Raises:
-        RuntimeError: there are no elements.
+        int64 tensor without the dimensions counted over.
 
     Example:
         >>> import oneflow as flow
-        >>> flow.max(flow.tensor([[1.0, 5.0], [3.0, 4.0]]), 1).indices
-        tensor([1, 1], dtype=oneflow.int64)
+        >>> flow.count_nonzero(flow.tensor([[0, 2], [3, 4]]), 0)
+        tensor([1, 2], dtype=oneflow.int64)
     """
-    return _extreme(input, dim, keepdim, other, _MAX)
+    require_tensor(input, "count_nonzero")
+    return call(p.count_nonzero, input, dims=reduced_dims(input, dim))
 
 
 @function()
-def min_(
-    input: Tensor, dim: int | Tensor | None = None, keepdim: bool = False, *, other: Any = None
-) -> Any:
-    """The smallest element of all, of each slice along a dimension, or of two tensors.
+def logsumexp(input: Tensor, dim: Dims, keepdim: bool = False) -> Tensor:
+    """``log(sum(exp(input)))`` over dimensions, without overflow.
 
     Args:
-        input: tensor; a NaN counts as the smallest.
-        dim: dimension to reduce; None: all. A tensor here means `other`.
-        keepdim: keep the dimension with size 1.
-        other: compare element by element with this tensor, as `minimum` does.
+        input: tensor.
+        dim: dimension or dimensions to sum over.
+        keepdim: keep them with size 1.
 
     Returns:
-        Tensor; with `dim` a pair ``(values, indices)``, the indices int64.
-
-    Raises:
-        RuntimeError: there are no elements.
+        Float tensor without the summed dimensions.
 
     Example:
         >>> import oneflow as flow
-        >>> flow.min(flow.tensor([[1.0, 5.0], [3.0, 4.0]]), 1).values
-        tensor([1., 3.], dtype=oneflow.float32)
+        >>> flow.logsumexp(flow.tensor([100.0, 100.0]), 0)
+        tensor(100.6931, dtype=oneflow.float32)
     """
-    return _extreme(input, dim, keepdim, other, _MIN)
+    require_tensor(input, "logsumexp")
+    dtype = input._value.spec.dtype
+    chosen = dtype if dtype.category >= Category.FLOAT else get_default_dtype()
+    return reduced(p.logsumexp, input, dim, keepdim, chosen)
+
+
+def _truth(primitive: Primitive, x: Tensor, dim: Dims, keepdim: bool) -> Tensor:
+    """A reduction of truth values; those of uint8 stay uint8, as in PyTorch."""
+    require_tensor(x, primitive.name)
+    result = call(primitive, x, dims=reduced_dims(x, dim), keepdim=bool(keepdim))
+    return cast_to(result, dt.uint8) if x._value.spec.dtype is dt.uint8 else result
+
+
+@function()
+def all_(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
+    """Whether all elements are true; every number but 0 is.
+
+    Args:
+        input: tensor.
+        dim: dimension or dimensions to reduce; None: all.
+        keepdim: keep them with size 1.
+
+    Returns:
+        Bool tensor without the reduced dimensions (uint8 for uint8).
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.all(flow.tensor([[True, False], [True, True]]), 1)
+        tensor([False,  True], dtype=oneflow.bool)
+    """
+    return _truth(p.all_true, input, dim, keepdim)
+
+
+@function()
+def any_(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
+    """Whether any element is true; every number but 0 is.
+
+    Args:
+        input: tensor.
+        dim: dimension or dimensions to reduce; None: all.
+        keepdim: keep them with size 1.
+
+    Returns:
+        Bool tensor without the reduced dimensions (uint8 for uint8).
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.any(flow.tensor([[True, False], [False, False]]), 1)
+        tensor([ True, False], dtype=oneflow.bool)
+    """
+    return _truth(p.any_true, input, dim, keepdim)

@@ -127,7 +127,7 @@ def polygamma(n: int, input: Tensor) -> Tensor:
     if n == 0:
         return digamma(input)
     require_tensor(input, "polygamma")
-    return call(p.polygamma, _as_float(input), float(n))
+    return call(p.polygamma, _as_float(input), n=n)
 
 
 @function()

@@ -136,7 +136,7 @@ def _extreme_gradient(g, x, out, *, dims: tuple[int, ...]):
     return jnp.where(hits, share, jnp.zeros((), x.dtype))
 
 
-_shared = primitive("extreme_gradient", _extreme_gradient, axes=undone_axes)
+share_among_equal = primitive("extreme_gradient", _extreme_gradient, axes=undone_axes)
 
 
 def _extreme(name: str, best: Callable) -> Primitive:
@@ -145,7 +145,7 @@ def _extreme(name: str, best: Callable) -> Primitive:
         lambda x, *, dims, keepdim=False: best(x, axis=dims, keepdims=keepdim),
         axes=reduced_axes(summed=False),
     )
-    return made.gradient(x=lambda g, x, out, dims: _shared(g, x, out, dims=dims))
+    return made.gradient(x=lambda g, x, out, dims: share_among_equal(g, x, out, dims=dims))
 
 
 amax = _extreme("amax", jnp.max)

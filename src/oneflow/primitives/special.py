@@ -57,10 +57,21 @@ hypot.gradient(x=lambda g, x, out: mul(g, div(x, out)), y=lambda g, y, out: mul(
 erfc = unary("erfc", lax.erfc, lambda x: -jnp.exp(-x * x) / _HALF_PI_ROOT)
 erfinv = unary("erfinv", lax.erf_inv, slope_of_out=lambda out: _HALF_PI_ROOT * jnp.exp(out * out))
 lgamma = unary("lgamma", in_single(lax.lgamma), lax.digamma)
-polygamma = elementwise("polygamma", in_single(lambda x, n: jsp.polygamma(n, x)), "x n")
-polygamma.gradient(x=lambda g, x, n: mul(g, polygamma(x, n + 1)), n=None)
-digamma = elementwise("digamma", in_single(lax.digamma))
-digamma.gradient(x=lambda g, x: mul(g, polygamma(x, 1)))
+
+
+def _digamma(x):
+    return jnp.where(x == 0, -jnp.copysign(jnp.full_like(x, jnp.inf), x), lax.digamma(x))
+
+
+def _polygamma(x, *, n: int):
+    wide = x.astype(jnp.float32) if x.dtype.itemsize < 4 else x
+    return jsp.polygamma(n, wide).astype(x.dtype)
+
+
+digamma = elementwise("digamma", in_single(_digamma))
+digamma.gradient(x=lambda g, x: mul(g, polygamma(x, n=1)))
+polygamma = primitive("polygamma", _polygamma, elementwise=True)
+polygamma.gradient(x=lambda g, x, n: mul(g, polygamma(x, n=n + 1)))
 
 
 def _logit(x):

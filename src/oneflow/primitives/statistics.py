@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import jax.numpy as jnp
 from jax import lax
 
 from oneflow.primitives.axes import reduced_axes
-from oneflow.primitives.reduce import count_of, expanded, kept_shape, picked_along, undone_axes
-from oneflow.primitives.registry import primitive
+from oneflow.primitives.reduce import (
+    count_of,
+    expanded,
+    kept_shape,
+    picked_along,
+    share_among_equal,
+    undone_axes,
+)
+from oneflow.primitives.registry import Primitive, primitive
 
 # --- variance: the mean of squared distances from the mean, in two passes
 
@@ -139,10 +148,39 @@ nanmedian = picked_along("nanmedian", _nanmedian_index)
 mode = picked_along("mode", _mode_index)
 
 
-def _quantile(x, q, *, dim: int, interpolation: str, skip_nan: bool):
-    """One quantile per element of the vector `q`, along a new first dimension; `dim` is dropped."""
+def _of_all(name: str, index: Callable) -> Primitive:
+    """The element picked from all; equal ones share its gradient. Of nothing it is NaN."""
+
+    def impl(x):
+        flat = x.reshape(-1)
+        if not flat.size:
+            return jnp.full((), jnp.nan, x.dtype)
+        return flat[index(flat, 0)].reshape(())
+
+    made = primitive(name, impl)
+    return made.gradient(
+        x=lambda g, x, out, x_spec: share_among_equal(g, x, out, dims=tuple(range(x_spec.ndim)))
+    )
+
+
+median_of_all = _of_all("median_of_all", _median_index)
+nanmedian_of_all = _of_all("nanmedian_of_all", _nanmedian_index)
+
+
+def _quantile(x, q, *, dim: int | None, keepdim: bool, interpolation: str, skip_nan: bool):
+    """The dimension of a vector `q` comes first in the result."""
     chosen = jnp.nanquantile if skip_nan else jnp.quantile
-    return chosen(x, q, axis=dim, method=interpolation)
+    return chosen(x, q, axis=dim, method=interpolation, keepdims=keepdim)
+
+
+def _out_of_range(x, q, **attributes):
+    return jnp.any((q < 0) | (q > 1)), jnp.zeros((), jnp.int64)
 
 
 quantile = primitive("quantile", _quantile)
+quantile.checked(
+    _out_of_range,
+    lambda value, attributes, in_specs: RuntimeError(
+        "quantile() q values must be in the range [0, 1]"
+    ),
+)

@@ -1,0 +1,66 @@
+"""Special functions."""
+
+from oneflow.functional.activation import sigmoid as expit
+from oneflow.functional.pairs import xlogy as xlogy
+from oneflow.functional.reduction import logsumexp as logsumexp
+from oneflow.functional.rounding import round_ as round
+from oneflow.functional.softmax import log_softmax as log_softmax, softmax as softmax
+from oneflow.functional.special import (
+    digamma as digamma,
+    digamma as psi,
+    entr as entr,
+    erf as erf,
+    erfc as erfc,
+    erfinv as erfinv,
+    gammainc as gammainc,
+    gammaincc as gammaincc,
+    i0 as i0,
+    i0e as i0e,
+    i1 as i1,
+    i1e as i1e,
+    lgamma as gammaln,
+    log_ndtr as log_ndtr,
+    logit as logit,
+    mvlgamma as multigammaln,
+    ndtr as ndtr,
+    ndtri as ndtri,
+    polygamma as polygamma,
+    xlog1py as xlog1py,
+    zeta as zeta,
+)
+from oneflow.functional.trigonometry import sinc as sinc
+from oneflow.functional.unary import exp2 as exp2, expm1 as expm1, log1p as log1p
+
+__all__ = [
+    "digamma",
+    "entr",
+    "erf",
+    "erfc",
+    "erfinv",
+    "exp2",
+    "expit",
+    "expm1",
+    "gammainc",
+    "gammaincc",
+    "gammaln",
+    "i0",
+    "i0e",
+    "i1",
+    "i1e",
+    "log1p",
+    "log_ndtr",
+    "log_softmax",
+    "logit",
+    "logsumexp",
+    "multigammaln",
+    "ndtr",
+    "ndtri",
+    "polygamma",
+    "psi",
+    "round",
+    "sinc",
+    "softmax",
+    "xlog1py",
+    "xlogy",
+    "zeta",
+]
