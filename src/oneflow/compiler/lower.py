@@ -15,9 +15,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from oneflow.base.device import CPU, Device, xla_device
+from oneflow.primitives import lowering as lowering  # registers them
+from oneflow.primitives.operation import Operation
 from oneflow.program.evaluate import evaluate
 from oneflow.program.ir import Program
-from oneflow.primitives.operation import Operation
 
 
 class Executable:

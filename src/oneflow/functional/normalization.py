@@ -75,10 +75,16 @@ def batch_norm(
             f"Expected more than 1 value per channel when training, got input size {list(input.shape)}"
         )
     dims = (0, *range(2, input.ndim))
-    mean, variance = call(p.moments, input, dims=dims)
+    mean, variance = _moments(input, dims)
     _update(running_mean, mean, 1.0, momentum)
     _update(running_var, variance, count / (count - 1), momentum)
     return call(p.normalize, input, mean, variance, scale, shift, eps, dims=dims)
+
+
+def _moments(input: Tensor, dims: tuple[int, ...]) -> tuple[Tensor, Tensor]:
+    """Mean and variance; the gradient of what is normalised with them includes theirs."""
+    with no_grad():
+        return call(p.moments, input, dims=dims)
 
 
 def _update(running: Tensor | None, batch: Tensor, factor: float, momentum: float) -> None:
@@ -134,7 +140,7 @@ def layer_norm(
                 [-1.,  1.]], dtype=oneflow.float32)
     """
     dims = _normalized_dims(input, normalized_shape, weight, bias)
-    mean, variance = call(p.moments, input, dims=dims)
+    mean, variance = _moments(input, dims)
     scale = 1.0 if weight is None else weight
     shift = 0.0 if bias is None else bias
     return call(p.normalize, input, mean, variance, scale, shift, eps, dims=dims)
@@ -216,7 +222,7 @@ def group_norm(
     dims = tuple(range(2, 3 + len(spatial)))
     grouped = _shaped(input, (batch, num_groups, members, *spatial))
     scale, shift = _affine(weight, bias, (1, num_groups, members, *[1] * len(spatial)))
-    mean, variance = call(p.moments, grouped, dims=dims)
+    mean, variance = _moments(grouped, dims)
     output = call(p.normalize, grouped, mean, variance, scale, shift, eps, dims=dims)
     return _shaped(output, tuple(input.shape))
 
@@ -271,7 +277,7 @@ def instance_norm(
         )
     dims = tuple(range(2, input.ndim))
     scale, shift = _affine(weight, bias, (1, channels, *[1] * len(spatial)))
-    mean, variance = call(p.moments, input, dims=dims)
+    mean, variance = _moments(input, dims)
     for running, batch_value, factor in (
         (running_mean, mean, 1.0),
         (running_var, variance, count / (count - 1)),

@@ -57,6 +57,9 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
             f"{len(pairs) + 2}D input, got {input.ndim}D"
         )
     for dim, (low, high) in zip(dims, pairs, strict=True):
+        if mode == "circular" and min(low, high) < 0:  # what is removed is no longer the other end
+            input = _constant(input, {dim: (min(low, 0), min(high, 0))}, 0)
+            low, high = max(low, 0), max(high, 0)
         if low or high:
             _require_enough(input, dim, low, high, mode)
             size = input.shape[dim]

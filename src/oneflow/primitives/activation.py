@@ -14,7 +14,15 @@ from collections.abc import Callable
 import jax.numpy as jnp
 from jax import lax
 
-from oneflow.primitives.elementwise import elementwise, gt, mul, where, zeros_like
+from oneflow.primitives.elementwise import (
+    elementwise,
+    gt,
+    logical_and,
+    lt,
+    mul,
+    where,
+    zeros_like,
+)
 from oneflow.primitives.registry import Primitive
 
 
@@ -85,6 +93,10 @@ hardtanh = elementwise(
     "hardtanh",
     lambda x, low, high: jnp.where(x <= low, low, jnp.where(x >= high, high, x)),
     "x low high",
+)
+# By the output, so that the input need not be kept (relu6 after a convolution).
+hardtanh.gradient(
+    x=lambda g, out, low, high: where(logical_and(gt(out, low), lt(out, high)), g, zeros_like(g)),
 )
 hardshrink = elementwise(
     "hardshrink", lambda x, limit: jnp.where((x >= -limit) & (x <= limit), 0, x), "x limit"

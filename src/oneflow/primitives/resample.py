@@ -28,11 +28,13 @@ class Resampling:
     """How `target` results come from `source` elements.
 
     Attributes:
-        kind: ``"area"``, ``"nearest"``, ``"nearest-exact"``, ``"linear"`` or ``"cubic"``.
+        kind: interpolation ``"area"``, ``"nearest"``, ``"nearest-exact"``, ``"linear"``,
+            ``"cubic"``, or padding ``"reflect"``, ``"replicate"``, ``"circular"``.
         source: number of elements.
         target: number of results.
         scale: distance of the results in elements, if the user gave it; else 0.
         align_corners: the first and last results are the first and last elements.
+        start: elements of padding before the first one.
         adjoint: take `target` numbers to `source` results instead, by the transposed weights.
     """
 
@@ -41,6 +43,7 @@ class Resampling:
     target: int
     scale: float = 0.0
     align_corners: bool = False
+    start: int = 0
     adjoint: bool = False
 
     def transposed(self) -> Resampling:
@@ -103,6 +106,20 @@ def _cubic(plan: Resampling, dtype: np.dtype):
     return index, np.stack([far(t + 1), near(t), near(1 - t), far(2 - t)], 1).astype(dtype)
 
 
+def _around(plan: Resampling, dtype: np.dtype):
+    """Padding: elements outside are elements inside."""
+    places = np.arange(plan.target) - plan.start
+    if plan.kind == "circular":
+        places %= plan.source
+    elif plan.kind == "reflect":
+        period = max(2 * (plan.source - 1), 1)
+        places = np.abs(places) % period
+        places = np.minimum(places, period - places)
+    else:
+        places = np.clip(places, 0, plan.source - 1)
+    return places[:, None], np.ones((plan.target, 1), dtype)
+
+
 def _padded(rows: list[list[int]], weights: list[list[float]] | None, dtype: np.dtype):
     """Rows of different lengths as arrays; the filling has weight 0. Without weights: averages."""
     taps = max(1, max(map(len, rows), default=1))
@@ -134,6 +151,9 @@ _TAPS = {
     "nearest-exact": _nearest,
     "linear": _linear,
     "cubic": _cubic,
+    "reflect": _around,
+    "replicate": _around,
+    "circular": _around,
 }
 
 

@@ -1,0 +1,89 @@
+"""Layers that resize images."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from oneflow.functional.interpolate import interpolate
+from oneflow.nn.modules.module import Module
+from oneflow.tensor.tensor import Tensor
+
+
+class Upsample(Module):
+    """Resize the spatial dimensions.
+
+    Args:
+        size: the output's spatial size, one number or one per dimension.
+        scale_factor: factor of the size, instead of `size`.
+        mode: ``"nearest"``, ``"linear"``, ``"bilinear"``, ``"bicubic"`` or ``"trilinear"``.
+        align_corners: the centres of the corner elements keep their values.
+        recompute_scale_factor: use the ratio of the sizes instead of `scale_factor` itself.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.nn.Upsample(scale_factor=2.0, mode="bilinear")(flow.randn(1, 1, 2, 3)).shape
+        oneflow.Size([1, 1, 4, 6])
+    """
+
+    def __init__(
+        self,
+        size: Any = None,
+        scale_factor: Any = None,
+        mode: str = "nearest",
+        align_corners: bool | None = None,
+        recompute_scale_factor: bool | None = None,
+    ) -> None:
+        super().__init__()
+        self.size = size
+        if isinstance(scale_factor, Iterable):
+            self.scale_factor = tuple(map(float, scale_factor))
+        else:
+            self.scale_factor = float(scale_factor) if scale_factor else None
+        self.mode, self.align_corners = mode, align_corners
+        self.recompute_scale_factor = recompute_scale_factor
+
+    def forward(self, input: Tensor) -> Tensor:
+        return interpolate(
+            *(input, self.size, self.scale_factor, self.mode),
+            *(self.align_corners, self.recompute_scale_factor),
+        )
+
+    def extra_repr(self) -> str:
+        if self.scale_factor is not None:
+            return f"scale_factor={self.scale_factor!r}, mode={self.mode!r}"
+        return f"size={self.size!r}, mode={self.mode!r}"
+
+
+class UpsamplingNearest2d(Upsample):
+    """Resize ``[N, C, H, W]`` by repeating elements.
+
+    Args:
+        size: height and width of the output.
+        scale_factor: factor of the size, instead of `size`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.nn.UpsamplingNearest2d(scale_factor=2)(flow.randn(1, 1, 2, 3)).shape
+        oneflow.Size([1, 1, 4, 6])
+    """
+
+    def __init__(self, size: Any = None, scale_factor: Any = None) -> None:
+        super().__init__(size, scale_factor, mode="nearest")
+
+
+class UpsamplingBilinear2d(Upsample):
+    """Resize ``[N, C, H, W]`` by bilinear interpolation with aligned corners.
+
+    Args:
+        size: height and width of the output.
+        scale_factor: factor of the size, instead of `size`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.nn.UpsamplingBilinear2d(size=(4, 6))(flow.randn(1, 1, 2, 3)).shape
+        oneflow.Size([1, 1, 4, 6])
+    """
+
+    def __init__(self, size: Any = None, scale_factor: Any = None) -> None:
+        super().__init__(size, scale_factor, mode="bilinear", align_corners=True)

@@ -1,0 +1,132 @@
+"""Channels last: on the CPU, keep activations stored ``[N, spatial..., C]`` between convolutions.
+
+Users see ``[N, C, spatial...]``; XLA's convolutions, reductions over channels and window operations
+are faster on the other order. An operation whose primitive says that it is worth it (a convolution)
+has its activations converted; operations that can work on either order follow as long as one of
+their operands is converted; everything else gets its operands converted back. What a primitive
+needs is its fact ``"channels_last"``; elementwise primitives need nothing but equal ranks.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from oneflow.base.spec import TensorSpec
+from oneflow.primitives.channels_last import ChannelsLast, to_first, to_last
+from oneflow.primitives.operation import Operation
+from oneflow.primitives.registry import Primitive
+from oneflow.primitives.shape import transpose
+from oneflow.program.ir import Instruction, Program
+
+
+def move_channels_last(program: Program) -> Program:
+    """The program with activations stored channels last where that pays; the results are the same."""
+    if not any(_leads(instruction.operation) for instruction in program.instructions):
+        return program
+    return _Rewriting(program).run()
+
+
+def _leads(operation: Operation) -> bool:
+    plan = _plan(operation)
+    return plan is not None and plan.leads
+
+
+def _plan(operation: Operation) -> ChannelsLast | None:
+    """How `operation` would run channels last, or None if it cannot."""
+    if operation.device.type != "cpu":
+        return None
+    rule = operation.primitive.facts.get("channels_last")
+    if rule is not None:
+        return rule(operation)
+    return _elementwise_plan(operation) if operation.primitive.elementwise else None
+
+
+def _elementwise_plan(operation: Operation) -> ChannelsLast | None:
+    """All operands have one rank and move, or are numbers and stay."""
+    ndim = operation.out_specs[0].ndim
+    if ndim < 3 or any(spec.ndim not in (0, ndim) for spec in operation.in_specs):
+        return None
+    moves = tuple(spec.ndim == ndim for spec in operation.in_specs)
+    return ChannelsLast(moves, (True,) * operation.count, operation.attributes)
+
+
+@functools.cache
+def _operation(
+    primitive: Primitive,
+    specs: tuple[TensorSpec, ...],
+    is_scalar: tuple[bool, ...],
+    attributes: tuple[tuple[str, Any], ...],
+) -> Operation:
+    """One operation per combination: making one runs shape inference."""
+    return Operation(primitive, dict(attributes), specs, is_scalar)
+
+
+class _Rewriting:
+    """One program being rewritten. Values of the old program may exist in both orders in the new one."""
+
+    def __init__(self, program: Program) -> None:
+        self._program = program
+        count = len(program.inputs) + len(program.scalars)
+        self._specs: list[TensorSpec] = [*program.inputs, *program.scalars]
+        self._first: dict[int, int] = {number: number for number in range(count)}
+        self._last: dict[int, int] = {}
+        self._made: list[Instruction] = []
+
+    def run(self) -> Program:
+        """The rewritten program."""
+        program = self._program
+        for instruction in program.instructions:
+            plan = _plan(instruction.operation)
+            if plan is not None and self._worth_it(plan, instruction.operands):
+                self._move(instruction, plan)
+            else:
+                operands = [self._in_first(number) for number in instruction.operands]
+                results = self._append(instruction.operation, operands, instruction.scope)
+                self._first.update(zip(instruction.results, results, strict=True))
+        outputs = tuple(self._in_first(number) for number in program.outputs)
+        return Program(program.inputs, program.scalars, tuple(self._made), outputs)
+
+    def _worth_it(self, plan: ChannelsLast, operands: Sequence[int]) -> bool:
+        return plan.leads or any(
+            moves and number in self._last
+            for moves, number in zip(plan.operands, operands, strict=True)
+        )
+
+    def _move(self, instruction: Instruction, plan: ChannelsLast) -> None:
+        """Append `instruction` in its channels-last form."""
+        operands = [
+            self._in_last(number) if moves else self._in_first(number)
+            for moves, number in zip(plan.operands, instruction.operands, strict=True)
+        ]
+        old = instruction.operation
+        specs = tuple(self._specs[number] for number in operands)
+        moved = _operation(old.primitive, specs, old.is_scalar, tuple(plan.attributes.items()))
+        results = self._append(moved, operands, instruction.scope)
+        for number, result, is_last in zip(instruction.results, results, plan.results, strict=True):
+            (self._last if is_last else self._first)[number] = result
+
+    def _in_first(self, number: int) -> int:
+        """The value in the users' order, converted if it is not there yet."""
+        if number not in self._first:
+            self._first[number] = self._transposed(self._last[number], to_first)
+        return self._first[number]
+
+    def _in_last(self, number: int) -> int:
+        """The value channels last, converted if it is not there yet."""
+        if number not in self._last:
+            self._last[number] = self._transposed(self._first[number], to_last)
+        return self._last[number]
+
+    def _transposed(self, number: int, order: Callable[[int], tuple[int, ...]]) -> int:
+        spec = self._specs[number]
+        operation = _operation(transpose, (spec,), (False,), (("perm", order(spec.ndim)),))
+        return self._append(operation, [number], "")[0]
+
+    def _append(self, operation: Operation, operands: Sequence[int], scope: str) -> range:
+        first = len(self._specs)
+        self._specs += operation.out_specs
+        results = range(first, len(self._specs))
+        self._made.append(Instruction(operation, tuple(operands), results, scope))
+        return results

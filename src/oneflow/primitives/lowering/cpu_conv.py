@@ -1,0 +1,163 @@
+"""Convolutions on the CPU, for channels-last activations.
+
+Measured against XLA's own convolution (see `docs/performance.md`): a pointwise convolution is a
+matrix product; the gradient in the input is a convolution that is written out, with the kernel
+already flipped; the gradient in the weight of a small kernel is one matrix product per tap; and a
+depthwise convolution is a sum of shifted products.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from oneflow.primitives.conv import (
+    Pairs,
+    Window,
+    conv,
+    conv_input_adjoint,
+    conv_weight_adjoint,
+    convolve,
+    convolve_input_adjoint,
+    convolve_weight_adjoint,
+)
+from oneflow.primitives.lowering.taps import Taps
+
+# Kernels with more taps than this are left to XLA where a term per tap is written out.
+_MOST_TAPS = 27
+
+
+def _is_last(window: Window) -> bool:
+    return window.dims[0] == 1
+
+
+def _is_pointwise(kernel: tuple[int, ...], window: Window) -> bool:
+    """A kernel of one tap without padding: a matrix product over the channels."""
+    return (
+        window.groups == 1
+        and math.prod(kernel) == 1
+        and not any(low or high for low, high in window.padding)
+    )
+
+
+def _is_depthwise(channels: int, out: int, kernel: tuple[int, ...], window: Window) -> bool:
+    return window.groups == channels == out and math.prod(kernel) <= _MOST_TAPS
+
+
+def _taps(kernel: tuple[int, ...], window: Window) -> Taps:
+    return Taps(window.dims, kernel, window.stride, window.padding, window.dilation)
+
+
+def _product(x, y, over: tuple[tuple[int, ...], tuple[int, ...]]):
+    return lax.dot_general(x, y, (over, ((), ())))
+
+
+@conv.lowering("cpu")
+def _conv(x, weight, *, dims, stride, padding: Pairs, dilation, groups: int):
+    window = Window(dims, stride, padding, dilation, groups)
+    kernel = weight.shape[2:]
+    if not _is_last(window):
+        return convolve(x, weight, window)
+    last = x.ndim - 1
+    if _is_pointwise(kernel, window):
+        return _product(_strided(x, stride), weight.reshape(weight.shape[:2]), ((last,), (1,)))
+    if _is_depthwise(x.shape[last], weight.shape[0], kernel, window):
+        taps = _taps(kernel, window)
+        shifted = taps.gather(x, np.zeros((), x.dtype))
+        terms = [part * weight[(slice(None), 0, *tap)] for tap, part in shifted.items()]
+        return functools.reduce(jnp.add, terms)
+    return convolve(x, weight, window)
+
+
+def _strided(x, stride: tuple[int, ...]):
+    if max(stride) == 1:
+        return x
+    return lax.slice(x, (0,) * x.ndim, x.shape, (1, *stride, 1))
+
+
+@conv_input_adjoint.lowering("cpu")
+def _conv_input_adjoint(y, weight, *, size, dims, stride, padding: Pairs, dilation, groups: int):
+    window = Window(dims, stride, padding, dilation, groups)
+    kernel = weight.shape[2:]
+    if not _is_last(window):
+        return convolve_input_adjoint(y, weight, size, window)
+    last = y.ndim - 1
+    if _is_pointwise(kernel, window):
+        x = _product(y, weight.reshape(weight.shape[:2]), ((last,), (0,)))
+        return _spread(x, size, stride)
+    if _is_depthwise(y.shape[last], weight.shape[0], kernel, window):
+        return _taps(kernel, window).scatter(lambda tap: y * weight[(slice(None), 0, *tap)], size)
+    if groups == 1:
+        return _flipped_convolution(y, weight, size, window)
+    return convolve_input_adjoint(y, weight, size, window)
+
+
+def _spread(x, size: tuple[int, ...], stride: tuple[int, ...]):
+    """`x` at every `stride`-th place of an array of zeros with spatial sizes `size`."""
+    pads = [(0, 0, 0)]
+    for length, target, step in zip(x.shape[1:-1], size, stride, strict=True):
+        pads.append((0, target - (length - 1) * step - 1, step - 1))
+    return lax.pad(x, np.zeros((), x.dtype), [*pads, (0, 0, 0)])
+
+
+def _flipped_convolution(y, weight, size: tuple[int, ...], window: Window):
+    """The gradient in the input: `y` spread by the stride, convolved with the flipped kernel."""
+    spatial = tuple(range(2, weight.ndim))
+    layout = (0, y.ndim - 1, *window.dims)
+    padding = []
+    for dim, target, taps, step, spread, (low, _) in zip(
+        window.dims,
+        size,
+        weight.shape[2:],
+        window.stride,
+        window.dilation,
+        window.padding,
+        strict=True,
+    ):
+        reach = spread * (taps - 1)
+        filled = (y.shape[dim] - 1) * step + 1
+        padding.append((reach - low, target - filled + low))
+    return lax.conv_general_dilated(
+        y,
+        lax.rev(weight, spatial),
+        (1,) * len(spatial),
+        padding,
+        lhs_dilation=window.stride,
+        rhs_dilation=window.dilation,
+        # Output channels of the weight are what this convolution sums over.
+        dimension_numbers=lax.ConvDimensionNumbers(layout, (1, 0, *spatial), layout),
+    )
+
+
+@conv_weight_adjoint.lowering("cpu")
+def _conv_weight_adjoint(x, y, *, kernel, dims, stride, padding: Pairs, dilation, groups: int):
+    window = Window(dims, stride, padding, dilation, groups)
+    if not _is_last(window):
+        return convolve_weight_adjoint(x, y, kernel, window)
+    channels, out = x.shape[-1], y.shape[-1]
+    if _is_pointwise(kernel, window):
+        return _outer(y, _strided(x, stride)).reshape(out, channels, *kernel)
+    depthwise = _is_depthwise(channels, out, kernel, window)
+    if not depthwise and (groups != 1 or math.prod(kernel) > _MOST_TAPS):
+        return convolve_weight_adjoint(x, y, kernel, window)
+    shifted = _taps(kernel, window).gather(x, np.zeros((), x.dtype))
+    rows = tuple(range(x.ndim - 1))
+    parts = [
+        jnp.sum(part * y, axis=rows)[:, None] if depthwise else _outer(y, part)
+        for part in (shifted[tap] for tap in itertools.product(*map(range, kernel)))
+    ]
+    stacked = jnp.stack(parts, axis=-1)
+    return stacked.reshape(*stacked.shape[:2], *kernel)
+
+
+def _outer(y, x):
+    """The sum over rows of ``y[..., n] x[..., k]``, as ``[n, k]``; the smaller side goes first."""
+    rows = tuple(range(x.ndim - 1))
+    if x.shape[-1] < y.shape[-1]:
+        return _product(x, y, (rows, rows)).T
+    return _product(y, x, (rows, rows))

@@ -1,0 +1,67 @@
+"""Window sums and maxima on the CPU, written out tap by tap where there are few taps."""
+
+from __future__ import annotations
+
+import functools
+import math
+
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from oneflow.primitives import pool
+from oneflow.primitives.lowering.taps import Taps
+
+# More taps than this are left to XLA's window operations.
+_MOST_TAPS = 27
+
+
+def _worth_it(dims: tuple[int, ...], kernel: tuple[int, ...]) -> bool:
+    return dims[0] == 1 and math.prod(kernel) <= _MOST_TAPS
+
+
+@pool.max_pool.lowering("cpu")
+def _max_pool(x, *, dims, kernel, stride, padding, dilation):
+    windows = pool.Windows(dims, kernel, stride, padding, dilation)
+    if not _worth_it(dims, kernel):
+        return pool.window_maxima(x, windows)
+    parts = Taps(*windows).gather(x, pool.lowest(x.dtype))
+    return functools.reduce(jnp.maximum, parts.values())
+
+
+@pool.max_pool_gradient.lowering("cpu")
+def _max_pool_gradient(y, x, out, *, dims, kernel, stride, padding, dilation):
+    windows = pool.Windows(dims, kernel, stride, padding, dilation)
+    if not _worth_it(dims, kernel):
+        return pool.max_pool_gradient.impl(y, x, out, **windows._asdict())
+    taps = Taps(*windows)
+    parts = taps.gather(x, pool.lowest(x.dtype))
+    number = {tap: np.int8(index) for index, tap in enumerate(parts)}
+    # The first tap equal to the maximum gets the gradient: later ones are overwritten.
+    chosen = jnp.full(out.shape, -1, jnp.int8)
+    for tap in reversed(list(parts)):
+        hit = (parts[tap] == out) | ((parts[tap] != parts[tap]) & (out != out))
+        chosen = jnp.where(hit, number[tap], chosen)
+    # Computed once; fused into every use it would be computed for each tap again.
+    chosen = lax.optimization_barrier(chosen)
+    size = tuple(x.shape[dim] for dim in dims)
+    return taps.scatter(lambda tap: jnp.where(chosen == number[tap], y, 0), size)
+
+
+@pool.window_sum.lowering("cpu")
+def _window_sum(x, *, dims, kernel, stride, padding):
+    windows = pool.Windows(dims, kernel, stride, padding, (1,) * len(dims))
+    if not _worth_it(dims, kernel):
+        return pool.window_totals(x, windows)
+    parts = Taps(*windows).gather(x, np.zeros((), x.dtype))
+    return functools.reduce(jnp.add, parts.values())
+
+
+@pool.window_sum_adjoint.lowering("cpu")
+def _window_sum_adjoint(y, *, size, dims, kernel, stride, padding):
+    windows = pool.Windows(dims, kernel, stride, padding, (1,) * len(dims))
+    if not _worth_it(dims, kernel):
+        attributes = {**windows._asdict(), "size": size}
+        del attributes["dilation"]
+        return pool.window_sum_adjoint.impl(y, **attributes)
+    return Taps(*windows).scatter(lambda tap: y, size)
