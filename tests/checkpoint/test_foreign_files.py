@@ -50,7 +50,19 @@ def test_state_dicts_of_models_and_optimizers(tmp_path, zipped):
 @both_formats
 @pytest.mark.parametrize(
     "dtype",
-    ["bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64", "complex64"],
+    [
+        "bool",
+        "uint8",
+        "int8",
+        "int16",
+        "int32",
+        "int64",
+        "float16",
+        "bfloat16",
+        "float32",
+        "float64",
+        "complex64",
+    ],
 )
 def test_every_dtype(tmp_path, dtype, zipped):
     tensor = torch.arange(6).reshape(2, 3).to(getattr(torch, dtype))
@@ -157,8 +169,15 @@ def test_whole_modules_are_refused(tmp_path):
 
 def test_tensors_that_reach_beyond_their_storage(tmp_path):
     storage = torch.ones(4).untyped_storage()
-    for size, stride, offset in [((5,), (1,), 0), ((2, 2), (3, 1), 0), ((2,), (-1,), 1), ((1,), (1,), 4)]:
-        arguments = (torch.storage.TypedStorage(wrap_storage=storage, dtype=torch.float32, _internal=True),)
+    for size, stride, offset in [
+        ((5,), (1,), 0),
+        ((2, 2), (3, 1), 0),
+        ((2,), (-1,), 1),
+        ((1,), (1,), 4),
+    ]:
+        arguments = (
+            torch.storage.TypedStorage(wrap_storage=storage, dtype=torch.float32, _internal=True),
+        )
         how = (torch._utils._rebuild_tensor_v2, (*arguments, offset, size, stride, False, {}))
         with pytest.raises(RuntimeError, match="beyond its storage"):
             load_torch({"x": Evil(how)}, tmp_path)
@@ -178,7 +197,7 @@ def test_only_functions_of_the_table_can_be_called():
         read(b"(im\npair\n.")
     with pytest.raises(ValueError, match="damaged"):
         read(b"]K\x01s.")
-    with pytest.raises(ValueError, match="damaged|exhausted"):
+    with pytest.raises(ValueError, match=r"damaged|exhausted"):
         read(b"]K\x01")
 
 
@@ -219,7 +238,7 @@ def test_snapshots_without_a_pickle(tmp_path):
 
 @pytest.fixture
 def oneflow_modules(monkeypatch):
-    """Classes that pickle as OneFlow's tensors did: by reference, with the folder's name as state."""
+    """A class that pickles as OneFlow's tensors did, with the folder's name as state."""
 
     class Tensor:
         def __init__(self, path=""):

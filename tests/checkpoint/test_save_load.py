@@ -78,7 +78,9 @@ def test_numpy_arrays_and_scalars(tmp_path):
 
 def test_views_and_computed_tensors(tmp_path):
     whole = flow.arange(12).reshape(3, 4)
-    loaded = round_trip({"whole": whole, "row": whole[1], "turned": whole.t(), "sum": whole + 1}, tmp_path)
+    loaded = round_trip(
+        {"whole": whole, "row": whole[1], "turned": whole.t(), "sum": whole + 1}, tmp_path
+    )
     assert loaded["row"].tolist() == [4, 5, 6, 7]
     assert loaded["turned"].shape == (4, 3)
     assert loaded["sum"][0].tolist() == [1, 2, 3, 4]
@@ -198,7 +200,11 @@ def test_plain_safetensors_files_are_read(tmp_path):
 def test_names_that_collide(tmp_path):
     obj = {"a.b": flow.zeros(1), "a": {"b": flow.ones(1)}, "__metadata__": flow.full((1,), 2.0)}
     loaded = round_trip(obj, tmp_path)
-    assert [loaded["a.b"].item(), loaded["a"]["b"].item(), loaded["__metadata__"].item()] == [0, 1, 2]
+    assert [loaded["a.b"].item(), loaded["a"]["b"].item(), loaded["__metadata__"].item()] == [
+        0,
+        1,
+        2,
+    ]
 
 
 def test_a_header_that_looks_like_a_pickle(tmp_path):
@@ -252,7 +258,9 @@ def test_incomplete_files(tmp_path, keep):
         flow.load(io.BytesIO(content[:keep]))
 
 
-@pytest.mark.parametrize("content", [b"hello world, this is text", b"\x80\x04K\x01.", b"PK\x03\x04rest"])
+@pytest.mark.parametrize(
+    "content", [b"hello world, this is text", b"\x80\x04K\x01.", b"PK\x03\x04rest"]
+)
 def test_other_files(tmp_path, content):
     (tmp_path / "file").write_bytes(content)
     with pytest.raises(RuntimeError, match=r"cannot load .*file"):

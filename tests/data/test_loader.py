@@ -6,11 +6,9 @@ import subprocess
 import sys
 import textwrap
 import time
-from collections import namedtuple
 
 import numpy as np
 import pytest
-import torch
 
 import oneflow as flow
 from oneflow.utils.data import BatchSampler, DataLoader, IterableDataset, TensorDataset
@@ -74,9 +72,7 @@ def test_large_empty_and_plain_parts(num_workers):
 @workers
 def test_collate_functions_keep_what_they_return(num_workers):
     def load(collate):
-        return list(
-            DataLoader(range(4), batch_size=2, collate_fn=collate, num_workers=num_workers)
-        )
+        return list(DataLoader(range(4), batch_size=2, collate_fn=collate, num_workers=num_workers))
 
     assert load(samples.keep_list) == [[0, 1], [2, 3]]
     assert load(samples.to_sum) == [1, 5]
@@ -124,9 +120,7 @@ def test_the_order_comes_from_the_generator_and_not_from_the_workers():
         [
             numbers(batch["square"] for batch in loader)
             for loader in [
-                DataLoader(
-                    samples.Squares(), 3, shuffle=True, generator=generator(), num_workers=n
-                )
+                DataLoader(samples.Squares(), 3, shuffle=True, generator=generator(), num_workers=n)
             ]
             for _ in range(2)
         ]
@@ -182,7 +176,8 @@ def test_xla_does_not_start_in_a_worker_that_needs_no_tensors():
 def test_persistent_workers_stay_and_forget_an_epoch_that_was_left():
     loader = DataLoader(samples.About(), num_workers=2, persistent_workers=True)
     first = next(iter(loader))[2].tolist()
-    assert [batch[2].tolist() for batch in loader][0] == first
+    again = [batch[2].tolist() for batch in loader]
+    assert again[0] == first
     assert loader._pool._processes[0].is_alive()
     counting = DataLoader(range(8), 2, num_workers=2, persistent_workers=True)
     assert next(iter(counting)).tolist() == [0, 1]
@@ -344,7 +339,7 @@ def test_dead_workers(how, message):
 
 def test_timeout():
     start = time.monotonic()
-    with pytest.raises(RuntimeError, match="timed out after 0.5 seconds"):
+    with pytest.raises(RuntimeError, match=r"timed out after .* seconds"):
         list(DataLoader(samples.Misbehaves("sleep"), num_workers=1, timeout=0.5))
     assert time.monotonic() - start < 30
 
@@ -354,7 +349,12 @@ def test_timeout():
     [
         (samples.FailsToUnpack(), {}, OSError, "no such disk"),
         (samples.FailsToStart(), {}, LookupError, "nothing to read"),
-        (samples.Squares(), {"worker_init_fn": samples.fail_at_start}, RuntimeError, "cannot start"),
+        (
+            samples.Squares(),
+            {"worker_init_fn": samples.fail_at_start},
+            RuntimeError,
+            "cannot start",
+        ),
         (samples.Squares(), {"collate_fn": lambda x: x}, RuntimeError, "cannot be sent"),
     ],
 )
@@ -461,63 +461,6 @@ def test_ctrl_c_and_leaving_early_end_cleanly(tmp_path):
         assert result.returncode == (3 if "exit" in ending else -signal.SIGINT)
         errors = [line for line in result.stderr.splitlines() if "Error" in line]
         assert errors == [], result.stderr
-
-
-# --- making batches
-
-Pair = namedtuple("Pair", "first second")
-
-
-@pytest.mark.parametrize(
-    "batch",
-    [
-        [1, 2],
-        [1.5, 2.5],
-        [True, False],
-        ["a", "b"],
-        [b"a", b"b"],
-        [np.float32(1), np.float32(2)],
-        [np.arange(3), np.arange(3)],
-        [(1, "a"), (2, "b")],
-        [[1, [2.0]], [3, [4.0]]],
-        [{"a": 1, "b": [2]}, {"a": 3, "b": [4]}],
-        [Pair(1, 2.0), Pair(3, 4.0)],
-    ],
-    ids=str,
-)
-def test_default_collate_equals_torch(batch):
-    mine = flow.utils.data.default_collate(batch)
-    theirs = torch.utils.data.default_collate(batch)
-    assert repr(described(mine)) == repr(described(theirs))
-    converted = flow.utils.data.default_convert(batch)
-    assert repr(described(converted)) == repr(described(torch.utils.data.default_convert(batch)))
-
-
-def described(value):
-    """A nesting with tensors as dtype and numbers."""
-    if isinstance(value, flow.Tensor | torch.Tensor):
-        return str(value.dtype).rpartition(".")[2], value.tolist()
-    if isinstance(value, dict):
-        return {name: described(each) for name, each in value.items()}
-    if isinstance(value, Pair):
-        return Pair(*map(described, value))
-    return type(value)(map(described, value)) if isinstance(value, list | tuple) else value
-
-
-@pytest.mark.parametrize(
-    ("batch", "error"),
-    [
-        ([np.ones(2), np.ones(3)], RuntimeError),
-        ([(1, 2), (1,)], RuntimeError),
-        ([object(), object()], TypeError),
-        ([np.array(["a"]), np.array(["b"])], TypeError),
-    ],
-)
-def test_default_collate_refuses_what_torch_refuses(batch, error):
-    with pytest.raises(error):
-        flow.utils.data.default_collate(batch)
-    with pytest.raises(error):
-        torch.utils.data.default_collate(batch)
 
 
 class Lengthy(IterableDataset):

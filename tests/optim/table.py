@@ -1,4 +1,4 @@
-"""The table of optimizers: one row per optimizer and set of options; `test_laws.py` says what holds for all."""
+"""The table of optimizers: one row per optimizer and options. `test_laws.py` has the laws."""
 
 from __future__ import annotations
 
@@ -34,7 +34,9 @@ class Row:
     @property
     def label(self) -> str:
         """Name and options, for the test's id."""
-        return "-".join([self.name, *(f"{n}={v}" for n, v in {**self.options, **self.ours}.items())])
+        return "-".join(
+            [self.name, *(f"{n}={v}" for n, v in {**self.options, **self.ours}.items())]
+        )
 
     def make(self, params: Any, **options: Any) -> Any:
         """OneFlow's optimizer."""
@@ -77,9 +79,13 @@ ROWS = [
     Row("RAdam", {"lr": 0.1}),
     Row("RAdam", {"lr": 0.1, "weight_decay": 0.1, "decoupled_weight_decay": True}),
     Row("Rprop", {"lr": 0.1}),
-    Row("Rprop", {"lr": 0.1, "etas": (0.4, 1.3), "step_sizes": (1e-3, 1.0), "maximize": True}, converges=False),
+    Row(
+        "Rprop",
+        {"lr": 0.1, "etas": (0.4, 1.3), "step_sizes": (1e-3, 1.0), "maximize": True},
+        converges=False,
+    ),
 ]
-# What PyTorch does not have; `test_references.py` compares these with the formula.
+# What PyTorch does not have; `test_optimizer.py` compares these with the formula.
 OWN_ROWS = [
     Row("LAMB", {"lr": 0.05}, converges=False),
     Row("LAMB", {"lr": 0.05, "weight_decay": 0.1, "amsgrad": True}, converges=False),

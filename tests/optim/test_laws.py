@@ -75,7 +75,9 @@ def test_converges(row):
     if not row.converges:
         pytest.skip("the row's options keep it from the minimum")
     mine = ours()
-    optimizer = row.make(mine, weight_decay=0.0) if "weight_decay" in row.options else row.make(mine)
+    optimizer = (
+        row.make(mine, weight_decay=0.0) if "weight_decay" in row.options else row.make(mine)
+    )
     train(flow, mine, optimizer, 150)
     assert losses(flow, mine).item() < 0.05
 

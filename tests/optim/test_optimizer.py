@@ -52,7 +52,7 @@ def test_accepts_generators_names_and_both_spellings():
     ("params", "error"),
     [
         (lambda: flow.ones(2), TypeError),
-        (lambda: [], ValueError),
+        (list, ValueError),
         (lambda: [1.0], TypeError),
         (lambda: {"params": []}, TypeError),
         (lambda: [tensor(1.0) * 2], ValueError),

@@ -1,4 +1,4 @@
-"""The folders that OneFlow 0.5 to 1.0 saved: one folder per tensor, and a pickle that refers to them.
+"""Folders that OneFlow 0.5 to 1.0 saved: one per tensor, and a pickle that refers to them.
 
 Older snapshots have no pickle: their folders are named after the variables.
 """
@@ -78,7 +78,8 @@ def load(folder: Path, place: Callable[[Device], Device]) -> Any:
         return _finished(content["data"], folder, device)
     except (ValueError, KeyError, TypeError, OSError) as error:
         raise RuntimeError(
-            f"cannot load the folder `{folder}`: it is damaged or not one that OneFlow saved ({error})"
+            f"cannot load the folder `{folder}`: it is damaged or not one that OneFlow saved "
+            f"({error})"
         ) from error
 
 

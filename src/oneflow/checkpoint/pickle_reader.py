@@ -1,7 +1,8 @@
 """A reader of pickled data that executes nothing.
 
-It walks the opcodes and knows a fixed set of them. A name in the pickle never leads to the object of that name: it is
-looked up in a table of functions written for this purpose, and anything else is refused.
+It walks the opcodes and knows a fixed set of them. A name in the pickle never leads to the object
+of that name: it is looked up in a table of functions written for this purpose, and anything else is
+refused.
 """
 
 from __future__ import annotations
@@ -54,7 +55,8 @@ class PickleReader:
 
     Args:
         file: the file; reading stops right behind a pickle.
-        table: what names in the pickle stand for: ``(module, name)`` to a function or a plain value.
+        table: what names in the pickle stand for: ``(module, name)`` to a function or a plain
+            value.
         persistent: gives the object behind a persistent id.
     """
 
@@ -177,7 +179,8 @@ class PickleReader:
         found = self._table.get((module, name))
         if found is None:
             raise RefusedPickleError(
-                f"the file contains a `{module}.{name}`, and loading never runs code or makes objects of unknown "
+                f"the file contains a `{module}.{name}`, and loading never runs code or makes "
+                "objects of unknown "
                 "classes; save plain tensors, numbers and text, such as a `state_dict()`"
             )
         return found

@@ -30,19 +30,21 @@ def save(
     *,
     consistent_dst_rank: int | None = None,
 ) -> None:
-    """Save tensors inside any nesting of dicts, lists, tuples and sets, with numbers and text beside them.
+    """Save tensors inside dicts, lists, tuples and sets, with numbers and text beside them.
 
-    The file is a safetensors file whose metadata describe the nesting. It appears under its name only when it is
-    complete. Tensors that share their memory are stored once and loaded as one.
+    The file is a safetensors file whose metadata describe the nesting. It appears under its name
+    only when it is complete. Tensors that share their memory are stored once and loaded as one.
 
     Args:
-        obj: what to save, such as ``{"model": model.state_dict(), "optimizer": optimizer.state_dict()}``.
+        obj: what to save, such as ``{"model": model.state_dict(), "optimizer":
+            optimizer.state_dict()}``.
         path: file name, or a file open for writing bytes.
         global_dst_rank: the process that writes the file, when there are several.
         consistent_dst_rank: another name of `global_dst_rank`.
 
     Raises:
-        TypeError: something in `obj` is code, an object of a class, or else not plain data; names its place.
+        TypeError: something in `obj` is code, an object of a class, or else not plain data; names
+            its place.
         FileNotFoundError: the folder does not exist.
 
     Example:
@@ -77,15 +79,16 @@ def load(
     weights_only: bool = True,
     mmap: bool | None = None,
 ) -> Any:
-    """Load what `save` stored; also safetensors files, PyTorch's files and the folders of OneFlow 0.5 to 1.0.
+    """Load what `save` stored, safetensors files, PyTorch's files, or old OneFlow folders.
 
     Nothing in a file is ever executed.
 
     Args:
         path: file or folder name, or a file open for reading bytes.
         global_src_rank: the process that reads the file, when there are several.
-        map_location: where tensors go: a device, a dict from saved to new devices, or a function of the saved
-            device; default: the device they were saved from. May be given in second place, as in PyTorch.
+        map_location: where tensors go: a device, a dict from saved to new devices, or a function
+            of the saved device; default: the device they were saved from. May be given in second
+            place, as in PyTorch.
         support_pytorch_format: whether to read PyTorch's files.
         consistent_src_rank: another name of `global_src_rank`.
         weights_only: accepted; loading never does more.
@@ -149,7 +152,9 @@ def _decoded(opened: tensor_file.TensorFile, place: Callable, size: int, label: 
         try:
             return Decoder(read, place).decode(json.loads(text))
         except (ValueError, KeyError, TypeError) as error:
-            raise RuntimeError(f"cannot load `{label}`: its description is damaged ({error})") from error
+            raise RuntimeError(
+                f"cannot load `{label}`: its description is damaged ({error})"
+            ) from error
 
 
 def _placement(map_location: Location) -> Callable[[Device], Device]:

@@ -1,7 +1,7 @@
 """What `save` stores: tensors inside plain Python data, described as JSON.
 
-Numbers, text and None stand for themselves and lists are lists; everything else is an object with one key that names
-its kind. Tensors are only named: their values travel beside the description.
+Numbers, text and None stand for themselves and lists are lists; everything else is an object with
+one key that names its kind. Tensors are only named: their values travel beside the description.
 """
 
 from __future__ import annotations
@@ -74,7 +74,10 @@ class Encoder:
 
     def _mapping(self, value: dict, path: str) -> Any:
         pairs = [
-            [self.encode(key, f"a key of {path or 'the dict'}"), self.encode(each, _below(path, key))]
+            [
+                self.encode(key, f"a key of {path or 'the dict'}"),
+                self.encode(each, _below(path, key)),
+            ]
             for key, each in value.items()
         ]
         encoded: dict[str, Any] = {_CONTAINERS[type(value)]: pairs}

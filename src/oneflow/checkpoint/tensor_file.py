@@ -1,7 +1,7 @@
 """Files in the safetensors format, through the safetensors library.
 
-A complex128 array, which the format lacks, is stored as float64 with a last dimension of 2; the file's metadata lists
-the names of those.
+A complex128 array, which the format lacks, is stored as float64 with a last dimension of 2; the
+file's metadata lists the names of those.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def _damaged(source: Any, error: Exception) -> str:
 
 
 def write(target: Path | BinaryIO, arrays: Mapping[str, np.ndarray], metadata: dict) -> None:
-    """Write arrays; a path is replaced at once when everything is on disk, and never left half-written."""
+    """Write arrays; a path changes at once when everything is on disk."""
     stored, pairs = {}, []
     for name, array in arrays.items():
         if array.dtype == np.complex128:

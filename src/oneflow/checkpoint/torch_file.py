@@ -1,6 +1,7 @@
-"""PyTorch's files: the zip archives of 1.6 and later, and the plain files before. Read without PyTorch.
+"""PyTorch's files, read without PyTorch: zip archives, and the plain files before version 1.6.
 
-Both hold a pickle, which `PickleReader` reads without executing anything, and the storages that tensors are cut from.
+Both hold a pickle, which `PickleReader` reads without executing anything, and the storages that
+tensors are cut from.
 """
 
 from __future__ import annotations
@@ -9,7 +10,6 @@ import io
 import math
 import sys
 import zipfile
-from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any, BinaryIO
 
@@ -19,7 +19,8 @@ from oneflow.base import dtype as dt
 from oneflow.base.device import CPU, Device
 from oneflow.base.dtype import DType
 from oneflow.base.shape import Size
-from oneflow.checkpoint.pickle_reader import Buildable, PickleReader
+from oneflow.checkpoint.numpy_pickle import NUMPY_TABLE, Pending, finished
+from oneflow.checkpoint.pickle_reader import PickleReader
 from oneflow.nn.parameter import Parameter
 from oneflow.tensor.tensor import Tensor
 
@@ -71,7 +72,8 @@ def load(file: BinaryIO, label: str, place: Callable[[Device], Device]) -> Any:
         return reader(file, place)
     except (ValueError, KeyError, OverflowError, EOFError, zipfile.BadZipFile) as error:
         raise RuntimeError(
-            f"cannot load `{label}`: it is a damaged or incomplete PyTorch file, or no PyTorch file ({error})"
+            f"cannot load `{label}`: it is a damaged or incomplete PyTorch file, or no PyTorch "
+            f"file ({error})"
         ) from error
 
 
@@ -96,7 +98,7 @@ def _read_archive(file: BinaryIO, place: Callable) -> Any:
         if _byte_order(archive, folder) != sys.byteorder:
             raise ValueError("it was written on a machine with the other byte order")
         content = io.BytesIO(archive.read(pickled))
-        return _finished(PickleReader(content, _Builder(place).table(), persistent).read(), set())
+        return finished(PickleReader(content, _Builder(place).table(), persistent).read(), set())
 
 
 def _byte_order(archive: zipfile.ZipFile, folder: str) -> str:
@@ -124,7 +126,7 @@ def _read_legacy(file: BinaryIO, place: Callable) -> Any:
         storages[key].content = file.read(size)
         if len(storages[key].content) != size:
             raise ValueError("the file ends early")
-    return _finished(result, set())
+    return finished(result, set())
 
 
 def _device(location: Any) -> Device:
@@ -139,7 +141,7 @@ def _device(location: Any) -> Device:
 
 
 class Storage:
-    """A block of numbers that tensors are cut from; in old files its content comes after the pickle."""
+    """A block of numbers that tensors are cut from; old files have it behind the pickle."""
 
     def __init__(self, kind: DType, device: Device, content: bytes) -> None:
         self.dtype = kind
@@ -157,46 +159,6 @@ class Storage:
         numbers = np.frombuffer(self.content, dtype.numpy, available)[offset:]
         steps = [step * dtype.itemsize for step in stride]
         return np.lib.stride_tricks.as_strided(numbers, size, steps, writeable=False)
-
-
-class Pending(Buildable):
-    """A value that is made when everything has been read, and only once."""
-
-    def __init__(self, make: Callable[[], Any] | None = None) -> None:
-        self._make, self._made = make, None
-
-    def value(self) -> Any:
-        """The value, always the same object."""
-        if self._made is None:
-            if self._make is None:
-                raise ValueError("an object was never finished")
-            self._made = self._make()
-        return self._made
-
-    def build(self, state: Any) -> None:
-        """Attributes that users set on tensors are left out."""
-
-
-class PendingArray(Pending):
-    """A NumPy array, whose content comes as its state."""
-
-    def build(self, state: Any) -> None:
-        _, shape, kind, fortran, content = state
-        order = "F" if fortran else "C"
-        numbers = np.frombuffer(content, kind.numpy)
-        self._make = lambda: numbers.reshape(shape, order=order).copy()
-
-
-class NumpyType(Buildable):
-    """A NumPy dtype of numbers."""
-
-    def __init__(self, text: str, *_: Any) -> None:
-        self.numpy = np.dtype(text)
-        if self.numpy.kind not in "biufc":
-            raise ValueError(f"NumPy data of type {text} is not read")
-
-    def build(self, state: Any) -> None:
-        self.numpy = self.numpy.newbyteorder(state[1])
 
 
 class _Builder:
@@ -218,18 +180,10 @@ class _Builder:
             ("torch._tensor", "_rebuild_from_type_v2"): self.typed,
             ("torch.nn.parameter", "Parameter"): "parameter",
             ("torch.storage", "UntypedStorage"): dt.uint8,
-            ("collections", "OrderedDict"): OrderedDict,
             ("torch", "Size"): Size,
             ("torch", "device"): Device,
-            ("_codecs", "encode"): _encode,
-            ("numpy", "dtype"): NumpyType,
-            ("numpy", "ndarray"): "ndarray",
+            **NUMPY_TABLE,
         }
-        for module in ("builtins", "__builtin__"):
-            table.update({(module, made.__name__): made for made in _PLAIN})
-        for module in ("numpy.core.multiarray", "numpy._core.multiarray"):
-            table[module, "scalar"] = _numpy_scalar
-            table[module, "_reconstruct"] = _numpy_array
         table.update({("torch", name): dtype for name, dtype in _STORAGE_TYPES.items()})
         table.update({("torch", dtype.name): dtype for dtype in dt.ALL_DTYPES})
         return table
@@ -281,39 +235,3 @@ class _Builder:
         if make not in (self.tensor, self.tensor_of_dtype, self.parameter):
             raise ValueError("a tensor's class names an unknown way to make it")
         return make(*arguments)
-
-
-_PLAIN = (set, frozenset, bytearray, complex)
-
-
-def _encode(text: str, encoding: str) -> bytes:
-    """How old pickles write bytes."""
-    if encoding != "latin1":
-        raise ValueError(f"bytes in the encoding {encoding} are not read")
-    return text.encode("latin1")
-
-
-def _numpy_scalar(kind: NumpyType, content: bytes) -> Any:
-    return np.frombuffer(content, kind.numpy)[0]
-
-
-def _numpy_array(*_: Any) -> PendingArray:
-    return PendingArray()
-
-
-def _finished(value: Any, done: set[int]) -> Any:
-    """`value` with everything that was pending in its place."""
-    if isinstance(value, Pending):
-        return value.value()
-    if type(value) is tuple:
-        return tuple([_finished(each, done) for each in value])
-    if id(value) in done:
-        return value
-    if isinstance(value, dict):
-        done.add(id(value))
-        for key in list(value):
-            value[key] = _finished(value[key], done)
-    elif isinstance(value, list):
-        done.add(id(value))
-        value[:] = [_finished(each, done) for each in value]
-    return value

@@ -1,7 +1,7 @@
 """From samples to batches: equal parts of all samples are stacked.
 
-Arrays are stacked in NumPy and become tensors at the very end, by `to_tensors`. A worker process leaves that end to its
-parent, so it never has to start XLA.
+Arrays are stacked in NumPy and become tensors at the very end, by `to_tensors`. A worker process
+leaves that end to its parent, so it never has to start XLA.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class ArrayOfTensor:
 
 
 def default_collate(batch: Sequence[Any]) -> Any:
-    """Samples as a batch: numbers, arrays and tensors stacked, inside dicts and sequences of the samples' form.
+    """Samples as a batch: their numbers, arrays and tensors stacked.
 
     Args:
         batch: the samples. Numbers and NumPy arrays become tensors; text stays as it is.
@@ -117,7 +117,8 @@ def convert_arrays(data: Any) -> Any:
 def to_tensors(data: Any) -> Any:
     """`data` with arrays that are to become tensors turned into tensors."""
     return map_leaves(
-        lambda value: Tensor._import(value.array) if isinstance(value, ArrayOfTensor) else value, data
+        lambda value: Tensor._import(value.array) if isinstance(value, ArrayOfTensor) else value,
+        data,
     )
 
 
@@ -129,7 +130,7 @@ def from_tensors(data: Any) -> Any:
 
 
 def map_leaves(function: Callable[[Any], Any], data: Any) -> Any:
-    """`function` of everything inside dicts and sequences; what nothing changes in comes back itself."""
+    """`function` of everything inside dicts and sequences; unchanged ones come back themselves."""
     if isinstance(data, Mapping):
         items = {key: map_leaves(function, each) for key, each in data.items()}
         return data if all(items[key] is data[key] for key in items) else _like(data, items)
@@ -156,7 +157,7 @@ def _listed(original: Sequence, items: list) -> Any:
 
 
 def _sequence_like(original: Sequence, items: list) -> Any:
-    """A sequence of the original's class, if that can be made from a list; namedtuples keep their class."""
+    """A sequence of the original's class, if that can be made from a list."""
     if isinstance(original, tuple) and hasattr(original, "_fields"):
         return type(original)(*items)
     if type(original) in (list, tuple):

@@ -18,7 +18,7 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 class Dataset(Generic[T_co]):
-    """Samples by number. A class of your own defines `__getitem__` and, for most samplers, `__len__`.
+    """Samples by number. A class of your own defines `__getitem__` and mostly `__len__`.
 
     It may also define ``__getitems__(indices)``, which returns a list of samples at once.
 
@@ -44,7 +44,8 @@ class Dataset(Generic[T_co]):
 class IterableDataset(Dataset[T_co]):
     """Samples one after the other. A class of your own defines `__iter__`.
 
-    With several worker processes each has a copy: use `get_worker_info` to give each a part of the samples.
+    With several worker processes each has a copy: use `get_worker_info` to give each a part of the
+        samples.
 
     Example:
         >>> import oneflow as flow
@@ -226,7 +227,7 @@ def random_split(
 
 
 def _counts_of(lengths: Sequence[int | float], total: int) -> list[int]:
-    """Fractions as numbers of samples; what rounding leaves over goes to the first parts, one each."""
+    """Fractions as numbers of samples; what rounding leaves over goes to the first parts."""
     if not math.isclose(sum(lengths), 1) or sum(lengths) > 1 + 1e-9:
         return [int(length) for length in lengths]
     if any(not 0 <= fraction <= 1 for fraction in lengths):

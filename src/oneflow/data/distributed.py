@@ -12,7 +12,8 @@ from oneflow.data.sampler import Sampler
 class DistributedSampler(Sampler[int]):
     """Gives each of several processes its own part of the samples.
 
-    All processes shuffle alike: the order depends on `seed` and on the epoch, which `set_epoch` sets.
+    All processes shuffle alike: the order depends on `seed` and on the epoch, which `set_epoch`
+        sets.
 
     Args:
         dataset: the data set.
@@ -48,7 +49,8 @@ class DistributedSampler(Sampler[int]):
         self.rank = int(RANK.read()) if rank is None else rank
         if not 0 <= self.rank < self.num_replicas:
             raise ValueError(
-                f"Invalid rank {self.rank}, rank should be in the interval [0, {self.num_replicas - 1}]"
+                f"Invalid rank {self.rank}, rank should be in the interval [0, "
+                f"{self.num_replicas - 1}]"
             )
         self.dataset = dataset
         self.epoch = 0

@@ -1,4 +1,4 @@
-"""Fetching: from the numbers of samples, or from a stream, to a collated batch. Loader and workers share it."""
+"""From the numbers of samples, or from a stream, to a batch. Loader and workers share it."""
 
 from __future__ import annotations
 

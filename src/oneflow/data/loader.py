@@ -50,8 +50,10 @@ class DataLoader(Generic[T_co]):
         pin_memory: accepted; XLA manages transfer memory itself.
         drop_last: leave out a last batch that is shorter.
         timeout: seconds to wait for a batch of a worker; 0 waits for ever.
-        worker_init_fn: called with the worker's number in each worker process; seeding is then left to it.
-        multiprocessing_context: ``"spawn"``, ``"forkserver"`` (default where it exists) or such a context.
+        worker_init_fn: called with the worker's number in each worker process; seeding is then left
+            to it.
+        multiprocessing_context: ``"spawn"``, ``"forkserver"`` (default where it exists) or such a
+            context.
         generator: where the order and the workers' seeds come from, default the default generator.
         prefetch_factor: batches that each worker fetches ahead.
         persistent_workers: keep the worker processes between epochs.
@@ -60,8 +62,8 @@ class DataLoader(Generic[T_co]):
     Raises:
         ValueError: options that exclude each other, or a number out of range.
 
-    The order of batches never depends on `num_workers`. `state_dict` and `load_state_dict` make it possible to stop in
-    the middle of an epoch and go on later with the same batches.
+    The order of batches never depends on `num_workers`. `state_dict` and `load_state_dict` make it
+    possible to stop in the middle of an epoch and go on later with the same batches.
 
     Example:
         >>> import oneflow as flow
@@ -121,7 +123,8 @@ class DataLoader(Generic[T_co]):
         if batch_sampler is not None:
             if batch_size != 1 or shuffle or sampler is not None or self.drop_last:
                 raise ValueError(
-                    "batch_sampler option is mutually exclusive with batch_size, shuffle, sampler, and drop_last"
+                    "batch_sampler option is mutually exclusive with batch_size, shuffle, "
+                    "sampler, and drop_last"
                 )
             batch_size, self.drop_last = None, False
         elif batch_size is None and self.drop_last:
@@ -177,9 +180,10 @@ class DataLoader(Generic[T_co]):
         return pool
 
     def state_dict(self) -> dict[str, Any]:
-        """Where iteration is: how many batches of the epoch were given out, and how its order began.
+        """Where iteration is: how many batches were given out, and how the order began.
 
-        Random numbers that the samples themselves draw in this process are not part of it: save the states of those
+        Random numbers that the samples themselves draw in this process are not part of it: save the
+            states of those
         generators too. Workers seed theirs anew for each batch.
 
         Example:
@@ -271,7 +275,7 @@ class _InThisProcess:
 
 
 class _InWorkers:
-    """Keeps worker processes busy, and takes their batches in order: batch `i` comes from worker `i` modulo all.
+    """Keeps worker processes busy and takes their batches in order: they take turns.
 
     A stream ends in one worker earlier than in another: the rest then take turns.
     """
@@ -338,7 +342,7 @@ def _check_workers(
     num_workers: int, timeout: float, prefetch_factor: int, persistent_workers: bool
 ) -> None:
     if num_workers < 0:
-        raise ValueError(f"`num_workers` must not be negative, got {num_workers}; 0 loads in this process")
+        raise ValueError(f"`num_workers` must not be negative, got {num_workers}")
     if timeout < 0:
         raise ValueError(f"`timeout` must not be negative, got {timeout}")
     if prefetch_factor < 1:
@@ -348,8 +352,13 @@ def _check_workers(
 
 
 def _check_stream(shuffle: Any, sampler: Any, batch_sampler: Any) -> None:
-    for name, given in (("shuffle", shuffle), ("sampler", sampler), ("batch_sampler", batch_sampler)):
+    for name, given in (
+        ("shuffle", shuffle),
+        ("sampler", sampler),
+        ("batch_sampler", batch_sampler),
+    ):
         if given not in (None, False):
             raise ValueError(
-                f"DataLoader with IterableDataset: expected unspecified {name} option, but got {name}={given}"
+                f"DataLoader with IterableDataset: expected unspecified {name} option, but got "
+                f"{name}={given}"
             )

@@ -34,7 +34,8 @@ def context_for(given: str | BaseContext | None) -> BaseContext:
     context = multiprocessing.get_context(given) if isinstance(given, str) else given
     if context.get_start_method() == "fork":
         raise ValueError(
-            "`multiprocessing_context` must not be 'fork': XLA's threads do not exist in a forked process; "
+            "`multiprocessing_context` must not be 'fork': XLA's threads do not exist in a "
+            "forked process; "
             "use 'forkserver' or 'spawn'"
         )
     if context.get_start_method() == "forkserver":
@@ -89,13 +90,15 @@ class WorkerPool:
         except RuntimeError as error:
             self.close()
             raise RuntimeError(
-                f"{error} before it was ready. A script that uses worker processes must start its work under "
+                f"{error} before it was ready. A script that uses worker processes must start "
+                "its work under "
                 "`if __name__ == '__main__':`, because workers import it"
             ) from None
         if isinstance(problem, worker.Failure):
             self.close()
             problem.reraise(
-                f"DataLoader worker process {number} while it unpacked the data set; what a data set is made of must be "
+                f"DataLoader worker process {number} while it unpacked the data set; what a data "
+                "set is made of must be "
                 "importable there, so define it in a module, or use num_workers=0"
             )
 
@@ -135,7 +138,8 @@ class WorkerPool:
                 pass
         process.join(_SECONDS_TO_EXIT)
         raise RuntimeError(
-            f"DataLoader worker {number} (pid {process.pid}) exited unexpectedly {_cause(process.exitcode)}"
+            f"DataLoader worker {number} (pid {process.pid}) exited unexpectedly "
+            f"{_cause(process.exitcode)}"
         )
 
     @property
@@ -171,7 +175,8 @@ def _pickled(setup: worker.Setup) -> bytes:
         return pickle.dumps(setup)
     except (pickle.PicklingError, AttributeError, TypeError) as error:
         raise RuntimeError(
-            f"the data set cannot be sent to worker processes: {error}. Define its class and functions at the top "
+            f"the data set cannot be sent to worker processes: {error}. Define its class and "
+            "functions at the top "
             "level of a module (no lambdas), or use num_workers=0"
         ) from error
 
@@ -183,9 +188,10 @@ def _refers_to_main(content: bytes) -> bool:
 
 @contextlib.contextmanager
 def _without_main_module() -> Iterator[None]:
-    """Keep new processes from importing the user's script, which they would otherwise do on principle.
+    """Keep new processes from importing the user's script, as they otherwise would.
 
-    So a script without `if __name__ == '__main__':` works as long as its data set comes from a module.
+    So a script without `if __name__ == '__main__':` works as long as its data set comes from a
+    module.
     """
     with _main_lock:
         main = sys.modules["__main__"]

@@ -129,7 +129,8 @@ class WeightedRandomSampler(Sampler[int]):
         generator: where the draws come from, default the default generator.
 
     Raises:
-        ValueError: more samples than have a weight are asked for without replacement, or weights are unusable.
+        ValueError: more samples than have a weight are asked for without replacement, or weights
+            are unusable.
     """
 
     def __init__(

@@ -1,7 +1,7 @@
 """How batches travel from a worker process to its parent.
 
-A message is pickled; the memory of its large arrays goes beside it, in a memory file that the kernel frees when nobody
-has it open any more, so that nothing is left behind whoever dies.
+A message is pickled; the memory of its large arrays goes beside it, in a memory file that the
+kernel frees when nobody has it open any more, so that nothing is left behind whoever dies.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def receive(connection: Connection) -> Any:
     Raises:
         EOFError: the other side is gone.
     """
-    body, sizes, shared = pickle.loads(connection.recv_bytes())  # noqa: S301
+    body, sizes, shared = pickle.loads(connection.recv_bytes())
     if not shared:
         return pickle.loads(body, buffers=[bytearray(connection.recv_bytes()) for _ in sizes])
     descriptor = reduction.recv_handle(connection)
@@ -65,7 +65,7 @@ def receive(connection: Connection) -> Any:
 
 
 def _padded(size: int) -> int:
-    """Every array begins at a multiple of the alignment, and takes some memory even if it is empty."""
+    """Every array begins at a multiple of the alignment; even an empty one takes memory."""
     return max(1, -(-size // _ALIGNMENT)) * _ALIGNMENT
 
 

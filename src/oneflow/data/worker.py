@@ -1,7 +1,7 @@
 """What a worker process of a loader does: it fetches batches until its parent has gone or says so.
 
-A worker is a fresh process, never a copy of one that uses XLA. It imports this package, but XLA starts in it only if
-the data set makes tensors.
+A worker is a fresh process, never a copy of one that uses XLA. It imports this package, but XLA
+starts in it only if the data set makes tensors.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ class Failure:
     def reraise(self, where: str) -> None:
         """Raise the exception in the parent, with the worker's traceback in its text."""
         text = f"Caught {self.name} in {where}.\nOriginal {self.trace}"
-        kind = pickle.loads(self.kind) if self.kind is not None else RuntimeError  # noqa: S301
+        kind = pickle.loads(self.kind) if self.kind is not None else RuntimeError
         if issubclass(kind, KeyError):
             # KeyError shows the repr of its text, line breaks and all.
             text = _Verbatim(text)
@@ -138,16 +138,15 @@ def failure(error: BaseException) -> Failure:
     return Failure(kind, type(error).__name__, "".join(traceback.format_exception(error)))
 
 
-def work(
-    connection: Connection, setup: bytes, number: int, environment: dict[str, str]
-) -> None:
+def work(connection: Connection, setup: bytes, number: int, environment: dict[str, str]) -> None:
     """Run a worker process; this is its main function.
 
     Args:
         connection: to the parent.
         setup: the pickled `Setup`.
         number: which worker this is.
-        environment: the parent's environment variables; the process may come from a server that is older.
+        environment: the parent's environment variables; the process may come from a server that is
+            older.
     """
     # The parent alone reacts to Ctrl-C; it closes the connection.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -155,7 +154,7 @@ def work(
     os.environ.update(environment)
     use_cpu_only()
     try:
-        made = pickle.loads(setup)  # noqa: S301
+        made = pickle.loads(setup)
     except Exception as error:
         transport.send(connection, failure(error))
         return
@@ -200,8 +199,8 @@ class _Worker:
 
     def _fetch(self, task: Task) -> Any:
         if self._setup.init is None:
-            # Per batch, so that a run resumed in the middle of an epoch draws the same numbers, on any number of
-            # workers. A user with a function of their own has their own way to seed.
+            # Per batch, so that a run resumed in the middle of an epoch draws the same numbers, on
+            # any number of workers. A user with a function of their own has their own way to seed.
             _seed_all((*self._epoch.seeds, task.batch, 1))
         return from_tensors(self._setup.fetcher.fetch(task.numbers))
 

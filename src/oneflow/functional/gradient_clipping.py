@@ -50,8 +50,10 @@ def clip_grad_norm_(
             norm = wrap(p.total_norm(*values, order=order)).item()
             if norm - norm != 0:
                 raise RuntimeError(
-                    f"The total norm of order {order} for gradients from `parameters` is non-finite ({norm}), so it "
-                    "cannot be clipped. To disable this error and scale the gradients by the non-finite norm anyway, "
+                    f"The total norm of order {order} for gradients from `parameters` is "
+                    f"non-finite ({norm}), so it "
+                    "cannot be clipped. To disable this error and scale the gradients by the "
+                    "non-finite norm anyway, "
                     "set `error_if_nonfinite=False`"
                 )
         norm, *clipped = p.clip_norm(float(max_norm), *values, order=order)

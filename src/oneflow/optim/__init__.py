@@ -3,8 +3,7 @@
 from oneflow.optim import lr_scheduler as lr_scheduler
 from oneflow.optim.adadelta import Adadelta as Adadelta
 from oneflow.optim.adagrad import Adagrad as Adagrad
-from oneflow.optim.adam import Adam as Adam
-from oneflow.optim.adam import AdamW as AdamW
+from oneflow.optim.adam import Adam as Adam, AdamW as AdamW
 from oneflow.optim.adamax import Adamax as Adamax
 from oneflow.optim.lamb import LAMB as LAMB
 from oneflow.optim.lbfgs import LBFGS as LBFGS

@@ -154,7 +154,7 @@ class LBFGS(Optimizer):
         gradient: Tensor,
         slope: float,
     ) -> tuple[float, Tensor, float, int]:
-        """Go along `direction`; returns loss and gradient there, the length, and the evaluations used."""
+        """Go along `direction`; returns loss, gradient, length, and evaluations used."""
         start = [parameter.value for parameter in group["params"]]
 
         def evaluate(at: float) -> tuple[float, Tensor]:

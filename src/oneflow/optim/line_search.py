@@ -11,7 +11,7 @@ _DECREASE, _CURVATURE, _SHORTEST, _MOST = 1e-4, 0.9, 1e-9, 25
 
 
 class Point(NamedTuple):
-    """A point on the line: its distance, the loss, the gradient, and the loss's slope along the line."""
+    """A point on the line: distance, loss, gradient, and the loss's slope along the line."""
 
     at: float
     loss: float

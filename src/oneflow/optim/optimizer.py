@@ -1,7 +1,8 @@
 """`Optimizer`: parameter groups, state, and the walk over them that every optimizer shares.
 
-An ordinary optimizer says three things: which states it keeps for a parameter, which numbers a step needs, and the
-primitive that computes the update. The update of one parameter is one recorded instruction.
+An ordinary optimizer says three things: which states it keeps for a parameter, which numbers a step
+needs, and the primitive that computes the update. The update of one parameter is one recorded
+instruction.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ from oneflow.tensor.call import wrap
 from oneflow.tensor.tensor import HookHandle, Tensor, zero_grad
 from oneflow.tensor.transfer import value_from_numpy
 
-# PyTorch's switches between its implementations of one update. Here XLA compiles all updates into one program.
+# PyTorch's switches between its implementations of one update. Here XLA compiles all updates into
+# one program.
 _WITHOUT_EFFECT = ("foreach", "fused", "capturable")
 _CLIPPING = ("clip_grad_max_norm", "clip_grad_norm_type")
 
@@ -53,8 +55,9 @@ class Optimizer:
     """Base class of all optimizers.
 
     Args:
-        params: tensors, ``(name, tensor)`` pairs, or dicts with `params` and options of their own (parameter groups).
-            A group with `clip_grad_max_norm` and `clip_grad_norm_type` has its gradients clipped by `clip_grad`.
+        params: tensors, ``(name, tensor)`` pairs, or dicts with `params` and options of their own
+            (parameter groups). A group with `clip_grad_max_norm` and `clip_grad_norm_type` has its
+            gradients clipped by `clip_grad`.
         defaults: options of groups that do not set them.
 
     Attributes:
@@ -66,7 +69,8 @@ class Optimizer:
         TypeError: `params` is a single tensor, or something in it is not a tensor.
         ValueError: no parameters, one that is not a leaf, or one in two groups.
 
-    A class of your own overrides `step`, and writes to the parameters in place under `oneflow.no_grad`:
+    A class of your own overrides `step`, and writes to the parameters in place under
+    `oneflow.no_grad`:
 
     Example:
         >>> import oneflow as flow
@@ -185,7 +189,8 @@ class Optimizer:
     def _new_state(self, parameter: Tensor, group: dict[str, Any]) -> dict[str, Any]:
         """Fresh state of one parameter: a step count and the tensors that `_state_fills` names.
 
-        They are made as data, not recorded: the first step is then the same program as every later one.
+        They are made as data, not recorded: the first step is then the same program as every later
+            one.
         """
         spec = parameter.value.spec
         state = self.state[parameter]
@@ -202,7 +207,7 @@ class Optimizer:
         return step
 
     def _state_fills(self, group: dict[str, Any]) -> dict[str, float]:
-        """Names of the tensors kept per parameter, in the update's order, and what they start with."""
+        """Names of the tensors kept per parameter, in the update's order; their first values."""
         raise NotImplementedError(
             f"{type(self).__name__} must define `step`, or `_state_fills` and `_numbers`"
         )
@@ -221,8 +226,8 @@ class Optimizer:
         """Set the gradients of all parameters to zero.
 
         Args:
-            set_to_none: remove them instead. A parameter without gradient is skipped by `step`; one with a zero
-                gradient is still moved by momentum and weight decay.
+            set_to_none: remove them instead. A parameter without gradient is skipped by `step`; one
+                with a zero gradient is still moved by momentum and weight decay.
         """
         for group in self.param_groups:
             for parameter in group["params"]:
@@ -232,7 +237,8 @@ class Optimizer:
         """Clip the gradients of each group that has `clip_grad_max_norm` and `clip_grad_norm_type`.
 
         Args:
-            error_if_nonfinite: raise if the norm is infinite or not a number; that waits for the norm.
+            error_if_nonfinite: raise if the norm is infinite or not a number; that waits for the
+                norm.
 
         Raises:
             RuntimeError: a norm is not finite and `error_if_nonfinite` is set.
@@ -255,7 +261,7 @@ class Optimizer:
     # --- hooks
 
     def register_step_pre_hook(self, hook: Callable) -> Any:
-        """Call ``hook(optimizer, args, kwargs)`` before each step; it may return new ``(args, kwargs)``.
+        """Call ``hook(optimizer, args, kwargs)`` before each step; it may return new ones.
 
         Returns:
             A handle whose `remove()` takes the hook away.
@@ -276,7 +282,8 @@ class Optimizer:
         """State and options as plain dicts and tensors, with parameters replaced by their numbers.
 
         Returns:
-            ``{"state": {number: {...}}, "param_groups": [{"params": [number, ...], ...}]}`` as in PyTorch.
+            ``{"state": {number: {...}}, "param_groups": [{"params": [number, ...], ...}]}`` as in
+            PyTorch.
         """
         numbers: dict[int, int] = {}
         groups = []
@@ -307,8 +314,10 @@ class Optimizer:
         for index, (group, theirs) in enumerate(zip(self.param_groups, saved, strict=True)):
             if len(group["params"]) != len(theirs["params"]):
                 raise ValueError(
-                    "loaded state dict contains a parameter group that doesn't match the size of optimizer's group: "
-                    f"group {index} has {len(theirs['params'])} parameters there and {len(group['params'])} here"
+                    "loaded state dict contains a parameter group that doesn't match the size of "
+                    "optimizer's group: "
+                    f"group {index} has {len(theirs['params'])} parameters there and "
+                    f"{len(group['params'])} here"
                 )
             owners.update(zip(theirs["params"], group["params"], strict=True))
         self.state = defaultdict(dict)
@@ -327,7 +336,7 @@ class Optimizer:
 
 
 def _restored(name: str, value: Any, owner: Tensor) -> Any:
-    """One saved state as it is kept for `owner`: its device and dtype; step counts as Python numbers."""
+    """One saved state as it is kept for `owner`; step counts are Python numbers."""
     if not isinstance(value, Tensor):
         return value
     if name == "step":
@@ -378,11 +387,13 @@ def _tensors(params: Any) -> list[Tensor]:
     for index, tensor in enumerate(tensors):
         if not isinstance(tensor, Tensor):
             raise TypeError(
-                f"optimizer can only optimize Tensors, but parameter {index} is {type(tensor).__name__}"
+                f"optimizer can only optimize Tensors, but parameter {index} is "
+                f"{type(tensor).__name__}"
             )
         if not tensor.is_leaf:
             raise ValueError(
-                f"can't optimize a non-leaf Tensor: parameter {index} was computed; use a leaf that requires grad"
+                f"can't optimize a non-leaf Tensor: parameter {index} was computed; use a leaf "
+                "that requires grad"
             )
     return list(OrderedDict.fromkeys(tensors))
 

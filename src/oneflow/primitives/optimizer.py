@@ -1,9 +1,10 @@
 """Optimizer updates: everything that happens to one parameter in one step is one primitive.
 
-An update takes the parameter, its gradient, the states kept for it and one vector with all its numbers (learning rate,
-decay rates, bias corrections), and returns the new parameter and the new states. The vector is packed once per step and
-group; numbers in it are run-time inputs, so a schedule never compiles anything again. Which numbers there are is the
-named tuple right above each update.
+An update takes the parameter, its gradient, the states kept for it and one vector with all its
+numbers (learning rate, decay rates, bias corrections), and returns the new parameter and the new
+states. The vector is packed once per step and group; numbers in it are run-time inputs, so a
+schedule never compiles anything again. Which numbers there are is the named tuple right above each
+update.
 
 Half precision is computed in float32 and complex numbers as pairs of real ones, as in PyTorch.
 """
@@ -103,7 +104,7 @@ def sgd_update(p, g, states, n, *, nesterov: bool = False):
 
 
 class AdamNumbers(NamedTuple):
-    """`step_size` and `root_correction` contain the bias corrections, `keep` is 1 - lr * decoupled decay."""
+    """`step_size`, `root_correction`: with bias correction. `keep`: 1 - lr * decoupled decay."""
 
     step_size: Any
     beta2: Any
@@ -134,7 +135,7 @@ def _moments(g, states, n):
 
 
 class LAMBNumbers(NamedTuple):
-    """`correction1` and `root_correction` are the bias corrections; `coupled` is decay added to the gradient."""
+    """`correction1`, `root_correction`: bias corrections. `coupled`: decay as a penalty."""
 
     lr: Any
     beta2: Any
@@ -182,7 +183,7 @@ def adamax_update(p, g, states, n):
 
 
 class NAdamNumbers(NamedTuple):
-    """`from_gradient` and `from_moment` are the step sizes of the two parts of Nesterov's direction."""
+    """`from_gradient`, `from_moment`: step sizes of the two parts of Nesterov's direction."""
 
     from_gradient: Any
     from_moment: Any
@@ -282,7 +283,7 @@ class RMSpropNumbers(NamedTuple):
 
 @update_rule("rmsprop_update", RMSpropNumbers)
 def rmsprop_update(p, g, states, n, *, centered: bool, momentum: bool):
-    """Steps divided by a running root mean square of gradients. States: square, [momentum], [mean]."""
+    """Steps divided by a running root mean square. States: square, [momentum], [mean]."""
     g = n.sign * g + n.decay * p
     square = n.alpha * states[0] + n.fresh * g * g
     kept, variance = [square], square

@@ -1,4 +1,3 @@
 """Utilities around training."""
 
-from oneflow.utils import checkpoint as checkpoint
-from oneflow.utils import data as data
+from oneflow.utils import checkpoint as checkpoint, data as data, vision as vision

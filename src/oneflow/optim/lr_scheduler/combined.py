@@ -26,7 +26,8 @@ class _CombinedLR(LRScheduler):
                 )
             if scheduler.optimizer is not optimizer:
                 raise ValueError(
-                    f"{type(self).__name__} expects all schedulers to belong to the same optimizer, "
+                    f"{type(self).__name__} expects all schedulers to belong to the same "
+                    "optimizer, "
                     f"but number {index} belongs to another one"
                 )
         self.schedulers = list(schedulers)
@@ -79,8 +80,8 @@ class SequentialLR(_CombinedLR):
         optimizer: whose learning rates to set.
         schedulers: schedulers of `optimizer`, in order.
         milestones: numbers of steps at which the next one takes over; one fewer than schedulers.
-        interval_rescaling: whether a schedule counts its steps from its own milestone on, as in PyTorch, instead of
-            from the very beginning; one bool, or one per milestone.
+        interval_rescaling: whether a schedule counts its steps from its own milestone on, as in
+            PyTorch, instead of from the very beginning; one bool, or one per milestone.
         last_step: number of the last step done.
         verbose: print every change.
 
@@ -140,11 +141,13 @@ class WarmUpLR(SequentialLR):
     """Start with a small learning rate.
 
     Args:
-        scheduler_or_optimizer: the schedule to go on with, or the optimizer whose learning rate to reach.
+        scheduler_or_optimizer: the schedule to go on with, or the optimizer whose learning rate to
+            reach.
         warmup_factor: factor of the first step.
         warmup_iters: how many steps it takes.
         warmup_method: ``"linear"`` rises along a line, ``"constant"`` jumps at the end.
-        warmup_prefix: the schedule starts from its beginning after the warm-up, instead of having run meanwhile.
+        warmup_prefix: the schedule starts from its beginning after the warm-up, instead of having
+            run meanwhile.
         last_step: number of the last step done.
         verbose: print every change.
 
@@ -178,7 +181,9 @@ class WarmUpLR(SequentialLR):
         after = after if isinstance(after, LRScheduler) else None
         optimizer = after.optimizer if after is not None else scheduler_or_optimizer
         if after is None and warmup_iters <= 0:
-            raise ValueError("`warmup_iters` must be at least 1 when there is no scheduler after it")
+            raise ValueError(
+                "`warmup_iters` must be at least 1 when there is no scheduler after it"
+            )
         self._attach(optimizer, last_step, verbose)
         schedulers: list[LRScheduler] = []
         if warmup_iters > 0 and warmup_method == "constant":
@@ -196,7 +201,7 @@ class WarmUpLR(SequentialLR):
         super().__init__(optimizer, schedulers, milestones, warmup_prefix, last_step, verbose)
 
     def _end_factor(self, after: LRScheduler, warmup_iters: int) -> float:
-        """The factor that `after` has reached when it takes over; it must be the same for all groups."""
+        """The factor that `after` has reached when it takes over, the same for all groups."""
         factors = [
             lr / base if base else 1.0
             for lr, base in zip(
@@ -205,6 +210,10 @@ class WarmUpLR(SequentialLR):
         ]
         if max(factors) - min(factors) > 1e-9:
             raise ValueError(
-                "parameter groups differ in the learning rate to warm up to; give them an optimizer each"
+                "parameter groups differ in the learning rate to warm up to; give them an "
+                "optimizer each"
             )
         return factors[0]
+
+
+WarmupLR = WarmUpLR

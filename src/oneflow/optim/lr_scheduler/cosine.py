@@ -135,7 +135,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         return self.eta_min + (highest - self.eta_min) * _half_cosine(since / length)
 
     def _position(self, step: int) -> tuple[int, int, int]:
-        """Number of restarts before `step`, steps since the last one, length of the current fall."""
+        """Number of restarts before `step`, steps since then, length of the current fall."""
         if self.T_mult == 1:
             return step // self.T_0, step % self.T_0, self.T_0
         cycle, length = 0, self.T_0

@@ -59,10 +59,12 @@ class CyclicLR(_MomentumLR):
         max_lr: upper bound of the first cycle, likewise.
         step_size_up: steps of the way up.
         step_size_down: steps of the way down, default as many.
-        mode: ``"triangular"``, ``"triangular2"`` (half as high every cycle) or ``"exp_range"`` (`gamma` per step).
+        mode: ``"triangular"``, ``"triangular2"`` (half as high every cycle) or ``"exp_range"``
+            (`gamma` per step).
         gamma: factor per step for ``"exp_range"``.
         scale_fn: height of a cycle as a function, instead of `mode`.
-        scale_mode: what `scale_fn` takes: the number of the ``"cycle"`` from 1, or of the step (``"iterations"``).
+        scale_mode: what `scale_fn` takes: the number of the ``"cycle"`` from 1, or of the step
+            (``"iterations"``).
         cycle_momentum: move the momentum down and up at the same time.
         base_momentum: lower bound of the momentum.
         max_momentum: upper bound of the momentum.
@@ -200,7 +202,9 @@ class OneCycleLR(_MomentumLR):
         if not 0 <= pct_start <= 1:
             raise ValueError(f"`pct_start` must be in [0, 1], got {pct_start}")
         if anneal_strategy not in ("cos", "linear"):
-            raise ValueError(f"`anneal_strategy` must be 'cos' or 'linear', got {anneal_strategy!r}")
+            raise ValueError(
+                f"`anneal_strategy` must be 'cos' or 'linear', got {anneal_strategy!r}"
+            )
         self.total_steps = total_steps
         self.pct_start = pct_start
         self.three_phase = three_phase

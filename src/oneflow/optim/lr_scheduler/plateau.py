@@ -18,7 +18,8 @@ class ReduceLROnPlateau(LRScheduler):
         factor: factor of the learning rate.
         patience: steps without improvement to wait for.
         threshold: what counts as an improvement.
-        threshold_mode: whether `threshold` is relative to the best number (``"rel"``) or absolute (``"abs"``).
+        threshold_mode: whether `threshold` is relative to the best number (``"rel"``) or absolute
+            (``"abs"``).
         cooldown: steps to wait after a change.
         min_lr: smallest learning rate, one or a list with one per parameter group.
         eps: smaller changes than this are not made.

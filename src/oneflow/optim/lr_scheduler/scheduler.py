@@ -1,7 +1,7 @@
 """`LRScheduler`: sets the learning rate of every parameter group after each step.
 
-Schedules are closed formulas of the base learning rate and the number of steps, so they can be asked about any step,
-chained and run one after the other.
+Schedules are closed formulas of the base learning rate and the number of steps, so they can be
+asked about any step, chained and run one after the other.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ class LRScheduler:
 
     Args:
         optimizer: whose learning rates to set.
-        last_step: number of the last step done; -1 starts from the beginning. PyTorch's `last_epoch` is the same.
+        last_step: number of the last step done; -1 starts from the beginning. PyTorch's
+            `last_epoch` is the same.
         verbose: print every change.
 
     Attributes:
@@ -99,7 +100,8 @@ class LRScheduler:
     def get_lr(self, base_lr: float, step: int) -> float:
         """The learning rate after `step` steps of a parameter group that starts from `base_lr`.
 
-        A subclass may also define PyTorch's form, `get_lr(self)`, which returns a list for all groups.
+        A subclass may also define PyTorch's form, `get_lr(self)`, which returns a list for all
+        groups.
         """
         raise NotImplementedError(f"{type(self).__name__} must define `get_lr(base_lr, step)`")
 

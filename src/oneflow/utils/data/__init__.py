@@ -1,25 +1,32 @@
 """Data sets, samplers and the loader."""
 
-from oneflow.data.collate import default_collate as default_collate
-from oneflow.data.collate import default_convert as default_convert
-from oneflow.data.dataset import ChainDataset as ChainDataset
-from oneflow.data.dataset import ConcatDataset as ConcatDataset
-from oneflow.data.dataset import Dataset as Dataset
-from oneflow.data.dataset import IterableDataset as IterableDataset
-from oneflow.data.dataset import Subset as Subset
-from oneflow.data.dataset import TensorDataset as TensorDataset
-from oneflow.data.dataset import random_split as random_split
+from oneflow.data.collate import (
+    default_collate as default_collate,
+    default_convert as default_convert,
+)
+from oneflow.data.dataset import (
+    ChainDataset as ChainDataset,
+    ConcatDataset as ConcatDataset,
+    Dataset as Dataset,
+    IterableDataset as IterableDataset,
+    Subset as Subset,
+    TensorDataset as TensorDataset,
+    random_split as random_split,
+)
 from oneflow.data.distributed import DistributedSampler as DistributedSampler
 from oneflow.data.loader import DataLoader as DataLoader
-from oneflow.data.sampler import BatchSampler as BatchSampler
-from oneflow.data.sampler import RandomSampler as RandomSampler
-from oneflow.data.sampler import Sampler as Sampler
-from oneflow.data.sampler import SequentialSampler as SequentialSampler
-from oneflow.data.sampler import SubsetRandomSampler as SubsetRandomSampler
-from oneflow.data.sampler import WeightedRandomSampler as WeightedRandomSampler
-from oneflow.data.worker import WorkerInfo as WorkerInfo
-from oneflow.data.worker import get_worker_info as get_worker_info
-from oneflow.utils.data import dataloader as dataloader
-from oneflow.utils.data import dataset as dataset
-from oneflow.utils.data import distributed as distributed
-from oneflow.utils.data import sampler as sampler
+from oneflow.data.sampler import (
+    BatchSampler as BatchSampler,
+    RandomSampler as RandomSampler,
+    Sampler as Sampler,
+    SequentialSampler as SequentialSampler,
+    SubsetRandomSampler as SubsetRandomSampler,
+    WeightedRandomSampler as WeightedRandomSampler,
+)
+from oneflow.data.worker import WorkerInfo as WorkerInfo, get_worker_info as get_worker_info
+from oneflow.utils.data import (
+    dataloader as dataloader,
+    dataset as dataset,
+    distributed as distributed,
+    sampler as sampler,
+)

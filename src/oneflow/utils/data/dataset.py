@@ -1,9 +1,11 @@
 """Data sets."""
 
-from oneflow.data.dataset import ChainDataset as ChainDataset
-from oneflow.data.dataset import ConcatDataset as ConcatDataset
-from oneflow.data.dataset import Dataset as Dataset
-from oneflow.data.dataset import IterableDataset as IterableDataset
-from oneflow.data.dataset import Subset as Subset
-from oneflow.data.dataset import TensorDataset as TensorDataset
-from oneflow.data.dataset import random_split as random_split
+from oneflow.data.dataset import (
+    ChainDataset as ChainDataset,
+    ConcatDataset as ConcatDataset,
+    Dataset as Dataset,
+    IterableDataset as IterableDataset,
+    Subset as Subset,
+    TensorDataset as TensorDataset,
+    random_split as random_split,
+)

@@ -1,0 +1,81 @@
+"""CIFAR-10 and CIFAR-100."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+from oneflow.checkpoint.numpy_pickle import read_numpy_pickle
+from oneflow.data.vision.datasets import VisionDataset, require_files
+from oneflow.data.vision.image import pillow
+
+
+class CIFAR10(VisionDataset):
+    """Small photos of ten kinds of things, 32x32 color pixels: 50,000 to train on, 10,000 to test.
+
+    Args:
+        root: folder that contains ``cifar-10-batches-py``, unpacked.
+        train: the images to train on.
+        transform: applied to each image, a Pillow image.
+        target_transform: applied to each class number.
+        download: accepted; nothing is downloaded, but a missing file's error says where to get it.
+        source_url: accepted, as `download`.
+
+    Attributes:
+        data: all images, a uint8 array ``[N, 32, 32, 3]``.
+        targets: class numbers.
+        classes: names of the classes.
+
+    Raises:
+        RuntimeError: a file is missing or damaged.
+    """
+
+    _folder = "cifar-10-batches-py"
+    _files: ClassVar[dict[bool, list[str]]] = {
+        True: [f"data_batch_{n}" for n in range(1, 6)],
+        False: ["test_batch"],
+    }
+    _meta, _labels, _names = "batches.meta", "labels", "label_names"
+    _source = "https://www.cs.toronto.edu/~kriz/cifar-10-python.tar.gz"
+
+    def __init__(
+        self,
+        root: str | Path,
+        train: bool = True,
+        transform: Callable | None = None,
+        target_transform: Callable | None = None,
+        download: bool = False,
+        source_url: str | None = None,
+    ) -> None:
+        super().__init__(root, transform=transform, target_transform=target_transform)
+        self.train = train
+        folder = self.root / self._folder
+        files = [folder / name for name in (*self._files[train], self._meta)]
+        require_files(files, type(self).__name__, source_url or self._source)
+        *batches, meta = [read_numpy_pickle(file) for file in files]
+        pixels = np.concatenate([batch["data"] for batch in batches])
+        self.data = np.ascontiguousarray(pixels.reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1))
+        self.targets: list[int] = [label for batch in batches for label in batch[self._labels]]
+        self.classes: list[str] = meta[self._names]
+        self.class_to_idx = {name: index for index, name in enumerate(self.classes)}
+
+    def __getitem__(self, index: int) -> tuple[Any, Any]:
+        return self.transformed(pillow().fromarray(self.data[index]), self.targets[index])
+
+    def __len__(self) -> int:
+        return len(self.data)
+
+
+class CIFAR100(CIFAR10):
+    """Small photos of a hundred kinds of things; arguments and attributes as for `CIFAR10`.
+
+    `root` contains ``cifar-100-python``, unpacked.
+    """
+
+    _folder = "cifar-100-python"
+    _files: ClassVar[dict[bool, list[str]]] = {True: ["train"], False: ["test"]}
+    _meta, _labels, _names = "meta", "fine_labels", "fine_label_names"
+    _source = "https://www.cs.toronto.edu/~kriz/cifar-100-python.tar.gz"

@@ -1,0 +1,49 @@
+"""ImageNet's 1,000 classes, unpacked into one folder per class."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from oneflow.data.vision.datasets import ImageFolder, load_image, require_files
+
+
+class ImageNet(ImageFolder):
+    """ImageNet 2012: photos of 1,000 kinds of things.
+
+    Args:
+        root: folder with ``train`` and ``val``, each with one folder per class, named by WordNet
+            number (``n01440764``).
+        split: ``"train"`` or ``"val"``.
+        download: accepted; nothing is downloaded.
+        transform: applied to each image.
+        target_transform: applied to each class number.
+        loader: loads a file, default as a Pillow image.
+
+    Attributes:
+        wnids: WordNet numbers of the classes.
+
+    Raises:
+        ValueError: an unknown `split`.
+        RuntimeError: the files are missing; says where to get them.
+    """
+
+    def __init__(
+        self,
+        root: str | Path,
+        split: str = "train",
+        download: Any = None,
+        transform: Callable | None = None,
+        target_transform: Callable | None = None,
+        loader: Callable[[str], Any] = load_image,
+    ) -> None:
+        if split not in ("train", "val"):
+            raise ValueError(
+                f"Unknown value '{split}' for argument split; expected 'train' or 'val'"
+            )
+        folder = Path(root).expanduser() / split
+        require_files([folder], "ImageNet", "https://image-net.org/challenges/LSVRC/2012")
+        super().__init__(folder, transform, target_transform, loader)
+        self.split = split
+        self.wnids = self.classes

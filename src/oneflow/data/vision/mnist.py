@@ -1,0 +1,123 @@
+"""MNIST and data sets in its format."""
+
+from __future__ import annotations
+
+import gzip
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+from oneflow.data.vision.datasets import VisionDataset, require_files
+from oneflow.data.vision.image import pillow
+from oneflow.tensor.tensor import Tensor
+
+_ELEMENT_TYPES = {8: ">u1", 9: ">i1", 11: ">i2", 12: ">i4", 13: ">f4", 14: ">f8"}
+
+
+def read_idx(path: Path) -> np.ndarray:
+    """The array in a file in the IDX format, which may be compressed.
+
+    Raises:
+        RuntimeError: the file is damaged.
+    """
+    content = path.read_bytes()
+    if path.suffix == ".gz":
+        content = gzip.decompress(content)
+    kind, ndim = (content[2], content[3]) if len(content) > 4 else (0, 0)
+    if content[:2] != b"\0\0" or kind not in _ELEMENT_TYPES or len(content) < 4 + 4 * ndim:
+        raise RuntimeError(f"`{path}` is not a file in the IDX format")
+    shape = tuple(np.frombuffer(content, ">u4", ndim, 4).tolist())
+    element = np.dtype(_ELEMENT_TYPES[kind])
+    if len(content) != 4 + 4 * ndim + math.prod(shape) * element.itemsize:
+        raise RuntimeError(f"`{path}` is damaged: its size does not fit {shape}")
+    numbers = np.frombuffer(content, element, offset=4 + 4 * ndim).reshape(shape)
+    return numbers.astype(element.newbyteorder("="))
+
+
+class MNIST(VisionDataset):
+    """Handwritten digits: 60,000 images to train on and 10,000 to test, 28x28 gray pixels.
+
+    Args:
+        root: folder that contains ``MNIST/raw`` with the files, or the files themselves, compressed
+            or not.
+        train: the images to train on.
+        transform: applied to each image, a Pillow image.
+        target_transform: applied to each digit.
+        download: accepted; nothing is downloaded, but a missing file's error says where to get it.
+        source_url: accepted, as `download`.
+
+    Attributes:
+        data: all images, a uint8 tensor ``[N, 28, 28]``.
+        targets: all digits, an int64 tensor ``[N]``.
+        classes: names of the classes.
+
+    Raises:
+        RuntimeError: a file is missing or damaged.
+    """
+
+    classes: ClassVar[list[str]] = [
+        *("0 - zero", "1 - one", "2 - two", "3 - three", "4 - four"),
+        *("5 - five", "6 - six", "7 - seven", "8 - eight", "9 - nine"),
+    ]
+    _source = "https://ossci-datasets.s3.amazonaws.com/mnist"
+
+    def __init__(
+        self,
+        root: str | Path,
+        train: bool = True,
+        transform: Callable | None = None,
+        target_transform: Callable | None = None,
+        download: bool = False,
+        source_url: str | None = None,
+    ) -> None:
+        super().__init__(root, transform=transform, target_transform=target_transform)
+        self.train = train
+        part = "train" if train else "t10k"
+        images = self._file(f"{part}-images-idx3-ubyte")
+        labels = self._file(f"{part}-labels-idx1-ubyte")
+        require_files([images, labels], type(self).__name__, source_url or self._source)
+        self._images, self._labels = read_idx(images), read_idx(labels).astype(np.int64)
+
+    def _file(self, name: str) -> Path:
+        """The file, wherever it is; if it is nowhere, where it should be."""
+        raw = self.root / type(self).__name__ / "raw"
+        for folder in (raw, self.root):
+            for file in (folder / name, folder / f"{name}.gz"):
+                if file.exists():
+                    return file
+        return raw / f"{name}.gz"
+
+    @property
+    def data(self) -> Tensor:
+        """All images."""
+        return Tensor._import(self._images)
+
+    @property
+    def targets(self) -> Tensor:
+        """All targets."""
+        return Tensor._import(self._labels)
+
+    @property
+    def class_to_idx(self) -> dict[str, int]:
+        """Number of each class."""
+        return {name: index for index, name in enumerate(self.classes)}
+
+    def __getitem__(self, index: int) -> tuple[Any, Any]:
+        image = pillow().fromarray(self._images[index])
+        return self.transformed(image, int(self._labels[index]))
+
+    def __len__(self) -> int:
+        return len(self._images)
+
+
+class FashionMNIST(MNIST):
+    """Pieces of clothing in the format of MNIST; arguments and attributes as there."""
+
+    classes: ClassVar[list[str]] = [
+        *("T-shirt/top", "Trouser", "Pullover", "Dress", "Coat"),
+        *("Sandal", "Shirt", "Sneaker", "Bag", "Ankle boot"),
+    ]
+    _source = "http://fashion-mnist.s3-website.eu-central-1.amazonaws.com"

@@ -1,0 +1,342 @@
+"""Image data sets and transforms."""
+
+import gzip
+import json
+import pickle
+import struct
+
+import numpy as np
+import pytest
+from PIL import Image
+
+import oneflow as flow
+from oneflow.utils.vision import datasets, transforms
+
+RNG = np.random.default_rng(0)
+PIXELS = RNG.integers(0, 256, (6, 8, 3), dtype=np.uint8)
+
+
+def images():
+    """One image in the three forms: Pillow, array, tensor."""
+    return [
+        Image.fromarray(PIXELS),
+        PIXELS,
+        flow.tensor(np.ascontiguousarray(PIXELS.transpose(2, 0, 1))),
+    ]
+
+
+def pixels(image):
+    """``[H, W, C]`` of an image in any form."""
+    if isinstance(image, flow.Tensor):
+        return image.numpy().transpose(1, 2, 0)
+    return np.asarray(image)
+
+
+all_forms = pytest.mark.parametrize("image", images(), ids=["pillow", "array", "tensor"])
+
+
+# --- transforms
+
+
+@all_forms
+def test_crops(image):
+    middle = pixels(transforms.CenterCrop((2, 4))(image))
+    np.testing.assert_array_equal(middle, PIXELS[2:4, 2:6])
+    beyond = pixels(transforms.CenterCrop(10)(image))
+    np.testing.assert_array_equal(beyond[2:8, 1:9], PIXELS)
+    assert beyond[0].sum() == 0
+    five = transforms.FiveCrop(3)(image)
+    np.testing.assert_array_equal(pixels(five[3]), PIXELS[3:, 5:])
+    ten = transforms.TenCrop((2, 3), vertical_flip=True)(image)
+    assert len(ten) == 10
+    np.testing.assert_array_equal(pixels(ten[5]), PIXELS[::-1][:2, :3])
+
+
+@all_forms
+def test_mirrors(image):
+    mirrored = transforms.RandomHorizontalFlip(p=1.0)(image)
+    np.testing.assert_array_equal(pixels(mirrored), PIXELS[:, ::-1])
+    upside_down = transforms.RandomVerticalFlip(p=1.0)(image)
+    np.testing.assert_array_equal(pixels(upside_down), PIXELS[::-1])
+    assert transforms.RandomHorizontalFlip(p=0.0)(image) is image
+
+
+@all_forms
+@pytest.mark.parametrize("mode", ["constant", "edge", "reflect"])
+def test_borders(image, mode):
+    padded = pixels(transforms.Pad((1, 2, 3, 0), padding_mode=mode)(image))
+    borders = ((2, 0), (1, 3), (0, 0))
+    np.testing.assert_array_equal(padded, np.pad(PIXELS, borders, mode=mode))
+    filled = pixels(transforms.Pad(1, fill=7)(image))
+    np.testing.assert_array_equal(
+        filled, np.pad(PIXELS, ((1, 1), (1, 1), (0, 0)), constant_values=7)
+    )
+
+
+@all_forms
+def test_sizes(image):
+    assert pixels(transforms.Resize((3, 5))(image)).shape == (3, 5, 3)
+    assert pixels(transforms.Resize(3)(image)).shape == (3, 4, 3)
+    nearest = transforms.Resize((12, 16), transforms.InterpolationMode.NEAREST)(image)
+    np.testing.assert_array_equal(pixels(nearest), PIXELS.repeat(2, 0).repeat(2, 1))
+
+
+@all_forms
+def test_random_crops(image):
+    flow.manual_seed(0)
+    crop = transforms.RandomCrop(4)
+    found = [pixels(crop(image)) for _ in range(8)]
+    assert {each.shape for each in found} == {(4, 4, 3)}
+    assert len({each.tobytes() for each in found}) > 1
+    assert pixels(transforms.RandomCrop(9, pad_if_needed=True)(image)).shape == (9, 9, 3)
+    assert pixels(transforms.RandomCrop(7, padding=1)(image)).shape == (7, 7, 3)
+    with pytest.raises(ValueError, match="larger than input"):
+        transforms.RandomCrop(9)(image)
+    resized = transforms.RandomResizedCrop((3, 4))(image)
+    assert pixels(resized).shape == (3, 4, 3)
+
+
+def test_random_transforms_follow_manual_seed():
+    pipeline = transforms.Compose(
+        [
+            transforms.RandomApply([transforms.RandomCrop(4)], p=0.5),
+            transforms.RandomOrder([transforms.RandomHorizontalFlip(), transforms.Pad(1)]),
+            transforms.RandomChoice([transforms.RandomVerticalFlip(), transforms.CenterCrop(3)]),
+        ]
+    )
+    runs = []
+    for _ in range(2):
+        flow.manual_seed(4)
+        runs.append([pipeline(PIXELS).tobytes() for _ in range(10)])
+    assert runs[0] == runs[1]
+    assert len(set(runs[0])) > 3
+
+
+def test_to_tensor_and_back():
+    tensor = transforms.ToTensor()(Image.fromarray(PIXELS))
+    np.testing.assert_allclose(tensor.numpy(), PIXELS.transpose(2, 0, 1) / np.float32(255))
+    assert tensor.dtype is flow.float32
+    back = transforms.ToPILImage()(tensor)
+    np.testing.assert_array_equal(np.asarray(back), PIXELS)
+    gray = Image.fromarray(PIXELS[:, :, 0])
+    assert transforms.ToTensor()(gray).shape == (1, 6, 8)
+    assert transforms.ToPILImage()(transforms.PILToTensor()(gray)).mode == "L"
+    assert transforms.PILToTensor()(gray).dtype is flow.uint8
+    assert transforms.ToTensor()(np.ones((2, 3))).dtype is flow.float64
+    wide = Image.fromarray(np.full((2, 2), 70000, np.int32))
+    assert transforms.ToTensor()(wide)[0, 0, 0].item() == 70000
+
+
+def test_normalize():
+    image = flow.full((2, 1, 2), 3.0)
+    normalized = transforms.Normalize([1.0, 2.0], [2.0, 0.5])(image)
+    assert normalized.tolist() == [[[1.0, 1.0]], [[2.0, 2.0]]]
+    assert image[0, 0, 0].item() == 3.0
+    transforms.Normalize([1.0, 2.0], [2.0, 0.5], inplace=True)(image)
+    assert image[1, 0, 0].item() == 2.0
+    with pytest.raises(ValueError, match="zero"):
+        transforms.Normalize([0.0], [0.0])(image)
+    with pytest.raises(TypeError, match="float tensor"):
+        transforms.Normalize([0.0], [1.0])(flow.ones(1, 2, 2, dtype=flow.uint8))
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "white", "expected"),
+    [
+        ("uint8", "float32", 255, 1.0),
+        ("float32", "uint8", 1.0, 255),
+        ("uint8", "int32", 255, 255 * 2**23),
+        ("int32", "uint8", 2**31 - 1, 255),
+        ("float32", "float64", 0.5, 0.5),
+    ],
+)
+def test_convert_image_dtype(before, after, white, expected):
+    image = flow.full((1, 1, 1), white, dtype=getattr(flow, before))
+    converted = transforms.ConvertImageDtype(getattr(flow, after))(image)
+    assert converted.dtype is getattr(flow, after)
+    assert converted.item() == expected
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: transforms.ToTensor()("text"),
+        lambda: transforms.PILToTensor()(PIXELS),
+        lambda: transforms.CenterCrop(2)([1]),
+        lambda: transforms.Lambda(3),
+        lambda: transforms.RandomChoice(3),
+        lambda: transforms.Resize(2, "sharp"),
+        lambda: transforms.Resize(2.5),
+    ],
+)
+def test_wrong_types(make):
+    with pytest.raises(TypeError):
+        make()
+
+
+def test_pipelines_print_their_options():
+    text = repr(transforms.Compose([transforms.ToTensor(), transforms.Normalize([0.5], [0.2])]))
+    assert (
+        text == "Compose(\n    ToTensor()\n    Normalize(mean=[0.5], std=[0.2], inplace=False)\n)"
+    )
+
+
+# --- data sets
+
+
+def write_idx(path, array):
+    header = struct.pack(f">HBB{array.ndim}I", 0, 8, array.ndim, *array.shape)
+    content = header + array.astype(np.uint8).tobytes()
+    path.write_bytes(gzip.compress(content) if path.suffix == ".gz" else content)
+
+
+@pytest.mark.parametrize(("kind", "ending"), [("MNIST", ".gz"), ("FashionMNIST", "")])
+def test_mnist(tmp_path, kind, ending):
+    raw = tmp_path / kind / "raw"
+    raw.mkdir(parents=True)
+    write_idx(raw / f"train-images-idx3-ubyte{ending}", PIXELS.transpose(2, 0, 1))
+    write_idx(raw / f"train-labels-idx1-ubyte{ending}", np.array([5, 0, 9]))
+    data = getattr(datasets, kind)(tmp_path, transform=transforms.ToTensor(), download=True)
+    assert len(data) == 3
+    image, label = data[2]
+    assert label == 9
+    np.testing.assert_allclose(image.numpy()[0], PIXELS[:, :, 2] / np.float32(255))
+    assert data.targets.tolist() == [5, 0, 9]
+    assert data.data.shape == (3, 6, 8)
+    assert len(data.classes) == 10
+    loader = flow.utils.data.DataLoader(data, batch_size=2)
+    assert [batch[0].shape for batch in loader] == [(2, 1, 6, 8), (1, 1, 6, 8)]
+
+
+def test_missing_and_damaged_files_say_what_to_do(tmp_path):
+    with pytest.raises(RuntimeError, match=r"t10k-images-idx3-ubyte.*Nothing is downloaded.*https"):
+        datasets.MNIST(tmp_path, train=False, download=True)
+    (tmp_path / "train-images-idx3-ubyte").write_bytes(b"\0\0\x08\x01\0\0\0\x05abc")
+    (tmp_path / "train-labels-idx1-ubyte").write_bytes(b"text")
+    with pytest.raises(RuntimeError, match="damaged"):
+        datasets.MNIST(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("kind", "folder", "files", "labels", "names"),
+    [
+        (
+            "CIFAR10",
+            "cifar-10-batches-py",
+            [f"data_batch_{n}" for n in range(1, 6)],
+            "labels",
+            "label_names",
+        ),
+        ("CIFAR100", "cifar-100-python", ["train"], "fine_labels", "fine_label_names"),
+    ],
+)
+def test_cifar(tmp_path, kind, folder, files, labels, names):
+    (tmp_path / folder).mkdir()
+    batch = RNG.integers(0, 256, (2, 3072), dtype=np.uint8)
+    for name in files:
+        content = pickle.dumps({"data": batch, labels: [3, 1]}, protocol=2)
+        (tmp_path / folder / name).write_bytes(content)
+    meta = "batches.meta" if kind == "CIFAR10" else "meta"
+    classes = [f"class {n}" for n in range(10)]
+    (tmp_path / folder / meta).write_bytes(pickle.dumps({names: classes}, protocol=2))
+    data = getattr(datasets, kind)(tmp_path)
+    assert len(data) == 2 * len(files)
+    image, label = data[1]
+    assert label == 1
+    np.testing.assert_array_equal(np.asarray(image), batch[1].reshape(3, 32, 32).transpose(1, 2, 0))
+    assert data.class_to_idx["class 3"] == 3
+    with pytest.raises(RuntimeError, match="Nothing is downloaded"):
+        getattr(datasets, kind)(tmp_path, train=False)
+
+
+def test_pickles_of_python_2(tmp_path):
+    # As CIFAR's own files: text where Python 3 has bytes.
+    (tmp_path / "cifar-100-python").mkdir()
+    array = (
+        b"cnumpy.core.multiarray\n_reconstruct\n(cnumpy\nndarray\n(I0\ntS'b'\ntR(I1\n(I1\nI3072\ntcnumpy\n"
+        b"dtype\n(S'u1'\nI0\nI1\ntR(I3\nS'|'\nNNNI-1\nI-1\nI0\ntbI00\nT\x00\x0c\x00\x00"
+        + bytes([200]) * 3072
+        + b"tb"
+    )
+    content = b"(dS'data'\n" + array + b"sS'fine_labels'\n(lI7\nas."
+    (tmp_path / "cifar-100-python" / "train").write_bytes(content)
+    (tmp_path / "cifar-100-python" / "meta").write_bytes(b"(dS'fine_label_names'\n(lS'a'\nas.")
+    data = datasets.CIFAR100(tmp_path)
+    assert data.targets == [7]
+    assert (data.data == 200).all()
+
+
+def test_image_folders(tmp_path):
+    for name in ("dog/1.png", "cat/a/2.PNG", "cat/1.png", "cat/notes.txt"):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("x") if path.suffix == ".txt" else Image.fromarray(PIXELS).save(path)
+    data = datasets.ImageFolder(tmp_path)
+    assert data.classes == ["cat", "dog"]
+    assert data.targets == [0, 0, 1]
+    image, target = data[2]
+    assert target == 1
+    np.testing.assert_array_equal(np.asarray(image), PIXELS)
+    chosen = datasets.ImageFolder(tmp_path, is_valid_file=lambda path: path.endswith("1.png"))
+    assert len(chosen) == 2
+    named = datasets.DatasetFolder(tmp_path, lambda path: path, (".png",))
+    assert named[0][0].endswith("1.png")
+    with pytest.raises(FileNotFoundError, match="no valid file"):
+        datasets.DatasetFolder(tmp_path, open, (".mp3",))
+    with pytest.raises(FileNotFoundError, match="class folder"):
+        datasets.ImageFolder(tmp_path / "dog")
+
+
+def test_imagenet(tmp_path):
+    (tmp_path / "val" / "n01440764").mkdir(parents=True)
+    Image.fromarray(PIXELS).save(tmp_path / "val" / "n01440764" / "1.png")
+    assert datasets.ImageNet(tmp_path, "val").wnids == ["n01440764"]
+    with pytest.raises(RuntimeError, match="Nothing is downloaded"):
+        datasets.ImageNet(tmp_path, "train")
+
+
+def test_pascal_voc(tmp_path):
+    folder = tmp_path / "VOCdevkit" / "VOC2007"
+    for name in (
+        "ImageSets/Main",
+        "ImageSets/Segmentation",
+        "JPEGImages",
+        "Annotations",
+        "SegmentationClass",
+    ):
+        (folder / name).mkdir(parents=True)
+    for kind in ("Main", "Segmentation"):
+        (folder / "ImageSets" / kind / "train.txt").write_text("000005\n")
+    Image.fromarray(PIXELS).save(folder / "JPEGImages" / "000005.jpg")
+    Image.fromarray(PIXELS[:, :, 0]).save(folder / "SegmentationClass" / "000005.png")
+    (folder / "Annotations" / "000005.xml").write_text(
+        "<annotation><size><width>8</width></size><object><name>chair</name></object></annotation>"
+    )
+    _, about = datasets.VOCDetection(tmp_path, "2007")[0]
+    assert about["annotation"]["size"]["width"] == "8"
+    assert about["annotation"]["object"] == [{"name": "chair"}]
+    image, mask = datasets.VOCSegmentation(tmp_path, "2007", transforms=lambda a, b: (b, a))[0]
+    np.testing.assert_array_equal(np.asarray(image), PIXELS[:, :, 0])
+    assert mask.size == (8, 6)
+    with pytest.raises(ValueError, match="year"):
+        datasets.VOCDetection(tmp_path, "1999")
+
+
+def test_coco(tmp_path):
+    Image.fromarray(PIXELS).save(tmp_path / "a.png")
+    content = {
+        "images": [{"id": 9, "file_name": "a.png"}],
+        "annotations": [{"image_id": 9, "caption": "noise", "bbox": [0, 0, 1, 1]}],
+    }
+    (tmp_path / "about.json").write_text(json.dumps(content))
+    image, about = datasets.CocoDetection(tmp_path, tmp_path / "about.json")[0]
+    assert image.size == (8, 6)
+    assert about[0]["bbox"] == [0, 0, 1, 1]
+    assert datasets.CocoCaptions(tmp_path, tmp_path / "about.json")[0][1] == ["noise"]
+
+
+def test_image_backend():
+    flow.utils.vision.set_image_backend("PIL")
+    assert flow.utils.vision.get_image_backend() == "PIL"
+    with pytest.raises(ValueError, match="only one"):
+        flow.utils.vision.set_image_backend("accimage")
