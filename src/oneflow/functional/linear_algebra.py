@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from oneflow.base.dtype import Category
+from oneflow.base.shape import broadcast_shapes
 from oneflow.functional.registry import function
+from oneflow.functional.shaping import transpose
 from oneflow.primitives import matmul as p
+from oneflow.primitives.elementwise import mul
 from oneflow.tensor.call import call
 from oneflow.tensor.tensor import Tensor
 
@@ -31,13 +34,22 @@ def require_one_dtype(name: str, x: Tensor, y: Tensor) -> None:
         raise NotImplementedError(f"{name}() is not implemented for bool tensors")
 
 
-@function(method=True)
-def matmul(input: Tensor, other: Tensor) -> Tensor:
+@function()
+def matmul(
+    input: Tensor,
+    other: Tensor,
+    transpose_a: bool = False,
+    transpose_b: bool = False,
+    alpha: float = 1.0,
+) -> Tensor:
     """Matrix product of the last two dimensions; leading dimensions broadcast, vectors lose their dimension.
 
     Args:
         input: ``[..., m, k]`` or ``[k]``.
         other: ``[..., k, n]`` or ``[k]``, of the same dtype.
+        transpose_a: exchange the last two dimensions of `input` first.
+        transpose_b: exchange the last two dimensions of `other` first.
+        alpha: factor of the product.
 
     Returns:
         Tensor ``[..., m, n]``, without `m` or `n` where that operand is a vector.
@@ -51,6 +63,9 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
         tensor([3., 3.], dtype=oneflow.float32)
     """
     require_one_dtype("matmul", input, other)
+    if transpose_a or transpose_b:
+        input = transpose(input, -2, -1) if transpose_a else input
+        other = transpose(other, -2, -1) if transpose_b else other
     left, right = input._value.spec.shape, other._value.spec.shape
     if not left or not right:
         raise RuntimeError(
@@ -61,4 +76,13 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
             f"mat1 and mat2 shapes cannot be multiplied: {tuple(left)} and {tuple(right)} "
             f"differ in the inner size"
         )
-    return call(p.matmul, input, other)
+    if len(left) > 2 and len(right) > 2:
+        broadcast_shapes(left[:-2], right[:-2])
+    product = call(p.matmul, input, other)
+    return product if alpha == 1 else scaled(product, alpha)
+
+
+def scaled(x: Tensor, factor: float) -> Tensor:
+    """A tensor times a number in the tensor's own dtype."""
+    whole = x._value.spec.dtype.category < Category.FLOAT
+    return call(mul, x, int(factor) if whole else factor)

@@ -1,0 +1,3 @@
+"""Linear algebra."""
+
+from oneflow.functional.products import multi_dot as multi_dot
