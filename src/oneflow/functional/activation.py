@@ -11,7 +11,7 @@ from oneflow.primitives.random import random_uniform
 from oneflow.primitives.registry import Primitive
 from oneflow.primitives.shape import reshape
 from oneflow.tensor.call import call, wrap
-from oneflow.tensor.methods import write_result
+from oneflow.tensor.methods import before_write, write_result
 from oneflow.tensor.tensor import Tensor
 
 _SELU_ALPHA = 1.6732632423543772
@@ -38,7 +38,7 @@ def activate(
     """Apply an activation to a floating point tensor, in place or not."""
     if not isinstance(input, Tensor) or input._value.spec.dtype.category is not Category.FLOAT:
         require_floating(input, name or primitive.name)
-    result = call(primitive, input, *numbers)
+    result = call(primitive, before_write(input) if inplace else input, *numbers)
     return write_result(input, result, f"{name or primitive.name}_") if inplace else result
 
 
@@ -334,7 +334,7 @@ def rrelu(
     spec = input._value.spec
     facts = {"shape": spec.shape, "dtype": spec.dtype, "device": spec.device}
     slopes = wrap(random_uniform(*draw(generator), float(lower), float(upper), **facts))
-    result = call(a.prelu, input, slopes)
+    result = call(a.prelu, before_write(input) if inplace else input, slopes)
     return write_result(input, result, "rrelu_") if inplace else result
 
 

@@ -8,7 +8,7 @@ from oneflow.base.shape import wrap_dim
 from oneflow.functional.registry import function
 from oneflow.functional.shaping import permuted, transpose
 from oneflow.primitives.layout import is_row_major
-from oneflow.tensor.layout import offset_of, place_of
+from oneflow.tensor.layout import is_view as lies_in_other_memory, offset_of, place_of
 from oneflow.tensor.methods import attach
 from oneflow.tensor.tensor import Tensor
 
@@ -60,7 +60,7 @@ def element_size(self: Tensor) -> int:
 
 def is_view(self: Tensor) -> bool:
     """Whether the tensor shares the memory of another one that it was made from."""
-    return bool(self._chain)
+    return lies_in_other_memory(self)
 
 
 def data_ptr(self: Tensor) -> int:

@@ -14,7 +14,7 @@ from oneflow.primitives import shape as p
 from oneflow.primitives.layout import reshaped_strides
 from oneflow.primitives.strided import bitcast
 from oneflow.tensor.call import call, call_view
-from oneflow.tensor.layout import place_of
+from oneflow.tensor.layout import is_view, place_of
 from oneflow.tensor.tensor import Tensor
 
 
@@ -44,7 +44,7 @@ def _completed(sizes: tuple[int, ...], input: Tensor) -> tuple[int, ...]:
 
 def viewed(input: Tensor, shape: tuple[int, ...]) -> Tensor | None:
     """`input` with another shape, sharing its memory; None if its strides do not allow that."""
-    if input._chain:
+    if is_view(input):
         place = place_of(input)
         if reshaped_strides(place.shape, place.strides, shape) is None:
             return None

@@ -118,16 +118,16 @@ def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
         >>> flow.arange(4).unfold(0, 2, 1).tolist()
         [[0, 1], [1, 2], [2, 3]]
     """
-    if not self.ndim:
-        return unsqueeze(self, 0).unfold(0, size, step)[0] if size == 0 else self.reshape(1)
     at = wrap_dim(dimension, self.ndim)
-    length = self._value.spec.shape[at]
+    length = self._value.spec.shape[at] if self.ndim else 1
     if not 0 <= size <= length:
         raise RuntimeError(
             f"maximum size for tensor at dimension {at} is {length} but size is {size}"
         )
     if step <= 0:
         raise RuntimeError(f"step is {step} but must be > 0")
+    if not self.ndim:
+        return narrowed(unsqueeze(self, 0), 0, 0, size)
     return call_view(strided.unfold, self, dim=at, size=size, step=step)
 
 
@@ -163,7 +163,7 @@ def as_strided(
     if any(each < 0 for each in strides) or offset < 0:
         raise RuntimeError(f"as_strided: strides {list(strides)} and offset {offset} must be >= 0")
     last = offset + sum((n - 1) * s for n, s in zip(shape, strides, strict=True))
-    available = (input._family.storage.value if input._chain else input._value).spec.numel
+    available = (input._value if input._family is None else input._family.storage.value).spec.numel
     if 0 not in shape and last >= available:
         raise RuntimeError(
             f"setStorage: sizes {list(shape)}, strides {list(strides)} and storage offset {offset} "

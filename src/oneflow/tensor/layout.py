@@ -13,19 +13,25 @@ from oneflow.tensor.tensor import Tensor
 
 def place_of(tensor: Tensor) -> Place:
     """Where the elements of `tensor` lie in its storage."""
-    if not tensor._chain:
+    family = tensor._family
+    if not is_view(tensor):
         shape = tensor._value.spec.shape
         return Place(shape, row_major(shape))
-    shape = tensor._family.storage.value.spec.shape
+    shape = family.storage.value.spec.shape
     place = Place(shape, row_major(shape))
-    for primitive, numbers, attributes in tensor._chain:
+    for primitive, numbers, attributes in (*family.prefix, *tensor._chain):
         place = primitive.facts["layout"](place, *numbers, **attributes)
     return place
 
 
+def is_view(tensor: Tensor) -> bool:
+    """Whether `tensor` may be a part of its storage, or lie in it in another order."""
+    return tensor._family is not None and bool(tensor._chain or tensor._family.prefix)
+
+
 def is_contiguous(tensor: Tensor) -> bool:
     """Whether the elements of `tensor` lie row by row."""
-    if not tensor._chain:
+    if not is_view(tensor):
         return True
     place = place_of(tensor)
     return is_row_major(place.shape, place.strides)

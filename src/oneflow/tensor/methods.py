@@ -6,8 +6,11 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from oneflow.differentiation.grad_mode import MODE
 from oneflow.primitives.elementwise import cast
+from oneflow.tensor.call import wrap
 from oneflow.tensor.tensor import Tensor
+from oneflow.tensor.views import with_history_of
 
 
 def attach(name: str, function: Callable) -> None:
@@ -26,11 +29,23 @@ def attach_inplace(name: str, function: Callable) -> None:
 
     @functools.wraps(function)
     def inplace(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        return write_result(self, function(self, *args, **kwargs), name)
+        return write_result(self, function(before_write(self), *args, **kwargs), name)
 
     inplace.__name__ = name
     inplace.__doc__ = f"In-place version of `{function.__name__}`."
     attach(name, inplace)
+
+
+def before_write(target: Tensor) -> Tensor:
+    """What an operation that is about to write into `target` computes from.
+
+    Its backward pass may need the old value, which stays valid for it: only values that others saved
+    become stale by the write.
+    """
+    if not MODE.enabled:
+        return target
+    value = target.value
+    return wrap(with_history_of(value.alias(), value))
 
 
 def write_result(target: Tensor, result: Tensor, name: str) -> Tensor:

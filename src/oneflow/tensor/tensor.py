@@ -22,7 +22,7 @@ from oneflow.primitives.creation import zeros
 from oneflow.primitives.elementwise import add
 from oneflow.program.value import Value
 from oneflow.runtime.eager import read_array
-from oneflow.tensor.views import cut_off, detached_twin, refresh, write
+from oneflow.tensor.views import cut_off, detached_twin, found_family, refresh, write
 
 # Stands in `Tensor._grad` for zeros that nobody has looked at yet.
 ZERO_GRAD: Any = object()
@@ -172,8 +172,11 @@ class Tensor:
         fresh = value.alias()
         fresh.node = AccumulateGrad(self, spec, deposit) if requires_grad else None
         self._value = fresh
-        if self._family is not None and not self._chain:
-            self._family.value = fresh
+        if self._family is not None:
+            # A view that asks for gradients of its own is a leaf, with a family of its own.
+            family = found_family(self, self) if self._chain else self._family
+            family.value = fresh
+            family.storage.lend(fresh)
         return self
 
     @property
@@ -288,7 +291,7 @@ class Tensor:
     def data(self, new: Tensor) -> None:
         node = self.value.node if self.is_leaf else None
         self._value = new.value.alias()
-        self._family, self._chain = None, ()
+        found_family(self, new).storage.lend(self._value)
         if node is not None:
             self.requires_grad_()
             self._value.node.hooks, self._value.node.post_hooks = node.hooks, node.post_hooks

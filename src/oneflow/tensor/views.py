@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
-from oneflow.differentiation.grad_mode import MODE, enable_grad
+from oneflow.differentiation.grad_mode import MODE, enable_grad, no_grad
 from oneflow.primitives.registry import Primitive
 from oneflow.primitives.shape import overwrite
 from oneflow.program.value import Value
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from oneflow.tensor.tensor import Tensor
 
 ViewStep = tuple[Primitive, tuple, dict[str, Any]]
+Chain = tuple[ViewStep, ...]
 
 
 class Storage:
@@ -51,12 +52,14 @@ class Storage:
 
     def replace(self, root: Value, silent: bool) -> None:
         """Write: `root` is the new content."""
-        if not silent:
+        if silent:
+            self.lend(root)
+        else:
             for reference in self._lent:
                 value = reference()
                 if value is not None:
                     mark_stale(value)
-        self._lent = [ref(root)]
+            self._lent = [ref(root)]
         self.value = root
         self.version += 1
 
@@ -66,29 +69,68 @@ class Family:
 
     Attributes:
         storage: the memory.
+        prefix: the views that lead from the storage to this family's root.
         value: the root with this family's history.
         version: version of the storage that `value` belongs to.
         silent: writes do not count for autograd's check of saved tensors (`Tensor.data`).
-        unrecorded: views made in `no_grad` of something that requires grad; writing to them while
+        unrecorded: a view made in `no_grad` of something that requires grad; writing to it while
             gradients are recorded would silently lose gradients.
     """
 
-    __slots__ = ("silent", "storage", "unrecorded", "value", "version")
+    __slots__ = ("prefix", "silent", "storage", "unrecorded", "value", "version")
 
-    def __init__(self, storage: Storage, value: Value, silent: bool = False) -> None:
+    def __init__(
+        self, storage: Storage, value: Value, prefix: Chain = (), silent: bool = False
+    ) -> None:
         self.storage = storage
+        self.prefix = prefix
         self.value = value
         self.version = storage.version
         self.silent = silent
         self.unrecorded = False
 
     def current(self) -> Value:
-        """The root as it is now. Another family's write changes the data, not this family's history."""
+        """The root as it is now. A write by another family changes the data, not the history."""
         if self.version != self.storage.version:
-            self.value = with_history_of(self.storage.value.alias(), self.value)
+            with no_grad():
+                data = replay(self.storage.value, self.prefix)
+            if data is self.storage.value:
+                data = data.alias()
+            self.value = with_history_of(data, self.value)
             self.version = self.storage.version
             self.storage.lend(self.value)
         return self.value
+
+    def replace(self, root: Value) -> None:
+        """Write: `root` is the new content of this family's part of the storage."""
+        storage = self.storage
+        whole = root
+        if self.prefix:
+            with no_grad():
+                whole = scatter_back(storage.value, self.prefix, root)
+        storage.replace(whole, self.silent)
+        if whole is not root:
+            storage.lend(root)
+        self.value, self.version = root, storage.version
+
+
+def replay(value: Value, chain: Chain) -> Value:
+    """The view at the end of `chain`."""
+    for primitive, numbers, attributes in chain:
+        value = primitive(value, *numbers, **attributes)
+    return value
+
+
+def scatter_back(root: Value, chain: Chain, new: Value) -> Value:
+    """The root after `new` was written into the view at the end of `chain`."""
+    bases = [root]
+    for primitive, numbers, attributes in chain[:-1]:
+        bases.append(primitive(bases[-1], *numbers, **attributes))
+    for base, (primitive, numbers, attributes) in zip(
+        reversed(bases), reversed(chain), strict=True
+    ):
+        new = primitive.facts["write"](base, new, *numbers, **attributes)
+    return new
 
 
 def mark_stale(value: Value) -> None:
@@ -115,38 +157,46 @@ def share(tensor: Tensor) -> Family:
 def join(view: Tensor, base: Tensor, step: ViewStep) -> Tensor:
     """Make the fresh tensor `view`, computed by `step` from `base`, share memory with it."""
     family = share(base)
-    if not MODE.enabled and base.requires_grad:
-        family = _unrecorded(family.storage)
-    view._family, view._chain, view._seen = family, (*base._chain, step), family.storage.version
+    if MODE.enabled or not base.requires_grad:
+        view._family, view._chain = family, (*base._chain, step)
+        view._seen = family.storage.version
+    else:
+        found_family(view, base, (step,)).unrecorded = True
     family.storage.lend(view._value)
     return view
 
 
-def _unrecorded(storage: Storage) -> Family:
-    """A family without history for a view made in `no_grad`."""
-    family = Family(storage, storage.value.alias())
-    family.unrecorded = True
-    return family
+def found_family(
+    root: Tensor, base: Tensor, steps: Chain = (), silent: bool = False
+) -> Family:
+    """Make `root` the root of a new family on the storage of `base`, after the views `steps` of it."""
+    family = share(base)
+    prefix = (*family.prefix, *base._chain, *steps)
+    founded = Family(family.storage, root._value, prefix, silent or family.silent)
+    root._family, root._chain, root._seen = founded, (), family.storage.version
+    return founded
 
 
 def join_storage(tensor: Tensor, step: ViewStep, wrap: Callable[[Value], Tensor]) -> Tensor:
-    """A view of the whole storage of `tensor`, made by `step`, whatever part of it `tensor` is."""
+    """A view of the whole storage of `tensor`, made by `step`, whatever part of it `tensor` is.
+
+    Raises:
+        RuntimeError: `tensor` is a detached part of the storage and requires grad.
+    """
     family = share(tensor)
+    if family.prefix:
+        if tensor.requires_grad:
+            raise RuntimeError("as_strided: gradients of a detached part of a tensor are not tracked")
+        family = Family(family.storage, family.storage.value.alias(), (), family.silent)
+    base = wrap(family.current())
+    base._family, base._chain, base._seen = family, (), family.storage.version
     primitive, numbers, attributes = step
-    view = wrap(primitive(family.current(), *numbers, **attributes))
-    if not MODE.enabled and tensor.requires_grad:
-        family = _unrecorded(family.storage)
-    view._family, view._chain, view._seen = family, (step,), family.storage.version
-    family.storage.lend(view._value)
-    return view
+    return join(wrap(primitive(base._value, *numbers, **attributes)), base, step)
 
 
 def detached_twin(twin: Tensor, tensor: Tensor, silent: bool) -> Tensor:
     """Make the fresh tensor `twin`, an alias without history, share memory with `tensor`."""
-    storage = share(tensor).storage
-    family = Family(storage, storage.value.alias(), silent)
-    twin._family, twin._chain, twin._seen = family, tensor._chain, storage.version
-    storage.lend(twin._value)
+    found_family(twin, tensor, silent=silent).storage.lend(twin._value)
     return twin
 
 
@@ -154,9 +204,7 @@ def cut_off(tensor: Tensor, value: Value) -> Tensor:
     """Give a root that is no view `value`, its own without history; its memory stays shared."""
     tensor._value = value
     if tensor._family is not None:
-        storage = tensor._family.storage
-        tensor._family, tensor._seen = Family(storage, value), storage.version
-        storage.lend(value)
+        found_family(tensor, tensor).storage.lend(value)
     return tensor
 
 
@@ -166,19 +214,18 @@ def refresh(tensor: Tensor) -> Value:
     value = family.current()
     if tensor._chain:
         with enable_grad():
-            for primitive, numbers, attributes in tensor._chain:
-                value = primitive(value, *numbers, **attributes)
+            value = replay(value, tensor._chain)
         family.storage.lend(value)
     tensor._value, tensor._seen = value, family.storage.version
     return value
 
 
 def write(tensor: Tensor, new: Value) -> None:
-    """Replace what `tensor` holds by `new` (same spec), for it and for everything that shares its memory.
+    """Replace what `tensor` holds by `new` (same spec), for it and for all that share its memory.
 
     Raises:
-        RuntimeError: a leaf that requires grad, or a view of one, while gradients are recorded; or
-            an expanded tensor.
+        RuntimeError: a leaf that requires grad, or a view of one, while gradients are recorded; or an
+            expanded tensor.
     """
     old = tensor.value
     family = tensor._family
@@ -192,14 +239,13 @@ def write(tensor: Tensor, new: Value) -> None:
         mark_stale(old)
         tensor._value = new
         return
-    storage = family.storage
-    root = new if not tensor._chain else _scatter(family.current(), tensor._chain, new)
+    root = scatter_back(family.current(), tensor._chain, new) if tensor._chain else new
     if not MODE.enabled and root is not new:
         with_history_of(root, family.value)
-    storage.replace(root, family.silent)
-    storage.lend(new)
-    family.value, family.version = root, storage.version
-    tensor._value, tensor._seen = new, storage.version
+    family.replace(root)
+    if root is not new:
+        family.storage.lend(new)
+    tensor._value, tensor._seen = new, family.version
 
 
 def _refuse_leaf(tensor: Tensor, old: Value) -> None:
@@ -219,15 +265,3 @@ def _refuse_leaf(tensor: Tensor, old: Value) -> None:
         raise RuntimeError(
             "a view of a leaf Variable that requires grad is being used in an in-place operation."
         )
-
-
-def _scatter(root: Value, chain: tuple[ViewStep, ...], new: Value) -> Value:
-    """The root after `new` was written into the view at the end of `chain`."""
-    bases = [root]
-    for primitive, numbers, attributes in chain[:-1]:
-        bases.append(primitive(bases[-1], *numbers, **attributes))
-    for base, (primitive, numbers, attributes) in zip(
-        reversed(bases), reversed(chain), strict=True
-    ):
-        new = primitive.facts["write"](base, new, *numbers, **attributes)
-    return new
