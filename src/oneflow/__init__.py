@@ -166,6 +166,12 @@ from oneflow.functional.cumulative import cumprod as cumprod
 from oneflow.functional.cumulative import cumsum as cumsum
 from oneflow.functional.cumulative import diff as diff
 from oneflow.functional.cumulative import logcumsumexp as logcumsumexp
+from oneflow.functional.decompositions import cholesky as cholesky
+from oneflow.functional.decompositions import cholesky_inverse as cholesky_inverse
+from oneflow.functional.decompositions import cholesky_solve as cholesky_solve
+from oneflow.functional.decompositions import pinverse as pinverse
+from oneflow.functional.decompositions import svd_ as svd
+from oneflow.functional.decompositions import qr_ as qr
 from oneflow.functional.division import div as div
 from oneflow.functional.division import div as divide
 from oneflow.functional.division import div as true_divide
@@ -199,6 +205,11 @@ from oneflow.functional.joining import stack as stack
 from oneflow.functional.joining import tensor_split as tensor_split
 from oneflow.functional.joining import unbind as unbind
 from oneflow.functional.joining import vsplit as vsplit
+from oneflow.functional.linalg import det as det
+from oneflow.functional.linalg import inv as inverse
+from oneflow.functional.linalg import logdet as logdet
+from oneflow.functional.linalg import matrix_power as matrix_power
+from oneflow.functional.linalg import slogdet as slogdet
 from oneflow.functional.linear_algebra import matmul as matmul
 from oneflow.functional.logic import bitwise_and as bitwise_and
 from oneflow.functional.logic import bitwise_left_shift as bitwise_left_shift
@@ -217,6 +228,7 @@ from oneflow.functional.logic import logical_not as logical_not
 from oneflow.functional.logic import logical_or as logical_or
 from oneflow.functional.logic import logical_xor as logical_xor
 from oneflow.functional.logic import signbit as signbit
+from oneflow.functional.norms import cdist as cdist
 from oneflow.functional.padding import pad as pad
 from oneflow.functional.pairs import atan2 as arctan2
 from oneflow.functional.pairs import atan2 as atan2

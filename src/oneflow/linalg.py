@@ -1,3 +1,67 @@
-"""Linear algebra."""
+"""Linear algebra: norms, inverses, equations and decompositions of matrices."""
 
+from oneflow.functional.decompositions import (
+    cholesky as cholesky,
+    eig as eig,
+    eigh as eigh,
+    eigvals as eigvals,
+    eigvalsh as eigvalsh,
+    qr as qr,
+    svd as svd,
+    svdvals as svdvals,
+)
+from oneflow.functional.linalg import (
+    cross as cross,
+    det as det,
+    diagonal as diagonal,
+    inv as inv,
+    matrix_power as matrix_power,
+    slogdet as slogdet,
+    solve as solve,
+    solve_triangular as solve_triangular,
+    vecdot as vecdot,
+)
+from oneflow.functional.linear_algebra import matmul as matmul
+from oneflow.functional.norms import (
+    matrix_norm as matrix_norm,
+    norm as norm,
+    vector_norm as vector_norm,
+)
 from oneflow.functional.products import multi_dot as multi_dot
+from oneflow.functional.singular_values import (
+    cond as cond,
+    lstsq as lstsq,
+    matrix_rank as matrix_rank,
+    pinv as pinv,
+)
+from oneflow.primitives.linalg import LinAlgError as LinAlgError
+
+__all__ = [
+    "LinAlgError",
+    "cholesky",
+    "cond",
+    "cross",
+    "det",
+    "diagonal",
+    "eig",
+    "eigh",
+    "eigvals",
+    "eigvalsh",
+    "inv",
+    "lstsq",
+    "matmul",
+    "matrix_norm",
+    "matrix_power",
+    "matrix_rank",
+    "multi_dot",
+    "norm",
+    "pinv",
+    "qr",
+    "slogdet",
+    "solve",
+    "solve_triangular",
+    "svd",
+    "svdvals",
+    "vecdot",
+    "vector_norm",
+]

@@ -15,7 +15,9 @@ from oneflow.tensor.tensor import Tensor
 
 
 def _added(name: str, input: Tensor, product: Tensor, beta: float, alpha: float) -> Tensor:
-    """``beta * input + alpha * product`` of the product's shape; with `beta` 0 `input` is not looked at.
+    """``beta * input + alpha * product`` of the product's shape.
+
+    With `beta` 0 `input` is not looked at.
 
     Raises:
         RuntimeError: `input` does not broadcast to the product's shape.
@@ -23,8 +25,8 @@ def _added(name: str, input: Tensor, product: Tensor, beta: float, alpha: float)
     shape = product._value.spec.shape
     if broadcast_shapes(input._value.spec.shape, shape) != tuple(shape):
         raise RuntimeError(
-            f"{name}(): input of shape {list(input.shape)} cannot be expanded to the product's shape "
-            f"{list(shape)}"
+            f"{name}(): input of shape {list(input.shape)} cannot be expanded to the product's "
+            f"shape {list(shape)}"
         )
     if beta == 0:
         return product if alpha == 1 else scaled(product, alpha)

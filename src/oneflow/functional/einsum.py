@@ -28,10 +28,11 @@ def einsum(*args: Any) -> Tensor:
     """Products of tensors, summed over the dimensions that the result does not name.
 
     Args:
-        args: the equation, such as ``"ij,jk->ik"``, and one tensor per term; or each tensor followed
-            by the list of the numbers of its dimensions, and last the list of the result's. ``...``
-            stands for leading dimensions that broadcast. A letter repeated in a term takes the
-            diagonal. Without ``->`` the result has the letters that occur once, in their order.
+        args: the equation, such as ``"ij,jk->ik"``, and one tensor per term; or each tensor
+            followed by the list of the numbers of its dimensions, and last the list of the
+            result's. ``...`` stands for leading dimensions that broadcast. A letter repeated in a
+            term takes the diagonal. Without ``->`` the result has the letters that occur once, in
+            their order.
 
     Returns:
         Tensor of the operands' dtype.
@@ -121,7 +122,8 @@ def _labels(
     for name in names:
         if name not in numbers:
             raise RuntimeError(
-                f"einsum(): output subscript {name} does not appear in the equation for any input operand"
+                f"einsum(): output subscript {name} does not appear in the equation for any input "
+                "operand"
             )
         if names.count(name) > 1:
             raise RuntimeError(
@@ -142,8 +144,8 @@ def _require_rank(index: int, term: Term, shape: tuple[int, ...], hidden: int) -
     named = len(term) - (Ellipsis in term)
     if hidden < 0 or (Ellipsis not in term and named != len(shape)):
         raise RuntimeError(
-            f"einsum(): the number of subscripts in the equation ({named}) does not match the number "
-            f"of dimensions ({len(shape)}) for operand {index}"
+            f"einsum(): the number of subscripts in the equation ({named}) does not match the "
+            f"number of dimensions ({len(shape)}) for operand {index}"
             f"{'' if Ellipsis in term else ' and no ellipsis was given'}"
         )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import operator
 from collections.abc import Sequence
 
@@ -12,8 +13,7 @@ from oneflow.functional.linear_algebra import matmul, require_one_dtype
 from oneflow.functional.registry import function
 from oneflow.functional.viewing import diagonal
 from oneflow.primitives import einsum as p
-from oneflow.primitives.elementwise import conj
-from oneflow.primitives.elementwise import mul as multiply
+from oneflow.primitives.elementwise import conj, mul as multiply
 from oneflow.tensor.call import call
 from oneflow.tensor.tensor import Tensor
 
@@ -301,7 +301,7 @@ def multi_dot(tensors: Sequence[Tensor]) -> Tensor:
         if each.ndim != 2:
             rank = "1D or 2D" if index in (0, len(matrices) - 1) else "2D"
             raise RuntimeError(f"multi_dot(): tensor {index} must be {rank} but got {each.ndim}D")
-    for index, (x, y) in enumerate(zip(matrices, matrices[1:], strict=False)):
+    for index, (x, y) in enumerate(itertools.pairwise(matrices)):
         if x.shape[1] != y.shape[0]:
             raise RuntimeError(
                 f"multi_dot(): tensors {index} and {index + 1} with shapes {list(x.shape)} and "

@@ -12,7 +12,9 @@ Labels = tuple[int, ...]
 
 
 def _einsum(*operands, inputs: tuple[Labels, ...], output: Labels):
-    """The product of `operands`, whose dimensions carry the labels of `inputs`, summed over those not in `output`.
+    """The product of `operands`, summed over the labels that are not in `output`.
+
+    The dimensions of the operands carry the labels of `inputs`.
 
     A label may be repeated in one operand (its diagonal); a size of 1 broadcasts.
     """
