@@ -61,7 +61,7 @@ def save(
     structure = encoder.encode(obj)
     arrays = {name: _host_array(tensor) for name, tensor in encoder.tensors.items()}
     metadata = {"format": "oneflow", _STRUCTURE: json.dumps(structure)}
-    target = path if hasattr(path, "write") else Path(path)
+    target = Path(path) if isinstance(path, str | os.PathLike) else path
     tensor_file.write(target, arrays, metadata)
 
 
@@ -114,7 +114,7 @@ def load(
         map_location, global_src_rank = global_src_rank, None
     _check_rank("global_src_rank", global_src_rank, consistent_src_rank)
     place = _placement(map_location)
-    if hasattr(path, "read"):
+    if not isinstance(path, str | os.PathLike):
         return _load_content(path.read(), place, support_pytorch_format)
     source = Path(path)
     if source.is_dir():

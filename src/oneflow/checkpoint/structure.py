@@ -81,8 +81,9 @@ class Encoder:
             for key, each in value.items()
         ]
         encoded: dict[str, Any] = {_CONTAINERS[type(value)]: pairs}
-        if getattr(value, "_metadata", None) is not None:
-            encoded["metadata"] = self.encode(value._metadata, _below(path, "_metadata"))
+        metadata = getattr(value, "_metadata", None)
+        if metadata is not None:
+            encoded["metadata"] = self.encode(metadata, _below(path, "_metadata"))
         return encoded
 
     def _tensor(self, tensor: Tensor, path: str) -> Any:
@@ -92,7 +93,7 @@ class Encoder:
         known = self._names.get(memory)
         if known is None:
             known = self._names[memory] = self._add(tensor, path)
-        encoded = {"tensor": known, "device": str(tensor.device)}
+        encoded: dict[str, Any] = {"tensor": known, "device": str(tensor.device)}
         if isinstance(tensor, Parameter):
             encoded["parameter"] = tensor.requires_grad
         elif tensor.requires_grad and tensor.is_leaf:
@@ -173,7 +174,8 @@ class Decoder:
             return [self.decode(each) for each in data]
         if not isinstance(data, dict):
             return data
-        kind, content = next(iter(data.items()), (None, None))
+        kind = next(iter(data), "nothing")
+        content: Any = data.get(kind)
         if kind == "tensor":
             return self._tensor(data)
         if kind in ("dict", "ordered_dict"):
@@ -187,11 +189,11 @@ class Decoder:
             raise ValueError(f"unknown kind of data `{kind}`")
         return _SIMPLE[kind](content)
 
-    def _mapping(self, kind: str, pairs: list, metadata: Any) -> dict:
+    def _mapping(self, kind: str, pairs: Any, metadata: Any) -> dict:
         made: dict = {} if kind == "dict" else OrderedDict()
         made.update((self.decode(key), self.decode(each)) for key, each in pairs)
         if metadata is not None:
-            made._metadata = self.decode(metadata)
+            vars(made)["_metadata"] = self.decode(metadata)
         return made
 
     def _tensor(self, data: Mapping[str, Any]) -> Tensor:

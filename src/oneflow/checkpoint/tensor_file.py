@@ -106,7 +106,7 @@ def write(target: Path | BinaryIO, arrays: Mapping[str, np.ndarray], metadata: d
     for name, array in arrays.items():
         if array.dtype == np.complex128:
             pairs.append(name)
-            array = np.stack([array.real, array.imag], axis=-1)
+            array = np.stack([np.real(array), np.imag(array)], axis=-1)
         stored[name] = np.ascontiguousarray(array).reshape(array.shape)
     if pairs:
         metadata = {**metadata, _COMPLEX: json.dumps(pairs)}

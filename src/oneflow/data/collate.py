@@ -143,10 +143,11 @@ def map_leaves(function: Callable[[Any], Any], data: Any) -> Any:
 
 def _like(original: Mapping, items: dict) -> Any:
     """A mapping of the original's class, if that can be made from a dict."""
-    if type(original) is dict:
+    kind: Any = type(original)
+    if kind is dict:
         return items
     try:
-        return type(original)(items)
+        return kind(items)
     except TypeError:
         return items
 
@@ -158,11 +159,10 @@ def _listed(original: Sequence, items: list) -> Any:
 
 def _sequence_like(original: Sequence, items: list) -> Any:
     """A sequence of the original's class, if that can be made from a list."""
+    kind: Any = type(original)
     if isinstance(original, tuple) and hasattr(original, "_fields"):
-        return type(original)(*items)
-    if type(original) in (list, tuple):
-        return type(original)(items)
+        return kind(*items)
     try:
-        return type(original)(items)
+        return kind(items)
     except TypeError:
         return items

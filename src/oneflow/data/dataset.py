@@ -37,7 +37,7 @@ class Dataset(Generic[T_co]):
     def __getitem__(self, index: Any) -> T_co:
         raise NotImplementedError(f"{type(self).__name__} must define `__getitem__`")
 
-    def __add__(self, other: Dataset) -> ConcatDataset:
+    def __add__(self, other: Dataset) -> Dataset:
         return ConcatDataset([self, other])
 
 
@@ -59,7 +59,7 @@ class IterableDataset(Dataset[T_co]):
     def __iter__(self) -> Iterator[T_co]:
         raise NotImplementedError(f"{type(self).__name__} must define `__iter__`")
 
-    def __add__(self, other: Dataset) -> ChainDataset:
+    def __add__(self, other: Dataset) -> Dataset:
         return ChainDataset([self, other])
 
 

@@ -62,8 +62,9 @@ class Fetcher:
     def _from_stream(self) -> Any:
         if not self._batched:
             return next(self._stream)
-        samples = list(itertools.islice(self._stream, self._batch_size))
-        if not samples or (self._drop_last and len(samples) < self._batch_size):
+        size = self._batch_size or 0
+        samples = list(itertools.islice(self._stream, size))
+        if not samples or (self._drop_last and len(samples) < size):
             raise StopIteration
         return samples
 

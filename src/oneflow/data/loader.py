@@ -105,7 +105,9 @@ class DataLoader(Generic[T_co]):
         self.generator = generator
         self.persistent_workers = persistent_workers
         self.drop_last = drop_last
-        self.multiprocessing_context = context_for(multiprocessing_context) if num_workers else None
+        self.multiprocessing_context: Any = (
+            context_for(multiprocessing_context) if num_workers else None
+        )
         if isinstance(dataset, IterableDataset):
             _check_stream(shuffle, sampler, batch_sampler)
         self._choose_sampler(batch_size, bool(shuffle), sampler, batch_sampler)
@@ -131,11 +133,12 @@ class DataLoader(Generic[T_co]):
             raise ValueError("batch_size=None is mutually exclusive with drop_last")
         stream = isinstance(self.dataset, IterableDataset)
         if sampler is None and not stream:
-            kind = RandomSampler if shuffle else SequentialSampler
             sampler = (
-                kind(self.dataset, generator=self.generator) if shuffle else kind(self.dataset)
+                RandomSampler(self.dataset, generator=self.generator)
+                if shuffle
+                else SequentialSampler(self.dataset)
             )
-        if batch_size is not None and not stream:
+        if batch_size is not None and sampler is not None:
             batch_sampler = BatchSampler(sampler, batch_size, self.drop_last)
         self.batch_size = batch_size
         self.sampler = sampler
@@ -152,7 +155,8 @@ class DataLoader(Generic[T_co]):
     def __len__(self) -> int:
         if not isinstance(self.dataset, IterableDataset):
             return len(self._numbers)
-        length = len(self.dataset)
+        dataset: Any = self.dataset
+        length = len(dataset)
         if self.batch_size is None:
             return length
         full, rest = divmod(length, self.batch_size)
@@ -200,13 +204,11 @@ class DataLoader(Generic[T_co]):
         """
         if self._resume is not None:
             return dict(self._resume)
+        now = None if self.generator is None else self.generator.get_state()
         position = self._position
-        begun = position is not None and not position.ended
-        return {
-            "batches": position.given if begun else 0,
-            "begin": position.begin if begun else None,
-            "generator": None if self.generator is None else self.generator.get_state(),
-        }
+        if position is None or position.ended:
+            return {"batches": 0, "begin": None, "generator": now}
+        return {"batches": position.given, "begin": position.begin, "generator": now}
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
         """Let the next iteration go on from a `state_dict`."""

@@ -22,7 +22,7 @@ _SECONDS_TO_EXIT = 5.0
 _main_lock = threading.Lock()
 
 
-def context_for(given: str | BaseContext | None) -> BaseContext:
+def context_for(given: str | BaseContext | None) -> Any:
     """The way to start processes: never by copying this one, whose XLA threads a copy would lack.
 
     Raises:
@@ -56,7 +56,7 @@ class WorkerPool:
         epoch: number of the current epoch; answers that belong to an earlier one are thrown away.
     """
 
-    def __init__(self, setup: worker.Setup, context: BaseContext, timeout: float) -> None:
+    def __init__(self, setup: worker.Setup, context: Any, timeout: float) -> None:
         self.epoch = 0
         self._timeout = timeout or None
         self._processes: list[Any] = []
@@ -70,7 +70,7 @@ class WorkerPool:
         for number in range(setup.num_workers):
             self._greet(number)
 
-    def _start(self, context: BaseContext, content: bytes, number: int) -> None:
+    def _start(self, context: Any, content: bytes, number: int) -> None:
         ours, theirs = context.Pipe()
         process = context.Process(
             target=worker.work,

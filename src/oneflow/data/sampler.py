@@ -194,7 +194,8 @@ class BatchSampler(Sampler[list[int]]):
                 yield batch
 
     def __len__(self) -> int:
-        full, rest = divmod(len(self.sampler), self.batch_size)
+        sampler: Any = self.sampler
+        full, rest = divmod(len(sampler), self.batch_size)
         return full if self.drop_last or not rest else full + 1
 
 

@@ -37,8 +37,8 @@ def clip_grad_norm_(
         >>> w = flow.tensor([3.0, 4.0], requires_grad=True)
         >>> w.pow(2).sum().backward()
         >>> norm = flow.nn.utils.clip_grad_norm_([w], max_norm=1.0)
-        >>> norm.item(), w.grad.tolist()
-        (10.0, [0.6000000238418579, 0.800000011920929])
+        >>> norm.item(), w.grad
+        (10.0, tensor([0.6000, 0.8000], dtype=oneflow.float32))
     """
     grads = _gradients(parameters)
     if not grads:

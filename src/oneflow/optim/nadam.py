@@ -32,7 +32,7 @@ class NAdam(Optimizer):
         >>> (w * w).sum().backward()
         >>> optimizer.step()
         >>> round(w.item(), 4)
-        0.8604
+        0.8944
     """
 
     _update = nadam_update

@@ -16,12 +16,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from oneflow.differentiation.grad_mode import MODE, enable_grad
+from oneflow.differentiation.hooks import HookHandle
 from oneflow.functional.gradient_clipping import clip_grad_norm_
 from oneflow.primitives.optimizer import pack_numbers
 from oneflow.primitives.registry import Primitive
 from oneflow.runtime.eager import flush_all
 from oneflow.tensor.call import wrap
-from oneflow.tensor.tensor import HookHandle, Tensor, zero_grad
+from oneflow.tensor.tensor import Tensor, zero_grad
 from oneflow.tensor.transfer import value_from_numpy
 
 # PyTorch's switches between its implementations of one update. Here XLA compiles all updates into

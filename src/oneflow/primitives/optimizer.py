@@ -286,15 +286,13 @@ def rmsprop_update(p, g, states, n, *, centered: bool, momentum: bool):
     """Steps divided by a running root mean square. States: square, [momentum], [mean]."""
     g = n.sign * g + n.decay * p
     square = n.alpha * states[0] + n.fresh * g * g
-    kept, variance = [square], square
-    if centered:
-        mean = states[-1] + n.fresh * (g - states[-1])
-        variance = square - mean * mean
+    means = [states[-1] + n.fresh * (g - states[-1])] if centered else []
+    variance = square - means[0] * means[0] if centered else square
     step = g / (jnp.sqrt(variance) + n.eps)
-    if momentum:
-        step = n.momentum * states[1] + step
-        kept.append(step)
-    return p - n.lr * step, *kept, *([mean] if centered else [])
+    if not momentum:
+        return p - n.lr * step, square, *means
+    step = n.momentum * states[1] + step
+    return p - n.lr * step, square, step, *means
 
 
 class RpropNumbers(NamedTuple):

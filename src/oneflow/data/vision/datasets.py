@@ -149,10 +149,10 @@ class DatasetFolder(VisionDataset):
         samples: list[tuple[str, int]] = []
         for name, target in self.class_to_idx.items():
             files = sorted(str(p) for p in (self.root / name).rglob("*") if p.is_file())
-            if is_valid_file is None:
-                chosen = [f for f in files if f.lower().endswith(self.extensions)]
-            else:
+            if is_valid_file is not None:
                 chosen = [f for f in files if is_valid_file(f)]
+            else:
+                chosen = [f for f in files if f.lower().endswith(self.extensions or ())]
             if not chosen:
                 raise FileNotFoundError(f"Found no valid file for the class {name} in {self.root}")
             samples += [(file, target) for file in chosen]

@@ -143,7 +143,8 @@ def pad(
     array = np.asarray(image)
     borders = ((top, bottom), (left, right), *((0, 0),) * (array.ndim - 2))
     if padding_mode != "constant":
-        padded = np.pad(array, borders, mode=padding_mode)
+        way: Any = padding_mode
+        padded = np.pad(array, borders, mode=way)
     else:
         height, width = array.shape[:2]
         shape = (height + top + bottom, width + left + right, *array.shape[2:])
@@ -154,11 +155,12 @@ def pad(
 
 def _borders(sizes: int | Sequence[int]) -> tuple[int, int, int, int]:
     given = [sizes] if isinstance(sizes, int) else list(sizes)
-    if len(given) == 4:
-        return tuple(given)
-    if len(given) not in (1, 2):
+    if len(given) in (1, 2):
+        given = [given[0], given[-1]] * 2
+    if len(given) != 4:
         raise ValueError(f"padding must be one number, or 2 or 4 numbers, got {sizes!r}")
-    return given[0], given[-1], given[0], given[-1]
+    left, top, right, bottom = given
+    return left, top, right, bottom
 
 
 def _pad_tensor(image: Tensor, borders: tuple, fill: Any, mode: str) -> Tensor:
@@ -330,7 +332,8 @@ def convert_dtype(image: Tensor, dtype: DType) -> Tensor:
 
 
 def _largest(dtype: DType) -> int:
-    return 1 if dtype is dt.bool_ else int(np.iinfo(dtype.numpy).max)
+    integer: Any = dtype.numpy
+    return 1 if dtype is dt.bool_ else int(np.iinfo(integer).max)
 
 
 def area_and_ratio(
@@ -340,7 +343,7 @@ def area_and_ratio(
     height, width = size_of(image)
     low, high = math.log(ratio[0]), math.log(ratio[1])
     for _ in range(10):
-        area = height * width * random.uniform(*scale)
+        area = height * width * random.uniform(scale[0], scale[1])
         form = math.exp(random.uniform(low, high))
         w, h = round(math.sqrt(area * form)), round(math.sqrt(area / form))
         if 0 < w <= width and 0 < h <= height:

@@ -113,7 +113,7 @@ class RandomChoice(RandomTransforms):
     """One of the transforms."""
 
     def _apply(self, img: Any) -> Any:
-        return self.transforms[random_numbers(None).integers(len(self.transforms))](img)
+        return self.transforms[int(random_numbers(None).integers(len(self.transforms)))](img)
 
 
 class Lambda(Transform):

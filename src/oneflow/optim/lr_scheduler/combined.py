@@ -62,7 +62,7 @@ class ChainedScheduler(_CombinedLR):
     def __init__(self, schedulers: Sequence[LRScheduler]) -> None:
         if not isinstance(schedulers, list | tuple) or not schedulers:
             raise ValueError("ChainedScheduler expects a list of at least one scheduler")
-        optimizer = getattr(schedulers[0], "optimizer", None)
+        optimizer: Any = getattr(schedulers[0], "optimizer", None)
         self._take(schedulers, optimizer)
         super().__init__(optimizer)
 
@@ -177,9 +177,9 @@ class WarmUpLR(SequentialLR):
             raise ValueError(
                 f"`warmup_method` must be 'linear' or 'constant', got {warmup_method!r}"
             )
-        after = scheduler_or_optimizer
-        after = after if isinstance(after, LRScheduler) else None
-        optimizer = after.optimizer if after is not None else scheduler_or_optimizer
+        given = scheduler_or_optimizer
+        after = given if isinstance(given, LRScheduler) else None
+        optimizer = given.optimizer if isinstance(given, LRScheduler) else given
         if after is None and warmup_iters <= 0:
             raise ValueError(
                 "`warmup_iters` must be at least 1 when there is no scheduler after it"

@@ -109,7 +109,8 @@ class LRScheduler:
         """The learning rates of all groups after `step` steps from `base_lrs`."""
         if self._lists_lrs:
             self.last_step = step
-            return self.get_lr()
+            list_lrs: Callable[[], Any] = getattr(self, "get_lr")  # noqa: B009
+            return list_lrs()
         return [self.get_lr(base_lr, step) for base_lr in base_lrs]
 
     def get_last_lr(self) -> list[float]:
