@@ -30,6 +30,9 @@ from oneflow.functional.adaptive_pooling import (
     adaptive_max_pool2d as adaptive_max_pool2d,
     adaptive_max_pool3d as adaptive_max_pool3d,
 )
+from oneflow.functional.attention import (
+    scaled_dot_product_attention as scaled_dot_product_attention,
+)
 from oneflow.functional.conv import (
     conv1d as conv1d,
     conv2d as conv2d,
