@@ -131,13 +131,13 @@ class ConcatDataset(Dataset[T_co]):
     def __len__(self) -> int:
         return self.cumulative_sizes[-1]
 
-    def __getitem__(self, index: int) -> T_co:
-        if not -len(self) <= index < len(self):
-            raise IndexError(f"index {index} is out of range for {len(self)} samples")
-        index = index % len(self)
-        position = bisect.bisect_right(self.cumulative_sizes, index)
+    def __getitem__(self, idx: int) -> T_co:
+        if not -len(self) <= idx < len(self):
+            raise IndexError(f"idx {idx} is out of range for {len(self)} samples")
+        idx = idx % len(self)
+        position = bisect.bisect_right(self.cumulative_sizes, idx)
         before = self.cumulative_sizes[position - 1] if position else 0
-        return self.datasets[position][index - before]
+        return self.datasets[position][idx - before]
 
 
 class ChainDataset(IterableDataset[T_co]):
@@ -182,10 +182,10 @@ class Subset(Dataset[T_co]):
     def __len__(self) -> int:
         return len(self.indices)
 
-    def __getitem__(self, index: Any) -> T_co:
-        if isinstance(index, list):
-            return self.dataset[[self.indices[each] for each in index]]
-        return self.dataset[self.indices[index]]
+    def __getitem__(self, idx: Any) -> T_co:
+        if isinstance(idx, list):
+            return self.dataset[[self.indices[each] for each in idx]]
+        return self.dataset[self.indices[idx]]
 
     def __getitems__(self, indices: list[int]) -> list:
         chosen = [self.indices[each] for each in indices]

@@ -56,10 +56,10 @@ class Optimizer:
     """Base class of all optimizers.
 
     Args:
-        params: tensors, ``(name, tensor)`` pairs, or dicts with `params` and options of their own
+        parameters: tensors, ``(name, tensor)`` pairs, or dicts with `params` and options of their own
             (parameter groups). A group with `clip_grad_max_norm` and `clip_grad_norm_type` has its
             gradients clipped by `clip_grad`.
-        defaults: options of groups that do not set them.
+        options: options of groups that do not set them.
 
     Attributes:
         param_groups: list of dicts: `params` and the options.
@@ -67,7 +67,7 @@ class Optimizer:
         defaults: the default options.
 
     Raises:
-        TypeError: `params` is a single tensor, or something in it is not a tensor.
+        TypeError: `parameters` is a single tensor, or something in it is not a tensor.
         ValueError: no parameters, one that is not a leaf, or one in two groups.
 
     A class of your own overrides `step`, and writes to the parameters in place under
@@ -93,12 +93,12 @@ class Optimizer:
 
     _update: Primitive
 
-    def __init__(self, params: Any, defaults: dict[str, Any]) -> None:
-        self.defaults = defaults
+    def __init__(self, parameters: Any, options: dict[str, Any]) -> None:
+        self.defaults = options
         self.state: defaultdict[Any, dict[str, Any]] = defaultdict(dict)
         self.param_groups: list[dict[str, Any]] = []
         self._hooks: dict[str, list[Callable]] = {"pre": [], "post": []}
-        for group in _as_groups(params):
+        for group in _as_groups(parameters):
             self.add_param_group(group)
 
     def __init_subclass__(cls, **options: Any) -> None:

@@ -16,9 +16,7 @@ from oneflow.nn.modules.state import (
     save_own,
 )
 from oneflow.nn.parameter import Parameter
-from oneflow.primitives.creation import zeros
-from oneflow.tensor.call import wrap
-from oneflow.tensor.tensor import Tensor
+from oneflow.tensor.tensor import Tensor, zero_grad
 
 _REGISTRIES = ("_parameters", "_buffers", "_modules")
 
@@ -337,11 +335,7 @@ class Module(Hooked, Convertible):
     def zero_grad(self, set_to_none: bool = False) -> None:
         """Set the gradients of all parameters to zero, or to None."""
         for parameter in self.parameters():
-            grad = parameter.grad
-            if grad is not None:
-                spec = grad._value.spec
-                cleared = zeros(shape=spec.shape, dtype=spec.dtype, device=spec.device)
-                parameter.grad = None if set_to_none else wrap(cleared)
+            zero_grad(parameter, set_to_none)
 
     # --- state dict
 
