@@ -1,4 +1,6 @@
-"""How long a new process takes: the import, and the first training step with a cold and a warm compilation cache.
+"""How long a new process takes: the import and the first training step.
+
+The step is measured with a cold and with a warm compilation cache.
 
     python benchmarks/cold_start.py [workload]      # default: resnet50
 
@@ -29,7 +31,9 @@ float(step().sum().item())
 print(time.perf_counter() - start)
 """
 
-IMPORT = "import time; start = time.perf_counter(); import {package}; print(time.perf_counter() - start)"
+IMPORT = (
+    "import time; start = time.perf_counter(); import {package}; print(time.perf_counter() - start)"
+)
 
 
 def seconds(code: str, environment: dict[str, str]) -> float:
@@ -54,7 +58,7 @@ def import_times(rounds: int = 9) -> dict[str, float]:
 
 
 def first_steps(name: str) -> tuple[float, float]:
-    """Seconds of the first step with an empty cache, and in a second process with what the first one left."""
+    """Seconds of the first step with an empty cache, and in a second process with a full one."""
     code = FIRST_STEP.format(folder=str(HERE), name=name)
     with tempfile.TemporaryDirectory() as folder:
         environment = {"ONEFLOW_CACHE_DIR": folder}
@@ -68,7 +72,10 @@ def main() -> None:
     options = parser.parse_args()
     imports = import_times()
     ratio = imports["oneflow"] / imports["jax"]
-    print(f"import jax {imports['jax']:.3f} s, import oneflow {imports['oneflow']:.3f} s, ratio {ratio:.2f}")
+    print(
+        f"import jax {imports['jax']:.3f} s, import oneflow {imports['oneflow']:.3f} s, "
+        f"ratio {ratio:.2f}"
+    )
     cold, warm = first_steps(options.workload)
     print(f"first {options.workload} step: cold cache {cold:.1f} s, warm cache {warm:.1f} s")
 

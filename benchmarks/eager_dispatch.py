@@ -1,6 +1,6 @@
 """Microseconds per operator of a long chain of small operators: the cost of a call.
 
-    python benchmarks/eager_dispatch.py
+Run ``python benchmarks/eager_dispatch.py``.
 """
 
 from __future__ import annotations
@@ -26,8 +26,9 @@ def dispatch_microseconds(library, operations: int = 400, rounds: int = 9) -> fl
 
 def main() -> None:
     """Print both libraries' figures."""
-    import oneflow
     import torch
+
+    import oneflow
 
     for library in (oneflow, torch):
         print(f"{library.__name__}: {dispatch_microseconds(library):.2f} us per operator")

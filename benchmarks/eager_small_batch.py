@@ -1,6 +1,6 @@
 """Training steps per second of a small perceptron with a batch of four: the framework's own speed.
 
-    python benchmarks/eager_small_batch.py
+Run ``python benchmarks/eager_small_batch.py``.
 """
 
 from __future__ import annotations
@@ -24,8 +24,9 @@ def steps_per_second(library, steps: int = 500, warm_up: int = 5) -> float:
 
 def main() -> None:
     """Print both libraries' figures."""
-    import oneflow
     import torch
+
+    import oneflow
 
     for library in (oneflow, torch):
         print(f"{library.__name__}: {steps_per_second(library):.0f} steps/s")

@@ -2,8 +2,9 @@
 
     python benchmarks/memory.py [workload ...]      # default: resnet50 gpt
 
-The figure is the highest resident memory during three warm steps less what was resident after the import: parameters,
-optimizer state, activations and gradients, and whatever the library keeps for itself. Linux only.
+The figure is the highest resident memory during three warm steps less what was resident after the
+import: parameters, optimizer state, activations and gradients, and whatever the library keeps for
+itself. Linux only.
 """
 
 from __future__ import annotations

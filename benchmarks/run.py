@@ -4,9 +4,9 @@
     python benchmarks/run.py --all            # with the large vision models, cold starts and memory
     python benchmarks/run.py mlp gpt          # some of them
 
-Every figure is the median over the rounds; in a round each library runs the same number of steps, one library after the
-other, so that whatever else the machine does hits both. A run reads the loss once, at the end of its steps, as a training
-loop that logs now and then does.
+Every figure is the median over the rounds; in a round each library runs the same number of steps,
+one library after the other, so that whatever else the machine does hits both. A run reads the loss
+once, at the end of its steps, as a training loop that logs now and then does.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 @dataclass(frozen=True)
 class Workload:
-    """One row of the table: steps per round, rounds, and whether a hand-written JAX version exists."""
+    """A row of the table: steps per round, rounds, and whether there is a version in JAX."""
 
     name: str
     steps: int
@@ -91,7 +91,8 @@ def measure(workload: Workload) -> dict[str, float]:
 def row(name: str, medians: dict[str, float]) -> str:
     """One line of the Markdown table."""
     ours = medians["oneflow"]
-    cells = [f"{medians[key] * 1e3:.2f}" if key in medians else "" for key in ("oneflow", "torch", "jax")]
+    libraries = ("oneflow", "torch", "jax")
+    cells = [f"{medians[key] * 1e3:.2f}" if key in medians else "" for key in libraries]
     ratios = [f"{ours / medians[key]:.2f}" if key in medians else "" for key in ("torch", "jax")]
     return f"| {name} | {' | '.join(cells + ratios)} |"
 

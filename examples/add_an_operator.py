@@ -22,7 +22,10 @@ swish_primitive.gradient(x=_swish_gradient)
 
 
 def swish(x: Tensor, slope: float = 1.0) -> Tensor:
-    """The swish of every element; `slope` may change from call to call without compiling anything."""
+    """The swish of every element.
+
+    `slope` may change from call to call without compiling anything.
+    """
     return call(swish_primitive, x, slope)
 
 

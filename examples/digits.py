@@ -23,7 +23,7 @@ def read_digits() -> tuple[np.ndarray, np.ndarray]:
 
 
 def write_idx_files(folder: Path, held_out: int = 1000) -> None:
-    """Write the images as MNIST's own four files, which `oneflow.utils.vision.datasets.MNIST` reads."""
+    """Write the images as MNIST's own four files, which `datasets.MNIST` reads."""
     images, digits = read_digits()
     raw = folder / "MNIST" / "raw"
     raw.mkdir(parents=True, exist_ok=True)

@@ -54,7 +54,7 @@ class Net(nn.Module):
 
 
 def load_digits(held_out=1000):
-    """The training set, and the held-out images, float32 [1000, 1, 28, 28] in [0, 1], with digits."""
+    """The training set, and the held-out images, float32 [1000, 1, 28, 28], with their digits."""
     pixels, digits = read_digits()
     images = torch.from_numpy(pixels[:, None].astype(np.float32) / 255.0)
     labels = torch.from_numpy(digits.astype(np.int64))
@@ -139,7 +139,7 @@ def plot_curves(history, path):
 
 
 def plot_predictions(model, images, labels, path, rows=5, columns=10):
-    """Test images with the network's answers, green if right, red if wrong; the wrong ones first."""
+    """Test images with the network's answers, red if wrong, which come first, or green."""
     answers = predict(model, images).numpy()
     truth = labels.numpy()
     order = np.argsort(answers == truth, kind="stable")[: rows * columns]
@@ -173,7 +173,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--epochs", type=int, default=12)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--check", action="store_true", help="only reload and measure the checkpoint")
+    parser.add_argument("--check", action="store_true", help="only measure the checkpoint again")
     options = parser.parse_args()
     if options.check:
         check()

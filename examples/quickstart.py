@@ -1,6 +1,6 @@
 """OneFlow's quickstart: a three-layer perceptron on MNIST, written as in PyTorch.
 
-    python examples/quickstart.py --epochs 1
+Run ``python examples/quickstart.py --epochs 1``.
 """
 
 import argparse

@@ -1,5 +1,7 @@
 """The perceptron of `models/mlp.py` as a hand-written, donated `jax.jit` step."""
 
+import itertools
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -8,7 +10,7 @@ import numpy as np
 def build(batch=32, sizes=(64, 128, 128, 10)):
     """A function that runs one step and returns the loss."""
     rng = np.random.default_rng(0)
-    pairs = list(zip(sizes[:-1], sizes[1:], strict=True))
+    pairs = list(itertools.pairwise(sizes))
     weights = [jnp.asarray(rng.standard_normal((n, m)) * 0.05, jnp.float32) for m, n in pairs]
     biases = [jnp.zeros(n, jnp.float32) for _, n in pairs]
     images = jnp.asarray(rng.standard_normal((batch, sizes[0])), jnp.float32)

@@ -3,8 +3,8 @@
 import math
 
 
-def make_model(torch, vocabulary=512, width=256, heads=4, layers=4, context=128, dropout=0.1):
-    """The decoder-only transformer as a module of either library."""
+def attention_class(torch, width, heads, context, dropout):
+    """Causal attention as a module class of either library."""
     nn, F = torch.nn, torch.nn.functional
 
     class Attention(nn.Module):
@@ -26,6 +26,14 @@ def make_model(torch, vocabulary=512, width=256, heads=4, layers=4, context=128,
             mixed = (weights @ v).transpose(1, 2).contiguous().view(batch, length, width)
             return self.dropout(self.projection(mixed))
 
+    return Attention
+
+
+def block_class(torch, width, heads, context, dropout):
+    """Attention and perceptron, each with a residual connection, as a module class."""
+    nn = torch.nn
+    Attention = attention_class(torch, width, heads, context, dropout)
+
     class Block(nn.Module):
         def __init__(self):
             super().__init__()
@@ -41,6 +49,14 @@ def make_model(torch, vocabulary=512, width=256, heads=4, layers=4, context=128,
         def forward(self, x):
             x = x + self.attention(self.norm1(x))
             return x + self.mlp(self.norm2(x))
+
+    return Block
+
+
+def make_model(torch, vocabulary=512, width=256, heads=4, layers=4, context=128, dropout=0.1):
+    """The decoder-only transformer as a module of either library."""
+    nn = torch.nn
+    Block = block_class(torch, width, heads, context, dropout)
 
     class GPT(nn.Module):
         def __init__(self):

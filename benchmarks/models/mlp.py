@@ -1,4 +1,4 @@
-"""A three-layer perceptron: the smallest training step, where the framework's own cost shows most."""
+"""A three-layer perceptron: the smallest step, where the framework's own cost shows most."""
 
 
 def build(torch, batch=32, sizes=(64, 128, 128, 10)):
