@@ -3,457 +3,533 @@
 Public names are re-exported from the rooms below; see `docs/architecture.md` for the map.
 """
 
-from oneflow.compiler import (
-    jax_compat as _jax_compat,
-)  # first: JAX must be configured before anything makes an array
+from oneflow import runtime as _runtime  # first: configures JAX before anything makes an array
 
 # isort: split
-from oneflow.base.dtype import complex128 as cdouble
-from oneflow.base.dtype import complex64 as cfloat
-from oneflow.base.dtype import float16 as half
-from oneflow.base.dtype import float32 as float
-from oneflow.base.dtype import float64 as double
-from oneflow.base.dtype import int16 as short
-from oneflow.base.dtype import int32 as int
-from oneflow.base.dtype import int64 as long
-from oneflow.base.dtype import int8 as char
-from oneflow.base.limits import finfo as finfo
-from oneflow.base.limits import iinfo as iinfo
-from oneflow.differentiation.anomaly import is_anomaly_enabled as is_anomaly_enabled
-from oneflow.differentiation.grad_mode import enable_grad as enable_grad
-from oneflow.differentiation.grad_mode import inference_mode as inference_mode
-from oneflow.differentiation.grad_mode import is_grad_enabled as is_grad_enabled
-from oneflow.differentiation.grad_mode import is_inference_mode_enabled as is_inference_mode_enabled
-from oneflow.differentiation.grad_mode import no_grad as no_grad
-from oneflow.differentiation.grad_mode import set_grad_enabled as set_grad_enabled
+from oneflow import nn as nn, random as random
 from oneflow.base.device import Device as device
-from oneflow.base.dtype import DType as dtype
-from oneflow.base.dtype import bfloat16 as bfloat16
-from oneflow.base.dtype import bool_ as bool
-from oneflow.base.dtype import complex64 as complex64
-from oneflow.base.dtype import complex128 as complex128
-from oneflow.base.dtype import float16 as float16
-from oneflow.base.dtype import float32 as float32
-from oneflow.base.dtype import float64 as float64
-from oneflow.base.dtype import get_default_dtype as get_default_dtype
-from oneflow.base.dtype import int8 as int8
-from oneflow.base.dtype import int16 as int16
-from oneflow.base.dtype import int32 as int32
-from oneflow.base.dtype import int64 as int64
-from oneflow.base.dtype import set_default_dtype as set_default_dtype
-from oneflow.base.dtype import uint8 as uint8
-from oneflow.base.dtype import uint16 as uint16
-from oneflow.base.dtype import uint32 as uint32
-from oneflow.base.dtype import uint64 as uint64
+from oneflow.base.dtype import (
+    DType as dtype,
+    bfloat16 as bfloat16,
+    bool_ as bool,
+    complex64 as cfloat,
+    complex64 as complex64,
+    complex128 as cdouble,
+    complex128 as complex128,
+    float16 as float16,
+    float16 as half,
+    float32 as float,
+    float32 as float32,
+    float64 as double,
+    float64 as float64,
+    get_default_dtype as get_default_dtype,
+    int8 as char,
+    int8 as int8,
+    int16 as int16,
+    int16 as short,
+    int32 as int,
+    int32 as int32,
+    int64 as int64,
+    int64 as long,
+    set_default_dtype as set_default_dtype,
+    uint8 as uint8,
+    uint16 as uint16,
+    uint32 as uint32,
+    uint64 as uint64,
+)
+from oneflow.base.limits import finfo as finfo, iinfo as iinfo
 from oneflow.base.shape import Size as Size
+from oneflow.differentiation.anomaly import is_anomaly_enabled as is_anomaly_enabled
+from oneflow.differentiation.grad_mode import (
+    enable_grad as enable_grad,
+    inference_mode as inference_mode,
+    is_grad_enabled as is_grad_enabled,
+    is_inference_mode_enabled as is_inference_mode_enabled,
+    no_grad as no_grad,
+    set_grad_enabled as set_grad_enabled,
+)
 from oneflow.dispatch import call as _call  # installs the meaning of calling a primitive
-from oneflow.functional import indexing as _indexing
-from oneflow.functional import operators as _operators  # gives Tensor its operators
-from oneflow.functional.activation import gelu as gelu
-from oneflow.functional.activation import mish as mish
-from oneflow.functional.activation import quick_gelu as quick_gelu
-from oneflow.functional.activation import relu as relu
-from oneflow.functional.activation import selu as selu
-from oneflow.functional.activation import sigmoid as sigmoid
-from oneflow.functional.activation import silu as silu
-from oneflow.functional.activation import softplus as softplus
-from oneflow.functional.activation import softsign as softsign
-from oneflow.functional.activation import square_relu as square_relu
-from oneflow.functional.activation import tanh as tanh
-from oneflow.functional.added_products import addbmm as addbmm
-from oneflow.functional.added_products import addmm as addmm
-from oneflow.functional.added_products import addmv as addmv
-from oneflow.functional.added_products import addr as addr
-from oneflow.functional.added_products import baddbmm as baddbmm
-from oneflow.functional.arithmetic import add as add
-from oneflow.functional.arithmetic import addcdiv as addcdiv
-from oneflow.functional.arithmetic import addcmul as addcmul
-from oneflow.functional.arithmetic import float_power as float_power
-from oneflow.functional.arithmetic import lerp as lerp
-from oneflow.functional.arithmetic import mul as mul
-from oneflow.functional.arithmetic import mul as multiply
-from oneflow.functional.arithmetic import pow_ as pow
-from oneflow.functional.arithmetic import rsub as rsub
-from oneflow.functional.arithmetic import sub as sub
-from oneflow.functional.arithmetic import sub as subtract
-from oneflow.functional.choosing import clamp as clamp
-from oneflow.functional.choosing import clamp as clip
-from oneflow.functional.choosing import clamp_max as clamp_max
-from oneflow.functional.choosing import clamp_min as clamp_min
-from oneflow.functional.choosing import fmax as fmax
-from oneflow.functional.choosing import fmin as fmin
-from oneflow.functional.choosing import maximum as maximum
-from oneflow.functional.choosing import minimum as minimum
-from oneflow.functional.choosing import where as where
-from oneflow.functional.combining import atleast_1d as atleast_1d
-from oneflow.functional.combining import atleast_2d as atleast_2d
-from oneflow.functional.combining import atleast_3d as atleast_3d
-from oneflow.functional.combining import block_diag as block_diag
-from oneflow.functional.combining import broadcast_like as broadcast_like
-from oneflow.functional.combining import broadcast_shapes as broadcast_shapes
-from oneflow.functional.combining import broadcast_tensors as broadcast_tensors
-from oneflow.functional.combining import cartesian_prod as cartesian_prod
-from oneflow.functional.combining import column_stack as column_stack
-from oneflow.functional.combining import combinations as combinations
-from oneflow.functional.combining import dstack as dstack
-from oneflow.functional.combining import hstack as hstack
-from oneflow.functional.combining import meshgrid as meshgrid
-from oneflow.functional.combining import slice_ as logical_slice
-from oneflow.functional.combining import slice_ as slice
-from oneflow.functional.combining import slice_update as logical_slice_assign
-from oneflow.functional.combining import slice_update as slice_update
-from oneflow.functional.combining import tril_indices as tril_indices
-from oneflow.functional.combining import triu_indices as triu_indices
-from oneflow.functional.combining import vstack as row_stack
-from oneflow.functional.combining import vstack as vstack
-from oneflow.functional.comparison import allclose as allclose
-from oneflow.functional.comparison import eq as eq
-from oneflow.functional.comparison import eq as equal_to
-from oneflow.functional.comparison import equal as equal
-from oneflow.functional.comparison import ge as ge
-from oneflow.functional.comparison import ge as greater_equal
-from oneflow.functional.comparison import gt as greater
-from oneflow.functional.comparison import gt as gt
-from oneflow.functional.comparison import is_same_size as is_same_size
-from oneflow.functional.comparison import isclose as isclose
-from oneflow.functional.comparison import le as le
-from oneflow.functional.comparison import le as less_equal
-from oneflow.functional.comparison import lt as less
-from oneflow.functional.comparison import lt as lt
-from oneflow.functional.comparison import ne as ne
-from oneflow.functional.comparison import ne as not_equal
-from oneflow.functional.complex import angle as angle
-from oneflow.functional.complex import complex_ as complex
-from oneflow.functional.complex import conj as conj
-from oneflow.functional.complex import conj_physical as conj_physical
-from oneflow.functional.complex import polar as polar
-from oneflow.functional.complex import resolve_conj as resolve_conj
-from oneflow.functional.constructors import BFloat16Tensor as BFloat16Tensor
-from oneflow.functional.constructors import BoolTensor as BoolTensor
-from oneflow.functional.constructors import ByteTensor as ByteTensor
-from oneflow.functional.constructors import CharTensor as CharTensor
-from oneflow.functional.constructors import ComplexDoubleTensor as ComplexDoubleTensor
-from oneflow.functional.constructors import ComplexFloatTensor as ComplexFloatTensor
-from oneflow.functional.constructors import DoubleTensor as DoubleTensor
-from oneflow.functional.constructors import FloatTensor as FloatTensor
-from oneflow.functional.constructors import HalfTensor as HalfTensor
-from oneflow.functional.constructors import IntTensor as IntTensor
-from oneflow.functional.constructors import LongTensor as LongTensor
-from oneflow.functional.constructors import new_empty as new_empty
-from oneflow.functional.constructors import new_full as new_full
-from oneflow.functional.constructors import new_ones as new_ones
-from oneflow.functional.constructors import new_zeros as new_zeros
-from oneflow.functional.constructors import ShortTensor as ShortTensor
-from oneflow.functional.conversion import cast as cast
-from oneflow.functional.conversion import clone as clone
-from oneflow.functional.conversion import contiguous as contiguous
-from oneflow.functional.conversion import to as to
-from oneflow.functional.creation import arange as arange
-from oneflow.functional.creation import empty as empty
-from oneflow.functional.creation import empty_like as empty_like
-from oneflow.functional.creation import eye as eye
-from oneflow.functional.creation import full as full
-from oneflow.functional.creation import full_like as full_like
-from oneflow.functional.creation import linspace as linspace
-from oneflow.functional.creation import logspace as logspace
-from oneflow.functional.creation import ones as ones
-from oneflow.functional.creation import ones_like as ones_like
-from oneflow.functional.creation import zeros as zeros
-from oneflow.functional.creation import zeros_like as zeros_like
-from oneflow.functional.cumulative import cummax as cummax
-from oneflow.functional.cumulative import cummin as cummin
-from oneflow.functional.cumulative import cumprod as cumprod
-from oneflow.functional.cumulative import cumsum as cumsum
-from oneflow.functional.cumulative import diff as diff
-from oneflow.functional.cumulative import logcumsumexp as logcumsumexp
-from oneflow.functional.decompositions import cholesky as cholesky
-from oneflow.functional.decompositions import cholesky_inverse as cholesky_inverse
-from oneflow.functional.decompositions import cholesky_solve as cholesky_solve
-from oneflow.functional.decompositions import pinverse as pinverse
-from oneflow.functional.decompositions import svd_ as svd
-from oneflow.functional.decompositions import qr_ as qr
-from oneflow.functional.division import div as div
-from oneflow.functional.division import div as divide
-from oneflow.functional.division import div as true_divide
-from oneflow.functional.division import floor_divide as floor_divide
-from oneflow.functional.division import fmod as fmod
-from oneflow.functional.division import remainder as remainder
-from oneflow.functional.extremes import amax as amax
-from oneflow.functional.extremes import amin as amin
-from oneflow.functional.extremes import aminmax as aminmax
-from oneflow.functional.extremes import argmax as argmax
-from oneflow.functional.extremes import argmin as argmin
-from oneflow.functional.extremes import max_ as max
-from oneflow.functional.extremes import min_ as min
-from oneflow.functional.einsum import einsum as einsum
-from oneflow.functional.einsum import tensordot as tensordot
-from oneflow.functional.interchange import as_tensor as as_tensor
-from oneflow.functional.interchange import as_tensor as asarray
-from oneflow.functional.interchange import from_dlpack as from_dlpack
-from oneflow.functional.interchange import from_numpy as from_numpy
-from oneflow.functional.interchange import frombuffer as frombuffer
-from oneflow.functional.interchange import tensor as tensor
-from oneflow.functional.interchange import to_dlpack as to_dlpack
-from oneflow.functional.joining import cat as cat
-from oneflow.functional.joining import cat as concat
-from oneflow.functional.joining import cat as concatenate
-from oneflow.functional.joining import chunk as chunk
-from oneflow.functional.joining import dsplit as dsplit
-from oneflow.functional.joining import hsplit as hsplit
-from oneflow.functional.joining import split as split
-from oneflow.functional.joining import stack as stack
-from oneflow.functional.joining import tensor_split as tensor_split
-from oneflow.functional.joining import unbind as unbind
-from oneflow.functional.joining import vsplit as vsplit
-from oneflow.functional.linalg import det as det
-from oneflow.functional.linalg import inv as inverse
-from oneflow.functional.linalg import logdet as logdet
-from oneflow.functional.linalg import matrix_power as matrix_power
-from oneflow.functional.linalg import slogdet as slogdet
+from oneflow.functional import (
+    autograd as _autograd,  # gives Tensor `backward`
+    indexing as _indexing,
+    operators as _operators,  # gives Tensor its operators
+    random_inplace as _random_inplace,  # gives Tensor its methods
+)
+from oneflow.functional.activation import (
+    gelu as gelu,
+    mish as mish,
+    quick_gelu as quick_gelu,
+    relu as relu,
+    selu as selu,
+    sigmoid as sigmoid,
+    silu as silu,
+    softplus as softplus,
+    softsign as softsign,
+    square_relu as square_relu,
+    tanh as tanh,
+)
+from oneflow.functional.added_products import (
+    addbmm as addbmm,
+    addmm as addmm,
+    addmv as addmv,
+    addr as addr,
+    baddbmm as baddbmm,
+)
+from oneflow.functional.arithmetic import (
+    add as add,
+    addcdiv as addcdiv,
+    addcmul as addcmul,
+    float_power as float_power,
+    lerp as lerp,
+    mul as mul,
+    mul as multiply,
+    pow_ as pow,
+    rsub as rsub,
+    sub as sub,
+    sub as subtract,
+)
+from oneflow.functional.choosing import (
+    clamp as clamp,
+    clamp as clip,
+    clamp_max as clamp_max,
+    clamp_min as clamp_min,
+    fmax as fmax,
+    fmin as fmin,
+    maximum as maximum,
+    minimum as minimum,
+    where as where,
+)
+from oneflow.functional.combining import (
+    atleast_1d as atleast_1d,
+    atleast_2d as atleast_2d,
+    atleast_3d as atleast_3d,
+    block_diag as block_diag,
+    broadcast_like as broadcast_like,
+    broadcast_shapes as broadcast_shapes,
+    broadcast_tensors as broadcast_tensors,
+    cartesian_prod as cartesian_prod,
+    column_stack as column_stack,
+    combinations as combinations,
+    dstack as dstack,
+    hstack as hstack,
+    meshgrid as meshgrid,
+    slice_ as logical_slice,
+    slice_ as slice,
+    slice_update as logical_slice_assign,
+    slice_update as slice_update,
+    tril_indices as tril_indices,
+    triu_indices as triu_indices,
+    vstack as row_stack,
+    vstack as vstack,
+)
+from oneflow.functional.comparison import (
+    allclose as allclose,
+    eq as eq,
+    eq as equal_to,
+    equal as equal,
+    ge as ge,
+    ge as greater_equal,
+    gt as greater,
+    gt as gt,
+    is_same_size as is_same_size,
+    isclose as isclose,
+    le as le,
+    le as less_equal,
+    lt as less,
+    lt as lt,
+    ne as ne,
+    ne as not_equal,
+)
+from oneflow.functional.complex import (
+    angle as angle,
+    complex_ as complex,
+    conj as conj,
+    conj_physical as conj_physical,
+    polar as polar,
+    resolve_conj as resolve_conj,
+)
+from oneflow.functional.constructors import (
+    BFloat16Tensor as BFloat16Tensor,
+    BoolTensor as BoolTensor,
+    ByteTensor as ByteTensor,
+    CharTensor as CharTensor,
+    ComplexDoubleTensor as ComplexDoubleTensor,
+    ComplexFloatTensor as ComplexFloatTensor,
+    DoubleTensor as DoubleTensor,
+    FloatTensor as FloatTensor,
+    HalfTensor as HalfTensor,
+    IntTensor as IntTensor,
+    LongTensor as LongTensor,
+    ShortTensor as ShortTensor,
+    new_empty as new_empty,
+    new_full as new_full,
+    new_ones as new_ones,
+    new_zeros as new_zeros,
+)
+from oneflow.functional.conversion import (
+    cast as cast,
+    clone as clone,
+    contiguous as contiguous,
+    to as to,
+)
+from oneflow.functional.creation import (
+    arange as arange,
+    empty as empty,
+    empty_like as empty_like,
+    eye as eye,
+    full as full,
+    full_like as full_like,
+    linspace as linspace,
+    logspace as logspace,
+    ones as ones,
+    ones_like as ones_like,
+    zeros as zeros,
+    zeros_like as zeros_like,
+)
+from oneflow.functional.cumulative import (
+    cummax as cummax,
+    cummin as cummin,
+    cumprod as cumprod,
+    cumsum as cumsum,
+    diff as diff,
+    logcumsumexp as logcumsumexp,
+)
+from oneflow.functional.decompositions import (
+    cholesky as cholesky,
+    cholesky_inverse as cholesky_inverse,
+    cholesky_solve as cholesky_solve,
+    pinverse as pinverse,
+    qr_ as qr,
+    svd_ as svd,
+)
+from oneflow.functional.division import (
+    div as div,
+    div as divide,
+    div as true_divide,
+    floor_divide as floor_divide,
+    fmod as fmod,
+    remainder as remainder,
+)
+from oneflow.functional.einsum import einsum as einsum, tensordot as tensordot
+from oneflow.functional.extremes import (
+    amax as amax,
+    amin as amin,
+    aminmax as aminmax,
+    argmax as argmax,
+    argmin as argmin,
+    max_ as max,
+    min_ as min,
+)
+from oneflow.functional.generator import (
+    Generator as Generator,
+    default_generator as default_generator,
+    get_rng_state as get_rng_state,
+    initial_seed as initial_seed,
+    manual_seed as manual_seed,
+    seed as seed,
+    set_rng_state as set_rng_state,
+)
+from oneflow.functional.interchange import (
+    as_tensor as as_tensor,
+    as_tensor as asarray,
+    from_dlpack as from_dlpack,
+    from_numpy as from_numpy,
+    frombuffer as frombuffer,
+    tensor as tensor,
+    to_dlpack as to_dlpack,
+)
+from oneflow.functional.joining import (
+    cat as cat,
+    cat as concat,
+    cat as concatenate,
+    chunk as chunk,
+    dsplit as dsplit,
+    hsplit as hsplit,
+    split as split,
+    stack as stack,
+    tensor_split as tensor_split,
+    unbind as unbind,
+    vsplit as vsplit,
+)
+from oneflow.functional.linalg import (
+    det as det,
+    inv as inverse,
+    logdet as logdet,
+    matrix_power as matrix_power,
+    slogdet as slogdet,
+)
 from oneflow.functional.linear_algebra import matmul as matmul
-from oneflow.functional.logic import bitwise_and as bitwise_and
-from oneflow.functional.logic import bitwise_left_shift as bitwise_left_shift
-from oneflow.functional.logic import bitwise_not as bitwise_not
-from oneflow.functional.logic import bitwise_or as bitwise_or
-from oneflow.functional.logic import bitwise_right_shift as bitwise_right_shift
-from oneflow.functional.logic import bitwise_xor as bitwise_xor
-from oneflow.functional.logic import isfinite as isfinite
-from oneflow.functional.logic import isinf as isinf
-from oneflow.functional.logic import isnan as isnan
-from oneflow.functional.logic import isneginf as isneginf
-from oneflow.functional.logic import isposinf as isposinf
-from oneflow.functional.logic import isreal as isreal
-from oneflow.functional.logic import logical_and as logical_and
-from oneflow.functional.logic import logical_not as logical_not
-from oneflow.functional.logic import logical_or as logical_or
-from oneflow.functional.logic import logical_xor as logical_xor
-from oneflow.functional.logic import signbit as signbit
+from oneflow.functional.logic import (
+    bitwise_and as bitwise_and,
+    bitwise_left_shift as bitwise_left_shift,
+    bitwise_not as bitwise_not,
+    bitwise_or as bitwise_or,
+    bitwise_right_shift as bitwise_right_shift,
+    bitwise_xor as bitwise_xor,
+    isfinite as isfinite,
+    isinf as isinf,
+    isnan as isnan,
+    isneginf as isneginf,
+    isposinf as isposinf,
+    isreal as isreal,
+    logical_and as logical_and,
+    logical_not as logical_not,
+    logical_or as logical_or,
+    logical_xor as logical_xor,
+    signbit as signbit,
+)
 from oneflow.functional.norms import cdist as cdist
 from oneflow.functional.padding import pad as pad
-from oneflow.functional.pairs import atan2 as arctan2
-from oneflow.functional.pairs import atan2 as atan2
-from oneflow.functional.pairs import copysign as copysign
-from oneflow.functional.pairs import frexp as frexp
-from oneflow.functional.pairs import gcd as gcd
-from oneflow.functional.pairs import heaviside as heaviside
-from oneflow.functional.pairs import hypot as hypot
-from oneflow.functional.pairs import lcm as lcm
-from oneflow.functional.pairs import ldexp as ldexp
-from oneflow.functional.pairs import logaddexp as logaddexp
-from oneflow.functional.pairs import logaddexp2 as logaddexp2
-from oneflow.functional.pairs import nextafter as nextafter
-from oneflow.functional.pairs import xlogy as xlogy
-from oneflow.functional.products import bmm as bmm
-from oneflow.functional.products import chain_matmul as chain_matmul
-from oneflow.functional.products import cross as cross
-from oneflow.functional.products import dot as dot
-from oneflow.functional.products import inner as inner
-from oneflow.functional.products import kron as kron
-from oneflow.functional.products import mm as mm
-from oneflow.functional.products import mv as mv
-from oneflow.functional.products import outer as outer
-from oneflow.functional.products import trace as trace
-from oneflow.functional.products import vander as vander
-from oneflow.functional.products import vdot as vdot
-from oneflow.functional.products import outer as ger
-from oneflow.functional.properties import is_complex as is_complex
-from oneflow.functional.properties import is_floating_point as is_floating_point
-from oneflow.functional.properties import is_nonzero as is_nonzero
-from oneflow.functional.properties import is_signed as is_signed
-from oneflow.functional.properties import is_tensor as is_tensor
-from oneflow.functional.properties import numel as numel
-from oneflow.functional.piecewise import softshrink as softshrink
-from oneflow.functional.piecewise import threshold as threshold
-from oneflow.functional.rearranging import diag as diag
-from oneflow.functional.rearranging import diag_embed as diag_embed
-from oneflow.functional.rearranging import diagflat as diagflat
-from oneflow.functional.rearranging import flip as flip
-from oneflow.functional.rearranging import fliplr as fliplr
-from oneflow.functional.rearranging import flipud as flipud
-from oneflow.functional.rearranging import repeat as repeat
-from oneflow.functional.rearranging import repeat_interleave as repeat_interleave
-from oneflow.functional.rearranging import roll as roll
-from oneflow.functional.rearranging import rot90 as rot90
-from oneflow.functional.rearranging import tile as tile
-from oneflow.functional.rearranging import tril as tril
-from oneflow.functional.rearranging import triu as triu
-from oneflow.functional.reduction import all_ as all
-from oneflow.functional.reduction import any_ as any
-from oneflow.functional.reduction import count_nonzero as count_nonzero
-from oneflow.functional.reduction import logsumexp as logsumexp
-from oneflow.functional.reduction import mean as mean
-from oneflow.functional.reduction import nanmean as nanmean
-from oneflow.functional.reduction import nansum as nansum
-from oneflow.functional.reduction import prod as prod
-from oneflow.functional.reduction import sum_ as sum
-from oneflow.functional.rounding import ceil as ceil
-from oneflow.functional.rounding import floor as floor
-from oneflow.functional.rounding import frac as frac
-from oneflow.functional.rounding import nan_to_num as nan_to_num
-from oneflow.functional.rounding import round_ as round
-from oneflow.functional.rounding import sgn as sgn
-from oneflow.functional.rounding import sign as sign
-from oneflow.functional.rounding import trunc as fix
-from oneflow.functional.rounding import trunc as trunc
-from oneflow.functional.scattering import index_add as index_add
-from oneflow.functional.scattering import index_copy as index_copy
-from oneflow.functional.scattering import index_fill as index_fill
-from oneflow.functional.scattering import index_put as index_put
-from oneflow.functional.scattering import masked_fill as masked_fill
-from oneflow.functional.scattering import masked_scatter as masked_scatter
-from oneflow.functional.scattering import scatter as scatter
-from oneflow.functional.scattering import scatter_add as scatter_add
-from oneflow.functional.scattering import scatter_reduce as scatter_reduce
-from oneflow.functional.scattering import select_scatter as select_scatter
-from oneflow.functional.scattering import slice_scatter as slice_scatter
-from oneflow.functional.searching import argsort as argsort
-from oneflow.functional.searching import argwhere as argwhere
-from oneflow.functional.searching import bincount as bincount
-from oneflow.functional.searching import bucketize as bucketize
-from oneflow.functional.searching import histc as histc
-from oneflow.functional.searching import isin as isin
-from oneflow.functional.searching import kthvalue as kthvalue
-from oneflow.functional.searching import msort as msort
-from oneflow.functional.searching import nonzero as nonzero
-from oneflow.functional.searching import searchsorted as searchsorted
-from oneflow.functional.searching import sort as sort
-from oneflow.functional.searching import topk as topk
-from oneflow.functional.searching import unique as unique
-from oneflow.functional.searching import unique_consecutive as unique_consecutive
-from oneflow.functional.selecting import batch_gather as batch_gather
-from oneflow.functional.selecting import gather as gather
-from oneflow.functional.selecting import gather_nd as gather_nd
-from oneflow.functional.selecting import index_select as index_select
-from oneflow.functional.selecting import masked_select as masked_select
-from oneflow.functional.selecting import scatter_nd as scatter_nd
-from oneflow.functional.selecting import take as take
-from oneflow.functional.selecting import take_along_dim as take_along_dim
-from oneflow.functional.selecting import tensor_scatter_nd_update as tensor_scatter_nd_update
-from oneflow.functional.shaping import broadcast_to as broadcast_to
-from oneflow.functional.shaping import expand as expand
-from oneflow.functional.shaping import flatten as flatten
-from oneflow.functional.shaping import movedim as moveaxis
-from oneflow.functional.shaping import movedim as movedim
-from oneflow.functional.shaping import permute as permute
-from oneflow.functional.shaping import ravel as ravel
-from oneflow.functional.shaping import reshape as reshape
-from oneflow.functional.shaping import squeeze as squeeze
-from oneflow.functional.shaping import t as t
-from oneflow.functional.shaping import transpose as swapaxes
-from oneflow.functional.shaping import transpose as swapdims
-from oneflow.functional.shaping import transpose as transpose
-from oneflow.functional.shaping import unflatten as unflatten
-from oneflow.functional.shaping import unsqueeze as unsqueeze
-from oneflow.functional.shaping import view as view
-from oneflow.functional.softmax import log_softmax as log_softmax
-from oneflow.functional.softmax import softmax as softmax
-from oneflow.functional.special import digamma as digamma
-from oneflow.functional.special import erf as erf
-from oneflow.functional.special import erfc as erfc
-from oneflow.functional.special import erfinv as erfinv
-from oneflow.functional.special import i0 as i0
-from oneflow.functional.special import lgamma as lgamma
-from oneflow.functional.special import logit as logit
-from oneflow.functional.special import mvlgamma as mvlgamma
-from oneflow.functional.special import polygamma as polygamma
-from oneflow.functional.statistics import median as median
-from oneflow.functional.statistics import mode as mode
-from oneflow.functional.statistics import nanmedian as nanmedian
-from oneflow.functional.statistics import nanquantile as nanquantile
-from oneflow.functional.statistics import quantile as quantile
-from oneflow.functional.statistics import std as std
-from oneflow.functional.statistics import std_mean as std_mean
-from oneflow.functional.statistics import var as var
-from oneflow.functional.statistics import var_mean as var_mean
-from oneflow.functional.trigonometry import acos as acos
-from oneflow.functional.trigonometry import acos as arccos
-from oneflow.functional.trigonometry import acosh as acosh
-from oneflow.functional.trigonometry import acosh as arccosh
-from oneflow.functional.trigonometry import asin as arcsin
-from oneflow.functional.trigonometry import asin as asin
-from oneflow.functional.trigonometry import asinh as arcsinh
-from oneflow.functional.trigonometry import asinh as asinh
-from oneflow.functional.trigonometry import atan as arctan
-from oneflow.functional.trigonometry import atan as atan
-from oneflow.functional.trigonometry import atanh as arctanh
-from oneflow.functional.trigonometry import atanh as atanh
-from oneflow.functional.trigonometry import cos as cos
-from oneflow.functional.trigonometry import cosh as cosh
-from oneflow.functional.trigonometry import deg2rad as deg2rad
-from oneflow.functional.trigonometry import rad2deg as rad2deg
-from oneflow.functional.trigonometry import sin as sin
-from oneflow.functional.trigonometry import sinc as sinc
-from oneflow.functional.trigonometry import sinh as sinh
-from oneflow.functional.trigonometry import tan as tan
-from oneflow.functional.unary import abs_ as abs
-from oneflow.functional.unary import abs_ as absolute
-from oneflow.functional.unary import exp as exp
-from oneflow.functional.unary import exp2 as exp2
-from oneflow.functional.unary import expm1 as expm1
-from oneflow.functional.unary import log as log
-from oneflow.functional.unary import log10 as log10
-from oneflow.functional.unary import log1p as log1p
-from oneflow.functional.unary import log2 as log2
-from oneflow.functional.unary import neg as neg
-from oneflow.functional.unary import neg as negative
-from oneflow.functional.unary import positive as positive
-from oneflow import nn as nn
-from oneflow.functional import autograd as _autograd  # gives Tensor `backward`
-from oneflow.functional import random_inplace as _random_inplace  # gives Tensor its methods
-from oneflow.functional.generator import Generator as Generator
-from oneflow.functional.generator import default_generator as default_generator
-from oneflow.functional.generator import get_rng_state as get_rng_state
-from oneflow.functional.generator import initial_seed as initial_seed
-from oneflow.functional.generator import manual_seed as manual_seed
-from oneflow.functional.generator import seed as seed
-from oneflow.functional.generator import set_rng_state as set_rng_state
-from oneflow.functional.random import bernoulli as bernoulli
-from oneflow.functional.random import multinomial as multinomial
-from oneflow.functional.random import normal as normal
-from oneflow.functional.random import rand as rand
-from oneflow.functional.random import rand_like as rand_like
-from oneflow.functional.random import randint as randint
-from oneflow.functional.random import randint_like as randint_like
-from oneflow.functional.random import randn as randn
-from oneflow.functional.random import randn_like as randn_like
-from oneflow.functional.random import randperm as randperm
-from oneflow.functional.unary import reciprocal as reciprocal
-from oneflow.functional.unary import rsqrt as rsqrt
-from oneflow.functional.unary import sqrt as sqrt
-from oneflow.functional.unary import square as square
-from oneflow.functional.viewing import view_as_complex as view_as_complex
-from oneflow.functional.viewing import view_as_real as view_as_real
-from oneflow.functional.viewing import imag as imag
-from oneflow.functional.viewing import real as real
-from oneflow.functional.viewing import adjoint as adjoint
-from oneflow.functional.viewing import as_strided as as_strided
-from oneflow.functional.viewing import diagonal as diagonal
-from oneflow.functional.viewing import narrow as narrow
-from oneflow.functional.viewing import select as select
+from oneflow.functional.pairs import (
+    atan2 as arctan2,
+    atan2 as atan2,
+    copysign as copysign,
+    frexp as frexp,
+    gcd as gcd,
+    heaviside as heaviside,
+    hypot as hypot,
+    lcm as lcm,
+    ldexp as ldexp,
+    logaddexp as logaddexp,
+    logaddexp2 as logaddexp2,
+    nextafter as nextafter,
+    xlogy as xlogy,
+)
+from oneflow.functional.piecewise import softshrink as softshrink, threshold as threshold
+from oneflow.functional.products import (
+    bmm as bmm,
+    chain_matmul as chain_matmul,
+    cross as cross,
+    dot as dot,
+    inner as inner,
+    kron as kron,
+    mm as mm,
+    mv as mv,
+    outer as ger,
+    outer as outer,
+    trace as trace,
+    vander as vander,
+    vdot as vdot,
+)
+from oneflow.functional.properties import (
+    is_complex as is_complex,
+    is_floating_point as is_floating_point,
+    is_nonzero as is_nonzero,
+    is_signed as is_signed,
+    is_tensor as is_tensor,
+    numel as numel,
+)
+from oneflow.functional.random import (
+    bernoulli as bernoulli,
+    multinomial as multinomial,
+    normal as normal,
+    rand as rand,
+    rand_like as rand_like,
+    randint as randint,
+    randint_like as randint_like,
+    randn as randn,
+    randn_like as randn_like,
+    randperm as randperm,
+)
+from oneflow.functional.rearranging import (
+    diag as diag,
+    diag_embed as diag_embed,
+    diagflat as diagflat,
+    flip as flip,
+    fliplr as fliplr,
+    flipud as flipud,
+    repeat as repeat,
+    repeat_interleave as repeat_interleave,
+    roll as roll,
+    rot90 as rot90,
+    tile as tile,
+    tril as tril,
+    triu as triu,
+)
+from oneflow.functional.reduction import (
+    all_ as all,
+    any_ as any,
+    count_nonzero as count_nonzero,
+    logsumexp as logsumexp,
+    mean as mean,
+    nanmean as nanmean,
+    nansum as nansum,
+    prod as prod,
+    sum_ as sum,
+)
+from oneflow.functional.rounding import (
+    ceil as ceil,
+    floor as floor,
+    frac as frac,
+    nan_to_num as nan_to_num,
+    round_ as round,
+    sgn as sgn,
+    sign as sign,
+    trunc as fix,
+    trunc as trunc,
+)
+from oneflow.functional.scattering import (
+    index_add as index_add,
+    index_copy as index_copy,
+    index_fill as index_fill,
+    index_put as index_put,
+    masked_fill as masked_fill,
+    masked_scatter as masked_scatter,
+    scatter as scatter,
+    scatter_add as scatter_add,
+    scatter_reduce as scatter_reduce,
+    select_scatter as select_scatter,
+    slice_scatter as slice_scatter,
+)
+from oneflow.functional.searching import (
+    argsort as argsort,
+    argwhere as argwhere,
+    bincount as bincount,
+    bucketize as bucketize,
+    histc as histc,
+    isin as isin,
+    kthvalue as kthvalue,
+    msort as msort,
+    nonzero as nonzero,
+    searchsorted as searchsorted,
+    sort as sort,
+    topk as topk,
+    unique as unique,
+    unique_consecutive as unique_consecutive,
+)
+from oneflow.functional.selecting import (
+    batch_gather as batch_gather,
+    gather as gather,
+    gather_nd as gather_nd,
+    index_select as index_select,
+    masked_select as masked_select,
+    scatter_nd as scatter_nd,
+    take as take,
+    take_along_dim as take_along_dim,
+    tensor_scatter_nd_update as tensor_scatter_nd_update,
+)
+from oneflow.functional.shaping import (
+    broadcast_to as broadcast_to,
+    expand as expand,
+    flatten as flatten,
+    movedim as moveaxis,
+    movedim as movedim,
+    permute as permute,
+    ravel as ravel,
+    reshape as reshape,
+    squeeze as squeeze,
+    t as t,
+    transpose as swapaxes,
+    transpose as swapdims,
+    transpose as transpose,
+    unflatten as unflatten,
+    unsqueeze as unsqueeze,
+    view as view,
+)
+from oneflow.functional.softmax import log_softmax as log_softmax, softmax as softmax
+from oneflow.functional.special import (
+    digamma as digamma,
+    erf as erf,
+    erfc as erfc,
+    erfinv as erfinv,
+    i0 as i0,
+    lgamma as lgamma,
+    logit as logit,
+    mvlgamma as mvlgamma,
+    polygamma as polygamma,
+)
+from oneflow.functional.statistics import (
+    median as median,
+    mode as mode,
+    nanmedian as nanmedian,
+    nanquantile as nanquantile,
+    quantile as quantile,
+    std as std,
+    std_mean as std_mean,
+    var as var,
+    var_mean as var_mean,
+)
+from oneflow.functional.trigonometry import (
+    acos as acos,
+    acos as arccos,
+    acosh as acosh,
+    acosh as arccosh,
+    asin as arcsin,
+    asin as asin,
+    asinh as arcsinh,
+    asinh as asinh,
+    atan as arctan,
+    atan as atan,
+    atanh as arctanh,
+    atanh as atanh,
+    cos as cos,
+    cosh as cosh,
+    deg2rad as deg2rad,
+    rad2deg as rad2deg,
+    sin as sin,
+    sinc as sinc,
+    sinh as sinh,
+    tan as tan,
+)
+from oneflow.functional.unary import (
+    abs_ as abs,
+    abs_ as absolute,
+    exp as exp,
+    exp2 as exp2,
+    expm1 as expm1,
+    log as log,
+    log1p as log1p,
+    log2 as log2,
+    log10 as log10,
+    neg as neg,
+    neg as negative,
+    positive as positive,
+    reciprocal as reciprocal,
+    rsqrt as rsqrt,
+    sqrt as sqrt,
+    square as square,
+)
+from oneflow.functional.viewing import (
+    adjoint as adjoint,
+    as_strided as as_strided,
+    diagonal as diagonal,
+    imag as imag,
+    narrow as narrow,
+    real as real,
+    select as select,
+    view_as_complex as view_as_complex,
+    view_as_real as view_as_real,
+)
 from oneflow.tensor import copying as _copying
-from oneflow.tensor.printing import get_printoptions as get_printoptions
-from oneflow.tensor.printing import set_printoptions as set_printoptions
-from oneflow.tensor.promotion import can_cast as can_cast
-from oneflow.tensor.promotion import promote_types as promote_types
-from oneflow.tensor.promotion import result_type as result_type
+from oneflow.tensor.printing import (
+    get_printoptions as get_printoptions,
+    set_printoptions as set_printoptions,
+)
+from oneflow.tensor.promotion import (
+    can_cast as can_cast,
+    promote_types as promote_types,
+    result_type as result_type,
+)
 from oneflow.tensor.tensor import Tensor as Tensor
 from oneflow.tensor.transfer import (
     import_array as _import_array,
 )  # gives Tensor its way in for data
 from oneflow.version import __version__ as __version__
-from oneflow import random as random
 
 # isort: split
-from oneflow import cuda as cuda
-from oneflow import eager as eager
-from oneflow import optim as optim
-from oneflow import autograd as autograd
-from oneflow import special as special
-from oneflow import distributions as distributions
-from oneflow import linalg as linalg
-from oneflow import utils as utils
-from oneflow import one_embedding as one_embedding
-from oneflow.checkpoint.serialization import load as load
-from oneflow.checkpoint.serialization import save as save
-from oneflow.runtime.determinism import are_deterministic_algorithms_enabled as are_deterministic_algorithms_enabled
-from oneflow.runtime.determinism import use_deterministic_algorithms as use_deterministic_algorithms
+from oneflow import (
+    autograd as autograd,
+    cuda as cuda,
+    distributions as distributions,
+    eager as eager,
+    linalg as linalg,
+    one_embedding as one_embedding,
+    optim as optim,
+    special as special,
+    utils as utils,
+)
+from oneflow.checkpoint.serialization import load as load, save as save
+from oneflow.runtime.determinism import (
+    are_deterministic_algorithms_enabled as are_deterministic_algorithms_enabled,
+    use_deterministic_algorithms as use_deterministic_algorithms,
+)

@@ -1,12 +1,10 @@
 """Seeing what the eager virtual machine does: statistics, recorded programs, settings."""
 
-from oneflow.functional.recording import record as record
-from oneflow.functional.recording import synchronize as synchronize
+from oneflow.functional.recording import record as record, synchronize as synchronize
 from oneflow.program.printer import format_program as format_program
 from oneflow.runtime.eager import SETTINGS as settings
 from oneflow.runtime.explain import explain_last_miss as explain_last_miss
-from oneflow.runtime.statistics import EagerStatistics as EagerStatistics
-from oneflow.runtime.statistics import statistics as statistics
+from oneflow.runtime.statistics import EagerStatistics as EagerStatistics, statistics as statistics
 
 __all__ = [
     "EagerStatistics",

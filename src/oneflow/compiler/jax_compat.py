@@ -1,4 +1,4 @@
-"""JAX's settings that OneFlow depends on, and every use of a JAX name that changes between versions."""
+"""JAX's settings that OneFlow depends on; JAX names that change between versions."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from oneflow.base.environment import cache_folder
 
 
 def _configure_jax() -> None:
-    """Set what the whole package relies on: real 64-bit types and the persistent compilation cache."""
+    """Set what the package relies on: real 64-bit types and the persistent compilation cache."""
     jax.config.update("jax_enable_x64", True)
     folder = cache_folder()
     if folder is None or jax.config.jax_compilation_cache_dir is not None:

@@ -1,1 +1,3 @@
-"""The eager virtual machine: runs recorded programs, op by op while they are new, compiled once they are hot."""
+"""The eager virtual machine: runs recorded programs, op by op at first, compiled when hot."""
+
+from oneflow.compiler import jax_compat as _jax_compat  # configures JAX
