@@ -1,1 +1,4 @@
-"""Ground floor: data types, devices, tensor specs and environment variables. Imports nothing above it."""
+"""Ground floor: data types, devices, tensor specs and environment variables.
+
+Imports nothing above it.
+"""

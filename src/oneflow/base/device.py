@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from typing import Any, ClassVar
 
 import jax
 
@@ -10,7 +11,9 @@ _PLATFORMS = {"cpu": "cpu", "cuda": "cuda", "tpu": "tpu"}
 
 
 class Device:
-    """A device such as ``flow.device("cpu")`` or ``flow.device("cuda", 1)``; equal ones are the same object.
+    """A device such as ``flow.device("cpu")`` or ``flow.device("cuda", 1)``.
+
+    Equal ones are the same object.
 
     Args:
         type: ``"cpu"``, ``"cuda"``, ``"tpu"``, or such a name with an index: ``"cuda:1"``.
@@ -26,12 +29,13 @@ class Device:
     """
 
     __slots__ = ("index", "type")
-    _known: dict[tuple[str, int], Device] = {}
+    _known: ClassVar[dict[tuple[str, int], Device]] = {}
 
     type: str
     index: int
 
     def __new__(cls, type: str | Device, index: int | None = None) -> Device:
+        """The one device of that type and index."""
         if isinstance(type, Device):
             return type
         name, _, ordinal = str(type).partition(":")
@@ -85,7 +89,7 @@ def select(device: Device) -> None:
 
 
 @functools.cache
-def platform_devices(type: str) -> tuple[jax.Device, ...]:
+def platform_devices(type: str) -> tuple[Any, ...]:
     """XLA's local devices of one type; empty when this machine or this jaxlib has none."""
     try:
         return tuple(jax.local_devices(backend=_PLATFORMS[type]))
@@ -94,7 +98,7 @@ def platform_devices(type: str) -> tuple[jax.Device, ...]:
 
 
 @functools.cache
-def xla_device(device: Device) -> jax.Device:
+def xla_device(device: Device) -> Any:
     """The XLA device behind `device`.
 
     Raises:
@@ -105,8 +109,8 @@ def xla_device(device: Device) -> jax.Device:
         return found[device.index]
     if found:
         raise RuntimeError(
-            f"device `{device}` does not exist: this machine has {len(found)} {device.type} device(s), "
-            f"`{device.type}:0` to `{device.type}:{len(found) - 1}`"
+            f"device `{device}` does not exist: this machine has {len(found)} {device.type} "
+            f"device(s), `{device.type}:0` to `{device.type}:{len(found) - 1}`"
         )
     hint = " and install `oneflow-xla[cuda]`" if device.type == "cuda" else ""
     raise RuntimeError(

@@ -84,7 +84,10 @@ def dtype_named(name: str) -> DType:
 
 
 def from_numpy_dtype(numpy_dtype: np.dtype) -> DType:
-    """The data type of a NumPy dtype; raises TypeError for strings, objects and other foreign types."""
+    """The data type of a NumPy dtype.
+
+    Raises TypeError for strings, objects and other foreign types.
+    """
     dtype = _BY_NUMPY.get(np.dtype(numpy_dtype))
     if dtype is None:
         supported = ", ".join(_BY_NAME)
@@ -120,7 +123,10 @@ def get_default_dtype() -> DType:
 
 
 def set_default_dtype(dtype: DType) -> None:
-    """Set the floating point type that Python floats turn into; raises TypeError unless it is one."""
+    """Set the floating point type that Python floats turn into.
+
+    Raises TypeError unless it is one.
+    """
     if not isinstance(dtype, DType) or not dtype.is_floating_point:
         raise TypeError(f"`dtype` must be a floating point dtype, got {dtype!r}")
     _Default.dtype = dtype

@@ -39,7 +39,8 @@ class finfo:
         chosen = real_dtype(get_default_dtype() if dtype is None else dtype)
         if not chosen.is_floating_point:
             raise TypeError(
-                f"finfo() requires a floating point input type, got {dtype!r}; use iinfo for integers"
+                f"finfo() requires a floating point input type, got {dtype!r}; use iinfo for "
+                "integers"
             )
         limits: Any = jnp.finfo(chosen.numpy)
         self.dtype, self.bits = chosen.name, int(limits.bits)

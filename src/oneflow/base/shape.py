@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Iterable
+from typing import SupportsIndex, overload
 
 
-class Size(tuple):
+class Size(tuple[int, ...]):
     """The shape of a tensor: a tuple of whole numbers with `numel`.
 
     Example:
@@ -18,7 +19,8 @@ class Size(tuple):
 
     __slots__ = ()
 
-    def __new__(cls, sizes: Iterable[int] = ()) -> Size:
+    def __new__(cls, sizes: Iterable[SupportsIndex] = ()) -> Size:
+        """A shape with the given sizes."""
         try:
             return super().__new__(cls, map(operator.index, sizes))
         except TypeError:
@@ -37,14 +39,19 @@ class Size(tuple):
     def __radd__(self, other: tuple) -> Size:
         return Size(tuple(other) + tuple(self))
 
-    def __mul__(self, times: int) -> Size:
-        return Size(tuple(self) * times)
+    def __mul__(self, value: SupportsIndex) -> Size:
+        return Size(tuple(self) * operator.index(value))
 
     __rmul__ = __mul__
 
-    def __getitem__(self, index):
-        picked = tuple.__getitem__(self, index)
-        return Size(picked) if isinstance(index, slice) else picked
+    @overload
+    def __getitem__(self, key: SupportsIndex) -> int: ...
+    @overload
+    def __getitem__(self, key: slice) -> Size: ...
+
+    def __getitem__(self, key: SupportsIndex | slice) -> int | Size:
+        picked = tuple.__getitem__(self, key)
+        return Size(picked) if isinstance(picked, tuple) else picked
 
 
 def wrap_dim(dim: int, ndim: int) -> int:
@@ -56,7 +63,8 @@ def wrap_dim(dim: int, ndim: int) -> int:
     size = ndim or 1
     if not -size <= dim < size:
         raise IndexError(
-            f"Dimension out of range (expected to be in range of [{-size}, {size - 1}], but got {dim})"
+            f"Dimension out of range (expected to be in range of [{-size}, {size - 1}], but got "
+            f"{dim})"
         )
     return dim + size if dim < 0 else dim
 
@@ -94,8 +102,8 @@ def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
                 continue
             if result[position] != 1:
                 raise RuntimeError(
-                    f"The size of tensor a ({result[position]}) must match the size of tensor b ({size}) "
-                    f"at non-singleton dimension {position}"
+                    f"The size of tensor a ({result[position]}) must match the size of tensor b "
+                    f"({size}) at non-singleton dimension {position}"
                 )
             result[position] = size
     return tuple(result)

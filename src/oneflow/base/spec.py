@@ -1,4 +1,7 @@
-"""`TensorSpec`: what is known about a tensor without running anything. Interned, so `is` compares."""
+"""`TensorSpec`: what is known about a tensor without running anything.
+
+Interned, so `is` compares.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,10 @@ from oneflow.base.dtype import DType
 
 
 class TensorSpec:
-    """Shape, dtype and device of a tensor. Make one with `spec_of`; equal specs are the same object."""
+    """Shape, dtype and device of a tensor.
+
+    Make one with `spec_of`; equal specs are the same object.
+    """
 
     __slots__ = ("device", "dtype", "ndim", "numel", "shape")
 
