@@ -15,6 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from oneflow.base.device import CPU, Device, xla_device
+from oneflow.passes.pipeline import prepare_whole
 from oneflow.primitives import lowering as lowering  # registers them
 from oneflow.primitives.operation import Operation
 from oneflow.program.evaluate import evaluate
@@ -29,7 +30,7 @@ class Executable:
     """
 
     def __init__(self, program: Program, donated: Sequence[int], device: Device) -> None:
-        self.program = program
+        self.program = program = prepare_whole(program)
         self._floats = [i for i, spec in enumerate(program.scalars) if _travels_as_float(spec)]
         self._integers = [
             i for i, spec in enumerate(program.scalars) if not _travels_as_float(spec)
@@ -81,12 +82,13 @@ class Executable:
         return [(self._floats, np.float64), (self._integers, np.int64)]
 
     def memory(self) -> Any:
-        """XLA's own account of the compiled program's memory (argument, output, temporary bytes)."""
+        """XLA's own account of the program's memory (argument, output, temporary bytes)."""
         if self._run is self._jitted:
             self.compile()
         return self._run.memory_analysis()
 
     def __call__(self, arrays: Sequence[Any], scalars: Sequence[Any]) -> tuple[list[Any], Any]:
+        """The results, and the rows of the run-time checks or None."""
         if self._placed:
             results = self._run(*arrays, *self._vectors(scalars))
         else:
@@ -96,7 +98,7 @@ class Executable:
 
 
 def usable_donations(program: Program, donated: Sequence[int]) -> tuple[int, ...]:
-    """The inputs of `donated` whose memory some output can take over: one of the same shape and dtype each."""
+    """The inputs of `donated` whose memory an output of the same shape and dtype can take over."""
     table = program.spec_table()
     free = Counter(table[number] for number in set(program.outputs))
     usable = []
@@ -109,7 +111,10 @@ def usable_donations(program: Program, donated: Sequence[int]) -> tuple[int, ...
 
 
 def operation_executable(operation: Operation) -> Callable:
-    """The compiled single operation, made once; Python-number operands are given as NumPy scalars."""
+    """The compiled single operation, made once.
+
+    Python-number operands are given as NumPy scalars.
+    """
     if operation.executable is None:
         operation.executable = _jit_operation(operation, operation.evaluate)
     return operation.executable
@@ -136,7 +141,10 @@ def _jit_operation(operation: Operation, function: Callable) -> Callable:
 
 
 def typed_scalar(number: Any, dtype: np.dtype) -> np.generic:
-    """A Python number as a NumPy scalar of `dtype`; whole numbers wrap around as they do on the device."""
+    """A Python number as a NumPy scalar of `dtype`.
+
+    Whole numbers wrap around as they do on the device.
+    """
     if dtype.kind in "iub" and type(number) is not float:
         return np.int64(wrap_integer(number)).astype(dtype)
     return np.asarray(number, dtype)[()]

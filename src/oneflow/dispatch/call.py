@@ -25,7 +25,7 @@ _NUMBERS = (bool, int, float)
 operand_casts: list[Callable[[Primitive, tuple], tuple]] = []
 
 
-def bind(primitive: Primitive, operands: tuple, attributes: dict) -> Any:
+def bind(primitive: Primitive, operands: tuple, attributes: dict) -> Any:  # noqa: C901 - hot path
     """Record `primitive` applied to values and Python numbers.
 
     Returns:
@@ -37,7 +37,11 @@ def bind(primitive: Primitive, operands: tuple, attributes: dict) -> Any:
     # A number's place in the key is its type: its value is a run-time input.
     if len(operands) == 2:
         x, y = operands
-        key = (primitive, x.spec if type(x) is Value else type(x), y.spec if type(y) is Value else type(y))
+        key = (
+            primitive,
+            x.spec if type(x) is Value else type(x),
+            y.spec if type(y) is Value else type(y),
+        )
     else:
         key = (primitive, *[x.spec if type(x) is Value else type(x) for x in operands])
     if attributes:

@@ -22,7 +22,10 @@ from oneflow.program.ir import Instruction, Program
 
 
 def move_channels_last(program: Program) -> Program:
-    """The program with activations stored channels last where that pays; the results are the same."""
+    """The program with activations stored channels last where that pays.
+
+    The results are the same.
+    """
     if not any(_leads(instruction.operation) for instruction in program.instructions):
         return program
     return _Rewriting(program).run()
@@ -64,7 +67,10 @@ def _operation(
 
 
 class _Rewriting:
-    """One program being rewritten. Values of the old program may exist in both orders in the new one."""
+    """One program being rewritten.
+
+    Values of the old program may exist in both orders in the new one.
+    """
 
     def __init__(self, program: Program) -> None:
         self._program = program

@@ -95,7 +95,7 @@ def elementwise_axes(operation: Operation) -> Axes:
 
 
 def reduced_axes(summed: bool) -> AxisRule:
-    """The rule of a reduction over `dims`: the others may be split; with `summed` the reduced ones as well."""
+    """The rule of a reduction over `dims`: the others may be split, with `summed` these too."""
 
     def rule(operation: Operation) -> Axes:
         dims, keepdim = operation.attributes["dims"], operation.attributes.get("keepdim", False)
@@ -143,14 +143,12 @@ def broadcast_axes(operation: Operation) -> Axes:
     """`broadcast_to`: dimensions that are not broadcast may be split."""
     before, after = operation.in_specs[0].shape, operation.out_specs[0].shape
     added = len(after) - len(before)
-    kept = tuple(
-        f"d{i}" if size == after[added + i] else None for i, size in enumerate(before)
-    )
+    kept = tuple(f"d{i}" if size == after[added + i] else None for i, size in enumerate(before))
     return Axes((kept,), ((None,) * added + kept,))
 
 
 def reshaped_axes(operation: Operation) -> Axes:
-    """`reshape`: dimensions that stay, and the outermost of those that are merged or taken apart."""
+    """`reshape`: dimensions that stay, and the outermost of those merged or taken apart."""
     before, after = operation.in_specs[0].shape, operation.out_specs[0].shape
     source, target = [None] * len(before), [None] * len(after)
     i = j = 0
@@ -173,7 +171,10 @@ def reshaped_axes(operation: Operation) -> Axes:
 
 
 def axes_of(operation: Operation) -> Axes | None:
-    """The names of an operation's dimensions; None when its primitive says nothing about splitting."""
+    """The names of an operation's dimensions.
+
+    None when its primitive says nothing about splitting.
+    """
     rule = operation.primitive.axes
     if rule is None:
         return elementwise_axes(operation) if operation.primitive.elementwise else None

@@ -1,8 +1,9 @@
 """Convolution and its two adjoints.
 
-The three primitives are the partial derivatives of one trilinear form ``<conv(x, w), g>``, so each one's gradient is the
-other two. Activations are ``[N, C, spatial...]``, or ``[N, spatial..., C]``: `dims` says where the spatial dimensions
-are. Weights are always ``[out, in / groups, spatial...]``. `padding` is one ``(low, high)`` pair per spatial dimension.
+The three primitives are the partial derivatives of one trilinear form ``<conv(x, w), g>``, so each
+one's gradient is the other two. Activations are ``[N, C, spatial...]``, or ``[N, spatial..., C]``:
+`dims` says where the spatial dimensions are. Weights are always ``[out, in / groups, spatial...]``.
+`padding` is one ``(low, high)`` pair per spatial dimension.
 """
 
 from __future__ import annotations
@@ -12,8 +13,9 @@ from typing import Any, NamedTuple
 import jax
 from jax import lax
 
-from oneflow.primitives.elementwise import _conjugate
 from oneflow.primitives.channels_last import follows
+from oneflow.primitives.elementwise import _conjugate
+from oneflow.primitives.materialize import READS_MEMORY
 from oneflow.primitives.registry import primitive
 
 Pairs = tuple[tuple[int, int], ...]
@@ -87,8 +89,8 @@ def _conv_weight_adjoint(x, y, *, kernel, dims, stride, padding: Pairs, dilation
     return convolve_weight_adjoint(x, y, kernel, Window(dims, stride, padding, dilation, groups))
 
 
-_KEEPS_ACTIVATIONS = follows((True, False), (True,), leads=True)
-_TAKES_ACTIVATIONS = follows((True, True), (False,), leads=True)
+_KEEPS_ACTIVATIONS = follows((True, False), (True,), leads=True) | READS_MEMORY
+_TAKES_ACTIVATIONS = follows((True, True), (False,), leads=True) | READS_MEMORY
 
 conv = primitive("conv", _conv, facts=_KEEPS_ACTIVATIONS)
 conv_input_adjoint = primitive("conv_input_adjoint", _conv_input_adjoint, facts=_KEEPS_ACTIVATIONS)

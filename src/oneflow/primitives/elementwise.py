@@ -1,10 +1,10 @@
 """Elementwise primitives: arithmetic, comparison, logic, and the common functions of one number.
 
-Operands broadcast as in NumPy and must have one dtype (promotion happens above). Rules give the gradient of the
-broadcast operand; whoever calls them sums it to the operand's shape.
+Operands broadcast as in NumPy and must have one dtype (promotion happens above). Rules give the
+gradient of the broadcast operand; whoever calls them sums it to the operand's shape.
 
-A backward pass costs time for each instruction that it records, so most gradients here are one instruction: a primitive of
-their own, whose gradient in turn is derived from its implementation.
+A backward pass costs time for each instruction that it records, so most gradients here are one
+instruction: a primitive of their own, whose gradient in turn is derived from its implementation.
 """
 
 from __future__ import annotations
@@ -37,7 +37,9 @@ def unary(
     slope: Callable | None = None,
     slope_of_out: Callable | None = None,
 ) -> Primitive:
-    """Define a function of one number by its derivative, given the operand (`slope`) or the result (`slope_of_out`).
+    """Define a function of one number by its derivative.
+
+    The derivative is given the operand (`slope`) or the result (`slope_of_out`).
 
     What the derivative takes is what the backward pass keeps.
     """
@@ -75,7 +77,7 @@ def in_single(impl: Callable) -> Callable:
 
 def _cast(x, *, dtype: DType):
     if jnp.issubdtype(x.dtype, jnp.complexfloating) and not dtype.is_complex:
-        x = x.real if dtype.numpy != bool else x != 0
+        x = x != 0 if dtype.numpy.kind == "b" else x.real
     return x.astype(dtype.numpy)
 
 

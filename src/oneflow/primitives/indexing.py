@@ -1,4 +1,7 @@
-"""Reading and writing at positions that are data: index tensors. Out-of-range positions are errors, checked at run time."""
+"""Reading and writing at positions that are data: index tensors.
+
+Out-of-range positions are errors, checked at run time.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +52,7 @@ def _positions(x, indices, dims):
 
 
 def _check_positions(x, indices, dims, negative):
-    """Whether some index is out of range; the bad index and which of `dims` it was, as one number."""
+    """Whether some index is out of range, and which index of which of `dims`, as one number."""
     bad, code = jnp.zeros((), bool), jnp.zeros((), jnp.int64)
     for which, (dim, index) in enumerate(zip(dims, indices, strict=True)):
         size = x.shape[dim]
@@ -66,7 +69,9 @@ def _position_error(value, attributes, in_specs):
 
 
 def _index(x, *indices, dims: tuple[int, ...], negative: bool = True):
-    """Elements of `x` at the positions that the broadcast `indices` give along `dims`; NumPy's rules for the shape.
+    """Elements of `x` at the positions that the broadcast `indices` give along `dims`.
+
+    The shape follows NumPy's rules.
 
     With `negative` positions below 0 count from the end, otherwise they are errors.
     """

@@ -1,4 +1,7 @@
-"""Where PyTorch would find the elements of a view in memory: strides, derived from views since arrays have none."""
+"""Where PyTorch would find the elements of a view in memory: strides.
+
+They are derived from the views, since arrays have none.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +14,8 @@ class Place(NamedTuple):
     Attributes:
         shape: sizes.
         strides: distance between neighbours along each dimension, in elements.
-        terms: ``(number, stride)`` pairs; the offset of the first element is the sum of their products. A number may be
-            the handle of an index tensor.
+        terms: ``(number, stride)`` pairs; the offset of the first element is the sum of their
+            products. A number may be the handle of an index tensor.
     """
 
     shape: tuple[int, ...]
@@ -30,7 +33,10 @@ def row_major(shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def is_row_major(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
-    """Whether elements lie row by row without gaps; strides of dimensions of size 1 do not matter."""
+    """Whether elements lie row by row without gaps.
+
+    Strides of dimensions of size 1 do not matter.
+    """
     if 0 in shape:
         return True
     step = 1
@@ -63,7 +69,7 @@ def reshaped_strides(
 
 
 def _runs(shape: tuple[int, ...], strides: tuple[int, ...]) -> list[tuple[int, int]]:
-    """Neighbouring dimensions that one stride walks through, merged: ``(size, stride)``, last first."""
+    """Neighbouring dimensions that one stride walks through, as ``(size, stride)``, last first."""
     runs: list[tuple[int, int]] = []
     for size, stride in zip(reversed(shape), reversed(strides), strict=True):
         if size == 1:

@@ -7,20 +7,26 @@ from jax import lax
 
 from oneflow.primitives.axes import notation
 from oneflow.primitives.elementwise import _conjugate
-from oneflow.primitives.registry import primitive
 from oneflow.primitives.reduce import sum_
+from oneflow.primitives.registry import primitive
 from oneflow.primitives.shape import reshape, transpose
 
 _PRECISION = lax.Precision.DEFAULT
 
 
 def _matmul(x, y):
-    """``[..., m, k] @ [..., k, n]`` with broadcast leading dimensions; integer types accumulate in their own type."""
+    """``[..., m, k] @ [..., k, n]`` with broadcast leading dimensions.
+
+    Integer types accumulate in their own type.
+    """
     return jnp.matmul(x, y, precision=_PRECISION)
 
 
 def _matmul_axes(operation):
-    """``... m k, ... k n -> ... m n``; a vector lacks ``m`` or ``n``, a vector's leading dimensions are the other's."""
+    """``... m k, ... k n -> ... m n``.
+
+    A vector lacks ``m`` or ``n``; its leading dimensions are the other operand's.
+    """
     x, y = (spec.ndim for spec in operation.in_specs)
     left, right = "k" if x == 1 else "... m k", "k" if y == 1 else "... k n"
     result = "... m" * (x > 1) + ("... n" if x == 1 else " n") * (y > 1)
@@ -37,7 +43,7 @@ def swap_last(x):
 
 
 def _as_matrices(g, x, y, x_spec, y_spec):
-    """The operands of a product and its gradient with the dimensions that vectors lack; None stays None."""
+    """A product's operands and gradient with the dimensions vectors lack; None stays None."""
     shape = g.spec.shape
     if x_spec.ndim == 1:
         shape = (

@@ -1,8 +1,8 @@
 """Normalisation: every kind is `moments` over some dimensions followed by `normalize`.
 
-batch_norm reduces over all but the channels, layer_norm over the last dimensions, group_norm over parts of the channels.
-Statistics keep their dimensions with size 1; weight and bias broadcast against the input. Types narrower than float32
-are computed in float32.
+batch_norm reduces over all but the channels, layer_norm over the last dimensions, group_norm over
+parts of the channels. Statistics keep their dimensions with size 1; weight and bias broadcast
+against the input. Types narrower than float32 are computed in float32.
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ import jax.numpy as jnp
 from jax import lax
 
 from oneflow.base.dtype import DType, float32
-from oneflow.primitives.elementwise import add, cast, mul, sub
 from oneflow.primitives.channels_last import ChannelsLast, moved_dims
+from oneflow.primitives.elementwise import add, cast, mul, sub
+from oneflow.primitives.materialize import READS_MEMORY
 from oneflow.primitives.registry import primitive
 
 
@@ -34,6 +35,7 @@ def _same_rank(operation) -> ChannelsLast | None:
 
 
 _FOLLOWS = {"channels_last": _same_rank}
+_FUSES = {**_FOLLOWS, "fuses": True}
 
 # --- mean and variance
 
@@ -45,7 +47,7 @@ def _moments(x, *, dims: tuple[int, ...]):
     return mean, jnp.mean(lax.square(x - mean), axis=dims, keepdims=True)
 
 
-moments = primitive("moments", _moments, facts=_FOLLOWS)
+moments = primitive("moments", _moments, facts=_FOLLOWS | READS_MEMORY)
 
 
 def _count(spec, dims) -> int:
@@ -64,11 +66,11 @@ def _moments_gradient(g, x, out, x_spec, dims):
 
 moments.gradient(x=_moments_gradient)
 
-# --- (x - mean) / sqrt(variance + eps) * weight + bias
+# --- normalising with given moments, then weight and bias
 
 
 def _normalize(x, mean, variance, weight, bias, eps, *, dims: tuple[int, ...]):
-    """`mean` and `variance` must be the moments of `x` over `dims`: the gradient in `x` includes theirs."""
+    """Normalised `x`, given its own moments over `dims`: the gradient in `x` includes theirs."""
     return _normalize_fixed(x, mean, variance, weight, bias, eps)
 
 
@@ -83,8 +85,10 @@ def _sum_to(x, shape: tuple[int, ...]):
 def _normalize_gradient(dy, x, mean, variance, weight, eps, *, dims: tuple[int, ...]):
     """Gradients in x, weight and bias.
 
-    With g = dy, h = (x - mean) / sqrt(variance + eps) and M the mean over `dims`, dx = (w g - M(w g) - h M(w g h)) / sqrt(...).
-    Where the weight does not vary along a reduced dimension, sums over it are shared with the weight's gradient.
+    With g = dy, h = (x - mean) / sqrt(variance + eps) and M the mean over `dims`,
+    dx = (w g - M(w g) - h M(w g h)) / sqrt(variance + eps).
+    Where the weight does not vary along a reduced dimension, sums over it are shared with the
+    weight's gradient.
     """
     dtype, g, x = x.dtype, _wide(dy), _wide(x)
     shape = (1,) * (x.ndim - jnp.ndim(weight)) + tuple(jnp.shape(weight))
@@ -105,8 +109,10 @@ def _normalize_gradient(dy, x, mean, variance, weight, eps, *, dims: tuple[int, 
     )
 
 
-normalize = primitive("normalize", _normalize, facts=_FOLLOWS)
-normalize_gradient = primitive("normalize_gradient", _normalize_gradient, facts=_FOLLOWS)
+normalize = primitive("normalize", _normalize, facts=_FUSES)
+normalize_gradient = primitive(
+    "normalize_gradient", _normalize_gradient, facts=_FUSES | READS_MEMORY
+)
 
 
 def _normalize_rule(g, x, mean, variance, weight, eps, dims, wanted):
@@ -125,7 +131,10 @@ normalize.gradient(_normalize_rule)
 
 
 def _second_gradient(dx, dweight, dbias, dy, x, weight, eps, *, dims: tuple[int, ...]):
-    """Gradients of `normalize_gradient` in dy, x and weight; its moments are functions of x here."""
+    """Gradients of `normalize_gradient` in dy, x and weight.
+
+    Its moments are functions of x here.
+    """
 
     def first(dy, x, weight):
         return _normalize_gradient(dy, x, *_moments(x, dims=dims), weight, eps, dims=dims)
@@ -155,7 +164,7 @@ def _normalize_fixed(x, mean, variance, weight, bias, eps):
 
 normalize_fixed = primitive("normalize_fixed", _normalize_fixed, elementwise=True)
 
-# --- running statistics: (1 - momentum) * running + momentum * factor * batch, one instruction per buffer
+# --- running statistics: (1 - momentum) * running + momentum * factor * batch, one instruction
 
 
 def _running_average(running, batch, factor, momentum):

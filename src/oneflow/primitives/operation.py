@@ -136,8 +136,8 @@ def _device_of(primitive: Primitive, attributes: dict, in_specs: tuple, is_scala
     for device in devices:
         if device is not devices[0]:
             raise RuntimeError(
-                f"Expected all tensors to be on the same device, but `{primitive.name}` got tensors on "
-                f"`{devices[0]}` and `{device}`; move one with `.to(...)`"
+                f"Expected all tensors to be on the same device, but `{primitive.name}` got "
+                f"tensors on `{devices[0]}` and `{device}`; move one with `.to(...)`"
             )
     return devices[0]
 
@@ -174,7 +174,8 @@ class BackwardPlan:
         self.saves_output = any(need == "out" for _, rule in rules for need in rule.needs)
         where = {position: index for index, position in enumerate(self.saved)}
         self._steps = [
-            _Step(position, rule.function, self._sources(rule, names, where)) for position, rule in rules
+            _Step(position, rule.function, self._sources(rule, names, where))
+            for position, rule in rules
         ]
 
     def _rules(self) -> list[tuple[int, Rule]]:
@@ -285,7 +286,7 @@ def _operand_positions(operation: Operation) -> dict[str, tuple[int, ...]]:
 
 
 def default_rule(primitive: Primitive) -> Rule:
-    """The gradient of a primitive without rules: `jax.vjp` of its implementation, itself a primitive."""
+    """The gradient of a primitive without rules: `jax.vjp` of its implementation, a primitive."""
     if primitive._vjp is None:
         primitive._vjp = _vjp_primitive(primitive)
     pullback = primitive._vjp

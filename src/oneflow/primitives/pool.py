@@ -1,7 +1,8 @@
 """Sums and maxima over sliding windows.
 
-`dims` are the dimensions that windows slide along; `kernel`, `stride`, `dilation` and `padding` (``(low, high)`` pairs)
-have one entry for each of them. Indices count the elements of the plane that `dims` span, in row-major order.
+`dims` are the dimensions that windows slide along; `kernel`, `stride`, `dilation` and `padding`
+(``(low, high)`` pairs) have one entry for each of them. Indices count the elements of the plane
+that `dims` span, in row-major order.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import numpy as np
 from jax import lax
 
 from oneflow.primitives.channels_last import follows
+from oneflow.primitives.materialize import READS_MEMORY
 from oneflow.primitives.registry import primitive
 
 Pairs = tuple[tuple[int, int], ...]
@@ -99,7 +101,10 @@ window_sum_adjoint.gradient(
 
 
 def lowest(dtype):
-    """The identity of the maximum. A NumPy constant: JAX must recognise the reduction to differentiate it."""
+    """The identity of the maximum.
+
+    A NumPy constant: JAX must recognise the reduction to differentiate it.
+    """
     if jnp.issubdtype(dtype, jnp.inexact):
         return np.array(-np.inf, dtype)
     return np.array(jnp.iinfo(dtype).min, dtype)
@@ -134,7 +139,7 @@ def plane_positions(shape: tuple[int, ...], dims: tuple[int, ...]):
 
 
 def _max_pool_with_indices(x, *, dims, kernel, stride, padding, dilation):
-    """Maximum of every window and the position of the first such element (of a NaN, if there is one)."""
+    """Maximum of every window and the position of its first occurrence (of a NaN, if any)."""
 
     def larger(one, other):
         (value, index), (challenger, place) = one, other
@@ -148,9 +153,13 @@ def _max_pool_with_indices(x, *, dims, kernel, stride, padding, dilation):
     return tuple(windows.reduce((x, plane_positions(x.shape, dims)), start, larger))
 
 
-max_pool = primitive("max_pool", _max_pool, facts=follows((True,), (True,)))
+max_pool = primitive(
+    "max_pool", _max_pool, facts=follows((True,), (True,)) | READS_MEMORY | {"fuses": True}
+)
 max_pool_gradient = primitive(
-    "max_pool_gradient", _max_pool_gradient, facts=follows((True, True, True), (True,))
+    "max_pool_gradient",
+    _max_pool_gradient,
+    facts=follows((True, True, True), (True,)) | READS_MEMORY | {"fuses": True},
 )
 max_pool_with_indices = primitive("max_pool_with_indices", _max_pool_with_indices)
 
@@ -175,7 +184,7 @@ max_pool_with_indices.gradient(
 
 
 def _flat_planes(x, dims: tuple[int, ...]):
-    """`x` with the planes of `dims` flattened into a last dimension, and the shape before flattening."""
+    """`x` with the planes of `dims` flattened into a last dimension, and the shape before that."""
     others = [dim for dim in range(x.ndim) if dim not in dims]
     moved = lax.transpose(x, (*others, *dims))
     kept = moved.shape[: len(others)]
@@ -196,7 +205,7 @@ def _plane_gather(x, indices, *, dims):
 
 
 def _plane_scatter(y, indices, *, dims, size, accumulate: bool):
-    """Zeros of spatial sizes `size` with `y` added at `indices` or, without `accumulate`, written there."""
+    """Zeros of spatial sizes `size` with `y` at `indices`: added (`accumulate`) or written."""
     flat, shape = _flat_planes(y, dims)
     places, _ = _flat_planes(indices, dims)
     kept = shape[: len(shape) - len(dims)]

@@ -23,7 +23,10 @@ PRIMITIVES: dict[str, Primitive] = {}
 
 
 def install_interpreter(bind: Callable) -> None:
-    """Make `bind(primitive, operands, attributes)` the meaning of calling a primitive; dispatch does this once."""
+    """Make `bind(primitive, operands, attributes)` the meaning of calling a primitive.
+
+    Dispatch does this once.
+    """
     global _bind
     _bind = bind
 
@@ -92,6 +95,7 @@ class Primitive:
         self._vjp: Primitive | None = None
 
     def __call__(self, *operands: Any, **attributes: Any) -> Any:
+        """Apply to values and numbers: record, or run on arrays inside another primitive."""
         return _bind(self, operands, attributes)
 
     def __repr__(self) -> str:
@@ -122,7 +126,7 @@ class Primitive:
         return self
 
     def lowering(self, platform: str) -> Callable[[Callable], Callable]:
-        """Decorator: the implementation to use on one platform (``"cpu"``, ``"cuda"``, ``"tpu"``)."""
+        """Decorator: the implementation for one platform (``"cpu"``, ``"cuda"``, ``"tpu"``)."""
 
         def register(impl: Callable) -> Callable:
             if platform in self.lowerings:
@@ -188,7 +192,7 @@ def primitive(name: str, impl: Callable, **facts: Any) -> Primitive:
 def _signature(
     impl: Callable, operands: str | None
 ) -> tuple[tuple[str, ...], bool, dict[str, Any]]:
-    """Operand names, whether the last takes any number, and attribute defaults of an implementation."""
+    """Operand names, whether the last takes any number, and attribute defaults."""
     if operands is not None:
         names = tuple(operands.split())
         return names, bool(names) and names[-1].startswith("*"), {}

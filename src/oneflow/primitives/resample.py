@@ -1,7 +1,7 @@
 """Resampling along one dimension: interpolation, adaptive averages, and their adjoints.
 
-Every result is a weighted sum of a few elements. A `Resampling` says which, in a few numbers; its adjoint is one too, so
-that gradients only ever gather.
+Every result is a weighted sum of a few elements. A `Resampling` says which, in a few numbers; its
+adjoint is one too, so that gradients only ever gather.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Resampling:
         return replace(self, adjoint=not self.adjoint)
 
     def taps(self, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray]:
-        """Which elements each result sums, ``[results, taps]``, and their weights, computed in `dtype`."""
+        """Which elements each result sums, ``[results, taps]``, and their weights in `dtype`."""
         return _adjoint_taps(self, dtype) if self.adjoint else _TAPS[self.kind](self, dtype)
 
     def step(self, dtype: np.dtype) -> np.floating:
@@ -189,7 +189,7 @@ resample.gradient(x=lambda g, dim, plan: resample(g, dim=dim, plan=plan.transpos
 
 
 def _adaptive_max_pool(x, *, dims: tuple[int, ...], size: tuple[int, ...]):
-    """Maxima over windows as of ``"area"``, and the position of the first maximum within the plane of `dims`."""
+    """Maxima over windows as of ``"area"``, and where the first is in the plane of `dims`."""
     positions = jnp.zeros((1,) * x.ndim, jnp.int64)
     valid = jnp.ones((1,) * x.ndim, bool)
     windows = x

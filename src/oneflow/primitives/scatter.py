@@ -1,4 +1,4 @@
-"""Elementwise reading and writing along one dimension at given positions, as PyTorch's `gather` and `scatter` do."""
+"""Elementwise reading and writing at positions along one dimension: `gather` and `scatter`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,10 @@ def _error(value, attributes, in_specs):
 
 
 def _gather(x, index, *, dim: int):
-    """``x`` at ``index`` along `dim` and at the element's own position elsewhere; of the shape of `index`."""
+    """``x`` at ``index`` along `dim` and at the element's own position elsewhere.
+
+    The result has the shape of `index`.
+    """
     return x.at[_coordinates(index, dim)].get(mode="promise_in_bounds")
 
 
@@ -41,7 +44,7 @@ _LOGICAL = {"add": "max", "multiply": "min"}
 
 
 def _scatter(name: str, method: str):
-    """The primitive that puts `source` (of the shape of `index`) into `x` by one of JAX's update methods."""
+    """The primitive that puts `source` (shaped as `index`) into `x` by an update method of JAX."""
 
     def impl(x, source, index, *, dim: int):
         target = x.at[_coordinates(index, dim)]

@@ -1,4 +1,7 @@
-"""Primitives that move elements without computing on them. Views say how they are written through."""
+"""Primitives that move elements without computing on them.
+
+Views say how they are written through.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,8 @@ def views(write: Callable, layout: Callable) -> dict[str, Callable]:
     """The fact that a primitive's result shares its operand's memory in PyTorch.
 
     ``write(base, new, *numbers, **attributes)`` is `base` after `new` was written into the view;
-    ``layout(place, *numbers, **attributes)`` is the `Place` of the view in the storage from that of its base.
+    ``layout(place, *numbers, **attributes)`` is the `Place` of the view in the storage from that of
+    its base.
     """
     return {"write": write, "layout": layout}
 
@@ -66,8 +70,8 @@ def _write_expanded(base, new, shape):
     if base.spec.numel == new.spec.numel:
         return reshape(new, shape=base.spec.shape)
     raise RuntimeError(
-        "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
-        "Please clone() the tensor before performing the operation."
+        "unsupported operation: more than one element of the written-to tensor refers to a single "
+        "memory location. Please clone() the tensor before performing the operation."
     )
 
 
@@ -94,7 +98,10 @@ flip.gradient(x=lambda g, dims: flip(g, dims=dims))
 
 
 def _slice(x, *starts, dims: tuple[int, ...], sizes: tuple[int, ...], steps: tuple[int, ...]):
-    """Along `dims[i]`: `sizes[i]` elements from `starts[i]`, every `steps[i]`-th. Starts are run-time numbers."""
+    """Along `dims[i]`: `sizes[i]` elements from `starts[i]`, every `steps[i]`-th.
+
+    Starts are run-time numbers.
+    """
     index = [jnp.zeros((), jnp.int64)] * x.ndim
     spans, strides = list(x.shape), [1] * x.ndim
     for dim, start, size, step in zip(dims, starts, sizes, steps, strict=True):
@@ -180,7 +187,10 @@ def _ones_at(shape: tuple[int, ...], dims: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def _select(x, *indices, dims: tuple[int, ...]):
-    """One element along each of `dims`, which the result does not have. Indices are run-time numbers, at least 0."""
+    """One element along each of `dims`, which the result does not have.
+
+    Indices are run-time numbers, at least 0.
+    """
     start = [jnp.zeros((), jnp.int64)] * x.ndim
     for dim, index in zip(dims, indices, strict=True):
         start[dim] = index
@@ -279,7 +289,8 @@ pad.gradient(x=_pad_gradient, value=None)
 clone = primitive("clone", lambda x: x, axes=elementwise_axes)
 clone.gradient(x=lambda g: g)
 
-# `new` as what a tensor that requires grad was overwritten with: what it was before gets a gradient of zeros.
+# `new` as what a tensor that requires grad was overwritten with: what it was before gets a gradient
+# of zeros.
 overwrite = primitive("overwrite", lambda x, new: new, axes=elementwise_axes)
 overwrite.gradient(x=lambda x_spec: zeros_of(x_spec), new=lambda g: g)
 

@@ -63,7 +63,7 @@ isin = primitive(
 
 
 def _histogram(x, low, high, *, bins: int):
-    """Counts of the elements in equal intervals from `low` to `high`, which belongs to the last one."""
+    """Counts of the elements in equal intervals from `low` to `high`, the last one closed."""
     flat = x.reshape(-1)
     place = jnp.floor((flat - low) * bins / (high - low)).astype(jnp.int64)
     place = jnp.where(flat == high, bins - 1, place)

@@ -1,4 +1,4 @@
-"""Trigonometric, hyperbolic and special functions, and functions of two numbers beyond arithmetic."""
+"""Trigonometric, hyperbolic and special functions, and further functions of two numbers."""
 
 from __future__ import annotations
 

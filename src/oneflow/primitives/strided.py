@@ -1,4 +1,4 @@
-"""Views beyond slices: diagonals, sliding windows, arbitrary strides, and memory read as another element type."""
+"""Views beyond slices: diagonals, windows, any strides, memory as another element type."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ def _bitcast(x, *, dtype: DType):
     have, want = x.dtype.itemsize, dtype.itemsize
     if x.dtype == bool:
         x = x.astype(jnp.uint8)
-    if dtype.numpy == bool:
+    if dtype.numpy.kind == "b":
         return _bitcast(x, dtype=uint8) != 0
     if have < want:
         x = x.reshape((*x.shape[:-1], x.shape[-1] * have // want, want // have))

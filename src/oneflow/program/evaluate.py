@@ -1,4 +1,7 @@
-"""The plain evaluator: one instruction after the other, no compiler. It is the compiler's oracle."""
+"""The plain evaluator: one instruction after the other, no compiler.
+
+It is the compiler's oracle.
+"""
 
 from __future__ import annotations
 

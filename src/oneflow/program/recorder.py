@@ -1,4 +1,6 @@
-"""The recorder: appends instructions to the program being built. Its cost is counted in nanoseconds.
+"""The recorder: appends instructions to the program being built.
+
+Its cost is counted in nanoseconds.
 
 What it appends is the *key* of the program and nothing else: the operation, then one reference per
 operand. A reference is the position of an earlier output (>= 0), a leaf array (its bitwise
@@ -66,7 +68,10 @@ class Recorder:
         self.locate = locate
 
     def record(self, operation: Operation, operands: tuple) -> Any:
-        """Append one instruction; returns its value, or a tuple of values if it has several outputs."""
+        """Append one instruction.
+
+        Returns its value, or a tuple of values if it has several outputs.
+        """
         append = self.key.append
         append(operation)
         for operand in operands:

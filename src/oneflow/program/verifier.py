@@ -1,4 +1,7 @@
-"""What a valid program is. Run between passes under test and on every new eager program under test."""
+"""What a valid program is.
+
+Run between passes under test and on every new eager program under test.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +37,10 @@ def _problem(instruction: Instruction, table: dict) -> str | None:
     """What is wrong with one instruction, or None."""
     operation = instruction.operation
     if len(instruction.operands) != len(operation.in_specs):
-        return f"`{operation.primitive.name}` takes {len(operation.in_specs)} operands, got {len(instruction.operands)}"
+        return (
+            f"`{operation.primitive.name}` takes {len(operation.in_specs)} operands, "
+            f"got {len(instruction.operands)}"
+        )
     for number, spec in zip(instruction.operands, operation.in_specs, strict=True):
         if number not in table:
             return f"%{number} is used before it is defined"
@@ -45,7 +51,10 @@ def _problem(instruction: Instruction, table: dict) -> str | None:
     if any(number in table for number in instruction.results):
         return f"%{instruction.results.start} is defined twice"
     if len(instruction.results) != operation.count:
-        return f"`{operation.primitive.name}` makes {operation.count} values, got {len(instruction.results)}"
+        return (
+            f"`{operation.primitive.name}` makes {operation.count} values, "
+            f"got {len(instruction.results)}"
+        )
     inferred = infer(operation)
     if (inferred if isinstance(inferred, tuple) else (inferred,)) != operation.out_specs:
         return (

@@ -55,7 +55,7 @@ class BackgroundCompiler:
         self._idle.wait()
 
     def close(self) -> None:
-        """Drop queued work and let the running compilation end, so that the process can exit cleanly."""
+        """Drop queued work and let the running compilation end, so that the process can exit."""
         while not self._jobs.empty():
             self._jobs.get_nowait()
         self._jobs.put(None)

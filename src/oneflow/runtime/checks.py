@@ -1,4 +1,7 @@
-"""Run-time value checks (an index in range, a label in range): collected by programs, read at the next sync point."""
+"""Run-time value checks, such as an index in range.
+
+Programs collect them; they are read at the next sync point.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,10 @@ pending: deque[tuple[Any, Sequence[tuple[Operation, str]]]] = deque()
 
 
 def add(rows: Any, checked: Sequence[tuple[Operation, str]]) -> None:
-    """Remember a program's ``(is_bad, value)`` rows; `checked` names their operations and source lines."""
+    """Remember a program's ``(is_bad, value)`` rows.
+
+    `checked` names their operations and source lines.
+    """
     pending.append((rows, checked))
 
 

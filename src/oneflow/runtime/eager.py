@@ -1,4 +1,4 @@
-"""Hot traces: recorded programs run op by op while they are new, and as one executable once they are hot.
+"""Hot traces: recorded programs run op by op while new, and as one executable once hot.
 
 A program's key is what was recorded, which of its results are still held, and which of its inputs
 nobody holds any more. Results nobody holds are never materialised; inputs nobody holds give their
@@ -39,7 +39,10 @@ _UNHELD = reference_counts([object()])[0]
 
 
 class Settings:
-    """How the virtual machine behaves; read from the environment at import, changeable at run time."""
+    """How the virtual machine behaves.
+
+    Read from the environment at import, changeable at run time.
+    """
 
     def __init__(self) -> None:
         self.mode = environment.EAGER.read()
@@ -218,7 +221,10 @@ def _compile(known: Known, donated: tuple[int, ...], device: Device) -> None:
 def _run_cold(
     program: Program, arrays: Sequence[Any], scalars: Sequence[Any]
 ) -> tuple[list[Any], Any]:
-    """Run instruction by instruction, each with its own executable; values are freed after their last use."""
+    """Run instruction by instruction, each with its own executable.
+
+    Values are freed after their last use.
+    """
     numbers = [
         typed_scalar(s, spec.dtype.numpy) for s, spec in zip(scalars, program.scalars, strict=True)
     ]

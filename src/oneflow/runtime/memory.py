@@ -38,5 +38,8 @@ def copy_of_dlpack(exporter: Any) -> tuple[jax.Array, Device]:
 
 
 def use_cpu_only() -> None:
-    """If XLA starts in this process, let it start on the CPU only: for helper processes, which must not take a GPU."""
+    """If XLA starts in this process, let it start on the CPU only.
+
+    For helper processes, which must not take a GPU.
+    """
     jax.config.update("jax_platforms", "cpu")
