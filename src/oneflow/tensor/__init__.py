@@ -1,6 +1,4 @@
-"""The tensor users hold: PyTorch's semantics (views, in-place writes, promotion) over immutable values."""
+"""The tensor users hold: views, in-place writes and promotion over immutable values."""
 
-from oneflow.tensor.call import call as call
-from oneflow.tensor.call import call_view as call_view
-from oneflow.tensor.call import wrap as wrap
+from oneflow.tensor.call import call as call, call_view as call_view, wrap as wrap
 from oneflow.tensor.tensor import Tensor as Tensor

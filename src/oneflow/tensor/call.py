@@ -22,7 +22,10 @@ def wrap(value: Any) -> Tensor:
 def call(primitive: Primitive, *operands: Any, **attributes: Any) -> Any:
     """Apply a primitive to tensors and Python numbers; returns a tensor, or a tuple of them."""
     values = tuple(
-        [(o._value if o._family is None else o.value) if isinstance(o, Tensor) else o for o in operands]
+        [
+            (o._value if o._family is None else o.value) if isinstance(o, Tensor) else o
+            for o in operands
+        ]
     )
     result = bind(primitive, values, attributes)
     if type(result) is tuple:

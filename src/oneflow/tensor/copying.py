@@ -27,8 +27,8 @@ def deep_copy(self: Tensor, memo: dict[int, Any]) -> Tensor:
         return known
     if not self.is_leaf:
         raise RuntimeError(
-            "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol "
-            "at the moment."
+            "Only Tensors created explicitly by the user (graph leaves) support the deepcopy "
+            "protocol at the moment."
         )
     copied = memo[id(self)] = wrap(clone(self.value.alias()))
     copied.requires_grad_(self.requires_grad)

@@ -1,7 +1,7 @@
-"""``x[...]`` and ``x[...] = value``: an index is taken apart once, then read or written with a few primitives.
+"""``x[...]`` and ``x[...] = value``: an index is taken apart once, then read or written.
 
-An index has a basic part (numbers, slices, None, Ellipsis), which is a chain of views, and an advanced part (index
-tensors, lists and masks), which gathers from that view.
+An index has a basic part (numbers, slices, None, Ellipsis), which is a chain of views, and an
+advanced part (index tensors, lists and masks), which gathers from that view.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from oneflow.primitives.elementwise import add, cast, where
 from oneflow.program.value import Value
 from oneflow.tensor.call import wrap
 from oneflow.tensor.tensor import Tensor
-from oneflow.tensor.views import ViewStep, join
+from oneflow.tensor.views import ViewStep, join, replacing
 
 _INDEX_DTYPES = (dt.int64, dt.int32, dt.int16, dt.int8)
 
@@ -183,7 +183,7 @@ def parse(tensor: Tensor, index: Any) -> Selection:
 
     Raises:
         IndexError: a position that does not exist, too many entries, or a mask of another shape.
-        TypeError: an entry that is no index.
+        TypeError: text.
     """
     try:
         entries = _entries(index)
@@ -194,14 +194,17 @@ def parse(tensor: Tensor, index: Any) -> Selection:
             )
         return _Parser(tensor, entries).selection()
     except TypeError as error:
-        raise TypeError(
-            "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid "
-            f"indices (got {index!r}): {error}"
+        kind = TypeError if isinstance(index, str) else IndexError
+        raise kind(
+            "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are "
+            f"valid indices (got {index!r}): {error}"
         ) from None
 
 
 def get_item(self: Tensor, index: Any) -> Tensor:
-    """``x[index]`` with PyTorch's rules: a view for numbers, slices, None and Ellipsis; a copy for tensors and masks.
+    """``x[index]`` with PyTorch's rules: a view for numbers, slices, None and Ellipsis.
+
+    A copy for tensors and masks.
 
     Raises:
         IndexError: a position that does not exist (for index tensors at the next read of a value).
@@ -219,6 +222,7 @@ def get_item(self: Tensor, index: Any) -> Tensor:
     if not selection.indices:
         return result
     dims, indices = _index_values(selection.indices)
+    _common_shape(indices)
     return wrap(p.index(result.value, *indices, dims=dims))
 
 
@@ -273,7 +277,7 @@ def _written(view: Value, indices: list[tuple[int, Tensor]], value: Any, accumul
     source = _source(value, view, exact=bool(indices))
     if not indices:
         whole = _fitted(source, spec.shape)
-        return add(view, whole) if accumulate else whole
+        return add(view, whole) if accumulate else replacing(view, whole)
     if (
         not accumulate
         and len(indices) == 1
@@ -324,11 +328,22 @@ def _fitted(source: Value, shape: tuple[int, ...]) -> Value:
     return views.broadcast_to(source, shape=shape)
 
 
+def _common_shape(positions: list[Value]) -> tuple[int, ...]:
+    shapes = [each.spec.shape for each in positions]
+    try:
+        return broadcast_shapes(*shapes)
+    except RuntimeError:
+        listed = ", ".join(str(list(shape)) for shape in shapes)
+        raise IndexError(
+            f"shape mismatch: indexing tensors could not be broadcast together with shapes {listed}"
+        ) from None
+
+
 def _indexed_shape(
     shape: tuple[int, ...], dims: tuple[int, ...], positions: list[Value]
 ) -> tuple[int, ...]:
     """The shape that reading at `positions` would have."""
-    picked = broadcast_shapes(*[each.spec.shape for each in positions])
+    picked = _common_shape(positions)
     kept_before, kept_after = shape[: dims[0]], shape[dims[-1] + 1 :]
     if dims == tuple(range(dims[0], dims[-1] + 1)):
         return (*kept_before, *picked, *kept_after)

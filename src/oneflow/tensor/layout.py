@@ -38,7 +38,10 @@ def is_contiguous(tensor: Tensor) -> bool:
 
 
 def offset_of(tensor: Tensor) -> int:
-    """Position of the first element in the storage; reads index tensors that the view was made with."""
+    """Position of the first element in the storage.
+
+    Reads index tensors that the view was made with.
+    """
     return sum(_whole(number) * stride for number, stride in place_of(tensor).terms)
 
 

@@ -39,8 +39,8 @@ def attach_inplace(name: str, function: Callable) -> None:
 def before_write(target: Tensor) -> Tensor:
     """What an operation that is about to write into `target` computes from.
 
-    Its backward pass may need the old value, which stays valid for it: only values that others saved
-    become stale by the write.
+    Its backward pass may need the old value, which stays valid for it: only values that others
+    saved become stale by the write.
     """
     if not MODE.enabled:
         return target
@@ -59,11 +59,13 @@ def write_result(target: Tensor, result: Tensor, name: str) -> Tensor:
     if have is not want:
         if have.shape != want.shape:
             raise RuntimeError(
-                f"output with shape {list(want.shape)} doesn't match the broadcast shape {list(have.shape)} in `{name}`"
+                f"output with shape {list(want.shape)} doesn't match the broadcast shape "
+                f"{list(have.shape)} in `{name}`"
             )
         if have.dtype.category > want.dtype.category:
             raise RuntimeError(
-                f"result type {have.dtype.name} can't be cast to the desired output type {want.dtype.name} in `{name}`"
+                f"result type {have.dtype.name} can't be cast to the desired output type "
+                f"{want.dtype.name} in `{name}`"
             )
         value = cast(value, dtype=want.dtype)
     return target.assign(value)

@@ -39,7 +39,7 @@ def promote_types(type1: DType, type2: DType) -> DType:
     if high.is_floating_point:
         mixed_halves = low.is_floating_point and low.itemsize == high.itemsize
         return dt.float32 if mixed_halves else high
-    if low.is_signed == high.is_signed or high.is_signed and high.itemsize > low.itemsize:
+    if low.is_signed == high.is_signed or (high.is_signed and high.itemsize > low.itemsize):
         return high
     for signed in _SIGNED:
         if signed.itemsize > high.itemsize:
@@ -154,7 +154,7 @@ def promoted(operands: tuple, floating: bool = False) -> tuple:
 
 
 def same_dtype(x: Tensor, other: Any) -> bool:
-    """Whether two operands need no promotion: the common case, decided without building anything."""
+    """Whether two operands need no promotion: the common case, decided without allocating."""
     spec = x._value.spec
     if type(other) is float:
         return spec.dtype.category >= Category.FLOAT

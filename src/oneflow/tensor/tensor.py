@@ -1,6 +1,7 @@
 """`Tensor`: PyTorch's mutable tensor as a handle on immutable values.
 
-The class holds state and the few methods that need it; everything computed is attached by `oneflow.functional`.
+The class holds state and the few methods that need it; everything computed is attached by
+`oneflow.functional`.
 """
 
 from __future__ import annotations
@@ -29,7 +30,9 @@ ZERO_GRAD: Any = object()
 
 
 class Tensor:
-    """A multi-dimensional array with PyTorch's semantics. Make one with `oneflow.tensor`, `oneflow.zeros`, ...
+    """A multi-dimensional array with PyTorch's semantics.
+
+    Make one with `oneflow.tensor`, `oneflow.zeros`, ...
 
     Shape, dtype and device are always known; values are computed when they are first read.
 
@@ -41,7 +44,8 @@ class Tensor:
         [[1.0, 8.0], [3.0, 4.0]]
     """
 
-    # State. Defaults live on the class so that making a tensor stores one attribute; `_value` is always set.
+    # State. Defaults live on the class so that making a tensor stores one attribute; `_value` is
+    # always set.
     _value: Value
     _family: Any = None  # memory shared with other tensors, see `oneflow.tensor.views`
     _chain: tuple = ()
@@ -161,13 +165,15 @@ class Tensor:
             return self
         if not requires_grad and not self.is_leaf:
             raise RuntimeError(
-                "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in "
-                "a subgraph that doesn't require differentiation use var_no_grad = var.detach()."
+                "you can only change requires_grad flags of leaf variables. If you want to use a "
+                "computed variable in a subgraph that doesn't require differentiation use "
+                "var_no_grad = var.detach()."
             )
         spec = value.spec
         if requires_grad and not (spec.dtype.is_floating_point or spec.dtype.is_complex):
             raise RuntimeError(
-                f"only Tensors of floating point and complex dtype can require gradients, got {spec.dtype}"
+                "only Tensors of floating point and complex dtype can require gradients, got "
+                f"{spec.dtype}"
             )
         fresh = value.alias()
         fresh.node = AccumulateGrad(self, spec, deposit) if requires_grad else None
@@ -312,7 +318,10 @@ class Tensor:
         return self
 
     def assign(self, new: Value) -> Tensor:
-        """Write `new`, which has this tensor's spec, in place; every in-place operation ends here."""
+        """Write `new`, which has this tensor's spec, in place.
+
+        Every in-place operation ends here.
+        """
         if new.spec is not self._value.spec:
             raise RuntimeError(
                 f"in-place result {new.spec!r} does not fit into {self._value.spec!r}"
@@ -347,7 +356,7 @@ def zero_grad(tensor: Tensor, set_to_none: bool = False) -> None:
 
 
 def _references_to_grad(owner: Any) -> int:
-    """What `getrefcount` says about a gradient that only its tensor holds, here and in `zero_grad`."""
+    """What `getrefcount` says about a gradient that only its tensor holds, as in `zero_grad`."""
     grad = owner._grad
     return sys.getrefcount(grad)
 
@@ -359,7 +368,8 @@ class _Owner:
         self._grad = object()
 
 
-# Depends on the Python version: newer ones lend references to local variables without counting them.
+# Depends on the Python version: newer ones lend references to local variables without counting
+# them.
 _GRAD_UNHELD = _references_to_grad(_Owner())
 
 

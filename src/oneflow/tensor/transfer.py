@@ -1,4 +1,4 @@
-"""Data from outside: NumPy arrays, Python numbers and lists into values, and values between devices."""
+"""Data from outside: arrays, Python numbers and lists into values; values between devices."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def value_from_numpy(array: np.ndarray, device: Device = CPU) -> Value:
 
 
 def value_from_dlpack(exporter: Any) -> Value:
-    """A value with a copy of the memory behind an object with `__dlpack__`, on the device where that is."""
+    """A value with a copy of the memory behind an object with `__dlpack__`, on its device."""
     array, device = copy_of_dlpack(exporter)
     return Value(spec_of(tuple(array.shape), from_numpy_dtype(array.dtype), device), array)
 
@@ -87,9 +87,11 @@ class TransferNode(Node):
         self._home = source.spec.device
 
     def apply(self, grads: list) -> list:
+        """The gradient on the device that the value came from."""
         return [move(grads[0], self._home)]
 
     def name(self) -> str:
+        """As PyTorch calls it."""
         return "to_backward"
 
 

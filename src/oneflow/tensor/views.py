@@ -12,7 +12,7 @@ Most tensors are never viewed and have neither.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol, TypeVar
 from weakref import ref
 
 from oneflow.differentiation.grad_mode import MODE, enable_grad, no_grad
@@ -20,11 +20,35 @@ from oneflow.primitives.registry import Primitive
 from oneflow.primitives.shape import overwrite
 from oneflow.program.value import Value
 
-if TYPE_CHECKING:
-    from oneflow.tensor.tensor import Tensor
-
 ViewStep = tuple[Primitive, tuple, dict[str, Any]]
 Chain = tuple[ViewStep, ...]
+
+
+class Handle(Protocol):
+    """What is needed of a tensor here."""
+
+    _value: Value
+    _family: Any
+    _chain: Chain
+    _seen: int
+
+    @property
+    def value(self) -> Value:
+        """The current value."""
+        ...
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether gradients flow to or through it."""
+        ...
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether it was not computed from one that requires grad."""
+        ...
+
+
+T = TypeVar("T", bound=Handle)
 
 
 class Storage:
@@ -146,7 +170,7 @@ def with_history_of(value: Value, other: Value) -> Value:
     return value
 
 
-def share(tensor: Tensor) -> Family:
+def share(tensor: Handle) -> Family:
     """The family of `tensor`; one is made when it has none yet."""
     if tensor._family is None:
         tensor._family = Family(Storage(tensor._value), tensor._value)
@@ -154,7 +178,7 @@ def share(tensor: Tensor) -> Family:
     return tensor._family
 
 
-def join(view: Tensor, base: Tensor, step: ViewStep) -> Tensor:
+def join(view: T, base: Handle, step: ViewStep) -> T:
     """Make the fresh tensor `view`, computed by `step` from `base`, share memory with it."""
     family = share(base)
     if MODE.enabled or not base.requires_grad:
@@ -166,10 +190,8 @@ def join(view: Tensor, base: Tensor, step: ViewStep) -> Tensor:
     return view
 
 
-def found_family(
-    root: Tensor, base: Tensor, steps: Chain = (), silent: bool = False
-) -> Family:
-    """Make `root` the root of a new family on the storage of `base`, after the views `steps` of it."""
+def found_family(root: Handle, base: Handle, steps: Chain = (), silent: bool = False) -> Family:
+    """Make `root` the root of a new family on the storage of `base`, after the views `steps`."""
     family = share(base)
     prefix = (*family.prefix, *base._chain, *steps)
     founded = Family(family.storage, root._value, prefix, silent or family.silent)
@@ -177,7 +199,7 @@ def found_family(
     return founded
 
 
-def join_storage(tensor: Tensor, step: ViewStep, wrap: Callable[[Value], Tensor]) -> Tensor:
+def join_storage(tensor: Handle, step: ViewStep, wrap: Callable[[Value], T]) -> T:
     """A view of the whole storage of `tensor`, made by `step`, whatever part of it `tensor` is.
 
     Raises:
@@ -186,7 +208,9 @@ def join_storage(tensor: Tensor, step: ViewStep, wrap: Callable[[Value], Tensor]
     family = share(tensor)
     if family.prefix:
         if tensor.requires_grad:
-            raise RuntimeError("as_strided: gradients of a detached part of a tensor are not tracked")
+            raise RuntimeError(
+                "as_strided: gradients of a detached part of a tensor are not tracked"
+            )
         family = Family(family.storage, family.storage.value.alias(), (), family.silent)
     base = wrap(family.current())
     base._family, base._chain, base._seen = family, (), family.storage.version
@@ -194,13 +218,13 @@ def join_storage(tensor: Tensor, step: ViewStep, wrap: Callable[[Value], Tensor]
     return join(wrap(primitive(base._value, *numbers, **attributes)), base, step)
 
 
-def detached_twin(twin: Tensor, tensor: Tensor, silent: bool) -> Tensor:
+def detached_twin(twin: T, tensor: Handle, silent: bool) -> T:
     """Make the fresh tensor `twin`, an alias without history, share memory with `tensor`."""
     found_family(twin, tensor, silent=silent).storage.lend(twin._value)
     return twin
 
 
-def cut_off(tensor: Tensor, value: Value) -> Tensor:
+def cut_off(tensor: T, value: Value) -> T:
     """Give a root that is no view `value`, its own without history; its memory stays shared."""
     tensor._value = value
     if tensor._family is not None:
@@ -208,7 +232,7 @@ def cut_off(tensor: Tensor, value: Value) -> Tensor:
     return tensor
 
 
-def refresh(tensor: Tensor) -> Value:
+def refresh(tensor: Handle) -> Value:
     """Recompute a tensor whose storage was written to since it was last read."""
     family = tensor._family
     value = family.current()
@@ -220,19 +244,19 @@ def refresh(tensor: Tensor) -> Value:
     return value
 
 
-def write(tensor: Tensor, new: Value) -> None:
+def write(tensor: Handle, new: Value) -> None:
     """Replace what `tensor` holds by `new` (same spec), for it and for all that share its memory.
 
     Raises:
-        RuntimeError: a leaf that requires grad, or a view of one, while gradients are recorded; or an
-            expanded tensor.
+        RuntimeError: a leaf that requires grad, or a view of one, while gradients are recorded; or
+            an expanded tensor.
     """
     old = tensor.value
     family = tensor._family
     if MODE.enabled:
         _refuse_leaf(tensor, old)
-        if old.node is not None and new.node is None:
-            new = overwrite(old, new)
+        if new.node is None:
+            new = replacing(old, new)
     elif new is not old:
         with_history_of(new, old)
     if family is None:
@@ -248,7 +272,12 @@ def write(tensor: Tensor, new: Value) -> None:
     tensor._value, tensor._seen = new, family.version
 
 
-def _refuse_leaf(tensor: Tensor, old: Value) -> None:
+def replacing(old: Value, new: Value) -> Value:
+    """`new` in place of all of `old`: if `old` requires grad so does the result, and passes it zeros."""
+    return overwrite(old, new) if old.node is not None and MODE.enabled else new
+
+
+def _refuse_leaf(tensor: Handle, old: Value) -> None:
     if tensor._family is not None and tensor._family.unrecorded:
         raise RuntimeError(
             "A view was created in no_grad mode and is being modified inplace with grad mode "
