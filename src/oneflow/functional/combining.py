@@ -32,7 +32,8 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
 
     Args:
         tensors: 0-dim or 1-dim tensors.
-        indexing: ``"ij"`` (default): the first vector runs along dimension 0; ``"xy"``: along dimension 1.
+        indexing: ``"ij"`` (default): the first vector runs along dimension 0; ``"xy"``: along
+            dimension 1.
 
     Raises:
         RuntimeError: no tensors, too many dimensions, or another `indexing`.

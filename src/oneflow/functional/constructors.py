@@ -1,4 +1,4 @@
-"""`oneflow.Tensor(...)`, the typed constructors such as `LongTensor`, and new tensors like an existing one."""
+"""`oneflow.Tensor(...)`, typed constructors such as `LongTensor`, and tensors like another."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from oneflow.tensor.tensor import Tensor
 
 
 def _constructed(args: tuple, dtype: DType, device: Any) -> Tensor:
-    """A tensor from sizes, data or another tensor, as PyTorch's old constructors read their arguments."""
+    """A tensor from sizes, data or another tensor, as PyTorch's old constructors read them."""
     if len(args) == 1 and isinstance(args[0], Tensor):
         if args[0].dtype is not dtype:
             raise TypeError(f"expected {dtype!r} (got {args[0].dtype!r}); convert with `.to(...)`")
@@ -36,7 +36,10 @@ def _initialise(
     sbp: Any = None,
     requires_grad: bool = False,
 ) -> None:
-    """Make a tensor of the default float type: from sizes, from nested lists or an array, or an alias of a tensor."""
+    """Make a tensor of the default float type.
+
+    It is made from sizes, from nested lists or an array, or is an alias of a tensor.
+    """
     refuse_global(placement, sbp)
     wanted = dtype
     if wanted is None:
@@ -50,7 +53,10 @@ def _initialise(
 
 
 class _TypedConstructor(type):
-    """The type of `LongTensor` and its like: calling one makes a tensor, `isinstance` looks at the dtype."""
+    """The type of `LongTensor` and its like.
+
+    Calling one makes a tensor, `isinstance` looks at the dtype.
+    """
 
     dtype: DType
 
@@ -108,7 +114,7 @@ def new_ones(input: Tensor, *size: Any, **options: Any) -> Tensor:
 
 @function()
 def new_empty(input: Tensor, *size: Any, **options: Any) -> Tensor:
-    """A tensor of another shape whose contents do not matter, with the dtype and device of `input`."""
+    """A tensor of another shape with the dtype and device of `input`; contents do not matter."""
     return empty(*size, **_defaults(input, options))
 
 

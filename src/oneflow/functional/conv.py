@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from oneflow.functional.registry import function
@@ -78,24 +79,13 @@ def transposed_convolution(
     channels = input.shape[p.channel_dim(dims)]
     if channels != weight.shape[0] or weight.shape[0] % groups:
         raise RuntimeError(
-            f"Given transposed=1, weight of size {list(weight.shape)}, expected input{list(input.shape)} to have "
-            f"{weight.shape[0]} channels (a multiple of groups={groups}), but got {channels} channels instead"
+            f"Given transposed=1, weight of size {list(weight.shape)}, expected "
+            f"input{list(input.shape)} to have {weight.shape[0]} channels (a multiple of "
+            f"groups={groups}), but got {channels} channels instead"
         )
-    for each, step, spread in zip(extra, stride, dilation, strict=True):
-        if each >= max(step, spread):
-            raise RuntimeError(
-                f"output padding must be smaller than either stride or dilation, but got output_padding={each}, "
-                f"stride={step}, dilation={spread}"
-            )
     kernel = tuple(weight.shape[2:])
-    size = tuple(
-        (input.shape[dim] - 1) * step - 2 * pad + spread * (taps - 1) + more + 1
-        for dim, step, pad, spread, taps, more in zip(
-            dims, stride, padding, dilation, kernel, extra, strict=True
-        )
-    )
-    if min(size) <= 0:
-        raise RuntimeError(f"calculated output size {list(size)} of {name} is too small")
+    sizes = [input.shape[dim] for dim in dims]
+    size = _transposed_size(name, sizes, kernel, stride, padding, dilation, extra)
     # The convolution whose adjoint this is sees `extra` fewer elements of padding at the end.
     output = call(
         p.conv_input_adjoint,
@@ -109,6 +99,33 @@ def transposed_convolution(
         groups=groups,
     )
     return unbatched(_add_bias(output, bias, dims), was_unbatched)
+
+
+def _transposed_size(
+    name: str,
+    size: Sequence[int],
+    kernel: Sequence[int],
+    stride: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
+    extra: Sequence[int],
+) -> tuple[int, ...]:
+    """Spatial sizes of a transposed convolution's result; `extra` is the output padding."""
+    for each, step, spread in zip(extra, stride, dilation, strict=True):
+        if each >= max(step, spread):
+            raise RuntimeError(
+                "output padding must be smaller than either stride or dilation, but got "
+                f"output_padding={each}, stride={step}, dilation={spread}"
+            )
+    result = tuple(
+        (length - 1) * step - 2 * pad + spread * (taps - 1) + more + 1
+        for length, step, pad, spread, taps, more in zip(
+            size, stride, padding, dilation, kernel, extra, strict=True
+        )
+    )
+    if min(result) <= 0:
+        raise RuntimeError(f"calculated output size {list(result)} of {name} is too small")
+    return result
 
 
 def padding_pairs(
@@ -136,7 +153,8 @@ def _add_bias(output: Tensor, bias: Tensor | None, dims: tuple[int, ...]) -> Ten
     channels = output.shape[p.channel_dim(dims)]
     if tuple(bias.shape) != (channels,):
         raise RuntimeError(
-            f"expected bias of size [{channels}] for {channels} output channels, got {list(bias.shape)}"
+            f"expected bias of size [{channels}] for {channels} output channels, got "
+            f"{list(bias.shape)}"
         )
     shape = p.activation_shape(dims, 1, channels, (1,) * len(dims))
     return call(add, output, call(reshape, bias, shape=shape))
@@ -168,13 +186,14 @@ def _require_groups(input: Tensor, weight: Tensor, groups: int, channel: int) ->
         raise RuntimeError(f"`groups` must be greater than zero, got {groups}")
     if weight.shape[0] % groups:
         raise RuntimeError(
-            f"Given groups={groups}, expected weight of size {list(weight.shape)} to have a first dimension "
-            "divisible by groups"
+            f"Given groups={groups}, expected weight of size {list(weight.shape)} to have a first "
+            "dimension divisible by groups"
         )
     if input.shape[channel] != weight.shape[1] * groups:
         raise RuntimeError(
-            f"Given groups={groups}, weight of size {list(weight.shape)}, expected input{list(input.shape)} to have "
-            f"{weight.shape[1] * groups} channels, but got {input.shape[channel]} channels instead"
+            f"Given groups={groups}, weight of size {list(weight.shape)}, expected "
+            f"input{list(input.shape)} to have {weight.shape[1] * groups} channels, but got "
+            f"{input.shape[channel]} channels instead"
         )
 
 
@@ -185,8 +204,8 @@ def _require_fitting_kernel(
     spans = [spread * (taps - 1) + 1 for spread, taps in zip(dilation, kernel, strict=True)]
     if any(span > room for span, room in zip(spans, padded, strict=True)):
         raise RuntimeError(
-            f"Calculated padded input size per channel: {padded}. Kernel size: {spans}. Kernel size can't be greater "
-            "than actual input size"
+            f"Calculated padded input size per channel: {padded}. Kernel size: {spans}. Kernel "
+            "size can't be greater than actual input size"
         )
 
 
@@ -203,9 +222,7 @@ def conv1d(
 ) -> Tensor:
     """Convolution over one spatial dimension; arguments as for `conv2d`.
 
-    Args:
-        input: ``[N, C, L]`` or ``[C, L]``.
-        weight: ``[out channels, C / groups, kernel]``.
+    The input is ``[N, C, L]`` or ``[C, L]``, the weight ``[out channels, C / groups, kernel]``.
 
     Example:
         >>> import oneflow as flow
@@ -234,11 +251,12 @@ def conv2d(
         weight: ``[out channels, C / groups, kernel height, kernel width]``.
         bias: ``[out channels]``, or None.
         stride: step of the kernel, one number or one per spatial dimension.
-        padding: zeros added on both sides, one number or one per dimension, or ``"valid"`` (none) or ``"same"``.
+        padding: zeros added on both sides, one number or one per dimension, or ``"valid"`` (none)
+            or ``"same"``.
         dilation: distance between the elements of the kernel.
         groups: number of groups that the channels are divided into.
-        channel_pos: ``"channels_first"``, or ``"channels_last"`` for input ``[N, H, W, C]`` and weight
-            ``[out channels, kernel height, kernel width, C / groups]``.
+        channel_pos: ``"channels_first"``, or ``"channels_last"`` for input ``[N, H, W, C]`` and
+            weight ``[out channels, kernel height, kernel width, C / groups]``.
 
     Returns:
         ``[N, out channels, H', W']``.
@@ -269,9 +287,8 @@ def conv3d(
 ) -> Tensor:
     """Convolution over three spatial dimensions; arguments as for `conv2d`.
 
-    Args:
-        input: ``[N, C, D, H, W]`` or ``[C, D, H, W]``.
-        weight: ``[out channels, C / groups, kernel depth, kernel height, kernel width]``.
+    The input is ``[N, C, D, H, W]`` or ``[C, D, H, W]``, the weight ``[out channels, C / groups,
+    kernel depth, kernel height, kernel width]``.
 
     Example:
         >>> import oneflow as flow
@@ -333,7 +350,7 @@ def conv_transpose2d(
 
     Returns:
         ``[N, out channels, H', W']`` with
-        ``H' = (H - 1) * stride - 2 * padding + dilation * (kernel height - 1) + output_padding + 1``.
+        ``H' = (H - 1) * stride - 2 * padding + dilation * (kernel - 1) + output_padding + 1``.
 
     Raises:
         RuntimeError: sizes that do not fit together.
@@ -365,7 +382,8 @@ def conv_transpose3d(
 
     Example:
         >>> import oneflow as flow
-        >>> flow.nn.functional.conv_transpose3d(flow.ones(1, 2, 2, 3, 4), flow.ones(2, 3, 2, 2, 2)).shape
+        >>> images, weight = flow.ones(1, 2, 2, 3, 4), flow.ones(2, 3, 2, 2, 2)
+        >>> flow.nn.functional.conv_transpose3d(images, weight).shape
         oneflow.Size([1, 3, 3, 4, 5])
     """
     return transposed_convolution(

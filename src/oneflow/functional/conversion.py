@@ -20,6 +20,7 @@ from oneflow.tensor.layout import is_contiguous
 from oneflow.tensor.methods import attach
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import move
+from oneflow.tensor.views import replacing
 
 
 @function()
@@ -62,15 +63,17 @@ def cast(input: Tensor, dtype: DType, pin_memory: bool = False) -> Tensor:
 
 @function()
 def to(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-    """`input` on another device, with another dtype, or like another tensor; itself if nothing changes.
+    """`input` on another device, with another dtype, or like another tensor.
+
+    If nothing changes, the result is `input` itself.
 
     Called as ``to(dtype)``, ``to(device)``, ``to(device, dtype)`` or ``to(other_tensor)``.
 
     Args:
         input: tensor.
         args: device, dtype or tensor.
-        kwargs: ``device``, ``dtype``, ``copy=True`` for a copy in any case; ``non_blocking`` and ``memory_format`` are
-            accepted and change nothing.
+        kwargs: ``device``, ``dtype``, ``copy=True`` for a copy in any case; ``non_blocking`` and
+            ``memory_format`` are accepted and change nothing.
 
     Raises:
         RuntimeError: there is no such device.
@@ -92,19 +95,7 @@ def to(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
 
 def _destination(args: tuple, kwargs: dict) -> tuple[Device | None, DType | None, bool]:
     """Device, dtype and copy of a call of `to`."""
-    known = {"device": None, "dtype": None, "copy": False, "other": None}
-    flags = [arg for arg in args if isinstance(arg, bool)]
-    for arg in args:
-        if isinstance(arg, DType):
-            known["dtype"] = arg
-        elif isinstance(arg, Tensor):
-            known["other"] = arg
-        elif isinstance(arg, Device | str | int) and not isinstance(arg, bool):
-            known["device"] = arg
-        elif arg is not None and not isinstance(arg, bool):
-            raise TypeError(f"to(): expected a device, dtype or tensor, got {type(arg).__name__}")
-    if len(flags) > 1:
-        known["copy"] = flags[1]
+    known = _positional_destination(args)
     for name, value in kwargs.items():
         if name in known:
             known[name] = value
@@ -120,6 +111,24 @@ def _destination(args: tuple, kwargs: dict) -> tuple[Device | None, DType | None
         known["dtype"],
         known["copy"],
     )
+
+
+def _positional_destination(args: tuple) -> dict[str, Any]:
+    """What the positional arguments of `to` say, by their types."""
+    known: dict[str, Any] = {"device": None, "dtype": None, "copy": False, "other": None}
+    flags = [arg for arg in args if isinstance(arg, bool)]
+    if len(flags) > 1:
+        known["copy"] = flags[1]
+    for arg in args:
+        if isinstance(arg, DType):
+            known["dtype"] = arg
+        elif isinstance(arg, Tensor):
+            known["other"] = arg
+        elif isinstance(arg, Device | str | int) and not isinstance(arg, bool):
+            known["device"] = arg
+        elif arg is not None and not isinstance(arg, bool):
+            raise TypeError(f"to(): expected a device, dtype or tensor, got {type(arg).__name__}")
+    return known
 
 
 def cpu(self: Tensor) -> Tensor:
@@ -159,7 +168,9 @@ _TYPE_NAMES = {dtype: name for name, dtype in TENSOR_TYPES.items()}
 
 
 def type_(self: Tensor, dtype: DType | str | None = None, non_blocking: bool = False) -> Any:
-    """This tensor with another dtype; without argument the name of its type, such as ``oneflow.FloatTensor``.
+    """This tensor with another dtype.
+
+    Without an argument: the name of its type, such as ``oneflow.FloatTensor``.
 
     Raises:
         ValueError: a type name that does not exist.
@@ -205,7 +216,9 @@ attach("type", type_)
 
 
 def copy_(self: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
-    """Write `other` (tensor, array or number) into this tensor, broadcast and converted to its dtype and device.
+    """Write `other` (tensor, array or number) into this tensor.
+
+    It is broadcast, and converted to this tensor's dtype and device.
 
     Raises:
         RuntimeError: the shapes do not broadcast to this tensor's.
@@ -220,7 +233,7 @@ def copy_(self: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
                 f"{list(source.shape)} of the tensor to copy"
             )
         source = call(broadcast_to, source, shape=spec.shape)
-    return self.assign(call(clone_primitive, source)._value)
+    return self.assign(replacing(self.value, clone_primitive(source.value)))
 
 
 def fill_(self: Tensor, value: Any) -> Tensor:

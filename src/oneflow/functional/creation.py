@@ -31,7 +31,7 @@ from oneflow.tensor.tensor import Tensor
 
 
 def number_dtype(*numbers: Any) -> DType:
-    """The dtype of a tensor filled with Python numbers: bool, int64, or the default float or complex type."""
+    """The dtype of a tensor of Python numbers: bool, int64, default float or default complex."""
     kinds = {type(number) for number in numbers}
     if complex in kinds:
         return complex_dtype(get_default_dtype())
@@ -310,10 +310,7 @@ def arange(
         raise RuntimeError("step must be nonzero")
     if (end - start) * step < 0:
         raise RuntimeError("upper bound and lower bound inconsistent with step sign")
-    if whole:
-        size = -((start - end) // step)
-    else:
-        size = math.ceil((end - start) / step)
+    size = -((start - end) // step) if whole else math.ceil((end - start) / step)
     make = p.range_integer if whole else p.range_float
     value = make(start, step, size=size, dtype=dtype, device=chosen_device(device))
     return with_grad(wrap(value), requires_grad)

@@ -89,7 +89,10 @@ def get_device_name(device: Device | str | int | None = None) -> str:
 
 
 def get_device_capability(device: Device | str | int | None = None) -> tuple[int, int]:
-    """Compute capability ``(major, minor)`` of a GPU; raises RuntimeError if there is no such device."""
+    """Compute capability ``(major, minor)`` of a GPU.
+
+    Raises RuntimeError if there is no such device.
+    """
     properties = get_device_properties(device)
     return properties.major, properties.minor
 

@@ -32,7 +32,8 @@ def tensor(
 
     Args:
         data: number, nested sequence, NumPy array or tensor.
-        dtype: default: that of an array or tensor; else bool, int64 or the default float or complex type.
+        dtype: default: that of an array or tensor; else bool, int64 or the default float or complex
+            type.
         device: where it lives, default CPU (a tensor's own device).
         placement: for global tensors.
         sbp: for global tensors.
@@ -99,14 +100,14 @@ def from_numpy(ndarray: np.ndarray) -> Tensor:
 def frombuffer(
     buffer: Any, dtype: DType, count: int = -1, offset: int = 0, requires_grad: bool = False
 ) -> Tensor:
-    """A vector with a copy of the bytes of a buffer, read as `dtype`.
+    r"""A vector with a copy of the bytes of a buffer, read as `dtype`.
 
     Raises:
         ValueError: the buffer is empty, too short, or not whole elements long.
 
     Example:
         >>> import oneflow as flow
-        >>> flow.frombuffer(b"\\x01\\x02", dtype=flow.uint8)
+        >>> flow.frombuffer(b"\x01\x02", dtype=flow.uint8)
         tensor([1, 2], dtype=oneflow.uint8)
     """
     array = np.frombuffer(buffer, dtype.numpy, count, offset)

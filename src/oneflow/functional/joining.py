@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 from oneflow.base.shape import wrap_dim
@@ -29,7 +30,8 @@ def _sequence(tensors: Any, name: str) -> list[Tensor]:
     for position, each in enumerate(tensors):
         if not isinstance(each, Tensor):
             raise TypeError(
-                f"expected Tensor as element {position} in argument 0, but got {type(each).__name__}"
+                f"expected Tensor as element {position} in argument 0, but got "
+                f"{type(each).__name__}"
             )
     if not tensors:
         kind = ValueError if name == "cat" else RuntimeError
@@ -93,8 +95,8 @@ def _check_fits(have: tuple, want: tuple, dim: int, position: int) -> None:
     for at, (size, expected) in enumerate(zip(have, want, strict=True)):
         if at != dim and size != expected:
             raise RuntimeError(
-                f"Sizes of tensors must match except in dimension {dim}. Expected size {expected} but "
-                f"got size {size} for tensor number {position} in the list."
+                f"Sizes of tensors must match except in dimension {dim}. Expected size {expected} "
+                f"but got size {size} for tensor number {position} in the list."
             )
 
 
@@ -137,7 +139,7 @@ def split_views(input: Tensor, sizes: Sequence[int], dim: int) -> tuple[Tensor, 
 def split(
     input: Tensor, split_size_or_sections: int | Sequence[int], dim: int = 0
 ) -> tuple[Tensor, ...]:
-    """Views of parts along `dim`, each of one size (the last may be smaller), or of the given sizes.
+    """Views of parts along `dim`, all of one size (the last may be smaller) or of given sizes.
 
     Raises:
         RuntimeError: sizes that are negative or do not add up.
@@ -155,8 +157,8 @@ def split(
         sizes = [operator.index(size) for size in split_size_or_sections]
         if sum(sizes) != total or any(size < 0 for size in sizes):
             raise RuntimeError(
-                f"split_with_sizes expects split_sizes to sum exactly to {total} (input tensor's size "
-                f"at dimension {dim}) with no negative size, but got split_sizes={sizes}"
+                f"split_with_sizes expects split_sizes to sum exactly to {total} (input tensor's "
+                f"size at dimension {dim}) with no negative size, but got split_sizes={sizes}"
             )
         return split_views(input, sizes, at)
     size = operator.index(split_size_or_sections)
@@ -213,7 +215,7 @@ def tensor_split(
         indices_or_sections = indices_or_sections.tolist()
     if isinstance(indices_or_sections, Sequence):
         edges = [0, *(slice(i).indices(total)[1] for i in indices_or_sections), total]
-        parts = [(low, max(high - low, 0)) for low, high in zip(edges, edges[1:], strict=False)]
+        parts = [(low, max(high - low, 0)) for low, high in pairwise(edges)]
         return tuple(narrowed(input, at, start, size) for start, size in parts)
     sections = operator.index(indices_or_sections)
     if sections <= 0:

@@ -27,8 +27,8 @@ def require_one_dtype(name: str, x: Tensor, y: Tensor) -> None:
     first, second = x._value.spec.dtype, y._value.spec.dtype
     if first is not second:
         raise RuntimeError(
-            f"{name}(): expected both operands to have the same dtype, but got {first!r} and {second!r}; "
-            "convert one with `.to(dtype)`"
+            f"{name}(): expected both operands to have the same dtype, but got {first!r} and "
+            f"{second!r}; convert one with `.to(dtype)`"
         )
     if first.category is Category.BOOL:
         raise NotImplementedError(f"{name}() is not implemented for bool tensors")
@@ -42,7 +42,9 @@ def matmul(
     transpose_b: bool = False,
     alpha: float = 1.0,
 ) -> Tensor:
-    """Matrix product of the last two dimensions; leading dimensions broadcast, vectors lose their dimension.
+    """Matrix product of the last two dimensions.
+
+    Leading dimensions broadcast, vectors lose their dimension.
 
     Args:
         input: ``[..., m, k]`` or ``[k]``.
@@ -69,7 +71,8 @@ def matmul(
     left, right = input._value.spec.shape, other._value.spec.shape
     if not left or not right:
         raise RuntimeError(
-            f"both arguments to matmul need to be at least 1D, but they are {len(left)}D and {len(right)}D"
+            f"both arguments to matmul need to be at least 1D, but they are {len(left)}D and "
+            f"{len(right)}D"
         )
     if left[-1] != right[-2 if len(right) > 1 else 0]:
         raise RuntimeError(

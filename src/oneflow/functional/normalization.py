@@ -56,7 +56,12 @@ def batch_norm(
     if input.ndim < 2:
         raise RuntimeError(f"batch_norm expects at least 2D input, got {list(input.shape)}")
     channels = input.shape[1]
-    parts = dict(running_mean=running_mean, running_var=running_var, weight=weight, bias=bias)
+    parts = {
+        "running_mean": running_mean,
+        "running_var": running_var,
+        "weight": weight,
+        "bias": bias,
+    }
     for name, part in parts.items():
         if part is not None and part.numel() != channels:
             raise RuntimeError(f"{name} should contain {channels} elements not {part.numel()}")
@@ -72,7 +77,8 @@ def batch_norm(
     count = input.numel() // max(channels, 1)
     if count <= 1:
         raise ValueError(
-            f"Expected more than 1 value per channel when training, got input size {list(input.shape)}"
+            "Expected more than 1 value per channel when training, got input size "
+            f"{list(input.shape)}"
         )
     dims = (0, *range(2, input.ndim))
     mean, variance = _moments(input, dims)
@@ -122,7 +128,8 @@ def layer_norm(
 
     Args:
         input: tensor whose shape ends with `normalized_shape`.
-        normalized_shape: sizes of the dimensions to normalise over; a number stands for the last one.
+        normalized_shape: sizes of the dimensions to normalise over; a number stands for the last
+            one.
         weight: factors of shape `normalized_shape`, or None.
         bias: summands of shape `normalized_shape`, or None.
         eps: added to the variance.
@@ -209,13 +216,14 @@ def group_norm(
         )
     if num_groups < 1 or channels % num_groups:
         raise RuntimeError(
-            f"Expected number of channels in input to be divisible by num_groups, but got input of shape "
-            f"{list(input.shape)} and num_groups={num_groups}"
+            "Expected number of channels in input to be divisible by num_groups, but got input of "
+            f"shape {list(input.shape)} and num_groups={num_groups}"
         )
     for name, part in (("weight", weight), ("bias", bias)):
         if part is not None and tuple(part.shape) != (channels,):
             raise RuntimeError(
-                f"Expected {name} to be a vector of size equal to the number of channels in input, but got "
+                f"Expected {name} to be a vector of size equal to the number of channels in input, "
+                "but got "
                 f"{name} of shape {list(part.shape)} and input of shape {list(input.shape)}"
             )
     members = channels // num_groups
@@ -269,11 +277,12 @@ def instance_norm(
                 "Expected running_mean and running_var to be defined when use_input_stats=False"
             )
         return batch_norm(input, running_mean, running_var, weight, bias, False, momentum, eps)
-    batch, channels, *spatial = input.shape
+    _, channels, *spatial = input.shape
     count = math.prod(spatial)
     if count <= 1:
         raise ValueError(
-            f"Expected more than 1 spatial element when training, got input size {list(input.shape)}"
+            "Expected more than 1 spatial element when training, got input size "
+            f"{list(input.shape)}"
         )
     dims = tuple(range(2, input.ndim))
     scale, shift = _affine(weight, bias, (1, channels, *[1] * len(spatial)))
@@ -300,7 +309,8 @@ def rms_norm(
 
     Args:
         input: tensor whose shape ends with `normalized_shape`.
-        normalized_shape: sizes of the dimensions to normalise over; a number stands for the last one.
+        normalized_shape: sizes of the dimensions to normalise over; a number stands for the last
+            one.
         weight: factors of shape `normalized_shape`, or None.
         eps: added to the mean square; default: the machine epsilon of the dtype.
 

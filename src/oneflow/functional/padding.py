@@ -19,8 +19,8 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
 
     Args:
         input: the tensor.
-        pad: ``[before, after]`` of the last dimension, then of the one before it, and so on; negative
-            numbers remove elements.
+        pad: ``[before, after]`` of the last dimension, then of the one before it, and so on;
+            negative numbers remove elements.
         mode: what is added: ``"constant"``, ``"reflect"`` (mirrored without the border),
             ``"replicate"`` (the border repeated) or ``"circular"`` (the other end).
         value: what ``"constant"`` adds.

@@ -48,7 +48,8 @@ def window_attributes(
         results = output_length(length, span, step, pad, ceil_mode)
         if results < 1:
             raise RuntimeError(
-                f"{name}: Given input size {list(input.shape)}, the calculated output size is too small"
+                f"{name}: Given input size {list(input.shape)}, the calculated output size is too "
+                "small"
             )
         pairs.append((pad, max(pad, (results - 1) * step + span - length - pad)))
     return {
@@ -61,7 +62,10 @@ def window_attributes(
 
 
 def output_length(length: int, span: int, step: int, pad: int, ceil_mode: bool) -> int:
-    """Number of windows of `span` elements; the last one must start inside the input or its left padding."""
+    """Number of windows of `span` elements.
+
+    The last one must start inside the input or its left padding.
+    """
     room = length + 2 * pad - span
     if not ceil_mode:
         return room // step + 1
@@ -139,7 +143,8 @@ def max_pool2d(
         stride: distance between windows; default: `kernel_size`.
         padding: elements of minus infinity on both sides, at most half the kernel.
         dilation: distance between the elements of a window.
-        return_indices: also return where each maximum is within its ``H * W`` plane, for `max_unpool2d`.
+        return_indices: also return where each maximum is within its ``H * W`` plane, for
+            `max_unpool2d`.
         ceil_mode: also take a last window that is partly outside.
         data_format: ``"channels_first"`` or ``"channels_last"``.
 
@@ -274,7 +279,8 @@ def avg_pool2d(
         padding: zeros on both sides, at most half the kernel.
         ceil_mode: also take a last window that is partly outside.
         count_include_pad: count the padding in the average.
-        divisor_override: divide by this number instead of the size of the window; 0 or None: do not.
+        divisor_override: divide by this number instead of the size of the window; 0 or None: do
+            not.
         data_format: ``"channels_first"`` or ``"channels_last"``.
 
     Returns:

@@ -1,4 +1,4 @@
-"""What tensors say about themselves: sizes, strides, kinds; and transposes written as attributes."""
+"""What tensors say about themselves: sizes, strides, kinds; transposes as attributes."""
 
 from __future__ import annotations
 
@@ -64,7 +64,10 @@ def is_view(self: Tensor) -> bool:
 
 
 def data_ptr(self: Tensor) -> int:
-    """A number that tensors on one memory share, plus their offset in bytes; not an address to read from."""
+    """A number that tensors on one memory share, plus their offset in bytes.
+
+    It is not an address to read from.
+    """
     owner = self if self._family is None else self._family.storage
     return id(owner) + offset_of(self) * self.dtype.itemsize
 
@@ -145,7 +148,8 @@ def matrix_transpose(self: Tensor) -> Tensor:
     """
     if self.ndim < 2:
         raise RuntimeError(
-            f"tensor.mT is only supported on matrices or batches of matrices. Got {self.ndim}-D tensor."
+            f"tensor.mT is only supported on matrices or batches of matrices. Got {self.ndim}-D "
+            "tensor."
         )
     return transpose(self, -2, -1)
 

@@ -1,4 +1,4 @@
-"""Copies with elements in other places: reversed, shifted, repeated, cut to triangles, put on diagonals."""
+"""Copies with elements elsewhere: reversed, shifted, repeated, in triangles, on diagonals."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
 
 @function()
 def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
-    """The plane of two dimensions turned `k` times by 90 degrees, from the first towards the second.
+    """The plane of two dimensions turned `k` times by 90 degrees, from the first to the second.
 
     Raises:
         RuntimeError: not two different dimensions.
@@ -126,7 +126,10 @@ def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
 
 
 def _repeated(input: Tensor, times: tuple[int, ...]) -> Tensor:
-    """Copies side by side along every dimension; `times` may name more dimensions than there are."""
+    """Copies side by side along every dimension.
+
+    `times` may name more dimensions than there are.
+    """
     shape = (1,) * (len(times) - input.ndim) + input._value.spec.shape
     target = tuple(size * count for size, count in zip(shape, times, strict=True))
     spaced = tuple(each for size in shape for each in (1, size))
@@ -137,7 +140,9 @@ def _repeated(input: Tensor, times: tuple[int, ...]) -> Tensor:
 
 @function()
 def repeat(input: Tensor, *sizes: Any) -> Tensor:
-    """Copies of the tensor side by side: `sizes` of them along each dimension, new dimensions in front.
+    """Copies of the tensor side by side: `sizes` of them along each dimension.
+
+    New dimensions come in front.
 
     Raises:
         RuntimeError: fewer sizes than dimensions, or a negative one.
@@ -150,7 +155,8 @@ def repeat(input: Tensor, *sizes: Any) -> Tensor:
     times = sizes_of(sizes, "sizes")
     if len(times) < input.ndim:
         raise RuntimeError(
-            "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor"
+            "Number of dimensions of repeat dims can not be smaller than number of dimensions of "
+            "tensor"
         )
     if any(count < 0 for count in times):
         raise RuntimeError(f"repeat: sizes must not be negative, got {list(times)}")
@@ -181,7 +187,8 @@ def repeat_interleave(
     """Each element repeated: `repeats` times, or as often as a tensor of counts says.
 
     Args:
-        input: tensor; if it is the only argument, the counts, and the result tells which element each copy is of.
+        input: tensor; if it is the only argument, the counts, and the result tells which element
+            each copy is of.
         repeats: number, or one count per element of `dim`.
         dim: dimension; left out, the flattened tensor.
         output_size: size of the result along `dim`.
@@ -304,6 +311,7 @@ def fill_diagonal_(self: Tensor, fill_value: float, wrap: bool = False) -> Tenso
     """Write a number on the main diagonal.
 
     Args:
+        self: tensor.
         fill_value: number.
         wrap: in a tall matrix go on after the last column, as NumPy does.
 

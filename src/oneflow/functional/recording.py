@@ -22,7 +22,8 @@ def record(function: Callable, *args: Any) -> Program:
         args: tensors on the CPU and anything else.
 
     Returns:
-        The program, printable with `format_program`. Its inputs are in the order of their first use.
+        The program, printable with `format_program`. Its inputs are in the order of their first
+        use.
 
     Raises:
         RuntimeError: the function read a value, so that its program came in several pieces.
@@ -45,7 +46,9 @@ def record(function: Callable, *args: Any) -> Program:
     recorder = recorder_for(CPU, user_line)
     values = [tensor.value for tensor in results]
     if any(value.trace is not recorder for value in values):
-        raise RuntimeError("`function` read a value or returned an input; record() wants one program")
+        raise RuntimeError(
+            "`function` read a value or returned an input; record() wants one program"
+        )
     return optimize(program_from_key(recorder.key, [value.position for value in values]))
 
 

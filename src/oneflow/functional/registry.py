@@ -1,4 +1,7 @@
-"""`function`: turns one definition into a public function, a Tensor method, an in-place method and keyword spellings."""
+"""`function`: turns one definition into everything users call.
+
+That is a public function, a Tensor method, an in-place method and keyword spellings.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,8 @@ from oneflow.tensor.methods import attach, attach_inplace, write_result
 from oneflow.tensor.tensor import Tensor
 
 FUNCTIONS: dict[str, Callable] = {}
-# Spellings of one argument in PyTorch, OneFlow and NumPy. A function accepts all spellings of the names it declares.
+# Spellings of one argument in PyTorch, OneFlow and NumPy. A function accepts all spellings of the
+# names it declares.
 _SPELLINGS: tuple[tuple[str, ...], ...] = (
     ("input", "x", "self", "a"),
     ("other", "y", "b"),
@@ -38,9 +42,12 @@ def function(
     Args:
         method: also make it a `Tensor` method (under that name if a name is given).
         inplace: also make the in-place method ``name_``.
-        namespace: where it lives below `oneflow` (``"nn.functional"``, ``"linalg"``); empty for `oneflow` itself.
-        aliases: further names of the method and its in-place form, such as ``absolute`` for ``abs``.
-        spellings: further argument names of this function alone, each with the declared name it stands for.
+        namespace: where it lives below `oneflow` (``"nn.functional"``, ``"linalg"``); empty for
+            `oneflow` itself.
+        aliases: further names of the method and its in-place form, such as ``absolute`` for
+            ``abs``.
+        spellings: further argument names of this function alone, each with the declared name it
+            stands for.
 
     Raises:
         ValueError: the name is taken.
@@ -64,7 +71,10 @@ def function(
 
 
 def _accept_spellings(body: Callable, own: Mapping[str, str]) -> Callable:
-    """`body` accepting the other spellings of its arguments' names, and `out=`. Free when called without keywords."""
+    """`body` accepting the other spellings of its arguments' names, and `out=`.
+
+    Free when called without keywords.
+    """
     declared = inspect.signature(body).parameters
     rename = dict(own)
     for spellings in _SPELLINGS:

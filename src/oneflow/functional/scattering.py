@@ -69,13 +69,15 @@ def scatter(
     Args:
         input: tensor.
         dim: dimension.
-        index: int64 or int32 tensor of as many dimensions, not larger than `input` (except along `dim`) and `src`.
+        index: int64 or int32 tensor of as many dimensions, not larger than `input` (except along
+            `dim`) and `src`.
         src: tensor of the same dtype, or number.
         value: number, another name for `src`.
         reduce: ``"add"`` or ``"multiply"`` with what is there, in place of overwriting.
 
     Raises:
-        RuntimeError: shapes or dtypes do not fit, or (at the next read of a value) a position does not exist.
+        RuntimeError: shapes or dtypes do not fit, or (at the next read of a value) a position does
+            not exist.
 
     Example:
         >>> import oneflow as flow
@@ -128,7 +130,8 @@ def scatter_reduce(
         index: positions, as in `scatter`.
         src: tensor of the same dtype.
         reduce: ``"sum"``, ``"prod"``, ``"mean"``, ``"amax"`` or ``"amin"``.
-        include_self: what is in `input` takes part; otherwise it is replaced where something is written.
+        include_self: what is in `input` takes part; otherwise it is replaced where something is
+            written.
 
     Raises:
         RuntimeError: there is no such reduction, or shapes do not fit.
@@ -205,8 +208,8 @@ def _check_slices(input: Tensor, dim: int, index: Tensor, source: Tensor, name: 
         want[dim] = index.numel()
     if list(source.shape) != want:
         raise RuntimeError(
-            f"{name}(): Source shape {list(source.shape)} must match {want}: `self` with the number "
-            f"of indices along dimension {dim}"
+            f"{name}(): Source shape {list(source.shape)} must match {want}: `self` with the "
+            f"number of indices along dimension {dim}"
         )
 
 
@@ -249,8 +252,8 @@ def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor
     chosen, at = _index_and_dim(input, dim, index, "index_copy")
     if source.ndim == input.ndim > 0 and source.shape[at] != chosen.numel():
         raise IndexError(
-            f"index_copy(): Number of indices ({chosen.numel()}) should be equal to source.size(dim) "
-            f"({source.shape[at]})"
+            f"index_copy(): Number of indices ({chosen.numel()}) should be equal to "
+            f"source.size(dim) ({source.shape[at]})"
         )
     _check_slices(input, at, chosen, source, "index_copy")
     values = source if source.ndim else source.reshape(1)
@@ -338,7 +341,8 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     """A copy of `input` with the elements of `source`, in order, where `mask` is true.
 
     Raises:
-        RuntimeError: dtypes differ, the mask is not bool, or (at the next read of a value) `source` is too short.
+        RuntimeError: dtypes differ, the mask is not bool, or (at the next read of a value) `source`
+            is too short.
 
     Example:
         >>> import oneflow as flow

@@ -27,7 +27,8 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Tensor | tuple[Tensor, 
 
     Args:
         input: tensor.
-        as_tuple: one tensor of positions per dimension, fit for indexing, in place of one row per element.
+        as_tuple: one tensor of positions per dimension, fit for indexing, in place of one row per
+            element.
 
     Example:
         >>> import oneflow as flow
@@ -166,7 +167,8 @@ def searchsorted(
     """Where each value would go into a sorted sequence, so that it stays sorted.
 
     Args:
-        sorted_sequence: sorted along its last dimension; one dimension, or the leading dimensions of `values`.
+        sorted_sequence: sorted along its last dimension; one dimension, or the leading dimensions
+            of `values`.
         values: tensor or number.
         out_int32: int32 result in place of int64.
         right: after equal elements in place of before.
@@ -197,7 +199,8 @@ def searchsorted(
         sequence = sequence.gather(-1, sorter)
     if sequence.ndim != 1 and sequence.shape[:-1] != wanted.shape[:-1]:
         raise RuntimeError(
-            "searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of "
+            "searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions "
+            "of "
             f"boundaries tensor and input value tensor must match, but we got boundaries tensor "
             f"{list(sequence.shape)} and input value tensor {list(wanted.shape)}"
         )
@@ -280,7 +283,9 @@ def unique_consecutive(
     return_counts: bool = False,
     dim: int | None = None,
 ) -> Any:
-    """The elements (or slices along `dim`) without those equal to the one before. Reads the values: a sync point.
+    """The elements (or slices along `dim`) without those equal to the one before.
+
+    Reads the values: a sync point.
 
     Returns:
         A tensor, or a tuple ``(values[, inverse][, counts])``.
@@ -307,7 +312,9 @@ def unique_consecutive(
 
 @function()
 def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
-    """How often each number from 0 to the largest appears, or the sum of its weights. Reads the values.
+    """How often each number from 0 to the largest appears, or the sum of its weights.
+
+    Reads the values.
 
     Raises:
         RuntimeError: not one dimension of whole numbers at least 0, or weights of another shape.
@@ -395,12 +402,14 @@ def one_hot(
 
     Args:
         input: int64 or int32 tensor of class numbers.
-        num_classes: length of the vectors; -1: the largest class number plus one (reads the values).
+        num_classes: length of the vectors; -1: the largest class number plus one (reads the
+            values).
         on_value: number at the class.
         off_value: number elsewhere; if either is a float the result is float32, otherwise int64.
 
     Raises:
-        RuntimeError: (at the next read of a value) a class number is negative or not smaller than `num_classes`.
+        RuntimeError: (at the next read of a value) a class number is negative or not smaller than
+            `num_classes`.
 
     Example:
         >>> import oneflow as flow

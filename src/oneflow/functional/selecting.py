@@ -1,4 +1,4 @@
-"""Reading elements at positions that are data: gather, index_select, take, masks, n-dimensional indices."""
+"""Reading elements at positions that are data: gather, index_select, take, masks and so on."""
 
 from __future__ import annotations
 
@@ -42,12 +42,15 @@ def same_rank(input: Tensor, index: Tensor, name: str) -> None:
 
 @function()
 def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
-    """For each element of `index`, the element of `input` at that position along `dim` and its own elsewhere.
+    """For each element of `index`, the element of `input` at that position along `dim`.
+
+    Along the other dimensions it is the position of the index itself.
 
     Args:
         input: tensor.
         dim: dimension.
-        index: int64 or int32 tensor of as many dimensions, not larger than `input` except along `dim`.
+        index: int64 or int32 tensor of as many dimensions, not larger than `input` except along
+            `dim`.
         sparse_grad: accepted; gradients are dense.
 
     Returns:
@@ -99,7 +102,8 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
         index: int64 or int32 tensor of at most one dimension.
 
     Raises:
-        IndexError: `index` has more dimensions, or (at the next read of a value) a position does not exist.
+        IndexError: `index` has more dimensions, or (at the next read of a value) a position does
+            not exist.
 
     Example:
         >>> import oneflow as flow
@@ -138,7 +142,9 @@ def take(input: Tensor, index: Tensor) -> Tensor:
 
 @function()
 def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
-    """Like `gather`, with `input` and `indices` broadcast except along `dim`; without `dim` on the flattened tensor.
+    """Like `gather`, with `input` and `indices` broadcast except along `dim`.
+
+    Without `dim` it reads the flattened tensor.
 
     Raises:
         RuntimeError: `indices` is not int64, or has another number of dimensions.
@@ -155,8 +161,8 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
         return gather(input.reshape(-1), 0, indices.reshape(-1))
     if input.ndim != indices.ndim:
         raise RuntimeError(
-            "take_along_dim(): input and indices should have the same number of dimensions, but got "
-            f"{input.ndim} dimensions for input, and {indices.ndim} dimensions for indices"
+            "take_along_dim(): input and indices should have the same number of dimensions, but "
+            f"got {input.ndim} dimensions for input, and {indices.ndim} dimensions for indices"
         )
     at = wrap_dim(dim, input.ndim)
     common = [list(x.shape) for x in (input, indices)]
@@ -219,8 +225,8 @@ def gather_nd(params: Tensor, indices: Tensor) -> Tensor:
 def _checked_nd(ndim: int, indices: Tensor, name: str) -> list[Value]:
     if not indices.ndim or indices.shape[-1] > ndim:
         raise RuntimeError(
-            f"{name}(): the last dimension of the indices, of shape {tuple(indices.shape)}, must be at "
-            f"most the number of dimensions, {ndim}"
+            f"{name}(): the last dimension of the indices, of shape {tuple(indices.shape)}, must "
+            f"be at most the number of dimensions, {ndim}"
         )
     return _coordinates(indices)
 
@@ -268,7 +274,9 @@ def _put_nd(into: Tensor, index: Tensor, update: Tensor, accumulate: bool, name:
 
 @function(method=False)
 def batch_gather(in_: Tensor, indices: Tensor) -> Tensor:
-    """Per batch, the slices of `in_` at `indices`; all but the last dimension of `indices` are batch dimensions.
+    """Per batch, the slices of `in_` at `indices`.
+
+    All but the last dimension of `indices` are batch dimensions.
 
     Example:
         >>> import oneflow as flow

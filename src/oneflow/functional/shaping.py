@@ -1,4 +1,7 @@
-"""Views: other shapes, orders and extents of the same memory. Writing to a view writes to its base."""
+"""Views: other shapes, orders and extents of the same memory.
+
+Writing to a view writes to its base.
+"""
 
 from __future__ import annotations
 
@@ -92,7 +95,8 @@ def view_as_type(input: Tensor, dtype: DType) -> Tensor:
             raise RuntimeError("self.stride(-1) must be 1 to view with another element size")
         if spec.shape[-1] * have % want:
             raise RuntimeError(
-                f"self.size(-1) must be divisible by {want // have} to view {spec.dtype!r} as {dtype!r}"
+                f"self.size(-1) must be divisible by {want // have} to view {spec.dtype!r} as "
+                f"{dtype!r}"
             )
     return call_view(bitcast, input, dtype=dtype, itemsize=have)
 
@@ -102,7 +106,8 @@ def view(input: Tensor, *shape: Any) -> Tensor:
     """The same memory with another shape, or, given a dtype, with its bytes read as that type.
 
     Raises:
-        RuntimeError: the number of elements differs, or the strides do not allow it (use `reshape`).
+        RuntimeError: the number of elements differs, or the strides do not allow it (use
+            `reshape`).
 
     Example:
         >>> import oneflow as flow
@@ -117,8 +122,8 @@ def view(input: Tensor, *shape: Any) -> Tensor:
     result = viewed(input, _completed(sizes_of(shape, "shape"), input))
     if result is None:
         raise RuntimeError(
-            "view size is not compatible with input tensor's size and stride (at least one dimension "
-            "spans across two contiguous subspaces). Use .reshape(...) instead."
+            "view size is not compatible with input tensor's size and stride (at least one "
+            "dimension spans across two contiguous subspaces). Use .reshape(...) instead."
         )
     return result
 
@@ -156,7 +161,8 @@ def permute(input: Tensor, *dims: Any) -> Tensor:
     ndim = input.ndim
     if len(order) != ndim:
         raise RuntimeError(
-            "permute(sparse_coo): number of dimensions in the tensor input does not match the length "
+            "permute(sparse_coo): number of dimensions in the tensor input does not match the "
+            "length "
             f"of the desired ordering of dimensions i.e. input.dim() = {ndim} is not equal to "
             f"len(dims) = {len(order)}".replace("(sparse_coo)", "")
         )
@@ -344,20 +350,21 @@ def expand(input: Tensor, *sizes: Any) -> Tensor:
     added = len(wanted) - len(shape)
     if added < 0:
         raise RuntimeError(
-            f"expand({list(wanted)}): the number of sizes provided ({len(wanted)}) must be greater or "
-            f"equal to the number of dimensions in the tensor ({len(shape)})"
+            f"expand({list(wanted)}): the number of sizes provided ({len(wanted)}) must be greater "
+            f"or equal to the number of dimensions in the tensor ({len(shape)})"
         )
     target = []
     for at, size in enumerate(wanted):
         have = shape[at - added] if at >= added else 1
         if size == -1 and at < added:
             raise RuntimeError(
-                f"expand({list(wanted)}): -1 is not allowed in a leading, non-existing dimension {at}"
+                f"expand({list(wanted)}): -1 is not allowed in a leading, non-existing dimension "
+                f"{at}"
             )
         if size != -1 and size != have and have != 1:
             raise RuntimeError(
-                f"The expanded size of the tensor ({size}) must match the existing size ({have}) at "
-                f"non-singleton dimension {at}. Target sizes: {list(wanted)}. "
+                f"The expanded size of the tensor ({size}) must match the existing size ({have}) "
+                f"at non-singleton dimension {at}. Target sizes: {list(wanted)}. "
                 f"Tensor sizes: {list(shape)}"
             )
         target.append(have if size == -1 else size)

@@ -1,4 +1,4 @@
-"""What convolution, pooling and resizing share: sizes per spatial dimension, layouts, unbatched input."""
+"""What convolution, pooling and resizing share: sizes, layouts, unbatched input."""
 
 from __future__ import annotations
 
@@ -59,8 +59,8 @@ def batched(input: Tensor, count: int, name: str) -> tuple[Tensor, bool]:
     if input.ndim == count + 1:
         return call(reshape, input, shape=(1, *input.shape)), True
     raise RuntimeError(
-        f"{name} expects {count + 1}D (unbatched) or {count + 2}D (batched) input, got input of size "
-        f"{list(input.shape)}"
+        f"{name} expects {count + 1}D (unbatched) or {count + 2}D (batched) input, got input of "
+        f"size {list(input.shape)}"
     )
 
 

@@ -28,7 +28,8 @@ def max_unpool(
     padding = per_dimension(padding or 0, count, "padding")
     if indices.shape != input.shape:
         raise RuntimeError(
-            f"{name}: expected `indices` of the shape of `input`, {list(input.shape)}, got {list(indices.shape)}"
+            f"{name}: expected `indices` of the shape of `input`, {list(input.shape)}, got "
+            f"{list(indices.shape)}"
         )
     input, was_unbatched = batched(input, count, name)
     indices, _ = batched(indices, count, name)
@@ -48,8 +49,8 @@ def _checked_output_size(
     for length, step, wanted in zip(expected, stride, given, strict=True):
         if not length - step < wanted < length + step:
             raise ValueError(
-                f"{name}: invalid output_size {list(given)}: each size must be less than a stride away from "
-                f"{list(expected)}"
+                f"{name}: invalid output_size {list(given)}: each size must be less than a stride "
+                f"away from {list(expected)}"
             )
     return given
 
@@ -126,7 +127,8 @@ def max_unpool3d(
 
     Example:
         >>> import oneflow as flow
-        >>> values, indices = flow.nn.functional.max_pool3d(flow.ones(1, 2, 2, 2), 2, return_indices=True)
+        >>> volume = flow.ones(1, 2, 2, 2)
+        >>> values, indices = flow.nn.functional.max_pool3d(volume, 2, return_indices=True)
         >>> flow.nn.functional.max_unpool3d(values, indices, 2).shape
         oneflow.Size([1, 2, 2, 2])
     """

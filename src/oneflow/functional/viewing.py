@@ -1,4 +1,7 @@
-"""Views of parts: narrow, select, diagonals, windows, complex parts, other element types; and views made in place."""
+"""Views of parts: narrow, select, diagonals, windows, complex parts, other element types.
+
+Also views made in place.
+"""
 
 from __future__ import annotations
 
@@ -100,7 +103,8 @@ def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Te
     first, second = wrap_dim(dim1, input.ndim), wrap_dim(dim2, input.ndim)
     if first == second:
         raise RuntimeError(
-            f"diagonal dimensions cannot be identical {operator.index(dim1)}, {operator.index(dim2)}"
+            f"diagonal dimensions cannot be identical {operator.index(dim1)}, "
+            f"{operator.index(dim2)}"
         )
     shape = input._value.spec.shape
     offset = max(-shape[first], min(operator.index(offset), shape[second]))
@@ -108,7 +112,9 @@ def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Te
 
 
 def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
-    """View of all windows of `size` elements, `step` apart, along `dimension`; a window runs along the last dimension.
+    """View of all windows of `size` elements, `step` apart, along `dimension`.
+
+    A window runs along the last dimension.
 
     Raises:
         RuntimeError: the window does not fit, or `step` is not positive.
@@ -197,8 +203,8 @@ def view_as_complex(input: Tensor) -> Tensor:
     """
     if input.dtype not in (dt.float32, dt.float64):
         raise RuntimeError(
-            "view_as_complex is only supported for half, float and double tensors, but got a tensor "
-            f"of scalar type: {input.dtype!r}"
+            "view_as_complex is only supported for half, float and double tensors, but got a "
+            f"tensor of scalar type: {input.dtype!r}"
         )
     if not input.ndim or input.shape[-1] != 2:
         raise RuntimeError("Tensor must have a last dimension of size 2")
