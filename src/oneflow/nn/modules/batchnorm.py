@@ -147,7 +147,7 @@ class BatchNorm1d(_BatchNorm):
 
 
 class BatchNorm2d(_BatchNorm):
-    """Batch normalisation of ``[N, C, H, W]``: each channel gets mean 0 and variance 1 over the batch.
+    """Batch normalisation of ``[N, C, H, W]``: each channel gets mean 0 and variance 1.
 
     Args:
         num_features: number of channels.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from weakref import ref
 
 from oneflow.differentiation.grad_mode import MODE
@@ -12,9 +12,6 @@ from oneflow.differentiation.node import Node
 from oneflow.program.value import Value
 from oneflow.tensor.call import wrap
 from oneflow.tensor.tensor import Tensor
-
-if TYPE_CHECKING:
-    from oneflow.nn.modules.module import Module
 
 _identifiers = itertools.count()
 _KINDS = (
@@ -99,6 +96,15 @@ class Hooked:
     Every ``register_...`` method returns a handle whose `remove()` takes the hook away again.
     """
 
+    forward: Callable[..., Any]
+    _forward_pre_hooks: Hooks
+    _forward_hooks: Hooks
+    _backward_pre_hooks: Hooks
+    _backward_hooks: Hooks
+    _state_dict_pre_hooks: Hooks
+    _state_dict_hooks: Hooks
+    _load_state_dict_pre_hooks: Hooks
+    _load_state_dict_post_hooks: Hooks
     _has_call_hooks = False
 
     def _make_hooks(self) -> None:
@@ -199,7 +205,7 @@ class Hooked:
         return self._load_state_dict_post_hooks.register(hook)
 
 
-def call_with_hooks(module: Module, args: tuple, kwargs: dict) -> Any:
+def call_with_hooks(module: Hooked, args: tuple, kwargs: dict) -> Any:
     """Run `module.forward` with all its hooks around it."""
     called: set[int] = set()
     output = None
@@ -220,7 +226,7 @@ def call_with_hooks(module: Module, args: tuple, kwargs: dict) -> Any:
         raise
 
 
-def _run_pre_hooks(module: Module, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
+def _run_pre_hooks(module: Hooked, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
     for hook in list(module._forward_pre_hooks.values()):
         if not hook.with_kwargs:
             result = hook(module, args)
@@ -240,13 +246,13 @@ def _run_pre_hooks(module: Module, args: tuple, kwargs: dict) -> tuple[tuple, di
 
 
 def _run_forward_hook(
-    module: Module, hook: KeywordHook, args: tuple, kwargs: dict, output: Any
+    module: Hooked, hook: KeywordHook, args: tuple, kwargs: dict, output: Any
 ) -> Any:
     result = hook(module, args, kwargs, output) if hook.with_kwargs else hook(module, args, output)
     return output if result is None else result
 
 
-def _boundary(module: Module) -> Boundary | None:
+def _boundary(module: Hooked) -> Boundary | None:
     if not MODE.enabled or not (module._backward_hooks or module._backward_pre_hooks):
         return None
     return Boundary(module)
@@ -259,7 +265,7 @@ class Boundary:
     gradients arrive together.
     """
 
-    def __init__(self, module: Module) -> None:
+    def __init__(self, module: Hooked) -> None:
         self._module = module
         self._grad_output: tuple | None = None
         self._inputs = 0

@@ -4,16 +4,31 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from oneflow.differentiation.grad_mode import no_grad
 from oneflow.nn.parameter import Parameter
 from oneflow.tensor.tensor import Tensor
 
-if TYPE_CHECKING:
-    from oneflow.nn.modules.module import Module
-
 EXTRA_STATE = "_extra_state"
+
+
+class Stateful(Protocol):
+    """What saving and loading need of a module."""
+
+    _version: int
+    _parameters: dict[str, Any]
+    _buffers: dict[str, Any]
+    _modules: dict[str, Any]
+    _non_persistent_buffers_set: set[str]
+    _state_dict_pre_hooks: Any
+    _state_dict_hooks: Any
+    _load_state_dict_pre_hooks: Any
+    _load_state_dict_post_hooks: Any
+    _save_to_state_dict: Callable[..., None]
+    _load_from_state_dict: Callable[..., None]
+    get_extra_state: Callable[[], Any]
+    set_extra_state: Callable[[Any], None]
 
 
 class StateDict(OrderedDict):
@@ -39,7 +54,7 @@ class IncompatibleKeys(NamedTuple):
     __str__ = __repr__
 
 
-def collect(module: Module, destination: Any, prefix: str, keep_vars: bool) -> Any:
+def collect(module: Stateful, destination: Any, prefix: str, keep_vars: bool) -> Any:
     """Put the state of `module` and everything below it into `destination`."""
     if destination is None:
         destination = StateDict()
@@ -62,7 +77,7 @@ def collect(module: Module, destination: Any, prefix: str, keep_vars: bool) -> A
     return destination
 
 
-def save_own(module: Module, destination: Any, prefix: str, keep_vars: bool) -> None:
+def save_own(module: Stateful, destination: Any, prefix: str, keep_vars: bool) -> None:
     """Put the parameters and persistent buffers of `module` itself into `destination`."""
     for name, tensor in own_state(module).items():
         destination[prefix + name] = tensor if keep_vars else tensor.detach()
@@ -70,7 +85,7 @@ def save_own(module: Module, destination: Any, prefix: str, keep_vars: bool) -> 
         destination[prefix + EXTRA_STATE] = module.get_extra_state()
 
 
-def own_state(module: Module) -> dict[str, Tensor]:
+def own_state(module: Stateful) -> dict[str, Tensor]:
     """Parameters and persistent buffers of `module` itself that are not None."""
     hidden = module._non_persistent_buffers_set
     members = {**module._parameters, **module._buffers}
@@ -81,14 +96,14 @@ def own_state(module: Module) -> dict[str, Tensor]:
     }
 
 
-def overrides(module: Module, method: str) -> bool:
+def overrides(module: Stateful, method: str) -> bool:
     """Whether the class of `module` has its own `method`: those of the base class only raise."""
     return not getattr(getattr(type(module), method), "placeholder", False)
 
 
 def placeholder(method: Callable) -> Callable:
     """Mark a method of the base class that subclasses may define."""
-    method.placeholder = True
+    vars(method)["placeholder"] = True
     return method
 
 
@@ -104,7 +119,7 @@ class Loading:
 
     def __init__(self, state: Mapping[str, Any], strict: bool, assign: bool) -> None:
         self.metadata = getattr(state, "_metadata", None)
-        self.state = OrderedDict(state)
+        self.state = StateDict(state)
         if self.metadata is not None:
             self.state._metadata = self.metadata
         self.strict = strict
@@ -113,7 +128,7 @@ class Loading:
         self.unexpected: list[str] = []
         self.errors: list[str] = []
 
-    def load(self, module: Module, state: Mapping[str, Any], prefix: str = "") -> None:
+    def load(self, module: Stateful, state: Mapping[str, Any], prefix: str = "") -> None:
         """Load `module` and everything below it."""
         metadata = {} if self.metadata is None else self.metadata.get(prefix[:-1], {})
         if self.assign:
@@ -134,7 +149,7 @@ class Loading:
                     "new values: change incompatible_keys in place"
                 )
 
-    def finish(self, module: Module) -> IncompatibleKeys:
+    def finish(self, module: Stateful) -> IncompatibleKeys:
         """Raise what went wrong; returns the names that did not fit."""
         errors = list(self.errors)
         if self.strict:
@@ -154,7 +169,7 @@ class Loading:
 
 
 def load_own(
-    module: Module,
+    module: Stateful,
     state: Mapping[str, Any],
     prefix: str,
     metadata: Mapping[str, Any],
@@ -187,7 +202,7 @@ def load_own(
 
 
 def _unknown_names(
-    module: Module, state: Mapping[str, Any], prefix: str, known: set[str]
+    module: Stateful, state: Mapping[str, Any], prefix: str, known: set[str]
 ) -> list[str]:
     found = []
     for key in state:
@@ -200,7 +215,7 @@ def _unknown_names(
 
 
 def _load_tensor(
-    module: Module,
+    module: Stateful,
     name: str,
     target: Tensor,
     key: str,
