@@ -1,7 +1,7 @@
-"""Write `src/oneflow/tensor/tensor.pyi`: the type stub of `Tensor` with all methods attached at import.
+"""Write `src/oneflow/tensor/tensor.pyi`: the type stub of `Tensor` with all attached methods.
 
-    python tools/make_stubs.py           # write it
-    python tools/make_stubs.py --check   # exit 1 if it is not what would be written
+``python tools/make_stubs.py`` writes it; with ``--check`` it exits with 1 if the file is not what
+would be written.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Every primitive's axis notation by the definition: run the parts, put them together, compare with the whole."""
+"""Every primitive's axis notation by its definition: the parts together equal the whole."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Programs: what is recorded, how it is printed, what the verifier refuses, what the evaluator computes."""
+"""Programs: what is recorded and printed, what the verifier refuses, what the evaluator does."""
 
 from dataclasses import replace
 
@@ -67,10 +67,7 @@ def test_dead_code_is_dropped_and_checks_stay():
     program = example()
     shorter = eliminate_dead_code(replace(program, outputs=(2,)))
     assert format_program(shorter) == (
-        "program(%0: float32[4,2], $1: float32) {\n"
-        "  %2: float32[4,2] = mul(%0, $1)\n"
-        "  return %2\n"
-        "}"
+        "program(%0: float32[4,2], $1: float32) {\n  %2: float32[4,2] = mul(%0, $1)\n  return %2\n}"
     )
     checked = flow.eager.record(
         lambda table, index: (table.index_select(0, index), table + 1)[1],

@@ -1,4 +1,6 @@
-"""The operator table: one row per operator, with sample calls. `tests/laws` says what holds for all.
+"""The operator table: one row per operator, with sample calls.
+
+`tests/laws` says what holds for all.
 
 How to add operators: write ``tests/samples/<family>.py`` with a list ``OPERATORS``; nothing else
 needs to know of it.

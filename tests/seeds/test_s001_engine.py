@@ -1,10 +1,10 @@
 """Features named by the v0.6.0 release notes: the eager engine."""
 
 import pytest
-
-import oneflow as flow
 from benchmarks.eager_dispatch import dispatch_microseconds
 from benchmarks.eager_small_batch import steps_per_second
+
+import oneflow as flow
 
 T = flow.tensor
 

@@ -1,4 +1,4 @@
-"""Random sequences of views, writes, detach and backward, on OneFlow and on PyTorch side by side."""
+"""Random sequences of views, writes, detach and backward, beside PyTorch."""
 
 from __future__ import annotations
 
@@ -213,7 +213,11 @@ class Twins(RuleBasedStateMachine):
     def split(self, data: st.DataObject) -> None:
         """Parts made together are views as well; PyTorch forbids writing to them with gradients."""
         pair = self._pick(data)
-        if pair.expanded or not pair.mine.ndim or any(each.mine.requires_grad for each in self.live):
+        if (
+            pair.expanded
+            or not pair.mine.ndim
+            or any(each.mine.requires_grad for each in self.live)
+        ):
             return
         parts = self._both(lambda: pair.mine.split(1), lambda: pair.theirs.split(1))
         if parts is not None and parts[0]:
