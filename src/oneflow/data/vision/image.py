@@ -7,9 +7,10 @@ An image is a Pillow image, a tensor ``[..., height, width]`` or an array ``[hei
 from __future__ import annotations
 
 import enum
+import functools
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -295,20 +296,28 @@ def normalize(image: Tensor, mean: Sequence[float], std: Sequence[float], inplac
         raise ValueError(
             f"Expected tensor to be a tensor image of size (..., C, H, W), got {image.shape}"
         )
-    center, spread = _per_channel(mean, image), _per_channel(std, image)
-    if (spread == 0).any():
+    if not np.all(np.asarray(std, image.dtype.numpy)):
         raise ValueError(
             f"std evaluated to zero after conversion to {image.dtype}, leading to division by zero"
         )
-    shift, factor = Tensor._import(center), Tensor._import(spread)
+    shift, factor = (
+        _per_channel(_hashable(mean), image.dtype),
+        _per_channel(_hashable(std), image.dtype),
+    )
     if inplace:
         return image.sub_(shift).div_(factor)
     return (image - shift) / factor
 
 
-def _per_channel(numbers: Sequence[float] | float, image: Tensor) -> np.ndarray:
-    array = np.asarray(numbers, image.dtype.numpy)
-    return array.reshape(-1, 1, 1) if array.ndim == 1 else array
+def _hashable(numbers: Sequence[float] | float) -> Any:
+    return tuple(map(float, numbers)) if isinstance(numbers, Iterable) else float(numbers)
+
+
+@functools.lru_cache(maxsize=64)
+def _per_channel(numbers: Any, dtype: DType) -> Tensor:
+    """One number per channel as a tensor that broadcasts over an image; every image shares it."""
+    array = np.asarray(numbers, dtype.numpy)
+    return Tensor._import(array.reshape(-1, 1, 1) if array.ndim == 1 else array)
 
 
 def convert_dtype(image: Tensor, dtype: DType) -> Tensor:
