@@ -77,7 +77,7 @@ class iinfo:
     def __init__(self, dtype: DType) -> None:
         if dtype.is_floating_point or dtype.is_complex or dtype.name == "bool":
             raise TypeError(f"iinfo() requires an integer input type, got {dtype!r}")
-        limits = np.iinfo(dtype.numpy)
+        limits = np.iinfo(dtype.numpy.name)
         self.dtype, self.bits = dtype.name, limits.bits
         self.min, self.max = int(limits.min), int(limits.max)
 

@@ -27,7 +27,17 @@ def contains(self: Tensor, element: Any) -> bool:
     return bool((self == element).any())
 
 
+def delete_item(self: Tensor, index: Any) -> None:
+    """Refuse ``del x[index]``: tensors do not shrink.
+
+    Raises:
+        TypeError: always.
+    """
+    raise TypeError("Tensor does not support deleting items")
+
+
 attach("__getitem__", get_item)
+attach("__delitem__", delete_item)
 attach("__setitem__", set_item)
 attach("__iter__", iterate)
 attach("__contains__", contains)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 from oneflow.base.device import CPU, Device
 from oneflow.base.dtype import DType
@@ -28,7 +28,9 @@ def chosen_device(device: Device | str | int | None, default: Device = CPU) -> D
     """The device meant by a `device=` argument; a bare number means a CUDA device."""
     if device is None:
         return default
-    return Device("cuda", device) if type(device) is int else Device(device)
+    if isinstance(device, int) and not isinstance(device, bool):
+        return Device("cuda", device)
+    return Device(cast("Device | str", device))
 
 
 def checked_dtype(dtype: Any, default: DType) -> DType:

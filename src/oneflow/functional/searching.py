@@ -231,8 +231,8 @@ def bucketize(
 
 
 def _results(parts: list[np.ndarray], input: Tensor) -> Any:
-    made = tuple(Tensor._import(part, None, input.device) for part in parts)
-    return made if len(made) > 1 else made[0]
+    made = [Tensor._import(part, None, input.device) for part in parts]
+    return tuple(made) if len(made) > 1 else made[0]
 
 
 @function()

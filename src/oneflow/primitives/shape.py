@@ -32,15 +32,19 @@ def views(write: Callable, layout: Callable) -> dict[str, Callable]:
     return {"write": write, "layout": layout}
 
 
+def _reshaped_place(place: Place, shape: tuple[int, ...]) -> Place:
+    """Only reshapes that some strides describe are views."""
+    strides = reshaped_strides(place.shape, place.strides, shape)
+    return Place(shape, cast("tuple[int, ...]", strides), place.terms)
+
+
 reshape = primitive(
     "reshape",
     lambda x, *, shape: lax.reshape(x, shape),
     axes=reshaped_axes,
     facts=views(
         lambda base, new, shape: reshape(new, shape=base.spec.shape),
-        lambda place, shape: Place(
-            shape, reshaped_strides(place.shape, place.strides, shape), place.terms
-        ),
+        _reshaped_place,
     ),
 )
 reshape.gradient(x=lambda g, x_spec: reshape(g, shape=x_spec.shape))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, SupportsIndex
 
 import numpy as np
 
@@ -48,7 +48,7 @@ def rebuild(array: np.ndarray, dtype: DType, device: Device, requires_grad: bool
     return import_array(array, dtype, device).requires_grad_(requires_grad)
 
 
-def reduce(self: Tensor, protocol: int) -> tuple:
+def reduce(self: Tensor, protocol: SupportsIndex) -> tuple:
     """How a tensor is pickled: its values, dtype, device and `requires_grad`."""
     return rebuild, (self.numpy(), self.dtype, self.device, self.requires_grad)
 

@@ -123,7 +123,7 @@ class _NumberFormat:
 class _ComplexFormat:
     """Real and imaginary parts, each with a format of its own."""
 
-    def __init__(self, array: np.ndarray) -> None:
+    def __init__(self, array: Any) -> None:
         self._real, self._imaginary = _NumberFormat(array.real), _NumberFormat(array.imag)
         self.width = self._real.width + self._imaginary.width + 1
 
