@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from collections import namedtuple
 
 from oneflow.base.dtype import Category
 from oneflow.base.shape import broadcast_shapes
+from oneflow.functional.choosing import where
 from oneflow.functional.linear_algebra import matmul
 from oneflow.functional.products import cross_along
 from oneflow.functional.rearranging import diag_embed
@@ -91,7 +93,7 @@ def det(input: Tensor) -> Tensor:
 
 
 @function(namespace="linalg", spellings=_A)
-def slogdet(input: Tensor) -> Tensor:
+def slogdet(input: Tensor) -> tuple[Tensor, Tensor]:
     """Sign of the determinant and logarithm of its size, which may be too large for a number.
 
     Args:
@@ -120,7 +122,9 @@ def logdet(input: Tensor) -> Tensor:
     """
     require_matrices("logdet", input, square=True)
     sign, size = call(matrices.slogdet, input)
-    return size + call(log, sign)
+    if sign.dtype.is_complex:
+        return size + call(log, sign)
+    return where(sign < 0, math.nan, size)
 
 
 @function(method=False, namespace="linalg", spellings={**_A, "B": "other"})

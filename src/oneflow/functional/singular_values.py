@@ -23,7 +23,7 @@ _Lstsq = namedtuple("lstsq", ("solution", "residuals", "rank", "singular_values"
 def _tolerances(
     x: Tensor, atol: float | Tensor | None, rtol: float | Tensor | None
 ) -> tuple[float | Tensor, float | Tensor]:
-    """Absolute and relative tolerance of singular values: by default relative, of a few roundings."""
+    """Absolute and relative tolerance of singular values; by default that of rounding errors."""
     if rtol is None:
         given = atol is not None
         rtol = 0.0 if given else finfo(x.dtype).eps * max(x.shape[-2:])

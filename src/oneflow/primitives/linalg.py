@@ -42,7 +42,7 @@ verified.checked(
 
 
 def _solve(a, b):
-    """The solution of ``a @ x = b`` and, per matrix, the place of the first 0 among the pivots, from 1."""
+    """The solution of ``a @ x = b`` and, per matrix, which pivot is 0, counted from 1."""
     lu, _, order = lax.linalg.lu(a)
     pivots = jnp.diagonal(lu, axis1=-2, axis2=-1) == 0
     info = jnp.where(jnp.any(pivots, -1), 1 + jnp.sum(jnp.cumsum(pivots, -1) == 0, -1), 0)
@@ -83,7 +83,12 @@ solve_triangular = primitive("solve_triangular", _solve_triangular)
 
 # --- determinants
 
-det = primitive("det", jnp.linalg.det, operands="a")
+
+def _det(a):
+    return jnp.linalg.det(a) if a.shape[-1] else jnp.ones(a.shape[:-2], a.dtype)
+
+
+det = primitive("det", _det)
 slogdet = primitive("slogdet", lambda a: tuple(jnp.linalg.slogdet(a)))
 
 # --- decompositions
@@ -126,6 +131,19 @@ def _svd(a, *, full: bool):
     return _full_svd(a) if full and a.shape[-1] != a.shape[-2] else _svd_vectors(a)
 
 
+def _eig(a, *, vectors: bool = True):
+    if not a.size:
+        a = a.astype(jnp.result_type(a.dtype, jnp.complex64))
+        return (a[..., 0], a) if a.shape[-1] else (a.reshape(a.shape[:-1]), a)
+    results = lax.linalg.eig(
+        a,
+        compute_left_eigenvectors=False,
+        compute_right_eigenvectors=vectors,
+        enable_eigvec_derivs=True,
+    )
+    return tuple(results)
+
+
 # The gradient is that of a Hermitian operand, which is Hermitian too.
 from_lower = primitive("from_lower", _from_lower)
 from_lower.gradient(a=lambda g: mul(add(g, adjoint(g)), 0.5))
@@ -134,16 +152,8 @@ qr = primitive("qr", lambda a, *, mode: tuple(jnp.linalg.qr(a, mode=mode)))
 svd = primitive("svd", _svd)
 svdvals = primitive("svdvals", lambda a: jnp.linalg.svd(a, compute_uv=False))
 eigh = primitive("eigh", lambda a: tuple(jnp.linalg.eigh(a, symmetrize_input=False)))
-eig = primitive(
-    "eig",
-    lambda a: tuple(lax.linalg.eig(a, compute_left_eigenvectors=False, enable_eigvec_derivs=True)),
-)
-eigvals = primitive(
-    "eigvals",
-    lambda a: lax.linalg.eig(a, compute_left_eigenvectors=False, compute_right_eigenvectors=False)[
-        0
-    ],
-)
+eig = primitive("eig", _eig)
+eigvals = primitive("eigvals", lambda a: _eig(a, vectors=False)[0])
 
 # --- what the singular values tell
 
@@ -169,7 +179,7 @@ def _pinv(a, atol, rtol, *, hermitian: bool):
 
 
 def _pinv_gradient(g, a, out):
-    """That of Golub and Pereyra: of the part that is inverted, and of the two spaces that are not."""
+    """Golub's and Pereyra's: of the part that is inverted and of the spaces that are not."""
     turned, g_turned = adjoint(out), adjoint(g)
     outside_columns = sub(g_turned, matmul(a, matmul(out, g_turned)))
     outside_rows = sub(g_turned, matmul(g_turned, matmul(out, a)))
