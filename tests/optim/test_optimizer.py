@@ -391,3 +391,14 @@ def test_lbfgs_needs_a_closure_and_one_group():
         flow.optim.LBFGS([tensor(1.0)]).step()
     with pytest.raises(ValueError, match="parameter groups"):
         flow.optim.LBFGS([{"params": [tensor(1.0)]}, {"params": [tensor(1.0)]}])
+
+
+def test_options_may_ask_for_new_state_later():
+    one = tensor(1.0)
+    optimizer = flow.optim.SGD([one], lr=0.1)
+    descend(optimizer, one)
+    optimizer.param_groups[0]["momentum"] = 0.5
+    optimizer.zero_grad()
+    descend(optimizer, one)
+    assert one.item() == pytest.approx(0.64)
+    assert optimizer.state[one]["momentum_buffer"].item() == pytest.approx(1.6)

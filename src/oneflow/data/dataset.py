@@ -45,7 +45,7 @@ class IterableDataset(Dataset[T_co]):
     """Samples one after the other. A class of your own defines `__iter__`.
 
     With several worker processes each has a copy: use `get_worker_info` to give each a part of the
-        samples.
+    samples.
 
     Example:
         >>> import oneflow as flow

@@ -13,7 +13,7 @@ class DistributedSampler(Sampler[int]):
     """Gives each of several processes its own part of the samples.
 
     All processes shuffle alike: the order depends on `seed` and on the epoch, which `set_epoch`
-        sets.
+    sets.
 
     Args:
         dataset: the data set.

@@ -56,7 +56,7 @@ class Optimizer:
     """Base class of all optimizers.
 
     Args:
-        parameters: tensors, ``(name, tensor)`` pairs, or dicts with `params` and options of their own
+        parameters: tensors, ``(name, tensor)`` pairs, or dicts with `params` and their own options
             (parameter groups). A group with `clip_grad_max_norm` and `clip_grad_norm_type` has its
             gradients clipped by `clip_grad`.
         options: options of groups that do not set them.
@@ -165,6 +165,7 @@ class Optimizer:
     def _update_group(self, group: dict[str, Any]) -> None:
         """Record one update per parameter of `group`."""
         names = tuple(self._state_fills(group))
+        last_name = names[-1] if names else "step"
         update, attributes = self._update, self._attributes(group)
         known = self.state
         last_clock = last_device = numbers = None
@@ -172,7 +173,9 @@ class Optimizer:
             gradient = parameter.grad
             if gradient is None:
                 continue
-            state = known.get(parameter) or self._new_state(parameter, group)
+            state = known.get(parameter)
+            if not state or last_name not in state:
+                state = self._complete_state(parameter, group)
             clock = self._advance(state, group)
             value = parameter.value
             device = value.spec.device
@@ -187,18 +190,20 @@ class Optimizer:
             for tensor, result in zip(tensors, results[1:], strict=True):
                 tensor.assign(result)
 
-    def _new_state(self, parameter: Tensor, group: dict[str, Any]) -> dict[str, Any]:
-        """Fresh state of one parameter: a step count and the tensors that `_state_fills` names.
+    def _complete_state(self, parameter: Tensor, group: dict[str, Any]) -> dict[str, Any]:
+        """The state of one parameter with everything in it that `_state_fills` names.
 
-        They are made as data, not recorded: the first step is then the same program as every later
-            one.
+        What is new is made as data, not recorded: so the first step is the same program as the
+        others.
         """
         spec = parameter.value.spec
         state = self.state[parameter]
-        state["step"] = 0
+        if not state:
+            state["step"] = 0
         for name, fill in self._state_fills(group).items():
-            array = np.full(spec.shape, fill, spec.dtype.numpy)
-            state[name] = wrap(value_from_numpy(array, spec.device))
+            if name not in state:
+                array = np.full(spec.shape, fill, spec.dtype.numpy)
+                state[name] = wrap(value_from_numpy(array, spec.device))
         return state
 
     def _advance(self, state: dict[str, Any], group: dict[str, Any]) -> Any:

@@ -84,7 +84,8 @@ def size_of(image: Any) -> tuple[int, int]:
     check_image(image)
     if is_pillow(image):
         return image.height, image.width
-    return tuple(image.shape[-2:]) if isinstance(image, Tensor) else tuple(image.shape[:2])
+    height, width = image.shape[-2:] if isinstance(image, Tensor) else image.shape[:2]
+    return height, width
 
 
 def crop(image: Any, top: int, left: int, height: int, width: int) -> Any:
