@@ -9,6 +9,7 @@ ROWS = tensor(2, 3, dtype="int64", values=[0, 4, 1, 1, 2, 4])
 FLAT = tensor(5, dtype="int64", values=[0, 4, 1, 1, 2])
 STARTS = tensor(3, dtype="int64", values=[0, 2, 2])
 TABLE = tensor(5, 4)
+QUERY = tensor(2, 2, 3, 4)
 DOUBLE = ("float32", "float64")
 
 OPERATORS = [
@@ -68,5 +69,22 @@ OPERATORS = [
             case(FLAT, TABLE, STARTS, mode="mean", per_sample_weights=tensor(5)),
         ],
         second_grad=False,
+    ),
+    Operator(
+        F + "scaled_dot_product_attention",
+        cases=[
+            case(tensor(2, 3, 4), tensor(2, 5, 4), tensor(2, 5, 6)),
+            case(*[tensor(2, 2, 4, 3)] * 3, is_causal=True, scale=0.5),
+            case(
+                QUERY, QUERY, QUERY, tensor(3, 3, values=[1, 0, 1, 0, 1, 0, 1, 1, 1], dtype="bool")
+            ),
+            case(QUERY, QUERY, QUERY, tensor(2, 1, 3, 3)),
+            case(QUERY, tensor(2, 1, 3, 4), tensor(2, 1, 3, 4), enable_gqa=True),
+        ],
+        dtypes=("float32", "float64", "bfloat16"),
+        errors=[
+            case(QUERY, tensor(2, 2, 3, 5), QUERY),
+            case(QUERY, QUERY, tensor(2, 2, 3, 4, dtype="float64")),
+        ],
     ),
 ]

@@ -86,6 +86,7 @@ from oneflow.nn.modules.margin_loss import (
     TripletMarginWithDistanceLoss as TripletMarginWithDistanceLoss,
 )
 from oneflow.nn.modules.module import Module as Module
+from oneflow.nn.modules.multi_head_attention import MultiheadAttention as MultiheadAttention
 from oneflow.nn.modules.normalization import (
     GroupNorm as GroupNorm,
     LayerNorm as LayerNorm,
@@ -134,5 +135,12 @@ from oneflow.nn.modules.softmax import (
     Softmax as Softmax,
     Softmax2d as Softmax2d,
     Softmin as Softmin,
+)
+from oneflow.nn.modules.transformer import (
+    Transformer as Transformer,
+    TransformerDecoder as TransformerDecoder,
+    TransformerDecoderLayer as TransformerDecoderLayer,
+    TransformerEncoder as TransformerEncoder,
+    TransformerEncoderLayer as TransformerEncoderLayer,
 )
 from oneflow.nn.parameter import Parameter as Parameter

@@ -85,6 +85,9 @@ from oneflow.functional.margin_loss import (
     triplet_margin_loss as triplet_margin_loss,
     triplet_margin_with_distance_loss as triplet_margin_with_distance_loss,
 )
+from oneflow.functional.multi_head_attention import (
+    multi_head_attention_forward as multi_head_attention_forward,
+)
 from oneflow.functional.normalization import (
     batch_norm as batch_norm,
     group_norm as group_norm,

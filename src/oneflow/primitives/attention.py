@@ -138,9 +138,9 @@ def _span_forward(span, q, k, v, numbers, mask, flags):
     )
 
     def run(index):
-        own = _block(queries, index, rows), k, v, *numbers, _block(mask, index, rows)
+        own = (_block(queries, index, rows), k, v, *numbers, _block(mask, index, rows), *flags)
         first = span.start + index * rows
-        return _one_block(*own, *flags, first, first)
+        return _one_block(*own, block=first, first=first)
 
     if span.blocks == 1:
         return run(jnp.zeros((), jnp.int32))
@@ -188,7 +188,7 @@ def _backward(limit: int):
         p,
         seed,
         stream,
-        out,
+        result,
         logsum,
         *mask,
         causal: bool,
@@ -200,7 +200,7 @@ def _backward(limit: int):
             # Without a barrier the compiler would keep the forward pass's scores for reuse here.
             q, k, v = lax.optimization_barrier((q, k, v))
         # The logarithms are results too, though nobody sees them: their gradient is the scores'.
-        delta = (jnp.sum(wide(g) * wide(out), -1) - g_logsum)[..., None]
+        delta = (jnp.sum(wide(g) * wide(result), -1) - g_logsum)[..., None]
         tensors, numbers = (g, delta, q, k, v, logsum[..., None]), (scale, p, seed, stream)
         flags = (causal, dropout, mask_gradient)
         parts = [_span_backward(each, tensors, numbers, mask, flags) for each in spans]
@@ -227,7 +227,12 @@ def _span_backward(span, tensors, numbers, mask, flags):
         g, delta, q, logsum, mask = [_block(each, index, rows) for each in taken]
         first = span.start + index * rows
         dq, dk, dv, dscores = _one_block_backward(
-            *(g, delta, q, k, v, logsum, *numbers, mask, causal, dropout, first, first)
+            *(g, delta, q, k, v, logsum, *numbers),
+            mask=mask,
+            causal=causal,
+            dropout=dropout,
+            block=first,
+            first=first,
         )
         return (sums[0] + dk, sums[1] + dv), (dq, dscores if mask_gradient else ())
 

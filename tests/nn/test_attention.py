@@ -1,0 +1,168 @@
+"""Attention and transformers against PyTorch's."""
+
+from __future__ import annotations
+
+import functools
+
+import jax
+import numpy as np
+import pytest
+import torch
+
+import oneflow as flow
+from oneflow.primitives import attention as primitives
+from tests.nn.twins import assert_same, assert_twins_agree, both, raised_by, random_array, twin
+from tests.oracle import to_flow, to_torch
+
+LENGTH, KEYS, BATCH, SIZE, HEADS = 4, 5, 2, 8, 2
+HIDDEN_KEYS = np.array([[False, False, True, False, True], [False, True, False, False, False]])
+CAUSAL = np.triu(np.ones((LENGTH, LENGTH), bool), 1)
+
+
+def attention_twins(**options):
+    return twin(lambda lib: lib.nn.MultiheadAttention(SIZE, HEADS, **options))
+
+
+def run(module, make, arrays, **masks):
+    masks = {
+        name: make(each) if isinstance(each, np.ndarray) else each for name, each in masks.items()
+    }
+    return module(*[make(each) for each in arrays], **masks)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"bias": False}, {"kdim": 3, "vdim": 6}, {"add_bias_kv": True, "add_zero_attn": True}],
+    ids=str,
+)
+def test_multi_head_attention(options):
+    mine, theirs = attention_twins(**options)
+    assert list(mine.state_dict()) == list(theirs.state_dict())
+    sizes = (SIZE, options.get("kdim", SIZE), options.get("vdim", SIZE))
+    lengths = (LENGTH, KEYS, KEYS)
+    inputs = [random_array(n, BATCH, size) for n, size in zip(lengths, sizes, strict=True)]
+    assert_twins_agree(
+        mine,
+        theirs,
+        inputs,
+    )
+
+
+@pytest.mark.parametrize("need_weights", [True, False])
+def test_masks_and_weights(need_weights):
+    mine, theirs = attention_twins(batch_first=True)
+    arrays = [random_array(BATCH, n, SIZE, seed=n) for n in (LENGTH, KEYS, KEYS)]
+    masks = {
+        "key_padding_mask": HIDDEN_KEYS,
+        "attn_mask": random_array(LENGTH, KEYS),
+        "need_weights": need_weights,
+        "average_attn_weights": False,
+    }
+    results = run(mine, to_flow, arrays, **masks), run(theirs, to_torch, arrays, **masks)
+    assert_same(results[0][0], results[1][0])
+    if need_weights:
+        assert_same(results[0][1], results[1][1], "weights")
+    else:
+        assert results[0][1] is None
+
+
+def test_self_attention_without_a_batch():
+    mine, theirs = attention_twins()
+    x, y = both(random_array(LENGTH, SIZE))
+    assert_same(mine(x, x, x), theirs(y, y, y))
+
+
+LAYER = {"dim_feedforward": 6, "dropout": 0.0}
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"norm_first": True, "batch_first": True, "activation": "gelu", "bias": False}],
+    ids=str,
+)
+def test_encoder(options):
+    def make(lib):
+        layer = lib.nn.TransformerEncoderLayer(SIZE, HEADS, **LAYER, **options)
+        return lib.nn.TransformerEncoder(layer, 2, lib.nn.LayerNorm(SIZE))
+
+    mine, theirs = twin(make)
+    assert list(mine.state_dict()) == list(theirs.state_dict())
+    shape = (BATCH, LENGTH) if options.get("batch_first") else (LENGTH, BATCH)
+    assert_twins_agree(mine, theirs, [random_array(*shape, SIZE)])
+
+
+def test_transformer():
+    mine, theirs = twin(lambda lib: lib.nn.Transformer(SIZE, HEADS, 1, 1, **LAYER))
+    assert list(mine.state_dict()) == list(theirs.state_dict())
+    source, target = random_array(KEYS, BATCH, SIZE), random_array(LENGTH, BATCH, SIZE)
+    masks = {
+        "tgt_mask": CAUSAL,
+        "src_key_padding_mask": HIDDEN_KEYS,
+        "memory_key_padding_mask": HIDDEN_KEYS,
+    }
+    results = (
+        run(mine, to_flow, [source, target], **masks),
+        run(theirs, to_torch, [source, target], **masks),
+    )
+    assert_same(*results)
+    mask = flow.nn.Transformer.generate_square_subsequent_mask(3)
+    assert_same(mask, torch.nn.Transformer.generate_square_subsequent_mask(3))
+
+
+def test_layers_of_a_stack_are_independent_copies():
+    layer = flow.nn.TransformerEncoderLayer(SIZE, HEADS, **LAYER)
+    stack = flow.nn.TransformerEncoder(layer, 2)
+    first, second = (each.linear1.weight for each in stack.layers)
+    with flow.no_grad():
+        first.add_(1.0)
+    assert np.allclose(first.numpy() - 1, second.numpy(), atol=1e-6)
+    assert np.array_equal(second.numpy(), layer.linear1.weight.numpy())
+
+
+@pytest.mark.parametrize("causal", [False, True])
+def test_blocks_of_queries_change_nothing(causal):
+    """The primitive gives the same values and gradients whether it works in blocks or at once."""
+    arrays = [random_array(2, n, 4) for n in (7, 6, 6, 7)]
+    mask = [] if causal else [random_array(1, 7, 6)]
+    numbers = [np.float64(0.5), np.float64(0), np.int64(0), np.int64(0)]
+    facts = {"causal": causal, "dropout": False, "mask_gradient": not causal}
+    results = []
+    for limit in (2**20, 30):
+        q, k, v, g = arrays
+        forward = jax.jit(functools.partial(primitives._forward(limit), **facts))
+        backward = jax.jit(functools.partial(primitives._backward(limit), **facts))
+        out, logsum = forward(q, k, v, *numbers, *mask)
+        grads = backward(g, 0 * logsum, q, k, v, *numbers, out, logsum, *mask)
+        results.append([np.asarray(each) for each in (out, logsum, *grads)])
+    for whole, blocks in zip(*results, strict=True):
+        np.testing.assert_allclose(blocks, whole, rtol=1e-10, atol=1e-12)
+
+
+def test_dropout_drops_weights_and_keeps_their_mean():
+    q = flow.zeros(1, 1, 400, 4)
+    value = flow.ones(1, 1, 400, 1, requires_grad=True)
+    flow.manual_seed(0)
+    mixed = flow.nn.functional.scaled_dot_product_attention(q, q, value, dropout_p=0.5)
+    mixed.sum().backward()
+    assert abs(mixed.mean().item() - 1) < 0.02
+    assert mixed.std().item() > 0.02
+    # The backward pass draws the same mask: gradients add up to the results.
+    assert abs(value.grad.sum().item() - mixed.sum().item()) < 1e-2
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda lib, x: lib.nn.MultiheadAttention(8, 3),
+        lambda lib, x: lib.nn.MultiheadAttention(0, 1),
+        lambda lib, x: lib.nn.MultiheadAttention(8, 2)(x[..., :4], x, x),
+        lambda lib, x: lib.nn.MultiheadAttention(8, 2)(x, x, x, attn_mask=x[:3, 0, :3]),
+        lambda lib, x: lib.nn.MultiheadAttention(8, 2)(x, x, x, is_causal=True),
+        lambda lib, x: lib.nn.TransformerEncoderLayer(8, 2, activation="tanh"),
+        lambda lib, x: lib.nn.Transformer(6, 2, 1, 1)(x, x),
+    ],
+)
+def test_errors_are_of_pytorchs_type(call):
+    x = random_array(LENGTH, BATCH, SIZE).astype(np.float32)
+    with pytest.raises(raised_by(lambda: call(torch, to_torch(x)))):
+        call(flow, to_flow(x))
