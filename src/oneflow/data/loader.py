@@ -187,8 +187,7 @@ class DataLoader(Generic[T_co]):
         """Where iteration is: how many batches were given out, and how the order began.
 
         Random numbers that the samples themselves draw in this process are not part of it: save the
-        states of those
-        generators too. Workers seed theirs anew for each batch.
+        states of those generators too. Workers seed theirs anew for each batch.
 
         Example:
             >>> import oneflow as flow
