@@ -74,11 +74,12 @@ def _unfold(x, *, dim: int, size: int, step: int):
     return jnp.moveaxis(jnp.take(x, positions, axis=dim, mode="clip"), dim + 1, -1)
 
 
-def _unfold_update(x, values, *, dim: int, size: int, step: int):
+def _unfold_update(x, values, *, dim: int, size: int, step: int, accumulate: bool):
+    """`x` with windows written, or added, where `unfold` reads them."""
     positions = _window_positions(x.shape[dim], size, step)
-    front = jnp.moveaxis(x, dim, 0)
+    target = jnp.moveaxis(x, dim, 0).at[positions]
     windows = jnp.moveaxis(values, (dim, -1), (0, 1))
-    return jnp.moveaxis(front.at[positions].set(windows), 0, dim)
+    return jnp.moveaxis(target.add(windows) if accumulate else target.set(windows), 0, dim)
 
 
 def _layout_unfold(place, dim, size, step):
@@ -99,11 +100,29 @@ unfold = primitive(
     "unfold",
     _unfold,
     facts=views(
-        lambda base, new, dim, size, step: unfold_update(base, new, dim=dim, size=size, step=step),
+        lambda base, new, dim, size, step: unfold_update(
+            base, new, dim=dim, size=size, step=step, accumulate=False
+        ),
         _layout_unfold,
     ),
 )
 unfold_update = primitive("unfold_update", _unfold_update)
+
+
+def _unfold_update_gradient(g, values_spec, dim, size, step, accumulate, wanted):
+    where = {"dim": dim, "size": size, "step": step}
+    base = g
+    if wanted[0] and not accumulate:
+        base = unfold_update(g, zeros_of(values_spec), **where, accumulate=False)
+    return [base if wanted[0] else None, unfold(g, **where) if wanted[1] else None]
+
+
+unfold.gradient(
+    x=lambda g, x_spec, dim, size, step: unfold_update(
+        zeros_of(x_spec), g, dim=dim, size=size, step=step, accumulate=True
+    )
+)
+unfold_update.gradient(_unfold_update_gradient)
 
 # --- any strides, on the memory of a whole storage
 
@@ -120,9 +139,12 @@ def _as_strided(x, *, shape: tuple[int, ...], strides: tuple[int, ...], offset: 
     return x.reshape(-1)[_flat_positions(shape, strides, offset)]
 
 
-def _as_strided_update(x, values, *, shape: tuple[int, ...], strides: tuple[int, ...], offset: int):
-    flat = x.reshape(-1).at[_flat_positions(shape, strides, offset)].set(values)
-    return flat.reshape(x.shape)
+def _as_strided_update(
+    x, values, *, shape: tuple[int, ...], strides: tuple[int, ...], offset: int, accumulate: bool
+):
+    """`x` with `values` written, or added, where `as_strided` reads."""
+    target = x.reshape(-1).at[_flat_positions(shape, strides, offset)]
+    return (target.add(values) if accumulate else target.set(values)).reshape(x.shape)
 
 
 as_strided = primitive(
@@ -130,12 +152,28 @@ as_strided = primitive(
     _as_strided,
     facts=views(
         lambda base, new, shape, strides, offset: as_strided_update(
-            base, new, shape=shape, strides=strides, offset=offset
+            base, new, shape=shape, strides=strides, offset=offset, accumulate=False
         ),
         lambda place, shape, strides, offset: Place(shape, strides, ((offset, 1),)),
     ),
 )
 as_strided_update = primitive("as_strided_update", _as_strided_update)
+
+
+def _as_strided_update_gradient(g, values_spec, shape, strides, offset, accumulate, wanted):
+    where = {"shape": shape, "strides": strides, "offset": offset}
+    base = g
+    if wanted[0] and not accumulate:
+        base = as_strided_update(g, zeros_of(values_spec), **where, accumulate=False)
+    return [base if wanted[0] else None, as_strided(g, **where) if wanted[1] else None]
+
+
+as_strided.gradient(
+    x=lambda g, x_spec, shape, strides, offset: as_strided_update(
+        zeros_of(x_spec), g, shape=shape, strides=strides, offset=offset, accumulate=True
+    )
+)
+as_strided_update.gradient(_as_strided_update_gradient)
 
 # --- the same bytes as another type
 

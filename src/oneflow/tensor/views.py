@@ -273,7 +273,10 @@ def write(tensor: Handle, new: Value) -> None:
 
 
 def replacing(old: Value, new: Value) -> Value:
-    """`new` in place of all of `old`: if `old` requires grad so does the result, and passes it zeros."""
+    """`new` in place of all of `old`.
+
+    If `old` requires grad so does the result, and passes it zeros.
+    """
     return overwrite(old, new) if old.node is not None and MODE.enabled else new
 
 
@@ -290,7 +293,7 @@ def _refuse_leaf(tensor: Handle, old: Value) -> None:
         raise RuntimeError(
             "a leaf Variable that requires grad is being used in an in-place operation."
         )
-    if tensor._chain and tensor._family.current().node.is_leaf_node:
+    if tensor._chain and share(tensor).current().node.is_leaf_node:
         raise RuntimeError(
             "a view of a leaf Variable that requires grad is being used in an in-place operation."
         )
