@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import jax
 
 from oneflow.base.environment import cache_folder
@@ -11,7 +13,9 @@ def _configure_jax() -> None:
     """Set what the package relies on: real 64-bit types and the persistent compilation cache."""
     jax.config.update("jax_enable_x64", True)
     folder = cache_folder()
-    if folder is None or jax.config.jax_compilation_cache_dir is not None:
+    # JAX adds its options to the class while it is imported.
+    configured = jax.config.jax_compilation_cache_dir  # pyright: ignore[reportAttributeAccessIssue]
+    if folder is None or configured is not None:
         return
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -23,6 +27,23 @@ def _configure_jax() -> None:
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
     jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
     jax.config.update("jax_compilation_cache_max_size", 4 * 2**30)
+
+
+# Compiler options of whole programs, by platform. On the CPU instructions share all cores one after
+# the other; the order that needs the least memory is then the fastest as well.
+_OPTIONS = {"cpu": {"xla_cpu_scheduler_type": "CPU_SCHEDULER_TYPE_MEMORY_OPTIMIZED"}}
+
+
+@functools.cache
+def compiler_options(platform: str) -> dict[str, str]:
+    """Options for compiling whole programs; none if this version of XLA does not know them."""
+    options = _OPTIONS.get(platform, {})
+    if options:
+        try:
+            jax.jit(lambda: 0, compiler_options=options).lower().compile()
+        except jax.errors.JaxRuntimeError:
+            return {}
+    return options
 
 
 _configure_jax()

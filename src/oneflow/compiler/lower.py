@@ -15,6 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from oneflow.base.device import CPU, Device, xla_device
+from oneflow.compiler.jax_compat import compiler_options
 from oneflow.passes.pipeline import prepare_whole
 from oneflow.primitives import lowering as lowering  # registers them
 from oneflow.primitives.operation import Operation
@@ -39,8 +40,12 @@ class Executable:
         self._device = device
         self._only_floats = not self._integers
         self._placed = bool(program.inputs) or device is CPU
-        self._jitted = jax.jit(self._trace, donate_argnums=usable_donations(program, donated))
-        self._run: Callable = self._jitted
+        self._jitted = jax.jit(
+            self._trace,
+            donate_argnums=usable_donations(program, donated),
+            compiler_options=compiler_options(device.type),
+        )
+        self._run: Any = self._jitted
 
     def _trace(self, *arguments: Any) -> Any:
         count = len(self.program.inputs)
@@ -140,7 +145,7 @@ def _jit_operation(operation: Operation, function: Callable) -> Callable:
     return placed
 
 
-def typed_scalar(number: Any, dtype: np.dtype) -> np.generic:
+def typed_scalar(number: Any, dtype: np.dtype) -> Any:
     """A Python number as a NumPy scalar of `dtype`.
 
     Whole numbers wrap around as they do on the device.

@@ -150,7 +150,8 @@ def broadcast_axes(operation: Operation) -> Axes:
 def reshaped_axes(operation: Operation) -> Axes:
     """`reshape`: dimensions that stay, and the outermost of those merged or taken apart."""
     before, after = operation.in_specs[0].shape, operation.out_specs[0].shape
-    source, target = [None] * len(before), [None] * len(after)
+    source: list[str | None] = [None] * len(before)
+    target: list[str | None] = [None] * len(after)
     i = j = 0
     while i < len(before) and j < len(after):
         first_i, first_j, size_i, size_j = i, j, before[i], after[j]

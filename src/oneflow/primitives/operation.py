@@ -57,7 +57,7 @@ class Operation:
         self.is_scalar = is_scalar
         inferred = infer(self)
         self.single = not isinstance(inferred, tuple)
-        self.out_specs: tuple[TensorSpec, ...] = (inferred,) if self.single else inferred
+        self.out_specs = inferred if isinstance(inferred, tuple) else (inferred,)
         self.count = len(self.out_specs)
         self.needs_check = primitive.check is not None
         self.simple = self.single and not self.needs_check
@@ -142,8 +142,8 @@ def _device_of(primitive: Primitive, attributes: dict, in_specs: tuple, is_scala
     return devices[0]
 
 
-def _widest(specs: list[TensorSpec]) -> DType | None:
-    return max((spec.dtype for spec in specs), key=lambda dtype: dtype.category, default=None)
+def _widest(specs: list[TensorSpec]) -> DType:
+    return max((spec.dtype for spec in specs), key=lambda dtype: dtype.category)
 
 
 def _is_differentiable(dtype: DType) -> bool:
@@ -276,7 +276,7 @@ class _Step:
 def _operand_positions(operation: Operation) -> dict[str, tuple[int, ...]]:
     """Positions of the operands behind each operand name."""
     declared = operation.primitive.operands
-    names = {
+    names: dict[str, tuple[int, ...]] = {
         name: (position,) for position, name in enumerate(declared) if not name.startswith("*")
     }
     if operation.primitive.variadic:

@@ -86,8 +86,8 @@ class Primitive:
         self.gradients: dict[str, Rule] = {}
         self.differentiable = differentiable
         self.scalar = scalar
-        self.check: Callable | None = None
-        self.check_error: Callable | None = None
+        self.check: Any = None  # functions, or None without a run-time check
+        self.check_error: Any = None
         self.axes = axes
         self.elementwise = elementwise
         self.facts = dict(facts or {})

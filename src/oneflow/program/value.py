@@ -62,7 +62,7 @@ class Value:
 
     def read(self) -> Any:
         """The JAX array, running whatever has to run first (a sync point)."""
-        if self.array is None:
+        if self.array is None and self.trace is not None:
             self.trace.flush("read")
         return self.array
 
