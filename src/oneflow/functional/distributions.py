@@ -166,7 +166,10 @@ class Normal(Distribution):
         """The mean: `loc`."""
         return self.loc
 
-    mode = mean
+    @property
+    def mode(self) -> Tensor:
+        """The most probable value: `loc`."""
+        return self.loc
 
     @property
     def variance(self) -> Tensor:

@@ -311,13 +311,15 @@ def gaussian_nll_loss(
     if isinstance(var, float | int):
         if var < 0:
             raise ValueError("var has negative entry/entries")
-        var = call(p.mul, call(p.ones_like, input), var)
-    if var.shape != input.shape:
-        if input.shape[:-1] == var.shape:
-            var = var.unsqueeze(-1)
-        elif input.shape[:-1] != var.shape[:-1] or var.shape[-1] != 1:
+        variance = call(p.mul, call(p.ones_like, input), var)
+    else:
+        variance = var
+    if variance.shape != input.shape:
+        if input.shape[:-1] == variance.shape:
+            variance = variance.unsqueeze(-1)
+        elif input.shape[:-1] != variance.shape[:-1] or variance.shape[-1] != 1:
             raise ValueError("var is of incorrect size")
-    compared = call(losses.gaussian_nll, *promoted((input, target, var)), float(eps))
+    compared = call(losses.gaussian_nll, *promoted((input, target, variance)), float(eps))
     if full:
         compared = call(p.add, compared, 0.9189385332046727)
     return reduced(compared, reduction)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from oneflow.base.dtype import Category
 from oneflow.functional.activation import require_floating
 from oneflow.functional.registry import function
@@ -26,7 +28,7 @@ def check_reduction(reduction: str) -> None:
         )
 
 
-def reduced(losses: Tensor, reduction: str) -> Tensor:
+def reduced(losses: Tensor, reduction: Any) -> Tensor:
     """The losses themselves, their mean or their sum."""
     check_reduction(reduction)
     if reduction == "none":

@@ -18,7 +18,8 @@ def per_dimension(value: Any, count: int, name: str) -> tuple[int, ...]:
         RuntimeError: a list of the wrong length.
         TypeError: something that is not a whole number.
     """
-    given = tuple(value) if isinstance(value, Iterable) and not isinstance(value, str) else (value,)
+    several = isinstance(value, Iterable) and not isinstance(value, str)
+    given: tuple[Any, ...] = tuple(value) if several else (value,)
     try:
         numbers = tuple(map(operator.index, given))
     except TypeError:

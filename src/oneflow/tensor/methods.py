@@ -13,8 +13,8 @@ from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.views import with_history_of
 
 
-def attach(name: str, function: Callable) -> None:
-    """Make `function` the Tensor method `name`.
+def attach(name: str, function: Callable | property) -> None:
+    """Make `function` the Tensor method, or property, `name`.
 
     Raises:
         ValueError: Tensor has something of that name.

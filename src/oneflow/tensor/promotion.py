@@ -8,7 +8,7 @@ higher.
 from __future__ import annotations
 
 import functools
-from typing import Any
+from typing import Any, cast
 
 from oneflow.base import dtype as dt
 from oneflow.base.dtype import Category, DType, complex_dtype, get_default_dtype
@@ -74,7 +74,8 @@ def _result_of(kinds: tuple, default: DType) -> DType:
     for priority, dtype in kinds:
         known = groups[priority]
         groups[priority] = dtype if known is None else promote_types(known, dtype)
-    return _combine(groups[0], _combine(groups[1], groups[2]))
+    # Some operand is in some group.
+    return cast("DType", _combine(groups[0], _combine(groups[1], groups[2])))
 
 
 def _kind(operand: Any) -> tuple[int, DType]:
