@@ -158,7 +158,8 @@ def eye_(tensor: Tensor) -> Tensor:
     """
     if tensor.ndim != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
-    return _write(tensor, np.eye(*tensor.shape))
+    rows, columns = tensor.shape
+    return _write(tensor, np.eye(rows, columns))
 
 
 def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:

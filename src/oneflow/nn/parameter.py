@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, SupportsIndex
 
 from oneflow.base.device import Device
 from oneflow.base.dtype import DType, get_default_dtype
@@ -33,7 +33,8 @@ class Parameter(Tensor):
             raise TypeError(f"Parameter(): `data` must be a Tensor, got {type(data).__name__}")
         parameter = object.__new__(cls)
         parameter._value = data.value.alias()
-        return detached_twin(parameter, data, silent=False).requires_grad_(requires_grad)
+        detached_twin(parameter, data, silent=False).requires_grad_(requires_grad)
+        return parameter
 
     def __init__(self, data: Tensor | None = None, requires_grad: bool = True) -> None:
         # Everything happens in `__new__`.
@@ -45,7 +46,7 @@ class Parameter(Tensor):
             known = memo[id(self)] = _from_value(self.value.alias(), self.requires_grad)
         return known
 
-    def __reduce_ex__(self, protocol: int) -> tuple:
+    def __reduce_ex__(self, protocol: SupportsIndex) -> tuple:
         return (_rebuild, (self.numpy(), self.dtype, self.device, self.requires_grad))
 
     def __repr__(self) -> str:
@@ -68,7 +69,8 @@ def new_parameter(
 def _from_value(value: Any, requires_grad: bool) -> Parameter:
     parameter = object.__new__(Parameter)
     parameter._value = value
-    return parameter.requires_grad_(requires_grad)
+    parameter.requires_grad_(requires_grad)
+    return parameter
 
 
 def _rebuild(array: Any, dtype: DType, device: Device, requires_grad: bool) -> Parameter:

@@ -78,14 +78,24 @@ class _Normalization(Module):
             raise ValueError(f"expected {expected} input (got {input.ndim}D input)")
 
     def _load_from_state_dict(
-        self, state_dict: Any, prefix: str, local_metadata: Any, *lists: Any
+        self,
+        state_dict: Any,
+        prefix: str,
+        local_metadata: Any,
+        strict: bool,
+        missing_keys: list[str],
+        unexpected_keys: list[str],
+        error_msgs: list[str],
     ) -> None:
         # State dicts from before the counter existed (version 1, also OneFlow's own) load too.
         key = f"{prefix}num_batches_tracked"
         version = local_metadata.get("version")
         if (version is None or version < 2) and self.track_running_stats and key not in state_dict:
             state_dict[key] = self.num_batches_tracked
-        super()._load_from_state_dict(state_dict, prefix, local_metadata, *lists)
+        super()._load_from_state_dict(
+            *(state_dict, prefix, local_metadata),
+            *(strict, missing_keys, unexpected_keys, error_msgs),
+        )
 
 
 class _BatchNorm(_Normalization):

@@ -263,11 +263,12 @@ class _ConvTranspose(_Convolution):
                 f"{type(self).__name__}: output_size must have {count} or {input.ndim} elements, "
                 f"got {len(wanted)}"
             )
+        padding = per_dimension(self.padding, count, "padding")
         smallest = [
             (length - 1) * step - 2 * pad + spread * (taps - 1) + 1
             for length, step, pad, spread, taps in zip(
                 input.shape[input.ndim - count :],
-                *(self.stride, self.padding, self.dilation, self.kernel_size),
+                *(self.stride, padding, self.dilation, self.kernel_size),
                 strict=True,
             )
         ]

@@ -17,6 +17,10 @@ from oneflow.tensor.tensor import Tensor
 class Convertible:
     """The part of a module that moves and converts its parameters and buffers."""
 
+    children: Callable[[], Any]
+    _parameters: dict[str, Any]
+    _buffers: dict[str, Any]
+
     def _apply(self, fn: Callable[[Tensor], Tensor]) -> Self:
         """Replace every parameter's data, every gradient and every buffer by ``fn`` of it."""
         for child in self.children():

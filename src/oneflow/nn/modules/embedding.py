@@ -139,8 +139,9 @@ class Embedding(Table):
         sparse: bool = False,
     ) -> Self:
         """An embedding with the given vectors; with `freeze` they do not learn."""
+        rows, columns = embeddings.shape
         made = cls(
-            *embeddings.shape,
+            *(rows, columns),
             *(padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse, embeddings),
         )
         made.weight.requires_grad_(not freeze)

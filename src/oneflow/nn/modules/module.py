@@ -40,6 +40,8 @@ class Module(Hooked, Convertible):
     """
 
     training: bool
+    _modules: dict[str, Any]
+    _non_persistent_buffers_set: set[str]
     _version: int = 1
 
     def __init__(self) -> None:

@@ -124,7 +124,7 @@ class RNNBase(Module):
         """Nothing to do: XLA lays parameters out itself. Kept for code written for PyTorch."""
 
     @property
-    def all_weights(self) -> list[list[Parameter]]:
+    def all_weights(self) -> list[list[Tensor]]:
         """The parameters, one list per layer and direction."""
         return [
             [each for each in weights if each is not None]
@@ -137,7 +137,8 @@ class RNNBase(Module):
 
         def of(suffix: str) -> Weights:
             names = ("weight_ih", "weight_hh", "bias_ih", "bias_hh", "weight_hr")
-            return Weights(*[known.get(name + suffix) for name in names])
+            parts: list[Any] = [known.get(name + suffix) for name in names]
+            return Weights(*parts)
 
         return [list(map(of, self._suffixes(layer))) for layer in range(self.num_layers)]
 
