@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Check that files and functions stay short enough to read.
 
-A file has at most 500 lines; a function has at most 50 lines, its docstring not counted.
+A file has at most 500 lines, except the list of public names; a function has at most 50 lines, its
+docstring not counted.
 Prints every offender and exits with status 1 if there is one. `--summary` prints the number of
 files and lines per room instead of only the total.
 """
@@ -17,6 +18,8 @@ from pathlib import Path
 MAX_FILE_LINES = 500
 MAX_FUNCTION_LINES = 50
 FOLDERS = ("src", "tests", "examples", "benchmarks", "tools", "docs")
+# Only imports, tested to be so: grows with the number of public names.
+NAME_LISTS = (Path("src/oneflow/__init__.py"),)
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -96,7 +99,7 @@ def main() -> int:
         source = path.read_text(encoding="utf-8")
         file = Measured(path.relative_to(arguments.root), len(source.splitlines()))
         measured.append(file)
-        if file.lines > MAX_FILE_LINES:
+        if file.lines > MAX_FILE_LINES and file.path not in NAME_LISTS:
             offenders.append(
                 f"{file.path}: the file has {file.lines} lines, "
                 f"at most {MAX_FILE_LINES} are allowed"

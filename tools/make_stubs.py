@@ -103,7 +103,7 @@ def render() -> str:
 
 def main() -> None:
     """Write or check the stub."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--check", action="store_true")
     options = parser.parse_args()
     text = render()
