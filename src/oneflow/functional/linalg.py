@@ -262,7 +262,7 @@ def vecdot(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
 
 
 @function(method=False, namespace="linalg")
-def cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
+def cross(input: Tensor, other: Tensor, dim: int = -1) -> Tensor:
     """Cross products of vectors of size 3 along `dim`.
 
     Example:
@@ -274,7 +274,7 @@ def cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
 
 
 @function(method=False, namespace="linalg", spellings=_A)
-def diagonal(input: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
+def diagonal(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
     """View of the diagonals of the last two dimensions.
 
     Example:

@@ -49,7 +49,6 @@ def vector_norm(
     ord: float = 2,
     dim: int | Sequence[int] | None = None,
     keepdim: bool = False,
-    *,
     dtype: DType | None = None,
 ) -> Tensor:
     """Norm of all elements, or of those along some dimensions.
@@ -104,7 +103,6 @@ def matrix_norm(
     ord: Order = "fro",
     dim: Sequence[int] = (-2, -1),
     keepdim: bool = False,
-    *,
     dtype: DType | None = None,
 ) -> Tensor:
     """Norms of matrices.
@@ -171,7 +169,6 @@ def norm(
     ord: Order | None = None,
     dim: int | Sequence[int] | None = None,
     keepdim: bool = False,
-    *,
     dtype: DType | None = None,
 ) -> Tensor:
     """Norm of vectors or matrices: `vector_norm` along one dimension, `matrix_norm` along two.

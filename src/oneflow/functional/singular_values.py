@@ -113,7 +113,7 @@ def lstsq(
 
     Example:
         >>> import oneflow as flow
-        >>> flow.linalg.lstsq(flow.ones(2, 1), flow.tensor([[1.0], [3.0]])).solution.tolist()
+        >>> flow.linalg.lstsq(flow.ones(2, 1), flow.tensor([[1.0], [3.0]])).solution.round().tolist()
         [[2.0]]
     """
     require_matrices("linalg.lstsq", input)
