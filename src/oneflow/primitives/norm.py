@@ -44,7 +44,8 @@ def _moments(x, *, dims: tuple[int, ...]):
     """Mean and biased variance over `dims`."""
     x = _wide(x)
     mean = jnp.mean(x, axis=dims, keepdims=True)
-    return mean, jnp.mean(lax.square(x - mean), axis=dims, keepdims=True)
+    # Not x - mean: that is what the backward pass computes, and XLA would keep it all that time.
+    return mean, jnp.mean(lax.square(mean - x), axis=dims, keepdims=True)
 
 
 moments = primitive("moments", _moments, facts=_FOLLOWS | READS_MEMORY)

@@ -143,7 +143,7 @@ def _conv_weight_adjoint(x, y, *, kernel, dims, stride, padding: Pairs, dilation
     if _is_pointwise(kernel, window):
         return _outer(y, _strided(x, stride)).reshape(out, channels, *kernel)
     depthwise = _is_depthwise(channels, out, kernel, window)
-    if not depthwise and (groups != 1 or math.prod(kernel) > _MOST_TAPS):
+    if not depthwise and not _worth_products(channels, out, kernel, window):
         return convolve_weight_adjoint(x, y, kernel, window)
     shifted = _taps(kernel, window).gather(x, np.zeros((), x.dtype))
     rows = tuple(range(x.ndim - 1))
@@ -153,6 +153,14 @@ def _conv_weight_adjoint(x, y, *, kernel, dims, stride, padding: Pairs, dilation
     ]
     stacked = jnp.stack(parts, axis=-1)
     return stacked.reshape(*stacked.shape[:2], *kernel)
+
+
+def _worth_products(channels: int, out: int, kernel: tuple[int, ...], window: Window) -> bool:
+    """Whether a product per tap beats XLA's convolution: it copies its input once per tap, which
+    takes many channels to be worth it, more still if the copy is strided."""
+    least = 128 if max(window.stride) == 1 else 256
+    fits = window.groups == 1 and math.prod(kernel) <= _MOST_TAPS
+    return fits and min(channels, out) >= least
 
 
 def _outer(y, x):

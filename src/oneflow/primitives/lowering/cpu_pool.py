@@ -7,10 +7,10 @@ import math
 
 import jax.numpy as jnp
 import numpy as np
-from jax import lax
 
 from oneflow.primitives import pool
 from oneflow.primitives.lowering.taps import Taps
+from oneflow.primitives.materialize import materialize
 
 # More taps than this are left to XLA's window operations.
 _MOST_TAPS = 27
@@ -43,7 +43,7 @@ def _max_pool_gradient(y, x, out, *, dims, kernel, stride, padding, dilation):
         hit = (parts[tap] == out) | ((parts[tap] != parts[tap]) & (out != out))
         chosen = jnp.where(hit, number[tap], chosen)
     # Computed once; fused into every use it would be computed for each tap again.
-    chosen = lax.optimization_barrier(chosen)
+    chosen = materialize.implementation("cpu")(chosen)
     size = tuple(x.shape[dim] for dim in dims)
     return taps.scatter(lambda tap: jnp.where(chosen == number[tap], y, 0), size)
 

@@ -1,0 +1,31 @@
+"""`materialize`: the same values, computed once and stored.
+
+XLA:CPU fuses a value that several operations read into each of them, so that each computes it anew,
+with all that it was computed from. Where one reader needs it in memory anyway (a convolution, a
+matrix product), that is a waste: the others may as well read it.
+"""
+
+from __future__ import annotations
+
+import jax
+from jax.experimental.xla_metadata import set_xla_metadata
+
+from oneflow.primitives.registry import primitive
+
+# The fact of primitives that read their operands from memory, more than once or in any order.
+READS_MEMORY = {"reads_memory": True}
+
+materialize = primitive("materialize", lambda x: x, elementwise=True)
+materialize.gradient(x=lambda g: g)
+
+
+@jax.jit
+def _call(x):
+    return x
+
+
+@materialize.lowering("cpu")
+def _materialize(x):
+    # Nothing fuses across the boundary of a call, and a call that returns its argument copies nothing.
+    with set_xla_metadata(inlineable="false"):
+        return _call(x)
