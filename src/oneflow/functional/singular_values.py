@@ -113,7 +113,9 @@ def lstsq(
 
     Example:
         >>> import oneflow as flow
-        >>> flow.linalg.lstsq(flow.ones(2, 1), flow.tensor([[1.0], [3.0]])).solution.round().tolist()
+        >>> found = flow.linalg.lstsq(flow.ones(2, 1), flow.tensor([[1.0], [3.0]]))
+        >>> found.solution.round().tolist()
+        >>> flow.linalg.lstsq(a, b).solution.round().tolist()
         [[2.0]]
     """
     require_matrices("linalg.lstsq", input)
