@@ -113,8 +113,7 @@ def lstsq(
 
     Example:
         >>> import oneflow as flow
-        >>> found = flow.linalg.lstsq(flow.ones(2, 1), flow.tensor([[1.0], [3.0]]))
-        >>> found.solution.round().tolist()
+        >>> a, b = flow.ones(2, 1), flow.tensor([[1.0], [3.0]])
         >>> flow.linalg.lstsq(a, b).solution.round().tolist()
         [[2.0]]
     """
