@@ -1,5 +1,15 @@
 """CUDA devices: what is there, and asking them to wait."""
 
+from oneflow.functional.constructors import (
+    CudaBoolTensor as BoolTensor,
+    CudaByteTensor as ByteTensor,
+    CudaCharTensor as CharTensor,
+    CudaDoubleTensor as DoubleTensor,
+    CudaFloatTensor as FloatTensor,
+    CudaHalfTensor as HalfTensor,
+    CudaIntTensor as IntTensor,
+    CudaLongTensor as LongTensor,
+)
 from oneflow.functional.gpu import (
     DeviceProperties as DeviceProperties,
     current_device as current_device,
@@ -19,7 +29,15 @@ from oneflow.functional.gpu import (
 )
 
 __all__ = [
+    "BoolTensor",
+    "ByteTensor",
+    "CharTensor",
     "DeviceProperties",
+    "DoubleTensor",
+    "FloatTensor",
+    "HalfTensor",
+    "IntTensor",
+    "LongTensor",
     "current_device",
     "device_count",
     "empty_cache",

@@ -27,7 +27,7 @@ def _several(tensors: tuple) -> list[Tensor]:
 
 
 @function(method=False)
-def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
+def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
     """For vectors of coordinates, grids that hold each point's coordinate.
 
     Args:
@@ -47,7 +47,7 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
     given = _several(tensors)
     if not given:
         raise RuntimeError("meshgrid expects a non-empty TensorList")
-    if indexing not in (None, "ij", "xy"):
+    if indexing not in ("ij", "xy"):
         raise RuntimeError(
             f'meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}'
         )

@@ -10,7 +10,7 @@ from oneflow.base.shape import Size
 from oneflow.functional.conversion import TENSOR_TYPES
 from oneflow.functional.creation import empty, full, ones, zeros
 from oneflow.functional.interchange import tensor as tensor_from_data
-from oneflow.functional.options import chosen_device, refuse_global
+from oneflow.functional.options import checked_dtype, chosen_device, refuse_global
 from oneflow.functional.registry import function
 from oneflow.tensor.methods import attach
 from oneflow.tensor.tensor import Tensor
@@ -59,18 +59,25 @@ class _TypedConstructor(type):
     """
 
     dtype: DType
+    place: str
 
     def __call__(cls, *args: Any, device: Device | str | None = None) -> Tensor:
-        return _constructed(args, cls.dtype, device)
+        return _constructed(args, cls.dtype, cls.place if device is None else device)
 
     def __instancecheck__(cls, instance: Any) -> bool:
-        return isinstance(instance, Tensor) and instance.dtype is cls.dtype
+        return (
+            isinstance(instance, Tensor)
+            and instance.dtype is cls.dtype
+            and instance.device.type == cls.place
+        )
 
 
-def _typed(name: str) -> Any:
+def _typed(name: str, place: str = "cpu") -> Any:
     dtype = TENSOR_TYPES[name]
-    text = f"Makes {dtype!r} tensors from sizes, nested lists or arrays."
-    return _TypedConstructor(name, (), {"dtype": dtype, "__doc__": text, "__module__": "oneflow"})
+    text = f"Makes {dtype!r} tensors on {place} from sizes, nested lists or arrays."
+    module = "oneflow" if place == "cpu" else f"oneflow.{place}"
+    facts = {"dtype": dtype, "place": place, "__doc__": text, "__module__": module}
+    return _TypedConstructor(name, (), facts)
 
 
 BoolTensor = _typed("BoolTensor")
@@ -85,48 +92,107 @@ FloatTensor = _typed("FloatTensor")
 DoubleTensor = _typed("DoubleTensor")
 ComplexFloatTensor = _typed("ComplexFloatTensor")
 ComplexDoubleTensor = _typed("ComplexDoubleTensor")
+CudaBoolTensor = _typed("BoolTensor", "cuda")
+CudaByteTensor = _typed("ByteTensor", "cuda")
+CudaCharTensor = _typed("CharTensor", "cuda")
+CudaIntTensor = _typed("IntTensor", "cuda")
+CudaLongTensor = _typed("LongTensor", "cuda")
+CudaHalfTensor = _typed("HalfTensor", "cuda")
+CudaFloatTensor = _typed("FloatTensor", "cuda")
+CudaDoubleTensor = _typed("DoubleTensor", "cuda")
 
 
-def _defaults(self: Tensor, options: dict[str, Any]) -> dict[str, Any]:
-    """Creation options with the dtype and device of `self` where not given."""
-    return {"dtype": self.dtype, "device": self.device} | {
-        name: value for name, value in options.items() if value is not None
-    }
+def _like(input: Tensor, dtype: DType | None, device: Device | str | None) -> tuple[DType, Device]:
+    """The dtype and device of `input` where none is given."""
+    return checked_dtype(dtype, input.dtype), chosen_device(device, input.device)
 
 
 @function()
-def new_zeros(input: Tensor, *size: Any, **options: Any) -> Tensor:
-    """Zeros of another shape with the dtype and device of `input`; options as for `zeros`.
+def new_zeros(
+    input: Tensor,
+    *size: Any,
+    dtype: DType | None = None,
+    device: Device | str | None = None,
+    placement: Any = None,
+    sbp: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Zeros of another shape, with the dtype and device of `input` unless given.
 
     Example:
         >>> import oneflow as flow
         >>> flow.ones(2, dtype=flow.int64).new_zeros(3)
         tensor([0, 0, 0], dtype=oneflow.int64)
     """
-    return zeros(*size, **_defaults(input, options))
+    kind, place = _like(input, dtype, device)
+    return zeros(
+        *size, dtype=kind, device=place, placement=placement, sbp=sbp, requires_grad=requires_grad
+    )
 
 
 @function()
-def new_ones(input: Tensor, *size: Any, **options: Any) -> Tensor:
-    """Ones of another shape with the dtype and device of `input`; options as for `ones`."""
-    return ones(*size, **_defaults(input, options))
+def new_ones(
+    input: Tensor,
+    *size: Any,
+    dtype: DType | None = None,
+    device: Device | str | None = None,
+    placement: Any = None,
+    sbp: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Ones of another shape, with the dtype and device of `input` unless given."""
+    kind, place = _like(input, dtype, device)
+    return ones(
+        *size, dtype=kind, device=place, placement=placement, sbp=sbp, requires_grad=requires_grad
+    )
 
 
 @function()
-def new_empty(input: Tensor, *size: Any, **options: Any) -> Tensor:
-    """A tensor of another shape with the dtype and device of `input`; contents do not matter."""
-    return empty(*size, **_defaults(input, options))
+def new_empty(
+    input: Tensor,
+    *size: Any,
+    dtype: DType | None = None,
+    device: Device | str | None = None,
+    placement: Any = None,
+    sbp: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """A tensor whose contents do not matter, with the dtype and device of `input` unless given."""
+    kind, place = _like(input, dtype, device)
+    return empty(
+        *size, dtype=kind, device=place, placement=placement, sbp=sbp, requires_grad=requires_grad
+    )
 
 
 @function()
-def new_full(input: Tensor, size: Any, fill_value: Any, **options: Any) -> Tensor:
-    """One number everywhere in another shape, with the dtype and device of `input`."""
-    return full(size, fill_value, **_defaults(input, options))
+def new_full(
+    input: Tensor,
+    size: Any,
+    fill_value: Any,
+    dtype: DType | None = None,
+    device: Device | str | None = None,
+    placement: Any = None,
+    sbp: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """One number everywhere, with the dtype and device of `input` unless given."""
+    kind, place = _like(input, dtype, device)
+    return full(size, fill_value, kind, place, placement, sbp, requires_grad)
 
 
-def new_tensor(self: Tensor, data: Any, **options: Any) -> Tensor:
-    """A copy of `data` with the dtype and device of this tensor; options as for `tensor`."""
-    return tensor_from_data(data, **_defaults(self, options))
+def new_tensor(
+    self: Tensor,
+    data: Any,
+    dtype: DType | None = None,
+    device: Device | str | None = None,
+    placement: Any = None,
+    sbp: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """A copy of `data`, with the dtype and device of this tensor unless given."""
+    refuse_global(placement, sbp)
+    kind, place = _like(self, dtype, device)
+    return tensor_from_data(data, dtype=kind, device=place, requires_grad=requires_grad)
 
 
 def new(self: Tensor, *args: Any, device: Device | str | None = None) -> Tensor:

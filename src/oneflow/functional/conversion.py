@@ -259,6 +259,17 @@ def zero_(self: Tensor) -> Tensor:
     return self.assign(zeros(shape=spec.shape, dtype=spec.dtype, device=spec.device))
 
 
-for _method in (copy_, fill_, zero_):
+def pin_memory(self: Tensor) -> Tensor:
+    """This tensor: XLA keeps transfer memory of its own."""
+    return self
+
+
+def is_pinned(self: Tensor) -> bool:
+    """False: see `pin_memory`."""
+    return False
+
+
+for _method in (copy_, fill_, zero_, pin_memory, is_pinned):
     attach(_method.__name__, _method)
 attach("zeros_", zero_)
+attach("to_numpy", Tensor.numpy)

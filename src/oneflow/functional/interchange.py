@@ -78,7 +78,7 @@ def as_tensor(data: Any, dtype: DType | None = None, device: Device | str | None
 asarray = as_tensor
 
 
-@function(method=False)
+@function(method=False, spellings={"obj": "ndarray"})
 def from_numpy(ndarray: np.ndarray) -> Tensor:
     """A tensor with a copy of a NumPy array.
 
@@ -114,7 +114,7 @@ def frombuffer(
     return with_grad(Tensor._import(array), requires_grad)
 
 
-@function(method=False)
+@function(method=False, spellings={"obj": "ext_tensor"})
 def from_dlpack(ext_tensor: Any) -> Tensor:
     """A tensor with a copy of what another library's array holds.
 
@@ -130,10 +130,10 @@ def from_dlpack(ext_tensor: Any) -> Tensor:
     return wrap(value_from_dlpack(ext_tensor))
 
 
-def to_dlpack(self: Tensor, **options: Any) -> Any:
+@function(method="__dlpack__")
+def to_dlpack(tensor: Tensor, **options: Any) -> Any:
     """The values as a DLPack capsule, for other libraries' `from_dlpack`."""
-    return read_array(self.value).__dlpack__(**options)
+    return read_array(tensor.value).__dlpack__(**options)
 
 
-attach("__dlpack__", to_dlpack)
 attach("__dlpack_device__", lambda self: read_array(self.value).__dlpack_device__())

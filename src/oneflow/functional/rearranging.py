@@ -24,7 +24,7 @@ from oneflow.tensor.tensor import Tensor
 
 
 @function()
-def flip(input: Tensor, *dims: Any) -> Tensor:
+def flip(input: Tensor, dims: Any, *more: int) -> Tensor:
     """The elements in reverse order along `dims`; a copy.
 
     Raises:
@@ -35,7 +35,7 @@ def flip(input: Tensor, *dims: Any) -> Tensor:
         >>> flow.arange(3).flip(0)
         tensor([2, 1, 0], dtype=oneflow.int64)
     """
-    return call(p.flip, input, dims=wrap_dims(sizes_of(dims, "dims"), input.ndim))
+    return call(p.flip, input, dims=wrap_dims(sizes_of((dims, *more), "dims"), input.ndim))
 
 
 @function()
@@ -138,8 +138,8 @@ def _repeated(input: Tensor, times: tuple[int, ...]) -> Tensor:
     return wrap(p.reshape(value, shape=target))
 
 
-@function()
-def repeat(input: Tensor, *sizes: Any) -> Tensor:
+@function(spellings={"repeats": "sizes", "repeat_shape": "sizes"})
+def repeat(input: Tensor, sizes: Any, *more: int) -> Tensor:
     """Copies of the tensor side by side: `sizes` of them along each dimension.
 
     New dimensions come in front.
@@ -152,7 +152,7 @@ def repeat(input: Tensor, *sizes: Any) -> Tensor:
         >>> flow.tensor([1, 2]).repeat(2, 2).tolist()
         [[1, 2, 1, 2], [1, 2, 1, 2]]
     """
-    times = sizes_of(sizes, "sizes")
+    times = sizes_of((sizes, *more), "sizes")
     if len(times) < input.ndim:
         raise RuntimeError(
             "Number of dimensions of repeat dims can not be smaller than number of dimensions of "
@@ -164,7 +164,7 @@ def repeat(input: Tensor, *sizes: Any) -> Tensor:
 
 
 @function()
-def tile(input: Tensor, *dims: Any) -> Tensor:
+def tile(input: Tensor, dims: Any, *more: int) -> Tensor:
     """Like `repeat`; missing leading counts are 1.
 
     Example:
@@ -172,7 +172,7 @@ def tile(input: Tensor, *dims: Any) -> Tensor:
         >>> flow.tensor([[1], [2]]).tile(2).tolist()
         [[1, 1], [2, 2]]
     """
-    times = sizes_of(dims, "dims")
+    times = sizes_of((dims, *more), "dims")
     return repeat(input, (1,) * (input.ndim - len(times)) + times)
 
 

@@ -214,9 +214,7 @@ def _check_slices(input: Tensor, dim: int, index: Tensor, source: Tensor, name: 
 
 
 @function(inplace=True)
-def index_add(
-    input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: float = 1
-) -> Tensor:
+def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, alpha: float = 1) -> Tensor:
     """A copy of `input` with slices of `source`, times `alpha`, added at `index` along `dim`.
 
     Raises:

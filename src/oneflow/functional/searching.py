@@ -22,7 +22,7 @@ _KthValue = namedtuple("kthvalue", ("values", "indices"))
 
 
 @function()
-def nonzero(input: Tensor, *, as_tuple: bool = False) -> Tensor | tuple[Tensor, ...]:
+def nonzero(input: Tensor, as_tuple: bool = False) -> Tensor | tuple[Tensor, ...]:
     """Positions of the elements that are not zero. Reads the values: a sync point.
 
     Args:
@@ -158,9 +158,9 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> tup
 def searchsorted(
     sorted_sequence: Tensor,
     values: Tensor | float,
-    *,
     out_int32: bool = False,
     right: bool = False,
+    *,
     side: str | None = None,
     sorter: Tensor | None = None,
 ) -> Tensor:

@@ -41,7 +41,7 @@ def same_rank(input: Tensor, index: Tensor, name: str) -> None:
 
 
 @function()
-def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
+def gather(input: Tensor, dim: int, index: Tensor, sparse_grad: bool = False) -> Tensor:
     """For each element of `index`, the element of `input` at that position along `dim`.
 
     Along the other dimensions it is the position of the index itself.

@@ -55,12 +55,13 @@ def viewed(input: Tensor, shape: tuple[int, ...]) -> Tensor | None:
 
 
 @function()
-def reshape(input: Tensor, *shape: Any) -> Tensor:
+def reshape(input: Tensor, shape: Any, *more: int) -> Tensor:
     """`input` with another shape; shares memory where `view` could, otherwise a copy.
 
     Args:
         input: tensor.
-        shape: sizes, as separate numbers or one sequence; one of them may be -1: whatever is left.
+        shape: sizes, as one sequence or separate numbers; one of them may be -1: whatever is left.
+        more: the other sizes of separate numbers.
 
     Raises:
         RuntimeError: the number of elements differs.
@@ -71,7 +72,7 @@ def reshape(input: Tensor, *shape: Any) -> Tensor:
         tensor([[0, 1, 2],
                 [3, 4, 5]], dtype=oneflow.int64)
     """
-    sizes = _completed(sizes_of(shape, "shape"), input)
+    sizes = _completed(sizes_of((shape, *more), "shape"), input)
     result = viewed(input, sizes)
     return call(p.reshape, input, shape=sizes) if result is None else result
 
@@ -102,7 +103,7 @@ def view_as_type(input: Tensor, dtype: DType) -> Tensor:
 
 
 @function()
-def view(input: Tensor, *shape: Any) -> Tensor:
+def view(input: Tensor, shape: Any, *more: int) -> Tensor:
     """The same memory with another shape, or, given a dtype, with its bytes read as that type.
 
     Raises:
@@ -117,9 +118,9 @@ def view(input: Tensor, *shape: Any) -> Tensor:
         >>> x[0, 0].item()
         5.0
     """
-    if len(shape) == 1 and isinstance(shape[0], DType):
-        return view_as_type(input, shape[0])
-    result = viewed(input, _completed(sizes_of(shape, "shape"), input))
+    if isinstance(shape, DType):
+        return view_as_type(input, shape)
+    result = viewed(input, _completed(sizes_of((shape, *more), "shape"), input))
     if result is None:
         raise RuntimeError(
             "view size is not compatible with input tensor's size and stride (at least one "
@@ -146,7 +147,7 @@ def permuted(input: Tensor, perm: tuple[int, ...]) -> Tensor:
 
 
 @function()
-def permute(input: Tensor, *dims: Any) -> Tensor:
+def permute(input: Tensor, dims: Any, *more: int) -> Tensor:
     """View with the dimensions in the order `dims`.
 
     Raises:
@@ -157,7 +158,7 @@ def permute(input: Tensor, *dims: Any) -> Tensor:
         >>> flow.ones(2, 3, 4).permute(2, 0, 1).shape
         oneflow.Size([4, 2, 3])
     """
-    order = sizes_of(dims, "dims")
+    order = sizes_of((dims, *more), "dims")
     ndim = input.ndim
     if len(order) != ndim:
         raise RuntimeError(
@@ -169,7 +170,9 @@ def permute(input: Tensor, *dims: Any) -> Tensor:
     return permuted(input, wrap_dims(order, ndim))
 
 
-@function(aliases=("swapaxes", "swapdims"))
+@function(
+    aliases=("swapaxes", "swapdims"), spellings={"perm": "dim0", "axis0": "dim0", "axis1": "dim1"}
+)
 def transpose(input: Tensor, dim0: Any, dim1: int | None = None) -> Tensor:
     """View with two dimensions exchanged; or, given one sequence, `permute`.
 
@@ -332,8 +335,8 @@ def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
     return view(input, (*shape[:at], *wanted, *shape[at + 1 :]))
 
 
-@function()
-def expand(input: Tensor, *sizes: Any) -> Tensor:
+@function(spellings={"size": "sizes"})
+def expand(input: Tensor, sizes: Any, *more: int) -> Tensor:
     """View with dimensions of size 1 repeated, and new ones in front; -1 keeps a size.
 
     Raises:
@@ -346,7 +349,7 @@ def expand(input: Tensor, *sizes: Any) -> Tensor:
                 [2, 2, 2]], dtype=oneflow.int64)
     """
     shape = input._value.spec.shape
-    wanted = sizes_of(sizes, "sizes")
+    wanted = sizes_of((sizes, *more), "sizes")
     added = len(wanted) - len(shape)
     if added < 0:
         raise RuntimeError(

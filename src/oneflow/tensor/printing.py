@@ -207,7 +207,9 @@ def format_tensor(self: Tensor) -> str:
 
 def format_with_spec(self: Tensor, specification: str) -> str:
     """A 0-dim tensor formats as its number."""
-    return object.__format__(self, specification) if self.ndim else format(self.item(), specification)
+    if self.ndim:
+        return object.__format__(self, specification)
+    return format(self.item(), specification)
 
 
 attach("__repr__", format_tensor)
