@@ -138,6 +138,21 @@ def test_blocks_of_queries_change_nothing(causal):
         np.testing.assert_allclose(blocks, whole, rtol=1e-10, atol=1e-12)
 
 
+def test_second_gradient():
+    results = []
+    for lib, make in ((flow, to_flow), (torch, to_torch)):
+        q, k, v, mask = (
+            make(random_array(2, *shape)).requires_grad_()
+            for shape in ((LENGTH, 3), (KEYS, 3), (KEYS, 3), (LENGTH, KEYS))
+        )
+        with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH):
+            mixed = lib.nn.functional.scaled_dot_product_attention(q, k, v, mask)
+        grads = lib.autograd.grad((mixed**2).sum(), [q, k, v, mask], create_graph=True)
+        sum((grad**2).sum() for grad in grads).backward()
+        results.append([each.grad for each in (q, k, v, mask)])
+    assert_same(*results, "second gradient")
+
+
 def test_dropout_drops_weights_and_keeps_their_mean():
     q = flow.zeros(1, 1, 400, 4)
     value = flow.ones(1, 1, 400, 1, requires_grad=True)

@@ -86,5 +86,55 @@ OPERATORS = [
             case(QUERY, tensor(2, 2, 3, 5), QUERY),
             case(QUERY, QUERY, tensor(2, 2, 3, 4, dtype="float64")),
         ],
+        second_grad=False,
+    ),
+    Operator(
+        F + "bilinear",
+        cases=[
+            case(tensor(3, 2), tensor(3, 4), tensor(5, 2, 4), tensor(5)),
+            case(tensor(2, 3, 2), tensor(2, 3, 4), tensor(5, 2, 4)),
+        ],
+        dtypes=DOUBLE,
+        errors=[
+            case(tensor(3, 2), tensor(3, 3), tensor(5, 2, 4)),
+            case(tensor(3, 2), tensor(2, 4), tensor(5, 2, 4)),
+        ],
+    ),
+    Operator(
+        F + "unfold",
+        cases=[
+            case(tensor(2, 2, 4, 5), 2),
+            case(tensor(2, 2, 4, 5), (2, 3), dilation=(1, 2), padding=1, stride=(2, 1)),
+            case(tensor(2, 4, 5), 3),
+        ],
+        dtypes=DOUBLE,
+        errors=[case(tensor(1, 2, 4, 5), 6), case(tensor(1, 2, 4, 5), 0)],
+    ),
+    Operator(
+        F + "fold",
+        cases=[
+            case(tensor(2, 8, 12), (4, 5), 2),
+            case(tensor(2, 12, 6), (4, 4), (2, 3), dilation=(1, 2), padding=1, stride=2),
+            case(tensor(8, 12), (4, 5), 2),
+        ],
+        dtypes=DOUBLE,
+        errors=[case(tensor(2, 7, 12), (4, 5), 2), case(tensor(2, 8, 11), (4, 5), 2)],
+    ),
+    Operator(
+        F + "pixel_shuffle",
+        cases=[case(tensor(2, 8, 2, 3), 2), case(tensor(4, 1, 2), 2)],
+        dtypes=DOUBLE,
+        errors=[case(tensor(2, 6, 2, 3), 2), case(tensor(2, 3), 2), case(tensor(4, 2, 2), 0)],
+    ),
+    Operator(
+        F + "pixel_unshuffle",
+        cases=[case(tensor(2, 2, 4, 6), 2), case(tensor(1, 2, 4), 2)],
+        dtypes=DOUBLE,
+        errors=[case(tensor(2, 2, 3, 6), 2), case(tensor(2, 4), 2), case(tensor(1, 2, 2), 0)],
+    ),
+    Operator(
+        F + "channel_shuffle",
+        cases=[case(tensor(2, 4, 2), 2), case(tensor(1, 6, 2, 2), 3)],
+        errors=[case(tensor(2, 4, 2), 3), case(tensor(2, 4, 2), 0)],
     ),
 ]

@@ -12,6 +12,8 @@ SIGNS = tensor(3, values=[1, -1, 1], grad=False)
 LABELS = tensor(3, dtype="int64", values=[0, 3, 1])
 PIXELS = tensor(2, 2, 2, dtype="int64", values=[0, 1, 2, 0, 2, -100, 1, 1])
 IMAGES = tensor(2, 3, 2, 2)
+EMISSIONS = tensor(5, 2, 4, low=-3.0, high=0.0)
+WORDS = tensor(2, 3, dtype="int64", values=[1, 2, 2, 3, 1, 1])
 DOUBLE = ("float32", "float64")
 
 
@@ -218,5 +220,26 @@ OPERATORS = [
         ],
         dtypes=DOUBLE,
         errors=[case(X, dim=2)],
+    ),
+    Operator(
+        F + "ctc_loss",
+        cases=[
+            case(EMISSIONS, WORDS, (5, 4), (3, 2)),
+            case(EMISSIONS, WORDS, (5, 4), (3, 2), blank=3, reduction="none"),
+            case(EMISSIONS, tensor(5, dtype="int64", values=[1, 2, 2, 3, 1]), (5, 5), (3, 2)),
+            case(EMISSIONS, WORDS, (5, 2), (3, 2), reduction="sum", zero_infinity=True),
+            case(EMISSIONS, WORDS, (5, 2), (0, 1), reduction="sum"),
+            case(
+                *(tensor(5, 4, low=-3.0, high=0.0), tensor(2, dtype="int64", values=[1, 3])),
+                *(tensor(dtype="int64", values=5), tensor(dtype="int64", values=2)),
+            ),
+        ],
+        dtypes=DOUBLE,
+        errors=[
+            case(EMISSIONS, WORDS, (6, 4), (3, 2)),
+            case(EMISSIONS, WORDS, (5, 4), (3, 2), blank=4),
+            case(EMISSIONS, WORDS, (5,), (3, 2)),
+        ],
+        second_grad=False,
     ),
 ]

@@ -72,8 +72,12 @@ from oneflow.nn.modules.elementwise_loss import (
 )
 from oneflow.nn.modules.embedding import Embedding as Embedding, EmbeddingBag as EmbeddingBag
 from oneflow.nn.modules.flatten import Flatten as Flatten, Unflatten as Unflatten
-from oneflow.nn.modules.linear import Identity as Identity, Linear as Linear
-from oneflow.nn.modules.loss import CrossEntropyLoss as CrossEntropyLoss, NLLLoss as NLLLoss
+from oneflow.nn.modules.linear import Bilinear as Bilinear, Identity as Identity, Linear as Linear
+from oneflow.nn.modules.loss import (
+    CrossEntropyLoss as CrossEntropyLoss,
+    CTCLoss as CTCLoss,
+    NLLLoss as NLLLoss,
+)
 from oneflow.nn.modules.margin_loss import (
     CombinedMarginLoss as CombinedMarginLoss,
     CosineEmbeddingLoss as CosineEmbeddingLoss,
@@ -93,6 +97,17 @@ from oneflow.nn.modules.normalization import (
     LocalResponseNorm as LocalResponseNorm,
     RMSLayerNorm as RMSLayerNorm,
     RMSNorm as RMSNorm,
+)
+from oneflow.nn.modules.parameter_container import (
+    ParameterDict as ParameterDict,
+    ParameterList as ParameterList,
+)
+from oneflow.nn.modules.patches import (
+    ChannelShuffle as ChannelShuffle,
+    Fold as Fold,
+    PixelShuffle as PixelShuffle,
+    PixelUnshuffle as PixelUnshuffle,
+    Unfold as Unfold,
 )
 from oneflow.nn.modules.piecewise import (
     Hardshrink as Hardshrink,

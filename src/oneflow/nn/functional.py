@@ -41,7 +41,8 @@ from oneflow.functional.conv import (
     conv_transpose2d as conv_transpose2d,
     conv_transpose3d as conv_transpose3d,
 )
-from oneflow.functional.dense import linear as linear
+from oneflow.functional.ctc import ctc_greedy_decoder as ctc_greedy_decoder, ctc_loss as ctc_loss
+from oneflow.functional.dense import bilinear as bilinear, linear as linear
 from oneflow.functional.distance import (
     cosine_similarity as cosine_similarity,
     l2_normalize as l2_normalize,
@@ -97,6 +98,13 @@ from oneflow.functional.normalization import (
     rms_norm as rms_norm,
 )
 from oneflow.functional.padding import pad as pad
+from oneflow.functional.patches import (
+    channel_shuffle as channel_shuffle,
+    fold as fold,
+    pixel_shuffle as pixel_shuffle,
+    pixel_unshuffle as pixel_unshuffle,
+    unfold as unfold,
+)
 from oneflow.functional.piecewise import (
     hardshrink as hardshrink,
     hardsigmoid as hardsigmoid,

@@ -120,3 +120,18 @@ outer_rows.gradient(
     y=lambda g, x: linear_no_bias(_conjugate(x), g),
     x=lambda g, y: matmul(_conjugate(y), g),
 )
+
+
+def _bilinear(x, y, weight, *bias):
+    """``x[..., i] weight[o, i, j] y[..., j]``, summed over i and j, plus ``bias[o]``."""
+    if not x.dtype == y.dtype == weight.dtype:
+        raise TypeError(f"inputs and weight must have one dtype, got {x.dtype}, {y.dtype}")
+    if (x.shape[-1], y.shape[-1]) != weight.shape[1:] or x.shape[:-1] != y.shape[:-1]:
+        raise ValueError(
+            f"inputs of shapes {x.shape} and {y.shape} do not fit a weight of shape {weight.shape}"
+        )
+    result = jnp.einsum("...i,oij,...j->...o", x, weight, y)
+    return result + bias[0] if bias else result
+
+
+bilinear = primitive("bilinear", _bilinear)

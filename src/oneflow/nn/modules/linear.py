@@ -7,6 +7,7 @@ from typing import Any
 
 from oneflow.base.device import Device
 from oneflow.base.dtype import DType
+from oneflow.functional.dense import bilinear
 from oneflow.nn import init
 from oneflow.nn.modules.module import Module
 from oneflow.nn.parameter import new_parameter
@@ -81,4 +82,58 @@ class Linear(Module):
         return (
             f"in_features={self.in_features}, out_features={self.out_features}, "
             f"bias={self.bias is not None}"
+        )
+
+
+class Bilinear(Module):
+    """``y = x1 @ weight @ x2 + bias``, one matrix per output feature.
+
+    Args:
+        in1_features: size of each first input.
+        in2_features: size of each second input.
+        out_features: size of each output.
+        bias: whether to add a learnable bias.
+        device: where the parameters live.
+        dtype: of the parameters.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.nn.Bilinear(20, 30, 40)(flow.ones(128, 20), flow.ones(128, 30)).shape
+        oneflow.Size([128, 40])
+    """
+
+    def __init__(
+        self,
+        in1_features: int,
+        in2_features: int,
+        out_features: int,
+        bias: bool = True,
+        device: Device | str | None = None,
+        dtype: DType | None = None,
+    ) -> None:
+        super().__init__()
+        if in1_features <= 0:
+            raise ValueError(f"in1_features must be > 0, but got {in1_features}")
+        self.in1_features = in1_features
+        self.in2_features = in2_features
+        self.out_features = out_features
+        self.weight = new_parameter((out_features, in1_features, in2_features), dtype, device)
+        self.register_parameter(
+            "bias", new_parameter((out_features,), dtype, device) if bias else None
+        )
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw new initial values, as PyTorch does."""
+        bound = 1 / math.sqrt(self.in1_features)
+        for parameter in self.parameters():
+            init.uniform_(parameter, -bound, bound)
+
+    def forward(self, input1: Tensor, input2: Tensor) -> Tensor:
+        return bilinear(input1, input2, self.weight, self.bias)
+
+    def extra_repr(self) -> str:
+        return (
+            f"in1_features={self.in1_features}, in2_features={self.in2_features}, "
+            f"out_features={self.out_features}, bias={self.bias is not None}"
         )

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from oneflow.functional import loss as functional
+from oneflow.functional.ctc import ctc_loss
 from oneflow.nn.modules.module import Module
 from oneflow.tensor.tensor import Tensor
 
@@ -88,3 +91,34 @@ class NLLLoss(WeightedLoss):
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return functional.nll_loss(input, target, self.weight, self.ignore_index, self.reduction)
+
+
+class CTCLoss(Loss):
+    """Negative log likelihood of sequences of labels, whatever their alignment.
+
+    Args:
+        blank: number of the blank.
+        reduction: ``"none"``, ``"mean"`` or ``"sum"``.
+        zero_infinity: infinite losses, of samples too short for their labels, count as 0.
+
+    Example:
+        >>> import oneflow as flow
+        >>> x = flow.log_softmax(flow.zeros(4, 1, 3), 2)
+        >>> flow.nn.CTCLoss()(x, flow.tensor([[1, 2]]), flow.tensor([4]), flow.tensor([2]))
+        tensor(0.8432, dtype=oneflow.float32)
+    """
+
+    def __init__(
+        self, blank: int = 0, reduction: str = "mean", zero_infinity: bool = False
+    ) -> None:
+        super().__init__(reduction)
+        self.blank = blank
+        self.zero_infinity = zero_infinity
+
+    def forward(
+        self, log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any
+    ) -> Tensor:
+        return ctc_loss(
+            *(log_probs, targets, input_lengths, target_lengths),
+            *(self.blank, self.reduction, self.zero_infinity),
+        )

@@ -1,0 +1,113 @@
+"""Connectionist temporal classification (Graves et al., 2006).
+
+A sequence of labels is extended by blanks around each of them; `alpha[s]` is the logarithm of the
+probability of all ways to have come to position `s` of that after some steps.
+"""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from oneflow.primitives.registry import primitive
+
+# Stands for the logarithm of 0: finite, so that differences of two of them are no NaN.
+_NOTHING = -1e30
+
+
+def _extended(targets, blank: int):
+    """Labels with blanks around them, and where two labels may follow without a blank between."""
+    batch, count = targets.shape
+    labels = jnp.full((batch, 2 * count + 1), blank, targets.dtype).at[:, 1::2].set(targets)
+    before = jnp.pad(labels, ((0, 0), (2, 0)), constant_values=blank)[:, :-2]
+    return labels, (labels != blank) & (labels != before)
+
+
+def _shifted(alpha, by: int):
+    return jnp.pad(alpha, ((0, 0), (by, 0)), constant_values=_NOTHING)[:, : alpha.shape[1]]
+
+
+def _sum_of_three(first, second, third):
+    top = lax.stop_gradient(jnp.maximum(jnp.maximum(first, second), third))
+    return top + jnp.log(jnp.exp(first - top) + jnp.exp(second - top) + jnp.exp(third - top))
+
+
+def _losses(log_probs, targets, input_lengths, target_lengths, blank: int):
+    """Negative log likelihood of each sample; infinite where no alignment is long enough."""
+    labels, skips = _extended(targets, blank)
+    picked = jnp.take_along_axis(log_probs, labels[None].astype(jnp.int32), 2, mode="clip")
+    picked = jnp.maximum(picked, _NOTHING)
+    position = jnp.arange(labels.shape[1])
+    start = jnp.where(
+        (position < 2) & (position <= 2 * target_lengths[:, None]), picked[0], _NOTHING
+    )
+
+    def step(alpha, inputs):
+        time, emitted = inputs
+        skipped = jnp.where(skips, _shifted(alpha, 2), _NOTHING)
+        new = emitted + _sum_of_three(alpha, _shifted(alpha, 1), skipped)
+        alpha = jnp.where((time < input_lengths)[:, None], jnp.maximum(new, _NOTHING), alpha)
+        return alpha, None
+
+    times = jnp.arange(1, log_probs.shape[0])
+    alpha, _ = lax.scan(step, start, (times, picked[1:]))
+    ends = jnp.stack([2 * target_lengths, jnp.maximum(2 * target_lengths - 1, 0)], 1)
+    last = jnp.take_along_axis(alpha, ends, 1)
+    last = jnp.where((target_lengths == 0)[:, None] & jnp.array([False, True]), _NOTHING, last)
+    total = jnp.logaddexp(last[:, 0], last[:, 1])
+    return jnp.where(total < _NOTHING / 2, jnp.inf, -total)
+
+
+def _ctc(log_probs, targets, input_lengths, target_lengths, *, blank: int, zero_infinity: bool):
+    losses = _losses(log_probs, targets, input_lengths, target_lengths, blank)
+    return jnp.where(jnp.isinf(losses), 0, losses) if zero_infinity else losses
+
+
+def _ctc_backward(
+    g, log_probs, targets, input_lengths, target_lengths, *, blank: int, zero_infinity: bool
+):
+    """PyTorch's gradient: as if a log-softmax came before, so it has the probabilities added."""
+    losses, pullback = jax.vjp(
+        lambda x: _losses(x, targets, input_lengths, target_lengths, blank), log_probs
+    )
+    counted = jnp.where(jnp.isinf(losses), 0, g)
+    (slopes,) = pullback(counted)
+    alive = jnp.arange(log_probs.shape[0])[:, None] < input_lengths
+    probabilities = jnp.where(alive, counted, 0)[..., None] * jnp.exp(log_probs)
+    grads = slopes + probabilities
+    if zero_infinity:
+        return grads
+    return jnp.where((jnp.isinf(losses) & alive)[..., None], jnp.nan, grads)
+
+
+ctc = primitive("ctc", _ctc)
+ctc_backward = primitive("ctc_backward", _ctc_backward)
+
+
+def _ctc_gradient(g, log_probs, targets, input_lengths, target_lengths, blank, zero_infinity):
+    operands = (log_probs, targets, input_lengths, target_lengths)
+    grad = ctc_backward(g, *operands, blank=blank, zero_infinity=zero_infinity)
+    return [grad, None, None, None]
+
+
+ctc.gradient(_ctc_gradient)
+
+
+def _greedy(log_probs, input_lengths, *, merge_repeated: bool):
+    """The most likely label of every step, without blanks (0) and repetitions, and its cost."""
+    steps = log_probs.shape[0]
+    best = jnp.argmax(log_probs, 2).T
+    alive = jnp.arange(steps) < input_lengths[:, None]
+    before = jnp.pad(best, ((0, 0), (1, 0)), constant_values=-1)[:, :-1]
+    kept = alive & (best != 0)
+    if merge_repeated:
+        kept = kept & (best != before)
+    order = jnp.argsort(~kept, axis=1, stable=True)
+    count = jnp.sum(kept, 1, keepdims=True)
+    decoded = jnp.where(jnp.arange(steps) < count, jnp.take_along_axis(best, order, 1), 0)
+    score = jnp.sum(jnp.where(alive, jnp.max(log_probs, 2).T, 0), 1, keepdims=True)
+    return decoded.astype(jnp.int64), -score
+
+
+greedy_decoding = primitive("greedy_decoding", _greedy, differentiable=False)
