@@ -7,6 +7,7 @@ import functools
 import jax
 
 from oneflow.base.environment import cache_folder
+from oneflow.compiler.cache import tidy_daily
 
 
 def _configure_jax() -> None:
@@ -26,7 +27,7 @@ def _configure_jax() -> None:
     jax.config.update("jax_compilation_cache_dir", str(folder / "xla"))
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
     jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
-    jax.config.update("jax_compilation_cache_max_size", 4 * 2**30)
+    tidy_daily(folder / "xla")
 
 
 # Compiler options of whole programs, by platform. On the CPU instructions share all cores one after

@@ -57,8 +57,8 @@ def lgamma(input: Tensor) -> Tensor:
 
     Example:
         >>> import oneflow as flow
-        >>> flow.lgamma(flow.tensor([1.0, 4.0]))
-        tensor([0.0000, 1.7918], dtype=oneflow.float32)
+        >>> flow.lgamma(flow.tensor([0.5, 4.0]))
+        tensor([0.5724, 1.7918], dtype=oneflow.float32)
     """
     return floating(p.lgamma, input)
 
@@ -162,8 +162,8 @@ def entr(input: Tensor) -> Tensor:
 
     Example:
         >>> import oneflow as flow
-        >>> flow.special.entr(flow.tensor([0.0, 0.5]))
-        tensor([0.0000, 0.3466], dtype=oneflow.float32)
+        >>> flow.special.entr(flow.tensor([0.5, 2.0]))
+        tensor([ 0.3466, -1.3863], dtype=oneflow.float32)
     """
     return floating(p.entr, input)
 

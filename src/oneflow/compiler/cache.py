@@ -1,0 +1,42 @@
+"""Keeping the persistent compilation cache from growing without end.
+
+JAX can do this itself, but then it locks the folder and looks at every file for each program.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+import time
+from pathlib import Path
+
+LIMIT = 4 * 2**30
+_DAY = 24 * 3600.0
+
+
+def tidy_daily(folder: Path) -> None:
+    """Start to `tidy` the cache in the background, unless somebody has done so within a day."""
+    stamp = folder / ".tidied"
+    with contextlib.suppress(OSError):
+        if stamp.exists() and time.time() - stamp.stat().st_mtime < _DAY:
+            return
+        folder.mkdir(parents=True, exist_ok=True)
+        stamp.touch()
+        threading.Thread(target=tidy, args=(folder, LIMIT), daemon=True).start()
+
+
+def tidy(folder: Path, limit: int) -> None:
+    """Delete files of `folder`, first those not used for longest, until `limit` bytes are left."""
+    files = []
+    for entry in os.scandir(folder):
+        with contextlib.suppress(OSError):
+            status = entry.stat()
+            files.append((status.st_atime, status.st_size, entry.path))
+    excess = sum(size for _, size, _ in files) - limit
+    for _, size, path in sorted(files):
+        if excess <= 0:
+            return
+        with contextlib.suppress(OSError):
+            Path(path).unlink()
+        excess -= size
