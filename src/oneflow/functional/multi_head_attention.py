@@ -20,13 +20,13 @@ from oneflow.tensor.call import call, wrap
 from oneflow.tensor.tensor import Tensor
 
 
-def additive_mask(mask: Tensor | None, like: Tensor, name: str) -> Tensor | None:
+def additive_mask(mask: Tensor, like: Tensor, name: str) -> Tensor:
     """A mask to add to scores: bool ones, true where a key is hidden, become minus infinity.
 
     Raises:
         AssertionError: the mask is neither bool nor floating point.
     """
-    if mask is None or mask.dtype.is_floating_point:
+    if mask.dtype.is_floating_point:
         return mask
     if mask.dtype.category is not Category.BOOL:
         raise AssertionError(f"only bool and floating types of {name} are supported")
@@ -62,12 +62,10 @@ class Projections:
     ) -> tuple[Tensor, Tensor, Tensor]:
         """Projected query, key and value as ``(batch, heads, length, size)``."""
         q, k, v = self._projected(query, key, value)
-        if self.key_bias is not None:
-            k, v = (
-                call(concat, each, _repeated(extra, each), dim=0)
-                for each, extra in ((k, self.key_bias), (v, self.value_bias))
-            )
-        return tuple([_split_heads(each, count) for each in (q, k, v)])
+        if self.key_bias is not None and self.value_bias is not None:
+            k = call(concat, k, _repeated(self.key_bias, k), dim=0)
+            v = call(concat, v, _repeated(self.value_bias, v), dim=0)
+        return _split_heads(q, count), _split_heads(k, count), _split_heads(v, count)
 
     def _projected(self, query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, ...]:
         size = query.shape[-1]
@@ -294,14 +292,7 @@ def multi_head_attention_forward(
         >>> y.shape
         oneflow.Size([4, 1, 8])
     """
-    if query.shape[-1] != embed_dim_to_check:
-        raise AssertionError(
-            f"was expecting embedding dimension of {embed_dim_to_check}, but got {query.shape[-1]}"
-        )
-    if embed_dim_to_check % num_heads:
-        raise AssertionError(
-            f"embed_dim {embed_dim_to_check} not divisible by num_heads {num_heads}"
-        )
+    _require_size(query, embed_dim_to_check, num_heads)
     projections = Projections(
         None if use_separate_proj_weight else in_proj_weight,
         (q_proj_weight, k_proj_weight, v_proj_weight),
@@ -318,10 +309,23 @@ def multi_head_attention_forward(
             f"query should be unbatched 2D or batched 3D tensor but received {query.ndim}-D query "
             "tensor"
         )
-    same, shared = query is key, key is value
-    query = query.unsqueeze(1)
-    key = query if same else key.unsqueeze(1)
-    value = key if shared else value.unsqueeze(1)
     padding = None if key_padding_mask is None else key_padding_mask.unsqueeze(0)
-    result, weights = attend(query, key, value, projections, options, padding, attn_mask)
+    batched = _batched(query, key, value)
+    result, weights = attend(*batched, projections, options, padding, attn_mask)
     return result.squeeze(1), None if weights is None else weights.squeeze(0)
+
+
+def _require_size(query: Tensor, size: int, heads: int) -> None:
+    if query.shape[-1] != size:
+        raise AssertionError(
+            f"was expecting embedding dimension of {size}, but got {query.shape[-1]}"
+        )
+    if size % heads:
+        raise AssertionError(f"embed_dim {size} not divisible by num_heads {heads}")
+
+
+def _batched(query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """With a batch of one; what was the same tensor stays the same."""
+    wide_query = query.unsqueeze(1)
+    wide_key = wide_query if query is key else key.unsqueeze(1)
+    return wide_query, wide_key, wide_key if key is value else value.unsqueeze(1)
