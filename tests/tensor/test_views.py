@@ -86,7 +86,7 @@ def test_writing_to_a_view_writes_to_its_base(name: str) -> None:
     assert results[0] == results[1]
 
 
-# PyTorch forbids writing to one of several views made together, and views of bytes have no gradient.
+# PyTorch forbids writing to one of several views made together; views of bytes have no gradient.
 FORBIDDEN = {"chunk", "split", "unbind", "tensor_split", "hsplit", "iteration"}
 WITHOUT_GRADIENT = {"detach", "data", "view of another dtype"}
 
@@ -379,7 +379,11 @@ def test_dlpack_both_ways() -> None:
 def test_devices_that_are_not_there() -> None:
     if flow.cuda.is_available():
         pytest.skip("this machine has a CUDA device")
-    for move in (lambda x: x.cuda(), lambda x: x.to("cuda:1"), lambda x: flow.zeros(1, device="cuda")):
+    for move in (
+        lambda x: x.cuda(),
+        lambda x: x.to("cuda:1"),
+        lambda x: flow.zeros(1, device="cuda"),
+    ):
         with pytest.raises(RuntimeError, match="cuda"):
             move(flow.zeros(1))
 

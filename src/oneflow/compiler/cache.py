@@ -1,6 +1,6 @@
 """Keeping the persistent compilation cache from growing without end.
 
-JAX can do this itself, but then it locks the folder and looks at every file for each program.
+JAX can do this itself, but then locks the folder and looks at every file for each program.
 """
 
 from __future__ import annotations

@@ -26,6 +26,6 @@ def _call(x):
 
 @materialize.lowering("cpu")
 def _materialize(x):
-    # Nothing fuses across the boundary of a call, and a call that returns its argument copies nothing.
+    # Nothing fuses across the boundary of a call, and one that returns its argument copies nothing.
     with set_xla_metadata(inlineable="false"):
         return _call(x)

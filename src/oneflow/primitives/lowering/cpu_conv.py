@@ -156,8 +156,11 @@ def _conv_weight_adjoint(x, y, *, kernel, dims, stride, padding: Pairs, dilation
 
 
 def _worth_products(channels: int, out: int, kernel: tuple[int, ...], window: Window) -> bool:
-    """Whether a product per tap beats XLA's convolution: it copies its input once per tap, which
-    takes many channels to be worth it, more still if the copy is strided."""
+    """Whether a product per tap beats XLA's convolution.
+
+    It copies its input once per tap, which takes many channels to be worth it, more still if the
+    copy is strided.
+    """
     least = 128 if max(window.stride) == 1 else 256
     fits = window.groups == 1 and math.prod(kernel) <= _MOST_TAPS
     return fits and min(channels, out) >= least
