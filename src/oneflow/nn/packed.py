@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from oneflow.base.dtype import int64
+from oneflow.base.dtype import int8, int16, int64, uint8
 from oneflow.primitives.embedding import embedding
 from oneflow.primitives.indexing import index as index_primitive
 from oneflow.tensor.call import call
@@ -82,6 +82,18 @@ class PackedSequence(_Fields):
     def int(self) -> PackedSequence:
         """The data as int32."""
         return self._with(self.data.int())
+
+    def short(self) -> PackedSequence:
+        """The data as int16."""
+        return self._with(self.data.to(int16))
+
+    def char(self) -> PackedSequence:
+        """The data as int8."""
+        return self._with(self.data.to(int8))
+
+    def byte(self) -> PackedSequence:
+        """The data as uint8."""
+        return self._with(self.data.to(uint8))
 
     @property
     def is_cuda(self) -> bool:

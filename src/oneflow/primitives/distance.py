@@ -70,3 +70,35 @@ def _l2_normalize(x, eps, *, dim: int):
 
 
 l2_normalize = primitive("l2_normalize", _l2_normalize, axes=free_dims("dim"))
+
+
+def _weight_of_norm(direction, size, *, dim: int | None):
+    """`direction` scaled so that its slices along `dim` (None: the whole) have norms `size`."""
+    others = tuple(each for each in range(direction.ndim) if each != dim)
+    norms = jnp.sqrt(jnp.sum(direction * direction, others, keepdims=True))
+    return direction * (size / norms)
+
+
+def _slice_norms(x, *, dim: int | None):
+    others = tuple(each for each in range(x.ndim) if each != dim)
+    return jnp.sqrt(jnp.sum(x * x, others, keepdims=dim is not None))
+
+
+weight_of_norm = primitive("weight_of_norm", _weight_of_norm)
+slice_norms = primitive("slice_norms", _slice_norms)
+
+
+def _power_iteration(matrix, u, v, eps, *, steps: int):
+    """Better left and right singular vectors of the largest singular value."""
+
+    def unit(x):
+        return x / jnp.maximum(jnp.sqrt(jnp.sum(x * x)), eps)
+
+    for _ in range(steps):
+        v = unit(matrix.T @ u)
+        u = unit(matrix @ v)
+    return u, v
+
+
+power_iteration = primitive("power_iteration", _power_iteration, differentiable=False)
+singular_value = primitive("singular_value", lambda matrix, u, v: u @ (matrix @ v))

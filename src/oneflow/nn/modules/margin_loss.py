@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from oneflow.functional import margin_loss as functional
 from oneflow.functional.loss import legacy_reduction
+from oneflow.nn.modules.distance import PairwiseDistance
 from oneflow.nn.modules.loss import Loss, WeightedLoss
 from oneflow.nn.modules.module import Module
 from oneflow.tensor.tensor import Tensor
@@ -141,7 +142,7 @@ class TripletMarginWithDistanceLoss(Loss):
         reduction: str = "mean",
     ) -> None:
         super().__init__(reduction)
-        self.distance_function = distance_function
+        self.distance_function = distance_function or PairwiseDistance()
         self.margin = margin
         self.swap = swap
 

@@ -5,3 +5,16 @@ from oneflow.functional.gradient_clipping import (
     clip_grad_value_ as clip_grad_value_,
 )
 from oneflow.nn.utils import rnn as rnn
+from oneflow.nn.utils.parameters import (
+    parameters_to_vector as parameters_to_vector,
+    skip_init as skip_init,
+    vector_to_parameters as vector_to_parameters,
+)
+from oneflow.nn.utils.spectral_norm import (
+    remove_spectral_norm as remove_spectral_norm,
+    spectral_norm as spectral_norm,
+)
+from oneflow.nn.utils.weight_norm import (
+    remove_weight_norm as remove_weight_norm,
+    weight_norm as weight_norm,
+)

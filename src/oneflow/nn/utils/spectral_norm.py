@@ -1,0 +1,137 @@
+"""Spectral normalisation: a weight divided by its largest singular value."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+from oneflow.differentiation.grad_mode import no_grad
+from oneflow.nn import init
+from oneflow.nn.modules.conv import ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
+from oneflow.nn.modules.module import Module
+from oneflow.nn.parameter import Parameter
+from oneflow.primitives.creation import zeros
+from oneflow.primitives.distance import power_iteration, singular_value, unit_vectors
+from oneflow.primitives.elementwise import div
+from oneflow.tensor.call import call, wrap
+from oneflow.tensor.tensor import Tensor
+
+AnyModule = TypeVar("AnyModule", bound=Module)
+
+
+class SpectralNorm:
+    """The hook that computes the weight before every call."""
+
+    def __init__(self, name: str, steps: int, dim: int, eps: float) -> None:
+        if steps <= 0:
+            raise ValueError(
+                f"Expected n_power_iterations to be positive, but got n_power_iterations={steps}"
+            )
+        self.name = name
+        self.steps = steps
+        self.dim = dim
+        self.eps = eps
+
+    def matrix(self, weight: Tensor) -> Tensor:
+        """The weight as a matrix whose rows are the slices along `dim`."""
+        if self.dim:
+            weight = weight.permute(self.dim, *(d for d in range(weight.ndim) if d != self.dim))
+        return weight.reshape((weight.shape[0], -1))
+
+    def compute(self, module: Module, improve: bool) -> Tensor:
+        """The weight; with `improve` the singular vectors are improved first, in place."""
+        original = getattr(module, f"{self.name}_orig")
+        u, v = (getattr(module, f"{self.name}_{each}") for each in "uv")
+        matrix = self.matrix(original)
+        if improve:
+            with no_grad():
+                better = call(power_iteration, matrix, u, v, self.eps, steps=self.steps)
+                for vector, new in zip((u, v), better, strict=True):
+                    vector.assign(new.value.alias())
+                # The next call writes to the buffers; this one's gradient needs them as they are.
+                u, v = better
+        return call(div, original, call(singular_value, matrix, u, v))
+
+    def __call__(self, module: Module, inputs: Any) -> None:
+        setattr(module, self.name, self.compute(module, improve=module.training))
+
+
+def _default_dim(module: Module) -> int:
+    """The dimension of a weight that counts outputs."""
+    return int(isinstance(module, ConvTranspose1d | ConvTranspose2d | ConvTranspose3d))
+
+
+def _random_unit_vector(size: int, like: Tensor, eps: float) -> Tensor:
+    vector = wrap(zeros(shape=(size,), dtype=like.dtype, device=like.device))
+    with no_grad():
+        return call(unit_vectors, init.normal_(vector), eps, p=2.0, dim=0)
+
+
+def spectral_norm(
+    module: AnyModule,
+    name: str = "weight",
+    n_power_iterations: int = 1,
+    eps: float = 1e-12,
+    dim: int | None = None,
+) -> AnyModule:
+    """Divide a weight by its largest singular value, estimated by power iteration.
+
+    Args:
+        module: has the parameter.
+        name: of the parameter.
+        n_power_iterations: improvements of the estimate per call in training.
+        eps: vectors are at least this long when normalised.
+        dim: dimension of the weight that counts outputs; default 0, 1 in transposed convolutions.
+
+    Returns:
+        The module itself.
+
+    Raises:
+        RuntimeError: the parameter is normalised already.
+        ValueError: `n_power_iterations` is not positive.
+
+    Example:
+        >>> import oneflow as flow
+        >>> layer = flow.nn.utils.spectral_norm(flow.nn.Linear(20, 40))
+        >>> layer.weight_u.shape, layer.weight_v.shape
+        (oneflow.Size([40]), oneflow.Size([20]))
+    """
+    for hook in module._forward_pre_hooks.values():
+        if isinstance(hook.function, SpectralNorm) and hook.function.name == name:
+            raise RuntimeError(
+                f"Cannot register two spectral_norm hooks on the same parameter {name}"
+            )
+    weight = module._parameters[name]
+    rule = SpectralNorm(name, n_power_iterations, _default_dim(module) if dim is None else dim, eps)
+    rows, columns = rule.matrix(weight).shape
+    del module._parameters[name]
+    module.register_parameter(f"{name}_orig", weight)
+    setattr(module, name, weight.detach())
+    module.register_buffer(f"{name}_u", _random_unit_vector(rows, weight, eps))
+    module.register_buffer(f"{name}_v", _random_unit_vector(columns, weight, eps))
+    module.register_forward_pre_hook(rule)
+    return module
+
+
+def remove_spectral_norm(module: AnyModule, name: str = "weight") -> AnyModule:
+    """Make the normalised weight an ordinary parameter again.
+
+    Raises:
+        ValueError: there is no such weight.
+
+    Example:
+        >>> import oneflow as flow
+        >>> layer = flow.nn.utils.spectral_norm(flow.nn.Linear(2, 3))
+        >>> list(flow.nn.utils.remove_spectral_norm(layer).state_dict())
+        ['bias', 'weight']
+    """
+    for number, hook in module._forward_pre_hooks.items():
+        rule = hook.function
+        if isinstance(rule, SpectralNorm) and rule.name == name:
+            with no_grad():
+                weight = rule.compute(module, improve=False)
+            for each in (name, f"{name}_u", f"{name}_v", f"{name}_orig"):
+                delattr(module, each)
+            module.register_parameter(name, Parameter(weight.detach()))
+            del module._forward_pre_hooks[number]
+            return module
+    raise ValueError(f"spectral_norm of '{name}' not found in {module}")
