@@ -29,8 +29,13 @@ ROWS = list(operators())
 GRADIENT_CASES = 5
 SECOND_GRADIENT_CASES = 2
 
+# The laws of one operator run in one process, which compiles it once.
 every_operator = pytest.mark.parametrize(
-    "row", [row for _, row in ROWS], ids=[f"{family}-{row.name}" for family, row in ROWS]
+    "row",
+    [
+        pytest.param(row, id=f"{family}-{row.name}", marks=pytest.mark.xdist_group(row.name))
+        for family, row in ROWS
+    ],
 )
 
 
