@@ -4,23 +4,35 @@ import numpy as np
 import pytest
 
 import oneflow as flow
+from oneflow.base.dtype import from_numpy_dtype
 from oneflow.base.spec import spec_of
 from oneflow.primitives.axes import Axes, axes_of, notation
 from oneflow.primitives.elementwise import add, where
+from oneflow.primitives.indexing import index
 from oneflow.primitives.matmul import linear, linear_no_bias, matmul, outer_rows
 from oneflow.primitives.operation import make_operation
+from oneflow.primitives.rearrange import roll, tril
 from oneflow.primitives.reduce import amax, logsumexp, mean, prod, sum_
+from oneflow.primitives.scatter import gather, scatter_add
 from oneflow.primitives.shape import (
     broadcast_to,
     concat,
     flip,
+    pad,
     reshape,
+    select,
+    select_update,
     slice_,
     slice_update,
     split,
+    stack,
     transpose,
+    unbind,
 )
 from oneflow.primitives.softmax import log_softmax, softmax
+from oneflow.primitives.sorting import sort, topk
+
+POSITIONS = np.array([[0, 5], [1, 1], [3, 0], [5, 2]])
 
 CASES = [
     (add, [(4, 6), (6,)], {}),
@@ -53,21 +65,37 @@ CASES = [
     (slice_update, [(4, 6), (2, 6), 1], {"dims": (0,), "steps": (1,)}),
     (softmax, [(4, 6)], {"dim": 1}),
     (log_softmax, [(4, 6)], {"dim": 0}),
+    (select, [(4, 6, 2), 1], {"dims": (1,)}),
+    (select_update, [(4, 6, 2), (4, 2), 1], {"dims": (1,)}),
+    (stack, [(4, 6), (4, 6)], {"dim": 1}),
+    (unbind, [(4, 2, 6)], {"dim": 1}),
+    (pad, [(4, 6), ()], {"low": (0, 1), "high": (0, 2), "interior": (0, 0)}),
+    (tril, [(4, 3, 3), 0], {}),
+    (roll, [(4, 6), 2], {"dims": (1,)}),
+    (gather, [(4, 6), POSITIONS], {"dim": 1}),
+    (scatter_add, [(4, 6), (4, 2), POSITIONS], {"dim": 1}),
+    (index, [(6, 4), POSITIONS], {"dims": (0,)}),
+    (index, [(2, 6, 6, 4), POSITIONS, POSITIONS], {"dims": (1, 2)}),
+    (index, [(6, 4, 6), POSITIONS, POSITIONS], {"dims": (0, 2)}),
+    (sort, [(4, 6)], {"dim": 1, "descending": False}),
+    (topk, [(4, 6)], {"k": 2, "dim": 1}),
 ]
 
 
 def operands_of(shapes):
-    """Random arrays for shapes; numbers stay numbers."""
+    """Random arrays for shapes; numbers and arrays stay what they are."""
     rng = np.random.default_rng(0)
     return [
-        each if isinstance(each, int) else rng.standard_normal(each).astype(np.float32)
+        each if isinstance(each, int | np.ndarray) else rng.standard_normal(each).astype(np.float32)
         for each in shapes
     ]
 
 
 def operation_of(primitive, operands, attributes):
     specs = [
-        each if isinstance(each, int) else spec_of(each.shape, flow.float32, flow.device("cpu"))
+        each
+        if isinstance(each, int)
+        else spec_of(each.shape, from_numpy_dtype(each.dtype), flow.device("cpu"))
         for each in operands
     ]
     return make_operation(primitive, tuple(specs), attributes)
@@ -84,9 +112,9 @@ def part(array, names, name, index):
 def run_parts(operation, axes: Axes, operands, name):
     """Results of both halves of `name`."""
     results = []
-    for index in range(2):
+    for half in range(2):
         halves = [
-            each if isinstance(each, int) else part(each, names, name, index)
+            each if isinstance(each, int) else part(each, names, name, half)
             for each, names in zip(operands, axes.inputs, strict=True)
         ]
         attributes = dict(operation.attributes)
@@ -103,7 +131,7 @@ def run_parts(operation, axes: Axes, operands, name):
 @pytest.mark.parametrize(
     ("primitive", "shapes", "attributes"),
     CASES,
-    ids=[f"{p.name}-{'-'.join(map(str, s))}" for p, s, _ in CASES],
+    ids=[f"{p.name}{number}" for number, (p, _, _) in enumerate(CASES)],
 )
 def test_split_equals_whole(primitive, shapes, attributes):
     operands = operands_of(shapes)

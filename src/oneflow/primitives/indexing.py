@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import jax.numpy as jnp
 
+from oneflow.primitives.axes import Axes
 from oneflow.primitives.registry import primitive
 from oneflow.primitives.shape import zeros_of
 
@@ -75,10 +76,25 @@ def _index(x, *indices, dims: tuple[int, ...], negative: bool = True):
 
     With `negative` positions below 0 count from the end, otherwise they are errors.
     """
-    return x.at[_positions(x, indices, dims)].get(mode="promise_in_bounds")
+    return jnp.asarray(x).at[_positions(x, indices, dims)].get(mode="promise_in_bounds")
 
 
-index = primitive("index", _index)
+def _index_axes(operation) -> Axes:
+    """Dimensions of `x` that are kept may be split, and those of index tensors of one shape."""
+    x, *indices = operation.in_specs
+    dims = operation.attributes["dims"]
+    source = tuple(None if dim in dims else f"d{dim}" for dim in range(x.ndim))
+    rank = max(spec.ndim for spec in indices)
+    alike = all(spec.shape == indices[0].shape for spec in indices)
+    picked = tuple(f"i{dim}" if alike else None for dim in range(rank))
+    given = [picked if alike else (None,) * spec.ndim for spec in indices]
+    before = dims[0] if dims == tuple(range(dims[0], dims[-1] + 1)) else 0
+    front = source[:before]
+    back = tuple(source[dim] for dim in range(before, x.ndim) if dim not in dims)
+    return Axes((source, *given), ((*front, *picked, *back),))
+
+
+index = primitive("index", _index, axes=_index_axes)
 index.checked(
     lambda x, *indices, dims, negative=True: _check_positions(x, indices, dims, negative),
     _position_error,
@@ -87,7 +103,7 @@ index.checked(
 
 def _index_put(x, values, *indices, dims: tuple[int, ...], accumulate: bool, negative: bool = True):
     """`x` with `values` written, or added, where `index` with the same positions would read."""
-    target = x.at[_positions(x, indices, dims)]
+    target = jnp.asarray(x).at[_positions(x, indices, dims)]
     # Positions out of range are dropped here and reported by the check.
     return target.add(values, mode="drop") if accumulate else target.set(values, mode="drop")
 

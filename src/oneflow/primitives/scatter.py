@@ -5,6 +5,7 @@ from __future__ import annotations
 import jax.numpy as jnp
 from jax import lax
 
+from oneflow.primitives.axes import Axes
 from oneflow.primitives.elementwise import cast, div, eq, mul, ones_like, where, zeros_like
 from oneflow.primitives.indexing import out_of_range
 from oneflow.primitives.registry import primitive
@@ -24,15 +25,26 @@ def _error(value, attributes, in_specs):
     return RuntimeError(f"index {value} is out of bounds for dimension {dim} with size {size}")
 
 
+def _aligned_axes(operation) -> Axes:
+    """Dimensions of one size in all operands may be split, except the one worked along."""
+    dim = operation.attributes["dim"]
+    sizes = zip(*(spec.shape for spec in operation.in_specs), strict=True)
+    names = tuple(
+        f"d{each}" if each != dim and len(set(size)) == 1 else None
+        for each, size in enumerate(sizes)
+    )
+    return Axes((names,) * len(operation.in_specs), (names,))
+
+
 def _gather(x, index, *, dim: int):
     """``x`` at ``index`` along `dim` and at the element's own position elsewhere.
 
     The result has the shape of `index`.
     """
-    return x.at[_coordinates(index, dim)].get(mode="promise_in_bounds")
+    return jnp.asarray(x).at[_coordinates(index, dim)].get(mode="promise_in_bounds")
 
 
-gather = primitive("gather", _gather)
+gather = primitive("gather", _gather, axes=_aligned_axes)
 gather.checked(lambda x, index, *, dim: out_of_range(index, 0, x.shape[dim]), _error)
 gather.gradient(
     x=lambda g, index, x_spec, dim: scatter_add(zeros_of(x_spec), g, index, dim=dim), index=None
@@ -47,12 +59,12 @@ def _scatter(name: str, method: str):
     """The primitive that puts `source` (shaped as `index`) into `x` by an update method of JAX."""
 
     def impl(x, source, index, *, dim: int):
-        target = x.at[_coordinates(index, dim)]
+        target = jnp.asarray(x).at[_coordinates(index, dim)]
         chosen = _LOGICAL.get(method, method) if x.dtype == bool else method
         # Positions out of range are dropped here and reported by the check.
         return getattr(target, chosen)(source, mode="drop")
 
-    made = primitive(name, impl)
+    made = primitive(name, impl, axes=_aligned_axes)
     return made.checked(
         lambda x, source, index, *, dim: out_of_range(index, 0, x.shape[dim]), _error
     )

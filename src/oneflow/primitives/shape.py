@@ -12,6 +12,8 @@ import jax.numpy as jnp
 from jax import lax
 
 from oneflow.primitives.axes import (
+    Axes,
+    Names,
     broadcast_axes,
     elementwise_axes,
     free_dims,
@@ -216,7 +218,25 @@ def _layout_select(place, *indices, dims):
     )
 
 
-select = primitive("select", _select, scalar="int64", facts=views(_write_select, _layout_select))
+def _kept_names(ndim: int, dims: tuple[int, ...]) -> tuple[Names, Names]:
+    """Names of all dimensions, of which `dims` may not be split, and of those that are kept."""
+    names = tuple(None if dim in dims else f"d{dim}" for dim in range(ndim))
+    return names, tuple(name for name in names if name is not None)
+
+
+def _select_axes(operation) -> Axes:
+    dims = operation.attributes["dims"]
+    names, kept = _kept_names(operation.in_specs[0].ndim, dims)
+    return Axes((names, *[()] * len(dims)), (kept,))
+
+
+select = primitive(
+    "select",
+    _select,
+    scalar="int64",
+    axes=_select_axes,
+    facts=views(_write_select, _layout_select),
+)
 
 
 def _select_gradient(g, indices, x_spec, dims):
@@ -234,7 +254,13 @@ def _select_update(x, values, *indices, dims: tuple[int, ...]):
     return lax.dynamic_update_slice(x, values.reshape(_ones_at(x.shape, dims)), start)
 
 
-select_update = primitive("select_update", _select_update, scalar="int64")
+def _select_update_axes(operation) -> Axes:
+    dims = operation.attributes["dims"]
+    names, kept = _kept_names(operation.in_specs[0].ndim, dims)
+    return Axes((names, kept, *[()] * len(dims)), (names,))
+
+
+select_update = primitive("select_update", _select_update, scalar="int64", axes=_select_update_axes)
 
 
 def _select_update_gradient(g, indices, values_spec, dims, wanted):
@@ -273,8 +299,17 @@ def _pad(x, value, *, low: tuple[int, ...], high: tuple[int, ...], interior: tup
     return lax.pad(x, value, tuple(zip(low, high, interior, strict=True)))
 
 
+def _padded_axes(operation) -> Axes:
+    """Dimensions without padding may be split."""
+    amounts = zip(
+        *(operation.attributes[name] for name in ("low", "high", "interior")), strict=True
+    )
+    names = tuple(None if any(each) else f"d{dim}" for dim, each in enumerate(amounts))
+    return Axes((names, ()), (names,))
+
+
 # Negative amounts crop, interior amounts spread elements apart.
-pad = primitive("pad", _pad)
+pad = primitive("pad", _pad, axes=_padded_axes)
 
 
 def _pad_gradient(g, low, high, interior):
@@ -299,13 +334,25 @@ clone.gradient(x=lambda g: g)
 overwrite = primitive("overwrite", lambda x, new: new, axes=elementwise_axes)
 overwrite.gradient(x=lambda x_spec: zeros_of(x_spec), new=lambda g: g)
 
-stack = primitive("stack", lambda *xs, dim: jnp.stack(xs, dim))
+
+def _stacked_axes(operation) -> Axes:
+    """All but the new dimension may be split."""
+    names, kept = _kept_names(operation.out_specs[0].ndim, (operation.attributes["dim"],))
+    return Axes((kept,) * len(operation.in_specs), (names,))
+
+
+stack = primitive("stack", lambda *xs, dim: jnp.stack(xs, dim), axes=_stacked_axes)
+
+
+def _unbound_axes(operation) -> Axes:
+    names, kept = _kept_names(operation.in_specs[0].ndim, (operation.attributes["dim"],))
+    return Axes((names,), (kept,) * operation.count)
 
 
 def _unbind(x, *, dim: int):
     return tuple(lax.index_in_dim(x, index, dim, keepdims=False) for index in range(x.shape[dim]))
 
 
-unbind = primitive("unbind", _unbind)
+unbind = primitive("unbind", _unbind, axes=_unbound_axes)
 stack.gradient(lambda g, dim: list(unbind(g, dim=dim)))
 unbind.gradient(x=lambda g, dim: stack(*g, dim=dim))
