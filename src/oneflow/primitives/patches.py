@@ -10,7 +10,7 @@ from jax import lax
 
 from oneflow.primitives.registry import primitive
 
-Pair = tuple[int, int]
+Pair = tuple[int, ...]  # height and width
 
 
 def window_counts(size: Pair, kernel: Pair, dilation: Pair, padding: Pair, stride: Pair) -> Pair:

@@ -115,15 +115,15 @@ class PixelShuffle(Module):
     ) -> None:
         super().__init__()
         single = (h_upscale_factor, w_upscale_factor)
-        factors = single if upscale_factor is None else (upscale_factor, upscale_factor)
-        if None in factors or (upscale_factor is not None and single != (None, None)):
+        high, wide = single if upscale_factor is None else (upscale_factor, upscale_factor)
+        if high is None or wide is None or (upscale_factor is not None and single != (None, None)):
             raise ValueError(
                 "give either `upscale_factor` or both `h_upscale_factor` and `w_upscale_factor`"
             )
-        if min(factors) <= 0:
-            raise ValueError(f"the upscale factors must be larger than zero, got {factors}")
+        if min(high, wide) <= 0:
+            raise ValueError(f"the upscale factors must be larger than zero, got {(high, wide)}")
         self.upscale_factor = upscale_factor
-        self.h_upscale_factor, self.w_upscale_factor = factors
+        self.h_upscale_factor, self.w_upscale_factor = high, wide
 
     def forward(self, input: Tensor) -> Tensor:
         return functional.pixel_shuffle(input, (self.h_upscale_factor, self.w_upscale_factor))
