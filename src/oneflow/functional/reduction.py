@@ -16,13 +16,16 @@ from oneflow.tensor.promotion import cast_to
 from oneflow.tensor.tensor import Tensor
 
 Dims = int | Sequence[int] | None
+_EVERY = [tuple(range(ndim)) for ndim in range(9)]
 
 
 def reduced_dims(x: Tensor, dim: Dims) -> tuple[int, ...]:
     """The dimensions to reduce, counted from the front and sorted; None and ``()`` mean all."""
     ndim = x._value.spec.ndim
     if dim is None:
-        return tuple(range(ndim))
+        return _EVERY[ndim] if ndim < len(_EVERY) else tuple(range(ndim))
+    if type(dim) is int and 0 <= dim < ndim:
+        return (dim,)
     dims = wrap_dims(dim, ndim)
     return tuple(sorted(dims)) if dims else tuple(range(ndim))
 

@@ -10,6 +10,8 @@ from __future__ import annotations
 import functools
 from typing import Any, cast
 
+import numpy as np
+
 from oneflow.base import dtype as dt
 from oneflow.base.dtype import Category, DType, complex_dtype, get_default_dtype
 from oneflow.primitives.elementwise import cast as cast_primitive
@@ -97,13 +99,15 @@ def result_type(*operands: Any) -> DType:
 
 
 def as_operand(value: Any) -> Any:
-    """A tensor or Python number as is; NumPy scalars, complex numbers and size-1 arrays converted.
+    """A tensor or Python number as is; NumPy scalars, complex numbers and arrays converted.
 
     Raises:
         TypeError: it is neither a tensor nor a number.
     """
     if isinstance(value, Tensor) or type(value) in (bool, int, float):
         return value
+    if isinstance(value, np.generic):
+        return as_operand(value.item())
     if hasattr(value, "dtype") or isinstance(value, complex):
         return Tensor._import(value)
     for number in (bool, int, float):
@@ -145,6 +149,8 @@ def promoted(operands: tuple, floating: bool = False) -> tuple:
         operands: tensors and numbers; at least one becomes a tensor.
         floating: integers and bools compute in the default float type.
     """
+    if _need_nothing(operands, floating):
+        return operands
     operands = on_one_device(tuple(as_operand(operand) for operand in operands))
     dtype = result_type(*operands)
     if floating and dtype.category < Category.FLOAT:
@@ -152,6 +158,25 @@ def promoted(operands: tuple, floating: bool = False) -> tuple:
     if not any(isinstance(operand, Tensor) for operand in operands):
         operands = (Tensor._import(operands[0]), *operands[1:])
     return tuple(cast_to(operand, dtype) for operand in operands)
+
+
+def _need_nothing(operands: tuple, floating: bool) -> bool:
+    """Whether operands are of one dtype and device already: the common case, decided quickly."""
+    spec, lowest = None, Category.FLOAT if floating else Category.BOOL
+    for operand in operands:
+        if isinstance(operand, Tensor):
+            theirs = operand._value.spec
+            if spec is None:
+                spec = theirs
+            elif theirs.dtype is not spec.dtype or theirs.device is not spec.device:
+                return False
+        elif type(operand) is float:
+            lowest = Category.FLOAT
+        elif type(operand) is not int:
+            return False
+        elif lowest is Category.BOOL:
+            lowest = Category.INTEGER
+    return spec is not None and spec.dtype.category >= lowest
 
 
 def same_dtype(x: Tensor, other: Any) -> bool:
