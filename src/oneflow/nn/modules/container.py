@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import operator
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import chain
 from typing import Any, Self
 
 from oneflow.nn.modules.module import Module
@@ -160,7 +160,7 @@ class ModuleList(Module):
         return iter(self._modules.values())
 
     def __add__(self, other: Iterable[Module]) -> ModuleList:
-        return ModuleList(chain(self, other))
+        return ModuleList(itertools.chain(self, other))
 
     def __iadd__(self, modules: Iterable[Module]) -> Self:
         return self.extend(modules)
@@ -197,6 +197,24 @@ class ModuleList(Module):
         module = self[index]
         del self[index]
         return module
+
+    def __repr__(self) -> str:
+        lines = []
+        for first, last, text in _runs([repr(module) for module in self]):
+            inner = text.replace("\n", "\n  ")
+            name = f"({first})" if first == last else f"({first}-{last})"
+            count = "" if first == last else f"{last - first + 1} x "
+            lines.append(f"\n  {name}: {count}{inner}")
+        return f"{self._get_name()}(" + "".join(lines) + ("\n)" if lines else ")")
+
+
+def _runs(texts: list[str]) -> Iterator[tuple[int, int, str]]:
+    """First and last position of each run of equal texts."""
+    first = 0
+    for text, run in itertools.groupby(texts):
+        last = first + sum(1 for _ in run) - 1
+        yield first, last, text
+        first = last + 1
 
 
 class ModuleDict(Module):

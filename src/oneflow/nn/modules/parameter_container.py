@@ -115,8 +115,6 @@ class ParameterDict(Module):
         self.update(parameters or {})
 
     def __getitem__(self, key: str) -> Any:
-        if key not in self._names:
-            raise KeyError(key)
         return getattr(self, key)
 
     def __setitem__(self, key: str, parameter: Any) -> None:
