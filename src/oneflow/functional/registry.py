@@ -58,7 +58,7 @@ def function(
         qualified = f"{namespace}.{name}" if namespace else name
         if qualified in FUNCTIONS:
             raise ValueError(f"function `{qualified}` is already defined")
-        public = _accept_spellings(body, spellings or {})
+        public = _accept_spellings(body, spellings or {}, inplace)
         FUNCTIONS[qualified] = public
         if method:
             for each in (method if isinstance(method, str) else name, *aliases):
@@ -70,8 +70,8 @@ def function(
     return publish
 
 
-def _accept_spellings(body: Callable, own: Mapping[str, str]) -> Callable:
-    """`body` accepting the other spellings of its arguments' names, and `out=`.
+def _accept_spellings(body: Callable, own: Mapping[str, str], inplace: bool) -> Callable:
+    """`body` accepting the other spellings of its arguments' names, `out=` and `inplace=`.
 
     Free when called without keywords.
     """
@@ -82,6 +82,8 @@ def _accept_spellings(body: Callable, own: Mapping[str, str]) -> Callable:
         if len(chosen) == 1:
             rename.update({other: chosen[0] for other in spellings if other != chosen[0]})
     takes_out = "out" in declared
+    writes_back = inplace and "inplace" not in declared
+    first = next(iter(declared))
     variadic = next((n for n, each in declared.items() if each.kind is each.VAR_POSITIONAL), None)
 
     @functools.wraps(body)
@@ -96,6 +98,8 @@ def _accept_spellings(body: Callable, own: Mapping[str, str]) -> Callable:
                     f"{body.__name__}() got both `{name}` and `{target}`, which mean the same"
                 )
             kwargs[target] = kwargs.pop(name)
+        if writes_back and kwargs.pop("inplace", False):
+            out = args[0] if args else kwargs[first]
         if variadic in kwargs:  # `size=(2, 3)` for `*size`
             args = (*args, kwargs.pop(variadic))
         result = body(*args, **kwargs)
