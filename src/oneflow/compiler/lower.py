@@ -43,7 +43,7 @@ class Executable:
         self._jitted = jax.jit(
             self._trace,
             donate_argnums=usable_donations(program, donated),
-            compiler_options=compiler_options(device.type),
+            compiler_options=compiler_options(device.type) if _convolves(program) else None,
         )
         self._run: Any = self._jitted
 
@@ -100,6 +100,11 @@ class Executable:
             with jax.default_device(xla_device(self._device)):
                 results = self._run(*arrays, *self._vectors(scalars))
         return (results[:-1], results[-1]) if self._has_checks else (results, None)
+
+
+def _convolves(program: Program) -> bool:
+    """Whether some instruction is a convolution or its gradient: few and large, unlike the rest."""
+    return any("conv" in each.operation.primitive.name for each in program.instructions)
 
 
 def usable_donations(program: Program, donated: Sequence[int]) -> tuple[int, ...]:

@@ -43,37 +43,37 @@ def activate(
 
 
 @function(inplace=True)
-def relu(input: Tensor, inplace: bool = False) -> Tensor:
-    """``max(input, 0)``.
+def relu(x: Tensor, inplace: bool = False) -> Tensor:
+    """``max(x, 0)``.
 
     Args:
-        input: any shape.
-        inplace: write the result into `input`.
+        x: any shape.
+        inplace: write the result into `x`.
 
     Example:
         >>> import oneflow as flow
         >>> flow.relu(flow.tensor([-1.0, 2.0]))
         tensor([0., 2.], dtype=oneflow.float32)
     """
-    require_tensor(input, "relu")
-    result = call(p.relu, input)
-    return write_result(input, result, "relu_") if inplace else result
+    require_tensor(x, "relu")
+    result = call(p.relu, x)
+    return write_result(x, result, "relu_") if inplace else result
 
 
 @function(inplace=True)
-def sigmoid(input: Tensor) -> Tensor:
-    """``1 / (1 + exp(-input))``.
+def sigmoid(x: Tensor) -> Tensor:
+    """``1 / (1 + exp(-x))``.
 
     Example:
         >>> import oneflow as flow
         >>> flow.sigmoid(flow.tensor([0.0]))
         tensor([0.5000], dtype=oneflow.float32)
     """
-    return floating(p.sigmoid, input)
+    return floating(p.sigmoid, x)
 
 
 @function(inplace=True)
-def tanh(input: Tensor) -> Tensor:
+def tanh(x: Tensor) -> Tensor:
     """Hyperbolic tangent.
 
     Example:
@@ -81,15 +81,15 @@ def tanh(input: Tensor) -> Tensor:
         >>> flow.tanh(flow.tensor([0.0, 1.0]))
         tensor([0.0000, 0.7616], dtype=oneflow.float32)
     """
-    return floating(p.tanh, input)
+    return floating(p.tanh, x)
 
 
 @function()
-def gelu(input: Tensor, approximate: str = "none") -> Tensor:
-    """``input`` times the probability that a standard normal number is below it.
+def gelu(x: Tensor, approximate: str = "none") -> Tensor:
+    """``x`` times the probability that a standard normal number is below it.
 
     Args:
-        input: floating point tensor.
+        x: floating point tensor.
         approximate: ``"none"``, or ``"tanh"`` for the approximation with the hyperbolic tangent.
 
     Raises:
@@ -102,92 +102,92 @@ def gelu(input: Tensor, approximate: str = "none") -> Tensor:
     """
     if approximate not in ("none", "tanh"):
         raise RuntimeError(f"approximate argument must be either none or tanh, got {approximate}")
-    return activate(a.gelu if approximate == "none" else a.gelu_tanh, input, name="gelu")
+    return activate(a.gelu if approximate == "none" else a.gelu_tanh, x, name="gelu")
 
 
 @function(method=False)
-def quick_gelu(input: Tensor) -> Tensor:
-    """``input * sigmoid(1.702 * input)``.
+def quick_gelu(x: Tensor) -> Tensor:
+    """``x * sigmoid(1.702 * x)``.
 
     Example:
         >>> import oneflow as flow
         >>> flow.nn.functional.quick_gelu(flow.tensor([1.0]))
         tensor([0.8458], dtype=oneflow.float32)
     """
-    return activate(a.quick_gelu, input)
+    return activate(a.quick_gelu, x)
 
 
 @function()
-def silu(input: Tensor, inplace: bool = False) -> Tensor:
-    """``input * sigmoid(input)``.
+def silu(x: Tensor, inplace: bool = False) -> Tensor:
+    """``x * sigmoid(x)``.
 
     Args:
-        input: floating point tensor.
-        inplace: write the result into `input`.
+        x: floating point tensor.
+        inplace: write the result into `x`.
 
     Example:
         >>> import oneflow as flow
         >>> flow.silu(flow.tensor([1.0]))
         tensor([0.7311], dtype=oneflow.float32)
     """
-    return activate(a.silu, input, inplace=inplace)
+    return activate(a.silu, x, inplace=inplace)
 
 
 @function()
-def mish(input: Tensor, inplace: bool = False) -> Tensor:
-    """``input * tanh(softplus(input))``.
+def mish(x: Tensor, inplace: bool = False) -> Tensor:
+    """``x * tanh(softplus(x))``.
 
     Args:
-        input: floating point tensor.
-        inplace: write the result into `input`.
+        x: floating point tensor.
+        inplace: write the result into `x`.
 
     Example:
         >>> import oneflow as flow
         >>> flow.mish(flow.tensor([1.0]))
         tensor([0.8651], dtype=oneflow.float32)
     """
-    return activate(a.mish, input, inplace=inplace)
+    return activate(a.mish, x, inplace=inplace)
 
 
 @function()
-def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
-    """``log(1 + exp(beta * input)) / beta``; `input` itself where ``beta * input > threshold``.
+def softplus(x: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
+    """``log(1 + exp(beta * x)) / beta``; `x` itself where ``beta * x > threshold``.
 
     Example:
         >>> import oneflow as flow
         >>> flow.softplus(flow.tensor([0.0]))
         tensor([0.6931], dtype=oneflow.float32)
     """
-    return activate(a.softplus, input, beta, threshold)
+    return activate(a.softplus, x, beta, threshold)
 
 
 @function()
-def softsign(input: Tensor) -> Tensor:
-    """``input / (1 + |input|)``.
+def softsign(x: Tensor) -> Tensor:
+    """``x / (1 + |x|)``.
 
     Example:
         >>> import oneflow as flow
         >>> flow.softsign(flow.tensor([1.0]))
         tensor([0.5000], dtype=oneflow.float32)
     """
-    require_tensor(input, "softsign")
-    return floating(a.softsign, input)
+    require_tensor(x, "softsign")
+    return floating(a.softsign, x)
 
 
 @function(method=False, namespace="nn.functional")
-def tanhshrink(input: Tensor) -> Tensor:
-    """``input - tanh(input)``.
+def tanhshrink(x: Tensor) -> Tensor:
+    """``x - tanh(x)``.
 
     Example:
         >>> import oneflow as flow
         >>> flow.nn.functional.tanhshrink(flow.tensor([1.0]))
         tensor([0.2384], dtype=oneflow.float32)
     """
-    return floating(a.tanhshrink, input)
+    return floating(a.tanhshrink, x)
 
 
 @function(method=False, namespace="nn.functional")
-def logsigmoid(input: Tensor) -> Tensor:
+def logsigmoid(x: Tensor) -> Tensor:
     """The logarithm of the sigmoid, computed without overflow.
 
     Example:
@@ -195,34 +195,34 @@ def logsigmoid(input: Tensor) -> Tensor:
         >>> flow.nn.functional.logsigmoid(flow.tensor([0.0]))
         tensor([-0.6931], dtype=oneflow.float32)
     """
-    return activate(a.log_sigmoid, input)
+    return activate(a.log_sigmoid, x)
 
 
 @function(method=False, namespace="nn.functional")
-def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
-    """``input`` where positive, else ``alpha * (exp(input) - 1)``.
+def elu(x: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
+    """``x`` where positive, else ``alpha * (exp(x) - 1)``.
 
     Args:
-        input: floating point tensor.
+        x: floating point tensor.
         alpha: the limit for very negative inputs, negated.
-        inplace: write the result into `input`.
+        inplace: write the result into `x`.
 
     Example:
         >>> import oneflow as flow
         >>> flow.nn.functional.elu(flow.tensor([-1.0, 2.0]))
         tensor([-0.6321,  2.0000], dtype=oneflow.float32)
     """
-    return activate(a.elu, input, alpha, 1.0, 1.0, inplace=inplace)
+    return activate(a.elu, x, alpha, 1.0, 1.0, inplace=inplace)
 
 
 @function(method=False, namespace="nn.functional")
-def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
-    """``input`` where positive, else ``alpha * (exp(input / alpha) - 1)``.
+def celu(x: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
+    """``x`` where positive, else ``alpha * (exp(x / alpha) - 1)``.
 
     Args:
-        input: floating point tensor.
+        x: floating point tensor.
         alpha: the limit for very negative inputs, negated; not 0.
-        inplace: write the result into `input`.
+        inplace: write the result into `x`.
 
     Raises:
         RuntimeError: `alpha` is 0.
@@ -234,48 +234,48 @@ def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """
     if alpha == 0:
         raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
-    return activate(a.elu, input, alpha, 1.0, 1.0 / alpha, name="celu", inplace=inplace)
+    return activate(a.elu, x, alpha, 1.0, 1.0 / alpha, name="celu", inplace=inplace)
 
 
 @function()
-def selu(input: Tensor, inplace: bool = False) -> Tensor:
+def selu(x: Tensor, inplace: bool = False) -> Tensor:
     """`elu` with the two constants that keep mean and variance through many layers.
 
     Args:
-        input: floating point tensor.
-        inplace: write the result into `input`.
+        x: floating point tensor.
+        inplace: write the result into `x`.
 
     Example:
         >>> import oneflow as flow
         >>> flow.selu(flow.tensor([-1.0, 2.0]))
         tensor([-1.1113,  2.1014], dtype=oneflow.float32)
     """
-    return activate(a.elu, input, _SELU_ALPHA, _SELU_SCALE, 1.0, name="selu", inplace=inplace)
+    return activate(a.elu, x, _SELU_ALPHA, _SELU_SCALE, 1.0, name="selu", inplace=inplace)
 
 
 @function(method=False, namespace="nn.functional", spellings={"alpha": "negative_slope"})
-def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
-    """``input`` where positive, else ``negative_slope * input``.
+def leaky_relu(x: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
+    """``x`` where positive, else ``negative_slope * x``.
 
     Args:
-        input: floating point tensor.
+        x: floating point tensor.
         negative_slope: factor of negative inputs.
-        inplace: write the result into `input`.
+        inplace: write the result into `x`.
 
     Example:
         >>> import oneflow as flow
         >>> flow.nn.functional.leaky_relu(flow.tensor([-1.0, 2.0]), 0.1)
         tensor([-0.1000,  2.0000], dtype=oneflow.float32)
     """
-    return activate(a.leaky_relu, input, negative_slope, inplace=inplace)
+    return activate(a.leaky_relu, x, negative_slope, inplace=inplace)
 
 
 @function(namespace="nn.functional", spellings={"alpha": "weight"})
-def prelu(input: Tensor, weight: Tensor) -> Tensor:
+def prelu(x: Tensor, weight: Tensor) -> Tensor:
     """`leaky_relu` with a learnable slope: one for all, or one per channel (dimension 1).
 
     Args:
-        input: floating point tensor.
+        x: floating point tensor.
         weight: the slopes, 1 or as many as channels.
 
     Raises:
@@ -286,21 +286,21 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
         >>> flow.nn.functional.prelu(flow.tensor([-1.0, 2.0]), flow.tensor([0.25]))
         tensor([-0.2500,  2.0000], dtype=oneflow.float32)
     """
-    require_floating(input, "prelu")
-    spec, slopes = input._value.spec, weight._value.spec
+    require_floating(x, "prelu")
+    spec, slopes = x._value.spec, weight._value.spec
     channels = spec.shape[1] if spec.ndim > 1 else 1
     if slopes.numel not in (1, channels) or slopes.ndim > 1:
         raise RuntimeError(
-            f"Mismatch of parameter numbers and input channel size. Found parameter numbers = "
+            f"Mismatch of parameter numbers and x channel size. Found parameter numbers = "
             f"{slopes.numel} and channel size = {channels}."
         )
     shape = (slopes.numel, *(1,) * (spec.ndim - 2)) if slopes.numel > 1 else (1,) * spec.ndim
-    return call(a.prelu, input, call(reshape, weight, shape=shape))
+    return call(a.prelu, x, call(reshape, weight, shape=shape))
 
 
 @function(method=False, namespace="nn.functional")
 def rrelu(
-    input: Tensor,
+    x: Tensor,
     lower: float = 1.0 / 8,
     upper: float = 1.0 / 3,
     training: bool = False,
@@ -312,11 +312,11 @@ def rrelu(
     Their mean in evaluation.
 
     Args:
-        input: floating point tensor.
+        x: floating point tensor.
         lower: smallest slope.
         upper: largest slope.
         training: draw; else use the mean.
-        inplace: write the result into `input`.
+        inplace: write the result into `x`.
         generator: source of random numbers.
 
     Example:
@@ -324,34 +324,34 @@ def rrelu(
         >>> flow.nn.functional.rrelu(flow.tensor([-1.0, 2.0]), 0.25, 0.25)
         tensor([-0.2500,  2.0000], dtype=oneflow.float32)
     """
-    require_floating(input, "rrelu")
+    require_floating(x, "rrelu")
     if lower > upper:
         raise RuntimeError(
             f"Lower bound should be less than or equal to the upper bound, got {lower} and {upper}"
         )
     if not training:
-        return activate(a.leaky_relu, input, (lower + upper) / 2, name="rrelu", inplace=inplace)
-    spec = input._value.spec
+        return activate(a.leaky_relu, x, (lower + upper) / 2, name="rrelu", inplace=inplace)
+    spec = x._value.spec
     facts = {"shape": spec.shape, "dtype": spec.dtype, "device": spec.device}
     slopes = wrap(random_uniform(*draw(generator), float(lower), float(upper), **facts))
-    result = call(a.prelu, before_write(input) if inplace else input, slopes)
-    return write_result(input, result, "rrelu_") if inplace else result
+    result = call(a.prelu, before_write(x) if inplace else x, slopes)
+    return write_result(x, result, "rrelu_") if inplace else result
 
 
 @function(method=False)
-def square_relu(input: Tensor) -> Tensor:
-    """``max(input, 0) ** 2``.
+def square_relu(x: Tensor) -> Tensor:
+    """``max(x, 0) ** 2``.
 
     Example:
         >>> import oneflow as flow
         >>> flow.nn.functional.square_relu(flow.tensor([-1.0, 2.0]))
         tensor([0., 4.], dtype=oneflow.float32)
     """
-    return activate(a.square_relu, input)
+    return activate(a.square_relu, x)
 
 
 def rrelu_(
-    input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False
+    x: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False
 ) -> Tensor:
     """In-place version of `rrelu`.
 
@@ -360,4 +360,4 @@ def rrelu_(
         >>> flow.nn.functional.rrelu_(flow.tensor([-1.0, 2.0]), 0.25, 0.25)
         tensor([-0.2500,  2.0000], dtype=oneflow.float32)
     """
-    return rrelu(input, lower, upper, training, inplace=True)
+    return rrelu(x, lower, upper, training, inplace=True)

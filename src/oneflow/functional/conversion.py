@@ -10,7 +10,7 @@ from oneflow.base.device import CPU, Device
 from oneflow.base.dtype import DType
 from oneflow.base.shape import broadcast_shapes
 from oneflow.functional.creation import filled_value, plain_number
-from oneflow.functional.options import chosen_device
+from oneflow.functional.options import as_dtype, chosen_device
 from oneflow.functional.registry import function
 from oneflow.primitives.creation import zeros
 from oneflow.primitives.elementwise import cast as cast_primitive
@@ -56,9 +56,10 @@ def cast(input: Tensor, dtype: DType, pin_memory: bool = False) -> Tensor:
         >>> flow.cast(flow.tensor([1.9, -1.9]), flow.int32)
         tensor([ 1, -1], dtype=oneflow.int32)
     """
-    if input._value.spec.dtype is dtype:
+    target = as_dtype(dtype)
+    if input._value.spec.dtype is target:
         return input
-    return call(cast_primitive, input, dtype=dtype)
+    return call(cast_primitive, input, dtype=target)
 
 
 @function()
@@ -104,11 +105,10 @@ def _destination(args: tuple, kwargs: dict) -> tuple[Device | None, DType | None
     if known["other"] is not None:
         return known["other"].device, known["other"].dtype, known["copy"]
     device = known["device"]
-    if known["dtype"] is not None and not isinstance(known["dtype"], DType):
-        raise TypeError(f"to(): `dtype` must be a oneflow.dtype, got {known['dtype']!r}")
+    dtype = known["dtype"]
     return (
         None if device is None else chosen_device(device),
-        known["dtype"],
+        None if dtype is None else as_dtype(dtype),
         known["copy"],
     )
 
@@ -120,8 +120,8 @@ def _positional_destination(args: tuple) -> dict[str, Any]:
     if len(flags) > 1:
         known["copy"] = flags[1]
     for arg in args:
-        if isinstance(arg, DType):
-            known["dtype"] = arg
+        if isinstance(arg, DType | type):
+            known["dtype"] = as_dtype(arg)
         elif isinstance(arg, Tensor):
             known["other"] = arg
         elif isinstance(arg, Device | str | int) and not isinstance(arg, bool):
@@ -178,8 +178,8 @@ def type_(self: Tensor, dtype: DType | str | None = None, non_blocking: bool = F
     place = "cuda." if self.device.type == "cuda" else ""
     if dtype is None:
         return f"oneflow.{place}{_TYPE_NAMES.get(self.dtype, self.dtype.name)}"
-    if isinstance(dtype, DType):
-        return cast(self, dtype)
+    if isinstance(dtype, DType) or dtype in (bool, int, float, complex):
+        return cast(self, as_dtype(dtype))
     name = getattr(dtype, "__name__", str(dtype)).rpartition(".")[2]
     if name not in TENSOR_TYPES:
         raise ValueError(f"invalid type: '{dtype}'")

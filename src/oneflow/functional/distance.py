@@ -14,12 +14,12 @@ _PAIR = {"x": "x1", "y": "x2"}
 
 
 @function(method=False, spellings=_PAIR)
-def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
+def cosine_similarity(x: Tensor, y: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
     """Cosine of the angle between vectors along a dimension.
 
     Args:
-        x1: any shape.
-        x2: a shape that broadcasts with it.
+        x: any shape.
+        y: a shape that broadcasts with it.
         dim: the vectors' dimension.
         eps: lengths are at least this.
 
@@ -29,7 +29,7 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
         >>> flow.nn.functional.cosine_similarity(x, y)
         tensor([0.9600], dtype=oneflow.float32)
     """
-    x, y = promoted((x1, x2))
+    x, y = promoted((x, y))
     require_floating(x, "cosine_similarity")
     dim = wrap_dim(dim, max(x.ndim, y.ndim))
     return call(d.cosine_similarity, x, y, float(eps), dim=dim - max(x.ndim, y.ndim))
@@ -37,13 +37,13 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
 
 @function(method=False)
 def pairwise_distance(
-    x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False
+    x: Tensor, y: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False
 ) -> Tensor:
     """Distance between vectors along the last dimension.
 
     Args:
-        x1: shape ``(*, D)``.
-        x2: a shape that broadcasts with it.
+        x: shape ``(*, D)``.
+        y: a shape that broadcasts with it.
         p: which norm.
         eps: added to differences, so that distances have gradients.
         keepdim: keep the last dimension with size 1.
@@ -54,7 +54,7 @@ def pairwise_distance(
         >>> flow.nn.functional.pairwise_distance(x, y, eps=0.0)
         tensor([5.], dtype=oneflow.float32)
     """
-    operands = promoted((x1, x2))
+    operands = promoted((x, y))
     return call(d.pairwise_distance, *operands, float(eps), p=float(p), keepdim=bool(keepdim))
 
 

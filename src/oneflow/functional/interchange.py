@@ -8,7 +8,13 @@ import numpy as np
 
 from oneflow.base.device import Device
 from oneflow.base.dtype import DType
-from oneflow.functional.options import checked_dtype, chosen_device, refuse_global, with_grad
+from oneflow.functional.options import (
+    as_dtype,
+    checked_dtype,
+    chosen_device,
+    refuse_global,
+    with_grad,
+)
 from oneflow.functional.registry import function
 from oneflow.runtime.eager import read_array
 from oneflow.tensor.call import wrap
@@ -56,8 +62,12 @@ def tensor(
             chosen_device(device, data.device), checked_dtype(dtype, data.dtype), copy=True
         )
     else:
-        made = Tensor._import(data, dtype, chosen_device(device))
+        made = Tensor._import(data, _maybe_dtype(dtype), chosen_device(device))
     return with_grad(made, requires_grad)
+
+
+def _maybe_dtype(dtype: Any) -> DType | None:
+    return None if dtype is None else as_dtype(dtype)
 
 
 @function(method=False)
@@ -72,7 +82,7 @@ def as_tensor(data: Any, dtype: DType | None = None, device: Device | str | None
     """
     if isinstance(data, Tensor):
         return data.to(chosen_device(device, data.device), checked_dtype(dtype, data.dtype))
-    return Tensor._import(data, dtype, chosen_device(device))
+    return Tensor._import(data, _maybe_dtype(dtype), chosen_device(device))
 
 
 asarray = as_tensor

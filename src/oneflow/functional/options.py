@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 from oneflow.base.device import CPU, Device
-from oneflow.base.dtype import DType
+from oneflow.base.dtype import DType, bool_, complex128, float64, int64
 from oneflow.tensor.tensor import Tensor
 
 
@@ -33,17 +33,26 @@ def chosen_device(device: Device | str | int | None, default: Device = CPU) -> D
     return Device(cast("Device | str", device))
 
 
-def checked_dtype(dtype: Any, default: DType) -> DType:
-    """The dtype meant by a `dtype=` argument.
+# Python's number types, which name dtypes as well.
+_PYTHON_TYPES: dict[Any, DType] = {bool: bool_, int: int64, float: float64, complex: complex128}
+
+
+def as_dtype(dtype: Any) -> DType:
+    """A dtype, or the one that a Python number type names.
 
     Raises:
-        TypeError: it is not a dtype.
+        TypeError: neither of them.
     """
-    if dtype is None:
-        return default
-    if not isinstance(dtype, DType):
-        raise TypeError(f"`dtype` must be a oneflow.dtype, got {type(dtype).__name__}")
-    return dtype
+    if isinstance(dtype, DType):
+        return dtype
+    if isinstance(dtype, type) and dtype in _PYTHON_TYPES:
+        return _PYTHON_TYPES[dtype]
+    raise TypeError(f"`dtype` must be a oneflow.dtype, got {dtype!r}")
+
+
+def checked_dtype(dtype: Any, default: DType) -> DType:
+    """The dtype meant by a `dtype=` argument; raises TypeError if it is not one."""
+    return default if dtype is None else as_dtype(dtype)
 
 
 def with_grad(tensor: Tensor, requires_grad: bool) -> Tensor:

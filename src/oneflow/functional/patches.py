@@ -40,7 +40,7 @@ def _channels_first(data_format: str) -> None:
 
 @function(method=False, namespace="nn.functional")
 def unfold(
-    input: Tensor,
+    x: Tensor,
     kernel_size: IntOrPair,
     dilation: IntOrPair = 1,
     padding: IntOrPair = 0,
@@ -50,7 +50,7 @@ def unfold(
     """All windows of an image as columns.
 
     Args:
-        input: shape ``(N, C, H, W)`` or ``(C, H, W)``.
+        x: shape ``(N, C, H, W)`` or ``(C, H, W)``.
         kernel_size: size of the window.
         dilation: distance of its elements.
         padding: zeros around the image.
@@ -70,25 +70,25 @@ def unfold(
     """
     _channels_first(data_format)
     settings = _settings(kernel=kernel_size, dilation=dilation, padding=padding, stride=stride)
-    if input.ndim not in (3, 4):
+    if x.ndim not in (3, 4):
         raise RuntimeError(
-            "Expected 3D or 4D (batch mode) tensor for `input` of unfold, got shape "
-            f"{tuple(input.shape)}"
+            "Expected 3D or 4D (batch mode) tensor for `x` of unfold, got shape "
+            f"{tuple(x.shape)}"
         )
-    counts = p.window_counts(tuple(input.shape[-2:]), **settings)
+    counts = p.window_counts(tuple(x.shape[-2:]), **settings)
     if min(counts) < 1:
         raise RuntimeError(
-            f"no window of size {settings['kernel']} fits into an input of spatial size "
-            f"{tuple(input.shape[-2:])} with padding {settings['padding']}"
+            f"no window of size {settings['kernel']} fits into an x of spatial size "
+            f"{tuple(x.shape[-2:])} with padding {settings['padding']}"
         )
-    if input.ndim == 3:
-        return call(p.unfold, input.unsqueeze(0), **settings).squeeze(0)
-    return call(p.unfold, input, **settings)
+    if x.ndim == 3:
+        return call(p.unfold, x.unsqueeze(0), **settings).squeeze(0)
+    return call(p.unfold, x, **settings)
 
 
 @function(method=False, namespace="nn.functional")
 def fold(
-    input: Tensor,
+    x: Tensor,
     output_size: IntOrPair,
     kernel_size: IntOrPair,
     dilation: IntOrPair = 1,
@@ -99,7 +99,7 @@ def fold(
     """The sum of windows given as columns: the opposite of `unfold`.
 
     Args:
-        input: shape ``(N, C * window elements, windows)``, or without ``N``.
+        x: shape ``(N, C * window elements, windows)``, or without ``N``.
         output_size: height and width of the image.
         kernel_size: size of the window.
         dilation: distance of its elements.
@@ -111,7 +111,7 @@ def fold(
         Tensor of shape ``(N, C, *output_size)``.
 
     Raises:
-        RuntimeError: the shape of `input` does not fit the settings.
+        RuntimeError: the shape of `x` does not fit the settings.
 
     Example:
         >>> import oneflow as flow
@@ -121,37 +121,37 @@ def fold(
     _channels_first(data_format)
     settings = _settings(kernel=kernel_size, dilation=dilation, padding=padding, stride=stride)
     size = _pair(output_size, "output_size")
-    if input.ndim not in (2, 3):
+    if x.ndim not in (2, 3):
         raise RuntimeError(
-            f"Expected 2D or 3D (batch mode) tensor for input of fold, got {tuple(input.shape)}"
+            f"Expected 2D or 3D (batch mode) tensor for x of fold, got {tuple(x.shape)}"
         )
     elements = settings["kernel"][0] * settings["kernel"][1]
     counts = p.window_counts(size, **settings)
-    if input.shape[-2] % elements or input.shape[-1] != counts[0] * counts[1] or min(counts) < 1:
+    if x.shape[-2] % elements or x.shape[-1] != counts[0] * counts[1] or min(counts) < 1:
         raise RuntimeError(
-            f"Given output_size={size} and kernel_size={settings['kernel']}, expected `input` of "
+            f"Given output_size={size} and kernel_size={settings['kernel']}, expected `x` of "
             f"shape (*, a multiple of {elements}, {counts[0] * counts[1]}), got "
-            f"{tuple(input.shape)}"
+            f"{tuple(x.shape)}"
         )
-    if input.ndim == 2:
-        return call(p.fold, input.unsqueeze(0), size=size, **settings).squeeze(0)
-    return call(p.fold, input, size=size, **settings)
+    if x.ndim == 2:
+        return call(p.fold, x.unsqueeze(0), size=size, **settings).squeeze(0)
+    return call(p.fold, x, size=size, **settings)
 
 
-def _check_image(input: Tensor, name: str) -> None:
-    if input.ndim < 3:
+def _check_image(x: Tensor, name: str) -> None:
+    if x.ndim < 3:
         raise RuntimeError(
-            f"{name} expects input to have at least 3 dimensions, but got input with {input.ndim} "
+            f"{name} expects x to have at least 3 dimensions, but got x with {x.ndim} "
             "dimension(s)"
         )
 
 
 @function(method=False, namespace="nn.functional")
-def pixel_shuffle(input: Tensor, upscale_factor: IntOrPair) -> Tensor:
+def pixel_shuffle(x: Tensor, upscale_factor: IntOrPair) -> Tensor:
     """Channels become pixels: ``(*, C * r * r, H, W)`` to ``(*, C, H * r, W * r)``.
 
     Args:
-        input: at least 3 dimensions.
+        x: at least 3 dimensions.
         upscale_factor: the factor r, or one for height and one for width.
 
     Raises:
@@ -162,31 +162,31 @@ def pixel_shuffle(input: Tensor, upscale_factor: IntOrPair) -> Tensor:
         >>> flow.nn.functional.pixel_shuffle(flow.ones(1, 8, 2, 3), 2).shape
         oneflow.Size([1, 2, 4, 6])
     """
-    _check_image(input, "pixel_shuffle")
+    _check_image(x, "pixel_shuffle")
     high, wide = _pair(upscale_factor, "upscale_factor")
     if high <= 0 or wide <= 0:
         raise RuntimeError(
             f"pixel_shuffle expects a positive upscale_factor, but got {upscale_factor}"
         )
-    *lead, channels, height, width = input.shape
+    *lead, channels, height, width = x.shape
     if channels % (high * wide):
         raise RuntimeError(
-            "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square "
-            f"of upscale_factor, but input.size(-3)={channels} is not divisible by {high * wide}"
+            "pixel_shuffle expects its x's 'channel' dimension to be divisible by the square "
+            f"of upscale_factor, but x.size(-3)={channels} is not divisible by {high * wide}"
         )
     kept = channels // (high * wide)
-    parts = call(reshape, input, shape=(*lead, kept, high, wide, height, width))
+    parts = call(reshape, x, shape=(*lead, kept, high, wide, height, width))
     n = len(lead)
     moved = call(transpose, parts, perm=(*range(n + 1), n + 3, n + 1, n + 4, n + 2))
     return call(reshape, moved, shape=(*lead, kept, height * high, width * wide))
 
 
 @function(method=False, namespace="nn.functional")
-def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
+def pixel_unshuffle(x: Tensor, downscale_factor: int) -> Tensor:
     """Pixels become channels: ``(*, C, H * r, W * r)`` to ``(*, C * r * r, H, W)``.
 
     Args:
-        input: at least 3 dimensions.
+        x: at least 3 dimensions.
         downscale_factor: the factor r.
 
     Raises:
@@ -197,29 +197,29 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
         >>> flow.nn.functional.pixel_unshuffle(flow.ones(1, 2, 4, 6), 2).shape
         oneflow.Size([1, 8, 2, 3])
     """
-    _check_image(input, "pixel_unshuffle")
+    _check_image(x, "pixel_unshuffle")
     factor = downscale_factor
     if factor <= 0:
         raise RuntimeError(f"pixel_unshuffle expects a positive downscale_factor, but got {factor}")
-    *lead, channels, height, width = input.shape
+    *lead, channels, height, width = x.shape
     if height % factor or width % factor:
         raise RuntimeError(
             "pixel_unshuffle expects height and width to be divisible by downscale_factor, but "
             f"({height}, {width}) is not divisible by {factor}"
         )
     height, width = height // factor, width // factor
-    parts = call(reshape, input, shape=(*lead, channels, height, factor, width, factor))
+    parts = call(reshape, x, shape=(*lead, channels, height, factor, width, factor))
     n = len(lead)
     moved = call(transpose, parts, perm=(*range(n + 1), n + 2, n + 4, n + 1, n + 3))
     return call(reshape, moved, shape=(*lead, channels * factor * factor, height, width))
 
 
 @function(method=False, namespace="nn.functional")
-def channel_shuffle(input: Tensor, groups: int) -> Tensor:
+def channel_shuffle(x: Tensor, groups: int) -> Tensor:
     """Interleave groups of channels.
 
     Args:
-        input: shape ``(N, C, *)``.
+        x: shape ``(N, C, *)``.
         groups: number of groups; divides C.
 
     Raises:
@@ -231,13 +231,13 @@ def channel_shuffle(input: Tensor, groups: int) -> Tensor:
         >>> flow.nn.functional.channel_shuffle(x, 2).flatten().tolist()
         [0.0, 2.0, 1.0, 3.0]
     """
-    _check_image(input, "channel_shuffle")
-    batch, channels, *rest = input.shape
+    _check_image(x, "channel_shuffle")
+    batch, channels, *rest = x.shape
     if groups <= 0 or channels % groups:
         raise RuntimeError(
             f"Number of channels must be divisible by groups. Got {channels} channels and {groups} "
             "groups."
         )
-    parts = call(reshape, input, shape=(batch, groups, channels // groups, *rest))
+    parts = call(reshape, x, shape=(batch, groups, channels // groups, *rest))
     perm = (0, 2, 1, *range(3, parts.ndim))
-    return call(reshape, call(transpose, parts, perm=perm), shape=tuple(input.shape))
+    return call(reshape, call(transpose, parts, perm=perm), shape=tuple(x.shape))

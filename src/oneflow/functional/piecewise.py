@@ -13,15 +13,15 @@ from oneflow.tensor.tensor import Tensor
 
 @function(method=False, namespace="nn.functional")
 def hardtanh(
-    input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False
+    x: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False
 ) -> Tensor:
-    """`input` limited to ``[min_val, max_val]``.
+    """`x` limited to ``[min_val, max_val]``.
 
     Args:
-        input: floating point tensor.
+        x: floating point tensor.
         min_val: lower limit.
         max_val: upper limit.
-        inplace: write the result into `input`.
+        inplace: write the result into `x`.
 
     Raises:
         ValueError: the lower limit is above the upper one.
@@ -33,82 +33,82 @@ def hardtanh(
     """
     if min_val > max_val:
         raise ValueError("min_val cannot be greater than max_val")
-    return activate(a.hardtanh, input, min_val, max_val, inplace=inplace)
+    return activate(a.hardtanh, x, min_val, max_val, inplace=inplace)
 
 
 @function(method=False, namespace="nn.functional")
-def relu6(input: Tensor, inplace: bool = False) -> Tensor:
-    """`input` limited to ``[0, 6]``.
+def relu6(x: Tensor, inplace: bool = False) -> Tensor:
+    """`x` limited to ``[0, 6]``.
 
     Args:
-        input: floating point tensor.
-        inplace: write the result into `input`.
+        x: floating point tensor.
+        inplace: write the result into `x`.
 
     Example:
         >>> import oneflow as flow
         >>> flow.nn.functional.relu6(flow.tensor([-1.0, 8.0]))
         tensor([0., 6.], dtype=oneflow.float32)
     """
-    return activate(a.hardtanh, input, 0, 6, name="relu6", inplace=inplace)
+    return activate(a.hardtanh, x, 0, 6, name="relu6", inplace=inplace)
 
 
 @function(method=False, namespace="nn.functional")
-def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
+def hardsigmoid(x: Tensor, inplace: bool = False) -> Tensor:
     """0 up to -3, 1 from 3 on, a straight line between.
 
     Args:
-        input: floating point tensor.
-        inplace: write the result into `input`.
+        x: floating point tensor.
+        inplace: write the result into `x`.
 
     Example:
         >>> import oneflow as flow
         >>> flow.nn.functional.hardsigmoid(flow.tensor([0.0, 4.0]))
         tensor([0.5000, 1.0000], dtype=oneflow.float32)
     """
-    return activate(a.hardsigmoid, input, inplace=inplace)
+    return activate(a.hardsigmoid, x, inplace=inplace)
 
 
 @function(method=False, namespace="nn.functional")
-def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
-    """``input * hardsigmoid(input)``.
+def hardswish(x: Tensor, inplace: bool = False) -> Tensor:
+    """``x * hardsigmoid(x)``.
 
     Args:
-        input: floating point tensor.
-        inplace: write the result into `input`.
+        x: floating point tensor.
+        inplace: write the result into `x`.
 
     Example:
         >>> import oneflow as flow
         >>> flow.nn.functional.hardswish(flow.tensor([0.0, 4.0]))
         tensor([0., 4.], dtype=oneflow.float32)
     """
-    return activate(a.hardswish, input, inplace=inplace)
+    return activate(a.hardswish, x, inplace=inplace)
 
 
 @function(namespace="nn.functional", spellings={"alpha": "lambd"})
-def hardshrink(input: Tensor, lambd: float = 0.5, inplace: bool = False) -> Tensor:
-    """`input`, but 0 between ``-lambd`` and ``lambd``.
+def hardshrink(x: Tensor, lambd: float = 0.5, inplace: bool = False) -> Tensor:
+    """`x`, but 0 between ``-lambd`` and ``lambd``.
 
     Args:
-        input: floating point tensor.
+        x: floating point tensor.
         lambd: half the width of the gap.
-        inplace: write the result into `input`.
+        inplace: write the result into `x`.
 
     Example:
         >>> import oneflow as flow
         >>> flow.nn.functional.hardshrink(flow.tensor([0.5, 2.0]))
         tensor([0., 2.], dtype=oneflow.float32)
     """
-    return activate(a.hardshrink, input, lambd, inplace=inplace)
+    return activate(a.hardshrink, x, lambd, inplace=inplace)
 
 
 @function(method=False, spellings={"alpha": "lambd"})
-def softshrink(input: Tensor, lambd: float = 0.5, inplace: bool = False) -> Tensor:
-    """`input` moved towards 0 by `lambd`, and 0 within.
+def softshrink(x: Tensor, lambd: float = 0.5, inplace: bool = False) -> Tensor:
+    """`x` moved towards 0 by `lambd`, and 0 within.
 
     Args:
-        input: floating point tensor.
+        x: floating point tensor.
         lambd: how far to move, at least 0.
-        inplace: write the result into `input`.
+        inplace: write the result into `x`.
 
     Raises:
         RuntimeError: `lambd` is negative.
@@ -120,24 +120,24 @@ def softshrink(input: Tensor, lambd: float = 0.5, inplace: bool = False) -> Tens
     """
     if lambd < 0:
         raise RuntimeError(f"lambda must be greater or equal to 0, but found to be {lambd}.")
-    return activate(a.softshrink, input, lambd, inplace=inplace)
+    return activate(a.softshrink, x, lambd, inplace=inplace)
 
 
 @function(method=False)
-def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
-    """`input` where it is above `threshold`, else `value`.
+def threshold(x: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
+    """`x` where it is above `threshold`, else `value`.
 
     Args:
-        input: any shape.
+        x: any shape.
         threshold: the limit.
         value: what replaces inputs up to the limit.
-        inplace: write the result into `input`.
+        inplace: write the result into `x`.
 
     Example:
         >>> import oneflow as flow
         >>> flow.nn.functional.threshold(flow.tensor([0.5, 2.0]), 1.0, -1.0)
         tensor([-1.,  2.], dtype=oneflow.float32)
     """
-    require_tensor(input, "threshold")
-    result = call(a.threshold, input, threshold, value)
-    return write_result(input, result, "threshold_") if inplace else result
+    require_tensor(x, "threshold")
+    result = call(a.threshold, x, threshold, value)
+    return write_result(x, result, "threshold_") if inplace else result

@@ -35,11 +35,11 @@ def _along(
 
 
 @function()
-def softmax(input: Tensor, dim: int | None = None, dtype: DType | None = None) -> Tensor:
-    """``exp(input) / sum(exp(input))`` along a dimension.
+def softmax(x: Tensor, dim: int | None = None, dtype: DType | None = None) -> Tensor:
+    """``exp(x) / sum(exp(x))`` along a dimension.
 
     Args:
-        input: floating point tensor.
+        x: floating point tensor.
         dim: the dimension; default: 1, or 0 for a tensor of 0, 1 or 3 dimensions.
         dtype: convert to it first.
 
@@ -48,15 +48,15 @@ def softmax(input: Tensor, dim: int | None = None, dtype: DType | None = None) -
         >>> flow.softmax(flow.tensor([0.0, 0.0]), dim=0)
         tensor([0.5000, 0.5000], dtype=oneflow.float32)
     """
-    return _along(s.softmax, input, dim, dtype, "softmax")
+    return _along(s.softmax, x, dim, dtype, "softmax")
 
 
 @function()
-def log_softmax(input: Tensor, dim: int | None = None, dtype: DType | None = None) -> Tensor:
+def log_softmax(x: Tensor, dim: int | None = None, dtype: DType | None = None) -> Tensor:
     """The logarithm of softmax, computed without overflow.
 
     Args:
-        input: floating point tensor.
+        x: floating point tensor.
         dim: the dimension; default: 1, or 0 for a tensor of 0, 1 or 3 dimensions.
         dtype: convert to it first.
 
@@ -65,24 +65,24 @@ def log_softmax(input: Tensor, dim: int | None = None, dtype: DType | None = Non
         >>> flow.log_softmax(flow.tensor([0.0, 0.0]), dim=0)
         tensor([-0.6931, -0.6931], dtype=oneflow.float32)
     """
-    return _along(s.log_softmax, input, dim, dtype, "log_softmax")
+    return _along(s.log_softmax, x, dim, dtype, "log_softmax")
 
 
 @function(method=False, namespace="nn.functional")
-def softmin(input: Tensor, dim: int | None = None, dtype: DType | None = None) -> Tensor:
-    """``softmax(-input)``; arguments as in `softmax`.
+def softmin(x: Tensor, dim: int | None = None, dtype: DType | None = None) -> Tensor:
+    """``softmax(-x)``; arguments as in `softmax`.
 
     Example:
         >>> import oneflow as flow
         >>> flow.nn.functional.softmin(flow.tensor([0.0, 0.0]), dim=0)
         tensor([0.5000, 0.5000], dtype=oneflow.float32)
     """
-    return _along(s.softmax, call(p.neg, input), dim, dtype, "softmin")
+    return _along(s.softmax, call(p.neg, x), dim, dtype, "softmin")
 
 
-@function(method=False, namespace="nn.functional", spellings={"logits": "input"})
+@function(method=False, namespace="nn.functional", spellings={"logits": "x"})
 def gumbel_softmax(
-    input: Tensor,
+    x: Tensor,
     tau: float = 1.0,
     dim: int | None = -1,
     hard: bool = False,
@@ -92,7 +92,7 @@ def gumbel_softmax(
     """A random, differentiable choice: softmax of logits plus Gumbel noise, divided by `tau`.
 
     Args:
-        input: logits.
+        x: logits.
         tau: temperature; the lower, the closer to one-hot.
         dim: the dimension chosen along.
         hard: give the one-hot choice, with the gradient of the soft one.
@@ -105,14 +105,14 @@ def gumbel_softmax(
         >>> y.sum(1).tolist()
         [1.0, 1.0]
     """
-    require_floating(input, "gumbel_softmax")
+    require_floating(x, "gumbel_softmax")
     if isinstance(dim, bool):  # PyTorch's order has `hard` here.
         dim, hard = -1, dim
-    spec = input._value.spec
+    spec = x._value.spec
     dim = wrap_dim(-1 if dim is None else dim, spec.ndim)
     facts = {"shape": spec.shape, "dtype": spec.dtype, "device": spec.device}
     noise = p.neg(p.log(random_exponential(*draw(generator), 1.0, **facts)))
-    noisy = call(p.div, call(p.add, input, wrap(noise)), float(tau))
+    noisy = call(p.div, call(p.add, x, wrap(noise)), float(tau))
     soft = softmax(noisy, dim)
     if not hard:
         return soft
@@ -122,11 +122,11 @@ def gumbel_softmax(
 
 
 @function(method=False, namespace="nn.functional")
-def glu(input: Tensor, dim: int = -1) -> Tensor:
-    """Gated linear unit: the first half of `input` times the sigmoid of the second.
+def glu(x: Tensor, dim: int = -1) -> Tensor:
+    """Gated linear unit: the first half of `x` times the sigmoid of the second.
 
     Args:
-        input: floating point tensor of even size along `dim`.
+        x: floating point tensor of even size along `dim`.
         dim: the dimension that is halved.
 
     Raises:
@@ -137,8 +137,8 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
         >>> flow.nn.functional.glu(flow.tensor([1.0, 2.0, 0.0, 0.0]))
         tensor([0.5000, 1.0000], dtype=oneflow.float32)
     """
-    require_floating(input, "glu")
-    spec = input._value.spec
+    require_floating(x, "glu")
+    spec = x._value.spec
     if not spec.ndim:
         raise RuntimeError("glu does not support 0-dimensional tensors")
     dim = wrap_dim(dim, spec.ndim)
@@ -147,5 +147,5 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
             f"Halving dimension must be even, but dimension {dim} is size {spec.shape[dim]}"
         )
     half = spec.shape[dim] // 2
-    values, gates = call(split, input, sizes=(half, half), dim=dim)
+    values, gates = call(split, x, sizes=(half, half), dim=dim)
     return call(p.mul, values, call(p.sigmoid, gates))

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from oneflow.base.device import CPU, Device
-from oneflow.base.dtype import DType, from_numpy_dtype, get_default_dtype
+from oneflow.base.dtype import (
+    Category,
+    DType,
+    complex_dtype,
+    from_numpy_dtype,
+    get_default_dtype,
+)
 from oneflow.base.spec import spec_of
 from oneflow.differentiation.grad_mode import MODE
 from oneflow.differentiation.node import Node
 from oneflow.program.value import Value
 from oneflow.runtime.memory import copy_of_dlpack, put
 from oneflow.tensor.call import wrap
+from oneflow.tensor.promotion import promote_types, result_type
 from oneflow.tensor.tensor import Tensor
 
 
@@ -43,21 +52,71 @@ def numpy_from_data(data: Any, dtype: DType | None) -> np.ndarray:
     """
     if isinstance(data, np.ndarray | np.generic):
         return np.asarray(data, None if dtype is None else dtype.numpy)
-    data = _without_tensors(data)
-    array = np.asarray(data)
-    if array.dtype.kind == "O":
-        raise RuntimeError(f"could not infer the dtype of {data!r}: elements must be numbers")
-    if array.dtype.kind in "USV":
-        raise TypeError(
-            f"could not convert {type(data).__name__} to a tensor: elements must be numbers"
-        )
-    if dtype is not None:
-        return array.astype(dtype.numpy)
+    inferred = dtype
+    if dtype is None and isinstance(_first_leaf(data), np.ndarray | np.generic | Tensor):
+        inferred = functools.reduce(promote_types, _leaf_dtypes(data))
+    array = np.asarray(_without_tensors(data))
+    _require_numbers(array, data)
+    if inferred is not None:
+        return _fitted(array, inferred) if inferred is dtype else array.astype(inferred.numpy)
     if array.dtype.kind == "f" or array.size == 0:
         return array.astype(get_default_dtype().numpy)
     if array.dtype.kind == "c":
-        return array.astype(np.complex64 if get_default_dtype().itemsize <= 4 else np.complex128)
+        return array.astype(complex_dtype(get_default_dtype()).numpy)
     return array
+
+
+def _first_leaf(data: Any) -> Any:
+    """The first thing in nested lists that is no list."""
+    while isinstance(data, list | tuple) and data:
+        data = data[0]
+    return data
+
+
+def _leaf_dtypes(data: Any) -> Iterator[DType]:
+    """The dtypes of everything in nested lists."""
+    if isinstance(data, list | tuple):
+        for each in data:
+            yield from _leaf_dtypes(each)
+    elif isinstance(data, Tensor):
+        yield data.dtype
+    elif isinstance(data, np.ndarray | np.generic):
+        yield from_numpy_dtype(data.dtype)
+    else:
+        yield result_type(data)
+
+
+def _require_numbers(array: np.ndarray, data: Any) -> None:
+    """Refuse what NumPy made of contents that tensors cannot hold."""
+    if type(_first_leaf(data)) is int and array.dtype.kind in "Ou":
+        raise ValueError(f"a number in {_shown(data)} is too large for int64")
+    if array.dtype.kind == "O":
+        raise RuntimeError(f"could not infer the dtype of {_shown(data)}: it must hold numbers")
+    if array.dtype.kind in "USV":
+        raise TypeError(f"could not make a tensor of {_shown(data)}: it must hold numbers")
+
+
+def _shown(data: Any) -> str:
+    text = repr(data)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def _fitted(array: np.ndarray, dtype: DType) -> np.ndarray:
+    """Python numbers as `dtype`; negative ones wrap around in unsigned types.
+
+    Raises:
+        RuntimeError: a number is out of the range of an integer `dtype`.
+        TypeError: complex numbers for a real `dtype`.
+    """
+    if array.dtype.kind == "c" and not dtype.is_complex:
+        raise TypeError(f"complex numbers do not fit into {dtype!r}")
+    if dtype.category is not Category.INTEGER or array.dtype.kind not in "if" or not array.size:
+        return array.astype(dtype.numpy)
+    limits = np.iinfo(dtype.numpy)
+    lowest = limits.min if dtype.is_signed else -limits.max
+    if not (array.min() >= lowest and array.max() <= limits.max):
+        raise RuntimeError(f"value cannot be converted to type {dtype.name} without overflow")
+    return array.astype(np.int64).astype(dtype.numpy)
 
 
 def _without_tensors(data: Any) -> Any:
