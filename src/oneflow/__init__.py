@@ -229,64 +229,66 @@ from oneflow.functional.generator import (
     seed as seed,
     set_rng_state as set_rng_state,
 )
-from oneflow.functional.inplace import abs_ as abs_
-from oneflow.functional.inplace import acos_ as acos_
-from oneflow.functional.inplace import acosh_ as acosh_
-from oneflow.functional.inplace import arccos_ as arccos_
-from oneflow.functional.inplace import arccosh_ as arccosh_
-from oneflow.functional.inplace import arcsin_ as arcsin_
-from oneflow.functional.inplace import arcsinh_ as arcsinh_
-from oneflow.functional.inplace import arctan_ as arctan_
-from oneflow.functional.inplace import arctanh_ as arctanh_
-from oneflow.functional.inplace import asin_ as asin_
-from oneflow.functional.inplace import asinh_ as asinh_
-from oneflow.functional.inplace import atan_ as atan_
-from oneflow.functional.inplace import atanh_ as atanh_
-from oneflow.functional.inplace import ceil_ as ceil_
-from oneflow.functional.inplace import clamp_ as clamp_
-from oneflow.functional.inplace import clamp_max_ as clamp_max_
-from oneflow.functional.inplace import clamp_min_ as clamp_min_
-from oneflow.functional.inplace import clip_ as clip_
-from oneflow.functional.inplace import conj_physical_ as conj_physical_
-from oneflow.functional.inplace import cos_ as cos_
-from oneflow.functional.inplace import cosh_ as cosh_
-from oneflow.functional.inplace import deg2rad_ as deg2rad_
-from oneflow.functional.inplace import div_ as div_
-from oneflow.functional.inplace import erf_ as erf_
-from oneflow.functional.inplace import erfc_ as erfc_
-from oneflow.functional.inplace import erfinv_ as erfinv_
-from oneflow.functional.inplace import exp2_ as exp2_
-from oneflow.functional.inplace import exp_ as exp_
-from oneflow.functional.inplace import expm1_ as expm1_
-from oneflow.functional.inplace import fix_ as fix_
-from oneflow.functional.inplace import floor_ as floor_
-from oneflow.functional.inplace import frac_ as frac_
-from oneflow.functional.inplace import gcd_ as gcd_
-from oneflow.functional.inplace import gt_ as gt_
-from oneflow.functional.inplace import i0_ as i0_
-from oneflow.functional.inplace import lcm_ as lcm_
-from oneflow.functional.inplace import ldexp_ as ldexp_
-from oneflow.functional.inplace import lerp_ as lerp_
-from oneflow.functional.inplace import log10_ as log10_
-from oneflow.functional.inplace import log1p_ as log1p_
-from oneflow.functional.inplace import log2_ as log2_
-from oneflow.functional.inplace import log_ as log_
-from oneflow.functional.inplace import logit_ as logit_
-from oneflow.functional.inplace import nan_to_num_ as nan_to_num_
-from oneflow.functional.inplace import neg_ as neg_
-from oneflow.functional.inplace import negative_ as negative_
-from oneflow.functional.inplace import rad2deg_ as rad2deg_
-from oneflow.functional.inplace import reciprocal_ as reciprocal_
-from oneflow.functional.inplace import round_ as round_
-from oneflow.functional.inplace import rsqrt_ as rsqrt_
-from oneflow.functional.inplace import sin_ as sin_
-from oneflow.functional.inplace import sinc_ as sinc_
-from oneflow.functional.inplace import sinh_ as sinh_
-from oneflow.functional.inplace import sqrt_ as sqrt_
-from oneflow.functional.inplace import square_ as square_
-from oneflow.functional.inplace import tan_ as tan_
-from oneflow.functional.inplace import trunc_ as trunc_
-from oneflow.functional.inplace import xlogy_ as xlogy_
+from oneflow.functional.inplace import (
+    abs_ as abs_,
+    acos_ as acos_,
+    acosh_ as acosh_,
+    arccos_ as arccos_,
+    arccosh_ as arccosh_,
+    arcsin_ as arcsin_,
+    arcsinh_ as arcsinh_,
+    arctan_ as arctan_,
+    arctanh_ as arctanh_,
+    asin_ as asin_,
+    asinh_ as asinh_,
+    atan_ as atan_,
+    atanh_ as atanh_,
+    ceil_ as ceil_,
+    clamp_ as clamp_,
+    clamp_max_ as clamp_max_,
+    clamp_min_ as clamp_min_,
+    clip_ as clip_,
+    conj_physical_ as conj_physical_,
+    cos_ as cos_,
+    cosh_ as cosh_,
+    deg2rad_ as deg2rad_,
+    div_ as div_,
+    erf_ as erf_,
+    erfc_ as erfc_,
+    erfinv_ as erfinv_,
+    exp2_ as exp2_,
+    exp_ as exp_,
+    expm1_ as expm1_,
+    fix_ as fix_,
+    floor_ as floor_,
+    frac_ as frac_,
+    gcd_ as gcd_,
+    gt_ as gt_,
+    i0_ as i0_,
+    lcm_ as lcm_,
+    ldexp_ as ldexp_,
+    lerp_ as lerp_,
+    log1p_ as log1p_,
+    log2_ as log2_,
+    log10_ as log10_,
+    log_ as log_,
+    logit_ as logit_,
+    nan_to_num_ as nan_to_num_,
+    neg_ as neg_,
+    negative_ as negative_,
+    rad2deg_ as rad2deg_,
+    reciprocal_ as reciprocal_,
+    round_ as round_,
+    rsqrt_ as rsqrt_,
+    sin_ as sin_,
+    sinc_ as sinc_,
+    sinh_ as sinh_,
+    sqrt_ as sqrt_,
+    square_ as square_,
+    tan_ as tan_,
+    trunc_ as trunc_,
+    xlogy_ as xlogy_,
+)
 from oneflow.functional.interchange import (
     as_tensor as as_tensor,
     as_tensor as asarray,

@@ -253,13 +253,13 @@ def selu(x: Tensor, inplace: bool = False) -> Tensor:
     return activate(a.elu, x, _SELU_ALPHA, _SELU_SCALE, 1.0, name="selu", inplace=inplace)
 
 
-@function(method=False, namespace="nn.functional", spellings={"alpha": "negative_slope"})
-def leaky_relu(x: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
-    """``x`` where positive, else ``negative_slope * x``.
+@function(method=False, namespace="nn.functional", spellings={"negative_slope": "alpha"})
+def leaky_relu(x: Tensor, alpha: float = 0.01, inplace: bool = False) -> Tensor:
+    """``x`` where positive, else ``alpha * x``.
 
     Args:
         x: floating point tensor.
-        negative_slope: factor of negative inputs.
+        alpha: factor of negative inputs.
         inplace: write the result into `x`.
 
     Example:
@@ -267,16 +267,16 @@ def leaky_relu(x: Tensor, negative_slope: float = 0.01, inplace: bool = False) -
         >>> flow.nn.functional.leaky_relu(flow.tensor([-1.0, 2.0]), 0.1)
         tensor([-0.1000,  2.0000], dtype=oneflow.float32)
     """
-    return activate(a.leaky_relu, x, negative_slope, inplace=inplace)
+    return activate(a.leaky_relu, x, alpha, inplace=inplace)
 
 
-@function(namespace="nn.functional", spellings={"alpha": "weight"})
-def prelu(x: Tensor, weight: Tensor) -> Tensor:
+@function(namespace="nn.functional", spellings={"weight": "alpha"})
+def prelu(x: Tensor, alpha: Tensor) -> Tensor:
     """`leaky_relu` with a learnable slope: one for all, or one per channel (dimension 1).
 
     Args:
         x: floating point tensor.
-        weight: the slopes, 1 or as many as channels.
+        alpha: the slopes, 1 or as many as channels.
 
     Raises:
         RuntimeError: the number of slopes fits neither.
@@ -287,7 +287,7 @@ def prelu(x: Tensor, weight: Tensor) -> Tensor:
         tensor([-0.2500,  2.0000], dtype=oneflow.float32)
     """
     require_floating(x, "prelu")
-    spec, slopes = x._value.spec, weight._value.spec
+    spec, slopes = x._value.spec, alpha._value.spec
     channels = spec.shape[1] if spec.ndim > 1 else 1
     if slopes.numel not in (1, channels) or slopes.ndim > 1:
         raise RuntimeError(
@@ -295,7 +295,7 @@ def prelu(x: Tensor, weight: Tensor) -> Tensor:
             f"{slopes.numel} and channel size = {channels}."
         )
     shape = (slopes.numel, *(1,) * (spec.ndim - 2)) if slopes.numel > 1 else (1,) * spec.ndim
-    return call(a.prelu, x, call(reshape, weight, shape=shape))
+    return call(a.prelu, x, call(reshape, alpha, shape=shape))
 
 
 @function(method=False, namespace="nn.functional")

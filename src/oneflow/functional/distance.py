@@ -10,8 +10,6 @@ from oneflow.tensor.call import call
 from oneflow.tensor.promotion import promoted
 from oneflow.tensor.tensor import Tensor
 
-_PAIR = {"x": "x1", "y": "x2"}
-
 
 @function(method=False, spellings=_PAIR)
 def cosine_similarity(x: Tensor, y: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
@@ -85,12 +83,12 @@ def normalize(
 
 
 @function(method=False, namespace="nn.functional")
-def l2_normalize(input: Tensor, dim: int = 0, epsilon: float = 1e-12) -> Tensor:
+def l2_normalize(input: Tensor, axis: int = 0, epsilon: float = 1e-12) -> Tensor:
     """Vectors along a dimension, divided by ``sqrt(max(sum of squares, epsilon))``.
 
     Args:
         input: floating point tensor.
-        dim: the vectors' dimension.
+        axis: the vectors' dimension.
         epsilon: sums of squares are at least this.
 
     Example:
@@ -99,4 +97,4 @@ def l2_normalize(input: Tensor, dim: int = 0, epsilon: float = 1e-12) -> Tensor:
         tensor([0.6000, 0.8000], dtype=oneflow.float32)
     """
     require_floating(input, "l2_normalize")
-    return call(d.l2_normalize, input, float(epsilon), dim=wrap_dim(dim, input.ndim))
+    return call(d.l2_normalize, input, float(epsilon), dim=wrap_dim(axis, input.ndim))

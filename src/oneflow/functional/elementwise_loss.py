@@ -13,8 +13,6 @@ from oneflow.tensor.call import call
 from oneflow.tensor.promotion import promoted
 from oneflow.tensor.tensor import Tensor
 
-_TARGET = {"label": "target", "logits": "input"}
-
 
 def _warn_broadcast(input: Tensor, target: Tensor) -> None:
     if input.shape != target.shape:
@@ -79,15 +77,15 @@ def l1_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
     return reduced(call(p.abs_, binary(p.sub, input, target)), reduction)
 
 
-@function(method=False, namespace="nn.functional", spellings=_TARGET)
+@function(method=False, namespace="nn.functional", spellings={"input": "logits", "target": "label"})
 def smooth_l1_loss(
-    input: Tensor, target: Tensor, beta: float | str = 1.0, reduction: str | float = "mean"
+    logits: Tensor, label: Tensor, beta: float | str = 1.0, reduction: str | float = "mean"
 ) -> Tensor:
     """Half the square of differences below `beta`, divided by it; beyond, the difference itself.
 
     Args:
-        input: any shape.
-        target: same shape.
+        logits: any shape.
+        label: same shape.
         beta: where the parabola ends; 0 gives `l1_loss`.
         reduction: ``"none"``, ``"mean"`` or ``"sum"``. PyTorch's order, `reduction` before `beta`,
             works too.
@@ -104,7 +102,7 @@ def smooth_l1_loss(
         beta, reduction = (1.0 if isinstance(reduction, str) else reduction), beta
     if beta < 0:
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
-    return reduced(_compare(losses.smooth_l1, input, target, float(beta)), reduction)
+    return reduced(_compare(losses.smooth_l1, logits, label, float(beta)), reduction)
 
 
 @function(method=False, namespace="nn.functional")

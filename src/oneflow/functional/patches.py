@@ -72,8 +72,7 @@ def unfold(
     settings = _settings(kernel=kernel_size, dilation=dilation, padding=padding, stride=stride)
     if x.ndim not in (3, 4):
         raise RuntimeError(
-            "Expected 3D or 4D (batch mode) tensor for `x` of unfold, got shape "
-            f"{tuple(x.shape)}"
+            f"Expected 3D or 4D (batch mode) tensor for `x` of unfold, got shape {tuple(x.shape)}"
         )
     counts = p.window_counts(tuple(x.shape[-2:]), **settings)
     if min(counts) < 1:
@@ -141,8 +140,7 @@ def fold(
 def _check_image(x: Tensor, name: str) -> None:
     if x.ndim < 3:
         raise RuntimeError(
-            f"{name} expects x to have at least 3 dimensions, but got x with {x.ndim} "
-            "dimension(s)"
+            f"{name} expects x to have at least 3 dimensions, but got x with {x.ndim} dimension(s)"
         )
 
 

@@ -101,26 +101,26 @@ def hardshrink(x: Tensor, lambd: float = 0.5, inplace: bool = False) -> Tensor:
     return activate(a.hardshrink, x, lambd, inplace=inplace)
 
 
-@function(method=False, spellings={"alpha": "lambd"})
-def softshrink(x: Tensor, lambd: float = 0.5, inplace: bool = False) -> Tensor:
-    """`x` moved towards 0 by `lambd`, and 0 within.
+@function(method=False, spellings={"lambd": "alpha"})
+def softshrink(x: Tensor, alpha: float = 0.5, inplace: bool = False) -> Tensor:
+    """`x` moved towards 0 by `alpha`, and 0 within.
 
     Args:
         x: floating point tensor.
-        lambd: how far to move, at least 0.
+        alpha: how far to move, at least 0.
         inplace: write the result into `x`.
 
     Raises:
-        RuntimeError: `lambd` is negative.
+        RuntimeError: `alpha` is negative.
 
     Example:
         >>> import oneflow as flow
         >>> flow.nn.functional.softshrink(flow.tensor([0.5, 2.0]))
         tensor([0.0000, 1.5000], dtype=oneflow.float32)
     """
-    if lambd < 0:
-        raise RuntimeError(f"lambda must be greater or equal to 0, but found to be {lambd}.")
-    return activate(a.softshrink, x, lambd, inplace=inplace)
+    if alpha < 0:
+        raise RuntimeError(f"lambda must be greater or equal to 0, but found to be {alpha}.")
+    return activate(a.softshrink, x, alpha, inplace=inplace)
 
 
 @function(method=False)

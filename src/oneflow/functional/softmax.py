@@ -84,7 +84,7 @@ def softmin(x: Tensor, dim: int | None = None, dtype: DType | None = None) -> Te
 def gumbel_softmax(
     x: Tensor,
     tau: float = 1.0,
-    dim: int | None = -1,
+    dim: int | None = None,
     hard: bool = False,
     generator: Generator | None = None,
     eps: float = 1e-10,
@@ -94,7 +94,7 @@ def gumbel_softmax(
     Args:
         x: logits.
         tau: temperature; the lower, the closer to one-hot.
-        dim: the dimension chosen along.
+        dim: the dimension chosen along; default: the last.
         hard: give the one-hot choice, with the gradient of the soft one.
         generator: source of random numbers.
         eps: without effect; PyTorch has it.
