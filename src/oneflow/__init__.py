@@ -145,8 +145,11 @@ from oneflow.functional.complex import (
     complex_ as complex,
     conj as conj,
     conj_physical as conj_physical,
+    is_conj as is_conj,
+    is_neg as is_neg,
     polar as polar,
     resolve_conj as resolve_conj,
+    resolve_neg as resolve_neg,
 )
 from oneflow.functional.constructors import (
     BFloat16Tensor as BFloat16Tensor,
@@ -172,6 +175,7 @@ from oneflow.functional.conversion import (
     contiguous as contiguous,
     to as to,
 )
+from oneflow.functional.covariance import corrcoef as corrcoef, cov as cov
 from oneflow.functional.creation import (
     arange as arange,
     empty as empty,
@@ -191,8 +195,11 @@ from oneflow.functional.cumulative import (
     cummin as cummin,
     cumprod as cumprod,
     cumsum as cumsum,
+    cumulative_trapezoid as cumulative_trapezoid,
     diff as diff,
     logcumsumexp as logcumsumexp,
+    trapezoid as trapezoid,
+    trapezoid as trapz,
 )
 from oneflow.functional.decompositions import (
     cholesky as cholesky,
@@ -429,12 +436,14 @@ from oneflow.functional.rounding import (
     trunc as trunc,
 )
 from oneflow.functional.scattering import (
+    diagonal_scatter as diagonal_scatter,
     index_add as index_add,
     index_copy as index_copy,
     index_fill as index_fill,
     index_put as index_put,
     masked_fill as masked_fill,
     masked_scatter as masked_scatter,
+    put as put,
     scatter as scatter,
     scatter_add as scatter_add,
     scatter_reduce as scatter_reduce,
@@ -493,6 +502,8 @@ from oneflow.functional.special import (
     erfc as erfc,
     erfinv as erfinv,
     i0 as i0,
+    igamma as igamma,
+    igammac as igammac,
     lgamma as lgamma,
     logit as logit,
     mvlgamma as mvlgamma,

@@ -284,4 +284,39 @@ SCANS = [
     ),
 ]
 
-OPERATORS = [*SUMS, *EXTREMES, *SPREADS, *SORTED, *SCANS]
+SERIES = tensor(4, values=[0.0, 0.5, 2.0, 3.0])
+INTEGRALS = [
+    *[
+        Operator(
+            name,
+            cases=[
+                case(MATRIX),
+                case(MATRIX, dx=0.5, dim=0),
+                case(MATRIX, SERIES),
+                case(MATRIX, tensor(3, 4), dim=0),
+                case(tensor(1)),
+            ],
+        )
+        for name in ("trapezoid", "cumulative_trapezoid")
+    ],
+    Operator(
+        "cov",
+        cases=[
+            case(tensor(3, 4)),
+            case(tensor(4)),
+            case(tensor(3, 4), correction=0),
+            case(
+                tensor(3, 4),
+                fweights=tensor(4, dtype="int64", values=[1, 2, 1, 3]),
+                aweights=tensor(4, values=[0.5, 1.0, 2.0, 1.5], grad=False),
+            ),
+            case(tensor(3, 4, dtype="int64")),
+        ],
+        dtypes=("float32", "complex64"),
+        errors=[case(tensor(2, 3, 4))],
+        tolerance=10,
+    ),
+    Operator("corrcoef", cases=[case(tensor(3, 4)), case(tensor(4))], tolerance=10),
+]
+
+OPERATORS = [*INTEGRALS, *SUMS, *EXTREMES, *SPREADS, *SORTED, *SCANS]

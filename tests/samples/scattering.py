@@ -148,6 +148,20 @@ OPERATORS = [
             case(tensor(3), MASK, tensor(2, dtype="float64")),
         ],
     ),
+    Operator(
+        "put",
+        cases=[
+            case(_X, index([11, 0]), tensor(2)),
+            case(_X, index([1, 1]), tensor(2), True),
+            case(_X, index([[-1]]), tensor(1)),
+        ],
+        errors=[case(_X, index([12]), tensor(1)), case(_X, index([1]), tensor(2))],
+    ),
+    Operator(
+        "diagonal_scatter",
+        cases=[case(_X, tensor(3)), case(_X, tensor(2), -1)],
+        errors=[case(_X, tensor(4))],
+    ),
     Operator("select_scatter", cases=[case(_X, tensor(4), 0, 1), case(_X, tensor(3), 1, -1)]),
     Operator(
         "slice_scatter", cases=[case(_X, tensor(2, 4), 0, 1, 3), case(_X, tensor(3, 2), 1, 0, 4, 2)]

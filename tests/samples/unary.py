@@ -100,7 +100,12 @@ FUNCTIONS = [
         tolerance=1,
     ),
     unary("angle", dtypes=WITH_COMPLEX),
-    *[unary(name, dtypes=(*REAL, *COMPLEX)) for name in ("conj_physical", "resolve_conj")],
+    *[
+        unary(name, dtypes=(*REAL, *COMPLEX))
+        for name in ("conj_physical", "resolve_conj", "resolve_neg")
+    ],
+    *[Operator(name, cases=[case(tensor(2))]) for name in ("is_conj", "is_neg")],
+    Operator("Tensor.polygamma", cases=[case(tensor(3, low=0.5, high=4), 1)], tolerance=10),
     Operator("conj", cases=[case(tensor(2, 3))], dtypes=("complex64", "float32")),
     *[
         Operator(

@@ -291,7 +291,7 @@ def prelu(x: Tensor, alpha: Tensor) -> Tensor:
     channels = spec.shape[1] if spec.ndim > 1 else 1
     if slopes.numel not in (1, channels) or slopes.ndim > 1:
         raise RuntimeError(
-            f"Mismatch of parameter numbers and x channel size. Found parameter numbers = "
+            f"Mismatch of parameter numbers and input channel size. Found parameter numbers = "
             f"{slopes.numel} and channel size = {channels}."
         )
     shape = (slopes.numel, *(1,) * (spec.ndim - 2)) if slopes.numel > 1 else (1,) * spec.ndim

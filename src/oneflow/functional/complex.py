@@ -54,6 +54,45 @@ def resolve_conj(input: Tensor) -> Tensor:
 
 
 @function()
+def resolve_neg(input: Tensor) -> Tensor:
+    """The tensor itself: negation is never lazy here.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.resolve_neg(flow.tensor([1.0]))
+        tensor([1.], dtype=oneflow.float32)
+    """
+    require_tensor(input, "resolve_neg")
+    return input
+
+
+@function()
+def is_conj(input: Tensor) -> bool:
+    """False: conjugates are never lazy here.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.is_conj(flow.tensor([1j]))
+        False
+    """
+    require_tensor(input, "is_conj")
+    return False
+
+
+@function()
+def is_neg(input: Tensor) -> bool:
+    """False: negation is never lazy here.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.is_neg(flow.tensor([1.0]))
+        False
+    """
+    require_tensor(input, "is_neg")
+    return False
+
+
+@function()
 def angle(input: Tensor) -> Tensor:
     """Angle of each number in the complex plane, in (-pi, pi]; of a real number 0 or pi.
 

@@ -9,7 +9,7 @@ from oneflow.base import dtype as dt
 from oneflow.base.device import CPU, Device
 from oneflow.base.dtype import DType
 from oneflow.base.shape import broadcast_shapes
-from oneflow.functional.creation import filled_value, plain_number
+from oneflow.functional.creation import plain_number
 from oneflow.functional.options import as_dtype, chosen_device
 from oneflow.functional.registry import function
 from oneflow.primitives.creation import zeros
@@ -19,7 +19,7 @@ from oneflow.tensor.call import call, wrap
 from oneflow.tensor.layout import is_contiguous
 from oneflow.tensor.methods import attach
 from oneflow.tensor.tensor import Tensor
-from oneflow.tensor.transfer import move
+from oneflow.tensor.transfer import filled_value, move
 from oneflow.tensor.views import replacing
 
 

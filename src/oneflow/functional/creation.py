@@ -28,6 +28,7 @@ from oneflow.primitives.shape import broadcast_to
 from oneflow.program.value import Value
 from oneflow.tensor.call import wrap
 from oneflow.tensor.tensor import Tensor
+from oneflow.tensor.transfer import filled_value
 
 
 def number_dtype(*numbers: Any) -> DType:
@@ -38,15 +39,6 @@ def number_dtype(*numbers: Any) -> DType:
     if all(isinstance(number, bool) for number in numbers):
         return bool_
     return int64 if all(isinstance(number, int) for number in numbers) else get_default_dtype()
-
-
-def filled_value(number: Any, shape: tuple[int, ...], dtype: DType, device: Device) -> Value:
-    """A value with `number` everywhere; another number compiles nothing."""
-    if isinstance(number, complex):
-        one = Tensor._import(number, None, device).value
-        return cast(broadcast_to(one, shape=shape), dtype=dtype)
-    fill = p.full_integer if isinstance(number, int) else p.full_float
-    return fill(number, shape=shape, dtype=dtype, device=device)
 
 
 def plain_number(value: Any) -> Any:

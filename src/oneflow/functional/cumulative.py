@@ -178,3 +178,55 @@ def diff(
         is_bool = result._value.spec.dtype.category is Category.BOOL
         result = later.logical_xor(earlier) if is_bool else later - earlier
     return result
+
+
+def _areas(y: Tensor, x: Tensor | None, dx: float, dim: int) -> Tensor:
+    """Area of the trapezoid between each element and the next along `dim`."""
+    require_tensor(y, "trapezoid")
+    dim = wrap_dim(dim, y._value.spec.ndim)
+    length = y.shape[dim] - 1
+    both = y.narrow(dim, 1, length) + y.narrow(dim, 0, length)
+    if x is None:
+        return both * (dx / 2)
+    steps = diff(x, dim=dim if x.ndim == y.ndim else -1)
+    if x.ndim == 1 and y.ndim > 1:
+        steps = steps.reshape([length if each == dim else 1 for each in range(y.ndim)])
+    return both * steps / 2
+
+
+@function(method=False)
+def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float = 1.0, dim: int = -1) -> Tensor:
+    """Integral along `dim` by the trapezoidal rule.
+
+    Args:
+        y: values of the function.
+        x: where they were taken, of the same shape or 1-dim; None: `dx` apart.
+        dx: distance of neighbours.
+        dim: dimension to go along.
+
+    Returns:
+        Tensor without that dimension.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.trapezoid(flow.tensor([1.0, 2.0, 4.0]))
+        tensor(4.5000, dtype=oneflow.float32)
+    """
+    return _areas(y, x, dx, dim).sum(dim)
+
+
+@function(method=False)
+def cumulative_trapezoid(
+    y: Tensor, x: Tensor | None = None, *, dx: float = 1.0, dim: int = -1
+) -> Tensor:
+    """Running integral along `dim` by the trapezoidal rule; see `trapezoid`.
+
+    Returns:
+        Tensor with one element less along `dim`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.cumulative_trapezoid(flow.tensor([1.0, 2.0, 4.0]))
+        tensor([1.5000, 4.5000], dtype=oneflow.float32)
+    """
+    return cumsum(_areas(y, x, dx, dim), dim)

@@ -11,7 +11,7 @@ from oneflow.tensor.promotion import promoted
 from oneflow.tensor.tensor import Tensor
 
 
-@function(method=False, spellings=_PAIR)
+@function(method=False, spellings={"x1": "x", "x2": "y"})
 def cosine_similarity(x: Tensor, y: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
     """Cosine of the angle between vectors along a dimension.
 
@@ -35,24 +35,24 @@ def cosine_similarity(x: Tensor, y: Tensor, dim: int = 1, eps: float = 1e-8) -> 
 
 @function(method=False)
 def pairwise_distance(
-    x: Tensor, y: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False
+    x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False
 ) -> Tensor:
     """Distance between vectors along the last dimension.
 
     Args:
-        x: shape ``(*, D)``.
-        y: a shape that broadcasts with it.
+        x1: shape ``(*, D)``.
+        x2: a shape that broadcasts with it.
         p: which norm.
         eps: added to differences, so that distances have gradients.
         keepdim: keep the last dimension with size 1.
 
     Example:
         >>> import oneflow as flow
-        >>> x, y = flow.tensor([[0.0, 0.0]]), flow.tensor([[3.0, 4.0]])
-        >>> flow.nn.functional.pairwise_distance(x, y, eps=0.0)
+        >>> x1, x2 = flow.tensor([[0.0, 0.0]]), flow.tensor([[3.0, 4.0]])
+        >>> flow.nn.functional.pairwise_distance(x1, x2, eps=0.0)
         tensor([5.], dtype=oneflow.float32)
     """
-    operands = promoted((x, y))
+    operands = promoted((x1, x2))
     return call(d.pairwise_distance, *operands, float(eps), p=float(p), keepdim=bool(keepdim))
 
 

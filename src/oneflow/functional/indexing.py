@@ -39,5 +39,13 @@ def delete_item(self: Tensor, index: Any) -> None:
 attach("__getitem__", get_item)
 attach("__delitem__", delete_item)
 attach("__setitem__", set_item)
+
+
+def reverse(self: Tensor) -> Tensor:
+    """What ``reversed(x)`` gives: a copy with the slices along dimension 0 in reverse order."""
+    return self.flip(0) if self.ndim else self
+
+
 attach("__iter__", iterate)
+attach("__reversed__", reverse)
 attach("__contains__", contains)

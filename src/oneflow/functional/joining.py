@@ -11,6 +11,7 @@ from oneflow.base.shape import wrap_dim
 from oneflow.functional.registry import function
 from oneflow.primitives import shape as p
 from oneflow.tensor.call import call, wrap
+from oneflow.tensor.methods import attach
 from oneflow.tensor.promotion import cast_to, on_one_device, result_type
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.views import join
@@ -166,6 +167,9 @@ def split(
         raise RuntimeError(f"split expects split_size be positive, but got split_size={size}")
     sizes = [min(size, total - start) for start in range(0, total, size)] if total else [0]
     return split_views(input, sizes, at)
+
+
+attach("split_with_sizes", split)
 
 
 @function()

@@ -77,7 +77,7 @@ def unfold(
     counts = p.window_counts(tuple(x.shape[-2:]), **settings)
     if min(counts) < 1:
         raise RuntimeError(
-            f"no window of size {settings['kernel']} fits into an x of spatial size "
+            f"no window of size {settings['kernel']} fits into an input of spatial size "
             f"{tuple(x.shape[-2:])} with padding {settings['padding']}"
         )
     if x.ndim == 3:
@@ -122,7 +122,7 @@ def fold(
     size = _pair(output_size, "output_size")
     if x.ndim not in (2, 3):
         raise RuntimeError(
-            f"Expected 2D or 3D (batch mode) tensor for x of fold, got {tuple(x.shape)}"
+            f"Expected 2D or 3D (batch mode) tensor for input of fold, got {tuple(x.shape)}"
         )
     elements = settings["kernel"][0] * settings["kernel"][1]
     counts = p.window_counts(size, **settings)
@@ -137,19 +137,20 @@ def fold(
     return call(p.fold, x, size=size, **settings)
 
 
-def _check_image(x: Tensor, name: str) -> None:
-    if x.ndim < 3:
+def _check_image(input: Tensor, name: str) -> None:
+    if input.ndim < 3:
         raise RuntimeError(
-            f"{name} expects x to have at least 3 dimensions, but got x with {x.ndim} dimension(s)"
+            f"{name} expects input to have at least 3 dimensions, but got input with {input.ndim} "
+            "dimension(s)"
         )
 
 
 @function(method=False, namespace="nn.functional")
-def pixel_shuffle(x: Tensor, upscale_factor: IntOrPair) -> Tensor:
+def pixel_shuffle(input: Tensor, upscale_factor: IntOrPair) -> Tensor:
     """Channels become pixels: ``(*, C * r * r, H, W)`` to ``(*, C, H * r, W * r)``.
 
     Args:
-        x: at least 3 dimensions.
+        input: at least 3 dimensions.
         upscale_factor: the factor r, or one for height and one for width.
 
     Raises:
@@ -160,31 +161,31 @@ def pixel_shuffle(x: Tensor, upscale_factor: IntOrPair) -> Tensor:
         >>> flow.nn.functional.pixel_shuffle(flow.ones(1, 8, 2, 3), 2).shape
         oneflow.Size([1, 2, 4, 6])
     """
-    _check_image(x, "pixel_shuffle")
+    _check_image(input, "pixel_shuffle")
     high, wide = _pair(upscale_factor, "upscale_factor")
     if high <= 0 or wide <= 0:
         raise RuntimeError(
             f"pixel_shuffle expects a positive upscale_factor, but got {upscale_factor}"
         )
-    *lead, channels, height, width = x.shape
+    *lead, channels, height, width = input.shape
     if channels % (high * wide):
         raise RuntimeError(
-            "pixel_shuffle expects its x's 'channel' dimension to be divisible by the square "
-            f"of upscale_factor, but x.size(-3)={channels} is not divisible by {high * wide}"
+            "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square "
+            f"of upscale_factor, but input.size(-3)={channels} is not divisible by {high * wide}"
         )
     kept = channels // (high * wide)
-    parts = call(reshape, x, shape=(*lead, kept, high, wide, height, width))
+    parts = call(reshape, input, shape=(*lead, kept, high, wide, height, width))
     n = len(lead)
     moved = call(transpose, parts, perm=(*range(n + 1), n + 3, n + 1, n + 4, n + 2))
     return call(reshape, moved, shape=(*lead, kept, height * high, width * wide))
 
 
 @function(method=False, namespace="nn.functional")
-def pixel_unshuffle(x: Tensor, downscale_factor: int) -> Tensor:
+def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     """Pixels become channels: ``(*, C, H * r, W * r)`` to ``(*, C * r * r, H, W)``.
 
     Args:
-        x: at least 3 dimensions.
+        input: at least 3 dimensions.
         downscale_factor: the factor r.
 
     Raises:
@@ -195,29 +196,29 @@ def pixel_unshuffle(x: Tensor, downscale_factor: int) -> Tensor:
         >>> flow.nn.functional.pixel_unshuffle(flow.ones(1, 2, 4, 6), 2).shape
         oneflow.Size([1, 8, 2, 3])
     """
-    _check_image(x, "pixel_unshuffle")
+    _check_image(input, "pixel_unshuffle")
     factor = downscale_factor
     if factor <= 0:
         raise RuntimeError(f"pixel_unshuffle expects a positive downscale_factor, but got {factor}")
-    *lead, channels, height, width = x.shape
+    *lead, channels, height, width = input.shape
     if height % factor or width % factor:
         raise RuntimeError(
             "pixel_unshuffle expects height and width to be divisible by downscale_factor, but "
             f"({height}, {width}) is not divisible by {factor}"
         )
     height, width = height // factor, width // factor
-    parts = call(reshape, x, shape=(*lead, channels, height, factor, width, factor))
+    parts = call(reshape, input, shape=(*lead, channels, height, factor, width, factor))
     n = len(lead)
     moved = call(transpose, parts, perm=(*range(n + 1), n + 2, n + 4, n + 1, n + 3))
     return call(reshape, moved, shape=(*lead, channels * factor * factor, height, width))
 
 
 @function(method=False, namespace="nn.functional")
-def channel_shuffle(x: Tensor, groups: int) -> Tensor:
+def channel_shuffle(input: Tensor, groups: int) -> Tensor:
     """Interleave groups of channels.
 
     Args:
-        x: shape ``(N, C, *)``.
+        input: shape ``(N, C, *)``.
         groups: number of groups; divides C.
 
     Raises:
@@ -225,17 +226,17 @@ def channel_shuffle(x: Tensor, groups: int) -> Tensor:
 
     Example:
         >>> import oneflow as flow
-        >>> x = flow.tensor([0.0, 1.0, 2.0, 3.0]).reshape(1, 4, 1)
-        >>> flow.nn.functional.channel_shuffle(x, 2).flatten().tolist()
+        >>> input = flow.tensor([0.0, 1.0, 2.0, 3.0]).reshape(1, 4, 1)
+        >>> flow.nn.functional.channel_shuffle(input, 2).flatten().tolist()
         [0.0, 2.0, 1.0, 3.0]
     """
-    _check_image(x, "channel_shuffle")
-    batch, channels, *rest = x.shape
+    _check_image(input, "channel_shuffle")
+    batch, channels, *rest = input.shape
     if groups <= 0 or channels % groups:
         raise RuntimeError(
             f"Number of channels must be divisible by groups. Got {channels} channels and {groups} "
             "groups."
         )
-    parts = call(reshape, x, shape=(batch, groups, channels // groups, *rest))
+    parts = call(reshape, input, shape=(batch, groups, channels // groups, *rest))
     perm = (0, 2, 1, *range(3, parts.ndim))
-    return call(reshape, call(transpose, parts, perm=perm), shape=tuple(x.shape))
+    return call(reshape, call(transpose, parts, perm=perm), shape=tuple(input.shape))

@@ -37,35 +37,35 @@ def hardtanh(
 
 
 @function(method=False, namespace="nn.functional")
-def relu6(x: Tensor, inplace: bool = False) -> Tensor:
-    """`x` limited to ``[0, 6]``.
+def relu6(input: Tensor, inplace: bool = False) -> Tensor:
+    """`input` limited to ``[0, 6]``.
 
     Args:
-        x: floating point tensor.
-        inplace: write the result into `x`.
+        input: floating point tensor.
+        inplace: write the result into `input`.
 
     Example:
         >>> import oneflow as flow
         >>> flow.nn.functional.relu6(flow.tensor([-1.0, 8.0]))
         tensor([0., 6.], dtype=oneflow.float32)
     """
-    return activate(a.hardtanh, x, 0, 6, name="relu6", inplace=inplace)
+    return activate(a.hardtanh, input, 0, 6, name="relu6", inplace=inplace)
 
 
 @function(method=False, namespace="nn.functional")
-def hardsigmoid(x: Tensor, inplace: bool = False) -> Tensor:
+def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
     """0 up to -3, 1 from 3 on, a straight line between.
 
     Args:
-        x: floating point tensor.
-        inplace: write the result into `x`.
+        input: floating point tensor.
+        inplace: write the result into `input`.
 
     Example:
         >>> import oneflow as flow
         >>> flow.nn.functional.hardsigmoid(flow.tensor([0.0, 4.0]))
         tensor([0.5000, 1.0000], dtype=oneflow.float32)
     """
-    return activate(a.hardsigmoid, x, inplace=inplace)
+    return activate(a.hardsigmoid, input, inplace=inplace)
 
 
 @function(method=False, namespace="nn.functional")

@@ -9,7 +9,6 @@ from typing import Any
 from oneflow.base.dtype import Category, bool_
 from oneflow.base.limits import iinfo
 from oneflow.base.shape import broadcast_shapes, wrap_dim
-from oneflow.functional.creation import filled_value
 from oneflow.functional.registry import function
 from oneflow.functional.selecting import fits_within, positions_of, same_rank
 from oneflow.primitives import indexing as p, scatter as s
@@ -19,6 +18,7 @@ from oneflow.program.value import Value
 from oneflow.tensor.call import call, wrap
 from oneflow.tensor.indexing import index_put_value
 from oneflow.tensor.tensor import Tensor
+from oneflow.tensor.transfer import filled_value
 
 
 def _as_source(source: Any, input: Tensor, shape: tuple[int, ...]) -> Tensor:
@@ -359,13 +359,57 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     return call(s.masked_scatter, input.expand(shape), mask.expand(shape), source)
 
 
-@function(inplace=True)
+@function()
 def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
     """A copy of `input` with `src` in place of the slice at `index` along `dim`."""
     return _with_part(input, (dim, operator.index(index)), src)
 
 
 @function(inplace=True)
+def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
+    """A copy of `input` with `source` written (or added) at positions of the flattened tensor.
+
+    Raises:
+        RuntimeError: `index` and `source` differ in size or `source` has another dtype.
+        IndexError: (at the next read of a value) a position does not exist.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.zeros(2, 2).put(flow.tensor([3, 0]), flow.tensor([5.0, 6.0])).tolist()
+        [[6.0, 0.0], [0.0, 5.0]]
+    """
+    if index.numel() != source.numel():
+        raise RuntimeError(
+            f"put_(): Expected source and index to have the same number of elements, but got "
+            f"{source.numel()} and {index.numel()}"
+        )
+    flat = index_put(
+        input.reshape(-1), (index.reshape(-1),), source.reshape(-1), accumulate=accumulate
+    )
+    return flat.reshape(input.shape)
+
+
+@function()
+def diagonal_scatter(
+    input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1
+) -> Tensor:
+    """A copy of `input` with `src` on the diagonal.
+
+    Raises:
+        RuntimeError: `src` has another shape than the diagonal.
+    """
+    result = input.clone()
+    target = result.diagonal(offset, dim1, dim2)
+    if target.shape != src.shape:
+        raise RuntimeError(
+            f"expected src to have a size equal to the slice of self. src size = "
+            f"{list(src.shape)}, slice size = {list(target.shape)}"
+        )
+    target.copy_(src)
+    return result
+
+
+@function()
 def slice_scatter(
     input: Tensor,
     src: Tensor,

@@ -15,9 +15,11 @@ from oneflow.functional.options import sizes_of
 from oneflow.functional.registry import function
 from oneflow.primitives import shape as p
 from oneflow.primitives.layout import reshaped_strides
+from oneflow.primitives.reduce import sum_to
 from oneflow.primitives.strided import bitcast
 from oneflow.tensor.call import call, call_view
 from oneflow.tensor.layout import is_view, place_of
+from oneflow.tensor.methods import attach
 from oneflow.tensor.tensor import Tensor
 
 
@@ -209,7 +211,7 @@ def t(input: Tensor) -> Tensor:
     return permuted(input, tuple(reversed(range(input.ndim))))
 
 
-@function()
+@function(aliases=("moveaxis",))
 def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
     """View with dimensions moved from `source` to `destination`, the others keeping their order.
 
@@ -378,6 +380,22 @@ def expand(input: Tensor, sizes: Any, *more: int) -> Tensor:
 def expand_as(input: Tensor, other: Tensor) -> Tensor:
     """``input.expand(other.shape)``."""
     return expand(input, other.shape)
+
+
+def sum_to_size(self: Tensor, *size: Any) -> Tensor:
+    """The tensor summed over what broadcasting from `size` to its shape repeated.
+
+    Raises:
+        RuntimeError: `size` does not broadcast to the shape.
+    """
+    shape, target = self._value.spec.shape, sizes_of(size)
+    pairs = zip(reversed(shape), reversed(target), strict=False)
+    if len(target) > len(shape) or any(want not in (have, 1) for have, want in pairs):
+        raise RuntimeError(f"size {list(target)} is not expandable to size {list(shape)}")
+    return call(sum_to, self, shape=target)
+
+
+attach("sum_to_size", sum_to_size)
 
 
 @function()

@@ -69,15 +69,15 @@ def log_softmax(x: Tensor, dim: int | None = None, dtype: DType | None = None) -
 
 
 @function(method=False, namespace="nn.functional")
-def softmin(x: Tensor, dim: int | None = None, dtype: DType | None = None) -> Tensor:
-    """``softmax(-x)``; arguments as in `softmax`.
+def softmin(input: Tensor, dim: int | None = None, dtype: DType | None = None) -> Tensor:
+    """``softmax(-input)``; arguments as in `softmax`.
 
     Example:
         >>> import oneflow as flow
         >>> flow.nn.functional.softmin(flow.tensor([0.0, 0.0]), dim=0)
         tensor([0.5000, 0.5000], dtype=oneflow.float32)
     """
-    return _along(s.softmax, call(p.neg, x), dim, dtype, "softmin")
+    return _along(s.softmax, call(p.neg, input), dim, dtype, "softmin")
 
 
 @function(method=False, namespace="nn.functional", spellings={"logits": "x"})
@@ -122,11 +122,11 @@ def gumbel_softmax(
 
 
 @function(method=False, namespace="nn.functional")
-def glu(x: Tensor, dim: int = -1) -> Tensor:
-    """Gated linear unit: the first half of `x` times the sigmoid of the second.
+def glu(input: Tensor, dim: int = -1) -> Tensor:
+    """Gated linear unit: the first half of `input` times the sigmoid of the second.
 
     Args:
-        x: floating point tensor of even size along `dim`.
+        input: floating point tensor of even size along `dim`.
         dim: the dimension that is halved.
 
     Raises:
@@ -137,8 +137,8 @@ def glu(x: Tensor, dim: int = -1) -> Tensor:
         >>> flow.nn.functional.glu(flow.tensor([1.0, 2.0, 0.0, 0.0]))
         tensor([0.5000, 1.0000], dtype=oneflow.float32)
     """
-    require_floating(x, "glu")
-    spec = x._value.spec
+    require_floating(input, "glu")
+    spec = input._value.spec
     if not spec.ndim:
         raise RuntimeError("glu does not support 0-dimensional tensors")
     dim = wrap_dim(dim, spec.ndim)
@@ -147,5 +147,5 @@ def glu(x: Tensor, dim: int = -1) -> Tensor:
             f"Halving dimension must be even, but dimension {dim} is size {spec.shape[dim]}"
         )
     half = spec.shape[dim] // 2
-    values, gates = call(split, x, sizes=(half, half), dim=dim)
+    values, gates = call(split, input, sizes=(half, half), dim=dim)
     return call(p.mul, values, call(p.sigmoid, gates))

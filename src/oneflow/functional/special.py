@@ -11,6 +11,7 @@ from oneflow.functional.registry import function
 from oneflow.functional.unary import floating, require_tensor
 from oneflow.primitives import elementwise as e, special as p
 from oneflow.tensor.call import call
+from oneflow.tensor.methods import attach, attach_inplace
 from oneflow.tensor.promotion import cast_to
 from oneflow.tensor.tensor import Tensor
 
@@ -130,7 +131,11 @@ def polygamma(n: int, input: Tensor) -> Tensor:
     return call(p.polygamma, _as_float(input), n=n)
 
 
-@function()
+attach("polygamma", lambda self, n: polygamma(n, self))
+attach_inplace("polygamma_", lambda self, n: polygamma(n, self))
+
+
+@function(inplace=True)
 def mvlgamma(input: Tensor, p: int) -> Tensor:
     """Logarithm of the multivariate gamma function of dimension `p`.
 
@@ -264,25 +269,25 @@ def zeta(input: Any, other: Any) -> Tensor:
     return floating_pair(p.zeta, input, other)
 
 
-@function(namespace="special", method=False)
-def gammainc(input: Tensor, other: Tensor) -> Tensor:
+@function(inplace=True)
+def igamma(input: Tensor, other: Tensor) -> Tensor:
     """Regularised lower incomplete gamma function.
 
     Example:
         >>> import oneflow as flow
-        >>> flow.special.gammainc(flow.tensor([1.0]), flow.tensor([1.0]))
+        >>> flow.igamma(flow.tensor([1.0]), flow.tensor([1.0]))
         tensor([0.6321], dtype=oneflow.float32)
     """
     return floating_pair(p.gammainc, input, other)
 
 
-@function(namespace="special", method=False)
-def gammaincc(input: Tensor, other: Tensor) -> Tensor:
+@function(inplace=True)
+def igammac(input: Tensor, other: Tensor) -> Tensor:
     """Regularised upper incomplete gamma function.
 
     Example:
         >>> import oneflow as flow
-        >>> flow.special.gammaincc(flow.tensor([1.0]), flow.tensor([1.0]))
+        >>> flow.igammac(flow.tensor([1.0]), flow.tensor([1.0]))
         tensor([0.3679], dtype=oneflow.float32)
     """
     return floating_pair(p.gammaincc, input, other)

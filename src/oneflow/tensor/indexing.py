@@ -17,8 +17,9 @@ from oneflow.base.shape import broadcast_shapes
 from oneflow.primitives import indexing as p, shape as views
 from oneflow.primitives.elementwise import add, cast, where
 from oneflow.program.value import Value
-from oneflow.tensor.call import wrap
+from oneflow.tensor.call import call_view, wrap
 from oneflow.tensor.tensor import Tensor
+from oneflow.tensor.transfer import filled_value
 from oneflow.tensor.views import ViewStep, join, replacing
 
 _INDEX_DTYPES = (dt.int64, dt.int32, dt.int16, dt.int8)
@@ -215,6 +216,8 @@ def get_item(self: Tensor, index: Any) -> Tensor:
         >>> x[:, 1], x[flow.tensor([1]), 0]
         (tensor([1, 4], dtype=oneflow.int64), tensor([3], dtype=oneflow.int64))
     """
+    if type(index) is int:
+        return call_view(views.select, self, _first_position(self, index), dims=(0,))
     selection = parse(self, index)
     result = self
     for step in selection.steps:
@@ -224,6 +227,16 @@ def get_item(self: Tensor, index: Any) -> Tensor:
     dims, indices = _index_values(selection.indices)
     _common_shape(indices)
     return wrap(p.index(result.value, *indices, dims=dims))
+
+
+def _first_position(tensor: Tensor, index: int) -> int:
+    """`index` along dimension 0, counted from the front; the commonest index gets a short way."""
+    shape = tensor._value.spec.shape
+    if not shape:
+        raise IndexError(_NO_DIMENSIONS)
+    if not -shape[0] <= index < shape[0]:
+        raise p.out_of_bounds(index, 0, shape[0])
+    return index + shape[0] if index < 0 else index
 
 
 def _step(base: Tensor, step: ViewStep) -> Tensor:
@@ -296,6 +309,8 @@ def _written(view: Value, indices: list[tuple[int, Tensor]], value: Any, accumul
 def _source(value: Any, view: Value, exact: bool) -> Value:
     """The assigned value on the device and with the dtype of the target."""
     spec = view.spec
+    if type(value) in (bool, int, float):
+        return filled_value(value, (), spec.dtype, spec.device)
     if not isinstance(value, Tensor):
         return Tensor._import(value, None, spec.device).to(spec.dtype).value
     value = value.to(spec.device)

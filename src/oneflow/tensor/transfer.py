@@ -19,6 +19,9 @@ from oneflow.base.dtype import (
 from oneflow.base.spec import spec_of
 from oneflow.differentiation.grad_mode import MODE
 from oneflow.differentiation.node import Node
+from oneflow.primitives.creation import full_float, full_integer
+from oneflow.primitives.elementwise import cast
+from oneflow.primitives.shape import broadcast_to
 from oneflow.program.value import Value
 from oneflow.runtime.memory import copy_of_dlpack, put
 from oneflow.tensor.call import wrap
@@ -134,6 +137,15 @@ def import_array(data: Any, dtype: DType | None = None, device: Device = CPU) ->
 
 
 Tensor._import = staticmethod(import_array)
+
+
+def filled_value(number: Any, shape: tuple[int, ...], dtype: DType, device: Device) -> Value:
+    """A value with `number` everywhere; another number compiles nothing."""
+    if isinstance(number, complex):
+        one = value_from_numpy(np.asarray(number, np.complex128), device)
+        return cast(broadcast_to(one, shape=shape), dtype=dtype)
+    fill = full_integer if isinstance(number, int) else full_float
+    return fill(number, shape=shape, dtype=dtype, device=device)
 
 
 class TransferNode(Node):
