@@ -370,8 +370,9 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
     """A copy of `input` with `source` written (or added) at positions of the flattened tensor.
 
     Raises:
-        RuntimeError: `index` and `source` differ in size or `source` has another dtype.
-        IndexError: (at the next read of a value) a position does not exist.
+        RuntimeError: `source` has another dtype.
+        IndexError: `index` and `source` differ in size, or (at the next read of a value) a position
+            does not exist.
 
     Example:
         >>> import oneflow as flow
@@ -379,7 +380,7 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
         [[6.0, 0.0], [0.0, 5.0]]
     """
     if index.numel() != source.numel():
-        raise RuntimeError(
+        raise IndexError(
             f"put_(): Expected source and index to have the same number of elements, but got "
             f"{source.numel()} and {index.numel()}"
         )

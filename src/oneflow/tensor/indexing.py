@@ -22,6 +22,10 @@ from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import filled_value
 from oneflow.tensor.views import ViewStep, join, replacing
 
+_NO_DIMENSIONS = (
+    "invalid index of a 0-dim tensor. Use `tensor.item()` in Python to convert a 0-dim tensor to a "
+    "number"
+)
 _INDEX_DTYPES = (dt.int64, dt.int32, dt.int16, dt.int8)
 
 
@@ -189,10 +193,7 @@ def parse(tensor: Tensor, index: Any) -> Selection:
     try:
         entries = _entries(index)
         if not tensor.ndim and any(_dims_taken(entry) for entry in entries):
-            raise IndexError(
-                "invalid index of a 0-dim tensor. Use `tensor.item()` in Python to convert a 0-dim "
-                "tensor to a number"
-            )
+            raise IndexError(_NO_DIMENSIONS)
         return _Parser(tensor, entries).selection()
     except TypeError as error:
         kind = TypeError if isinstance(index, str) else IndexError
