@@ -72,6 +72,7 @@ from oneflow.nn.modules.elementwise_loss import (
 )
 from oneflow.nn.modules.embedding import Embedding as Embedding, EmbeddingBag as EmbeddingBag
 from oneflow.nn.modules.flatten import Flatten as Flatten, Unflatten as Unflatten
+from oneflow.nn.modules.fused_mlp import FusedMLP as FusedMLP
 from oneflow.nn.modules.linear import Bilinear as Bilinear, Identity as Identity, Linear as Linear
 from oneflow.nn.modules.loss import (
     CrossEntropyLoss as CrossEntropyLoss,
@@ -157,5 +158,10 @@ from oneflow.nn.modules.transformer import (
     TransformerDecoderLayer as TransformerDecoderLayer,
     TransformerEncoder as TransformerEncoder,
     TransformerEncoderLayer as TransformerEncoderLayer,
+)
+from oneflow.nn.modules.upsampling import (
+    Upsample as Upsample,
+    UpsamplingBilinear2d as UpsamplingBilinear2d,
+    UpsamplingNearest2d as UpsamplingNearest2d,
 )
 from oneflow.nn.parameter import Parameter as Parameter

@@ -70,6 +70,11 @@ from oneflow.functional.elementwise_loss import (
     soft_margin_loss as soft_margin_loss,
 )
 from oneflow.functional.embedding import embedding as embedding, embedding_bag as embedding_bag
+from oneflow.functional.interpolate import (
+    affine_grid as affine_grid,
+    grid_sample as grid_sample,
+    interpolate as interpolate,
+)
 from oneflow.functional.loss import (
     cross_entropy as cross_entropy,
     nll_loss as nll_loss,

@@ -46,9 +46,9 @@ def explain_last_miss() -> str:
 
     Example:
         >>> import oneflow as flow
-        >>> (flow.ones(3) * 2.0).sum().item(), (flow.ones(4) * 2.0).sum().item()
-        (6.0, 8.0)
-        >>> "float32[4]" in flow.eager.explain_last_miss()
+        >>> (flow.ones(43) * 2.0).sum().item(), (flow.ones(47) * 2.0).sum().item()
+        (86.0, 94.0)
+        >>> "(47,)" in flow.eager.explain_last_miss()
         True
     """
     if not _recent:

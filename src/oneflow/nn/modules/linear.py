@@ -73,10 +73,15 @@ class Linear(Module):
             init.uniform_(self.bias, -bound, bound)
 
     def forward(self, input: Tensor) -> Tensor:
-        bias = self.bias
+        # Faster than attributes, which are found only after a search everywhere else.
+        own = self._parameters
+        try:
+            weight, bias = own["weight"], own["bias"]
+        except KeyError:  # a normalised weight is no parameter
+            weight, bias = self.weight, self.bias
         if bias is None:
-            return call(matmul.linear_no_bias, input, self.weight)
-        return call(matmul.linear, input, self.weight, bias)
+            return call(matmul.linear_no_bias, input, weight)
+        return call(matmul.linear, input, weight, bias)
 
     def extra_repr(self) -> str:
         return (

@@ -69,9 +69,15 @@ class Module(Hooked, Convertible):
 
     def __getattr__(self, name: str) -> Any:
         members = self.__dict__
-        for registry in _REGISTRIES:
-            known = members.get(registry)
-            if known is not None and name in known:
+        if "_parameters" in members:
+            known = members["_parameters"]
+            if name in known:
+                return known[name]
+            known = members["_modules"]
+            if name in known:
+                return known[name]
+            known = members["_buffers"]
+            if name in known:
                 return known[name]
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
