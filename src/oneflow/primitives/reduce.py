@@ -179,7 +179,8 @@ def _spread_along(values, index, *, dim: int, size: int):
     if not values.ndim:
         return values
     shape = (*values.shape[:dim], size, *values.shape[dim + 1 :])
-    here = lax.broadcasted_iota(jnp.int64, shape, dim) == index
+    counter = jnp.int32 if size < 2**31 else jnp.int64
+    here = lax.broadcasted_iota(counter, shape, dim) == index.astype(counter)
     return jnp.where(here, values, jnp.zeros((), values.dtype))
 
 

@@ -1,3 +1,7 @@
 """Implementations for one platform where the general one is slow; importing this registers them."""
 
-from oneflow.primitives.lowering import cpu_conv as cpu_conv, cpu_pool as cpu_pool
+from oneflow.primitives.lowering import (
+    cpu_conv as cpu_conv,
+    cpu_extremes as cpu_extremes,
+    cpu_pool as cpu_pool,
+)
