@@ -26,6 +26,7 @@ from oneflow.program.value import Value
 from oneflow.runtime import checks
 from oneflow.runtime.background import COMPILER
 from oneflow.runtime.explain import remember_miss
+from oneflow.runtime.memory import trim_heap
 from oneflow.runtime.statistics import STATISTICS
 
 
@@ -172,6 +173,9 @@ def _run(recorder: Recorder, held: dict[int, list[Value]]) -> list[tuple[int, An
     executable = known.executable or _warm_up(known, donated, recorder.device)
     if executable is not None:
         STATISTICS.hot_runs += 1
+        if known.queued:
+            known.queued = False
+            _release_cold(known.program)
         arrays, rows = executable(recorder.arrays, recorder.scalars)
     else:
         STATISTICS.cold_runs += 1
@@ -216,6 +220,17 @@ def _compile(known: Known, donated: tuple[int, ...], device: Device) -> None:
     """Make a program hot; runs on the background thread."""
     known.executable = Executable(known.program, donated, device).compile()
     STATISTICS.program_compiles += 1
+
+
+def _release_cold(program: Program) -> None:
+    """Let go of the executables of single instructions of a large program that has become hot.
+
+    XLA keeps working memory with each, some megabytes per convolution. Should another program need
+    one again, it comes from the persistent cache.
+    """
+    for instruction in program.instructions:
+        instruction.operation.executable = None
+    trim_heap()
 
 
 def _run_cold(
