@@ -85,6 +85,21 @@ LAYERS = [
     row("CosineSimilarity", inputs=(X, X[::-1].copy())),
     row("PairwiseDistance", 1.0, keepdim=True, inputs=(X, X[::-1].copy())),
 ]
+VOLUMES = random_array(2, 1, 3, 3, 3)
+PADDING = [
+    row("ConstantPad1d", (1, 2), 3.5, inputs=(IMAGES[0],)),
+    row("ConstantPad2d", 1, 3.5, inputs=(IMAGES,)),
+    row("ConstantPad3d", 1, -1.0, inputs=(VOLUMES,)),
+    row("ZeroPad1d", 2, inputs=(IMAGES[0],)),
+    row("ZeroPad2d", (1, 2, 0, -1), inputs=(IMAGES,)),
+    row("ReflectionPad1d", (1, 2), inputs=(IMAGES[0],)),
+    row("ReflectionPad2d", (1, 2, 0, 1), inputs=(IMAGES,)),
+    row("ReflectionPad3d", 1, inputs=(VOLUMES,)),
+    row("ReplicationPad1d", 2, inputs=(IMAGES[0],)),
+    row("ReplicationPad2d", 2, inputs=(IMAGES,)),
+    row("ReplicationPad3d", (1, 2, 0, 1, 3, 0), inputs=(VOLUMES,)),
+    row("CircularPad2d", (1, 2, 0, 1), inputs=(IMAGES,)),
+]
 LOSSES = [
     row("CrossEntropyLoss", label_smoothing=0.1, inputs=(X, LABELS)),
     row("CrossEntropyLoss", ignore_index=3, reduction="sum", inputs=(X, LABELS)),
@@ -110,7 +125,7 @@ LOSSES = [
 ]
 
 
-@pytest.mark.parametrize("module", [*ACTIVATIONS, *LAYERS, *LOSSES], ids=str)
+@pytest.mark.parametrize("module", [*ACTIVATIONS, *LAYERS, *PADDING, *LOSSES], ids=str)
 def test_module_is_pytorchs(module: Row) -> None:
     mine, theirs = twin(module.make)
     assert repr(mine) == repr(theirs)

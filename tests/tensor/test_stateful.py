@@ -18,10 +18,11 @@ import oneflow as flow
 from tests.oracle import eager_mode
 
 MOST = 6
-EXAMPLES = int(os.environ.get("STATEFUL_EXAMPLES", "60"))
-STEPS = int(os.environ.get("STATEFUL_STEPS", "16"))
+EXAMPLES = int(os.environ.get("STATEFUL_EXAMPLES", "200"))
+STEPS = int(os.environ.get("STATEFUL_STEPS", "24"))
 
-# A few shapes only, so that operations compile once: (2, 3) and what its views have.
+# A few shapes only, so that operations compile once: (2, 3) and what its views have. `data` is
+# not among them: what was written through it PyTorch's backward silently uses, OneFlow's does not.
 VIEWS: dict[str, Callable] = {
     "flatten": lambda x: x.view(-1),
     "reshape": lambda x: x.reshape(-1),
@@ -39,7 +40,6 @@ VIEWS: dict[str, Callable] = {
     "windows": lambda x: x.unfold(-1, 2, 1),
     "whole": lambda x: x[...],
     "detach": lambda x: x.detach(),
-    "data": lambda x: x.data,
 }
 # Functions whose results are new memory; they save operands, outputs or nothing for backward.
 FUNCTIONS: dict[str, Callable] = {
@@ -203,7 +203,7 @@ class Twins(RuleBasedStateMachine):
     @rule(data=st.data(), name=st.sampled_from(sorted(INDEX_WRITES)), grad=st.booleans())
     def write_index(self, data: st.DataObject, name: str, grad: bool) -> None:
         pair = self._pick(data)
-        if not pair.expanded and pair.mine.ndim:
+        if not pair.expanded and pair.mine.ndim and pair.mine.numel():
             action = INDEX_WRITES[name]
             self._write(
                 name, grad, lambda: action(flow, pair.mine), lambda: action(torch, pair.theirs)
@@ -268,7 +268,7 @@ Twins.TestCase.settings = settings(
     stateful_step_count=STEPS,
     deadline=None,
     database=None,
-    derandomize=False,
+    derandomize="STATEFUL_EXAMPLES" not in os.environ,
     phases=(Phase.generate, Phase.shrink),
     suppress_health_check=list(HealthCheck),
 )

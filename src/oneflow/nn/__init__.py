@@ -99,6 +99,23 @@ from oneflow.nn.modules.normalization import (
     RMSLayerNorm as RMSLayerNorm,
     RMSNorm as RMSNorm,
 )
+from oneflow.nn.modules.padding import (
+    CircularPad1d as CircularPad1d,
+    CircularPad2d as CircularPad2d,
+    CircularPad3d as CircularPad3d,
+    ConstantPad1d as ConstantPad1d,
+    ConstantPad2d as ConstantPad2d,
+    ConstantPad3d as ConstantPad3d,
+    ReflectionPad1d as ReflectionPad1d,
+    ReflectionPad2d as ReflectionPad2d,
+    ReflectionPad3d as ReflectionPad3d,
+    ReplicationPad1d as ReplicationPad1d,
+    ReplicationPad2d as ReplicationPad2d,
+    ReplicationPad3d as ReplicationPad3d,
+    ZeroPad1d as ZeroPad1d,
+    ZeroPad2d as ZeroPad2d,
+    ZeroPad3d as ZeroPad3d,
+)
 from oneflow.nn.modules.parameter_container import (
     ParameterDict as ParameterDict,
     ParameterList as ParameterList,

@@ -48,9 +48,7 @@ def unary(
     if derivative is None:
         return made
     backward = elementwise(
-        f"{name}_gradient",
-        lambda g, a: g * jnp.conj(derivative(a)),
-        "g x" if slope else "g out",
+        f"{name}_gradient", lambda g, a: g * jnp.conj(derivative(a)), "g x" if slope else "g out"
     )
     if slope:
         return made.gradient(x=lambda g, x: backward(g, x))
@@ -173,28 +171,32 @@ def _is_whole(x) -> bool:
     return jnp.issubdtype(x.dtype, jnp.integer)
 
 
-def _truncated(x, y):
+def _rest(x, y):
+    """What is left of `x` after division rounded towards 0."""
     return lax.rem(*jnp.broadcast_arrays(x, y))
 
 
-def _remainder(x, y):
-    if _is_whole(x):
-        return jnp.remainder(x, y)
-    result = _truncated(x, y)
-    return jnp.where((result != 0) & ((result < 0) != (y < 0)), result + y, result)
+def floored_rest(rest, y):
+    """What is left after division rounded down, given what is left after division rounded to 0."""
+    return jnp.where((rest != 0) & ((rest < 0) != (y < 0)), rest + y, rest)
 
 
-def _floor_divide(x, y):
-    if _is_whole(x):
-        return jnp.floor_divide(x, y)
-    # As Python and PyTorch do: divide what is left after the remainder, so that 1 // 0.1 is 9.
-    rest = _truncated(x, y)
+def floored_quotient(x, y, rest):
+    """``x // y`` of floats: what is left after the remainder is divided, so that 1 // 0.1 is 9."""
     quotient = (x - rest) / y
     quotient = jnp.where((rest != 0) & ((rest < 0) != (y < 0)), quotient - 1, quotient)
     rounded = jnp.floor(quotient)
     rounded = jnp.where(quotient - rounded > 0.5, rounded + 1, rounded)
     rounded = jnp.where(quotient == 0, jnp.copysign(jnp.zeros_like(quotient), x / y), rounded)
     return jnp.where(y == 0, x / y, rounded)
+
+
+def _remainder(x, y):
+    return jnp.remainder(x, y) if _is_whole(x) else floored_rest(_rest(x, y), y)
+
+
+def _floor_divide(x, y):
+    return jnp.floor_divide(x, y) if _is_whole(x) else floored_quotient(x, y, _rest(x, y))
 
 
 def _trunc_divide(x, y):
@@ -215,13 +217,13 @@ def _of_whole_numbers(name: str, impl: Callable) -> Primitive:
 
 remainder = elementwise("remainder", in_single(_remainder), "x y")
 remainder.gradient(x=lambda g: g, y=lambda g, x, y: neg(mul(g, floor_divide(x, y))))
-fmod = elementwise("fmod", _truncated, "x y")
+fmod = elementwise("fmod", _rest, "x y")
 fmod.gradient(x=lambda g: g, y=lambda g, x, y: neg(mul(g, trunc_divide(x, y))))
 floor_divide = step("floor_divide", in_single(_floor_divide), "x y")
 trunc_divide = step("trunc_divide", in_single(_trunc_divide), "x y")
 
 whole_remainder = _of_whole_numbers("whole_remainder", _remainder)
-whole_fmod = _of_whole_numbers("whole_fmod", _truncated)
+whole_fmod = _of_whole_numbers("whole_fmod", _rest)
 whole_floor_divide = _of_whole_numbers("whole_floor_divide", _floor_divide)
 whole_trunc_divide = _of_whole_numbers("whole_trunc_divide", _trunc_divide)
 

@@ -2,6 +2,7 @@
 
 from oneflow.primitives.lowering import (
     cpu_conv as cpu_conv,
+    cpu_elementwise as cpu_elementwise,
     cpu_extremes as cpu_extremes,
     cpu_pool as cpu_pool,
 )

@@ -1,0 +1,298 @@
+"""Layers that add elements around the spatial dimensions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from oneflow.functional.padding import pad
+from oneflow.nn.modules.module import Module
+from oneflow.tensor.tensor import Tensor
+
+
+class Padding(Module):
+    """What all padding layers share.
+
+    Args:
+        padding: the same number of elements everywhere, or two numbers (before, after) for the
+            last dimension, then for the one before it, and so on.
+    """
+
+    dimensions = 0
+    mode = "constant"
+    value: float = 0
+
+    def __init__(self, padding: int | Sequence[int]) -> None:
+        super().__init__()
+        amounts = [padding] * 2 * self.dimensions if isinstance(padding, int) else padding
+        self.padding = tuple(amounts)
+        if len(self.padding) != 2 * self.dimensions:
+            raise ValueError(
+                f"`padding` must be a number or {2 * self.dimensions} of them, got {padding}"
+            )
+
+    def forward(self, input: Tensor) -> Tensor:
+        batched, single = self.dimensions + 2, self.dimensions + 1
+        if self.mode != "constant" and input.ndim not in (batched, single):
+            raise ValueError(f"expected {single}D or {batched}D input (got {input.ndim}D input)")
+        return pad(input, self.padding, self.mode, self.value)
+
+    def extra_repr(self) -> str:
+        return f"{self.padding}"
+
+
+class ConstantPad1d(Padding):
+    """Adds a number around the last 1 dimension.
+
+    Args:
+        padding: how many elements, as one number or 2: before and after, last dimension first.
+        value: the number added.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.nn.ConstantPad1d(1, 3.5)(flow.ones(1, 2, 4)).shape
+        oneflow.Size([1, 2, 6])
+    """
+
+    dimensions = 1
+
+    def __init__(self, padding: int | Sequence[int], value: float = 0) -> None:
+        super().__init__(padding)
+        self.value = value
+
+    def extra_repr(self) -> str:
+        return f"padding={self.padding}, value={self.value}"
+
+
+class ConstantPad2d(Padding):
+    """Adds a number around the last 2 dimensions.
+
+    Args:
+        padding: how many elements, as one number or 4: before and after, last dimension first.
+        value: the number added.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.nn.ConstantPad2d(1, 3.5)(flow.ones(1, 1, 3, 4)).shape
+        oneflow.Size([1, 1, 5, 6])
+    """
+
+    dimensions = 2
+
+    def __init__(self, padding: int | Sequence[int], value: float = 0) -> None:
+        super().__init__(padding)
+        self.value = value
+
+    def extra_repr(self) -> str:
+        return f"padding={self.padding}, value={self.value}"
+
+
+class ConstantPad3d(Padding):
+    """Adds a number around the last 3 dimensions.
+
+    Args:
+        padding: how many elements, as one number or 6: before and after, last dimension first.
+        value: the number added.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.nn.ConstantPad3d(1, 3.5)(flow.ones(1, 1, 2, 3, 4)).shape
+        oneflow.Size([1, 1, 4, 5, 6])
+    """
+
+    dimensions = 3
+
+    def __init__(self, padding: int | Sequence[int], value: float = 0) -> None:
+        super().__init__(padding)
+        self.value = value
+
+    def extra_repr(self) -> str:
+        return f"padding={self.padding}, value={self.value}"
+
+
+class ZeroPad1d(Padding):
+    """Adds zeros around the last 1 dimension.
+
+    Args:
+        padding: how many elements, as one number or 2: before and after, last dimension first.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.nn.ZeroPad1d(1)(flow.ones(1, 2, 4)).shape
+        oneflow.Size([1, 2, 6])
+    """
+
+    dimensions = 1
+
+
+class ZeroPad2d(Padding):
+    """Adds zeros around the last 2 dimensions.
+
+    Args:
+        padding: how many elements, as one number or 4: before and after, last dimension first.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.nn.ZeroPad2d(1)(flow.ones(1, 1, 3, 4)).shape
+        oneflow.Size([1, 1, 5, 6])
+    """
+
+    dimensions = 2
+
+
+class ZeroPad3d(Padding):
+    """Adds zeros around the last 3 dimensions.
+
+    Args:
+        padding: how many elements, as one number or 6: before and after, last dimension first.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.nn.ZeroPad3d(1)(flow.ones(1, 1, 2, 3, 4)).shape
+        oneflow.Size([1, 1, 4, 5, 6])
+    """
+
+    dimensions = 3
+
+
+class ReflectionPad1d(Padding):
+    """Mirrors the input, without its border, around the last 1 dimension.
+
+    Args:
+        padding: how many elements, as one number or 2: before and after, last dimension first.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.nn.ReflectionPad1d(1)(flow.ones(1, 2, 4)).shape
+        oneflow.Size([1, 2, 6])
+    """
+
+    dimensions = 1
+    mode = "reflect"
+
+
+class ReflectionPad2d(Padding):
+    """Mirrors the input, without its border, around the last 2 dimensions.
+
+    Args:
+        padding: how many elements, as one number or 4: before and after, last dimension first.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.nn.ReflectionPad2d(1)(flow.ones(1, 1, 3, 4)).shape
+        oneflow.Size([1, 1, 5, 6])
+    """
+
+    dimensions = 2
+    mode = "reflect"
+
+
+class ReflectionPad3d(Padding):
+    """Mirrors the input, without its border, around the last 3 dimensions.
+
+    Args:
+        padding: how many elements, as one number or 6: before and after, last dimension first.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.nn.ReflectionPad3d(1)(flow.ones(1, 1, 2, 3, 4)).shape
+        oneflow.Size([1, 1, 4, 5, 6])
+    """
+
+    dimensions = 3
+    mode = "reflect"
+
+
+class ReplicationPad1d(Padding):
+    """Repeats the border around the last 1 dimension.
+
+    Args:
+        padding: how many elements, as one number or 2: before and after, last dimension first.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.nn.ReplicationPad1d(1)(flow.ones(1, 2, 4)).shape
+        oneflow.Size([1, 2, 6])
+    """
+
+    dimensions = 1
+    mode = "replicate"
+
+
+class ReplicationPad2d(Padding):
+    """Repeats the border around the last 2 dimensions.
+
+    Args:
+        padding: how many elements, as one number or 4: before and after, last dimension first.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.nn.ReplicationPad2d(1)(flow.ones(1, 1, 3, 4)).shape
+        oneflow.Size([1, 1, 5, 6])
+    """
+
+    dimensions = 2
+    mode = "replicate"
+
+
+class ReplicationPad3d(Padding):
+    """Repeats the border around the last 3 dimensions.
+
+    Args:
+        padding: how many elements, as one number or 6: before and after, last dimension first.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.nn.ReplicationPad3d(1)(flow.ones(1, 1, 2, 3, 4)).shape
+        oneflow.Size([1, 1, 4, 5, 6])
+    """
+
+    dimensions = 3
+    mode = "replicate"
+
+
+class CircularPad1d(Padding):
+    """Continues with the other end around the last 1 dimension.
+
+    Args:
+        padding: how many elements, as one number or 2: before and after, last dimension first.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.nn.CircularPad1d(1)(flow.ones(1, 2, 4)).shape
+        oneflow.Size([1, 2, 6])
+    """
+
+    dimensions = 1
+    mode = "circular"
+
+
+class CircularPad2d(Padding):
+    """Continues with the other end around the last 2 dimensions.
+
+    Args:
+        padding: how many elements, as one number or 4: before and after, last dimension first.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.nn.CircularPad2d(1)(flow.ones(1, 1, 3, 4)).shape
+        oneflow.Size([1, 1, 5, 6])
+    """
+
+    dimensions = 2
+    mode = "circular"
+
+
+class CircularPad3d(Padding):
+    """Continues with the other end around the last 3 dimensions.
+
+    Args:
+        padding: how many elements, as one number or 6: before and after, last dimension first.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.nn.CircularPad3d(1)(flow.ones(1, 1, 2, 3, 4)).shape
+        oneflow.Size([1, 1, 4, 5, 6])
+    """
+
+    dimensions = 3
+    mode = "circular"

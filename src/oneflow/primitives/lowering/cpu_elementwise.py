@@ -1,0 +1,90 @@
+"""Functions of single precision numbers on the CPU that XLA computes one by one, not in vectors.
+
+They are computed in double precision, where a few plain steps are exact enough; if numbers are too
+large for that, XLA's own functions are used for the whole array.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from oneflow.primitives import elementwise as e
+from oneflow.primitives.registry import PRIMITIVES, Primitive
+
+# --- remainders
+
+
+def _rest_of_moderate(x, y):
+    """Exact for quotients below 2^29: double precision holds quotient times divisor."""
+    wide, divisor = x.astype(jnp.float64), y.astype(jnp.float64)
+    rest = wide - jnp.trunc(wide / divisor) * divisor
+    # The quotient was rounded up to a whole number.
+    rest = jnp.where(rest * wide < 0, rest + jnp.copysign(divisor, wide), rest)
+    return jnp.where(rest == 0, jnp.copysign(0, x), rest.astype(x.dtype))
+
+
+def _rest(x, y):
+    x, y = jnp.broadcast_arrays(x, y)
+    moderate = jnp.all(jnp.abs(x).astype(jnp.float64) < 2.0**29 * jnp.abs(y).astype(jnp.float64))
+    return lax.cond(moderate, _rest_of_moderate, lax.rem, x, y)
+
+
+def _lower_division(primitive: Primitive, result: Callable) -> None:
+    @primitive.lowering("cpu")
+    def impl(x, y):
+        if not jnp.issubdtype(x.dtype, jnp.floating) or x.dtype.itemsize > 4:
+            return primitive.impl(x, y)
+        a, b = x.astype(jnp.float32), y.astype(jnp.float32)
+        return result(a, b, _rest(a, b)).astype(x.dtype)
+
+
+_lower_division(e.fmod, lambda x, y, rest: rest)
+_lower_division(e.remainder, lambda x, y, rest: e.floored_rest(rest, y))
+_lower_division(e.floor_divide, e.floored_quotient)
+
+# --- sine and cosine
+
+# pi / 2 in parts of 33 bits: a whole number below 2^20 times a part is exact in double precision.
+_HALF_PI = (1.57079632673412561417, 6.07710050630396597660e-11, 2.02226624879595063154e-21)
+_MODERATE = 2.0**20
+# Coefficients of x^3, x^5, x^7 and of x^4, x^6, x^8 for |x| <= pi / 4.
+_SINE = (-1.6666654611e-1, 8.3321608736e-3, -1.9515295891e-4)
+_COSINE = (4.166664568298827e-2, -1.388731625493765e-3, 2.443315711809948e-5)
+
+
+def _turned(x, quarters: int):
+    """The sine of ``x + quarters * pi / 2``."""
+    wide = x.astype(jnp.float64)
+    turns = jnp.round(wide * (2 / np.pi))
+    rest = wide
+    for part in _HALF_PI:
+        rest = rest - turns * part
+    square = rest * rest
+    a, b, c = _SINE
+    sine = rest + rest * square * (a + square * (b + square * c))
+    a, b, c = _COSINE
+    cosine = 1 - 0.5 * square + square * square * (a + square * (b + square * c))
+    quadrant = turns.astype(jnp.int32) + quarters
+    value = jnp.where(quadrant & 1 == 1, cosine, sine).astype(x.dtype)
+    return jnp.where(quadrant & 2 == 2, -value, value)
+
+
+def _lower_circle(name: str, quarters: int, exact: Callable) -> None:
+    def compute(x):
+        if x.dtype != jnp.float32:
+            return exact(x)
+        moderate = jnp.all(jnp.abs(x) < _MODERATE)
+        return lax.cond(moderate, lambda x: _turned(x, quarters), exact, x)
+
+    PRIMITIVES[name].lowering("cpu")(compute)
+
+
+_lower_circle("sin", 0, jnp.sin)
+_lower_circle("cos", 1, jnp.cos)
+# Gradients, the derivative of the sine being the cosine.
+PRIMITIVES["sin_gradient"].lowering("cpu")(lambda g, x: g * jnp.conj(e.cos.lowerings["cpu"](x)))
+PRIMITIVES["cos_gradient"].lowering("cpu")(lambda g, x: -g * jnp.conj(e.sin.lowerings["cpu"](x)))
