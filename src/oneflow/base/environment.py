@@ -52,6 +52,11 @@ CACHE_DIR = Variable(
     "",
     "Folder of the persistent compilation cache; default `~/.cache/oneflow`; `off` disables it.",
 )
+KEEP_HEAP = Variable(
+    "ONEFLOW_KEEP_HEAP",
+    "1",
+    "`0` leaves glibc's settings alone; otherwise freed memory is kept for the next step.",
+)
 WORLD_SIZE = Variable(
     "WORLD_SIZE", "1", "Number of processes that train together; the launcher sets it."
 )
@@ -65,6 +70,7 @@ ALL_VARIABLES = (
     EAGER_TRACE_LIMIT,
     EAGER_EXPLAIN,
     CACHE_DIR,
+    KEEP_HEAP,
     WORLD_SIZE,
     RANK,
 )

@@ -26,7 +26,7 @@ from oneflow.program.value import Value
 from oneflow.runtime import checks
 from oneflow.runtime.background import COMPILER
 from oneflow.runtime.explain import remember_miss
-from oneflow.runtime.memory import trim_heap
+from oneflow.runtime.heap import trim_heap
 from oneflow.runtime.statistics import STATISTICS
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
-import os
 from typing import Any
 
 import jax
@@ -20,13 +18,6 @@ def put(array: np.ndarray | Any, device: Device) -> jax.Array:
     if isinstance(array, np.ndarray):
         array = array.copy()
     return jax.device_put(array, xla_device(device))
-
-
-def trim_heap() -> None:
-    """Give memory that was freed back to the system, where the C library can (glibc)."""
-    trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if os.name == "posix" else None
-    if trim is not None:
-        trim(0)
 
 
 def memory_statistics(device: Device) -> dict[str, int]:
