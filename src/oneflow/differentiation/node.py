@@ -140,6 +140,11 @@ class OperationNode(Node):
         if MODE.watched:
             self._watch()
 
+    @property
+    def materialize_grads(self) -> bool:
+        """Unless the primitive's rule takes None."""
+        return "absent_gradients" not in self._plan.operation.primitive.facts
+
     def _watch(self) -> None:
         """What is done only in anomaly mode or while saved values are packed."""
         if MODE.anomaly:

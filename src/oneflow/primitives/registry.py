@@ -21,6 +21,10 @@ from typing import Any
 
 PRIMITIVES: dict[str, Primitive] = {}
 
+# A fact of primitives with several outputs whose gradient rule takes None for the gradient of an
+# output that nothing depends on; others get zeros.
+ABSENT_GRADIENTS = {"absent_gradients": True}
+
 
 def install_interpreter(bind: Callable) -> None:
     """Make `bind(primitive, operands, attributes)` the meaning of calling a primitive.
