@@ -157,7 +157,7 @@ def test_parameters_without_gradient_are_left_alone(row):
 
 
 @all_rows
-def test_one_instruction_per_parameter(row):
+def test_one_instruction_for_all_parameters(row):
     mine = ours()
     optimizer = row.make(mine)
     train(flow, mine, optimizer, 1)
@@ -167,7 +167,7 @@ def test_one_instruction_per_parameter(row):
     with flow.no_grad():
         optimizer._update_group(optimizer.param_groups[0])
     recorded = [each for each in current.recorder.key if isinstance(each, Operation)]
-    assert [each.primitive for each in recorded] == [pack_numbers, *[optimizer._update] * len(mine)]
+    assert [each.primitive for each in recorded] == [pack_numbers, optimizer._update]
 
 
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16", "complex64"])

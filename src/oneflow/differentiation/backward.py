@@ -82,38 +82,44 @@ class _Walk:
         slots[index] = grad if known is None else add(known, grad)
 
     def run(self) -> None:
-        """Take nodes, latest first, until none is left."""
-        while self._queue:
-            _, node = heapq.heappop(self._queue)
-            grads = self._arrived.pop(node)
-            if node.hooks is not None:
-                node.hooks.arrive(grads)
-            if not self._for_leaves:
-                self._collect(node, grads)
-                if not self._useful[node]:
-                    continue
-            results = self._apply(node, grads)
-            if not self._keep_graph:
-                node.release()
-            for edge, grad in zip(node.edges, results, strict=False):
-                if grad is not None:
-                    self.send(edge[0], edge[1], grad)
+        """Take nodes, latest first, until none is left.
 
-    def _apply(self, node: Node, grads: list[Value | None]) -> Sequence[Value | None]:
-        """Run one node; in anomaly mode its errors tell where in the forward pass it was made."""
+        In anomaly mode an error tells where in the forward pass its node was made.
+        """
+        queue, arrived, send = self._queue, self._arrived, self.send
+        node = None
         try:
-            if node.hooks is not None:
-                grads = node.hooks.enter(grads)
-            if None in grads and node.materialize_grads:
-                grads = _filled(node, grads)
-            results = node.apply(grads)
-            if MODE.anomaly and MODE.check_nan:
-                _check_nan(node, results)
+            while queue:
+                node = heapq.heappop(queue)[1]
+                grads = arrived.pop(node)
+                if node.hooks is not None:
+                    node.hooks.arrive(grads)
+                if not self._for_leaves:
+                    self._collect(node, grads)
+                    if not self._useful[node]:
+                        continue
+                results = self._apply(node, grads)
+                if not self._keep_graph:
+                    node.release()
+                for edge, grad in zip(node.edges, results, strict=False):
+                    if grad is not None:
+                        send(edge[0], edge[1], grad)
         except Exception as error:
-            if node.forward_lines:
+            if node is not None and node.forward_lines:
                 error.add_note(f"Forward call that made this step:\n{''.join(node.forward_lines)}")
             raise
-        return results if node.hooks is None else node.hooks.leave(results, grads)
+
+    def _apply(self, node: Node, grads: list[Value | None]) -> Sequence[Value | None]:
+        """Run one node."""
+        hooks = node.hooks
+        if hooks is not None:
+            grads = hooks.enter(grads)
+        if None in grads and node.materialize_grads:
+            grads = _filled(node, grads)
+        results = node.apply(grads)
+        if MODE.anomaly and MODE.check_nan:
+            _check_nan(node, results)
+        return results if hooks is None else hooks.leave(results, grads)
 
     def _collect(self, node: Node, grads: list[Value | None]) -> None:
         """Keep the gradients asked for."""

@@ -54,25 +54,27 @@ def _check_labels(input: Tensor, target: Tensor) -> None:
         RuntimeError: the dtype is a floating point one, or the class dimension is missing.
         ValueError: the numbers of samples differ.
     """
-    if target.dtype.category is not Category.INTEGER:
+    logits, labels = input.value.spec.shape, target.value.spec.shape
+    if target.value.spec.dtype.category is not Category.INTEGER:
         raise RuntimeError(
             f"expected `target` to have whole-number labels, got {target.dtype} of shape "
-            f"{tuple(target.shape)}; probabilities of classes need the shape of `input`"
+            f"{labels}; probabilities of classes need the shape of `input`"
         )
-    if not input.ndim:
+    if not logits:
         raise RuntimeError("expected `input` to have a dimension of classes, got a 0-dim tensor")
-    if input.ndim == 1:
-        fits = target.ndim <= 1 and target.numel() == 1
+    if len(logits) == 1:
+        fits = len(labels) <= 1 and target.numel() == 1
+        expected = labels
     else:
-        fits = input.shape[0] == target.shape[0] if target.ndim else False
+        fits = bool(labels) and logits[0] == labels[0]
+        expected = (logits[0], *logits[2:])
     if not fits:
         raise ValueError(
-            f"Expected input batch_size ({input.shape[0] if input.ndim > 1 else 1}) to match "
-            f"target batch_size ({target.shape[0] if target.ndim else 1})."
+            f"Expected input batch_size ({logits[0] if len(logits) > 1 else 1}) to match "
+            f"target batch_size ({labels[0] if labels else 1})."
         )
-    expected = (input.shape[0], *input.shape[2:]) if input.ndim > 1 else ()
-    if input.ndim > 1 and tuple(target.shape) != expected:
-        raise RuntimeError(f"expected `target` of shape {expected}, got {tuple(target.shape)}")
+    if labels != expected:
+        raise RuntimeError(f"expected `target` of shape {expected}, got {labels}")
 
 
 def _weights(input: Tensor, weight: Tensor | None) -> tuple[Tensor, ...]:
@@ -126,11 +128,12 @@ def cross_entropy(
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
     require_floating(input, "cross_entropy")
     weights = _weights(input, weight)
-    if target.shape == input.shape and target.dtype.category is Category.FLOAT:
+    logits, labels = input.value.spec, target.value.spec
+    if labels.shape == logits.shape and labels.dtype.category is Category.FLOAT:
         operands = (*promoted((input, target)), label_smoothing, *weights)
         return call(c.cross_entropy_probabilities, *operands, reduction=reduction)
     _check_labels(input, target)
-    if input.ndim == 1 and target.ndim == 1:
+    if logits.ndim == labels.ndim == 1:
         target = target.reshape(())
     return call(
         c.cross_entropy,

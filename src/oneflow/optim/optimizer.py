@@ -1,8 +1,8 @@
 """`Optimizer`: parameter groups, state, and the walk over them that every optimizer shares.
 
 An ordinary optimizer says three things: which states it keeps for a parameter, which numbers a step
-needs, and the primitive that computes the update. The update of one parameter is one recorded
-instruction.
+needs, and the primitive that computes the update. The updates of a group are one recorded
+instruction, or a few.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from oneflow.differentiation.hooks import HookHandle
 from oneflow.functional.gradient_clipping import clip_grad_norm_
 from oneflow.primitives.optimizer import pack_numbers
 from oneflow.primitives.registry import Primitive
+from oneflow.program.value import Value
 from oneflow.runtime.eager import flush_all
 from oneflow.tensor.call import wrap
 from oneflow.tensor.tensor import Tensor, zero_grad
@@ -29,6 +30,8 @@ from oneflow.tensor.transfer import value_from_numpy
 # one program.
 _WITHOUT_EFFECT = ("foreach", "fused", "capturable")
 _CLIPPING = ("clip_grad_max_norm", "clip_grad_norm_type")
+# Of one instruction; the first runs hold all of them besides what they replace.
+_MOST_RESULTS = 64
 
 
 def spellings(init: Callable) -> Callable:
@@ -163,12 +166,13 @@ class Optimizer:
         return loss
 
     def _update_group(self, group: dict[str, Any]) -> None:
-        """Record one update per parameter of `group`."""
+        """Record the updates of `group`: parameters with the same numbers share instructions."""
         names = tuple(self._state_fills(group))
         last_name = names[-1] if names else "step"
-        update, attributes = self._update, self._attributes(group)
         known = self.state
         last_clock = last_device = numbers = None
+        operands: list[Value] = []
+        targets: list[Tensor] = []
         for parameter in group["params"]:
             gradient = parameter.grad
             if gradient is None:
@@ -180,15 +184,33 @@ class Optimizer:
             value = parameter.value
             device = value.spec.device
             if clock != last_clock or device is not last_device:
+                self._record_updates(group, operands, targets, numbers)
+                operands, targets = [], []
                 numbers = pack_numbers(*map(float, self._numbers(group, state)), device=device)
                 last_clock, last_device = clock, device
-            tensors = [state[name] for name in names]
-            results = update(
-                value, gradient.value, *[each.value for each in tensors], numbers, **attributes
-            )
-            parameter.assign(results[0])
-            for tensor, result in zip(tensors, results[1:], strict=True):
-                tensor.assign(result)
+            operands.append(value)
+            operands.append(gradient.value)
+            targets.append(parameter)
+            for name in names:
+                tensor = state[name]
+                operands.append(tensor.value)
+                targets.append(tensor)
+            if len(targets) >= _MOST_RESULTS:
+                self._record_updates(group, operands, targets, numbers)
+                operands, targets = [], []
+        self._record_updates(group, operands, targets, numbers)
+
+    def _record_updates(
+        self, group: dict[str, Any], operands: list[Value], targets: list[Tensor], numbers: Any
+    ) -> None:
+        """Record one instruction that gives all `targets` their new values."""
+        if targets:
+            # Each parameter has a gradient beside its results.
+            states = len(targets) // (len(operands) - len(targets)) - 1
+            attributes = self._attributes(group)
+            results = self._update(*operands, numbers, states=states, **attributes)
+            for target, result in zip(targets, results, strict=True):
+                target.assign(result)
 
     def _complete_state(self, parameter: Tensor, group: dict[str, Any]) -> dict[str, Any]:
         """The state of one parameter with everything in it that `_state_fills` names.

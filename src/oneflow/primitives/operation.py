@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -157,7 +158,16 @@ class BackwardPlan:
     outputs are kept as well.
     """
 
-    __slots__ = ("_joint", "_steps", "operation", "positions", "saved", "saves_output", "wanted")
+    __slots__ = (
+        "_constants",
+        "_joint",
+        "_steps",
+        "operation",
+        "positions",
+        "saved",
+        "saves_output",
+        "wanted",
+    )
 
     def __init__(self, operation: Operation, wanted: tuple[bool, ...]) -> None:
         self.operation = operation
@@ -172,11 +182,14 @@ class BackwardPlan:
         kept = {p for _, rule in rules for need in rule.needs for p in names.get(need, ())}
         self.saved = tuple(sorted(kept))
         self.saves_output = any(need == "out" for _, rule in rules for need in rule.needs)
-        where = {position: index for index, position in enumerate(self.saved)}
-        self._steps = [
-            _Step(position, rule.function, self._sources(rule, names, where))
-            for position, rule in rules
-        ]
+        # What rules may ask for: the gradient, the output, the saved operands, then constants.
+        first = 2 + len(self.saved)
+        self._constants: list[Any] = []
+        self._steps = []
+        for _, rule in rules:
+            places, constants = self._places(rule, names, first + len(self._constants))
+            self._constants += constants
+            self._steps.append((rule.function, _picker(places)))
 
     def _rules(self) -> list[tuple[int, Rule]]:
         """`(operand position, rule)` for each wanted operand; position -1 for a joint rule."""
@@ -193,84 +206,78 @@ class BackwardPlan:
                 rules.append((position, gradients.get(name, NO_GRADIENT)))
         return rules
 
-    def _sources(self, rule: Rule, names: dict, where: dict) -> list[tuple[str, Any]]:
-        """For each parameter of a rule, where its argument comes from."""
+    def _places(self, rule: Rule, names: dict, first: int) -> tuple[list, list]:
+        """Where each argument of a rule is in the pool, or the places of those it takes together.
+
+        Also the constants it needs, which are at `first` and after it.
+        """
         operation = self.operation
         variadic = (
             operation.primitive.operands[-1].lstrip("*") if operation.primitive.variadic else None
         )
-        constants = {
-            **operation.primitive.attributes,
-            **operation.attributes,
-            "wanted": self.wanted,
-        }
-        constants["all_attributes"] = operation.attributes
-        constants["out_spec"] = operation.out_specs[0] if operation.single else operation.out_specs
-        for name, positions in names.items():
-            if not positions:
-                continue
-            specs = tuple(operation.in_specs[p] for p in positions)
-            constants[f"{name}_spec"] = specs if name in (variadic, _ALL_OPERANDS) else specs[0]
-        sources: list[tuple[str, Any]] = []
+        known = self._known_constants(names, variadic)
+        where = {position: 2 + index for index, position in enumerate(self.saved)}
+        places: list[Any] = []
+        constants: list[Any] = []
         for need in rule.needs:
-            if need == "g":
-                sources.append(("grad", None))
-            elif need == "out":
-                sources.append(("output", None))
+            if need in ("g", "out"):
+                places.append(0 if need == "g" else 1)
             elif need in names:
                 kept = tuple(where[p] for p in names[need])
-                sources.append(
-                    ("several", kept) if need in (variadic, _ALL_OPERANDS) else ("saved", kept[0])
-                )
-            elif need in constants:
-                sources.append(("constant", constants[need]))
+                places.append(kept if need in (variadic, _ALL_OPERANDS) else kept[0])
+            elif need in known:
+                places.append(first + len(constants))
+                constants.append(known[need])
             else:
                 raise ValueError(
                     f"gradient of `{operation.primitive.name}` asks for unknown `{need}`"
                 )
-        return sources
+        return places, constants
+
+    def _known_constants(self, names: dict, variadic: str | None) -> dict[str, Any]:
+        """Attributes and specs by the names rules may ask for them."""
+        operation = self.operation
+        known = {
+            **operation.primitive.attributes,
+            **operation.attributes,
+            "wanted": self.wanted,
+            "all_attributes": operation.attributes,
+            "out_spec": operation.out_specs[0] if operation.single else operation.out_specs,
+        }
+        for name, positions in names.items():
+            if positions:
+                specs = tuple(operation.in_specs[p] for p in positions)
+                known[f"{name}_spec"] = specs if name in (variadic, _ALL_OPERANDS) else specs[0]
+        return known
 
     def run(self, grads: Sequence, saved: tuple, outputs: tuple) -> list:
         """Gradients of the wanted operands in order, None for zero.
 
-        `grads` has one gradient per output, never None.
+        `grads` has one gradient per output; None only where the primitive's rule takes that.
         """
         if self.operation.single:
-            g, out = grads[0], outputs[0] if outputs else None
+            pool = (grads[0], outputs[0] if outputs else None, *saved, *self._constants)
         else:
-            g, out = tuple(grads), outputs
+            pool = (tuple(grads), outputs, *saved, *self._constants)
         if self._joint:
-            results = self._steps[0].run(g, saved, out)
+            function, pick = self._steps[0]
+            results = function(*pick(pool))
             return [results[position] for position in self.positions]
-        return [step.run(g, saved, out) for step in self._steps]
+        return [function(*pick(pool)) for function, pick in self._steps]
 
 
-class _Step:
-    """One rule with its constant arguments filled in."""
+def _picker(places: list) -> Callable[[tuple], tuple]:
+    """A function that takes the entries at `places` out of a pool, as quickly as may be."""
+    if len(places) > 1 and not any(isinstance(place, tuple) for place in places):
+        return operator.itemgetter(*places)
 
-    __slots__ = ("_function", "_grad", "_output", "_saved", "_several", "_template", "position")
+    def pick(pool: tuple) -> tuple:
+        return tuple(
+            tuple(pool[each] for each in place) if isinstance(place, tuple) else pool[place]
+            for place in places
+        )
 
-    def __init__(self, position: int, function: Callable, sources: list[tuple[str, Any]]) -> None:
-        self.position = position
-        self._function = function
-        self._template = [detail if kind == "constant" else None for kind, detail in sources]
-        places = list(enumerate(sources))
-        self._grad = next((i for i, (kind, _) in places if kind == "grad"), None)
-        self._output = next((i for i, (kind, _) in places if kind == "output"), None)
-        self._saved = [(i, detail) for i, (kind, detail) in places if kind == "saved"]
-        self._several = [(i, detail) for i, (kind, detail) in places if kind == "several"]
-
-    def run(self, g: Any, saved: tuple, out: Any) -> Any:
-        arguments = self._template.copy()
-        if self._grad is not None:
-            arguments[self._grad] = g
-        for place, index in self._saved:
-            arguments[place] = saved[index]
-        if self._output is not None:
-            arguments[self._output] = out
-        for place, indices in self._several:
-            arguments[place] = tuple([saved[index] for index in indices])
-        return self._function(*arguments)
+    return pick
 
 
 def _operand_positions(operation: Operation) -> dict[str, tuple[int, ...]]:

@@ -1,10 +1,10 @@
-"""Optimizer updates: everything that happens to one parameter in one step is one primitive.
+"""Optimizer updates: everything that happens to some parameters in one step is one primitive.
 
-An update takes the parameter, its gradient, the states kept for it and one vector with all its
-numbers (learning rate, decay rates, bias corrections), and returns the new parameter and the new
-states. The vector is packed once per step and group; numbers in it are run-time inputs, so a
-schedule never compiles anything again. Which numbers there are is the named tuple right above each
-update.
+An update takes, for each parameter in turn, the parameter, its gradient and the states kept for it;
+and one vector with the numbers of all (learning rate, decay rates, bias corrections). It returns,
+for each in turn, the new parameter and the new states. The vector is packed once per step and
+group; numbers in it are run-time inputs, so a schedule never compiles anything again. Which numbers
+there are is the named tuple right above each update.
 
 Half precision is computed in float32 and complex numbers as pairs of real ones, as in PyTorch.
 """
@@ -27,10 +27,16 @@ pack_numbers = primitive(
 
 
 def _update_axes(operation: Operation) -> Axes:
-    """Everything but the vector of numbers has the parameter's shape and may be split alike."""
-    names = tuple(f"d{dim}" for dim in range(operation.in_specs[0].ndim))
-    arrays = len(operation.in_specs) - 1
-    return Axes(((names,) * arrays + ((None,),)), (names,) * operation.count)
+    """A parameter, its gradient and its states have one shape and may be split alike."""
+    *arrays, _ = operation.in_specs
+    size = 2 + operation.attributes["states"]
+    operands: list[tuple] = []
+    results: list[tuple] = []
+    for index, spec in enumerate(arrays[::size]):
+        names = tuple(f"p{index}d{dim}" for dim in range(spec.ndim))
+        operands += [names] * size
+        results += [names] * (size - 1)
+    return Axes((*operands, (None,)), tuple(results))
 
 
 def update_rule(
@@ -45,19 +51,22 @@ def update_rule(
     """
 
     def register(rule: Callable) -> Primitive:
-        def impl(parameter: Any, gradient: Any, *rest: Any, **attributes: Any) -> tuple:
-            *states, numbers = rest
-            kind = _computed_in(parameter.dtype)
-            scalars = numbers.astype(kind)
-            given = numbers_type(*[scalars[index] for index in range(len(scalars))])
-            updated = rule(
-                _opened(parameter, kind),
-                _opened(gradient, kind),
-                [_opened(state, kind) for state in states],
-                given,
-                **attributes,
-            )
-            return tuple(map(_closed, updated, (parameter, *states)))
+        def impl(*operands: Any, states: int, **attributes: Any) -> tuple:
+            *arrays, numbers = operands
+            results: list[Any] = []
+            for first in range(0, len(arrays), states + 2):
+                parameter, gradient, *kept = arrays[first : first + states + 2]
+                kind = _computed_in(parameter.dtype)
+                scalars = numbers.astype(kind)
+                updated = rule(
+                    _opened(parameter, kind),
+                    _opened(gradient, kind),
+                    [_opened(state, kind) for state in kept],
+                    numbers_type(*[scalars[index] for index in range(len(scalars))]),
+                    **attributes,
+                )
+                results += map(_closed, updated, (parameter, *kept))
+            return tuple(results)
 
         return primitive(name, impl, differentiable=False, axes=axes)
 
