@@ -25,7 +25,8 @@ def _call(x):
 
 
 @materialize.lowering("cpu")
-def _materialize(x):
+def materialized(x):
+    """`x` computed once and stored, in the lowering of another primitive for the CPU."""
     # Nothing fuses across the boundary of a call, and one that returns its argument copies nothing.
     with set_xla_metadata(inlineable="false"):
         return _call(x)

@@ -38,6 +38,15 @@ class Windows(NamedTuple):
             spread[dim] = value
         return spread
 
+    def tile(self, size: tuple[int, ...]) -> bool:
+        """Whether they cover spatial dimensions of `size` without gap, overlap or remainder."""
+        return (
+            self.kernel == self.stride
+            and set(self.dilation) <= {1}
+            and not any(low or high for low, high in self.padding)
+            and not any(n % step for n, step in zip(size, self.stride, strict=True))
+        )
+
     def reduce(self, x, start, computation):
         """`lax.reduce_window` with these windows."""
         kernel, stride, padding, dilation = (

@@ -3,7 +3,7 @@
 Measured against XLA's own convolution (see `docs/performance.md`): a pointwise convolution is a
 matrix product; the gradient in the input is a convolution that is written out, with the kernel
 already flipped; the gradient in the weight of a small kernel is one matrix product per tap; and a
-depthwise convolution is a sum of shifted products.
+convolution that is depthwise, or of a single channel, is a sum of shifted products.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from oneflow.primitives.conv import (
     convolve_weight_adjoint,
 )
 from oneflow.primitives.lowering.taps import Taps
+from oneflow.primitives.materialize import materialized
 
 # Kernels with more taps than this are left to XLA where a term per tap is written out.
 _MOST_TAPS = 27
@@ -49,6 +50,12 @@ def _is_depthwise(channels: int, out: int, kernel: tuple[int, ...], window: Wind
     return window.groups == channels == out and math.prod(kernel) <= _MOST_TAPS
 
 
+def _is_sum_of_products(channels: int, out: int, kernel: tuple[int, ...], window: Window) -> bool:
+    """Whether each output channel sees a single input channel: its own, or the only one."""
+    few = math.prod(kernel) <= _MOST_TAPS
+    return _is_depthwise(channels, out, kernel, window) or (few and channels == 1)
+
+
 def _taps(kernel: tuple[int, ...], window: Window) -> Taps:
     return Taps(window.dims, kernel, window.stride, window.padding, window.dilation)
 
@@ -66,12 +73,19 @@ def _conv(x, weight, *, dims, stride, padding: Pairs, dilation, groups: int):
     last = x.ndim - 1
     if _is_pointwise(kernel, window):
         return _product(_strided(x, stride), weight.reshape(weight.shape[:2]), ((last,), (1,)))
-    if _is_depthwise(x.shape[last], weight.shape[0], kernel, window):
-        taps = _taps(kernel, window)
-        shifted = taps.gather(x, np.zeros((), x.dtype))
-        terms = [part * weight[(slice(None), 0, *tap)] for tap, part in shifted.items()]
-        return functools.reduce(jnp.add, terms)
+    if _is_sum_of_products(x.shape[last], weight.shape[0], kernel, window):
+        shifted = _taps(kernel, window).gather(x, np.zeros((), x.dtype))
+        by_tap = _channels_by_tap(weight)
+        return functools.reduce(jnp.add, [part * by_tap[tap] for tap, part in shifted.items()])
     return convolve(x, weight, window)
+
+
+def _channels_by_tap(weight):
+    """The weight of single input channels with the output channels last, as in the activations.
+
+    So the sum over taps runs along contiguous memory: in half the time.
+    """
+    return materialized(jnp.moveaxis(weight[:, 0], 0, -1))
 
 
 def _strided(x, stride: tuple[int, ...]):
@@ -91,7 +105,8 @@ def _conv_input_adjoint(y, weight, *, size, dims, stride, padding: Pairs, dilati
         x = _product(y, weight.reshape(weight.shape[:2]), ((last,), (0,)))
         return _spread(x, size, stride)
     if _is_depthwise(y.shape[last], weight.shape[0], kernel, window):
-        return _taps(kernel, window).scatter(lambda tap: y * weight[(slice(None), 0, *tap)], size)
+        by_tap = _channels_by_tap(weight)
+        return _taps(kernel, window).scatter(lambda tap: y * by_tap[tap], size)
     if groups == 1:
         return _flipped_convolution(y, weight, size, window)
     return convolve_input_adjoint(y, weight, size, window)

@@ -11,16 +11,14 @@ import jax.numpy as jnp
 from jax import lax
 
 from oneflow.primitives import reduce
-from oneflow.primitives.materialize import materialize
+from oneflow.primitives.materialize import materialized
 from oneflow.primitives.registry import Primitive
-
-_stored = materialize.implementation("cpu")
 
 
 def _extreme_and_index(x, best: Callable, dim: int):
     """The extreme along `dim`, which is kept, and the first index that has it."""
     # Left to itself XLA spreads the extreme to the size of `x` in memory first.
-    extreme = _stored(best(x, axis=dim, keepdims=True))
+    extreme = materialized(best(x, axis=dim, keepdims=True))
     hit = x == extreme
     if jnp.issubdtype(x.dtype, jnp.floating):
         hit |= jnp.isnan(x)

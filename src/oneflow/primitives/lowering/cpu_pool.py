@@ -10,7 +10,7 @@ import numpy as np
 
 from oneflow.primitives import pool
 from oneflow.primitives.lowering.taps import Taps
-from oneflow.primitives.materialize import materialize
+from oneflow.primitives.materialize import materialized
 
 # More taps than this are left to XLA's window operations.
 _MOST_TAPS = 27
@@ -36,16 +36,30 @@ def _max_pool_gradient(y, x, out, *, dims, kernel, stride, padding, dilation):
         return pool.max_pool_gradient.impl(y, x, out, **windows._asdict())
     taps = Taps(*windows)
     parts = taps.gather(x, pool.lowest(x.dtype))
-    number = {tap: np.int8(index) for index, tap in enumerate(parts)}
+    # As wide as the elements compared, or XLA's loop is not vectorised.
+    whole = jnp.int32 if x.dtype.itemsize <= 4 else jnp.int64
+    number = {tap: whole(index) for index, tap in enumerate(parts)}
     # The first tap equal to the maximum gets the gradient: later ones are overwritten.
-    chosen = jnp.full(out.shape, -1, jnp.int8)
+    chosen = jnp.full(out.shape, -1, whole)
     for tap in reversed(list(parts)):
         hit = (parts[tap] == out) | ((parts[tap] != parts[tap]) & (out != out))
         chosen = jnp.where(hit, number[tap], chosen)
-    # Computed once; fused into every use it would be computed for each tap again.
-    chosen = materialize.implementation("cpu")(chosen)
     size = tuple(x.shape[dim] for dim in dims)
+    if windows.tile(size):
+        return _tiled_choice(chosen, y, windows).reshape(x.shape)
+    # Computed once; fused into every use it would be computed for each tap again.
+    chosen = materialized(chosen)
     return taps.scatter(lambda tap: jnp.where(chosen == number[tap], y, 0), size)
+
+
+def _tiled_choice(chosen, y, windows: pool.Windows):
+    """`y` at the chosen tap of each window and zeros at the others; taps follow their window."""
+    offsets = math.prod(windows.kernel)
+    taps = jnp.arange(offsets, dtype=chosen.dtype).reshape(windows.kernel)
+    behind = [dim + 1 + index for index, dim in enumerate(windows.dims)]
+    others = [dim for dim in range(y.ndim + len(behind)) if dim not in behind]
+    grid = jnp.expand_dims(taps, others)
+    return jnp.where(jnp.expand_dims(chosen, behind) == grid, jnp.expand_dims(y, behind), 0)
 
 
 @pool.window_sum.lowering("cpu")
