@@ -7,7 +7,7 @@ learning rate is a changed element of a vector, never a new program.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -28,20 +28,34 @@ class Executable:
 
     Call it with the array inputs and the Python numbers; it returns the list of output arrays and
     one int64 array of ``(is_bad, value)`` rows, or None when the program has no checks.
+
+    Args:
+        program: what to compile.
+        donated: inputs that nobody needs any more.
+        device: where it runs.
+        constants: Python numbers, by their place, that are the same in every run.
+        name: what profilers and dumps call it.
     """
 
-    def __init__(self, program: Program, donated: Sequence[int], device: Device) -> None:
+    def __init__(
+        self,
+        program: Program,
+        donated: Sequence[int],
+        device: Device,
+        constants: Mapping[int, Any] | None = None,
+        name: str = "program",
+    ) -> None:
         self.program = program = prepare_whole(program)
-        self._floats = [i for i, spec in enumerate(program.scalars) if _travels_as_float(spec)]
-        self._integers = [
-            i for i, spec in enumerate(program.scalars) if not _travels_as_float(spec)
-        ]
+        self._constants = dict(constants or {})
+        changing = [slot for slot in range(len(program.scalars)) if slot not in self._constants]
+        self._floats = [i for i in changing if _travels_as_float(program.scalars[i])]
+        self._integers = [i for i in changing if not _travels_as_float(program.scalars[i])]
         self._has_checks = bool(program.checks)
         self._device = device
-        self._only_floats = not self._integers
+        self._only_floats = not self._integers and not self._constants
         self._placed = bool(program.inputs) or device is CPU
         self._jitted = jax.jit(
-            self._trace,
+            _named(self._trace, name),
             donate_argnums=usable_donations(program, donated),
             compiler_options=compiler_options(device.type) if _convolves(program) else None,
         )
@@ -51,6 +65,8 @@ class Executable:
         count = len(self.program.inputs)
         arrays, vectors = arguments[:count], list(arguments[count:])
         scalars: list[Any] = [None] * len(self.program.scalars)
+        for slot, number in self._constants.items():
+            scalars[slot] = jnp.asarray(typed_scalar(number, self.program.scalars[slot].dtype.numpy))
         for slots in (self._floats, self._integers):
             if slots:
                 vector = vectors.pop(0)
@@ -70,7 +86,8 @@ class Executable:
         vectors = []
         if self._floats:
             vectors.append(np.array([scalars[i] for i in self._floats], np.float64))
-        vectors.append(np.array([wrap_integer(scalars[i]) for i in self._integers], np.int64))
+        if self._integers:
+            vectors.append(np.array([wrap_integer(scalars[i]) for i in self._integers], np.int64))
         return vectors
 
     def compile(self) -> Executable:
@@ -100,6 +117,16 @@ class Executable:
             with jax.default_device(xla_device(self._device)):
                 results = self._run(*arrays, *self._vectors(scalars))
         return (results[:-1], results[-1]) if self._has_checks else (results, None)
+
+
+def _named(function: Callable, name: str) -> Callable:
+    """`function` under a name of its own, for XLA."""
+
+    def run(*arguments: Any) -> Any:
+        return function(*arguments)
+
+    run.__name__ = name
+    return run
 
 
 def _convolves(program: Program) -> bool:

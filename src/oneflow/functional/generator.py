@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 import secrets
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,86 @@ from oneflow.tensor.tensor import Tensor
 
 _FIRST_SEED = 67280421310721
 _STATE_BYTES = 16
+# Marked numbers: in no range that seeds and stream numbers of programs come from by chance.
+_MARKED_SEEDS = 0x5B17_0C4E_9D36_A000
+_MARKED_STREAMS = 0x2E93_D750_0000_0000
+_MARKED_STEP = 2**36
+
+
+@dataclass
+class _Position:
+    """The whole state of a generator."""
+
+    seed: int
+    stream: int
+
+
+class DrawMarks:
+    """Numbers that stand for the seeds and streams of draws while a program is being recorded.
+
+    They tell which run-time numbers of the program have to be filled in before each run. The
+    generators themselves stay where they are.
+    """
+
+    def __init__(self) -> None:
+        self._positions: dict[Generator, _Position] = {}
+
+    def position_of(self, generator: Generator) -> _Position:
+        """Where the marked numbers of `generator` are."""
+        position = self._positions.get(generator)
+        if position is None:
+            index = len(self._positions)
+            position = self._positions[generator] = _Position(
+                _MARKED_SEEDS + index, _MARKED_STREAMS + index * _MARKED_STEP
+            )
+        return position
+
+    def drawn(self) -> list[tuple[Generator, int | None, tuple[int, int]]]:
+        """Each generator with the number of its draws, and its position at the end.
+
+        The number is None if the generator was started again from a seed.
+        """
+        found = []
+        for index, (generator, position) in enumerate(self._positions.items()):
+            count = position.stream - _MARKED_STREAMS - index * _MARKED_STEP
+            relative = position.seed == _MARKED_SEEDS + index
+            found.append((generator, count if relative else None, (position.seed, position.stream)))
+        return found
+
+    def find(self, numbers: Sequence[Any]) -> list[tuple[int, int, int | None]]:
+        """Which of `numbers` are marked: ``(place, index of the generator, draw)``.
+
+        The draw counts from 0; None stands for the seed.
+        """
+        found: list[tuple[int, int, int | None]] = []
+        count = len(self._positions)
+        for place, number in enumerate(numbers):
+            if type(number) is not int:
+                continue
+            if 0 <= number - _MARKED_SEEDS < count:
+                found.append((place, number - _MARKED_SEEDS, None))
+            elif 0 <= number - _MARKED_STREAMS < count * _MARKED_STEP:
+                found.append((place, *divmod(number - _MARKED_STREAMS, _MARKED_STEP)))
+        return found
+
+
+class _Marking(threading.local):
+    """Whether this thread's draws are marked."""
+
+    marks: DrawMarks | None = None
+
+
+_MARKING = _Marking()
+
+
+@contextlib.contextmanager
+def marking_draws() -> Iterator[DrawMarks]:
+    """Context manager: every generator hands this thread marked numbers."""
+    before, _MARKING.marks = _MARKING.marks, DrawMarks()
+    try:
+        yield _MARKING.marks
+    finally:
+        _MARKING.marks = before
 
 
 class Generator:
@@ -39,7 +120,7 @@ class Generator:
     def __init__(self, device: Device | str | None = None) -> None:
         self._device = CPU if device in (None, "auto") else chosen_device(device)
         self._lock = threading.Lock()
-        self._seed, self._stream = _FIRST_SEED, 0
+        self._own = _Position(_FIRST_SEED, 0)
 
     @property
     def device(self) -> Device:
@@ -47,28 +128,36 @@ class Generator:
         return self._device
 
     def __repr__(self) -> str:
-        return f"<oneflow.Generator seed={self._seed} draws={self._stream}>"
+        return f"<oneflow.Generator seed={self._own.seed} draws={self._own.stream}>"
 
     def __reduce__(self) -> tuple:
         return _generator_at, (self._device, self.position)
 
     def next_stream(self) -> tuple[int, int]:
         """The seed and a stream number that no draw has used yet."""
+        current = self._current()
         with self._lock:
-            stream = self._stream
-            self._stream = stream + 1
-        return self._seed, stream
+            stream = current.stream
+            current.stream = stream + 1
+            return current.seed, stream
+
+    def _current(self) -> _Position:
+        """Where it is; while this thread marks draws, where the marked numbers are."""
+        marks = _MARKING.marks
+        return self._own if marks is None else marks.position_of(self)
 
     @property
     def position(self) -> tuple[int, int]:
         """The seed and the number of the next stream: the whole state."""
+        current = self._current()
         with self._lock:
-            return self._seed, self._stream
+            return current.seed, current.stream
 
     @position.setter
     def position(self, position: tuple[int, int]) -> None:
+        current = self._current()
         with self._lock:
-            self._seed, self._stream = position
+            current.seed, current.stream = position
 
     def manual_seed(self, seed: int) -> Generator:
         """Start again from `seed`, a whole number; negative ones count from 2**64 down.
@@ -88,7 +177,7 @@ class Generator:
 
     def initial_seed(self) -> int:
         """The seed it was last started from."""
-        return self._seed
+        return self._own.seed
 
     def get_state(self) -> Tensor:
         """Seed and next stream number as a uint8 tensor of 16 elements."""

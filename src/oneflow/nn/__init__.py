@@ -1,6 +1,7 @@
 """Neural network layers, losses and models: PyTorch's and OneFlow's `nn`."""
 
-from oneflow.nn import functional as functional, init as init, utils as utils
+from oneflow.graph.graph import Graph as Graph
+from oneflow.nn import functional as functional, graph as graph, init as init, utils as utils
 from oneflow.nn.modules.activation import (
     CELU as CELU,
     ELU as ELU,

@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections import OrderedDict, defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -186,7 +186,9 @@ class Optimizer:
             if clock != last_clock or device is not last_device:
                 self._record_updates(group, operands, targets, numbers)
                 operands, targets = [], []
-                numbers = pack_numbers(*map(float, self._numbers(group, state)), device=device)
+                if self.before_numbers is not None:
+                    self.before_numbers(group, state)
+                numbers = pack_numbers(*self.numbers(group, state), device=device)
                 last_clock, last_device = clock, device
             operands.append(value)
             operands.append(gradient.value)
@@ -211,6 +213,35 @@ class Optimizer:
             results = self._update(*operands, numbers, states=states, **attributes)
             for target, result in zip(targets, results, strict=True):
                 target.assign(result)
+
+    # --- what a graph asks, which records a step once and fills in its numbers before each run
+
+    # Called with `(group, state)` right before the numbers of an update are recorded.
+    before_numbers: Callable[[dict[str, Any], dict[str, Any]], None] | None = None
+
+    def numbers(self, group: dict[str, Any], state: dict[str, Any]) -> tuple[float, ...]:
+        """The numbers of the next update of a parameter with `state`, which has been advanced."""
+        return tuple(map(float, self._numbers(group, state)))
+
+    def advance(self, group: dict[str, Any], states: Iterable[dict[str, Any]]) -> None:
+        """Count one step of each of these states of parameters of `group`."""
+        for state in states:
+            self._advance(state, group)
+
+    def stepped_states(self, group: dict[str, Any]) -> list[dict[str, Any]]:
+        """The states of the parameters of `group` that have a gradient, complete."""
+        return [self._complete_state(p, group) for p in group["params"] if p.grad is not None]
+
+    def form(self, group: dict[str, Any]) -> tuple:
+        """Everything about a group, apart from numbers, that decides how its step looks."""
+        options = [group.get(name) for name in _CLIPPING]
+        fills, attributes = self._state_fills(group), self._attributes(group)
+        return (len(group["params"]), *options, *fills, *attributes.items())
+
+    @property
+    def steps_by_update(self) -> bool:
+        """Whether `step` is the shared walk over the groups, and nobody hooks into it."""
+        return type(self).step is Optimizer.step and not any(self._hooks.values())
 
     def _complete_state(self, parameter: Tensor, group: dict[str, Any]) -> dict[str, Any]:
         """The state of one parameter with everything in it that `_state_fills` names.

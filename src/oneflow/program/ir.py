@@ -72,10 +72,18 @@ def iterate_key(key: Sequence[Any]) -> Iterator[tuple[Operation, Sequence[Any]]]
         position = stop
 
 
-def program_from_key(key: Sequence[Any], alive: Sequence[int]) -> Program:
-    """The program a recorder's key stands for, returning the output positions in `alive`."""
+def program_from_key(
+    key: Sequence[Any], alive: Sequence[int], leaves: Sequence[TensorSpec] = ()
+) -> Program:
+    """The program a recorder's key stands for, returning the references in `alive`.
+
+    Args:
+        key: what was recorded.
+        alive: positions of outputs, or references (< 0) to inputs.
+        leaves: specs of the inputs; needed only if some are not used.
+    """
     pairs = list(iterate_key(key))
-    inputs: dict[int, TensorSpec] = {}
+    inputs: dict[int, TensorSpec] = dict(enumerate(leaves))
     scalars: list[TensorSpec] = []
     for operation, references in pairs:
         for reference, spec in zip(references, operation.in_specs, strict=True):
@@ -98,6 +106,5 @@ def program_from_key(key: Sequence[Any], alive: Sequence[int]) -> Program:
         next_result = results.stop
         instructions.append(Instruction(operation, tuple(operands), results))
     ordered = tuple(inputs[index] for index in range(first_scalar))
-    return Program(
-        ordered, tuple(scalars), tuple(instructions), tuple(first_result + p for p in alive)
-    )
+    outputs = tuple(first_result + p if p >= 0 else ~p for p in alive)
+    return Program(ordered, tuple(scalars), tuple(instructions), outputs)

@@ -1,0 +1,1 @@
+"""`nn.Graph`: a whole step recorded once and run as one program."""

@@ -1,0 +1,70 @@
+"""`BlockConfig`: what a graph is told about one of its modules."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class BlockConfig:
+    """Options of one module of a graph: ``graph.module.config``.
+
+    Example:
+        >>> import oneflow as flow
+        >>> class TwoLayers(flow.nn.Graph):
+        ...     def __init__(self):
+        ...         super().__init__()
+        ...         self.first = flow.nn.Linear(3, 5)
+        ...         self.second = flow.nn.Linear(5, 8)
+        ...         self.first.config.activation_checkpointing = True
+        ...     def build(self, x):
+        ...         return self.second(self.first(x))
+        >>> TwoLayers().first.config.activation_checkpointing
+        True
+    """
+
+    def __init__(self) -> None:
+        self._stage_id: int | None = None
+        self._placement: Any = None
+        self._activation_checkpointing = False
+        self.debug_level = -1
+
+    @property
+    def stage_id(self) -> int | None:
+        """Number of the pipeline stage that the module belongs to, from 0; None without one."""
+        return self._stage_id
+
+    @stage_id.setter
+    def stage_id(self, value: int | None) -> None:
+        if value is not None and (type(value) is not int or value < 0):
+            raise ValueError(f"`stage_id` must be a whole number from 0 or None, got {value!r}")
+        self._stage_id = value
+
+    @property
+    def stage_placement(self) -> Any:
+        """Where the stage runs, as given to `set_stage`."""
+        return self._placement
+
+    def set_stage(self, stage_id: int | None = None, placement: Any = None) -> None:
+        """Say which pipeline stage the module belongs to.
+
+        Args:
+            stage_id: number of the stage, from 0.
+            placement: where it runs.
+        """
+        self.stage_id = stage_id
+        self._placement = placement
+
+    @property
+    def activation_checkpointing(self) -> bool:
+        """Whether backward computes the module's inside again instead of keeping it in memory."""
+        return self._activation_checkpointing
+
+    @activation_checkpointing.setter
+    def activation_checkpointing(self, mode: bool) -> None:
+        self._activation_checkpointing = bool(mode)
+
+    def __repr__(self) -> str:
+        return (
+            f"BlockConfig(stage_id={self._stage_id}, "
+            f"activation_checkpointing={self._activation_checkpointing})"
+        )

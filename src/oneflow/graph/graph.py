@@ -1,0 +1,247 @@
+"""`Graph`: the base class of static graphs."""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from collections import OrderedDict, defaultdict
+from collections.abc import Sequence
+from typing import Any
+
+from oneflow.graph.block import Block, Blocks
+from oneflow.graph.optimizing import Training
+from oneflow.graph.recorder import is_capturing
+from oneflow.graph.recording import Recording
+from oneflow.graph.step import Step
+from oneflow.graph.structure import put_together, take_apart
+from oneflow.nn.modules.module import Module
+from oneflow.optim.lr_scheduler.plateau import ReduceLROnPlateau
+from oneflow.optim.lr_scheduler.scheduler import LRScheduler
+from oneflow.optim.optimizer import Optimizer
+from oneflow.tensor.tensor import Tensor
+
+_counts: defaultdict[str, int] = defaultdict(int)
+# Compiled steps that a graph keeps, one per combination of argument shapes.
+_MOST_STEPS = 10
+
+
+class Graph:
+    """Base class of static graphs: a whole step, recorded once and run as one program.
+
+    Assign modules to attributes, define `build`, and call the graph. The first call runs `build`
+    once to record it, together with the backward pass and the optimizers' steps if it calls
+    ``backward``; this and later calls run the compiled program. Call `train` or `eval` of the
+    modules before the first call.
+
+    Example:
+        >>> import oneflow as flow
+        >>> class LinearGraph(flow.nn.Graph):
+        ...     def __init__(self):
+        ...         super().__init__()
+        ...         self.linear = flow.nn.Linear(3, 8, False)
+        ...     def build(self, x):
+        ...         return self.linear(x)
+        >>> graph = LinearGraph()
+        >>> graph(flow.randn(4, 3)).shape
+        oneflow.Size([4, 8])
+    """
+
+    def __init__(self) -> None:
+        members = self.__dict__
+        kind = type(self).__name__
+        members["_name"] = f"{kind}_{_counts[kind]}"
+        _counts[kind] += 1
+        members["_modules"] = {}
+        members["_blocks"] = Blocks()
+        members["_trainings"] = []
+        members["_steps"] = OrderedDict()
+        members["_told_of_recompiling"] = False
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "__call__" in cls.__dict__:
+            raise TypeError(
+                f"{cls.__name__} defines `__call__`, which runs the compiled graph; "
+                "define `build` instead"
+            )
+
+    # --- attributes
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        members = self.__dict__
+        if "_modules" not in members:
+            raise RuntimeError(
+                f"call super().__init__() in {type(self).__name__}.__init__ before anything else"
+            )
+        if isinstance(value, Graph):
+            raise TypeError(
+                f"cannot make graph {value.name} an attribute of {self.name}: graphs cannot be "
+                "nested; share the modules instead"
+            )
+        if isinstance(value, Block):
+            value = value.origin
+        if isinstance(value, Module):
+            members.pop(name, None)
+            self._modules[name] = value
+        else:
+            self._modules.pop(name, None)
+            object.__setattr__(self, name, value)
+
+    def __getattr__(self, name: str) -> Any:
+        modules = self.__dict__.get("_modules")
+        if modules is None:
+            raise AttributeError(
+                f"'{type(self).__name__}' has no attribute '{name}'; did its __init__ call "
+                "super().__init__()?"
+            )
+        if name in modules:
+            return self._blocks.of(modules[name])
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+
+    def __delattr__(self, name: str) -> None:
+        if name in self._modules:
+            del self._modules[name]
+        else:
+            object.__delattr__(self, name)
+
+    @property
+    def name(self) -> str:
+        """The name of the class and a number."""
+        return self._name
+
+    @property
+    def training(self) -> bool:
+        """Whether the graph has optimizers."""
+        return bool(self._trainings)
+
+    @property
+    def is_compiled(self) -> bool:
+        """Whether it has been called."""
+        return bool(self._steps)
+
+    # --- building
+
+    def build(self, *args: Any, **kwargs: Any) -> Any:
+        """What the graph computes; every subclass defines it.
+
+        Arguments and results are tensors and None, nested in lists, tuples and dicts. In training
+        call ``backward`` on a scalar loss.
+        """
+        raise NotImplementedError(f"{type(self).__name__} must define `build`")
+
+    def add_optimizer(
+        self, optim: Optimizer, *, lr_sch: LRScheduler | None = None, is_sparse: bool = False
+    ) -> None:
+        """Let each call clip gradients, step the optimizer, and step its schedule.
+
+        Args:
+            optim: an optimizer of parameters of the graph's modules.
+            lr_sch: schedule of its learning rate, stepped after each call.
+            is_sparse: update only those rows of embeddings that were looked up.
+
+        Raises:
+            TypeError: `optim` is not an optimizer, or `lr_sch` not a schedule of its steps.
+        """
+        if not isinstance(optim, Optimizer):
+            raise TypeError(f"`optim` must be an Optimizer, got {type(optim).__name__}")
+        if isinstance(lr_sch, ReduceLROnPlateau) or not isinstance(lr_sch, LRScheduler | None):
+            raise TypeError(
+                f"`lr_sch` must be a learning rate schedule that steps without arguments, "
+                f"got {type(lr_sch).__name__}"
+            )
+        if lr_sch is not None and lr_sch.optimizer is not optim:
+            raise ValueError("`lr_sch` is a schedule of another optimizer than `optim`")
+        self._trainings.append(Training(optim, lr_sch, is_sparse))
+        self._steps.clear()
+
+    # --- calling
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run the compiled step on arguments as `build` takes them.
+
+        Raises:
+            TypeError: the arguments are not those of `build`.
+            RuntimeError: called inside another graph, or `build` read a value.
+        """
+        if "_steps" not in self.__dict__:
+            raise RuntimeError(f"{type(self).__name__}.__init__ must call super().__init__()")
+        key = None if kwargs else _plain_key(args)
+        tensors: Sequence[Any] = args
+        if key is None:
+            tensors = []
+            key = self._key(args, kwargs, tensors)
+        step = self._steps.get(key)
+        if step is None or not step.fits():
+            step = self._new_step(key, args, kwargs)
+            result = step(tensors, first=True)
+        else:
+            self._steps.move_to_end(key)
+            result = step(tensors)
+        for training in self._trainings:
+            training.finish(step.optimizers)
+        return result
+
+    def _key(self, args: tuple, kwargs: dict[str, Any], tensors: list[Tensor]) -> tuple:
+        """What has to be equal for a compiled step to be used again; collects the tensors."""
+        structure = take_apart((args, kwargs), tensors, f"an argument of {self.name}")
+        return structure, tuple([(t._value.spec, t.requires_grad and t.is_leaf) for t in tensors])
+
+    def _new_step(self, key: tuple, args: tuple, kwargs: dict[str, Any]) -> Step:
+        """Record and compile the step for arguments like these."""
+        self._check_call(args, kwargs)
+        if self._steps and key not in self._steps and not self._told_of_recompiling:
+            self.__dict__["_told_of_recompiling"] = True
+            warnings.warn(
+                f"{self.name} is compiled again, for arguments of other shapes, dtypes or "
+                "structure than before; it keeps up to "
+                f"{_MOST_STEPS} compiled steps and does not mention this again",
+                stacklevel=3,
+            )
+        tensors: list[Tensor] = []
+        structure = take_apart((args, kwargs), tensors, f"an argument of {self.name}")
+
+        def build(stand_ins: list[Tensor]) -> Any:
+            own_args, own_kwargs = put_together(structure, iter(stand_ins))
+            return self.build(*own_args, **own_kwargs)
+
+        step = self._steps[key] = Recording(self, build, tensors).run()
+        if len(self._steps) > _MOST_STEPS:
+            self._steps.popitem(last=False)
+        return step
+
+    def _check_call(self, args: tuple, kwargs: dict[str, Any]) -> None:
+        if is_capturing():
+            raise RuntimeError(
+                f"{self.name} is called inside `build` of another graph; graphs cannot be nested. "
+                "Call its modules instead"
+            )
+        if type(self).build is Graph.build:
+            Graph.build(self)
+        try:
+            inspect.signature(self.build).bind(*args, **kwargs)
+        except TypeError as error:
+            raise TypeError(f"{type(self).__name__}.build(): {error}") from None
+
+    # --- what a recording asks
+
+    def named_modules(self) -> list[tuple[str, Module]]:
+        """The modules assigned to the graph, by attribute name."""
+        return list(self._modules.items())
+
+    def own_tensors(self) -> dict[str, Any]:
+        """The graph's own attributes, tensors among them."""
+        return self.__dict__
+
+    def trainings(self) -> list[Training]:
+        """The optimizers added to the graph."""
+        return self._trainings
+
+
+def _plain_key(args: tuple) -> tuple | None:
+    """The key of a call with nothing but tensors that need no gradients; None for any other."""
+    key = []
+    for each in args:
+        if type(each) is not Tensor or each._value.node is not None:
+            return None
+        key.append(each._value.spec)
+    return tuple(key)

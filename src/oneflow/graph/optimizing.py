@@ -1,0 +1,125 @@
+"""The optimizers of a graph: recording their steps once, counting and filling in numbers later."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from oneflow.graph.recorder import CapturingRecorder
+from oneflow.graph.variables import Variables
+from oneflow.optim.lr_scheduler.scheduler import LRScheduler
+from oneflow.optim.optimizer import Optimizer
+from oneflow.tensor.tensor import Tensor
+
+
+class Training:
+    """An optimizer added to a graph, with what belongs to it."""
+
+    def __init__(self, optimizer: Optimizer, scheduler: LRScheduler | None, sparse: bool) -> None:
+        self.optimizer = optimizer
+        self.scheduler = scheduler
+        self.sparse = sparse
+
+    def has_gradients(self) -> bool:
+        """Whether `build` left a gradient in one of the parameters."""
+        return any(
+            parameter.grad is not None
+            for group in self.optimizer.param_groups
+            for parameter in group["params"]
+        )
+
+    def finish(self, recorded: Sequence[RecordedStep]) -> None:
+        """After the program has run: step the schedule, and the optimizer if it was not in it."""
+        if any(each.training is self for each in recorded):
+            self._step_schedule()
+        elif not self.optimizer.steps_by_update and self.has_gradients():
+            self.optimizer.clip_grad()
+            self.optimizer.step()
+            self.optimizer.zero_grad(set_to_none=True)
+            self._step_schedule()
+
+    def _step_schedule(self) -> None:
+        if self.scheduler is not None:
+            self.scheduler.step()
+
+
+class RecordedStep:
+    """An optimizer's step that is part of a program.
+
+    Attributes:
+        tensors: identities of the parameters it updates.
+    """
+
+    def __init__(self, training: Training) -> None:
+        self.training = training
+        self.tensors: set[int] = set()
+        self._optimizer = training.optimizer
+        self._state = self._optimizer.state
+        self._forms: list[tuple] = []
+        self._groups: list[tuple[dict[str, Any], list[dict[str, Any]]]] = []
+        self._slots: list[tuple[dict[str, Any], dict[str, Any], int]] = []
+        self._before: list[tuple[Any, dict[str, Any]]] = [
+            (key, dict(state)) for key, state in self._state.items()
+        ]
+
+    def record(self, recorder: CapturingRecorder, variables: Variables, prefix: str) -> None:
+        """Record clipping and the step itself; the states become variables."""
+        optimizer = self._optimizer
+        names = {id(each.tensor): each.name for each in variables}
+        for group in optimizer.param_groups:
+            self._forms.append(optimizer.form(group))
+            stepped = [each for each in group["params"] if each.grad is not None]
+            self.tensors.update(map(id, stepped))
+            states = optimizer.stepped_states(group)
+            self._groups.append((group, states))
+            for parameter, state in zip(stepped, states, strict=True):
+                for key, kept in list(state.items()):
+                    if isinstance(kept, Tensor):
+                        name = f"{prefix}.{names.get(id(parameter), 'parameter')}.{key}"
+                        variables.add(name, "state", kept, (state, key))
+        optimizer.clip_grad()
+
+        def note(group: dict[str, Any], state: dict[str, Any]) -> None:
+            self._slots.append((group, state, len(recorder.scalars)))
+
+        optimizer.before_numbers = note
+        try:
+            optimizer.step()
+        finally:
+            optimizer.before_numbers = None
+
+    def slots(self) -> set[int]:
+        """Places of the run-time numbers that `refill` writes."""
+        return {
+            start + place
+            for group, state, start in self._slots
+            for place in range(len(self._optimizer.numbers(group, state)))
+        }
+
+    def refill(self, numbers: list[Any]) -> None:
+        """Count one more step, and write its numbers into their places."""
+        optimizer = self._optimizer
+        for group, states in self._groups:
+            optimizer.advance(group, states)
+        for group, state, start in self._slots:
+            fresh = optimizer.numbers(group, state)
+            numbers[start : start + len(fresh)] = fresh
+
+    def fits(self) -> bool:
+        """Whether the optimizer still steps in the form that was recorded."""
+        optimizer = self._optimizer
+        return (
+            optimizer.state is self._state
+            and len(optimizer.param_groups) == len(self._forms)
+            and all(map(self._has_form, optimizer.param_groups, self._forms))
+            and optimizer.steps_by_update
+        )
+
+    def _has_form(self, group: dict[str, Any], form: tuple) -> bool:
+        return self._optimizer.form(group) == form
+
+    def undo(self) -> None:
+        """Forget that the step was recorded."""
+        self._state.clear()
+        for key, state in self._before:
+            self._state[key] = state

@@ -1,0 +1,103 @@
+"""A recorder that runs nothing: it writes down a whole step, inputs included."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+
+from oneflow.base.device import Device
+from oneflow.base.location import user_line
+from oneflow.base.spec import TensorSpec
+from oneflow.program.recorder import Recorder
+from oneflow.program.value import Value
+from oneflow.runtime.eager import current, flush_all
+
+
+class CapturingRecorder(Recorder):
+    """Records the step of a graph. Its values have no arrays, and reading one is an error.
+
+    Attributes:
+        graph_name: for errors.
+        specs: spec of each input, in the order of `arrays`; an array is None where it differs from
+            call to call.
+    """
+
+    __slots__ = ("graph_name", "specs")
+
+    def __init__(self, device: Device, graph_name: str) -> None:
+        super().__init__(device, _run_nothing, user_line)
+        self.graph_name = graph_name
+        self.specs: list[TensorSpec] = []
+
+    def new_input(self, spec: TensorSpec) -> Value:
+        """A value that stands for an array given with each call."""
+        self.arrays.append(None)
+        self.specs.append(spec)
+        return Value(spec, None, self, ~(len(self.arrays) - 1))
+
+    def leaf(self, value: Value) -> int:
+        """Reference to an array that is the same in every call."""
+        known = len(self.arrays)
+        reference = super().leaf(value)
+        if len(self.arrays) > known:
+            self.specs.append(value.spec)
+        return reference
+
+    def reference(self, value: Value) -> int:
+        """How the program refers to any value: one of its own, or a constant."""
+        return value.position if value.trace is self else self.leaf(value)
+
+    def flush(self, reason: str) -> None:
+        """Nothing runs while a step is recorded; only reading a value is an error.
+
+        Raises:
+            RuntimeError: a value was read.
+        """
+        if self.closed:
+            raise RuntimeError(
+                f"this tensor was made inside `build` of {self.graph_name} and is not one of its "
+                "results, so it has no values; return it from `build`, or make it a buffer of a "
+                "module"
+            )
+        if reason == "read":
+            raise RuntimeError(
+                f"{self.graph_name}: a tensor's value was read inside `build`{user_line()}. The "
+                "whole step is compiled before anything has a value, so `bool(tensor)`, "
+                "`.item()`, `.numpy()` and Python `if` or `while` on a tensor cannot be part of "
+                "it; use `oneflow.where`, or return the tensor and decide outside"
+            )
+
+
+def _run_nothing(recorder: Recorder, reason: str) -> None:
+    """`flush` never gets here."""
+
+
+def is_capturing() -> bool:
+    """Whether this thread is inside `build` of a graph."""
+    return any(isinstance(each, CapturingRecorder) for each in current.recorders.values())
+
+
+@contextlib.contextmanager
+def capturing(recorder: CapturingRecorder) -> Iterator[None]:
+    """Context manager: this thread records into `recorder`.
+
+    Raises:
+        RuntimeError: something was recorded for another device.
+    """
+    flush_all("graph")
+    before, recorder_before = dict(current.recorders), current.recorder
+    current.recorders.clear()
+    current.recorders[recorder.device] = current.recorder = recorder
+    try:
+        yield
+        others = [d for d, each in current.recorders.items() if each is not recorder and each.key]
+        if others:
+            raise RuntimeError(
+                f"{recorder.graph_name}: `build` made tensors on `{others[0]}`, but the graph "
+                f"runs on `{recorder.device}`; a graph runs on one device"
+            )
+    finally:
+        recorder.closed = True
+        current.recorders.clear()
+        current.recorders.update(before)
+        current.recorder = recorder_before

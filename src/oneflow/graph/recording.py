@@ -1,0 +1,218 @@
+"""`Recording`: from a call of `build` to a compiled `Step`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, Protocol
+
+from oneflow.base.device import CPU, Device
+from oneflow.base.spec import TensorSpec
+from oneflow.compiler.lower import Executable
+from oneflow.differentiation.grad_mode import MODE, set_grad_enabled
+from oneflow.functional.generator import DrawMarks, marking_draws
+from oneflow.graph.optimizing import RecordedStep, Training
+from oneflow.graph.recorder import CapturingRecorder, capturing
+from oneflow.graph.step import Binding, Draws, Step
+from oneflow.graph.structure import put_together, take_apart
+from oneflow.graph.variables import Variables
+from oneflow.nn.modules.module import Module
+from oneflow.passes.inputs import inputs_read, with_inputs
+from oneflow.passes.pipeline import optimize
+from oneflow.program.ir import Program, program_from_key
+from oneflow.program.value import Value
+from oneflow.tensor.call import wrap
+from oneflow.tensor.tensor import Tensor
+
+
+class Recordable(Protocol):
+    """What is asked of a graph while it is recorded."""
+
+    @property
+    def name(self) -> str:
+        """The graph's name."""
+        ...
+
+    def named_modules(self) -> Sequence[tuple[str, Module]]:
+        """The modules assigned to the graph."""
+        ...
+
+    def own_tensors(self) -> dict[str, Any]:
+        """The dict with the graph's own attributes."""
+        ...
+
+    def trainings(self) -> Sequence[Training]:
+        """The optimizers added to the graph."""
+        ...
+
+
+class Recording:
+    """One recording of a graph's step.
+
+    Args:
+        graph: the graph.
+        build: what to record, a function of the arguments' tensors put together.
+        arguments: the tensors of the call.
+    """
+
+    def __init__(
+        self, graph: Recordable, build: Callable[[list[Tensor]], Any], arguments: list[Tensor]
+    ) -> None:
+        self._graph = graph
+        self._build = build
+        self._arguments = arguments
+        self._device = _device_of(graph, arguments)
+        self._recorder = CapturingRecorder(self._device, graph.name)
+        self._variables = Variables(self._recorder)
+        self._steps: list[RecordedStep] = []
+        self._stand_ins: list[Tensor] = []
+        self._marks = DrawMarks()
+
+    def run(self) -> Step:
+        """Record and compile; on an error everything is as it was before."""
+        try:
+            with capturing(self._recorder), marking_draws() as self._marks:
+                parts = self._record()
+        except BaseException:
+            for step in self._steps:
+                step.undo()
+            raise
+        finally:
+            self._variables.restore()
+        return self._compile(*parts)
+
+    def _record(self) -> tuple[Binding, list[int]]:
+        """Call `build`, and the optimizers; what to bind, and references to the outputs."""
+        self._stand_ins = [self._stand_in(tensor) for tensor in self._arguments]
+        self._variables.add_modules(self._graph.named_modules())
+        self._add_own_tensors()
+        trainings = self._graph.trainings()
+        with set_grad_enabled(MODE.enabled or bool(trainings)):
+            result = self._build(self._stand_ins)
+        results: list[Tensor] = []
+        structure = take_apart(result, results, f"the result of {self._graph.name}.build")
+        for index, training in enumerate(trainings):
+            if training.has_gradients() and training.optimizer.steps_by_update:
+                step = RecordedStep(training)
+                self._steps.append(step)
+                step.record(self._recorder, self._variables, f"optimizer{index}")
+        return self._bind(structure, results)
+
+    def _stand_in(self, tensor: Tensor) -> Tensor:
+        """A tensor that takes the place of an argument in `build`."""
+        stand_in = wrap(self._recorder.new_input(tensor.value.spec))
+        return stand_in.requires_grad_(tensor.requires_grad and tensor.is_leaf)
+
+    def _add_own_tensors(self) -> None:
+        members = self._graph.own_tensors()
+        for name, tensor in members.items():
+            if isinstance(tensor, Tensor):
+                self._variables.add(name, "tensor", tensor, (members, name))
+
+    def _bind(self, structure: Any, results: list[Tensor]) -> tuple[Binding, list[int]]:
+        """Work out what the outputs are. They may need instructions of their own."""
+        refer = self._recorder.reference
+        updates = self._variables.updates()
+        written, new_contents = self._written_arguments()
+        updated = set().union(*(step.tensors for step in self._steps))
+        gradients: list[tuple[Tensor | int, Value]] = [*self._variables.gradients(updated)]
+        for place, tensor in enumerate(self._stand_ins):
+            if tensor.grad is not None:
+                gradients.append((place, tensor.grad.value))
+        known: dict[int, Tensor | int] = {id(each): i for i, each in enumerate(self._stand_ins)}
+        known.update({id(each.tensor): each.tensor for each in self._variables})
+        shown = [known.get(id(each), each._value.spec) for each in results]
+        binding = Binding(
+            arguments=[],
+            variables=[],
+            changed=0,
+            unread=[each.tensor for each, _ in updates],
+            constants=[],
+            written=written,
+            gradients=[owner for owner, _ in gradients],
+            results=shown,
+            rebuild=lambda tensors: put_together(structure, iter(tensors)),
+            members=self._variables.bindings,
+        )
+        values = [value for _, value in updates] + new_contents
+        values += [value for _, value in gradients]
+        values += [
+            each.value
+            for each, how in zip(results, shown, strict=True)
+            if isinstance(how, TensorSpec)
+        ]
+        return binding, [refer(value) for value in values]
+
+    def _written_arguments(self) -> tuple[list[int], list[Value]]:
+        """Arguments that `build` wrote to, and their new contents."""
+        places, values = [], []
+        for place, stand_in in enumerate(self._stand_ins):
+            value = stand_in.value
+            if value.trace is not self._recorder or value.position != ~place:
+                places.append(place)
+                values.append(value)
+        return places, values
+
+    def _compile(self, binding: Binding, outputs: list[int]) -> Step:
+        """Optimise and compile what was recorded."""
+        recorder = self._recorder
+        program = optimize(program_from_key(recorder.key, outputs, recorder.specs))
+        read = inputs_read(program)
+        updated = binding.unread
+        places = {id(each.tensor): ~each.value.position for each in self._variables}
+        # Updated variables that are read come first, among the inputs and among the outputs.
+        order = sorted(range(len(updated)), key=lambda i: places[id(updated[i])] not in read)
+        binding.changed = sum(places[id(each)] in read for each in updated)
+        binding.variables = [updated[i] for i in order[: binding.changed]]
+        binding.unread = [updated[i] for i in order[binding.changed :]]
+        chosen = {id(each) for each in updated}
+        binding.variables += [
+            each.tensor
+            for each in self._variables
+            if id(each.tensor) not in chosen and places[id(each.tensor)] in read
+        ]
+        binding.arguments = [place for place in range(len(self._arguments)) if place in read]
+        constants = [number for number in sorted(read) if recorder.arrays[number] is not None]
+        binding.constants = [recorder.arrays[number] for number in constants]
+        inputs = [places[id(each)] for each in binding.variables]
+        rest = program.outputs[len(updated) :]
+        program = replace(program, outputs=(*[program.outputs[i] for i in order], *rest))
+        program = with_inputs(program, [*binding.arguments, *inputs, *constants])
+        return self._step(program, binding)
+
+    def _step(self, program: Program, binding: Binding) -> Step:
+        """The step that runs `program`."""
+        numbers = list(self._recorder.scalars)
+        draws, changing = self._find_draws(numbers)
+        for step in self._steps:
+            changing |= step.slots()
+        first = len(binding.arguments)
+        executable = Executable(
+            program,
+            range(first, first + binding.changed),
+            self._device,
+            {place: each for place, each in enumerate(numbers) if place not in changing},
+            self._graph.name,
+        )
+        return Step(executable, binding, numbers, self._steps, draws, self._recorder.checked)
+
+    def _find_draws(self, numbers: list[Any]) -> tuple[list[Draws], set[int]]:
+        """How the step uses generators, and the places of the numbers they fill in."""
+        marked = self._marks.find(numbers)
+        draws = []
+        for index, (generator, count, end) in enumerate(self._marks.drawn()):
+            own = [(place, draw) for place, which, draw in marked if which == index]
+            seeds = tuple(place for place, draw in own if draw is None)
+            streams = tuple((place, draw) for place, draw in own if draw is not None)
+            draws.append(Draws(generator, count, end, seeds, streams))
+        return draws, {place for place, _, _ in marked}
+
+
+def _device_of(graph: Recordable, arguments: Sequence[Tensor]) -> Device:
+    """The device of the first parameter, buffer or argument."""
+    for _, module in graph.named_modules():
+        for tensor in (*module.parameters(), *module.buffers()):
+            return tensor.device
+    for tensor in arguments:
+        return tensor.device
+    return CPU

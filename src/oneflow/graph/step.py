@@ -1,0 +1,250 @@
+"""`Step`: a recorded and compiled step, bound to the tensors it reads and writes.
+
+Everything that stays the same from call to call is worked out once, here; a call gathers arrays,
+fills in the numbers that changed, runs, and hands the new arrays to their tensors.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from operator import is_not
+from typing import Any
+
+from oneflow.base.spec import TensorSpec
+from oneflow.compiler.lower import Executable
+from oneflow.differentiation.grad_mode import no_grad
+from oneflow.functional.generator import Generator
+from oneflow.graph.optimizing import RecordedStep
+from oneflow.primitives.operation import Operation
+from oneflow.program.value import Value
+from oneflow.runtime import checks
+from oneflow.runtime.eager import flush_all, reference_counts
+from oneflow.tensor.call import wrap
+from oneflow.tensor.tensor import Tensor, deposit
+from oneflow.tensor.views import write
+
+
+@dataclass(frozen=True)
+class Draws:
+    """How a step uses one generator.
+
+    Attributes:
+        generator: the generator.
+        count: how many streams a call takes; None if it starts again from a seed.
+        end: position after a call, if `count` is None.
+        seeds: places of its seed among the numbers.
+        streams: places of stream numbers, with the number of the draw.
+    """
+
+    generator: Generator
+    count: int | None
+    end: tuple[int, int]
+    seeds: tuple[int, ...]
+    streams: tuple[tuple[int, int], ...]
+
+    def refill(self, numbers: list[Any]) -> None:
+        """Write the numbers of the next call, and move the generator on."""
+        seed, stream = self.generator.position
+        for place in self.seeds:
+            numbers[place] = seed
+        for place, draw in self.streams:
+            numbers[place] = stream + draw
+        self.generator.position = self.end if self.count is None else (seed, stream + self.count)
+
+
+@dataclass
+class Binding:
+    """What the inputs and outputs of a program are.
+
+    The program's inputs are arguments, variables and constants, in this order. Its outputs are the
+    new values of variables, new contents of arguments, gradients to hand out, and results.
+
+    Attributes:
+        arguments: which tensor arguments are read.
+        variables: tensors that are read.
+        changed: how many of the variables, counted from the first, get new values.
+        unread: tensors that get new values without being read.
+        constants: arrays that are always the same.
+        written: which tensor arguments are written to.
+        gradients: tensors, or numbers of tensor arguments, that get gradients.
+        results: per result, its spec, or the tensor or number of the argument that it is.
+        rebuild: makes the caller's structure from the list of results.
+        members: ``(dict, key, object)`` that have to be the same for the binding to hold.
+    """
+
+    arguments: list[int]
+    variables: list[Tensor]
+    changed: int
+    unread: list[Tensor]
+    constants: list[Any]
+    written: list[int]
+    gradients: list[Tensor | int]
+    results: list[TensorSpec | Tensor | int]
+    rebuild: Callable[[list[Tensor]], Any]
+    members: list[tuple[dict, Any, Any]]
+
+
+class _Holder:
+    """Holds a reference to an object, as a tensor does to its value and a value to its array."""
+
+    __slots__ = ("held",)
+
+    def __init__(self, held: Any) -> None:
+        self.held = held
+
+
+def _users(values: list, arrays: list, count: int) -> tuple[list[int], list[int]]:
+    """How often the first `count` values, and their arrays, are referred to."""
+    return reference_counts(values[:count]), reference_counts(arrays[:count])
+
+
+def _users_of_unshared() -> tuple[int, int]:
+    """What `_users` says of a value and an array that one tensor alone uses."""
+    tensors = [_Holder(_Holder(object()))]
+    values = [tensor.held for tensor in tensors]
+    arrays = [value.held for value in values]
+    (of_value,), (of_array,) = _users(values, arrays, 1)
+    return of_value, of_array
+
+
+_OF_VALUE, _OF_ARRAY = _users_of_unshared()
+
+
+class Step:
+    """A compiled step; calling it runs it once.
+
+    Attributes:
+        executable: what runs.
+        binding: what its inputs and outputs are.
+        optimizers: the optimizer steps in it.
+        numbers: its run-time numbers.
+    """
+
+    def __init__(
+        self,
+        executable: Executable,
+        binding: Binding,
+        numbers: list[Any],
+        optimizers: Sequence[RecordedStep],
+        draws: Sequence[Draws],
+        checked: Sequence[tuple[Operation, str]],
+    ) -> None:
+        self.executable = executable
+        self.binding = binding
+        self.optimizers = list(optimizers)
+        self.numbers = numbers
+        self._draws = list(draws)
+        self._checked = list(checked)
+        self._specs = [tensor._value.spec for tensor in binding.variables]
+        self._holders = [holder for holder, _, _ in binding.members]
+        self._keys = [key for _, key, _ in binding.members]
+        self._objects = [value for _, _, value in binding.members]
+        self._unshared = [_OF_VALUE] * binding.changed, [_OF_ARRAY] * binding.changed
+
+    def fits(self) -> bool:
+        """Whether variables and optimizers are still those that were recorded."""
+        now = map(dict.get, self._holders, self._keys)
+        return (
+            not any(map(is_not, now, self._objects))
+            and [tensor._value.spec for tensor in self.binding.variables] == self._specs
+            and all(each.fits() for each in self.optimizers)
+        )
+
+    def __call__(self, arguments: Sequence[Tensor], first: bool = False) -> Any:
+        """Run the step.
+
+        Args:
+            arguments: the tensors of the call.
+            first: the optimizers have counted this step already, while it was recorded.
+        """
+        flush_all("graph")
+        binding = self.binding
+        for tensor in [each for each in binding.variables if each._family is not None]:
+            _leave_family(tensor)
+        given = [arguments[place].value.read() for place in binding.arguments]
+        values = [tensor._value for tensor in binding.variables]
+        arrays = [value.array if value.array is not None else value.read() for value in values]
+        shared: list[int] = []
+        users = _users(values, arrays, binding.changed)
+        if users != self._unshared:
+            shared = [
+                place
+                for place, counts in enumerate(zip(*users, strict=True))
+                if counts != (_OF_VALUE, _OF_ARRAY)
+            ]
+            for place in shared:
+                arrays[place] = arrays[place].copy()
+        self._refill(first)
+        outputs, rows = self.executable([*given, *arrays, *binding.constants], self.numbers)
+        if rows is not None:
+            checks.add(rows, self._checked)
+        changed = outputs[: binding.changed]
+        if shared:
+            self._replace_shared(values, changed, shared)
+        else:
+            for value, array in zip(values, changed, strict=False):
+                value.array = array
+        return self._hand_out(arguments, outputs[binding.changed :])
+
+    def _replace_shared(self, values: list[Value], arrays: list, shared: list[int]) -> None:
+        """Replace the variables' arrays; others keep the old ones of those at `shared`."""
+        others = set(shared)
+        for place, array in enumerate(arrays):
+            if place in others:
+                _write(self.binding.variables[place], array)
+            else:
+                values[place].array = array
+
+    def _hand_out(self, arguments: Sequence[Tensor], outputs: list) -> Any:
+        """Give what is not the new value of a variable that is read to those who get it."""
+        binding = self.binding
+        arrays = iter(outputs)
+        for tensor in binding.unread:
+            _write(tensor, next(arrays))
+        for place in binding.written:
+            _write(arguments[place], next(arrays))
+        for owner in binding.gradients:
+            tensor = arguments[owner] if isinstance(owner, int) else owner
+            with no_grad():
+                deposit(tensor, Value(tensor._value.spec, next(arrays)))
+        results = []
+        for each in binding.results:
+            if isinstance(each, TensorSpec):
+                results.append(wrap(Value(each, next(arrays))))
+            else:
+                results.append(arguments[each] if isinstance(each, int) else each)
+        return binding.rebuild(results)
+
+    def _refill(self, first: bool) -> None:
+        """Write the numbers that differ from call to call."""
+        if not first:
+            for each in self.optimizers:
+                each.refill(self.numbers)
+        for draws in self._draws:
+            draws.refill(self.numbers)
+
+
+def _write(tensor: Tensor, array: Any) -> None:
+    """Replace the content of a tensor, for all that share its memory."""
+    with no_grad():
+        write(tensor, Value(tensor._value.spec, array))
+
+
+def _leave_family(tensor: Tensor) -> None:
+    """Bring a tensor that shares its memory up to date; if nobody is left to share it, stop."""
+    tensor._value = tensor.value
+    family = tensor._family
+    alone = sys.getrefcount(family) == _OF_FAMILY and sys.getrefcount(family.storage) == _OF_STORAGE
+    if alone and not tensor._chain and not family.prefix:
+        del tensor._family
+
+
+def _references(owner: Any) -> tuple[int, int]:
+    """What `_leave_family` counts for a family and a storage that one tensor alone uses."""
+    family = owner.held
+    return sys.getrefcount(family), sys.getrefcount(family.held)
+
+
+_OF_FAMILY, _OF_STORAGE = _references(_Holder(_Holder(object())))

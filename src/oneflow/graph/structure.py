@@ -1,0 +1,82 @@
+"""Nested arguments and results: tensors in lists, tuples and dicts, taken apart and put together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from oneflow.tensor.tensor import Tensor
+
+_PLAIN = (bool, int, float, complex, str, bytes, type(None))
+
+
+class Leaf:
+    """Stands for a tensor in a structure."""
+
+    def __repr__(self) -> str:
+        return "tensor"
+
+
+TENSOR = Leaf()
+
+
+class Nest(NamedTuple):
+    """A list, tuple or dict: its type, its keys if it is a dict, what is in it."""
+
+    kind: type
+    keys: tuple
+    items: tuple
+
+
+class Plain(NamedTuple):
+    """A Python value that is the same in every call with this structure."""
+
+    kind: type
+    value: Any
+
+
+def take_apart(value: Any, tensors: list[Tensor], where: str) -> Any:
+    """The structure of `value`, hashable; its tensors are added to `tensors`.
+
+    Args:
+        value: tensors, None, numbers and strings, nested in lists, tuples and dicts.
+        tensors: gets the tensors, in order.
+        where: what `value` is, for the error.
+
+    Raises:
+        TypeError: there is something else in it.
+    """
+    if isinstance(value, Tensor):
+        tensors.append(value)
+        return TENSOR
+    if isinstance(value, dict):
+        items = [take_apart(each, tensors, f"{where}[{key!r}]") for key, each in value.items()]
+        return Nest(type(value), tuple(value), tuple(items))
+    if isinstance(value, list | tuple):
+        items = [take_apart(each, tensors, f"{where}[{i}]") for i, each in enumerate(value)]
+        return Nest(type(value), (), tuple(items))
+    if isinstance(value, _PLAIN) or getattr(type(value), "__hash__", None) is not None:
+        return Plain(type(value), value)
+    raise TypeError(
+        f"{where} is a {type(value).__name__}; a graph takes and returns tensors, None, numbers "
+        "and strings, nested in lists, tuples and dicts"
+    )
+
+
+def put_together(structure: Any, tensors: Iterator[Tensor]) -> Any:
+    """The value with this structure and these tensors."""
+    if structure is TENSOR:
+        return next(tensors)
+    if isinstance(structure, Plain):
+        return structure.value
+    items = [put_together(each, tensors) for each in structure.items]
+    if issubclass(structure.kind, dict):
+        return _new_dict(structure.kind, structure.keys, items)
+    if hasattr(structure.kind, "_fields"):  # a named tuple
+        return structure.kind(*items)
+    return structure.kind(items)
+
+
+def _new_dict(kind: type, keys: Sequence[Any], items: list) -> Any:
+    pairs = zip(keys, items, strict=True)
+    return dict(pairs) if kind is dict else kind(pairs)

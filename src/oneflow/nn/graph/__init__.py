@@ -1,0 +1,9 @@
+"""Static graphs, under the names that OneFlow gives them."""
+
+from oneflow.graph.block import Block as GraphModule
+from oneflow.graph.graph import Graph as Graph
+from oneflow.nn.graph import (
+    block_config as block_config,
+    graph_block as graph_block,
+)
+

@@ -1,0 +1,5 @@
+"""Modules as graphs show them."""
+
+from oneflow.graph.block import Block as GraphModule
+
+__all__ = ["GraphModule"]

@@ -1,0 +1,41 @@
+"""Inputs: which of them a program reads, and the program with its inputs in another order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from oneflow.program.ir import Instruction, Program
+
+
+def inputs_read(program: Program) -> set[int]:
+    """Numbers of the array inputs that an instruction or an output reads."""
+    read = set(program.outputs)
+    for instruction in program.instructions:
+        read.update(instruction.operands)
+    return {number for number in read if number < len(program.inputs)}
+
+
+def with_inputs(program: Program, order: Sequence[int]) -> Program:
+    """The program with the array inputs in `order`, which has at least those that are read.
+
+    Run-time numbers stay where they are.
+    """
+    count = len(program.inputs)
+    gone = count - len(order)
+    renamed = {old: new for new, old in enumerate(order)}
+
+    def new(number: int) -> int:
+        return renamed[number] if number < count else number - gone
+
+    instructions = tuple(
+        Instruction(
+            each.operation,
+            tuple(new(number) for number in each.operands),
+            range(each.results.start - gone, each.results.stop - gone),
+            each.scope,
+        )
+        for each in program.instructions
+    )
+    inputs = tuple(program.inputs[number] for number in order)
+    outputs = tuple(new(number) for number in program.outputs)
+    return Program(inputs, program.scalars, instructions, outputs)
