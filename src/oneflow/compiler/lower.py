@@ -66,7 +66,9 @@ class Executable:
         arrays, vectors = arguments[:count], list(arguments[count:])
         scalars: list[Any] = [None] * len(self.program.scalars)
         for slot, number in self._constants.items():
-            scalars[slot] = jnp.asarray(typed_scalar(number, self.program.scalars[slot].dtype.numpy))
+            scalars[slot] = jnp.asarray(
+                typed_scalar(number, self.program.scalars[slot].dtype.numpy)
+            )
         for slots in (self._floats, self._integers):
             if slots:
                 vector = vectors.pop(0)

@@ -95,6 +95,7 @@ class Block:
         return self
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the module."""
         return self.origin(*args, **kwargs)
 
     def __getattr__(self, name: str) -> Any:
@@ -108,18 +109,18 @@ class Block:
             setattr(self.origin, name, value.origin if isinstance(value, Block) else value)
 
     def __iter__(self) -> Iterator[Any]:
-        for each in self.origin:  # pyright: ignore[reportGeneralTypeIssues]
+        for each in self.origin:
             yield self._blocks.of(each) if isinstance(each, Module) else each
 
     def __len__(self) -> int:
-        return len(self.origin)  # pyright: ignore[reportArgumentType]
+        return len(self.origin)
 
     def __getitem__(self, key: Any) -> Any:
-        value = self.origin[key]  # pyright: ignore[reportIndexIssue]
+        value = self.origin[key]
         return self._blocks.of(value) if isinstance(value, Module) else value
 
     def __contains__(self, item: Any) -> bool:
-        return item in self.origin  # pyright: ignore[reportOperatorIssue]
+        return item in self.origin
 
     def __repr__(self) -> str:
         return repr(self.origin)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from oneflow.graph.recorder import CapturingRecorder
 from oneflow.graph.variables import Variables
@@ -43,6 +43,31 @@ class Training:
             self.scheduler.step()
 
 
+class _Count(NamedTuple):
+    """Parameters of a group that have taken the same steps: only the first one's are counted."""
+
+    group: dict[str, Any]
+    leader: dict[str, Any]
+    followers: list[dict[str, Any]]
+
+
+def _counts_of(group: dict[str, Any], states: list[dict[str, Any]]) -> list[_Count]:
+    counts: list[_Count] = []
+    for state in states:
+        for count in counts:
+            if _plain(count.leader) == _plain(state):
+                count.followers.append(state)
+                break
+        else:
+            counts.append(_Count(group, state, []))
+    return counts
+
+
+def _plain(state: dict[str, Any]) -> dict[str, Any]:
+    """What a state has besides tensors."""
+    return {name: each for name, each in state.items() if not isinstance(each, Tensor)}
+
+
 class RecordedStep:
     """An optimizer's step that is part of a program.
 
@@ -56,7 +81,7 @@ class RecordedStep:
         self._optimizer = training.optimizer
         self._state = self._optimizer.state
         self._forms: list[tuple] = []
-        self._groups: list[tuple[dict[str, Any], list[dict[str, Any]]]] = []
+        self._counts: list[_Count] = []
         self._slots: list[tuple[dict[str, Any], dict[str, Any], int]] = []
         self._before: list[tuple[Any, dict[str, Any]]] = [
             (key, dict(state)) for key, state in self._state.items()
@@ -71,7 +96,7 @@ class RecordedStep:
             stepped = [each for each in group["params"] if each.grad is not None]
             self.tensors.update(map(id, stepped))
             states = optimizer.stepped_states(group)
-            self._groups.append((group, states))
+            self._counts += _counts_of(group, states)
             for parameter, state in zip(stepped, states, strict=True):
                 for key, kept in list(state.items()):
                     if isinstance(kept, Tensor):
@@ -99,8 +124,12 @@ class RecordedStep:
     def refill(self, numbers: list[Any]) -> None:
         """Count one more step, and write its numbers into their places."""
         optimizer = self._optimizer
-        for group, states in self._groups:
-            optimizer.advance(group, states)
+        for count in self._counts:
+            optimizer.advance(count.group, count.leader)
+            if count.followers:
+                plain = _plain(count.leader)
+                for state in count.followers:
+                    state.update(plain)
         for group, state, start in self._slots:
             fresh = optimizer.numbers(group, state)
             numbers[start : start + len(fresh)] = fresh

@@ -6,10 +6,10 @@ fills in the numbers that changed, runs, and hands the new arrays to their tenso
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from operator import is_not
+from sys import getrefcount
 from typing import Any
 
 from oneflow.base.spec import TensorSpec
@@ -20,7 +20,7 @@ from oneflow.graph.optimizing import RecordedStep
 from oneflow.primitives.operation import Operation
 from oneflow.program.value import Value
 from oneflow.runtime import checks
-from oneflow.runtime.eager import flush_all, reference_counts
+from oneflow.runtime.eager import flush_all
 from oneflow.tensor.call import wrap
 from oneflow.tensor.tensor import Tensor, deposit
 from oneflow.tensor.views import write
@@ -97,7 +97,7 @@ class _Holder:
 
 def _users(values: list, arrays: list, count: int) -> tuple[list[int], list[int]]:
     """How often the first `count` values, and their arrays, are referred to."""
-    return reference_counts(values[:count]), reference_counts(arrays[:count])
+    return list(map(getrefcount, values[:count])), list(map(getrefcount, arrays[:count]))
 
 
 def _users_of_unshared() -> tuple[int, int]:
@@ -236,7 +236,7 @@ def _leave_family(tensor: Tensor) -> None:
     """Bring a tensor that shares its memory up to date; if nobody is left to share it, stop."""
     tensor._value = tensor.value
     family = tensor._family
-    alone = sys.getrefcount(family) == _OF_FAMILY and sys.getrefcount(family.storage) == _OF_STORAGE
+    alone = getrefcount(family) == _OF_FAMILY and getrefcount(family.storage) == _OF_STORAGE
     if alone and not tensor._chain and not family.prefix:
         del tensor._family
 
@@ -244,7 +244,7 @@ def _leave_family(tensor: Tensor) -> None:
 def _references(owner: Any) -> tuple[int, int]:
     """What `_leave_family` counts for a family and a storage that one tensor alone uses."""
     family = owner.held
-    return sys.getrefcount(family), sys.getrefcount(family.held)
+    return getrefcount(family), getrefcount(family.held)
 
 
 _OF_FAMILY, _OF_STORAGE = _references(_Holder(_Holder(object())))

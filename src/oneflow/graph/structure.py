@@ -1,4 +1,4 @@
-"""Nested arguments and results: tensors in lists, tuples and dicts, taken apart and put together."""
+"""Nested arguments and results: taken apart into a structure and tensors, and put together."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections import OrderedDict, defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -223,10 +223,9 @@ class Optimizer:
         """The numbers of the next update of a parameter with `state`, which has been advanced."""
         return tuple(map(float, self._numbers(group, state)))
 
-    def advance(self, group: dict[str, Any], states: Iterable[dict[str, Any]]) -> None:
-        """Count one step of each of these states of parameters of `group`."""
-        for state in states:
-            self._advance(state, group)
+    def advance(self, group: dict[str, Any], state: dict[str, Any]) -> None:
+        """Count one step of a parameter of `group` with `state`."""
+        self._advance(state, group)
 
     def stepped_states(self, group: dict[str, Any]) -> list[dict[str, Any]]:
         """The states of the parameters of `group` that have a gradient, complete."""

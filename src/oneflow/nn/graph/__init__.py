@@ -6,4 +6,3 @@ from oneflow.nn.graph import (
     block_config as block_config,
     graph_block as graph_block,
 )
-

@@ -1,0 +1,215 @@
+"""Calling graphs: structure of arguments and results, compiling again, errors."""
+
+from __future__ import annotations
+
+import warnings
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+import oneflow as flow
+from oneflow import nn
+from tests.graph.helpers import TrainGraph, graph_of
+
+
+def test_nested_arguments_and_results():
+    def build(a, several, named, other=None):
+        return {"sum": a + several[0], "none": None, "t": (named["k"] * 2, [other])}
+
+    graph = graph_of(build)
+    x = flow.ones(2)
+    for _ in range(2):
+        result = graph(x, [x * 2, None], {"k": x * 3}, other=x * 4)
+        assert result["sum"].tolist() == [3.0, 3.0]
+        assert result["none"] is None
+        assert result["t"][0].tolist() == [6.0, 6.0]
+        assert result["t"][1][0].tolist() == [4.0, 4.0]
+
+
+class Pair(NamedTuple):
+    """A named tuple of tensors."""
+
+    first: flow.Tensor
+    second: flow.Tensor
+
+
+def test_named_tuples_and_python_values():
+    graph = graph_of(
+        lambda pair, scale, flag: Pair(pair.second * scale, pair.first),
+    )
+    pair = Pair(flow.ones(1), flow.zeros(1))
+    result = graph(pair, 2.0, True)
+    assert isinstance(result, Pair)
+    assert (result.first.item(), result.second.item()) == (0.0, 1.0)
+    with pytest.warns(UserWarning, match="compiled again"):
+        assert graph(Pair(flow.ones(1), flow.ones(1)), 3.0, True).first.item() == 3.0
+
+
+def test_an_argument_given_twice_is_still_two_arguments():
+    graph = graph_of(lambda a, b: a - b)
+    x, y = flow.ones(2), flow.zeros(2)
+    assert graph(x, x).tolist() == [0.0, 0.0]
+    assert graph(x, y).tolist() == [1.0, 1.0]
+
+
+def test_arguments_returned_and_unused():
+    graph = graph_of(lambda a, b: (a, a.detach(), flow.ones(1)))
+    x = flow.ones(2)
+    for _ in range(2):
+        same, alias, constant = graph(x, flow.zeros(3))
+        assert same is x
+        assert alias.tolist() == [1.0, 1.0]
+        assert constant.item() == 1.0
+
+
+def test_build_runs_once_per_shape_and_says_so_once():
+    calls = []
+
+    def build(x):
+        calls.append(x.shape)
+        return x + 1
+
+    graph = graph_of(build)
+    assert not graph.is_compiled
+    for _ in range(3):
+        graph(flow.ones(2))
+    assert graph.is_compiled
+    with pytest.warns(UserWarning, match="compiled again"):
+        graph(flow.ones(3))
+    for size in (4, 3, 2):
+        assert graph(flow.ones(size)).tolist() == [2.0] * size
+    assert len(calls) == 3
+
+
+def test_the_number_of_compiled_steps_is_bounded():
+    calls = []
+    graph = graph_of(lambda x, n: calls.append(n) or x * n)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for n in [*range(11), 10, 0]:
+            graph(flow.ones(1), n)
+    assert calls == [*range(11), 0]
+
+
+def test_results_come_before_the_work_is_done_and_need_no_gradient():
+    model = nn.Linear(2, 2)
+    result = graph_of(lambda x: model(x), model=model)(flow.ones(1, 2))
+    assert not result.requires_grad
+    assert flow.equal(result, model(flow.ones(1, 2)))
+
+
+def test_checks_of_values_name_the_line_in_build():
+    table = nn.Embedding(3, 2)
+    graph = graph_of(lambda i: table(i), table=table)
+    graph(flow.tensor([0, 2]))
+    with pytest.raises(IndexError, match=r"5.*test_calls\.py"):
+        graph(flow.tensor([0, 5])).numpy()
+
+
+# --- errors
+
+
+def test_build_is_needed():
+    with pytest.raises(NotImplementedError, match="must define `build`"):
+        type("Empty", (nn.Graph,), {})()()
+
+
+def test_init_of_the_base_class_is_needed():
+    class Forgot(nn.Graph):
+        def __init__(self):
+            self.linear = nn.Linear(1, 1)
+
+    with pytest.raises(RuntimeError, match=r"super\(\).__init__\(\)"):
+        Forgot()
+
+    class Empty(nn.Graph):
+        def __init__(self):
+            pass
+
+        def build(self, x):
+            return x
+
+    with pytest.raises(RuntimeError, match=r"super\(\).__init__\(\)"):
+        Empty()(flow.ones(1))
+
+
+def test_call_may_not_be_overridden():
+    with pytest.raises(TypeError, match="define `build`"):
+        type("Own", (nn.Graph,), {"__call__": lambda self: None})
+
+
+def test_graphs_do_not_nest():
+    inner = graph_of(lambda x: x + 1)
+    with pytest.raises(TypeError, match="nested"):
+        graph_of(lambda x: x).inner = inner
+    with pytest.raises(RuntimeError, match="nested"):
+        graph_of(lambda x: inner(x))(flow.ones(1))
+    assert inner(flow.ones(1)).item() == 2.0
+
+
+def test_wrong_arguments():
+    graph = graph_of(lambda x: x)
+    graph.__class__.build = lambda self, x, y: x + y
+    with pytest.raises(TypeError, match="missing a required argument: 'y'"):
+        graph(flow.ones(1))
+    with pytest.raises(TypeError, match="too many"):
+        graph(flow.ones(1), flow.ones(1), flow.ones(1))
+    with pytest.raises(TypeError, match="is a ndarray"):
+        graph(np.ones(1), flow.ones(1))
+
+
+@pytest.mark.parametrize(
+    "read", [lambda x: x if x.sum() > 0 else -x, lambda x: x * x.sum().item(), lambda x: x.numpy()]
+)
+def test_values_may_not_be_read_while_building(read):
+    with pytest.raises(RuntimeError, match=r"read inside `build`.*test_calls\.py"):
+        graph_of(read)(flow.ones(2))
+
+
+def test_only_scalars_go_backward():
+    model = nn.Linear(2, 2)
+    optimizer = flow.optim.SGD(model.parameters(), lr=0.1)
+    with pytest.raises(RuntimeError, match="scalar"):
+        TrainGraph(model, lambda m, x: m(x), optimizer)(flow.ones(2, 2))
+
+
+def test_optimizers_and_schedules_are_checked():
+    graph = graph_of(lambda x: x)
+    optimizer = flow.optim.SGD([flow.ones(1, requires_grad=True)], lr=1.0)
+    with pytest.raises(TypeError, match="must be an Optimizer"):
+        graph.add_optimizer(nn.Linear(1, 1))
+    with pytest.raises(TypeError, match="lr_sch"):
+        graph.add_optimizer(optimizer, lr_sch=optimizer)
+    schedule = flow.optim.lr_scheduler.ReduceLROnPlateau(optimizer)
+    with pytest.raises(TypeError, match="ReduceLROnPlateau"):
+        graph.add_optimizer(optimizer, lr_sch=schedule)
+    other = flow.optim.SGD([flow.ones(1, requires_grad=True)], lr=1.0)
+    with pytest.raises(ValueError, match="another optimizer"):
+        graph.add_optimizer(other, lr_sch=flow.optim.lr_scheduler.StepLR(optimizer, 1))
+
+
+def test_a_failed_build_leaves_everything_as_it_was():
+    model = nn.Sequential(nn.Linear(2, 2), nn.BatchNorm1d(2))
+    optimizer = flow.optim.Adam(model.parameters(), lr=0.1)
+    before = [t.numpy() for t in model.state_dict().values()]
+
+    def loss_of(module, x):
+        loss = module(x).sum()
+        loss.backward()
+        raise KeyError("stop")
+
+    with pytest.raises(KeyError, match="stop"):
+        TrainGraph(model, loss_of, optimizer)(flow.ones(2, 2))
+    after = [t.numpy() for t in model.state_dict().values()]
+    assert all((a == b).all() for a, b in zip(before, after, strict=True))
+    assert model[0].weight.grad is None
+    assert not optimizer.state
+    assert flow.ones(2).sum().item() == 2.0
+
+
+def test_tensors_kept_from_build_explain_themselves():
+    kept = []
+    graph_of(lambda x: kept.append(x * 2) or x)(flow.ones(1))
+    with pytest.raises(RuntimeError, match="made inside `build`"):
+        kept[0].numpy()

@@ -1,0 +1,241 @@
+"""What a graph reads and writes besides arguments and results."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import oneflow as flow
+from oneflow import nn
+from oneflow.nn import functional as F
+from tests.graph.helpers import TrainGraph, graph_of
+
+
+def test_parameters_changed_outside_are_seen():
+    model = nn.Linear(2, 1, bias=False)
+    graph = graph_of(lambda x: model(x), model=model)
+    x = flow.ones(1, 2)
+    graph(x)
+    with flow.no_grad():
+        model.weight.fill_(3.0)
+    assert graph(x).item() == 6.0
+    model.weight = nn.Parameter(flow.ones(1, 2))
+    assert graph(x).item() == 2.0
+    model.double()
+    with pytest.warns(UserWarning, match="compiled again"):
+        assert graph(x.double()).dtype is flow.float64
+
+
+def test_modules_replaced_later_are_seen():
+    model = nn.Sequential(nn.Identity())
+    graph = graph_of(lambda x: model(x), model=model)
+    graph(flow.ones(1))
+    model[0] = nn.Threshold(2.0, 7.0)
+    assert graph(flow.ones(1)).item() == 7.0
+
+
+class Counter(nn.Module):
+    """A buffer counted in place, one that is assigned anew, and a plain attribute."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("counted", flow.zeros(1))
+        self.register_buffer("assigned", flow.zeros(2))
+        self.plain = flow.zeros(1)
+        self.seen = None
+
+    def forward(self, x):
+        self.counted += 1
+        self.assigned[0] = self.counted[0] * 10
+        self.plain = self.plain + x.sum()
+        return self.counted + self.plain
+
+
+def test_buffers_and_attributes_written_in_build():
+    model = Counter()
+    buffer, plain = model.assigned, model.plain
+    graph = graph_of(lambda x: model(x), model=model)
+    results = [graph(flow.ones(2)).item() for _ in range(3)]
+    assert results == [3.0, 6.0, 9.0]
+    assert model.counted.item() == 3.0
+    assert model.assigned is buffer
+    assert buffer.tolist() == [30.0, 0.0]
+    assert model.plain is plain
+    assert plain.item() == 6.0
+
+
+def test_variables_keep_their_shapes():
+    model = Counter()
+
+    def build(x):
+        model.plain = flow.zeros(5)
+        return x
+
+    with pytest.raises(RuntimeError, match=r"model\.plain"):
+        graph_of(build, model=model)(flow.ones(1))
+
+
+def test_arguments_written_in_build_change_as_in_eager_mode():
+    graph = graph_of(lambda x: x.mul_(2).sum())
+    x = flow.ones(2)
+    assert [graph(x).item() for _ in range(3)] == [4.0, 8.0, 16.0]
+    assert x.tolist() == [8.0, 8.0]
+
+
+def test_tensors_that_share_memory_follow():
+    model = nn.BatchNorm1d(2)
+    state = model.state_dict()
+    graph = graph_of(lambda x: model(x), model=model)
+    graph(flow.ones(3, 2))
+    graph(flow.ones(3, 2))
+    assert state["num_batches_tracked"].item() == 2
+    np.testing.assert_allclose(state["running_mean"].numpy(), [0.19, 0.19], rtol=1e-6)
+
+
+def test_copies_made_before_a_step_keep_their_values():
+    model = nn.Linear(2, 1, bias=False)
+    graph = TrainGraph(model, lambda m, x: m(x).sum(), flow.optim.SGD(model.parameters(), lr=1.0))
+    x = flow.ones(1, 2)
+    graph(x)
+    before, pending = model.weight.numpy(), model.weight * 1
+    value = model.weight.value
+    graph(x)
+    np.testing.assert_array_equal(pending.detach().numpy(), before)
+    np.testing.assert_array_equal(np.asarray(value.read()), before)
+    np.testing.assert_allclose(model.weight.numpy(), before - 1.0, rtol=1e-6)
+
+
+def test_backward_through_a_step_complains_as_in_eager_mode():
+    model = nn.Linear(2, 2, bias=False)
+    graph = TrainGraph(model, lambda m, x: m(x).sum(), flow.optim.SGD(model.parameters(), lr=1.0))
+    x = flow.ones(1, 2, requires_grad=True)
+    loss = model(model(x)).sum()
+    graph(x.detach())
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        loss.backward()
+
+
+def test_memory_shared_by_two_variables_is_refused():
+    first, second = nn.Linear(2, 2), nn.Linear(2, 2)
+    second.weight.data = first.weight.data
+    with pytest.raises(RuntimeError, match="share memory"):
+        graph_of(lambda x: second(first(x)), first=first, second=second)(flow.ones(1, 2))
+
+
+def test_tied_parameters_stay_one_tensor():
+    class Tied(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.a, self.b = nn.Linear(3, 3), nn.Linear(3, 3)
+            self.a.weight = self.b.weight
+
+        def forward(self, x):
+            return self.b(self.a(x))
+
+    model, twin = Tied(), Tied()
+    twin.load_state_dict(model.state_dict())
+    x = flow.ones(2, 3)
+    optimizer = flow.optim.SGD(twin.parameters(), lr=0.1)
+    twin(x).sum().backward()
+    optimizer.step()
+    optimizer = flow.optim.SGD(model.parameters(), lr=0.1)
+    TrainGraph(model, lambda m, x: m(x).sum(), optimizer)(x)
+    assert model.a.weight is model.b.weight
+    for mine, theirs in zip(model.parameters(), twin.parameters(), strict=True):
+        np.testing.assert_allclose(mine.numpy(), theirs.numpy(), rtol=1e-6)
+
+
+def test_gradients_are_left_where_no_optimizer_takes_them():
+    model = nn.Linear(2, 1, bias=False)
+    x = flow.ones(1, 2, requires_grad=True)
+
+    def build(x):
+        loss = model(x).sum()
+        loss.backward()
+        return loss, model.weight.grad
+
+    graph = graph_of(build, model=model)
+    for count in (1.0, 2.0):
+        _, grad = graph(x)
+        assert grad.tolist() == [[1.0, 1.0]]
+        assert model.weight.grad.tolist() == [[count, count]]
+        np.testing.assert_allclose(x.grad.numpy(), count * model.weight.numpy(), rtol=1e-6)
+
+
+def test_functions_of_ones_own():
+    class Tripled(flow.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x * x
+
+        @staticmethod
+        def backward(ctx, grad):
+            (x,) = ctx.saved_tensors
+            return grad * x * 3
+
+    model = nn.Linear(1, 1, bias=False)
+    model.weight.data.fill_(2.0)
+    optimizer = flow.optim.SGD(model.parameters(), lr=1.0)
+    TrainGraph(model, lambda m, x: Tripled.apply(m.weight).sum(), optimizer)(flow.ones(1, 1))
+    assert model.weight.item() == -4.0
+
+
+# --- random numbers
+
+
+def test_random_numbers_are_those_of_eager_mode():
+    def draw(x):
+        return F.dropout(x, 0.5), flow.rand(3), flow.randperm(4), F.dropout(x, 0.2)
+
+    graph = graph_of(draw)
+    x = flow.ones(8)
+    flow.manual_seed(3)
+    eager = [[t.tolist() for t in draw(x)] for _ in range(3)]
+    last = flow.rand(1).item()
+    flow.manual_seed(3)
+    static = [[t.tolist() for t in graph(x)] for _ in range(3)]
+    assert static == eager
+    assert flow.rand(1).item() == last
+
+
+def test_generators_of_ones_own_and_seeds_set_in_build():
+    mine = flow.Generator().manual_seed(4)
+    graph = graph_of(lambda: flow.rand(2, generator=mine))
+    drawn = [graph().tolist() for _ in range(3)]
+    mine.manual_seed(4)
+    assert drawn == [flow.rand(2, generator=mine).tolist() for _ in range(3)]
+
+    def seeded():
+        flow.manual_seed(9)
+        return flow.rand(2)
+
+    graph = graph_of(seeded)
+    assert graph().tolist() == graph().tolist() == seeded().tolist()
+
+
+def test_the_backward_of_dropout_uses_the_same_mask():
+    model = nn.Linear(4, 64, bias=False)
+    optimizer = flow.optim.SGD(model.parameters(), lr=1.0)
+
+    def loss_of(module, x):
+        return F.dropout(module(x), 0.5).sum()
+
+    model.weight.data.zero_()
+    graph = TrainGraph(model, loss_of, optimizer)
+    x = flow.ones(1, 4)
+    flow.manual_seed(1)
+    for _ in range(2):
+        graph(x)
+    flow.manual_seed(1)
+    masks = sum(F.dropout(flow.ones(64), 0.5) for _ in range(2))
+    np.testing.assert_allclose(model.weight.numpy()[:, 0], -masks.numpy(), rtol=1e-6)
+
+
+def test_train_or_eval_before_the_first_call_decides():
+    model = nn.Sequential(nn.Linear(2, 2), nn.BatchNorm1d(2), nn.Dropout(0.5)).eval()
+    graph = graph_of(lambda x: model(x), model=model)
+    x = flow.randn(3, 2)
+    np.testing.assert_allclose(graph(x).numpy(), model(x).detach().numpy(), rtol=1e-6)
+    model.train()
+    assert flow.equal(graph(x), graph(x))
