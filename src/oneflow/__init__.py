@@ -589,6 +589,7 @@ from oneflow.version import __version__ as __version__
 
 # isort: split
 from oneflow import (
+    amp as amp,
     autograd as autograd,
     cuda as cuda,
     distributions as distributions,
@@ -598,6 +599,19 @@ from oneflow import (
     optim as optim,
     special as special,
     utils as utils,
+)
+from oneflow.amp.autocast import (
+    autocast as autocast,
+    autocast_decorator as autocast_decorator,
+    clear_autocast_cache as clear_autocast_cache,
+    get_autocast_cpu_dtype as get_autocast_cpu_dtype,
+    get_autocast_gpu_dtype as get_autocast_gpu_dtype,
+    is_autocast_cache_enabled as is_autocast_cache_enabled,
+    is_autocast_enabled as is_autocast_enabled,
+    set_autocast_cache_enabled as set_autocast_cache_enabled,
+    set_autocast_cpu_dtype as set_autocast_cpu_dtype,
+    set_autocast_enabled as set_autocast_enabled,
+    set_autocast_gpu_dtype as set_autocast_gpu_dtype,
 )
 from oneflow.checkpoint.serialization import load as load, save as save
 from oneflow.runtime.determinism import (

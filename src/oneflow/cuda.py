@@ -1,5 +1,6 @@
 """CUDA devices: what is there, and asking them to wait."""
 
+from oneflow.amp import cuda as amp
 from oneflow.functional.constructors import (
     CudaBoolTensor as BoolTensor,
     CudaByteTensor as ByteTensor,

@@ -111,6 +111,12 @@ class Executable:
             self.compile()
         return self._run.memory_analysis()
 
+    def hlo(self) -> str:
+        """What XLA made of the program, as text."""
+        if self._run is self._jitted:
+            self.compile()
+        return self._run.as_text()
+
     def __call__(self, arrays: Sequence[Any], scalars: Sequence[Any]) -> tuple[list[Any], Any]:
         """The results, and the rows of the run-time checks or None."""
         if self._placed:

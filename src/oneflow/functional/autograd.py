@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from oneflow.differentiation.backward import Edge, backward_pass
@@ -17,6 +19,25 @@ from oneflow.tensor.tensor import Tensor, deposit
 
 Tensors = Tensor | Sequence[Tensor]
 OptionalTensors = Tensor | Sequence[Tensor | None] | None
+
+
+class _Starting(threading.local):
+    """What happens to the gradients that `backward` starts with."""
+
+    change: Callable[[Value], Value] | None = None
+
+
+_STARTING = _Starting()
+
+
+@contextlib.contextmanager
+def changing_start(change: Callable[[Value], Value]) -> Iterator[None]:
+    """Context manager: `backward` inside starts with ``change(gradient)``; `grad` does not."""
+    before, _STARTING.change = _STARTING.change, change
+    try:
+        yield
+    finally:
+        _STARTING.change = before
 
 
 def _listed(tensors: Any, name: str) -> list[Tensor]:
@@ -132,6 +153,8 @@ def backward(
             raise RuntimeError("`grad_tensors` and `grad_variables` mean the same; give one")
         grad_tensors = grad_variables
     roots = _roots(_listed(tensors, "tensors"), grad_tensors)
+    if _STARTING.change is not None:
+        roots = [(edge, _STARTING.change(gradient)) for edge, gradient in roots]
     keep = create_graph if retain_graph is None else bool(retain_graph)
     if inputs is None:
         backward_pass(roots, keep_graph=keep, create_graph=create_graph)

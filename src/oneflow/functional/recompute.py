@@ -7,6 +7,7 @@ from typing import Any
 
 from oneflow.differentiation.grad_mode import enable_grad
 from oneflow.differentiation.saved import packed, packing, unpacked
+from oneflow.dispatch.call import operand_casts
 from oneflow.functional.generator import default_generator, fork_rng
 from oneflow.primitives.control import barrier
 from oneflow.program.value import Value
@@ -26,6 +27,7 @@ class _Segment:
         # Values, unlike tensors, do not change: the function sees its inputs as they were.
         self._args = [packed(each.value) if isinstance(each, Tensor) else each for each in args]
         self._random = default_generator.position if keep_random else None
+        self._casts = list(operand_casts)
         self._count = 0
         self._remade: dict[int, Value] = {}
 
@@ -50,7 +52,11 @@ class _Segment:
         with fork_rng(enabled=self._random is not None), enable_grad(), packing(collector):
             if self._random is not None:
                 default_generator.position = self._random
-            self._function(*args, **self._kwargs)
+            now, operand_casts[:] = list(operand_casts), self._casts
+            try:
+                self._function(*args, **self._kwargs)
+            finally:
+                operand_casts[:] = now
         if len(collector.values) != self._count:
             raise RuntimeError(
                 f"checkpoint: the function saved {self._count} tensors for backward, and "

@@ -5,13 +5,18 @@ from __future__ import annotations
 import inspect
 import warnings
 from collections import OrderedDict, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from oneflow.amp.grad_scaler import StaticGradScaler
 from oneflow.graph.block import Block, Blocks
+from oneflow.graph.graph_config import GraphConfig
+from oneflow.graph.observing import Verbosity
 from oneflow.graph.optimizing import Training
 from oneflow.graph.recorder import is_capturing
-from oneflow.graph.recording import Recording
+from oneflow.graph.recording import Recording, Settings
+from oneflow.graph.report import tree
+from oneflow.graph.state import graph_state, load_graph_state
 from oneflow.graph.step import Step
 from oneflow.graph.structure import put_together, take_apart
 from oneflow.nn.modules.module import Module
@@ -46,15 +51,20 @@ class Graph:
         oneflow.Size([4, 8])
     """
 
+    config: GraphConfig
+    settings: Settings
+    _steps: OrderedDict[tuple, Step]
+
     def __init__(self) -> None:
         members = self.__dict__
         kind = type(self).__name__
         members["_name"] = f"{kind}_{_counts[kind]}"
         _counts[kind] += 1
         members["_modules"] = {}
-        members["_blocks"] = Blocks()
+        members["_steps"] = steps = OrderedDict()
+        members["config"] = GraphConfig(steps.clear)
+        members["settings"] = Settings(self.config, Blocks())
         members["_trainings"] = []
-        members["_steps"] = OrderedDict()
         members["_told_of_recompiling"] = False
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -95,7 +105,7 @@ class Graph:
                 "super().__init__()?"
             )
         if name in modules:
-            return self._blocks.of(modules[name])
+            return self.settings.blocks.of(modules[name])
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
     def __delattr__(self, name: str) -> None:
@@ -154,6 +164,19 @@ class Graph:
         self._trainings.append(Training(optim, lr_sch, is_sparse))
         self._steps.clear()
 
+    def set_grad_scaler(self, grad_scaler: StaticGradScaler | None = None) -> None:
+        """Scale the loss by this scaler, and the gradients back; None takes it away.
+
+        Args:
+            grad_scaler: a `GradScaler` or `StaticGradScaler` of `oneflow.amp`.
+        """
+        if not isinstance(grad_scaler, StaticGradScaler | None):
+            raise TypeError(
+                f"`grad_scaler` must be a GradScaler or None, got {type(grad_scaler).__name__}"
+            )
+        self.settings.scaler = grad_scaler
+        self._steps.clear()
+
     # --- calling
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -189,6 +212,7 @@ class Graph:
     def _new_step(self, key: tuple, args: tuple, kwargs: dict[str, Any]) -> Step:
         """Record and compile the step for arguments like these."""
         self._check_call(args, kwargs)
+        self.config.check_backends(self.training)
         if self._steps and key not in self._steps and not self._told_of_recompiling:
             self.__dict__["_told_of_recompiling"] = True
             warnings.warn(
@@ -221,6 +245,67 @@ class Graph:
             inspect.signature(self.build).bind(*args, **kwargs)
         except TypeError as error:
             raise TypeError(f"{type(self).__name__}.build(): {error}") from None
+
+    # --- state
+
+    def state_dict(self, destination: dict[str, Any] | None = None) -> dict[str, Any]:
+        """The states of modules, optimizers, schedules and the gradient scaler.
+
+        Args:
+            destination: dict to add to; default: a new one.
+
+        Returns:
+            The state dict of each module by its attribute name, the graph's own tensors, and
+            ``optimizer.0``, ``lr_scheduler.0``, ``scaler.0`` with the states of those.
+        """
+        return graph_state(self, {} if destination is None else destination)
+
+    def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True) -> None:
+        """Go on from a `state_dict`; possible before the first call only.
+
+        Args:
+            state_dict: what `state_dict` returned.
+            strict: names that are missing or unexpected are an error.
+
+        Raises:
+            RuntimeError: the graph was called already, or names do not fit.
+        """
+        if self._steps:
+            raise RuntimeError(
+                f"{self.name} was called already; load a graph's state before its first call, or "
+                "load the states of its modules and optimizers themselves"
+            )
+        load_graph_state(self, state_dict, strict)
+
+    # --- looking at it
+
+    def debug(
+        self,
+        v_level: int = 0,
+        *,
+        ranks: int | list[int] | None = None,
+        max_py_stack_depth: int = 2,
+        **options: Any,
+    ) -> None:
+        """Print what happens while the graph is built.
+
+        Args:
+            v_level: -1 nothing; 0 that it is built; 1 each module too; 2 each operator too; 3 with
+                the lines that called it.
+            ranks: processes that print, rank 0 by default; -1 stands for all.
+            max_py_stack_depth: how many lines level 3 shows per operator.
+            options: further options of later versions, without effect.
+        """
+        if type(v_level) is not int or not -1 <= v_level <= 3:
+            raise ValueError(f"`v_level` must be a whole number from -1 to 3, got {v_level!r}")
+        chosen = [ranks] if isinstance(ranks, int) else [0] if ranks is None else list(ranks)
+        self.settings.verbosity = Verbosity(v_level, chosen, max_py_stack_depth)
+
+    def __repr__(self) -> str:
+        if "_steps" not in self.__dict__:
+            return f"<{type(self).__name__} without super().__init__()>"
+        latest = next(reversed(self._steps.values()), None)
+        return tree(self, None if latest is None else latest.report)
 
     # --- what a recording asks
 

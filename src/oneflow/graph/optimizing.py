@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from oneflow.amp.grad_scaler import GradScaler, StaticGradScaler
+from oneflow.differentiation.grad_mode import no_grad
 from oneflow.graph.recorder import CapturingRecorder
 from oneflow.graph.variables import Variables
 from oneflow.optim.lr_scheduler.scheduler import LRScheduler
 from oneflow.optim.optimizer import Optimizer
+from oneflow.primitives.elementwise import where
 from oneflow.tensor.tensor import Tensor
 
 
@@ -87,14 +90,22 @@ class RecordedStep:
             (key, dict(state)) for key, state in self._state.items()
         ]
 
-    def record(self, recorder: CapturingRecorder, variables: Variables, prefix: str) -> None:
-        """Record clipping and the step itself; the states become variables."""
+    def record(
+        self,
+        recorder: CapturingRecorder,
+        variables: Variables,
+        prefix: str,
+        scaler: StaticGradScaler | None,
+    ) -> None:
+        """Record unscaling, clipping and the step itself; the states become variables."""
         optimizer = self._optimizer
+        updated: list[Tensor] = []
         names = {id(each.tensor): each.name for each in variables}
         for group in optimizer.param_groups:
             self._forms.append(optimizer.form(group))
             stepped = [each for each in group["params"] if each.grad is not None]
             self.tensors.update(map(id, stepped))
+            updated += stepped
             states = optimizer.stepped_states(group)
             self._counts += _counts_of(group, states)
             for parameter, state in zip(stepped, states, strict=True):
@@ -102,6 +113,9 @@ class RecordedStep:
                     if isinstance(kept, Tensor):
                         name = f"{prefix}.{names.get(id(parameter), 'parameter')}.{key}"
                         variables.add(name, "state", kept, (state, key))
+                        updated.append(kept)
+        bad = None if scaler is None else scaler.unscale_(optimizer)
+        before = [each.value for each in updated]
         optimizer.clip_grad()
 
         def note(group: dict[str, Any], state: dict[str, Any]) -> None:
@@ -112,6 +126,10 @@ class RecordedStep:
             optimizer.step()
         finally:
             optimizer.before_numbers = None
+        if bad is not None and isinstance(scaler, GradScaler):
+            with no_grad():
+                for tensor, old in zip(updated, before, strict=True):
+                    tensor.assign(where(bad.value, old, tensor.value))
 
     def slots(self) -> set[int]:
         """Places of the run-time numbers that `refill` writes."""

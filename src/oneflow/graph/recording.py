@@ -3,22 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
+from oneflow.amp.autocast import autocast
+from oneflow.amp.grad_scaler import StaticGradScaler
 from oneflow.base.device import CPU, Device
 from oneflow.base.spec import TensorSpec
 from oneflow.compiler.lower import Executable
 from oneflow.differentiation.grad_mode import MODE, set_grad_enabled
+from oneflow.functional.autograd import changing_start
 from oneflow.functional.generator import DrawMarks, marking_draws
+from oneflow.graph.block import Blocks
+from oneflow.graph.graph_config import GraphConfig
+from oneflow.graph.micro_batches import joined, split
+from oneflow.graph.observing import Observation, Verbosity
 from oneflow.graph.optimizing import RecordedStep, Training
 from oneflow.graph.recorder import CapturingRecorder, capturing
-from oneflow.graph.step import Binding, Draws, Step
-from oneflow.graph.structure import put_together, take_apart
+from oneflow.graph.step import Binding, Draws, Report, Step
+from oneflow.graph.structure import describe_tensor, put_together, take_apart
 from oneflow.graph.variables import Variables
 from oneflow.nn.modules.module import Module
 from oneflow.passes.inputs import inputs_read, with_inputs
 from oneflow.passes.pipeline import optimize
+from oneflow.primitives.elementwise import cast, mul
 from oneflow.program.ir import Program, program_from_key
 from oneflow.program.value import Value
 from oneflow.tensor.call import wrap
@@ -45,6 +53,28 @@ class Recordable(Protocol):
         """The optimizers added to the graph."""
         ...
 
+    @property
+    def settings(self) -> Settings:
+        """Everything else that was set."""
+        ...
+
+
+@dataclass
+class Settings:
+    """What decides how a graph is recorded and compiled.
+
+    Attributes:
+        config: options of the graph.
+        blocks: its modules' blocks, with their options.
+        scaler: gradient scaler.
+        verbosity: what is printed meanwhile.
+    """
+
+    config: GraphConfig
+    blocks: Blocks
+    verbosity: Verbosity = field(default_factory=Verbosity)
+    scaler: StaticGradScaler | None = None
+
 
 class Recording:
     """One recording of a graph's step.
@@ -67,6 +97,8 @@ class Recording:
         self._steps: list[RecordedStep] = []
         self._stand_ins: list[Tensor] = []
         self._marks = DrawMarks()
+        self._observation: Observation | None = None
+        self._report = Report([describe_tensor(each) for each in arguments])
 
     def run(self) -> Step:
         """Record and compile; on an error everything is as it was before."""
@@ -76,6 +108,8 @@ class Recording:
         except BaseException:
             for step in self._steps:
                 step.undo()
+            if self._graph.settings.scaler is not None:
+                self._graph.settings.scaler.forget()
             raise
         finally:
             self._variables.restore()
@@ -86,17 +120,65 @@ class Recording:
         self._stand_ins = [self._stand_in(tensor) for tensor in self._arguments]
         self._variables.add_modules(self._graph.named_modules())
         self._add_own_tensors()
-        trainings = self._graph.trainings()
-        with set_grad_enabled(MODE.enabled or bool(trainings)):
-            result = self._build(self._stand_ins)
+        result = self._record_build()
         results: list[Tensor] = []
         structure = take_apart(result, results, f"the result of {self._graph.name}.build")
-        for index, training in enumerate(trainings):
-            if training.has_gradients() and training.optimizer.steps_by_update:
+        self._record_steps()
+        self._report.results = [describe_tensor(each) for each in results]
+        return self._bind(structure, results)
+
+    def _record_build(self) -> Any:
+        """Call `build`, once or for every micro batch."""
+        graph, settings = self._graph, self._graph.settings
+        trains = bool(graph.trainings())
+        count = settings.config.gradient_accumulation_steps if trains else 1
+        observation = Observation(
+            graph.named_modules(), settings.blocks, self._recorder, settings.verbosity
+        )
+        self._observation = observation
+        half = settings.config.amp_dtype
+        half_precision = autocast(self._device.type, half, enabled=half is not None)
+        start = changing_start(self._starting_change(count))
+        with set_grad_enabled(MODE.enabled or trains), observation, half_precision, start:
+            if count == 1:
+                return self._build(self._stand_ins)
+            return joined([self._build(part) for part in split(self._stand_ins, count)])
+
+    def _starting_change(self, count: int) -> Callable[[Value], Value]:
+        """What `backward` multiplies the gradient by that it starts with."""
+        scaler = self._graph.settings.scaler
+        scale = None
+        if scaler is not None:
+            for name, tensor in scaler.tensors(self._device).items():
+                self._variables.add(f"grad_scaler.{name}", "state", tensor, (vars(scaler), name))
+            scale = scaler.tensors(self._device)["_scale"]
+
+        def change(gradient: Value) -> Value:
+            if count > 1:
+                gradient = mul(gradient, 1.0 / count)
+            if scale is not None:
+                gradient = mul(gradient, cast(scale.value, dtype=gradient.spec.dtype))
+            return gradient
+
+        return change
+
+    def _record_steps(self) -> None:
+        """Record the optimizers' steps."""
+        scaler = self._graph.settings.scaler
+        for index, training in enumerate(self._graph.trainings()):
+            if not training.has_gradients():
+                continue
+            if training.optimizer.steps_by_update:
                 step = RecordedStep(training)
                 self._steps.append(step)
-                step.record(self._recorder, self._variables, f"optimizer{index}")
-        return self._bind(structure, results)
+                step.record(self._recorder, self._variables, f"optimizer{index}", scaler)
+            elif scaler is not None:
+                raise RuntimeError(
+                    f"{self._graph.name}: a gradient scaler needs optimizers that update by one "
+                    f"rule and have no hooks; {type(training.optimizer).__name__} steps on its own"
+                )
+        if scaler is not None and self._steps:
+            scaler.update()
 
     def _stand_in(self, tensor: Tensor) -> Tensor:
         """A tensor that takes the place of an argument in `build`."""
@@ -156,7 +238,8 @@ class Recording:
     def _compile(self, binding: Binding, outputs: list[int]) -> Step:
         """Optimise and compile what was recorded."""
         recorder = self._recorder
-        program = optimize(program_from_key(recorder.key, outputs, recorder.specs))
+        program = self._scoped(program_from_key(recorder.key, outputs, recorder.specs))
+        program = optimize(program)
         read = inputs_read(program)
         updated = binding.unread
         places = {id(each.tensor): ~each.value.position for each in self._variables}
@@ -180,12 +263,26 @@ class Recording:
         program = with_inputs(program, [*binding.arguments, *inputs, *constants])
         return self._step(program, binding)
 
+    def _scoped(self, program: Program) -> Program:
+        """The program with the module's path in every instruction."""
+        observation = self._observation
+        if observation is None:
+            return program
+        self._report.traffic = observation.traffic
+        first = len(program.inputs) + len(program.scalars)
+        instructions = tuple(
+            replace(each, scope=observation.scope_of(each.results.start - first))
+            for each in program.instructions
+        )
+        return replace(program, instructions=instructions)
+
     def _step(self, program: Program, binding: Binding) -> Step:
         """The step that runs `program`."""
         numbers = list(self._recorder.scalars)
         draws, changing = self._find_draws(numbers)
         for step in self._steps:
             changing |= step.slots()
+        changing |= _hidden_numbers(program)
         first = len(binding.arguments)
         executable = Executable(
             program,
@@ -194,7 +291,8 @@ class Recording:
             {place: each for place, each in enumerate(numbers) if place not in changing},
             self._graph.name,
         )
-        return Step(executable, binding, numbers, self._steps, draws, self._recorder.checked)
+        checked = self._recorder.checked
+        return Step(executable, binding, numbers, self._steps, draws, checked, self._report)
 
     def _find_draws(self, numbers: list[Any]) -> tuple[list[Draws], set[int]]:
         """How the step uses generators, and the places of the numbers they fill in."""
@@ -206,6 +304,18 @@ class Recording:
             streams = tuple((place, draw) for place, draw in own if draw is not None)
             draws.append(Draws(generator, count, end, seeds, streams))
         return draws, {place for place, _, _ in marked}
+
+
+def _hidden_numbers(program: Program) -> set[int]:
+    """Places of the numbers that the compiler must not know."""
+    first = len(program.inputs)
+    return {
+        number - first
+        for instruction in program.instructions
+        if instruction.operation.primitive.facts.get("hides_numbers")
+        for number in instruction.operands
+        if first <= number < first + len(program.scalars)
+    }
 
 
 def _device_of(graph: Recordable, arguments: Sequence[Tensor]) -> Device:

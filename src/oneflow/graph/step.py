@@ -7,7 +7,7 @@ fills in the numbers that changed, runs, and hands the new arrays to their tenso
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from operator import is_not
 from sys import getrefcount
 from typing import Any
@@ -16,6 +16,7 @@ from oneflow.base.spec import TensorSpec
 from oneflow.compiler.lower import Executable
 from oneflow.differentiation.grad_mode import no_grad
 from oneflow.functional.generator import Generator
+from oneflow.graph.observing import Traffic
 from oneflow.graph.optimizing import RecordedStep
 from oneflow.primitives.operation import Operation
 from oneflow.program.value import Value
@@ -86,6 +87,21 @@ class Binding:
     members: list[tuple[dict, Any, Any]]
 
 
+@dataclass
+class Report:
+    """What listings show of a step.
+
+    Attributes:
+        arguments: the tensor arguments, as text.
+        results: the tensors among the results, as text.
+        traffic: what went into each module and came out, by path.
+    """
+
+    arguments: list[str]
+    results: list[str] = field(default_factory=list)
+    traffic: dict[str, Traffic] = field(default_factory=dict)
+
+
 class _Holder:
     """Holds a reference to an object, as a tensor does to its value and a value to its array."""
 
@@ -120,6 +136,7 @@ class Step:
         binding: what its inputs and outputs are.
         optimizers: the optimizer steps in it.
         numbers: its run-time numbers.
+        report: what listings show of it.
     """
 
     def __init__(
@@ -130,11 +147,13 @@ class Step:
         optimizers: Sequence[RecordedStep],
         draws: Sequence[Draws],
         checked: Sequence[tuple[Operation, str]],
+        report: Report,
     ) -> None:
         self.executable = executable
         self.binding = binding
         self.optimizers = list(optimizers)
         self.numbers = numbers
+        self.report = report
         self._draws = list(draws)
         self._checked = list(checked)
         self._specs = [tensor._value.spec for tensor in binding.variables]

@@ -80,3 +80,26 @@ def put_together(structure: Any, tensors: Iterator[Tensor]) -> Any:
 def _new_dict(kind: type, keys: Sequence[Any], items: list) -> Any:
     pairs = zip(keys, items, strict=True)
     return dict(pairs) if kind is dict else kind(pairs)
+
+
+def describe(value: Any) -> list[str]:
+    """The tensors in `value`, each as text, see `describe_tensor`."""
+    tensors: list[Tensor] = []
+    _collect(value, tensors)
+    return [describe_tensor(each) for each in tensors]
+
+
+def describe_tensor(tensor: Tensor) -> str:
+    """Size, dtype and device of a tensor as text."""
+    return f"tensor(size={tuple(tensor.shape)}, dtype={tensor.dtype}, device={tensor.device})"
+
+
+def _collect(value: Any, tensors: list[Tensor]) -> None:
+    if isinstance(value, Tensor):
+        tensors.append(value)
+    elif isinstance(value, dict):
+        for each in value.values():
+            _collect(each, tensors)
+    elif isinstance(value, list | tuple):
+        for each in value:
+            _collect(each, tensors)

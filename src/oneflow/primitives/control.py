@@ -10,7 +10,11 @@ from oneflow.primitives.registry import primitive
 # Nothing computed from the results starts before all operands are there, and none of it is shared
 # with the same computation elsewhere: it is really done again. `keep` is a number that is not 0.
 barrier = primitive(
-    "barrier", lambda keep, *xs: tuple(lax.optimization_barrier(xs)), scalar={"keep": "int64"}
+    "barrier",
+    lambda keep, *xs: tuple(lax.optimization_barrier(xs)),
+    scalar={"keep": "int64"},
+    # The compiler must not know the number.
+    facts={"hides_numbers": True},
 )
 barrier.gradient(
     lambda g, wanted: [

@@ -5,4 +5,7 @@ from oneflow.graph.graph import Graph as Graph
 from oneflow.nn.graph import (
     block_config as block_config,
     graph_block as graph_block,
+    graph_config as graph_config,
 )
+
+__all__ = ["Graph", "GraphModule", "block_config", "graph_block", "graph_config"]

@@ -1,0 +1,196 @@
+"""`autocast`: operators inside run in the precision that `oneflow.amp.policy` gives them."""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from oneflow.amp.policy import FULL, HALF
+from oneflow.base.dtype import DType, bfloat16, float16, float32
+from oneflow.dispatch.call import operand_casts
+from oneflow.primitives.elementwise import cast
+from oneflow.primitives.registry import Primitive
+from oneflow.program.value import Value
+
+_DEVICES = ("cpu", "cuda")
+_HALVES = (float16, bfloat16)
+
+
+class _Casting:
+    """Casts the operands of what one thread calls.
+
+    Args:
+        targets: half precision by device type.
+    """
+
+    def __init__(self, targets: dict[str, DType]) -> None:
+        self.targets = targets
+        self._thread = threading.get_ident()
+
+    def __call__(self, primitive: Primitive, operands: tuple) -> tuple:
+        """The operands in the precision of the primitive's class."""
+        half = primitive in HALF
+        if (not half and primitive not in FULL) or threading.get_ident() != self._thread:
+            return operands
+        for each in operands:
+            if type(each) is Value:
+                target = self.targets.get(each.spec.device.type)
+                if target is None:
+                    break
+                return tuple([_cast(x, target if half else float32, half) for x in operands])
+        return operands
+
+
+def _cast(operand: Any, target: DType, from_full: bool) -> Any:
+    """`operand` in `target`, unless it is a number, whole or has more digits than float32."""
+    if type(operand) is not Value or operand.spec.dtype is target:
+        return operand
+    if operand.spec.dtype in _HALVES or (from_full and operand.spec.dtype is float32):
+        return cast(operand, dtype=target)
+    return operand
+
+
+class _State(threading.local):
+    """What this thread casts, and what it casts to by default."""
+
+    def __init__(self) -> None:
+        self.casting: _Casting | None = None
+        self.defaults: dict[str, DType] = {"cpu": bfloat16, "cuda": float16}
+        self.cached = True
+
+    def targets(self) -> dict[str, DType]:
+        """Half precision by device type where it is on."""
+        return {} if self.casting is None else self.casting.targets
+
+    def set_target(self, device_type: str, dtype: DType | None) -> None:
+        """Turn mixed precision on or off for a device type; None is off."""
+        targets = {**self.targets(), device_type: dtype}
+        known = {each: target for each, target in targets.items() if target is not None}
+        if self.casting is not None:
+            operand_casts.remove(self.casting)
+        self.casting = _Casting(known) if known else None
+        if self.casting is not None:
+            operand_casts.append(self.casting)
+
+
+_STATE = _State()
+
+
+class autocast:
+    """Context manager or decorator: automatic mixed precision.
+
+    Products and convolutions inside take half precision, and what needs precision takes float32.
+    Use it around the forward pass and the loss, and call `backward` outside.
+
+    Args:
+        device_type: ``"cpu"`` or ``"cuda"``.
+        dtype: `oneflow.float16` or `oneflow.bfloat16`; default bfloat16 on the CPU, float16 on
+            CUDA devices.
+        enabled: False turns mixed precision off inside.
+        cache_enabled: accepted; the compiler casts a weight once however often it is used.
+
+    Example:
+        >>> import oneflow as flow
+        >>> x = flow.ones(2, 2)
+        >>> with flow.autocast("cpu"):
+        ...     (x @ x).dtype, (x @ x).sum().dtype
+        (oneflow.bfloat16, oneflow.float32)
+    """
+
+    def __init__(
+        self,
+        device_type: str,
+        dtype: DType | None = None,
+        enabled: bool = True,
+        cache_enabled: bool | None = None,
+    ) -> None:
+        if device_type not in _DEVICES:
+            raise RuntimeError(f"`device_type` must be one of {_DEVICES}, got {device_type!r}")
+        if dtype is not None and dtype not in _HALVES:
+            raise RuntimeError(f"`dtype` must be float16 or bfloat16, got {dtype}")
+        self._device_type = device_type
+        self._dtype = dtype
+        self._enabled = bool(enabled)
+        self._before: list[DType | None] = []
+
+    def __enter__(self) -> autocast:
+        dtype = self._dtype or _STATE.defaults[self._device_type]
+        self._before.append(_STATE.targets().get(self._device_type))
+        _STATE.set_target(self._device_type, dtype if self._enabled else None)
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        _STATE.set_target(self._device_type, self._before.pop())
+
+    def __call__(self, func: Callable) -> Callable:
+        """`func` with mixed precision inside."""
+        return autocast_decorator(self, func)
+
+
+def autocast_decorator(autocast_instance: autocast, func: Callable) -> Callable:
+    """`func` running inside `autocast_instance`."""
+
+    @functools.wraps(func)
+    def decorated(*args: Any, **kwargs: Any) -> Any:
+        with autocast_instance:
+            return func(*args, **kwargs)
+
+    return decorated
+
+
+class cuda_autocast(autocast):
+    """`autocast` for CUDA devices: ``oneflow.cuda.amp.autocast``."""
+
+    def __init__(
+        self,
+        enabled: bool = True,
+        dtype: DType | None = None,
+        cache_enabled: bool | None = None,
+    ) -> None:
+        super().__init__("cuda", dtype, enabled, cache_enabled)
+
+
+def is_autocast_enabled() -> bool:
+    """Whether mixed precision is on for CUDA devices."""
+    return "cuda" in _STATE.targets()
+
+
+def set_autocast_enabled(enabled: bool) -> None:
+    """Turn mixed precision for CUDA devices on or off until it is set again."""
+    _STATE.set_target("cuda", _STATE.defaults["cuda"] if enabled else None)
+
+
+def get_autocast_cpu_dtype() -> DType:
+    """Half precision that `autocast` takes on the CPU if it is given none."""
+    return _STATE.defaults["cpu"]
+
+
+def set_autocast_cpu_dtype(dtype: DType) -> None:
+    """Set the half precision that `autocast` takes on the CPU if it is given none."""
+    _STATE.defaults["cpu"] = dtype
+
+
+def get_autocast_gpu_dtype() -> DType:
+    """Half precision that `autocast` takes on CUDA devices if it is given none."""
+    return _STATE.defaults["cuda"]
+
+
+def set_autocast_gpu_dtype(dtype: DType) -> None:
+    """Set the half precision that `autocast` takes on CUDA devices if it is given none."""
+    _STATE.defaults["cuda"] = dtype
+
+
+def is_autocast_cache_enabled() -> bool:
+    """What `set_autocast_cache_enabled` was told; the compiler casts each weight once anyway."""
+    return _STATE.cached
+
+
+def set_autocast_cache_enabled(enabled: bool) -> None:
+    """Accepted for PyTorch's sake; the compiler casts each weight once anyway."""
+    _STATE.cached = bool(enabled)
+
+
+def clear_autocast_cache() -> None:
+    """Accepted for PyTorch's sake; there is no cache."""

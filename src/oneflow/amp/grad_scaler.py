@@ -1,0 +1,239 @@
+"""Gradient scaling: keep gradients in half precision from vanishing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from oneflow.base.device import CPU, Device
+from oneflow.differentiation.grad_mode import no_grad
+from oneflow.functional.choosing import where
+from oneflow.optim.optimizer import Optimizer
+from oneflow.tensor.call import wrap
+from oneflow.tensor.tensor import Tensor
+from oneflow.tensor.transfer import value_from_numpy
+
+
+class StaticGradScaler:
+    """Multiply the loss by a fixed number, and divide the gradients by it before each step.
+
+    Args:
+        scale_factor: the number.
+
+    Example:
+        >>> import oneflow as flow
+        >>> w = flow.tensor([1.0], requires_grad=True)
+        >>> optimizer, scaler = flow.optim.SGD([w], lr=0.5), flow.amp.StaticGradScaler(1024.0)
+        >>> scaler.scale((w * w).sum()).backward()
+        >>> scaler.step(optimizer)
+        >>> w.item()
+        0.0
+    """
+
+    def __init__(self, scale_factor: float) -> None:
+        if scale_factor <= 0:
+            raise ValueError(f"`scale_factor` must be positive, got {scale_factor}")
+        self._first_scale = float(scale_factor)
+        self._scale: Tensor | None = None
+        self._found: dict[int, Tensor] = {}
+
+    def tensors(self, device: Device) -> dict[str, Tensor]:
+        """The tensors that change from step to step, by attribute name, on `device`."""
+        return {"_scale": self._scale_on(device)}
+
+    def _scale_on(self, device: Device) -> Tensor:
+        if self._scale is None:
+            self._scale = _number(self._first_scale, np.float32, device)
+        return self._scale
+
+    def get_scale(self) -> float:
+        """What the loss is multiplied by now."""
+        return self._first_scale if self._scale is None else self._scale.item()
+
+    def scale(self, outputs: Any) -> Any:
+        """A loss, or several in lists and tuples, multiplied by the scale."""
+        if isinstance(outputs, Tensor):
+            return outputs * self._scale_on(outputs.device)
+        return type(outputs)(self.scale(each) for each in outputs)
+
+    def unscale_(self, optimizer: Optimizer) -> Tensor | None:
+        """Divide the gradients of an optimizer's parameters by the scale, once per step.
+
+        Use it before clipping; `step` does it otherwise.
+
+        Returns:
+            Whether a gradient is infinite or not a number, a 0-dim bool tensor; None if there are
+            no gradients.
+
+        Raises:
+            RuntimeError: it was done since the last `update` already.
+        """
+        if id(optimizer) in self._found:
+            raise RuntimeError("unscale_() has already been called on this optimizer since update")
+        grads = [
+            parameter.grad
+            for group in optimizer.param_groups
+            for parameter in group["params"]
+            if parameter.grad is not None
+        ]
+        if not grads:
+            return None
+        found: Any = None
+        with no_grad():
+            for grad in grads:
+                grad.assign((grad / self._scale_on(grad.device)).value)
+                bad = grad.isfinite().all().logical_not()
+                found = bad if found is None else found.logical_or(bad)
+        self._found[id(optimizer)] = found
+        return found
+
+    def step(self, optimizer: Optimizer, *args: Any, **kwargs: Any) -> Any:
+        """Divide the gradients by the scale, if that is still to do, and step the optimizer."""
+        if id(optimizer) not in self._found:
+            self.unscale_(optimizer)
+        return self._step(optimizer, args, kwargs)
+
+    def _step(self, optimizer: Optimizer, args: tuple, kwargs: dict[str, Any]) -> Any:
+        self._found.pop(id(optimizer), None)
+        return optimizer.step(*args, **kwargs)
+
+    def update(self) -> None:
+        """Get ready for the next step; the scale stays."""
+        self.forget()
+
+    def forget(self) -> None:
+        """Forget that gradients were unscaled."""
+        self._found.clear()
+
+    def state_dict(self) -> dict[str, Any]:
+        """The scale."""
+        return {"scale": self.get_scale()}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Go on from a `state_dict`."""
+        self._first_scale, self._scale = float(state_dict["scale"]), None
+
+
+class GradScaler(StaticGradScaler):
+    """Gradient scaling with a scale that adapts.
+
+    Steps whose gradients are infinite or not a number are skipped and shrink the scale; it grows
+    again after a number of good steps.
+
+    Args:
+        init_scale: the first scale.
+        growth_factor: what it grows by.
+        backoff_factor: what it shrinks by.
+        growth_interval: how many good steps in a row let it grow.
+        enabled: False makes all of this do nothing but step.
+
+    Example:
+        >>> import oneflow as flow
+        >>> w = flow.tensor([1.0], requires_grad=True)
+        >>> optimizer, scaler = flow.optim.SGD([w], lr=0.5), flow.amp.GradScaler(init_scale=1e38)
+        >>> scaler.scale((w * w * 10).sum()).backward()
+        >>> scaler.step(optimizer)  # the gradient overflows
+        >>> scaler.update()
+        >>> w.item(), scaler.get_scale() < 1e38
+        (1.0, True)
+    """
+
+    def __init__(
+        self,
+        init_scale: float = 65536.0,
+        growth_factor: float = 2.0,
+        backoff_factor: float = 0.5,
+        growth_interval: int = 2000,
+        enabled: bool = True,
+    ) -> None:
+        super().__init__(init_scale if enabled else 1.0)
+        if growth_factor <= 1.0:
+            raise ValueError(f"`growth_factor` must be more than 1, got {growth_factor}")
+        if not 0.0 < backoff_factor < 1.0:
+            raise ValueError(f"`backoff_factor` must be between 0 and 1, got {backoff_factor}")
+        self.growth_factor = growth_factor
+        self.backoff_factor = backoff_factor
+        self.growth_interval = growth_interval
+        self._enabled = enabled
+        self._first_count = 0
+        self._good_steps: Tensor | None = None
+
+    def is_enabled(self) -> bool:
+        """Whether it scales anything."""
+        return self._enabled
+
+    def tensors(self, device: Device) -> dict[str, Tensor]:
+        """The tensors that change from step to step, by attribute name, on `device`."""
+        if self._good_steps is None:
+            self._good_steps = _number(self._first_count, np.int64, device)
+        return {"_scale": self._scale_on(device), "_good_steps": self._good_steps}
+
+    def _step(self, optimizer: Optimizer, args: tuple, kwargs: dict[str, Any]) -> Any:
+        found = self._found.get(id(optimizer))
+        if self._enabled and found is not None and found.item():
+            return None
+        return optimizer.step(*args, **kwargs)
+
+    def update(self, new_scale: float | Tensor | None = None) -> None:
+        """Adapt the scale to whether the last step was skipped.
+
+        Args:
+            new_scale: take this scale instead.
+        """
+        found = list(self._found.values())
+        self.forget()
+        if new_scale is not None:
+            self._first_scale, self._scale = float(new_scale), None
+        elif self._enabled and found:
+            self._adapt(found)
+
+    def _adapt(self, found: list[Tensor]) -> None:
+        """Nothing here reads a value, so that a graph can record it."""
+        scale, good = self.tensors(found[0].device).values()
+        bad = found[0]
+        for each in found[1:]:
+            bad = bad.logical_or(each)
+        with no_grad():
+            count = good + 1
+            grown = count >= self.growth_interval
+            larger = where(grown, scale * self.growth_factor, scale)
+            new_scale = where(bad, scale * self.backoff_factor, larger)
+            new_count = where(bad.logical_or(grown), good * 0, count)
+            scale.assign(new_scale.value)
+            good.assign(new_count.value)
+
+    def get_growth_factor(self) -> float:
+        """What the scale grows by."""
+        return self.growth_factor
+
+    def get_backoff_factor(self) -> float:
+        """What the scale shrinks by."""
+        return self.backoff_factor
+
+    def get_growth_interval(self) -> int:
+        """How many good steps in a row let the scale grow."""
+        return self.growth_interval
+
+    def state_dict(self) -> dict[str, Any]:
+        """The scale, the settings, and the number of good steps since it last changed."""
+        good = self._first_count if self._good_steps is None else self._good_steps.item()
+        return {
+            "scale": self.get_scale(),
+            "growth_factor": self.growth_factor,
+            "backoff_factor": self.backoff_factor,
+            "growth_interval": self.growth_interval,
+            "_growth_tracker": good,
+        }
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Go on from a `state_dict`, one of PyTorch's included."""
+        super().load_state_dict(state_dict)
+        self.growth_factor = state_dict["growth_factor"]
+        self.backoff_factor = state_dict["backoff_factor"]
+        self.growth_interval = state_dict["growth_interval"]
+        self._first_count, self._good_steps = int(state_dict["_growth_tracker"]), None
+
+
+def _number(value: float, dtype: Any, device: Device = CPU) -> Tensor:
+    return wrap(value_from_numpy(np.asarray(value, dtype), device))

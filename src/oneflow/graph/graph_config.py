@@ -1,0 +1,166 @@
+"""`GraphConfig`: how a graph is compiled, `graph.config`."""
+
+from __future__ import annotations
+
+import importlib.util
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from oneflow.base.dtype import DType, bfloat16, float16
+
+_ZERO_MODES = ("distributed_split", "non_distributed")
+
+
+class GraphConfig:
+    """Options of a graph. Changing one compiles the graph again at the next call.
+
+    Example:
+        >>> import oneflow as flow
+        >>> class Half(flow.nn.Graph):
+        ...     def __init__(self):
+        ...         super().__init__()
+        ...         self.linear = flow.nn.Linear(3, 8, False)
+        ...         self.config.enable_amp(True, dtype=flow.bfloat16)
+        ...     def build(self, x):
+        ...         return self.linear(x)
+        >>> Half()(flow.ones(4, 3)).dtype
+        oneflow.bfloat16
+    """
+
+    def __init__(self, changed: Callable[[], None] = lambda: None) -> None:
+        self._changed = changed
+        self._options: dict[str, Any] = {
+            "amp": None,
+            "fuse_model_update_ops": True,
+            "fuse_add_to_output": True,
+            "fuse_cast_scale": True,
+            "gradient_accumulation_steps": 1,
+            "zero_redundancy_optimizer_mode": None,
+            "zero_redundancy_optimizer_min_size_after_split": 1024,
+            "xla_jit": True,
+            "tensorrt": False,
+            "openvino": False,
+            "cudnn_conv_heuristic_search_algo": True,
+        }
+
+    def __repr__(self) -> str:
+        options = ", ".join(f"{name}={value!r}" for name, value in self._options.items())
+        return f"GraphConfig({options})"
+
+    def _set(self, name: str, value: Any) -> None:
+        self._options[name] = value
+        self._changed()
+
+    # --- what the graph asks
+
+    @property
+    def amp_dtype(self) -> DType | None:
+        """The half precision of `enable_amp`, or None."""
+        return self._options["amp"]
+
+    @property
+    def gradient_accumulation_steps(self) -> int:
+        """Number of micro batches in a call."""
+        return self._options["gradient_accumulation_steps"]
+
+    @property
+    def zero_redundancy_optimizer_mode(self) -> str | None:
+        """How optimizer states are split over devices, or None."""
+        return self._options["zero_redundancy_optimizer_mode"]
+
+    def check_backends(self, training: bool) -> None:
+        """Say what is missing of the backends that were asked for; XLA runs the graph then.
+
+        Raises:
+            RuntimeError: OpenVINO was asked for in a training graph.
+        """
+        if self._options["openvino"] and training:
+            raise RuntimeError(
+                "OpenVINO runs inference only, and this graph has an optimizer; "
+                "call config.enable_openvino(False)"
+            )
+        for option, package in (("tensorrt", "tensorrt"), ("openvino", "openvino")):
+            if self._options[option]:
+                found = importlib.util.find_spec(package) is not None
+                missing = f"{'there is no ONNX exporter yet' if found else _install(package)}"
+                warnings.warn(
+                    f"config.enable_{option}: {missing}; the graph runs with XLA", stacklevel=5
+                )
+
+    # --- what users set
+
+    def enable_amp(self, mode: bool = True, *, dtype: DType = float16) -> None:
+        """Run products and convolutions in half precision, and what needs precision in float32.
+
+        Which operators do what is listed in `oneflow.amp.policy`. Parameters stay float32.
+
+        Args:
+            mode: on or off.
+            dtype: `oneflow.float16` or `oneflow.bfloat16`.
+        """
+        if dtype not in (float16, bfloat16):
+            raise ValueError(f"`dtype` must be oneflow.float16 or oneflow.bfloat16, got {dtype}")
+        self._set("amp", dtype if mode else None)
+
+    def allow_fuse_model_update_ops(self, mode: bool = True) -> None:
+        """Fuse casting, scaling, regularisation and the update of a parameter; XLA always does."""
+        self._set("fuse_model_update_ops", bool(mode))
+
+    def allow_fuse_add_to_output(self, mode: bool = True) -> None:
+        """Fuse an addition into the operator before it; XLA always does."""
+        self._set("fuse_add_to_output", bool(mode))
+
+    def allow_fuse_cast_scale(self, mode: bool = True) -> None:
+        """Fuse a cast with a multiplication by a number; XLA always does."""
+        self._set("fuse_cast_scale", bool(mode))
+
+    def set_gradient_accumulation_steps(self, value: int) -> None:
+        """Split each call into micro batches, and step with the mean of their gradients.
+
+        Arguments are split along dimension 0, and results are put together along it; 0-dim results
+        are stacked. Only calls that train are split.
+
+        Args:
+            value: number of micro batches.
+        """
+        if type(value) is not int or value < 1:
+            raise ValueError(f"`value` must be a whole number of at least 1, got {value!r}")
+        self._set("gradient_accumulation_steps", value)
+
+    def set_zero_redundancy_optimizer_mode(self, mode: str = "distributed_split") -> None:
+        """Split optimizer states over the devices that train together.
+
+        Args:
+            mode: ``"distributed_split"`` splits each state, ``"non_distributed"`` puts whole states
+                on one device each. On a single device neither changes anything.
+        """
+        if mode not in _ZERO_MODES:
+            raise ValueError(f"`mode` must be one of {_ZERO_MODES}, got {mode!r}")
+        self._set("zero_redundancy_optimizer_mode", mode)
+
+    def set_zero_redundancy_optimizer_min_size_after_split(self, value: int) -> None:
+        """Leave states whole whose parts would have fewer elements than `value`."""
+        if type(value) is not int or value < 1:
+            raise ValueError(f"`value` must be a whole number of at least 1, got {value!r}")
+        self._set("zero_redundancy_optimizer_min_size_after_split", value)
+
+    def enable_xla_jit(self, value: bool = True) -> None:
+        """Compile with XLA; graphs always do."""
+        self._set("xla_jit", bool(value))
+
+    def enable_tensorrt(self, value: bool = True) -> None:
+        """Run with TensorRT where it is available; the first call warns where it is not."""
+        self._set("tensorrt", bool(value))
+
+    def enable_openvino(self, value: bool = True) -> None:
+        """Run inference with OpenVINO where it is available; the first call warns where not."""
+        self._set("openvino", bool(value))
+
+    def enable_cudnn_conv_heuristic_search_algo(self, value: bool = True) -> None:
+        """Choose convolution algorithms by cuDNN's heuristics; XLA measures them in any case."""
+        self._set("cudnn_conv_heuristic_search_algo", bool(value))
+
+
+def _install(package: str) -> str:
+    return f"the package `{package}` is not installed"

@@ -1,0 +1,176 @@
+"""Watching the modules of a graph while it is recorded.
+
+Tells which module recorded what, what went in and out, prints it if asked to, and lets modules with
+activation checkpointing run under `checkpoint`.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from oneflow.base.environment import RANK
+from oneflow.base.location import user_stack
+from oneflow.dispatch.call import operand_casts
+from oneflow.functional.recompute import checkpoint
+from oneflow.graph.block import Blocks
+from oneflow.graph.recorder import CapturingRecorder
+from oneflow.graph.structure import describe
+from oneflow.nn.modules.module import Module
+from oneflow.primitives.registry import Primitive
+from oneflow.program.value import Value
+
+
+@dataclass
+class Verbosity:
+    """What is printed while a graph is built.
+
+    Attributes:
+        level: -1 nothing, 0 the graph, 1 modules, 2 operators, 3 operators in detail.
+        ranks: processes that print; -1 stands for all.
+        stack_depth: how many of the user's lines level 3 shows per operator.
+    """
+
+    level: int = -1
+    ranks: Sequence[int] = (0,)
+    stack_depth: int = 2
+
+    def prints(self) -> bool:
+        """Whether this process is one of those that print."""
+        return -1 in self.ranks or int(RANK.read()) in self.ranks
+
+
+@dataclass
+class Traffic:
+    """What went into a module and came out of it when it was first called."""
+
+    inputs: list[str] = field(default_factory=list)
+    outputs: list[str] = field(default_factory=list)
+
+
+class Observation:
+    """Context manager: the calls of a graph's modules are watched.
+
+    Attributes:
+        traffic: inputs and outputs by module path.
+    """
+
+    def __init__(
+        self,
+        modules: Sequence[tuple[str, Module]],
+        blocks: Blocks,
+        recorder: CapturingRecorder,
+        verbosity: Verbosity,
+    ) -> None:
+        self._modules = modules
+        self._blocks = blocks
+        self._recorder = recorder
+        self._verbosity = verbosity
+        self._replaced: list[tuple[dict, Any]] = []
+        self._paths: list[str] = []
+        self._levels = [verbosity.level]
+        self._changes: list[tuple[int, str]] = []
+        self._thread = threading.get_ident()
+        self.traffic: dict[str, Traffic] = {}
+
+    def __enter__(self) -> Observation:
+        for root, top in self._modules:
+            for path, module in top.named_modules(prefix=root):
+                members = vars(module)
+                self._replaced.append((members, members.get("forward")))
+                members["forward"] = self._watched(path, module, module.forward)
+        operand_casts.append(self._see_operator)
+        self.say(0, f"(GRAPH:{self._recorder.graph_name}) start building")
+        return self
+
+    def __exit__(self, kind: type | None, *exception: object) -> None:
+        operand_casts.remove(self._see_operator)
+        for members, before in reversed(self._replaced):
+            if before is None:
+                members.pop("forward", None)
+            else:
+                members["forward"] = before
+        end = "end building" if kind is None else f"building failed: {kind.__name__}"
+        self.say(0, f"(GRAPH:{self._recorder.graph_name}) {end}")
+
+    def scope_of(self, position: int) -> str:
+        """Path of the module that recorded the output at `position`."""
+        place = bisect_right(self._changes, position, key=lambda change: change[0])
+        return self._changes[place - 1][1] if place else ""
+
+    def say(self, level: int, text: str) -> None:
+        """Print `text` if the level here is at least `level`."""
+        if self._levels[-1] >= level and self._verbosity.prints():
+            sys.stdout.write(f"{text}\n")
+
+    def _watched(self, path: str, module: Module, forward: Callable) -> Callable:
+        """What stands for a module's `forward`."""
+        config = self._blocks.configs.get(module)
+        level = -1 if config is None else config.debug_level
+        if config is not None and config.activation_checkpointing:
+            forward = _checkpointed(module, forward)
+
+        def watched(*args: Any, **kwargs: Any) -> Any:
+            self._levels.append(max(level, self._levels[-1]))
+            self._enter(path)
+            self.say(1, f"(MODULE:{path}:{type(module).__name__}) start building forward")
+            try:
+                result = forward(*args, **kwargs)
+                seen = Traffic(describe((*args, *kwargs.values())), describe(result))
+                self.traffic.setdefault(path, seen)
+                self.say(
+                    1, f"(MODULE:{path}) {', '.join(seen.inputs)} -> {', '.join(seen.outputs)}"
+                )
+            finally:
+                self._leave()
+                self._levels.pop()
+            return result
+
+        return watched
+
+    def _enter(self, path: str) -> None:
+        self._paths.append(path)
+        self._changes.append((len(self._recorder.outputs), path))
+
+    def _leave(self) -> None:
+        self._paths.pop()
+        around = self._paths[-1] if self._paths else ""
+        self._changes.append((len(self._recorder.outputs), around))
+
+    def _see_operator(self, primitive: Primitive, operands: tuple) -> tuple:
+        """Dispatch calls this with every operator; the operands stay as they are."""
+        if self._levels[-1] >= 2 and threading.get_ident() == self._thread:
+            specs = [repr(x.spec) if type(x) is Value else repr(x) for x in operands]
+            where = self._paths[-1] if self._paths else ""
+            self.say(2, f"(OPERATOR:{where}:{primitive.name}) {', '.join(specs)}")
+            for line in user_stack()[-self._verbosity.stack_depth :]:
+                self.say(3, line.rstrip("\n"))
+        return operands
+
+
+def _checkpointed(module: Module, forward: Callable) -> Callable:
+    """`forward` under `checkpoint`; buffers are updated by the first run only."""
+
+    def run(*args: Any, **kwargs: Any) -> Any:
+        runs = 0
+
+        def once(*inner: Any, **named: Any) -> Any:
+            nonlocal runs
+            runs += 1
+            if runs == 1:
+                return forward(*inner, **named)
+            buffers = [(vars(each), dict(vars(each))) for each in module.buffers()]
+            try:
+                return forward(*inner, **named)
+            finally:
+                for members, before in buffers:
+                    members.clear()
+                    members.update(before)
+
+        return checkpoint(once, *args, **kwargs)
+
+    return run

@@ -1,0 +1,60 @@
+"""The state dict of a graph."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from oneflow.differentiation.grad_mode import no_grad
+from oneflow.graph.recording import Recordable
+from oneflow.tensor.tensor import Tensor
+
+
+def graph_state(graph: Recordable, destination: dict[str, Any]) -> dict[str, Any]:
+    """Put the state of everything in `graph` into `destination`."""
+    for name, part in _parts(graph).items():
+        destination[name] = part.detach() if isinstance(part, Tensor) else part.state_dict()
+    return destination
+
+
+def load_graph_state(graph: Recordable, state: Mapping[str, Any], strict: bool) -> None:
+    """Load what `graph_state` collected.
+
+    Raises:
+        RuntimeError: with `strict`, names do not fit.
+    """
+    parts = _parts(graph)
+    missing = [name for name in parts if name not in state]
+    unexpected = [name for name in state if name not in parts]
+    if strict and (missing or unexpected):
+        raise RuntimeError(
+            f"Error(s) in loading state_dict for {graph.name}: missing {missing}, "
+            f"unexpected {unexpected}"
+        )
+    modules = dict(graph.named_modules())
+    for name, part in parts.items():
+        if name not in state:
+            continue
+        if name in modules:
+            part.load_state_dict(state[name], strict=strict)
+        elif isinstance(part, Tensor):
+            with no_grad():
+                part.copy_(state[name])
+        else:
+            part.load_state_dict(state[name])
+
+
+def _parts(graph: Recordable) -> dict[str, Any]:
+    """Everything in a graph that has a state, by its name in the state dict.
+
+    Attributes have no dots in their names, so the others cannot be taken for them.
+    """
+    parts: dict[str, Any] = dict(graph.named_modules())
+    parts.update({n: each for n, each in graph.own_tensors().items() if isinstance(each, Tensor)})
+    for index, training in enumerate(graph.trainings()):
+        parts[f"optimizer.{index}"] = training.optimizer
+        if training.scheduler is not None:
+            parts[f"lr_scheduler.{index}"] = training.scheduler
+    if graph.settings.scaler is not None:
+        parts["scaler.0"] = graph.settings.scaler
+    return parts
