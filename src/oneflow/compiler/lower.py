@@ -6,7 +6,6 @@ learning rate is a changed element of a vector, never a new program.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -15,6 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from oneflow.base.device import CPU, Device, xla_device
+from oneflow.compiler.donation import plan_donations
 from oneflow.compiler.jax_compat import compiler_options
 from oneflow.passes.pipeline import prepare_whole
 from oneflow.primitives import lowering as lowering  # registers them
@@ -54,9 +54,12 @@ class Executable:
         self._device = device
         self._only_floats = not self._integers and not self._constants
         self._placed = bool(program.inputs) or device is CPU
+        used, self._order = plan_donations(program, donated)
+        # Where each output is among the results.
+        self._places = sorted(range(len(self._order)), key=self._order.__getitem__)
         self._jitted = jax.jit(
             _named(self._trace, name),
-            donate_argnums=usable_donations(program, donated),
+            donate_argnums=used,
             compiler_options=compiler_options(device.type) if _convolves(program) else None,
         )
         self._run: Any = self._jitted
@@ -75,6 +78,7 @@ class Executable:
                 for index, slot in enumerate(slots):
                     scalars[slot] = vector[index].astype(self.program.scalars[slot].dtype.numpy)
         outputs, checks = evaluate(self.program, arrays, scalars)
+        outputs = [outputs[slot] for slot in self._order]
         if not checks:
             return outputs
         rows = [
@@ -124,7 +128,8 @@ class Executable:
         else:
             with jax.default_device(xla_device(self._device)):
                 results = self._run(*arrays, *self._vectors(scalars))
-        return (results[:-1], results[-1]) if self._has_checks else (results, None)
+        rows = results[-1] if self._has_checks else None
+        return [results[place] for place in self._places], rows
 
 
 def _named(function: Callable, name: str) -> Callable:
@@ -140,19 +145,6 @@ def _named(function: Callable, name: str) -> Callable:
 def _convolves(program: Program) -> bool:
     """Whether some instruction is a convolution or its gradient: few and large, unlike the rest."""
     return any("conv" in each.operation.primitive.name for each in program.instructions)
-
-
-def usable_donations(program: Program, donated: Sequence[int]) -> tuple[int, ...]:
-    """The inputs of `donated` whose memory an output of the same shape and dtype can take over."""
-    table = program.spec_table()
-    free = Counter(table[number] for number in set(program.outputs))
-    usable = []
-    for index in donated:
-        spec = program.inputs[index]
-        if free[spec]:
-            free[spec] -= 1
-            usable.append(index)
-    return tuple(usable)
 
 
 def operation_executable(operation: Operation) -> Callable:

@@ -11,7 +11,7 @@ Half precision is computed in float32 and complex numbers as pairs of real ones,
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
@@ -37,6 +37,19 @@ def _update_axes(operation: Operation) -> Axes:
         operands += [names] * size
         results += [names] * (size - 1)
     return Axes((*operands, (None,)), tuple(results))
+
+
+def _replaced(operation: Operation) -> Iterator[tuple[int, int]]:
+    """Which result is the new value of which operand: positions of both."""
+    size = 2 + operation.attributes["states"]
+    for first, result in zip(
+        range(0, len(operation.in_specs) - 1, size),
+        range(0, operation.count, size - 1),
+        strict=True,
+    ):
+        yield first, result
+        for state in range(size - 2):
+            yield first + 2 + state, result + 1 + state
 
 
 def update_rule(
@@ -68,7 +81,8 @@ def update_rule(
                 results += map(_closed, updated, (parameter, *kept))
             return tuple(results)
 
-        return primitive(name, impl, differentiable=False, axes=axes)
+        facts = {"replaces": _replaced}
+        return primitive(name, impl, differentiable=False, axes=axes, facts=facts)
 
     return register
 

@@ -1,0 +1,48 @@
+"""Which input's memory each output takes over.
+
+XLA writes an output over a donated input only if nothing reads the input afterwards; else it copies
+the input first. So a parameter's memory must go to the new parameter, which comes last, and not to
+a gradient of the same shape.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+from oneflow.program.ir import Program
+
+
+def plan_donations(program: Program, donated: Sequence[int]) -> tuple[tuple[int, ...], list[int]]:
+    """The inputs of `donated` that some output can take over, and an order of the outputs.
+
+    JAX gives each output, in order, the first donated input of its shape and dtype that is left. In
+    the order returned that is the one meant for it.
+    """
+    table = program.spec_table()
+    owners = _successors(program, set(donated))
+    free = defaultdict(list)
+    for slot, number in enumerate(program.outputs):
+        if slot not in owners.values() and number not in program.outputs[:slot]:
+            free[table[number]].append(slot)
+    for index in sorted(set(donated) - set(owners)):
+        # Most likely the last output of that kind replaces it.
+        if free[program.inputs[index]]:
+            owners[index] = free[program.inputs[index]].pop()
+    taken = [owners[index] for index in sorted(owners)]
+    others = sorted(set(range(len(program.outputs))) - set(taken))
+    return tuple(sorted(owners)), [*taken, *others]
+
+
+def _successors(program: Program, donated: set[int]) -> dict[int, int]:
+    """Output slots by the donated input that the output is the new state of."""
+    slots = {number: slot for slot, number in reversed(list(enumerate(program.outputs)))}
+    successors: dict[int, int] = {}
+    for instruction in program.instructions:
+        operation = instruction.operation
+        replaces = operation.primitive.facts.get("replaces")
+        for operand, result in replaces(operation) if replaces else ():
+            index, number = instruction.operands[operand], instruction.results[result]
+            if index in donated and index not in successors and number in slots:
+                successors[index] = slots.pop(number)
+    return successors
