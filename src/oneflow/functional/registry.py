@@ -6,10 +6,10 @@ That is a public function, a Tensor method, an in-place method and keyword spell
 from __future__ import annotations
 
 import functools
-import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from oneflow.base.parameters import parameters_of
 from oneflow.tensor.call import wrap
 from oneflow.tensor.methods import attach, attach_inplace, write_result
 from oneflow.tensor.tensor import Tensor
@@ -75,7 +75,9 @@ def _accept_spellings(body: Callable, own: Mapping[str, str], inplace: bool) -> 
 
     Free when called without keywords.
     """
-    declared = inspect.signature(body).parameters
+    parameters = parameters_of(body)
+    variadic = parameters.variadic
+    declared = parameters.names
     rename = dict(own)
     for spellings in _SPELLINGS:
         chosen = [name for name in spellings if name in declared]
@@ -83,8 +85,7 @@ def _accept_spellings(body: Callable, own: Mapping[str, str], inplace: bool) -> 
             rename.update({other: chosen[0] for other in spellings if other != chosen[0]})
     takes_out = "out" in declared
     writes_back = inplace and "inplace" not in declared
-    first = next(iter(declared))
-    variadic = next((n for n, each in declared.items() if each.kind is each.VAR_POSITIONAL), None)
+    first = declared[0]
 
     @functools.wraps(body)
     def public(*args: Any, **kwargs: Any) -> Any:

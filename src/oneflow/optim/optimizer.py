@@ -8,13 +8,13 @@ instruction, or a few.
 from __future__ import annotations
 
 import functools
-import inspect
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from oneflow.base.parameters import parameters_of
 from oneflow.differentiation.grad_mode import MODE, enable_grad
 from oneflow.differentiation.hooks import HookHandle
 from oneflow.functional.gradient_clipping import clip_grad_norm_
@@ -39,7 +39,7 @@ def spellings(init: Callable) -> Callable:
 
     PyTorch's `foreach=`, `fused=` and `capturable=` are accepted and change nothing.
     """
-    declared = inspect.signature(init).parameters
+    declared = parameters_of(init).names
 
     @functools.wraps(init)
     def accepting(self: Any, *args: Any, **kwargs: Any) -> None:

@@ -15,9 +15,10 @@ of the implementation.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
+
+from oneflow.base.parameters import parameters_of
 
 PRIMITIVES: dict[str, Primitive] = {}
 
@@ -163,7 +164,7 @@ class Rule:
 
     def __init__(self, function: Callable) -> None:
         self.function = function
-        self.needs = tuple(inspect.signature(function).parameters)
+        self.needs = parameters_of(function).positional
 
 
 NO_GRADIENT = Rule(lambda: None)
@@ -200,12 +201,7 @@ def _signature(
     if operands is not None:
         names = tuple(operands.split())
         return names, bool(names) and names[-1].startswith("*"), {}
-    names, attributes = [], {}
-    for parameter in inspect.signature(impl).parameters.values():
-        if parameter.kind is parameter.KEYWORD_ONLY:
-            attributes[parameter.name] = parameter.default
-        elif parameter.kind is parameter.VAR_POSITIONAL:
-            names.append("*" + parameter.name)
-        elif parameter.kind is not parameter.VAR_KEYWORD:
-            names.append(parameter.name)
-    return tuple(names), bool(names) and names[-1].startswith("*"), attributes
+    found = parameters_of(impl)
+    variadic = found.variadic is not None
+    names = (*found.positional, f"*{found.variadic}") if variadic else found.positional
+    return names, variadic, found.keyword_only

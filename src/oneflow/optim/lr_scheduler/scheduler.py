@@ -7,10 +7,10 @@ asked about any step, chained and run one after the other.
 from __future__ import annotations
 
 import functools
-import inspect
 from collections.abc import Callable
 from typing import Any
 
+from oneflow.base.parameters import parameters_of
 from oneflow.optim.optimizer import Optimizer
 
 
@@ -69,7 +69,7 @@ class LRScheduler:
         if "__init__" in cls.__dict__:
             cls.__init__ = _accept_last_epoch(cls.__dict__["__init__"])
         if "get_lr" in cls.__dict__:
-            cls._lists_lrs = len(inspect.signature(cls.__dict__["get_lr"]).parameters) == 1
+            cls._lists_lrs = len(parameters_of(cls.__dict__["get_lr"]).names) == 1
 
     def _attach(self, optimizer: Optimizer, last_step: int, verbose: bool) -> None:
         if not isinstance(optimizer, Optimizer):
@@ -148,7 +148,7 @@ class LRScheduler:
 
 def _accept_last_epoch(init: Callable) -> Callable:
     """`init` with `last_epoch=` as another name of `last_step=`."""
-    if "last_step" not in inspect.signature(init).parameters:
+    if "last_step" not in parameters_of(init).names:
         return init
 
     @functools.wraps(init)
