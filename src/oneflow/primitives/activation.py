@@ -47,7 +47,16 @@ def _gelu_tanh(x):
     return 0.5 * x * (1 + jnp.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x * x * x)))
 
 
+def _gelu_gradient(g, x):
+    # Not erf(x): that is what the forward pass computes, and XLA would keep it all that time.
+    below = 0.5 * (1 - lax.erf(x * -math.sqrt(0.5)))
+    density = jnp.exp(-0.5 * x * x) * (1 / math.sqrt(2 * math.pi))
+    return g * (below + x * density)
+
+
 gelu = _activation("gelu", _gelu)
+gelu_gradient = _activation("gelu_gradient", _gelu_gradient, "g x")
+gelu.gradient(x=lambda g, x: gelu_gradient(g, x))
 gelu_tanh = _activation("gelu_tanh", _gelu_tanh)
 quick_gelu = _activation("quick_gelu", lambda x: x * lax.logistic(1.702 * x))
 silu = _activation("silu", lambda x: x * lax.logistic(x))

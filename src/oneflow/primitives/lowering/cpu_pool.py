@@ -10,7 +10,7 @@ import numpy as np
 
 from oneflow.primitives import pool
 from oneflow.primitives.lowering.taps import Taps
-from oneflow.primitives.materialize import materialized
+from oneflow.primitives.materialize import materialize, materialized
 
 # More taps than this are left to XLA's window operations.
 _MOST_TAPS = 27
@@ -35,7 +35,8 @@ def _max_pool_gradient(y, x, out, *, dims, kernel, stride, padding, dilation):
     if not _worth_it(dims, kernel):
         return pool.max_pool_gradient.impl(y, x, out, **windows._asdict())
     taps = Taps(*windows)
-    parts = taps.gather(x, pool.lowest(x.dtype))
+    # Of another x than the forward pass: XLA would keep its padded copy all that time.
+    parts = taps.gather(materialize.implementation("cpu")(x), pool.lowest(x.dtype))
     # As wide as the elements compared, or XLA's loop is not vectorised.
     whole = jnp.int32 if x.dtype.itemsize <= 4 else jnp.int64
     number = {tap: whole(index) for index, tap in enumerate(parts)}
