@@ -57,12 +57,12 @@ class Executable:
         used, self._order = plan_donations(program, donated)
         # Where each output is among the results.
         self._places = sorted(range(len(self._order)), key=self._order.__getitem__)
-        self._jitted = jax.jit(
+        self._compiled = False
+        self._run: Any = jax.jit(
             _named(self._trace, name),
             donate_argnums=used,
             compiler_options=compiler_options(device.type) if _convolves(program) else None,
         )
-        self._run: Any = self._jitted
 
     def _trace(self, *arguments: Any) -> Any:
         count = len(self.program.inputs)
@@ -98,12 +98,16 @@ class Executable:
 
     def compile(self) -> Executable:
         """Compile now, ahead of the first call; safe on another thread."""
+        if self._compiled:
+            return self
         arrays = [
             jax.ShapeDtypeStruct(spec.shape, spec.dtype.numpy) for spec in self.program.inputs
         ]
         vectors = [np.zeros(len(slots), kind) for slots, kind in self._slots() if slots]
         with jax.default_device(xla_device(self._device)):
-            self._run = self._jitted.lower(*arrays, *vectors).compile()
+            # Takes the place of the traced function, so that what JAX traced is freed.
+            self._run = self._run.lower(*arrays, *vectors).compile()
+        self._compiled = True
         return self
 
     def _slots(self) -> list[tuple[list[int], type]]:
@@ -111,14 +115,12 @@ class Executable:
 
     def memory(self) -> Any:
         """XLA's own account of the program's memory (argument, output, temporary bytes)."""
-        if self._run is self._jitted:
-            self.compile()
+        self.compile()
         return self._run.memory_analysis()
 
     def hlo(self) -> str:
         """What XLA made of the program, as text."""
-        if self._run is self._jitted:
-            self.compile()
+        self.compile()
         return self._run.as_text()
 
     def __call__(self, arrays: Sequence[Any], scalars: Sequence[Any]) -> tuple[list[Any], Any]:

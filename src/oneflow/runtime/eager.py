@@ -175,7 +175,7 @@ def _run(recorder: Recorder, held: dict[int, list[Value]]) -> list[tuple[int, An
         STATISTICS.hot_runs += 1
         if known.queued:
             known.queued = False
-            _release_cold(known.program)
+            _release_cold()
         arrays, rows = executable(recorder.arrays, recorder.scalars)
     else:
         STATISTICS.cold_runs += 1
@@ -222,14 +222,16 @@ def _compile(known: Known, donated: tuple[int, ...], device: Device) -> None:
     STATISTICS.program_compiles += 1
 
 
-def _release_cold(program: Program) -> None:
-    """Let go of the executables of single instructions of a large program that has become hot.
+def _release_cold() -> None:
+    """Let go of all executables of single instructions when a large program becomes hot.
 
-    XLA keeps working memory with each, some megabytes per convolution. Should another program need
-    one again, it comes from the persistent cache.
+    XLA keeps working memory with each: two megabytes, more for a convolution. Programs that ran
+    before the hot one, to make parameters, seldom run again; should one, they come from the
+    persistent cache.
     """
-    for instruction in program.instructions:
-        instruction.operation.executable = None
+    for known in list(_known.values()):
+        for instruction in known.program.instructions:
+            instruction.operation.executable = None
     trim_heap()
 
 
