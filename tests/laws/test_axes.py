@@ -1,163 +1,171 @@
-"""Every primitive's axis notation by its definition: the parts together equal the whole."""
+"""Every primitive's axis notation by its definition: the parts together equal the whole.
+
+What is tested is what the samples of the operator table and the calls of `layer_calls` record,
+gradients included. Nobody lists operations here: a primitive that says how it may be split must
+appear among them, and one that says nothing must be explained below.
+"""
+
+import itertools
 
 import numpy as np
 import pytest
 
 import oneflow as flow
-from oneflow.base.dtype import from_numpy_dtype
-from oneflow.base.spec import spec_of
-from oneflow.primitives.axes import Axes, axes_of, notation
-from oneflow.primitives.elementwise import add, where
-from oneflow.primitives.indexing import index
-from oneflow.primitives.matmul import linear, linear_no_bias, matmul, outer_rows
+from oneflow.primitives.axes import axes_of, notation
+from oneflow.primitives.matmul import linear, matmul
 from oneflow.primitives.operation import make_operation
-from oneflow.primitives.rearrange import roll, tril
-from oneflow.primitives.reduce import amax, logsumexp, mean, prod, sum_
-from oneflow.primitives.scatter import gather, scatter_add
-from oneflow.primitives.shape import (
-    broadcast_to,
-    concat,
-    flip,
-    pad,
-    reshape,
-    select,
-    select_update,
-    slice_,
-    slice_update,
-    split,
-    stack,
-    transpose,
-    unbind,
-)
-from oneflow.primitives.softmax import log_softmax, softmax
-from oneflow.primitives.sorting import sort, topk
+from oneflow.primitives.registry import PRIMITIVES
+from oneflow.primitives.softmax import softmax
+from tests.laws.layer_calls import calls
+from tests.laws.recording import record, record_samples, source_of
+from tests.oracle import array_difference
 
-POSITIONS = np.array([[0, 5], [1, 1], [3, 0], [5, 2]])
-
-CASES = [
-    (add, [(4, 6), (6,)], {}),
-    (add, [(4, 1), (1, 6)], {}),
-    (where, [(4, 6), (4, 6), ()], {}),
-    (sum_, [(4, 6, 2)], {"dims": (1,)}),
-    (sum_, [(4, 6)], {"dims": (0, 1), "keepdim": True}),
-    (mean, [(4, 6)], {"dims": (1,)}),
-    (amax, [(4, 6)], {"dims": (0,), "keepdim": True}),
-    (prod, [(4, 6)], {"dims": (0,)}),
-    (logsumexp, [(4, 6)], {"dims": (1,)}),
-    (matmul, [(4, 6), (6, 2)], {}),
-    (matmul, [(2, 4, 6), (6, 2)], {}),
-    (matmul, [(2, 1, 4, 6), (4, 6, 2)], {}),
-    (matmul, [(6,), (6, 2)], {}),
-    (matmul, [(4, 6), (6,)], {}),
-    (matmul, [(6,), (6,)], {}),
-    (linear, [(4, 6), (2, 6), (2,)], {}),
-    (linear_no_bias, [(2, 4, 6), (2, 6)], {}),
-    (outer_rows, [(4, 2), (4, 6)], {}),
-    (transpose, [(4, 6, 2)], {"perm": (2, 0, 1)}),
-    (reshape, [(4, 6, 2)], {"shape": (24, 2)}),
-    (reshape, [(24, 2)], {"shape": (4, 6, 2)}),
-    (reshape, [(4, 6)], {"shape": (4, 1, 6)}),
-    (broadcast_to, [(4, 1)], {"shape": (2, 4, 6)}),
-    (concat, [(4, 2), (4, 6)], {"dim": 1}),
-    (split, [(4, 6)], {"sizes": (2, 4), "dim": 1}),
-    (flip, [(4, 6)], {"dims": (0,)}),
-    (slice_, [(4, 6), 1], {"dims": (0,), "sizes": (2,), "steps": (1,)}),
-    (slice_update, [(4, 6), (2, 6), 1], {"dims": (0,), "steps": (1,)}),
-    (softmax, [(4, 6)], {"dim": 1}),
-    (log_softmax, [(4, 6)], {"dim": 0}),
-    (select, [(4, 6, 2), 1], {"dims": (1,)}),
-    (select_update, [(4, 6, 2), (4, 2), 1], {"dims": (1,)}),
-    (stack, [(4, 6), (4, 6)], {"dim": 1}),
-    (unbind, [(4, 2, 6)], {"dim": 1}),
-    (pad, [(4, 6), ()], {"low": (0, 1), "high": (0, 2), "interior": (0, 0)}),
-    (tril, [(4, 3, 3), 0], {}),
-    (roll, [(4, 6), 2], {"dims": (1,)}),
-    (gather, [(4, 6), POSITIONS], {"dim": 1}),
-    (scatter_add, [(4, 6), (4, 2), POSITIONS], {"dim": 1}),
-    (index, [(6, 4), POSITIONS], {"dims": (0,)}),
-    (index, [(2, 6, 6, 4), POSITIONS, POSITIONS], {"dims": (1, 2)}),
-    (index, [(6, 4, 6), POSITIONS, POSITIONS], {"dims": (0, 2)}),
-    (sort, [(4, 6)], {"dim": 1, "descending": False}),
-    (topk, [(4, 6)], {"k": 2, "dim": 1}),
-]
+WITHOUT_AXES = {
+    # A part would have to know where in the whole it is.
+    "values depend on the position in the whole": """
+        range_integer range_float linspace eye random_uniform random_normal random_integer
+        random_mask random_bernoulli random_exponential random_permutation random_multinomial
+        random_cauchy random_geometric random_truncated_normal dropout alpha_dropout
+        masked_scatter as_strided as_strided_update""",
+    "every result depends on all elements, and not as a sum of parts": """
+        median_of_all nanmedian_of_all total_norm clip_norm lamb_update power_iteration
+        limit_rows""",
+    "operands have no dimensions in common": "barrier pack_numbers",
+}
+# How many ways of splitting a primitive are tried: elementwise ones are all alike.
+MOST_PATTERNS = 4
 
 
-def operands_of(shapes):
-    """Random arrays for shapes; numbers and arrays stay what they are."""
-    rng = np.random.default_rng(0)
-    return [
-        each if isinstance(each, int | np.ndarray) else rng.standard_normal(each).astype(np.float32)
-        for each in shapes
-    ]
+def declared():
+    """The primitives of the package that say how they may be split."""
+    return sorted(
+        name
+        for name, each in PRIMITIVES.items()
+        if (each.elementwise or each.axes) and not each.impl.__module__.startswith("tests")
+    )
 
 
-def operation_of(primitive, operands, attributes):
-    specs = [
-        each
-        if isinstance(each, int)
-        else spec_of(each.shape, from_numpy_dtype(each.dtype), flow.device("cpu"))
-        for each in operands
-    ]
-    return make_operation(primitive, tuple(specs), attributes)
+def parts_of(operation, axes):
+    """Into how many parts each name is cut here, for those that can be."""
+    found = {}
+    for name in axes.names():
+        divisor = axes.divisor(operation, name)
+        count = next((n for n in (2, 3, 5, 7) if divisor and divisor % n == 0), 1)
+        if count > 1:
+            found[name] = count
+    return found
 
 
-def part(array, names, name, index):
-    """Half `index` of the dimensions called `name`."""
+@pytest.fixture(scope="module")
+def recorded():
+    """Per primitive: operations on it or on its gradients, with a pattern each has not had yet."""
+    found = {}
+    patterns = set()
+    counts = {}
+    programs = itertools.chain(record_samples(), *map(record, calls()))
+    for program in programs:
+        for instruction in program.instructions:
+            operation = instruction.operation
+            axes = axes_of(operation)
+            parts = parts_of(operation, axes) if axes else {}
+            if not parts:
+                continue
+            primitive, source = operation.primitive, source_of(operation)
+            pattern = (primitive.name, axes.inputs, axes.outputs, tuple(parts))
+            most = 1 if source.elementwise else MOST_PATTERNS
+            if pattern not in patterns and counts.get(primitive.name, 0) < most:
+                patterns.add(pattern)
+                counts[primitive.name] = counts.get(primitive.name, 0) + 1
+                found.setdefault(source.name, []).append((program, instruction, axes, parts))
+    return found
+
+
+def part(array, names, name, count, index):
+    """Part `index` of `count` of the dimensions called `name`."""
     for dim, each in enumerate(names):
         if each == name:
-            array = np.split(array, 2, axis=dim)[index]
+            array = np.split(array, count, axis=dim)[index]
     return array
 
 
-def run_parts(operation, axes: Axes, operands, name):
-    """Results of both halves of `name`."""
-    results = []
-    for half in range(2):
-        halves = [
-            each if isinstance(each, int) else part(each, names, name, half)
-            for each, names in zip(operands, axes.inputs, strict=True)
-        ]
-        attributes = dict(operation.attributes)
-        if "shape" in attributes:
-            attributes["shape"] = tuple(
-                size // 2 if each == name else size
-                for size, each in zip(attributes["shape"], axes.outputs[0], strict=True)
-            )
-        result = operation.primitive.impl(*halves, **attributes)
-        results.append(result if isinstance(result, tuple) else (result,))
-    return results
+def run(operation, operands, attributes):
+    """Results as NumPy arrays, always a tuple."""
+    results = operation.primitive.implementation("cpu")(*operands, **attributes)
+    return tuple(map(np.asarray, (results,) if operation.single else results))
 
 
-@pytest.mark.parametrize(
-    ("primitive", "shapes", "attributes"),
-    CASES,
-    ids=[f"{p.name}{number}" for number, (p, _, _) in enumerate(CASES)],
-)
-def test_split_equals_whole(primitive, shapes, attributes):
-    operands = operands_of(shapes)
-    operation = operation_of(primitive, operands, attributes)
-    axes = axes_of(operation)
-    whole = operation.evaluate(*operands)
-    whole = whole if isinstance(whole, tuple) else (whole,)
-    for name in axes.names():
-        first, second = run_parts(operation, axes, operands, name)
-        for out, names, one, two in zip(whole, axes.outputs, first, second, strict=True):
-            together = np.concatenate([one, two], names.index(name)) if name in names else one + two
-            np.testing.assert_allclose(together, out, rtol=1e-5, atol=1e-5, err_msg=name)
+def difference_of_parts(operation, axes, operands, whole, name, count):
+    """How the parts of `name`, joined or added up, differ from the whole; None if they do not."""
+    attributes = axes.part_attributes(operation, name, count)
+    pieces = [
+        run(
+            operation,
+            [
+                part(each, dims, name, count, index)
+                for each, dims in zip(operands, axes.inputs, strict=True)
+            ],
+            attributes,
+        )
+        for index in range(count)
+    ]
+    for place, (expected, dims) in enumerate(zip(whole, axes.outputs, strict=True)):
+        own = [each[place] for each in pieces]
+        if axes.is_summed(name, place):
+            together = sum(own)
+        else:
+            together = np.concatenate(own, dims.index(name))
+        if together.shape != expected.shape:
+            return f"result {place}: {together.shape}, expected {expected.shape}"
+        problem = array_difference(together, expected, expected.dtype.name, 10)
+        if problem:
+            return f"result {place}: {problem}"
+    return None
+
+
+@pytest.mark.parametrize("name", declared())
+def test_split_equals_whole(recorded, name):
+    assert name in recorded, "no sample can be split; add one to tests/samples or layer_calls"
+    problems = []
+    for program, instruction, axes, parts in recorded[name]:
+        operation = instruction.operation
+        operands = program.operands(instruction)
+        whole = run(operation, operands, operation.attributes)
+        for axis, count in parts.items():
+            problem = difference_of_parts(operation, axes, operands, whole, axis, count)
+            if problem:
+                problems.append(f"{operation} {axes} cut in {count} along {axis}: {problem}")
+    assert not problems, "\n".join(problems)
+
+
+def test_primitives_without_axes_are_explained():
+    explained = sorted(name for names in WITHOUT_AXES.values() for name in names.split())
+    package = {
+        name: each
+        for name, each in PRIMITIVES.items()
+        if not each.impl.__module__.startswith("tests")
+    }
+    assert sorted(package.keys() - set(declared())) == explained
+
+
+def operation_of(primitive, *shapes, **attributes):
+    specs = tuple(flow.empty(*shape).value.spec for shape in shapes)
+    return make_operation(primitive, specs, attributes)
 
 
 def test_contracted_names_are_partial_sums():
-    operation = operation_of(matmul, operands_of([(4, 6), (6, 2)]), {})
-    axes = axes_of(operation)
+    axes = axes_of(operation_of(matmul, (4, 6), (6, 2)))
     assert axes.names() == ["m", "k", "n"]
     assert [axes.is_summed(name) for name in axes.names()] == [False, True, False]
 
 
+def test_what_is_added_once_may_not_be_a_partial_sum():
+    assert axes_of(operation_of(linear, (4, 6), (2, 6), (2,))).inputs[0][1] is None
+
+
 def test_a_dimension_that_is_normalised_is_not_split():
-    operation = operation_of(softmax, operands_of([(4, 6)]), {"dim": 1})
-    assert axes_of(operation).names() == ["d0"]
+    assert axes_of(operation_of(softmax, (4, 6), dim=1)).names() == ["d0"]
 
 
 def test_notation_marks_unsplittable_dimensions():
-    operation = operation_of(matmul, operands_of([(4, 6), (6, 2)]), {})
+    operation = operation_of(matmul, (4, 6), (6, 2))
     assert notation("m _, _ n -> m n")(operation).inputs == (("m", None), (None, "n"))

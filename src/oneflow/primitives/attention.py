@@ -17,6 +17,8 @@ from typing import NamedTuple
 import jax.numpy as jnp
 from jax import lax
 
+from oneflow.primitives.axes import Axes, notation
+from oneflow.primitives.operation import Operation
 from oneflow.primitives.random import below, words
 from oneflow.primitives.registry import primitive
 from oneflow.primitives.softmax import wide
@@ -258,10 +260,32 @@ def _summed_keys(parts, x):
     return jnp.swapaxes(sum(_keys_to(each, x.shape[-2]) for each in parts), -1, -2)
 
 
+def _axes(operation: Operation) -> Axes | None:
+    """Leading dimensions may be split, and queries if they do not look at their own number.
+
+    Dropped weights are known by their position in the whole.
+    """
+    if operation.attributes["dropout"]:
+        return None
+    rows = "_" if operation.attributes["causal"] else "l"
+    row, queries, keys = f"... {rows}", f"... {rows} _", "... _ _"
+    operands = f"{queries}, {keys}, {keys}, , , , "
+    if operation.primitive is attention:
+        return notation(f"{operands}, {queries} -> {queries}, {row}")(operation)
+    results = f"{queries}, {keys}, {keys}"
+    results += f", {queries}" * operation.attributes["mask_gradient"]
+    given = f"{queries}, {row}, {operands}, {queries}, {row}, {queries}"
+    return notation(f"{given} -> {results}")(operation)
+
+
 _NUMBERS = {"seed": "int64", "stream": "int64", "p": "float64"}
-attention = primitive("attention", _forward(_CPU_BLOCK), scalar=_NUMBERS, facts={"random": True})
+attention = primitive(
+    "attention", _forward(_CPU_BLOCK), axes=_axes, scalar=_NUMBERS, facts={"random": True}
+)
 attention.lowering("cuda")(_forward(_GPU_BLOCK))
-attention_backward = primitive("attention_backward", _backward(_CPU_BLOCK), scalar=_NUMBERS)
+attention_backward = primitive(
+    "attention_backward", _backward(_CPU_BLOCK), axes=_axes, scalar=_NUMBERS
+)
 attention_backward.lowering("cuda")(_backward(_GPU_BLOCK))
 
 

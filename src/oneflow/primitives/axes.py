@@ -4,19 +4,22 @@ Every dimension of every operand and result gets a name. Dimensions of one name 
 
 * a name that operands and results share may be split; the results are split too,
 * a name that only operands have is summed over: split it and every device has a *partial sum* of
-  the results,
+  the results; where only some results lack a name, these are the partial sums,
+* a name that only results have may be split for nothing: every device makes its part,
 * operands without the name are needed whole, and a dimension without a name (None) may not be split
   at all.
 
 So ``"... m k, ... k n -> ... m n"`` says everything about a matrix product. Where names depend on
-attributes or shapes the rule is a function of the operation.
+attributes or shapes the rule is a function of the operation. The gradients that `jax.vjp` makes
+have the names of what they are the gradient of.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from oneflow.primitives.operation import Operation
@@ -31,21 +34,62 @@ class Axes:
     Attributes:
         inputs: per operand, one name (or None) per dimension.
         outputs: per result, likewise.
+        sizes: attributes that hold sizes of dimensions (or numbers of groups), with their names: a
+            name for a number, one name or None per entry for a tuple. They shrink with their
+            dimensions.
     """
 
     inputs: tuple[Names, ...]
     outputs: tuple[Names, ...]
+    sizes: Mapping[str, str | Names] = field(default_factory=dict)
 
     def names(self) -> list[str]:
         """The names that may be split, in order of appearance."""
-        return list(dict.fromkeys(n for dims in self.inputs for n in dims if n is not None))
+        every = (*self.inputs, *self.outputs)
+        return list(dict.fromkeys(n for dims in every for n in dims if n is not None))
 
-    def is_summed(self, name: str) -> bool:
-        """Whether splitting `name` makes the results partial sums."""
-        return not any(name in dims for dims in self.outputs)
+    def is_summed(self, name: str, output: int = 0) -> bool:
+        """Whether splitting `name` makes a result a partial sum."""
+        return name not in self.outputs[output]
+
+    def divisor(self, operation: Operation, name: str) -> int:
+        """The number that the count of equal parts of `name` must divide."""
+        specs = (*operation.in_specs, *operation.out_specs)
+        sizes = [
+            size
+            for spec, dims in zip(specs, (*self.inputs, *self.outputs), strict=True)
+            for size, each in zip(spec.shape, dims, strict=True)
+            if each == name
+        ]
+        for attribute, names in self.sizes.items():
+            value = _attributes_of(operation)[attribute]
+            pairs = [(value, names)] if isinstance(names, str) else zip(value, names, strict=True)
+            sizes += [size for size, each in pairs if each == name]
+        return math.gcd(*sizes)
+
+    def part_attributes(self, operation: Operation, name: str, parts: int) -> dict[str, Any]:
+        """The attributes with which each of `parts` equal parts of `name` is computed."""
+        inner = dict(_attributes_of(operation))
+        for attribute, names in self.sizes.items():
+            if isinstance(names, str):
+                inner[attribute] //= parts if names == name else 1
+            else:
+                inner[attribute] = tuple(
+                    size // parts if each == name else size
+                    for size, each in zip(inner[attribute], names, strict=True)
+                )
+        if "vjp_of" in operation.primitive.facts:
+            return {**operation.attributes, "attributes": tuple(inner.items())}
+        return inner
 
 
-AxisRule = Callable[["Operation"], Axes]
+def _attributes_of(operation: Operation) -> Mapping[str, Any]:
+    """The attributes of an operation, or of what it is the gradient of."""
+    given = operation.attributes
+    return dict(given["attributes"]) if "vjp_of" in operation.primitive.facts else given
+
+
+AxisRule = Callable[["Operation"], Axes | None]
 
 
 def notation(text: str) -> AxisRule:
@@ -82,27 +126,88 @@ def _expand(written: list[str], shape: tuple[int, ...], lead: int) -> Names:
     return (*leading, *(None if name == "_" else name for name in written[1:]))
 
 
-def elementwise_axes(operation: Operation) -> Axes:
-    """Every dimension may be split; operands are aligned at the right and size 1 broadcasts."""
-    rank = max(spec.ndim for spec in operation.out_specs)
+def _aligned(operation: Operation, busy: set[int], ndim: int) -> Axes:
+    """Dimensions aligned at the right up to `ndim`, named unless they broadcast or are `busy`."""
 
     def names(shape: tuple[int, ...]) -> Names:
-        offset = rank - len(shape)
-        return tuple(None if size == 1 else f"d{offset + i}" for i, size in enumerate(shape))
+        places = range(ndim - len(shape), ndim)
+        return tuple(
+            None if size == 1 or place in busy else f"d{place}"
+            for size, place in zip(shape, places, strict=True)
+        )
 
     inputs = tuple(names(spec.shape) for spec in operation.in_specs)
     return Axes(inputs, tuple(names(spec.shape) for spec in operation.out_specs))
 
 
-def reduced_axes(summed: bool) -> AxisRule:
-    """The rule of a reduction over `dims`: the others may be split, with `summed` these too."""
+def elementwise_axes(operation: Operation) -> Axes:
+    """Every dimension may be split; operands are aligned at the right and size 1 broadcasts."""
+    return _aligned(operation, set(), max(spec.ndim for spec in operation.out_specs))
+
+
+def broadcast_free_dims(attribute: str) -> AxisRule:
+    """As `elementwise_axes`, but for the dimension or dimensions that `attribute` holds."""
 
     def rule(operation: Operation) -> Axes:
-        dims, keepdim = operation.attributes["dims"], operation.attributes.get("keepdim", False)
-        names = [f"d{i}" for i in range(operation.in_specs[0].ndim)]
+        ndim = max(spec.ndim for spec in operation.in_specs)
+        return _aligned(operation, _counted(operation.attributes[attribute], ndim), ndim)
+
+    return rule
+
+
+def broadcast_reduced_axes(operation: Operation) -> Axes:
+    """Operands broadcast and `dim` (the last if not said) is reduced: the others may be split."""
+    ndim = max(spec.ndim for spec in operation.in_specs)
+    busy = _counted(operation.attributes.get("dim", -1), ndim)
+    axes = _aligned(operation, busy, ndim)
+    if operation.attributes.get("keepdim", False):
+        return axes
+    shape = operation.out_specs[0].shape
+    kept = [f"d{dim}" for dim in range(ndim) if dim not in busy]
+    result = tuple(None if n == 1 else name for n, name in zip(shape, kept, strict=True))
+    return Axes(axes.inputs, (result,))
+
+
+def _counted(dims: int | tuple[int, ...] | None, ndim: int) -> set[int]:
+    """The dimension or dimensions, counted from the front; None is all."""
+    if dims is None:
+        return set(range(ndim))
+    return {dim % max(ndim, 1) for dim in (dims if isinstance(dims, tuple) else (dims,))}
+
+
+def leading_axes(own: int) -> AxisRule:
+    """The rule of what works on the last `own` dimensions of its first operand: the others may be.
+
+    Results begin with those dimensions too; further operands are needed whole.
+    """
+
+    def rule(operation: Operation) -> Axes:
+        first, *rest = operation.in_specs
+        lead = tuple(f"d{dim}" for dim in range(first.ndim - own))
+        inputs = ((*lead, *(None,) * own), *((None,) * spec.ndim for spec in rest))
+        results = [(*lead, *(None,) * (spec.ndim - len(lead))) for spec in operation.out_specs]
+        return Axes(inputs, tuple(results))
+
+    return rule
+
+
+def reduced_axes(summed: bool) -> AxisRule:
+    """The rule of a reduction over `dims`, or `dim`: the others may be split.
+
+    Args:
+        summed: these too, because the result is a plain sum.
+    """
+
+    def rule(operation: Operation) -> Axes:
+        first, *rest = operation.in_specs
+        attribute = "dims" if "dims" in operation.attributes else "dim"
+        dims = _counted(operation.attributes.get(attribute), first.ndim)
+        keepdim = operation.attributes.get("keepdim", False)
+        names = [f"d{i}" for i in range(first.ndim)]
         source = tuple(n if summed or i not in dims else None for i, n in enumerate(names))
         kept = [None if i in dims else n for i, n in enumerate(names) if keepdim or i not in dims]
-        return Axes((source,), tuple(tuple(kept) for _ in operation.out_specs))
+        inputs = (source, *((None,) * spec.ndim for spec in rest))
+        return Axes(inputs, tuple(tuple(kept) for _ in operation.out_specs))
 
     return rule
 
@@ -117,11 +222,9 @@ def free_dims(*attributes: str) -> AxisRule:
     """
 
     def rule(operation: Operation) -> Axes:
-        busy: set[int] = set()
-        for attribute in attributes:
-            dims = operation.attributes[attribute]
-            busy.update(dims if isinstance(dims, tuple) else (dims,))
         first = operation.in_specs[0]
+        dims = [_counted(operation.attributes[each], first.ndim) for each in attributes]
+        busy = set().union(*dims)
 
         def names(spec) -> Names:
             if spec.ndim != first.ndim:
@@ -140,11 +243,33 @@ def transposed_axes(operation: Operation) -> Axes:
 
 
 def broadcast_axes(operation: Operation) -> Axes:
-    """`broadcast_to`: dimensions that are not broadcast may be split."""
+    """`broadcast_to`: all dimensions of the result; those that are broadcast are its alone."""
     before, after = operation.in_specs[0].shape, operation.out_specs[0].shape
-    added = len(after) - len(before)
-    kept = tuple(f"d{i}" if size == after[added + i] else None for i, size in enumerate(before))
-    return Axes((kept,), ((None,) * added + kept,))
+    names = tuple(f"d{dim}" for dim in range(len(after)))
+    own = names[len(after) - len(before) :]
+    wide = after[len(after) - len(before) :]
+    kept = tuple(
+        name if old == new else None for name, old, new in zip(own, before, wide, strict=True)
+    )
+    return Axes((kept,), (names,), {"shape": names})
+
+
+def summed_to_axes(operation: Operation) -> Axes:
+    """`sum_to`: all dimensions; the result lacks those that are summed."""
+    before, after = operation.in_specs[0].shape, operation.out_specs[0].shape
+    names = tuple(f"d{dim}" for dim in range(len(before)))
+    own = names[len(before) - len(after) :]
+    wide = before[len(before) - len(after) :]
+    kept = tuple(
+        name if old == new else None for name, old, new in zip(own, wide, after, strict=True)
+    )
+    return Axes((names,), (kept,), {"shape": kept})
+
+
+def made_axes(operation: Operation) -> Axes:
+    """What is made from nothing and alike everywhere may be made in parts."""
+    names = tuple(f"d{dim}" for dim in range(operation.out_specs[0].ndim))
+    return Axes(tuple(() for _ in operation.in_specs), (names,), {"shape": names})
 
 
 def reshaped_axes(operation: Operation) -> Axes:
@@ -163,20 +288,28 @@ def reshaped_axes(operation: Operation) -> Axes:
                 j += 1
                 size_j *= after[j]
             else:
-                return Axes((tuple(source),), (tuple(target),))
+                return Axes((tuple(source),), (tuple(target),), {"shape": tuple(target)})
         low, high = sorted((before[first_i], after[first_j]))
         if low > 1 and high % low == 0:
             source[first_i] = target[first_j] = f"d{first_i}"
         i, j = i + 1, j + 1
-    return Axes((tuple(source),), (tuple(target),))
+    return Axes((tuple(source),), (tuple(target),), {"shape": tuple(target)})
 
 
 def axes_of(operation: Operation) -> Axes | None:
     """The names of an operation's dimensions.
 
     None when its primitive says nothing about splitting.
+
+    Raises:
+        ValueError: the primitive's rule does not fit the ranks of this operation.
     """
     rule = operation.primitive.axes
     if rule is None:
         return elementwise_axes(operation) if operation.primitive.elementwise else None
-    return (notation(rule) if isinstance(rule, str) else rule)(operation)
+    axes = (notation(rule) if isinstance(rule, str) else rule)(operation)
+    if axes is not None:
+        named = [len(names) for names in (*axes.inputs, *axes.outputs)]
+        if named != [spec.ndim for spec in (*operation.in_specs, *operation.out_specs)]:
+            raise ValueError(f"axis notation {axes} does not fit {operation}")
+    return axes

@@ -13,9 +13,11 @@ from typing import Any, NamedTuple
 import jax
 from jax import lax
 
+from oneflow.primitives.axes import Axes, Names
 from oneflow.primitives.channels_last import follows
 from oneflow.primitives.elementwise import _conjugate
 from oneflow.primitives.materialize import READS_MEMORY
+from oneflow.primitives.operation import Operation
 from oneflow.primitives.registry import primitive
 
 Pairs = tuple[tuple[int, int], ...]
@@ -89,13 +91,38 @@ def _conv_weight_adjoint(x, y, *, kernel, dims, stride, padding: Pairs, dilation
     return convolve_weight_adjoint(x, y, kernel, Window(dims, stride, padding, dilation, groups))
 
 
+def _axes(operation: Operation, *roles: str) -> Axes:
+    """Names per operand and result: ``"i"`` the input, ``"o"`` the output, ``"w"`` the weight.
+
+    Groups may be split, but not the channels within one if there are several.
+    """
+    dims, grouped = operation.attributes["dims"], operation.attributes["groups"] > 1
+    names: list[Names] = []
+    for role in roles:
+        given: list[str | None] = [None] * (len(dims) + 2)
+        if role == "w":
+            given[:2] = ["group", None] if grouped else ["o", "i"]
+        else:
+            given[0], given[channel_dim(dims)] = "n", "group" if grouped else role
+        names.append(tuple(given))
+    return Axes((names[0], names[1]), (names[2],), {"groups": "group"} if grouped else {})
+
+
 _KEEPS_ACTIVATIONS = follows((True, False), (True,), leads=True) | READS_MEMORY
 _TAKES_ACTIVATIONS = follows((True, True), (False,), leads=True) | READS_MEMORY
 
-conv = primitive("conv", _conv, facts=_KEEPS_ACTIVATIONS)
-conv_input_adjoint = primitive("conv_input_adjoint", _conv_input_adjoint, facts=_KEEPS_ACTIVATIONS)
+conv = primitive("conv", _conv, axes=lambda each: _axes(each, *"iwo"), facts=_KEEPS_ACTIVATIONS)
+conv_input_adjoint = primitive(
+    "conv_input_adjoint",
+    _conv_input_adjoint,
+    axes=lambda each: _axes(each, *"owi"),
+    facts=_KEEPS_ACTIVATIONS,
+)
 conv_weight_adjoint = primitive(
-    "conv_weight_adjoint", _conv_weight_adjoint, facts=_TAKES_ACTIVATIONS
+    "conv_weight_adjoint",
+    _conv_weight_adjoint,
+    axes=lambda each: _axes(each, *"iow"),
+    facts=_TAKES_ACTIVATIONS,
 )
 
 

@@ -6,6 +6,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from oneflow.base.dtype import DType
+from oneflow.primitives.axes import elementwise_axes, made_axes
 from oneflow.primitives.registry import primitive
 
 
@@ -21,16 +22,13 @@ def _full(value, *, shape: tuple[int, ...], dtype: DType):
     return jnp.broadcast_to(value, shape).astype(dtype.numpy)
 
 
-def _iota(*, shape: tuple[int, ...], dim: int, dtype: DType):
-    return lax.broadcasted_iota(dtype.numpy, shape, dim)
-
-
-zeros = primitive("zeros", _zeros, differentiable=False)
-ones = primitive("ones", _ones, differentiable=False)
+zeros = primitive("zeros", _zeros, axes=made_axes, differentiable=False)
+ones = primitive("ones", _ones, axes=made_axes, differentiable=False)
 # The number is a run-time input: a new value compiles nothing.
-full_integer = primitive("full_integer", _full, differentiable=False, scalar="int64")
-full_float = primitive("full_float", _full, differentiable=False, scalar="float64")
-iota = primitive("iota", _iota, differentiable=False)
+full_integer = primitive(
+    "full_integer", _full, axes=made_axes, differentiable=False, scalar="int64"
+)
+full_float = primitive("full_float", _full, axes=made_axes, differentiable=False, scalar="float64")
 
 
 def _range(start, step, *, size: int, dtype: DType):
@@ -55,6 +53,7 @@ linspace = primitive("linspace", _linspace, differentiable=False, scalar="float6
 powers_of = primitive(
     "powers_of",
     lambda x, base, *, dtype: jnp.power(base, x).astype(dtype.numpy),
+    axes=elementwise_axes,
     differentiable=False,
 )
 

@@ -11,6 +11,9 @@ from __future__ import annotations
 import jax.numpy as jnp
 from jax import lax
 
+from oneflow.base.spec import TensorSpec
+from oneflow.primitives.axes import Axes, Names
+from oneflow.primitives.operation import Operation
 from oneflow.primitives.registry import primitive
 
 
@@ -45,6 +48,37 @@ def _label_weights(x, labels, kept, weight):
     if not weight:
         return kept.astype(x.dtype)
     return jnp.where(kept, jnp.take(weight[0], labels, mode="clip"), 0).astype(x.dtype)
+
+
+def _names(operation: Operation, shape: tuple[int, ...]) -> tuple[Names, Names]:
+    """Names of logits of `shape` and of what has no classes; a mean needs all samples."""
+    classes = 1 if len(shape) > 1 else 0
+    free = operation.attributes["reduction"] != "mean"
+    whole = tuple(f"d{d}" if free and d != classes else None for d in range(len(shape)))
+    return whole, whole[:classes] + whole[classes + 1 :]
+
+
+def _named(spec: TensorSpec, whole: Names, samples: Names) -> Names:
+    """Names of logits, labels or losses; others, such as weights, are needed whole."""
+    for names in (whole, samples):
+        if len(names) == spec.ndim:
+            return names
+    return (None,) * spec.ndim
+
+
+def _axes(operation: Operation) -> Axes:
+    logits, target, *rest = operation.in_specs
+    whole, samples = _names(operation, logits.shape)
+    inputs = (whole, _named(target, whole, samples), *((None,) * spec.ndim for spec in rest))
+    return Axes(inputs, (samples if operation.attributes["reduction"] == "none" else (),))
+
+
+def _backward_axes(operation: Operation) -> Axes:
+    g, logits, _, *rest = operation.in_specs
+    whole, samples = _names(operation, logits.shape)
+    given = samples if operation.attributes["reduction"] == "none" else (None,) * g.ndim
+    inputs = (given, whole, samples, *((None,) * spec.ndim for spec in rest))
+    return Axes(inputs, (whole,))
 
 
 def _cross_entropy(x, target, smoothing, *weight, reduction: str, ignore_index: int, smooth: bool):
@@ -88,8 +122,10 @@ def _cross_entropy_backward(
     return jnp.where(kept, scale * slope, 0).astype(x.dtype)
 
 
-cross_entropy = primitive("cross_entropy", _cross_entropy)
-cross_entropy_backward = primitive("cross_entropy_backward", _cross_entropy_backward)
+cross_entropy = primitive("cross_entropy", _cross_entropy, axes=_axes)
+cross_entropy_backward = primitive(
+    "cross_entropy_backward", _cross_entropy_backward, axes=_backward_axes
+)
 
 
 def _gradient(g, x, target, smoothing, weight, reduction, ignore_index, smooth):
@@ -138,8 +174,8 @@ def _nll_backward(g, x, target, *weight, reduction: str, ignore_index: int):
     return jnp.where(hit & kept, -scale * label_weights, 0)
 
 
-nll = primitive("nll", _nll)
-nll_backward = primitive("nll_backward", _nll_backward)
+nll = primitive("nll", _nll, axes=_axes)
+nll_backward = primitive("nll_backward", _nll_backward, axes=_backward_axes)
 
 
 def _nll_gradient(g, x, target, weight, reduction, ignore_index):
@@ -176,4 +212,6 @@ def _cross_entropy_probabilities(x, target, smoothing, *weight, reduction: str):
     return (total / (x.size // classes) if reduction == "mean" else total).astype(x.dtype)
 
 
-cross_entropy_probabilities = primitive("cross_entropy_probabilities", _cross_entropy_probabilities)
+cross_entropy_probabilities = primitive(
+    "cross_entropy_probabilities", _cross_entropy_probabilities, axes=_axes
+)

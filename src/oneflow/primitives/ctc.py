@@ -81,8 +81,8 @@ def _ctc_backward(
     return jnp.where((jnp.isinf(losses) & alive)[..., None], jnp.nan, grads)
 
 
-ctc = primitive("ctc", _ctc)
-ctc_backward = primitive("ctc_backward", _ctc_backward)
+ctc = primitive("ctc", _ctc, axes="_ n _, n _, n, n -> n")
+ctc_backward = primitive("ctc_backward", _ctc_backward, axes="n, _ n _, n _, n, n -> _ n _")
 
 
 def _ctc_gradient(g, log_probs, targets, input_lengths, target_lengths, blank, zero_infinity):
@@ -110,4 +110,6 @@ def _greedy(log_probs, input_lengths, *, merge_repeated: bool):
     return decoded.astype(jnp.int64), -score
 
 
-greedy_decoding = primitive("greedy_decoding", _greedy, differentiable=False)
+greedy_decoding = primitive(
+    "greedy_decoding", _greedy, axes="_ n _, n -> n _, n _", differentiable=False
+)

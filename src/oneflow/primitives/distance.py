@@ -7,7 +7,14 @@ import math
 import jax.numpy as jnp
 from jax import lax
 
-from oneflow.primitives.axes import free_dims
+from oneflow.base.spec import TensorSpec
+from oneflow.primitives.axes import (
+    Axes,
+    Names,
+    broadcast_reduced_axes,
+    free_dims,
+)
+from oneflow.primitives.operation import Operation
 from oneflow.primitives.registry import primitive
 
 
@@ -32,12 +39,6 @@ def safe_norm(x, p: float, dim: int, keepdim: bool):
     return jnp.where(positive, root, total)
 
 
-norm_along = primitive(
-    "norm_along",
-    lambda x, *, p, dim, keepdim=False: safe_norm(x, p, dim, keepdim),
-)
-
-
 def _at_least(x, limit):
     """``max(x, limit)`` whose gradient does not know of the limit."""
     return x + lax.stop_gradient(jnp.maximum(x, limit) - x)
@@ -48,14 +49,14 @@ def _cosine_similarity(x, y, eps, *, dim: int):
     return jnp.sum(x_unit * y_unit, dim)
 
 
-cosine_similarity = primitive("cosine_similarity", _cosine_similarity)
+cosine_similarity = primitive("cosine_similarity", _cosine_similarity, axes=broadcast_reduced_axes)
 
 
 def _pairwise_distance(x, y, eps, *, p: float, keepdim: bool):
     return safe_norm(x - y + eps, p, -1, keepdim)
 
 
-pairwise_distance = primitive("pairwise_distance", _pairwise_distance)
+pairwise_distance = primitive("pairwise_distance", _pairwise_distance, axes=broadcast_reduced_axes)
 
 
 def _unit_vectors(x, eps, *, p: float, dim: int):
@@ -84,8 +85,20 @@ def _slice_norms(x, *, dim: int | None):
     return jnp.sqrt(jnp.sum(x * x, others, keepdims=dim is not None))
 
 
-weight_of_norm = primitive("weight_of_norm", _weight_of_norm)
-slice_norms = primitive("slice_norms", _slice_norms)
+def _slice_axes(operation: Operation) -> Axes:
+    """The slices, if there are several, are independent of each other."""
+
+    def names(spec: TensorSpec) -> Names:
+        return tuple(
+            "slice" if dim == operation.attributes["dim"] and size > 1 else None
+            for dim, size in enumerate(spec.shape)
+        )
+
+    return Axes(tuple(map(names, operation.in_specs)), tuple(map(names, operation.out_specs)))
+
+
+weight_of_norm = primitive("weight_of_norm", _weight_of_norm, axes=_slice_axes)
+slice_norms = primitive("slice_norms", _slice_norms, axes=_slice_axes)
 
 
 def _power_iteration(matrix, u, v, eps, *, steps: int):
@@ -101,4 +114,6 @@ def _power_iteration(matrix, u, v, eps, *, steps: int):
 
 
 power_iteration = primitive("power_iteration", _power_iteration, differentiable=False)
-singular_value = primitive("singular_value", lambda matrix, u, v: u @ (matrix @ v))
+singular_value = primitive(
+    "singular_value", lambda matrix, u, v: u @ (matrix @ v), axes="m n, m, n ->"
+)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import jax.numpy as jnp
 
-from oneflow.primitives.axes import Axes, Names
+from oneflow.primitives.axes import Axes, Names, broadcast_free_dims
 from oneflow.primitives.operation import Operation
 from oneflow.primitives.registry import primitive
 
@@ -52,4 +52,6 @@ def _einsum_axes(operation: Operation) -> Axes:
 einsum = primitive("einsum", _einsum, axes=_einsum_axes)
 
 # Of the vectors along `dim`, which has size 3.
-cross = primitive("cross", lambda x, y, *, dim: jnp.cross(x, y, axis=dim))
+cross = primitive(
+    "cross", lambda x, y, *, dim: jnp.cross(x, y, axis=dim), axes=broadcast_free_dims("dim")
+)

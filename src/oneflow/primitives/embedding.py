@@ -5,8 +5,10 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 
+from oneflow.primitives.axes import Axes
 from oneflow.primitives.distance import safe_norm
 from oneflow.primitives.indexing import out_of_range
+from oneflow.primitives.operation import Operation
 from oneflow.primitives.registry import primitive
 
 NO_PADDING = -1
@@ -27,6 +29,13 @@ def _embedding_backward(g, indices, *, rows: int, padding: int, by_frequency: bo
     return jnp.zeros((rows, grads.shape[1]), g.dtype).at[target].add(grads, mode="drop")
 
 
+def _backward_axes(operation: Operation) -> Axes:
+    """Parts of the indices are parts of a sum, unless they are counted."""
+    counted = operation.attributes["by_frequency"]
+    lead = tuple(None if counted else f"d{dim}" for dim in range(operation.in_specs[1].ndim))
+    return Axes(((*lead, "width"), lead), ((None, "width"),))
+
+
 def _row_error(value, attributes, in_specs):
     return IndexError(
         f"index out of range in self: index {value}, but the table has {in_specs[1].shape[0]} rows"
@@ -34,7 +43,7 @@ def _row_error(value, attributes, in_specs):
 
 
 embedding = primitive("embedding", _embedding, axes="..., _ d -> ... d")
-embedding_backward = primitive("embedding_backward", _embedding_backward)
+embedding_backward = primitive("embedding_backward", _embedding_backward, axes=_backward_axes)
 embedding.checked(
     lambda indices, weight, **attributes: out_of_range(indices, 0, weight.shape[0]), _row_error
 )
@@ -82,7 +91,7 @@ def _embedding_bag(
     return total / jnp.maximum(counts, 1)
 
 
-embedding_bag = primitive("embedding_bag", _embedding_bag)
+embedding_bag = primitive("embedding_bag", _embedding_bag, axes="_, _ d, _, _ -> _ d")
 embedding_bag.checked(
     lambda indices, weight, *rest, **attributes: out_of_range(indices, 0, weight.shape[0]),
     _row_error,

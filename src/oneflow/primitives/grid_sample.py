@@ -13,6 +13,8 @@ import math
 import jax.numpy as jnp
 
 from oneflow.base.dtype import DType
+from oneflow.primitives.axes import Axes, leading_axes
+from oneflow.primitives.operation import Operation
 from oneflow.primitives.registry import primitive
 
 _CUBIC = -0.75
@@ -95,7 +97,14 @@ def _grid_sample(x, grid, *, mode: str, padding_mode: str, align_corners: bool):
     return total.reshape(batch, channels, *grid.shape[1:-1])
 
 
-grid_sample = primitive("grid_sample", _grid_sample)
+def _axes(operation: Operation) -> Axes:
+    """Samples, channels and places to sample at are independent."""
+    x, grid = operation.in_specs
+    places = tuple(f"d{dim}" for dim in range(1, grid.ndim - 1))
+    return Axes((("n", "c", *(None,) * (x.ndim - 2)), ("n", *places, None)), (("n", "c", *places),))
+
+
+grid_sample = primitive("grid_sample", _grid_sample, axes=_axes)
 
 
 def _affine_grid(theta, *, size: tuple[int, ...], align_corners: bool, dtype: DType):
@@ -113,4 +122,4 @@ def _affine_grid(theta, *, size: tuple[int, ...], align_corners: bool, dtype: DT
     return jnp.einsum("...j,nij->n...i", points, theta)
 
 
-affine_grid = primitive("affine_grid", _affine_grid)
+affine_grid = primitive("affine_grid", _affine_grid, axes=leading_axes(2))

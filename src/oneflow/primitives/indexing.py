@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import jax.numpy as jnp
 
-from oneflow.primitives.axes import Axes
+from oneflow.primitives.axes import Axes, Names, elementwise_axes
 from oneflow.primitives.registry import primitive
 from oneflow.primitives.shape import zeros_of
 
@@ -37,7 +37,7 @@ def out_of_bounds(index: int, dim: int, size: int) -> IndexError:
 
 
 # A position given as a tensor, made fit for `select`.
-wrap_index = primitive("wrap_index", _wrap_index, differentiable=False)
+wrap_index = primitive("wrap_index", _wrap_index, axes=elementwise_axes, differentiable=False)
 wrap_index.checked(
     lambda index, *, size, dim: out_of_range(index, -size, size),
     lambda value, attributes, in_specs: out_of_bounds(value, attributes["dim"], attributes["size"]),
@@ -79,6 +79,13 @@ def _index(x, *indices, dims: tuple[int, ...], negative: bool = True):
     return jnp.asarray(x).at[_positions(x, indices, dims)].get(mode="promise_in_bounds")
 
 
+def _picked_names(source: Names, dims: tuple[int, ...], picked: Names) -> Names:
+    """Names of what is picked: `picked` stands where `dims` were, or first if these are apart."""
+    before = dims[0] if dims == tuple(range(dims[0], dims[-1] + 1)) else 0
+    back = tuple(source[dim] for dim in range(before, len(source)) if dim not in dims)
+    return (*source[:before], *picked, *back)
+
+
 def _index_axes(operation) -> Axes:
     """Dimensions of `x` that are kept may be split, and those of index tensors of one shape."""
     x, *indices = operation.in_specs
@@ -88,10 +95,7 @@ def _index_axes(operation) -> Axes:
     alike = all(spec.shape == indices[0].shape for spec in indices)
     picked = tuple(f"i{dim}" if alike else None for dim in range(rank))
     given = [picked if alike else (None,) * spec.ndim for spec in indices]
-    before = dims[0] if dims == tuple(range(dims[0], dims[-1] + 1)) else 0
-    front = source[:before]
-    back = tuple(source[dim] for dim in range(before, x.ndim) if dim not in dims)
-    return Axes((source, *given), ((*front, *picked, *back),))
+    return Axes((source, *given), (_picked_names(source, dims, picked),))
 
 
 index = primitive("index", _index, axes=_index_axes)
@@ -108,7 +112,20 @@ def _index_put(x, values, *indices, dims: tuple[int, ...], accumulate: bool, neg
     return target.add(values, mode="drop") if accumulate else target.set(values, mode="drop")
 
 
-index_put = primitive("index_put", _index_put)
+def _index_put_axes(operation) -> Axes:
+    """Dimensions of `x` that are kept may be split."""
+    x, values, *indices = operation.in_specs
+    dims = operation.attributes["dims"]
+    source = tuple(None if dim in dims else f"d{dim}" for dim in range(x.ndim))
+    picked = (None,) * max(spec.ndim for spec in indices)
+    written = _picked_names(source, dims, picked)
+    # Values are aligned at the right, and size 1 broadcasts.
+    own = written[len(written) - values.ndim :]
+    given = tuple(None if n == 1 else name for n, name in zip(values.shape, own, strict=True))
+    return Axes((source, given, *((None,) * spec.ndim for spec in indices)), (source,))
+
+
+index_put = primitive("index_put", _index_put, axes=_index_put_axes)
 index_put.checked(
     lambda x, values, *indices, dims, accumulate, negative=True: _check_positions(
         x, indices, dims, negative

@@ -10,9 +10,13 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
+from oneflow.primitives.axes import leading_axes
 from oneflow.primitives.elementwise import _conjugate, add, mul, neg, sub
 from oneflow.primitives.matmul import matmul, swap_last
 from oneflow.primitives.registry import primitive
+
+# Each matrix is on its own.
+_MATRICES = leading_axes(2)
 
 
 class LinAlgError(RuntimeError):
@@ -32,7 +36,7 @@ def _any_failed(x, info, *, message: str):
     return jnp.any(info != 0), jnp.zeros((), jnp.int64)
 
 
-verified = primitive("verified", lambda x, info, *, message: x)
+verified = primitive("verified", lambda x, info, *, message: x, axes=leading_axes(0))
 verified.gradient(x=lambda g: g, info=None)
 verified.checked(
     _any_failed, lambda value, attributes, in_specs: LinAlgError(attributes["message"])
@@ -77,9 +81,13 @@ def _solve_triangular(a, b, *, lower: bool, unit_diagonal: bool):
     )
 
 
-solve = primitive("solve", _solve).gradient(_solve_gradient)
-inverse = primitive("inverse", _inverse).gradient(a=_inverse_gradient)
-solve_triangular = primitive("solve_triangular", _solve_triangular)
+solve = primitive("solve", _solve, axes="... _ _, ... _ _ -> ... _ _, ...").gradient(
+    _solve_gradient
+)
+inverse = primitive("inverse", _inverse, axes=_MATRICES).gradient(a=_inverse_gradient)
+solve_triangular = primitive(
+    "solve_triangular", _solve_triangular, axes="... _ _, ... _ n -> ... _ n"
+)
 
 # --- determinants
 
@@ -88,8 +96,8 @@ def _det(a):
     return jnp.linalg.det(a) if a.shape[-1] else jnp.ones(a.shape[:-2], a.dtype)
 
 
-det = primitive("det", _det)
-slogdet = primitive("slogdet", lambda a: tuple(jnp.linalg.slogdet(a)))
+det = primitive("det", _det, axes=_MATRICES)
+slogdet = primitive("slogdet", lambda a: tuple(jnp.linalg.slogdet(a)), axes=_MATRICES)
 
 # --- decompositions
 
@@ -145,15 +153,17 @@ def _eig(a, *, vectors: bool = True):
 
 
 # The gradient is that of a Hermitian operand, which is Hermitian too.
-from_lower = primitive("from_lower", _from_lower)
+from_lower = primitive("from_lower", _from_lower, axes=_MATRICES)
 from_lower.gradient(a=lambda g: mul(add(g, adjoint(g)), 0.5))
-cholesky = primitive("cholesky", _cholesky)
-qr = primitive("qr", lambda a, *, mode: tuple(jnp.linalg.qr(a, mode=mode)))
-svd = primitive("svd", _svd)
-svdvals = primitive("svdvals", lambda a: jnp.linalg.svd(a, compute_uv=False))
-eigh = primitive("eigh", lambda a: tuple(jnp.linalg.eigh(a, symmetrize_input=False)))
-eig = primitive("eig", _eig)
-eigvals = primitive("eigvals", lambda a: _eig(a, vectors=False)[0])
+cholesky = primitive("cholesky", _cholesky, axes=_MATRICES)
+qr = primitive("qr", lambda a, *, mode: tuple(jnp.linalg.qr(a, mode=mode)), axes=_MATRICES)
+svd = primitive("svd", _svd, axes=_MATRICES)
+svdvals = primitive("svdvals", lambda a: jnp.linalg.svd(a, compute_uv=False), axes=_MATRICES)
+eigh = primitive(
+    "eigh", lambda a: tuple(jnp.linalg.eigh(a, symmetrize_input=False)), axes=_MATRICES
+)
+eig = primitive("eig", _eig, axes=_MATRICES)
+eigvals = primitive("eigvals", lambda a: _eig(a, vectors=False)[0], axes=_MATRICES)
 
 # --- what the singular values tell
 
@@ -197,6 +207,12 @@ def _matrix_rank(a, atol, rtol, *, hermitian: bool):
 
 
 _TOLERANCES = {"atol": "float64", "rtol": "float64"}
-pinv = primitive("pinv", _pinv, scalar=_TOLERANCES)
+pinv = primitive("pinv", _pinv, axes="... _ _, ..., ... -> ... _ _", scalar=_TOLERANCES)
 pinv.gradient(a=_pinv_gradient, atol=None, rtol=None)
-matrix_rank = primitive("matrix_rank", _matrix_rank, scalar=_TOLERANCES, differentiable=False)
+matrix_rank = primitive(
+    "matrix_rank",
+    _matrix_rank,
+    axes="... _ _, ..., ... -> ...",
+    scalar=_TOLERANCES,
+    differentiable=False,
+)

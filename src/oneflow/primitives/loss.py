@@ -150,7 +150,9 @@ def _cosine_embedding(x, y, target, margin):
     )
 
 
-cosine_embedding = primitive("cosine_embedding", _cosine_embedding)
+cosine_embedding = primitive(
+    "cosine_embedding", _cosine_embedding, axes="... _, ... _, ..., -> ..."
+)
 
 
 def _triplet_margin(anchor, positive, negative, margin, eps, *, p: float, swap: bool):
@@ -161,7 +163,7 @@ def _triplet_margin(anchor, positive, negative, margin, eps, *, p: float, swap: 
     return _hinge(margin + near - far)
 
 
-triplet_margin = primitive("triplet_margin", _triplet_margin)
+triplet_margin = primitive("triplet_margin", _triplet_margin, axes="... _, ... _, ... _ -> ...")
 
 # --- of the classes of one sample: ``x[n, c]``
 
@@ -182,7 +184,7 @@ def _class_check(x, target, *rest, **attributes):
     return jnp.any(bad), jnp.max(worst, initial=jnp.iinfo(target.dtype).min)
 
 
-multi_margin = primitive("multi_margin", _multi_margin)
+multi_margin = primitive("multi_margin", _multi_margin, axes="... _, ..., , _ -> ...")
 multi_margin.checked(
     _class_check,
     lambda value, attributes, in_specs: RuntimeError(f"target out of range: {value}"),
@@ -201,7 +203,7 @@ def _multilabel_margin(x, target):
     return jnp.sum(jnp.where(counted, losses, 0), (-2, -1)) / classes
 
 
-multilabel_margin = primitive("multilabel_margin", _multilabel_margin)
+multilabel_margin = primitive("multilabel_margin", _multilabel_margin, axes="... _, ... _ -> ...")
 
 
 def _multilabel_soft_margin(x, target, *weight):
@@ -209,7 +211,9 @@ def _multilabel_soft_margin(x, target, *weight):
     return jnp.mean(losses * weight[0] if weight else losses, -1)
 
 
-multilabel_soft_margin = primitive("multilabel_soft_margin", _multilabel_soft_margin)
+multilabel_soft_margin = primitive(
+    "multilabel_soft_margin", _multilabel_soft_margin, axes="... _, ... _, ... _ -> ..."
+)
 
 
 def _combined_margin(x, target, m1, m2, m3):
@@ -218,7 +222,7 @@ def _combined_margin(x, target, m1, m2, m3):
     return jnp.where(own, jnp.cos(m1 * angle + m2) - m3, x)
 
 
-combined_margin = primitive("combined_margin", _combined_margin)
+combined_margin = primitive("combined_margin", _combined_margin, axes="... _, ... -> ... _")
 combined_margin.checked(
     _class_check,
     lambda value, attributes, in_specs: IndexError(f"Target {value} is out of bounds."),

@@ -5,8 +5,9 @@ from __future__ import annotations
 import jax.numpy as jnp
 from jax import lax
 
-from oneflow.primitives.axes import notation
+from oneflow.primitives.axes import Axes, notation
 from oneflow.primitives.elementwise import _conjugate
+from oneflow.primitives.operation import Operation
 from oneflow.primitives.reduce import sum_
 from oneflow.primitives.registry import primitive
 from oneflow.primitives.shape import reshape, transpose
@@ -134,4 +135,11 @@ def _bilinear(x, y, weight, *bias):
     return result + bias[0] if bias else result
 
 
-bilinear = primitive("bilinear", _bilinear)
+def _bilinear_axes(operation: Operation) -> Axes | None:
+    """Added to a bias the products may not be partial sums."""
+    biased = len(operation.in_specs) > 3
+    text = "... _, ... _, o _ _, o -> ... o" if biased else "... i, ... j, o i j -> ... o"
+    return notation(text)(operation)
+
+
+bilinear = primitive("bilinear", _bilinear, axes=_bilinear_axes)

@@ -12,6 +12,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from oneflow.base.dtype import DType, float32
+from oneflow.primitives.axes import broadcast_free_dims
 from oneflow.primitives.channels_last import ChannelsLast, moved_dims
 from oneflow.primitives.elementwise import add, cast, mul, sub
 from oneflow.primitives.materialize import READS_MEMORY
@@ -48,7 +49,9 @@ def _moments(x, *, dims: tuple[int, ...]):
     return mean, jnp.mean(lax.square(mean - x), axis=dims, keepdims=True)
 
 
-moments = primitive("moments", _moments, facts=_FOLLOWS | READS_MEMORY)
+moments = primitive(
+    "moments", _moments, axes=broadcast_free_dims("dims"), facts=_FOLLOWS | READS_MEMORY
+)
 
 
 def _count(spec, dims) -> int:
@@ -110,9 +113,12 @@ def _normalize_gradient(dy, x, mean, variance, weight, eps, *, dims: tuple[int, 
     )
 
 
-normalize = primitive("normalize", _normalize, facts=_FUSES)
+normalize = primitive("normalize", _normalize, axes=broadcast_free_dims("dims"), facts=_FUSES)
 normalize_gradient = primitive(
-    "normalize_gradient", _normalize_gradient, facts=_FUSES | READS_MEMORY
+    "normalize_gradient",
+    _normalize_gradient,
+    axes=broadcast_free_dims("dims"),
+    facts=_FUSES | READS_MEMORY,
 )
 
 
@@ -144,7 +150,9 @@ def _second_gradient(dx, dweight, dbias, dy, x, weight, eps, *, dims: tuple[int,
     return jax.vjp(first, dy, x, weight)[1]((dx, dweight, dbias))
 
 
-normalize_second_gradient = primitive("normalize_second_gradient", _second_gradient)
+normalize_second_gradient = primitive(
+    "normalize_second_gradient", _second_gradient, axes=broadcast_free_dims("dims")
+)
 
 
 def _normalize_gradient_rule(g, dy, x, weight, eps, dims, wanted):

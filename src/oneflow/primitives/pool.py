@@ -15,11 +15,14 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from oneflow.primitives.axes import free_dims
 from oneflow.primitives.channels_last import follows
 from oneflow.primitives.materialize import READS_MEMORY
 from oneflow.primitives.registry import primitive
 
 Pairs = tuple[tuple[int, int], ...]
+# Planes are independent of each other.
+_PLANES = free_dims("dims")
 
 
 class Windows(NamedTuple):
@@ -86,9 +89,9 @@ def _window_sum_adjoint(y, *, size, dims, kernel, stride, padding):
     return adjoint(y)[0]
 
 
-window_sum = primitive("window_sum", _window_sum, facts=follows((True,), (True,)))
+window_sum = primitive("window_sum", _window_sum, axes=_PLANES, facts=follows((True,), (True,)))
 window_sum_adjoint = primitive(
-    "window_sum_adjoint", _window_sum_adjoint, facts=follows((True,), (True,))
+    "window_sum_adjoint", _window_sum_adjoint, axes=_PLANES, facts=follows((True,), (True,))
 )
 window_sum.gradient(
     x=lambda g, x_spec, dims, kernel, stride, padding: window_sum_adjoint(
@@ -163,14 +166,18 @@ def _max_pool_with_indices(x, *, dims, kernel, stride, padding, dilation):
 
 
 max_pool = primitive(
-    "max_pool", _max_pool, facts=follows((True,), (True,)) | READS_MEMORY | {"fuses": True}
+    "max_pool",
+    _max_pool,
+    axes=_PLANES,
+    facts=follows((True,), (True,)) | READS_MEMORY | {"fuses": True},
 )
 max_pool_gradient = primitive(
     "max_pool_gradient",
     _max_pool_gradient,
+    axes=_PLANES,
     facts=follows((True, True, True), (True,)) | READS_MEMORY | {"fuses": True},
 )
-max_pool_with_indices = primitive("max_pool_with_indices", _max_pool_with_indices)
+max_pool_with_indices = primitive("max_pool_with_indices", _max_pool_with_indices, axes=_PLANES)
 
 max_pool.gradient(
     x=lambda g, x, out, all_attributes: max_pool_gradient(g, x, out, **all_attributes)
@@ -226,8 +233,8 @@ def _plane_scatter(y, indices, *, dims, size, accumulate: bool):
     return _from_flat_planes(filled, (*kept, *size), dims)
 
 
-plane_gather = primitive("plane_gather", _plane_gather)
-plane_scatter = primitive("plane_scatter", _plane_scatter)
+plane_gather = primitive("plane_gather", _plane_gather, axes=_PLANES)
+plane_scatter = primitive("plane_scatter", _plane_scatter, axes=_PLANES)
 plane_gather.gradient(
     x=lambda g, indices, x_spec, dims: plane_scatter(
         g, indices, dims=dims, size=tuple(x_spec.shape[dim] for dim in dims), accumulate=True
@@ -245,7 +252,7 @@ def _find_bad_place(x, indices, *, dims, size):
     return jnp.any(bad), jnp.max(jnp.where(bad, indices, jnp.iinfo(indices.dtype).min), initial=-1)
 
 
-unpool = primitive("unpool", _unpool)
+unpool = primitive("unpool", _unpool, axes=_PLANES)
 unpool.gradient(x=lambda g, indices, dims: plane_gather(g, indices, dims=dims))
 unpool.checked(
     _find_bad_place,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import jax.numpy as jnp
 from jax import lax
 
-from oneflow.primitives.axes import Axes, free_dims
+from oneflow.primitives.axes import free_dims, leading_axes
 from oneflow.primitives.registry import primitive
 
 
@@ -37,12 +37,7 @@ def _triu(x, diagonal):
     return jnp.where(_below(x, diagonal - 1), jnp.zeros((), x.dtype), x)
 
 
-def _leading_axes(operation) -> Axes:
-    names = (*(f"d{dim}" for dim in range(operation.in_specs[0].ndim - 2)), None, None)
-    return Axes((names, ()), (names,))
-
-
-tril = primitive("tril", _tril, scalar="int64", axes=_leading_axes)
-triu = primitive("triu", _triu, scalar="int64", axes=_leading_axes)
+tril = primitive("tril", _tril, scalar="int64", axes=leading_axes(2))
+triu = primitive("triu", _triu, scalar="int64", axes=leading_axes(2))
 tril.gradient(x=lambda g, diagonal: tril(g, diagonal), diagonal=None)
 triu.gradient(x=lambda g, diagonal: triu(g, diagonal), diagonal=None)

@@ -14,6 +14,9 @@ from __future__ import annotations
 import jax.numpy as jnp
 from jax import lax
 
+from oneflow.base.spec import TensorSpec
+from oneflow.primitives.axes import Axes, Names
+from oneflow.primitives.operation import Operation
 from oneflow.primitives.registry import ABSENT_GRADIENTS, primitive
 
 
@@ -72,6 +75,35 @@ def _shifted(first, states, reverse: bool):
     return jnp.concatenate([first[None], states[:-1]])
 
 
+def _batch_axes(
+    operation: Operation, states: tuple[int, ...], gradients: tuple[int, ...] = ()
+) -> Axes:
+    """Sequences are independent; the weight's gradient is a sum over them.
+
+    Args:
+        operation: layer or backward pass.
+        states: operands of shape [B, H], counted behind the gradients that are given.
+        gradients: results of that shape.
+    """
+    last = len(operation.in_specs) - 1
+    first = sum(operation.attributes.get("given", ()))
+    has_lengths = not operation.in_specs[last].dtype.is_floating_point
+
+    def names(spec: TensorSpec, is_state: bool, is_lengths: bool = False) -> Names:
+        if spec.ndim == 3:
+            return (None, "batch", None)
+        return (
+            ("batch", *(None,) * (spec.ndim - 1)) if is_state or is_lengths else (None,) * spec.ndim
+        )
+
+    inputs = [
+        names(spec, place - first in states, has_lengths and place == last)
+        for place, spec in enumerate(operation.in_specs)
+    ]
+    outputs = [names(spec, place in gradients) for place, spec in enumerate(operation.out_specs)]
+    return Axes(tuple(inputs), tuple(outputs))
+
+
 # --- LSTM: gates are input, forget, cell, output. `extra` is the projection of the result.
 
 
@@ -125,8 +157,14 @@ def _lstm_backward(*operands, given: tuple[bool, ...], reverse: bool = False, ex
     return (*grads, _weight_gradient(dhs, results))
 
 
-lstm = primitive("lstm", _lstm, facts=ABSENT_GRADIENTS)
-lstm_backward = primitive("lstm_backward", _lstm_backward)
+lstm = primitive(
+    "lstm", _lstm, axes=lambda each: _batch_axes(each, states=(1, 2)), facts=ABSENT_GRADIENTS
+)
+lstm_backward = primitive(
+    "lstm_backward",
+    _lstm_backward,
+    axes=lambda each: _batch_axes(each, states=(0, 1), gradients=(1, 2)),
+)
 
 
 def _lstm_gradient(g, h0, c0, weight, rest, out, reverse, extra):
@@ -138,7 +176,9 @@ def _lstm_gradient(g, h0, c0, weight, rest, out, reverse, extra):
 
 
 lstm.gradient(_lstm_gradient)
-lstm_cell = primitive("lstm_cell", lambda gates, c: _lstm_step(gates, c)[:2])
+lstm_cell = primitive(
+    "lstm_cell", lambda gates, c: _lstm_step(gates, c)[:2], axes="... _, ... _ -> ... _, ... _"
+)
 
 # --- GRU: gates are reset, update, new. `extra` is the bias of the recurrent part.
 
@@ -190,8 +230,12 @@ def _gru_backward(*operands, given: tuple[bool, ...], reverse: bool = False, ext
     return grads if bias is None else (*grads, jnp.sum(recurrent, (0, 1)))
 
 
-gru = primitive("gru", _gru, facts=ABSENT_GRADIENTS)
-gru_backward = primitive("gru_backward", _gru_backward)
+gru = primitive(
+    "gru", _gru, axes=lambda each: _batch_axes(each, states=(1,)), facts=ABSENT_GRADIENTS
+)
+gru_backward = primitive(
+    "gru_backward", _gru_backward, axes=lambda each: _batch_axes(each, states=(0,), gradients=(1,))
+)
 
 
 def _gru_gradient(g, h0, weight, rest, out, reverse, extra):
@@ -204,7 +248,9 @@ def _gru_gradient(g, h0, weight, rest, out, reverse, extra):
 
 gru.gradient(_gru_gradient)
 gru_cell = primitive(
-    "gru_cell", lambda projected, recurrent, h: _gru_step(projected, recurrent, h)[0]
+    "gru_cell",
+    lambda projected, recurrent, h: _gru_step(projected, recurrent, h)[0],
+    axes="... _, ... _, ... _ -> ... _",
 )
 
 # --- the plain recurrent layer, with tanh or relu
@@ -234,8 +280,10 @@ def _rnn_backward(g, h0, weight, hs, *lengths, reverse: bool = False, relu: bool
     return before, dh0, _weight_gradient(before, _shifted(h0, hs, reverse))
 
 
-rnn = primitive("rnn", _rnn)
-rnn_backward = primitive("rnn_backward", _rnn_backward)
+rnn = primitive("rnn", _rnn, axes=lambda each: _batch_axes(each, states=(1,)))
+rnn_backward = primitive(
+    "rnn_backward", _rnn_backward, axes=lambda each: _batch_axes(each, states=(1,), gradients=(1,))
+)
 
 
 def _rnn_gradient(g, h0, weight, lengths, out, reverse, relu):

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from oneflow.base.dtype import DType
-from oneflow.primitives.axes import Axes, reduced_axes
+from oneflow.primitives.axes import Axes, Names, free_dims, reduced_axes, summed_to_axes
 from oneflow.primitives.operation import Operation
 from oneflow.primitives.registry import Primitive, primitive
 from oneflow.primitives.shape import broadcast_to, reshape
@@ -37,16 +37,8 @@ def undone_axes(operation: Operation) -> Axes:
     (out,), dims = operation.out_specs, operation.attributes["dims"]
     full = tuple(None if dim in dims else f"d{dim}" for dim in range(out.ndim))
     kept = tuple(name for name in full if name is not None)
-    inputs = [full if spec.ndim == out.ndim else kept for spec in operation.in_specs]
+    inputs = [{out.ndim: full, len(kept): kept}.get(s.ndim, ()) for s in operation.in_specs]
     return Axes(tuple(inputs), (full,))
-
-
-def along_axes(operation: Operation) -> Axes:
-    """Reductions of one dimension `dim` with `keepdim`: the others may be split."""
-    dim, keepdim = operation.attributes["dim"], operation.attributes.get("keepdim", False)
-    names = [f"d{i}" if dim not in (None, i) else None for i in range(operation.in_specs[0].ndim)]
-    result = [name for i, name in enumerate(names) if keepdim or (dim is not None and i != dim)]
-    return Axes((tuple(names),), (tuple(result),) * operation.count)
 
 
 # --- sums and means
@@ -66,11 +58,23 @@ def _spread(value, *, shape: tuple[int, ...], dims: tuple[int, ...], divided: bo
     return expanded(value / count_of(shape, dims) if divided else value, shape, dims)
 
 
+def _spread_axes(operation: Operation) -> Axes:
+    """Each reduced element's value is the same: its dimension is the result's alone."""
+    shape, dims = operation.out_specs[0].shape, operation.attributes["dims"]
+    names = tuple(f"d{dim}" for dim in range(len(shape)))
+    kept = tuple(name for dim, name in enumerate(names) if dim not in dims)
+    if operation.in_specs[0].ndim == len(shape):
+        kept = tuple(None if dim in dims else name for dim, name in enumerate(names))
+    if operation.attributes["divided"]:
+        names = tuple(None if dim in dims else name for dim, name in enumerate(names))
+    return Axes((kept,), (names,), {"shape": names})
+
+
 sum_ = primitive("sum", _sum, axes=reduced_axes(summed=True))
 sum_.gradient(x=lambda g, x_spec, dims: spread(g, shape=x_spec.shape, dims=dims, divided=False))
 mean = primitive("mean", _mean, axes=reduced_axes(summed=False))
 mean.gradient(x=lambda g, x_spec, dims: spread(g, shape=x_spec.shape, dims=dims, divided=True))
-spread = primitive("spread", _spread, axes=undone_axes)
+spread = primitive("spread", _spread, axes=_spread_axes)
 spread.gradient(
     value=lambda g, value_spec, shape, dims, divided: (mean if divided else sum_)(
         g, dims=dims, keepdim=value_spec.ndim == len(shape)
@@ -87,7 +91,7 @@ def _sum_to(x, *, shape: tuple[int, ...]):
 
 
 # The gradient of broadcasting.
-sum_to = primitive("sum_to", _sum_to)
+sum_to = primitive("sum_to", _sum_to, axes=summed_to_axes)
 sum_to.gradient(x=lambda g, x_spec: broadcast_to(g, shape=x_spec.shape))
 
 
@@ -116,11 +120,13 @@ count_nonzero = primitive(
 all_true = primitive(
     "all",
     lambda x, *, dims=None, keepdim=False: jnp.all(x != 0, axis=dims, keepdims=keepdim),
+    axes=reduced_axes(summed=False),
     differentiable=False,
 )
 any_true = primitive(
     "any",
     lambda x, *, dims=None, keepdim=False: jnp.any(x != 0, axis=dims, keepdims=keepdim),
+    axes=reduced_axes(summed=False),
     differentiable=False,
 )
 
@@ -160,7 +166,7 @@ def _first_index(name: str, best: Callable) -> Primitive:
             return jnp.zeros((), jnp.int64)
         return best(x, axis=dim, keepdims=keepdim).astype(jnp.int64)
 
-    return primitive(name, impl, axes=along_axes, differentiable=False)
+    return primitive(name, impl, axes=reduced_axes(summed=False), differentiable=False)
 
 
 argmax = _first_index("argmax", jnp.argmax)
@@ -184,14 +190,14 @@ def _spread_along(values, index, *, dim: int, size: int):
     return jnp.where(here, values, jnp.zeros((), values.dtype))
 
 
-pick_along = primitive("pick_along", _pick_along)
+pick_along = primitive("pick_along", _pick_along, axes=free_dims("dim"))
 pick_along.gradient(
     x=lambda g, index, x_spec, dim: spread_along(
         g, index, dim=dim, size=x_spec.shape[dim] if x_spec.ndim else 1
     ),
     index=None,
 )
-spread_along = primitive("spread_along", _spread_along)
+spread_along = primitive("spread_along", _spread_along, axes=free_dims("dim"))
 spread_along.gradient(values=lambda g, index, dim: pick_along(g, index, dim=dim), index=None)
 
 
@@ -214,7 +220,7 @@ def picked_along(name: str, best_index: Callable) -> Primitive:
         values = jnp.take_along_axis(x, index, axis=dim)
         return (values, index) if keepdim else (values.squeeze(dim), index.squeeze(dim))
 
-    return primitive(name, impl, axes=along_axes).gradient(x=spread_picked)
+    return primitive(name, impl, axes=reduced_axes(summed=False)).gradient(x=spread_picked)
 
 
 # A NaN counts as the extreme, as in PyTorch.

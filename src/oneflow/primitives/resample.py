@@ -14,6 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from oneflow.primitives.axes import free_dims
 from oneflow.primitives.channels_last import follows
 from oneflow.primitives.pool import plane_scatter
 from oneflow.primitives.registry import primitive
@@ -182,7 +183,12 @@ def _resample(x, *, dim: int, plan: Resampling):
     return functools.reduce(jnp.add, taken).astype(x.dtype)
 
 
-resample = primitive("resample", _resample, facts=follows((True,), (True,), attribute="dim"))
+resample = primitive(
+    "resample",
+    _resample,
+    axes=free_dims("dim"),
+    facts=follows((True,), (True,), attribute="dim"),
+)
 resample.gradient(x=lambda g, dim, plan: resample(g, dim=dim, plan=plan.transposed()))
 
 # --- maxima over the windows of adaptive pooling
@@ -215,7 +221,7 @@ def _adaptive_max_pool(x, *, dims: tuple[int, ...], size: tuple[int, ...]):
     )
 
 
-adaptive_max_pool = primitive("adaptive_max_pool", _adaptive_max_pool)
+adaptive_max_pool = primitive("adaptive_max_pool", _adaptive_max_pool, axes=free_dims("dims"))
 adaptive_max_pool.gradient(
     x=lambda g, out, x_spec, dims: plane_scatter(
         g[0],

@@ -53,5 +53,6 @@ log_softmax.gradient(x=lambda g, out, dim: log_softmax_backward(g, out, dim=dim)
 positions = primitive(
     "positions",
     lambda x, *, dim: lax.broadcasted_iota(jnp.int64, x.shape, dim),
+    axes=free_dims("dim"),
     differentiable=False,
 )

@@ -7,8 +7,9 @@ import jax.numpy as jnp
 from jax import lax
 
 from oneflow.base.dtype import DType
-from oneflow.primitives.axes import free_dims
+from oneflow.primitives.axes import Axes, free_dims, leading_axes
 from oneflow.primitives.indexing import out_of_range
+from oneflow.primitives.operation import Operation
 from oneflow.primitives.registry import primitive
 from oneflow.primitives.scatter import scatter
 from oneflow.primitives.shape import zeros_of
@@ -56,9 +57,22 @@ def _searchsorted(sequence, values, *, right: bool, dtype: DType):
     return search(sequence, values).astype(dtype.numpy)
 
 
-searchsorted = primitive("searchsorted", _searchsorted, differentiable=False)
+def _searchsorted_axes(operation: Operation) -> Axes:
+    """Each value is searched for on its own; rows of sequences go with rows of values."""
+    sequence, values = operation.in_specs
+    names = tuple(f"d{dim}" for dim in range(values.ndim))
+    rows = (*names[:-1], None) if sequence.ndim > 1 else (None,)
+    return Axes((rows, names), (names,))
+
+
+searchsorted = primitive(
+    "searchsorted", _searchsorted, axes=_searchsorted_axes, differentiable=False
+)
 isin = primitive(
-    "isin", lambda elements, test_elements: jnp.isin(elements, test_elements), differentiable=False
+    "isin",
+    lambda elements, test_elements: jnp.isin(elements, test_elements),
+    axes=leading_axes(0),
+    differentiable=False,
 )
 
 
@@ -71,14 +85,21 @@ def _histogram(x, low, high, *, bins: int):
     return jnp.zeros(bins, x.dtype).at[jnp.where(inside, place, bins)].add(1, mode="drop")
 
 
-histogram = primitive("histogram", _histogram, differentiable=False)
+def _histogram_axes(operation: Operation) -> Axes:
+    """Counts of parts are partial sums."""
+    x, *limits = operation.in_specs
+    names = tuple(f"d{dim}" for dim in range(x.ndim))
+    return Axes((names, *((None,) * spec.ndim for spec in limits)), ((None,),))
+
+
+histogram = primitive("histogram", _histogram, axes=_histogram_axes, differentiable=False)
 
 
 def _one_hot(index, *, classes: int):
     return (index[..., None] == jnp.arange(classes, dtype=index.dtype)).astype(jnp.int64)
 
 
-one_hot = primitive("one_hot", _one_hot, differentiable=False)
+one_hot = primitive("one_hot", _one_hot, axes="... -> ... _", differentiable=False)
 one_hot.checked(
     lambda index, *, classes: out_of_range(index, 0, classes),
     lambda value, attributes, in_specs: RuntimeError(

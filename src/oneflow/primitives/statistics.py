@@ -7,7 +7,8 @@ from collections.abc import Callable
 import jax.numpy as jnp
 from jax import lax
 
-from oneflow.primitives.axes import reduced_axes
+from oneflow.primitives.axes import Axes, reduced_axes
+from oneflow.primitives.operation import Operation
 from oneflow.primitives.reduce import (
     count_of,
     expanded,
@@ -177,7 +178,17 @@ def _out_of_range(x, q, **attributes):
     return jnp.any((q < 0) | (q > 1)), jnp.zeros((), jnp.int64)
 
 
-quantile = primitive("quantile", _quantile)
+def _quantile_axes(operation: Operation) -> Axes:
+    """The others than `dim` may be split."""
+    x, q = operation.in_specs
+    dim, keepdim = operation.attributes["dim"], operation.attributes["keepdim"]
+    names = tuple(None if dim is None or at == dim % x.ndim else f"d{at}" for at in range(x.ndim))
+    kept = names if keepdim else tuple(name for name in names if name is not None)
+    asked = (None,) * q.ndim
+    return Axes((names, asked), ((*asked, *kept),))
+
+
+quantile = primitive("quantile", _quantile, axes=_quantile_axes)
 quantile.checked(
     _out_of_range,
     lambda value, attributes, in_specs: RuntimeError(

@@ -7,7 +7,9 @@ import numpy as np
 from jax import lax
 
 from oneflow.base.dtype import DType, uint8
+from oneflow.primitives.axes import Axes
 from oneflow.primitives.layout import Place
+from oneflow.primitives.operation import Operation
 from oneflow.primitives.registry import primitive
 from oneflow.primitives.shape import views, zeros_of
 
@@ -38,9 +40,20 @@ def _layout_diagonal(place, offset, dim1, dim2):
     )
 
 
+def _diagonal_axes(operation: Operation) -> Axes:
+    """All but the two dimensions; what is on the diagonal comes last."""
+    ndim = operation.in_specs[0].ndim
+    pair = (operation.attributes["dim1"], operation.attributes["dim2"])
+    full = tuple(None if dim in pair else f"d{dim}" for dim in range(ndim))
+    part = (*(name for name in full if name is not None), None)
+    inputs = (full, part)[: len(operation.in_specs)]
+    return Axes(inputs, (full if len(inputs) > 1 else part,))
+
+
 diagonal = primitive(
     "diagonal",
     _diagonal,
+    axes=_diagonal_axes,
     facts=views(
         lambda base, new, offset, dim1, dim2: diagonal_update(
             base, new, offset=offset, dim1=dim1, dim2=dim2
@@ -48,7 +61,7 @@ diagonal = primitive(
         _layout_diagonal,
     ),
 )
-diagonal_update = primitive("diagonal_update", _diagonal_update)
+diagonal_update = primitive("diagonal_update", _diagonal_update, axes=_diagonal_axes)
 diagonal.gradient(
     x=lambda g, x_spec, offset, dim1, dim2: diagonal_update(
         zeros_of(x_spec), g, offset=offset, dim1=dim1, dim2=dim2
@@ -96,9 +109,18 @@ def _layout_unfold(place, dim, size, step):
     )
 
 
+def _unfold_axes(operation: Operation) -> Axes:
+    """All but the dimension that windows slide along."""
+    ndim = operation.in_specs[0].ndim
+    full = tuple(None if d == operation.attributes["dim"] else f"d{d}" for d in range(ndim))
+    inputs = (full, (*full, None))[: len(operation.in_specs)]
+    return Axes(inputs, (full if len(inputs) > 1 else (*full, None),))
+
+
 unfold = primitive(
     "unfold",
     _unfold,
+    axes=_unfold_axes,
     facts=views(
         lambda base, new, dim, size, step: unfold_update(
             base, new, dim=dim, size=size, step=step, accumulate=False
@@ -106,7 +128,7 @@ unfold = primitive(
         _layout_unfold,
     ),
 )
-unfold_update = primitive("unfold_update", _unfold_update)
+unfold_update = primitive("unfold_update", _unfold_update, axes=_unfold_axes)
 
 
 def _unfold_update_gradient(g, values_spec, dim, size, step, accumulate, wanted):
@@ -202,9 +224,18 @@ def _layout_bitcast(place, dtype, itemsize):
     return Place((*place.shape[:-1], *last), tuple(scaled), terms)
 
 
+def _bitcast_axes(operation: Operation) -> Axes:
+    """The last dimension may only be split if the element size stays."""
+    names = tuple(f"d{dim}" for dim in range(operation.in_specs[0].ndim))
+    if operation.in_specs[0].shape != operation.out_specs[0].shape:
+        names = (*names[:-1], None)
+    return Axes((names,), (names,))
+
+
 bitcast = primitive(
     "bitcast",
     lambda x, *, dtype, itemsize: _bitcast(x, dtype=dtype),
+    axes=_bitcast_axes,
     differentiable=False,
     facts=views(
         lambda base, new, dtype, itemsize: bitcast(
@@ -240,11 +271,13 @@ def _layout_as_complex(place):
 view_as_real = primitive(
     "view_as_real",
     _view_as_real,
+    axes="... -> ... _",
     facts=views(lambda base, new: view_as_complex(new), _layout_as_real),
 )
 view_as_complex = primitive(
     "view_as_complex",
     lambda x: lax.complex(x[..., 0], x[..., 1]),
+    axes="... _ -> ...",
     facts=views(lambda base, new: view_as_real(new), _layout_as_complex),
 )
 view_as_real.gradient(x=lambda g: view_as_complex(g))

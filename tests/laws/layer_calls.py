@@ -1,0 +1,138 @@
+"""Calls of layers, optimizers and other functions that the operator table has no samples of.
+
+Each is a function that takes nothing and returns tensors whose gradients are taken too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+import oneflow as flow
+from oneflow.nn import functional as F
+from oneflow.primitives.materialize import materialize
+from oneflow.tensor import Tensor, call
+from tests.oracle import flat_tensors
+from tests.optim.table import OWN_ROWS, ROWS
+
+
+# The tensors that the call under way takes gradients of.
+_leaves: list[Tensor] = []
+
+
+def floats(*shape: int) -> Tensor:
+    """Reproducible float64 numbers in [0.1, 0.9) that require grad."""
+    array = np.random.default_rng(shape).uniform(0.1, 0.9, shape)
+    leaf = Tensor._import(array).requires_grad_()
+    _leaves.append(leaf)
+    return leaf
+
+
+IMAGE = (2, 4, 6, 6)
+LENGTHS = [2, 4]
+
+
+def _images() -> Iterator[Callable[[], Any]]:
+    yield lambda: F.conv2d(floats(*IMAGE), floats(6, 4, 3, 3), floats(6), padding=1)
+    yield lambda: F.conv2d(floats(*IMAGE), floats(8, 2, 3, 3), groups=2, stride=2)
+    yield lambda: F.conv1d(floats(2, 4, 6), floats(4, 1, 3), groups=4)
+    yield lambda: F.conv_transpose2d(floats(*IMAGE), floats(4, 6, 3, 3), stride=2)
+    yield lambda: F.conv_transpose2d(floats(*IMAGE), floats(4, 3, 2, 2), groups=2)
+    yield lambda: F.max_pool2d(floats(*IMAGE), 2)
+    yield lambda: F.max_pool2d(floats(*IMAGE), 2, return_indices=True)
+    yield lambda: F.max_unpool2d(*F.max_pool2d(floats(*IMAGE), 2, return_indices=True), 2)
+    yield lambda: F.avg_pool2d(floats(*IMAGE), 3, stride=2, padding=1)
+    yield lambda: F.adaptive_max_pool2d(floats(*IMAGE), 4)
+    yield lambda: F.interpolate(floats(*IMAGE), scale_factor=2, mode="bilinear")
+    yield lambda: F.pad(floats(*IMAGE), (1, 1, 1, 1), mode="reflect")
+    yield lambda: F.pad(floats(*IMAGE), (1, 1))
+    yield lambda: F.grid_sample(floats(*IMAGE), floats(2, 4, 6, 2), align_corners=False)
+    yield lambda: F.affine_grid(floats(2, 2, 3), IMAGE, align_corners=False)
+
+
+def _norms() -> Iterator[Callable[[], Any]]:
+    def running() -> tuple[Tensor, Tensor]:
+        return flow.zeros(4, dtype=flow.float64), flow.ones(4, dtype=flow.float64)
+
+    yield lambda: F.batch_norm(floats(*IMAGE), *running(), floats(4), floats(4), training=True)
+    yield lambda: F.batch_norm(floats(*IMAGE), *running(), floats(4), floats(4))
+    yield lambda: F.layer_norm(floats(2, 4, 6), (6,), floats(6), floats(6))
+    yield lambda: F.group_norm(floats(*IMAGE), 2, floats(4), floats(4))
+    yield lambda: F.instance_norm(floats(*IMAGE))
+    yield lambda: F.rms_norm(floats(2, 4, 6), (6,), floats(6))
+
+
+def _sequences() -> Iterator[Callable[[], Any]]:
+    for kind in ("LSTM", "GRU", "RNN"):
+        yield lambda kind=kind: _layer(kind, bidirectional=True)(floats(4, 2, 6))
+        yield lambda kind=kind: _layer(kind)(_packed())
+        yield lambda kind=kind: _layer(f"{kind}Cell")(floats(2, 6))
+    yield lambda: _layer("LSTM", proj_size=2)(_packed())
+    yield lambda: F.scaled_dot_product_attention(*(floats(2, 2, 4, 6) for _ in range(3)))
+    yield lambda: F.scaled_dot_product_attention(*(floats(2, 2, 4, 6),) * 3, floats(4, 4))
+    yield lambda: F.scaled_dot_product_attention(*(floats(2, 2, 4, 6),) * 3, is_causal=True)
+
+
+def _layer(kind: str, **options: Any) -> flow.nn.Module:
+    return getattr(flow.nn, kind)(6, 4, **options).double()
+
+
+def _packed() -> Any:
+    return flow.nn.utils.rnn.pack_padded_sequence(
+        floats(4, 2, 6), flow.tensor(LENGTHS), enforce_sorted=False
+    )
+
+
+def _others() -> Iterator[Callable[[], Any]]:
+    labels = flow.tensor([0, 1, 2, 3])
+    yield lambda: flow.nn.utils.weight_norm(_layer("Linear"))(floats(2, 6))
+    yield lambda: flow.nn.utils.spectral_norm(_layer("Linear"))(floats(2, 6))
+    yield lambda: flow.nn.utils.clip_grad_value_([_with_grad(floats(4, 6))], 0.5)
+    yield lambda: F.combined_margin_loss(floats(4, 6), labels)
+    yield lambda: F.kl_div(floats(4, 6), floats(4, 6), log_target=True)
+    yield lambda: F.cross_entropy(floats(4, 6), floats(4, 6), reduction="none")
+    yield lambda: F.ctc_greedy_decoder(floats(6, 2, 4), flow.tensor([6, 4]))
+    yield lambda: F.quick_gelu(floats(4, 6))
+    yield lambda: F.square_relu(floats(4, 6))
+    yield lambda: F.l2_normalize(floats(4, 6))
+    yield lambda: F.lp_pool1d(floats(2, 4, 6), 2, 2)
+    yield lambda: floats(4, 6) ** 3
+    yield lambda: floats(4, 6).clamp(min=0.3) + floats(4, 6).clamp(max=0.3)
+    yield lambda: floats(4, 6)[:, flow.tensor(1)]
+    yield lambda: flow.div(labels, 2, rounding_mode="trunc")
+    yield lambda: F.gumbel_softmax(floats(4, 6), hard=True)
+    yield lambda: call(materialize, floats(4, 6))
+
+
+def _with_grad(tensor: Tensor) -> Tensor:
+    tensor.grad = tensor.detach()
+    return tensor
+
+
+def _optimizer_steps() -> Iterator[Callable[[], Any]]:
+    for row in (*ROWS, *OWN_ROWS):
+        yield lambda row=row: row.make([_with_grad(floats(4, 6))]).step()
+
+
+def calls() -> Iterator[Callable[[], Any]]:
+    """All of them, each followed by its first and second gradients."""
+    for family in (_images, _norms, _sequences, _others):
+        for make in family():
+            yield lambda make=make: _with_gradients(make)
+    yield from _optimizer_steps()
+
+
+def _with_gradients(make: Callable[[], Any]) -> list[Tensor]:
+    _leaves.clear()
+    levels = flat_tensors(make())
+    outputs = [each for each in levels if each.requires_grad]
+    for _ in range(2):
+        if not outputs:
+            break
+        total = sum((each * each).sum() for each in outputs)
+        grads = flow.autograd.grad(total, _leaves, create_graph=True, allow_unused=True)
+        outputs = [each for each in grads if each is not None and each.requires_grad]
+        levels += [each for each in grads if each is not None]
+    return levels
