@@ -14,9 +14,8 @@ import oneflow as flow
 from oneflow.nn import functional as F
 from oneflow.primitives.materialize import materialize
 from oneflow.tensor import Tensor, call
-from tests.oracle import flat_tensors
 from tests.optim.table import OWN_ROWS, ROWS
-
+from tests.oracle import flat_tensors
 
 # The tensors that the call under way takes gradients of.
 _leaves: list[Tensor] = []
@@ -99,9 +98,11 @@ def _others() -> Iterator[Callable[[], Any]]:
     yield lambda: F.l2_normalize(floats(4, 6))
     yield lambda: F.lp_pool1d(floats(2, 4, 6), 2, 2)
     yield lambda: floats(4, 6) ** 3
+    yield lambda: floats(4, 6).max(dim=1)
     yield lambda: floats(4, 6).clamp(min=0.3) + floats(4, 6).clamp(max=0.3)
-    yield lambda: floats(4, 6)[:, flow.tensor(1)]
-    yield lambda: flow.div(labels, 2, rounding_mode="trunc")
+    yield lambda: flow.linalg.eig(floats(2, 3, 3))
+    yield lambda: flow.linalg.eigvals(floats(2, 3, 3))
+    yield lambda: flow.div(labels, labels + 1, rounding_mode="trunc")
     yield lambda: F.gumbel_softmax(floats(4, 6), hard=True)
     yield lambda: call(materialize, floats(4, 6))
 

@@ -49,7 +49,7 @@ FULL = frozenset(
         *(reduce.sum_, reduce.mean, reduce.prod, scan.cumsum, scan.cumprod, scan.logcumsumexp),
         *(statistics.var, statistics.std, statistics.norm, statistics.norm2),
         *(norm.moments, norm.normalize, norm.normalize_fixed),
-        *(distance.norm_along, distance.cosine_similarity, distance.pairwise_distance),
+        *(distance.cosine_similarity, distance.pairwise_distance),
         *(distance.l2_normalize, loss.cosine_embedding, loss.triplet_margin),
         *(cross_entropy.cross_entropy, cross_entropy.cross_entropy_probabilities),
         *(cross_entropy.nll, ctc.ctc, loss.smooth_l1, loss.huber, loss.soft_margin),

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import jax.numpy as jnp
 
-from oneflow.primitives.axes import Axes, Names, elementwise_axes
+from oneflow.primitives.axes import Axes, Names
 from oneflow.primitives.registry import primitive
 from oneflow.primitives.shape import zeros_of
 
@@ -37,7 +37,7 @@ def out_of_bounds(index: int, dim: int, size: int) -> IndexError:
 
 
 # A position given as a tensor, made fit for `select`.
-wrap_index = primitive("wrap_index", _wrap_index, axes=elementwise_axes, differentiable=False)
+wrap_index = primitive("wrap_index", _wrap_index, differentiable=False)
 wrap_index.checked(
     lambda index, *, size, dim: out_of_range(index, -size, size),
     lambda value, attributes, in_specs: out_of_bounds(value, attributes["dim"], attributes["size"]),
