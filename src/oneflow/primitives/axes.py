@@ -19,10 +19,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from oneflow.primitives.operation import Operation
+from oneflow.primitives.operation import Operation
 
 Names = tuple[str | None, ...]
 
@@ -37,11 +36,14 @@ class Axes:
         sizes: attributes that hold sizes of dimensions (or numbers of groups), with their names: a
             name for a number, one name or None per entry for a tuple. They shrink with their
             dimensions.
+        sums: results that lack a name of an operand are partial sums. False: they do not depend on
+            that operand, and stay whole.
     """
 
     inputs: tuple[Names, ...]
     outputs: tuple[Names, ...]
     sizes: Mapping[str, str | Names] = field(default_factory=dict)
+    sums: bool = True
 
     def names(self) -> list[str]:
         """The names that may be split, in order of appearance."""
@@ -50,7 +52,7 @@ class Axes:
 
     def is_summed(self, name: str, output: int = 0) -> bool:
         """Whether splitting `name` makes a result a partial sum."""
-        return name not in self.outputs[output]
+        return self.sums and name not in self.outputs[output]
 
     def divisor(self, operation: Operation, name: str) -> int:
         """The number that the count of equal parts of `name` must divide."""
@@ -89,7 +91,7 @@ def _attributes_of(operation: Operation) -> Mapping[str, Any]:
     return dict(given["attributes"]) if "vjp_of" in operation.primitive.facts else given
 
 
-AxisRule = Callable[["Operation"], Axes | None]
+AxisRule = Callable[[Operation], Axes | None]
 
 
 def notation(text: str) -> AxisRule:
@@ -305,6 +307,8 @@ def axes_of(operation: Operation) -> Axes | None:
         ValueError: the primitive's rule does not fit the ranks of this operation.
     """
     rule = operation.primitive.axes
+    if "vjp_of" in operation.primitive.facts:
+        return _vjp_axes(operation)
     if rule is None:
         return elementwise_axes(operation) if operation.primitive.elementwise else None
     axes = (notation(rule) if isinstance(rule, str) else rule)(operation)
@@ -313,3 +317,22 @@ def axes_of(operation: Operation) -> Axes | None:
         if named != [spec.ndim for spec in (*operation.in_specs, *operation.out_specs)]:
             raise ValueError(f"axis notation {axes} does not fit {operation}")
     return axes
+
+
+def _vjp_axes(operation: Operation) -> Axes | None:
+    """A result's gradient is split like the result, an operand's like the operand.
+
+    Parts of the result that read an operand whole each have a share of its gradient: it lacks their
+    name and is a partial sum.
+    """
+    primitive, given = operation.primitive.facts["vjp_of"], operation.attributes
+    count = given["inputs"]
+    specs, is_scalar = operation.in_specs[:count], operation.is_scalar[:count]
+    forward = Operation(primitive, dict(given["attributes"]), specs, is_scalar)
+    axes = axes_of(forward)
+    if axes is None:
+        return None
+    differentiable = zip(axes.outputs, forward.out_differentiable, strict=True)
+    gradients = [names for names, used in differentiable if used]
+    results = tuple(axes.inputs[position] for position in given["wanted"])
+    return Axes((*axes.inputs, *gradients), results, axes.sizes)

@@ -5,13 +5,26 @@ from __future__ import annotations
 import jax.numpy as jnp
 from jax import lax
 
+from oneflow.primitives.axes import Axes
+from oneflow.primitives.operation import Operation
 from oneflow.primitives.registry import primitive
+
+
+def _barrier_axes(operation: Operation) -> Axes:
+    """Every operand by itself."""
+    names = [
+        tuple(f"x{index}d{dim}" for dim in range(spec.ndim))
+        for index, spec in enumerate(operation.in_specs[1:])
+    ]
+    return Axes(((), *names), tuple(names), sums=False)
+
 
 # Nothing computed from the results starts before all operands are there, and none of it is shared
 # with the same computation elsewhere: it is really done again. `keep` is a number that is not 0.
 barrier = primitive(
     "barrier",
     lambda keep, *xs: tuple(lax.optimization_barrier(xs)),
+    axes=_barrier_axes,
     scalar={"keep": "int64"},
     # The compiler must not know the number.
     facts={"hides_numbers": True},

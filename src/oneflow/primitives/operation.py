@@ -14,7 +14,6 @@ import numpy as np
 from oneflow.base.device import Device, xla_device
 from oneflow.base.dtype import DType, dtype_named, from_numpy_dtype
 from oneflow.base.spec import TensorSpec, spec_of
-from oneflow.primitives.axes import Axes, axes_of
 from oneflow.primitives.registry import NO_GRADIENT, Primitive, Rule
 
 _ALL_OPERANDS = "all_operands"
@@ -335,26 +334,7 @@ def _vjp_primitive(primitive: Primitive) -> Primitive:
         grads = pullback(_cotangents(outputs, [jnp.conj(c) for c in cotangents]))
         return tuple(jnp.conj(grad) for grad in grads)
 
-    return Primitive(f"{primitive.name}_vjp", impl, axes=_vjp_axes, facts={"vjp_of": primitive})
-
-
-def _vjp_axes(operation: Operation) -> Axes | None:
-    """A result's gradient is split like the result, an operand's like the operand.
-
-    Parts of the result that read an operand whole each have a share of its gradient: it lacks their
-    name and is a partial sum.
-    """
-    primitive, given = operation.primitive.facts["vjp_of"], operation.attributes
-    count = given["inputs"]
-    specs, is_scalar = operation.in_specs[:count], operation.is_scalar[:count]
-    forward = Operation(primitive, dict(given["attributes"]), specs, is_scalar)
-    axes = axes_of(forward)
-    if axes is None:
-        return None
-    differentiable = zip(axes.outputs, forward.out_differentiable, strict=True)
-    gradients = [names for names, used in differentiable if used]
-    results = tuple(axes.inputs[position] for position in given["wanted"])
-    return Axes((*axes.inputs, *gradients), results, axes.sizes)
+    return Primitive(f"{primitive.name}_vjp", impl, facts={"vjp_of": primitive})
 
 
 def _cotangents(outputs: Any, given: list) -> Any:

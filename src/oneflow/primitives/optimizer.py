@@ -36,7 +36,7 @@ def _update_axes(operation: Operation) -> Axes:
         names = tuple(f"p{index}d{dim}" for dim in range(spec.ndim))
         operands += [names] * size
         results += [names] * (size - 1)
-    return Axes((*operands, (None,)), tuple(results))
+    return Axes((*operands, (None,)), tuple(results), sums=False)
 
 
 def _replaced(operation: Operation) -> Iterator[tuple[int, int]]:
