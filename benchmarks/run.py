@@ -16,9 +16,10 @@ import importlib
 import statistics
 import sys
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import oneflow
 
@@ -27,17 +28,41 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 @dataclass(frozen=True)
 class Workload:
-    """A row of the table: steps per round, rounds, and whether there is a version in JAX."""
+    """A row of the table.
+
+    Attributes:
+        name: what it is called.
+        steps: steps per round.
+        rounds: rounds of each library.
+        has_jax: there is a version in JAX.
+        slow: it is run only when asked for.
+        model: the file in `models`, if not `name`.
+        options: arguments of its `build`.
+    """
 
     name: str
     steps: int
     rounds: int
     has_jax: bool = False
     slow: bool = False
+    model: str = ""
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def build(self, package: str, *libraries: Any) -> Callable:
+        """The training step in `models` or `jax_steps`."""
+        module = importlib.import_module(f"{package}.{self.model or self.name}")
+        return module.build(*libraries, **self.options)
 
 
 WORKLOADS = (
     Workload("mlp", 50, 15, has_jax=True),
+    Workload(
+        "mlp_small",
+        *(50, 15),
+        has_jax=True,
+        model="mlp",
+        options={"sizes": (64, 128, 128, 10)},
+    ),
     Workload("lenet", 10, 11),
     Workload("gpt", 2, 7, has_jax=True),
     Workload("wide_deep", 10, 11),
@@ -75,10 +100,12 @@ def measure(workload: Workload) -> dict[str, float]:
 
     torch.manual_seed(0)
     oneflow.manual_seed(0)
-    module = importlib.import_module(f"models.{workload.name}")
-    steps = {"torch": module.build(torch), "oneflow": module.build(oneflow)}
+    steps = {
+        "torch": workload.build("models", torch),
+        "oneflow": workload.build("models", oneflow),
+    }
     if workload.has_jax:
-        steps["jax"] = importlib.import_module(f"jax_steps.{workload.name}").build()
+        steps["jax"] = workload.build("jax_steps")
     for step in steps.values():
         warm_up(step)
     times: dict[str, list[float]] = {name: [] for name in steps}

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 
 
-def build(batch=32, sizes=(64, 128, 128, 10)):
+def build(batch=32, sizes=(784, 512, 512, 10)):
     """A function that runs one step and returns the loss."""
     rng = np.random.default_rng(0)
     pairs = list(itertools.pairwise(sizes))
