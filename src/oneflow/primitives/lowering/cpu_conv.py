@@ -108,8 +108,28 @@ def _conv_input_adjoint(y, weight, *, size, dims, stride, padding: Pairs, dilati
         by_tap = _channels_by_tap(weight)
         return _taps(kernel, window).scatter(lambda tap: y * by_tap[tap], size)
     if groups == 1:
+        if _mostly_padding(y, size, kernel, window):
+            return _scattered_products(y, weight, size, window)
         return _flipped_convolution(y, weight, size, window)
     return convolve_input_adjoint(y, weight, size, window)
+
+
+def _mostly_padding(y, size: tuple[int, ...], kernel: tuple[int, ...], window: Window) -> bool:
+    """Whether `_flipped_convolution` would multiply by zeros nearly half of the time.
+
+    It computes every tap at all places of the result, but only where `y` is do they count.
+    """
+    places = math.prod(y.shape[dim] for dim in window.dims)
+    return max(window.stride) == 1 and math.prod(size) > 1.5 * places and places > 1 < len(kernel)
+
+
+def _scattered_products(y, weight, size: tuple[int, ...], window: Window):
+    """The gradient in the input: one product for all taps, each part added where it belongs."""
+    out, channels, *kernel = weight.shape
+    by_tap = jnp.moveaxis(weight, 1, -1).reshape(out, -1)
+    columns = _product(y, by_tap, ((y.ndim - 1,), (0,))).reshape(*y.shape[:-1], *kernel, channels)
+    place = (slice(None),) * (y.ndim - 1)
+    return _taps(tuple(kernel), window).scatter(lambda tap: columns[(*place, *tap)], size)
 
 
 def _spread(x, size: tuple[int, ...], stride: tuple[int, ...]):
