@@ -167,7 +167,7 @@ TENSOR_TYPES = {
 _TYPE_NAMES = {dtype: name for name, dtype in TENSOR_TYPES.items()}
 
 
-def type_(self: Tensor, dtype: DType | str | None = None, non_blocking: bool = False) -> Any:
+def type_(self: Tensor, dtype: DType | type | str | None = None, non_blocking: bool = False) -> Any:
     """This tensor with another dtype.
 
     Without an argument: the name of its type, such as ``oneflow.FloatTensor``.

@@ -115,7 +115,7 @@ def _fitted(array: np.ndarray, dtype: DType) -> np.ndarray:
         raise TypeError(f"complex numbers do not fit into {dtype!r}")
     if dtype.category is not Category.INTEGER or array.dtype.kind not in "if" or not array.size:
         return array.astype(dtype.numpy)
-    limits = np.iinfo(dtype.numpy)
+    limits = np.iinfo(dtype.numpy.name)
     lowest = limits.min if dtype.is_signed else -limits.max
     if not (array.min() >= lowest and array.max() <= limits.max):
         raise RuntimeError(f"value cannot be converted to type {dtype.name} without overflow")
