@@ -57,6 +57,15 @@ KEEP_HEAP = Variable(
     "1",
     "`0` leaves glibc's settings alone; otherwise freed memory is kept for the next step.",
 )
+DEBUG_PASS = Variable(
+    "ONEFLOW_DEBUG_PASS",
+    "",
+    "Names of passes, separated by commas, or `ALL`: a graph's program is written to standard error "
+    "before and after each of them.",
+)
+LOG_DIR = Variable(
+    "ONEFLOW_LOG_DIR", "", "Folder for dumped programs; default: standard error alone."
+)
 WORLD_SIZE = Variable(
     "WORLD_SIZE", "1", "Number of processes that train together; the launcher sets it."
 )

@@ -16,7 +16,7 @@ import numpy as np
 from oneflow.base.device import CPU, Device, xla_device
 from oneflow.compiler.donation import plan_donations
 from oneflow.compiler.jax_compat import compiler_options
-from oneflow.passes.pipeline import prepare_whole
+from oneflow.passes.pipeline import Watch, prepare_whole
 from oneflow.primitives import lowering as lowering  # registers them
 from oneflow.primitives.operation import Operation
 from oneflow.program.evaluate import evaluate
@@ -35,6 +35,7 @@ class Executable:
         device: where it runs.
         constants: Python numbers, by their place, that are the same in every run.
         name: what profilers and dumps call it.
+        watch: sees the passes for whole programs.
     """
 
     def __init__(
@@ -44,8 +45,9 @@ class Executable:
         device: Device,
         constants: Mapping[int, Any] | None = None,
         name: str = "program",
+        watch: Watch | None = None,
     ) -> None:
-        self.program = program = prepare_whole(program)
+        self.program = program = prepare_whole(program, watch)
         self._constants = dict(constants or {})
         changing = [slot for slot in range(len(program.scalars)) if slot not in self._constants]
         self._floats = [i for i in changing if _travels_as_float(program.scalars[i])]

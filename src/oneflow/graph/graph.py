@@ -23,6 +23,7 @@ from oneflow.nn.modules.module import Module
 from oneflow.optim.lr_scheduler.plateau import ReduceLROnPlateau
 from oneflow.optim.lr_scheduler.scheduler import LRScheduler
 from oneflow.optim.optimizer import Optimizer
+from oneflow.optim.utils import SparseOptimizer
 from oneflow.tensor.tensor import Tensor
 
 _counts: defaultdict[str, int] = defaultdict(int)
@@ -140,7 +141,11 @@ class Graph:
         raise NotImplementedError(f"{type(self).__name__} must define `build`")
 
     def add_optimizer(
-        self, optim: Optimizer, *, lr_sch: LRScheduler | None = None, is_sparse: bool = False
+        self,
+        optim: Optimizer | SparseOptimizer,
+        *,
+        lr_sch: LRScheduler | None = None,
+        is_sparse: bool = False,
     ) -> None:
         """Let each call clip gradients, step the optimizer, and step its schedule.
 
@@ -152,6 +157,8 @@ class Graph:
         Raises:
             TypeError: `optim` is not an optimizer, or `lr_sch` not a schedule of its steps.
         """
+        if isinstance(optim, SparseOptimizer):
+            optim, is_sparse = optim.optimizer, True
         if not isinstance(optim, Optimizer):
             raise TypeError(f"`optim` must be an Optimizer, got {type(optim).__name__}")
         if isinstance(lr_sch, ReduceLROnPlateau) or not isinstance(lr_sch, LRScheduler | None):

@@ -24,8 +24,10 @@ from oneflow.graph.step import Binding, Draws, Report, Step
 from oneflow.graph.structure import describe_tensor, put_together, take_apart
 from oneflow.graph.variables import Variables
 from oneflow.nn.modules.module import Module
+from oneflow.passes.dumping import dump_for
 from oneflow.passes.inputs import inputs_read, with_inputs
-from oneflow.passes.pipeline import optimize
+from oneflow.passes.pipeline import optimize, run_passes
+from oneflow.passes.sparse_updates import update_looked_up_rows
 from oneflow.primitives.elementwise import cast, mul
 from oneflow.program.ir import Program, program_from_key
 from oneflow.program.value import Value
@@ -98,6 +100,7 @@ class Recording:
         self._stand_ins: list[Tensor] = []
         self._marks = DrawMarks()
         self._observation: Observation | None = None
+        self._watch = dump_for(graph.name)
         self._report = Report([describe_tensor(each) for each in arguments])
 
     def run(self) -> Step:
@@ -239,7 +242,8 @@ class Recording:
         """Optimise and compile what was recorded."""
         recorder = self._recorder
         program = self._scoped(program_from_key(recorder.key, outputs, recorder.specs))
-        program = optimize(program)
+        program = self._with_sparse_updates(program)
+        program = optimize(program, self._watch)
         read = inputs_read(program)
         updated = binding.unread
         places = {id(each.tensor): ~each.value.position for each in self._variables}
@@ -276,6 +280,18 @@ class Recording:
         )
         return replace(program, instructions=instructions)
 
+    def _with_sparse_updates(self, program: Program) -> Program:
+        """The program after the pass for optimizers that were added with `is_sparse`."""
+        chosen = set().union(*(step.tensors for step in self._steps if step.training.sparse))
+        if not chosen:
+            return program
+        tables = {~each.value.position for each in self._variables if id(each.tensor) in chosen}
+
+        def update_rows(whole: Program) -> Program:
+            return update_looked_up_rows(whole, tables)
+
+        return run_passes(program, [("sparse_updates", update_rows)], self._watch)
+
     def _step(self, program: Program, binding: Binding) -> Step:
         """The step that runs `program`."""
         numbers = list(self._recorder.scalars)
@@ -290,6 +306,7 @@ class Recording:
             self._device,
             {place: each for place, each in enumerate(numbers) if place not in changing},
             self._graph.name,
+            self._watch,
         )
         checked = self._recorder.checked
         return Step(executable, binding, numbers, self._steps, draws, checked, self._report)

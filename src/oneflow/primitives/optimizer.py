@@ -81,10 +81,47 @@ def update_rule(
                 results += map(_closed, updated, (parameter, *kept))
             return tuple(results)
 
-        facts = {"replaces": _replaced}
+        def impl_of_rows(
+            *operands: Any, states: int, paddings: tuple[int, ...], **attributes: Any
+        ) -> tuple:
+            *arrays, numbers = operands
+            tables, found = arrays[: states + 1], arrays[states + 1 :]
+            rows, gradient = _gradient_of_rows(tables[0].shape[0], found, paddings)
+            parts = [table.at[rows].get(mode="fill", fill_value=0) for table in tables]
+            updated = impl(parts[0], gradient, *parts[1:], numbers, states=states, **attributes)
+            return tuple(
+                table.at[rows].set(part, mode="drop", unique_indices=True)
+                for table, part in zip(tables, updated, strict=True)
+            )
+
+        facts: dict[str, Any] = {"replaces": _replaced}
+        if axes is not None:  # Otherwise the update of a row depends on other rows.
+            facts["of_rows"] = primitive(f"{name}_of_rows", impl_of_rows, differentiable=False)
         return primitive(name, impl, differentiable=False, axes=axes, facts=facts)
 
     return register
+
+
+def _gradient_of_rows(count: int, found: list, paddings: tuple[int, ...]) -> tuple[Any, Any]:
+    """The rows of a table that were looked up, and their gradients.
+
+    Args:
+        count: how many rows the table has.
+        found: for each lookup, the gradient of its result and its indices.
+        paddings: for each lookup, the row that gets no gradient.
+
+    Returns:
+        Row numbers without repetition, filled up with `count`, and a gradient for each.
+    """
+    indices, gradients = [], []
+    for gradient, index, padding in zip(found[::2], found[1::2], paddings, strict=True):
+        flat = index.reshape(-1)
+        indices.append(jnp.where((flat == padding) | (flat < 0), count, flat).astype(jnp.int64))
+        gradients.append(gradient.reshape(flat.shape[0], -1))
+    every = jnp.minimum(jnp.concatenate(indices), count)
+    rows, places = jnp.unique(every, return_inverse=True, size=every.shape[0], fill_value=count)
+    summed = jnp.zeros((every.shape[0], gradients[0].shape[1]), gradients[0].dtype)
+    return rows, summed.at[places.reshape(-1)].add(jnp.concatenate(gradients))
 
 
 def _computed_in(dtype: Any) -> Any:

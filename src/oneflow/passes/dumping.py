@@ -1,0 +1,43 @@
+"""Showing what passes do: `ONEFLOW_DEBUG_PASS` names passes whose programs are dumped."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from oneflow.base.environment import DEBUG_PASS, LOG_DIR
+from oneflow.passes.pipeline import Watch
+from oneflow.program.ir import Program
+from oneflow.program.printer import format_program
+
+
+def dump_for(name: str) -> Watch | None:
+    """What dumps the passes of program `name` that the environment names; None without any."""
+    chosen = {each.strip() for each in DEBUG_PASS.read().split(",") if each.strip()}
+    return _Dump(name, chosen) if chosen else None
+
+
+class _Dump:
+    """Writes programs before and after passes to standard error, and into a folder if one is set.
+
+    Args:
+        name: the program's name.
+        chosen: names of passes, or ``ALL``.
+    """
+
+    def __init__(self, name: str, chosen: set[str]) -> None:
+        self._name = name
+        self._chosen = chosen
+
+    def __call__(self, pass_name: str, before: Program, after: Program) -> None:
+        """Dump one pass."""
+        if "ALL" not in self._chosen and pass_name not in self._chosen:
+            return
+        for when, program in (("before", before), ("after", after)):
+            text = format_program(program, self._name)
+            sys.stderr.write(f"--- {self._name}: {when} {pass_name}\n{text}\n")
+            if LOG_DIR.read():
+                folder = Path(LOG_DIR.read())
+                folder.mkdir(parents=True, exist_ok=True)
+                path = folder / f"{self._name}-{pass_name}-{when}.txt"
+                path.write_text(f"{text}\n", encoding="utf-8")
