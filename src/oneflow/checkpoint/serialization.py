@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 from tqdm import tqdm
@@ -19,6 +19,20 @@ from oneflow.tensor.tensor import Tensor
 
 _STRUCTURE = "oneflow.structure"
 _PROGRESS_FROM = 2**30
+
+# The file by which a folder with a saved program is known.
+PROGRAM_FILE = "program.json"
+
+
+class ProgramStore(NamedTuple):
+    """How programs are saved and loaded; the room of graphs, above this one, enters how it does."""
+
+    kind: type
+    save: Callable[[Any, Any], None]
+    load: Callable[[Any], Any]
+
+
+PROGRAM_STORES: list[ProgramStore] = []
 
 Location = str | Device | Mapping[str, str] | Callable[[Device], Any] | None
 
@@ -36,7 +50,7 @@ def save(
     only when it is complete. Tensors that share their memory are stored once and loaded as one.
 
     Args:
-        obj: what to save, such as ``{"model": model.state_dict(), "optimizer":
+        obj: a graph, see `nn.Graph.save`; or data, such as ``{"model": model.state_dict(), "optimizer":
             optimizer.state_dict()}``.
         path: file name, or a file open for writing bytes.
         global_dst_rank: the process that writes the file, when there are several.
@@ -57,6 +71,10 @@ def save(
         {'weight': tensor([1., 1.], dtype=oneflow.float32), 'step': 3}
     """
     _check_rank("global_dst_rank", global_dst_rank, consistent_dst_rank)
+    for store in PROGRAM_STORES:
+        if isinstance(obj, store.kind):
+            store.save(obj, path)
+            return
     encoder = Encoder()
     structure = encoder.encode(obj)
     arrays = {name: _host_array(tensor) for name, tensor in encoder.tensors.items()}
@@ -79,7 +97,7 @@ def load(
     weights_only: bool = True,
     mmap: bool | None = None,
 ) -> Any:
-    """Load what `save` stored, safetensors files, PyTorch's files, or old OneFlow folders.
+    """Load what `save` stored, graphs included, safetensors files, PyTorch's files, or old OneFlow folders.
 
     Nothing in a file is ever executed.
 
@@ -117,6 +135,8 @@ def load(
     if not isinstance(path, str | os.PathLike):
         return _load_content(path.read(), place, support_pytorch_format)
     source = Path(path)
+    if (source / PROGRAM_FILE).exists() and PROGRAM_STORES:
+        return PROGRAM_STORES[0].load(source)
     if source.is_dir():
         return oneflow_folder.load(source, place)
     if not source.exists():

@@ -53,7 +53,7 @@ class Executable:
         self._floats = [i for i in changing if _travels_as_float(program.scalars[i])]
         self._integers = [i for i in changing if not _travels_as_float(program.scalars[i])]
         self._has_checks = bool(program.checks)
-        self._device = device
+        self.device = device
         self._only_floats = not self._integers and not self._constants
         self._placed = bool(program.inputs) or device is CPU
         used, self._order = plan_donations(program, donated)
@@ -61,12 +61,13 @@ class Executable:
         self._places = sorted(range(len(self._order)), key=self._order.__getitem__)
         self._compiled = False
         self._run: Any = jax.jit(
-            _named(self._trace, name),
+            _named(self.trace, name),
             donate_argnums=used,
             compiler_options=compiler_options(device.type) if _convolves(program) else None,
         )
 
-    def _trace(self, *arguments: Any) -> Any:
+    def trace(self, *arguments: Any) -> Any:
+        """The program as a function of arrays and vectors of numbers, for JAX to trace."""
         count = len(self.program.inputs)
         arrays, vectors = arguments[:count], list(arguments[count:])
         scalars: list[Any] = [None] * len(self.program.scalars)
@@ -102,18 +103,24 @@ class Executable:
         """Compile now, ahead of the first call; safe on another thread."""
         if self._compiled:
             return self
-        arrays = [
-            jax.ShapeDtypeStruct(spec.shape, spec.dtype.numpy) for spec in self.program.inputs
-        ]
-        vectors = [np.zeros(len(slots), kind) for slots, kind in self._slots() if slots]
-        with jax.default_device(xla_device(self._device)):
+        with jax.default_device(xla_device(self.device)):
             # Takes the place of the traced function, so that what JAX traced is freed.
-            self._run = self._run.lower(*arrays, *vectors).compile()
+            self._run = self._run.lower(*self.abstract_inputs()).compile()
         self._compiled = True
         return self
 
-    def _slots(self) -> list[tuple[list[int], type]]:
-        return [(self._floats, np.float64), (self._integers, np.int64)]
+    def abstract_inputs(self) -> list[Any]:
+        """Shapes and dtypes of what `trace` takes."""
+        arrays = [
+            jax.ShapeDtypeStruct(spec.shape, spec.dtype.numpy) for spec in self.program.inputs
+        ]
+        vectors = [(self._floats, np.float64), (self._integers, np.int64)]
+        return arrays + [jax.ShapeDtypeStruct((len(v),), kind) for v, kind in vectors if v]
+
+    @property
+    def changing_numbers(self) -> tuple[list[int], list[int]]:
+        """Places of the numbers that are not constants: those that travel as floats, the others."""
+        return self._floats, self._integers
 
     def memory(self) -> Any:
         """XLA's own account of the program's memory (argument, output, temporary bytes)."""
@@ -130,8 +137,12 @@ class Executable:
         if self._placed:
             results = self._run(*arrays, *self._vectors(scalars))
         else:
-            with jax.default_device(xla_device(self._device)):
+            with jax.default_device(xla_device(self.device)):
                 results = self._run(*arrays, *self._vectors(scalars))
+        return self.sorted_results(results)
+
+    def sorted_results(self, results: Sequence[Any]) -> tuple[list[Any], Any]:
+        """What `trace` or its compiled form gave: the outputs in order, and the rows or None."""
         rows = results[-1] if self._has_checks else None
         return [results[place] for place in self._places], rows
 

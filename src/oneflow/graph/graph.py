@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import inspect
+import os
 import warnings
 from collections import OrderedDict, defaultdict
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from oneflow.amp.grad_scaler import StaticGradScaler
+from oneflow.checkpoint.serialization import PROGRAM_STORES, ProgramStore
 from oneflow.graph.block import Block, Blocks
 from oneflow.graph.graph_config import GraphConfig
 from oneflow.graph.observing import Verbosity
@@ -16,9 +19,10 @@ from oneflow.graph.optimizing import Training
 from oneflow.graph.recorder import is_capturing
 from oneflow.graph.recording import Recording, Settings
 from oneflow.graph.report import tree
+from oneflow.graph.saving import SavedGraph, save_steps
 from oneflow.graph.state import graph_state, load_graph_state
 from oneflow.graph.step import Step
-from oneflow.graph.structure import put_together, take_apart
+from oneflow.graph.structure import take_apart
 from oneflow.nn.modules.module import Module
 from oneflow.optim.lr_scheduler.plateau import ReduceLROnPlateau
 from oneflow.optim.lr_scheduler.scheduler import LRScheduler
@@ -230,12 +234,7 @@ class Graph:
             )
         tensors: list[Tensor] = []
         structure = take_apart((args, kwargs), tensors, f"an argument of {self.name}")
-
-        def build(stand_ins: list[Tensor]) -> Any:
-            own_args, own_kwargs = put_together(structure, iter(stand_ins))
-            return self.build(*own_args, **own_kwargs)
-
-        step = self._steps[key] = Recording(self, build, tensors).run()
+        step = self._steps[key] = Recording(self, self.build, structure, tensors).run()
         if len(self._steps) > _MOST_STEPS:
             self._steps.popitem(last=False)
         return step
@@ -283,6 +282,49 @@ class Graph:
                 "load the states of its modules and optimizers themselves"
             )
         load_graph_state(self, state_dict, strict)
+
+    # --- deployment
+
+    def save(self, path: str | os.PathLike) -> None:
+        """Save the compiled steps and the weights, to run where this class is not known.
+
+        Args:
+            path: a folder, which appears, or replaces an older one, when it is complete.
+
+        Raises:
+            RuntimeError: the graph was not called yet, or it trains.
+
+        Example:
+            >>> import tempfile
+            >>> import oneflow as flow
+            >>> class Doubled(flow.nn.Graph):
+            ...     def build(self, x):
+            ...         return x * 2
+            >>> graph = Doubled()
+            >>> graph(flow.ones(2)).tolist()
+            [2.0, 2.0]
+            >>> with tempfile.TemporaryDirectory() as folder:
+            ...     graph.save(f"{folder}/doubled")
+            ...     flow.nn.Graph.load(f"{folder}/doubled")(flow.ones(2)).tolist()
+            [2.0, 2.0]
+        """
+        save_steps(self.name, list(self._steps.values()), Path(path))
+
+    @staticmethod
+    def load(path: str | os.PathLike) -> SavedGraph:
+        """A graph that `save` stored, ready to be called. Only its compiled program is ever run.
+
+        Args:
+            path: the folder.
+
+        Returns:
+            Something to call as the graph was called, with the shapes it was called with.
+
+        Raises:
+            FileNotFoundError: there is no such folder.
+            RuntimeError: it is damaged, or was saved for another kind of device.
+        """
+        return SavedGraph(Path(path))
 
     # --- looking at it
 
@@ -337,3 +379,6 @@ def _plain_key(args: tuple) -> tuple | None:
             return None
         key.append(each._value.spec)
     return tuple(key)
+
+
+PROGRAM_STORES.append(ProgramStore(Graph, Graph.save, Graph.load))

@@ -83,15 +83,21 @@ class Recording:
 
     Args:
         graph: the graph.
-        build: what to record, a function of the arguments' tensors put together.
-        arguments: the tensors of the call.
+        build: what to record.
+        called: structure of its positional and keyword arguments.
+        arguments: the tensors in them.
     """
 
     def __init__(
-        self, graph: Recordable, build: Callable[[list[Tensor]], Any], arguments: list[Tensor]
+        self,
+        graph: Recordable,
+        build: Callable[..., Any],
+        called: Any,
+        arguments: list[Tensor],
     ) -> None:
         self._graph = graph
-        self._build = build
+        self._function = build
+        self._called = called
         self._arguments = arguments
         self._device = _device_of(graph, arguments)
         self._recorder = CapturingRecorder(self._device, graph.name)
@@ -146,6 +152,11 @@ class Recording:
             if count == 1:
                 return self._build(self._stand_ins)
             return joined([self._build(part) for part in split(self._stand_ins, count)])
+
+    def _build(self, tensors: list[Tensor]) -> Any:
+        """Call `build` with these tensors in its arguments."""
+        args, kwargs = put_together(self._called, iter(tensors))
+        return self._function(*args, **kwargs)
 
     def _starting_change(self, count: int) -> Callable[[Value], Value]:
         """What `backward` multiplies the gradient by that it starts with."""
@@ -216,7 +227,9 @@ class Recording:
             written=written,
             gradients=[owner for owner, _ in gradients],
             results=shown,
-            rebuild=lambda tensors: put_together(structure, iter(tensors)),
+            structure=structure,
+            called=self._called,
+            names=[],
             members=self._variables.bindings,
         )
         values = [value for _, value in updates] + new_contents
@@ -258,6 +271,8 @@ class Recording:
             for each in self._variables
             if id(each.tensor) not in chosen and places[id(each.tensor)] in read
         ]
+        names = {id(each.tensor): each.name for each in self._variables}
+        binding.names = [names[id(each)] for each in (*binding.variables, *binding.unread)]
         binding.arguments = [place for place in range(len(self._arguments)) if place in read]
         constants = [number for number in sorted(read) if recorder.arrays[number] is not None]
         binding.constants = [recorder.arrays[number] for number in constants]
@@ -309,7 +324,8 @@ class Recording:
             self._watch,
         )
         checked = self._recorder.checked
-        return Step(executable, binding, numbers, self._steps, draws, checked, self._report)
+        specs = [tensor._value.spec for tensor in self._arguments]
+        return Step(executable, binding, numbers, self._steps, draws, checked, self._report, specs)
 
     def _find_draws(self, numbers: list[Any]) -> tuple[list[Draws], set[int]]:
         """How the step uses generators, and the places of the numbers they fill in."""

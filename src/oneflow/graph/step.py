@@ -6,7 +6,7 @@ fills in the numbers that changed, runs, and hands the new arrays to their tenso
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from operator import is_not
 from sys import getrefcount
@@ -18,6 +18,7 @@ from oneflow.differentiation.grad_mode import no_grad
 from oneflow.functional.generator import Generator
 from oneflow.graph.observing import Traffic
 from oneflow.graph.optimizing import RecordedStep
+from oneflow.graph.structure import put_together
 from oneflow.primitives.operation import Operation
 from oneflow.program.value import Value
 from oneflow.runtime import checks
@@ -71,7 +72,9 @@ class Binding:
         written: which tensor arguments are written to.
         gradients: tensors, or numbers of tensor arguments, that get gradients.
         results: per result, its spec, or the tensor or number of the argument that it is.
-        rebuild: makes the caller's structure from the list of results.
+        structure: of the results.
+        called: structure of the arguments.
+        names: the variables' names.
         members: ``(dict, key, object)`` that have to be the same for the binding to hold.
     """
 
@@ -83,7 +86,9 @@ class Binding:
     written: list[int]
     gradients: list[Tensor | int]
     results: list[TensorSpec | Tensor | int]
-    rebuild: Callable[[list[Tensor]], Any]
+    structure: Any
+    called: Any
+    names: list[str]
     members: list[tuple[dict, Any, Any]]
 
 
@@ -137,6 +142,9 @@ class Step:
         optimizers: the optimizer steps in it.
         numbers: its run-time numbers.
         report: what listings show of it.
+        draws: how it uses generators.
+        argument_specs: specs of the tensor arguments.
+        checked: operations with a run-time check, and the user's lines that called them.
     """
 
     def __init__(
@@ -148,14 +156,16 @@ class Step:
         draws: Sequence[Draws],
         checked: Sequence[tuple[Operation, str]],
         report: Report,
+        argument_specs: Sequence[TensorSpec],
     ) -> None:
         self.executable = executable
         self.binding = binding
         self.optimizers = list(optimizers)
         self.numbers = numbers
         self.report = report
-        self._draws = list(draws)
-        self._checked = list(checked)
+        self.argument_specs = list(argument_specs)
+        self.draws = list(draws)
+        self.checked = list(checked)
         self._specs = [tensor._value.spec for tensor in binding.variables]
         self._holders = [holder for holder, _, _ in binding.members]
         self._keys = [key for _, key, _ in binding.members]
@@ -198,7 +208,7 @@ class Step:
         self._refill(first)
         outputs, rows = self.executable([*given, *arrays, *binding.constants], self.numbers)
         if rows is not None:
-            checks.add(rows, self._checked)
+            checks.add(rows, self.checked)
         changed = outputs[: binding.changed]
         if shared:
             self._replace_shared(values, changed, shared)
@@ -234,14 +244,14 @@ class Step:
                 results.append(wrap(Value(each, next(arrays))))
             else:
                 results.append(arguments[each] if isinstance(each, int) else each)
-        return binding.rebuild(results)
+        return put_together(binding.structure, iter(results))
 
     def _refill(self, first: bool) -> None:
         """Write the numbers that differ from call to call."""
         if not first:
             for each in self.optimizers:
                 each.refill(self.numbers)
-        for draws in self._draws:
+        for draws in self.draws:
             draws.refill(self.numbers)
 
 

@@ -1,0 +1,146 @@
+"""Training steps as one program: `nn.Graph` beside its rivals, alternating in one process.
+
+    python benchmarks/graph.py                   # the quick ones
+    python benchmarks/graph.py --all             # with the large vision models
+    python benchmarks/graph.py --overhead        # cost of a call with 160 parameters
+    python benchmarks/graph.py mlp gpt --without-compile
+
+Rivals are `torch.compile` of the same source, PyTorch and OneFlow in eager mode, and, where there
+is one, a hand-written and donated `jax.jit` step. Every figure is the median over the rounds; in a
+round each runs the same number of steps and reads the loss once, at the end.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+import oneflow
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from benchmarks.models.training import compiled_step, graph_step
+from benchmarks.run import WORKLOADS, Workload, seconds_per_step, warm_up
+
+
+def measure(workload: Workload, with_compile: bool) -> dict[str, float]:
+    """Median seconds per step of each rival."""
+    import torch
+
+    torch.manual_seed(0)
+    oneflow.manual_seed(0)
+    module = importlib.import_module(f"benchmarks.models.{workload.name}")
+    steps = {
+        "graph": module.build(oneflow, make_step=graph_step),
+        "oneflow eager": module.build(oneflow),
+        "torch eager": module.build(torch),
+    }
+    if with_compile:
+        steps["torch.compile"] = module.build(torch, make_step=compiled_step)
+    if workload.has_jax:
+        name = f"benchmarks.jax_steps.{workload.name}"
+        steps["jax.jit"] = importlib.import_module(name).build()
+    for step in steps.values():
+        warm_up(step)
+    times: dict[str, list[float]] = {name: [] for name in steps}
+    for _ in range(workload.rounds):
+        for name, step in steps.items():
+            times[name].append(seconds_per_step(step, workload.steps))
+    return {name: statistics.median(values) for name, values in times.items()}
+
+
+def call_overhead(rounds: int = 21, calls: int = 100) -> tuple[float, float]:
+    """Microseconds per call of a graph with 160 parameters, and of the bare executable."""
+    nn = oneflow.nn
+    model = nn.Sequential(*(nn.Linear(4, 4) for _ in range(80)))
+    optimizer = oneflow.optim.SGD(model.parameters(), lr=1e-3)
+
+    class Step(nn.Graph):
+        def __init__(self):
+            super().__init__()
+            self.model = model
+            self.add_optimizer(optimizer)
+
+        def build(self, x):
+            loss = self.model(x).sum()
+            loss.backward()
+            return loss
+
+    graph, x = Step(), oneflow.randn(2, 4)
+    graph(x).item()
+    (step,) = graph._steps.values()
+    bare = bare_calls(step, x)
+    times: dict[Callable, list[float]] = {bare: [], lambda: graph(x): []}
+    for _ in range(rounds):
+        for function, values in times.items():
+            start = time.perf_counter()
+            for _ in range(calls):
+                result = function()
+            np.asarray(result)
+            values.append((time.perf_counter() - start) / calls * 1e6)
+    of_bare, of_graph = map(statistics.median, times.values())
+    return of_graph, of_bare
+
+
+def bare_calls(step, x) -> Callable:
+    """What calls the step's executable and nothing else, keeping the state in a list."""
+    run = step.executable._run
+    state = [tensor.value.array.copy() for tensor in step.binding.variables]
+    numbers = step.executable._vectors(step.numbers)
+
+    def call():
+        nonlocal state
+        *state, loss = run(x.value.array, *state, *numbers)
+        return loss
+
+    return call
+
+
+def row(name: str, medians: dict[str, float]) -> str:
+    """One line of the Markdown table."""
+    rivals = ("graph", "oneflow eager", "torch eager", "torch.compile", "jax.jit")
+    cells = [f"{medians[key] * 1e3:.2f}" if key in medians else "" for key in rivals]
+    ratios = [
+        f"{medians['graph'] / medians[key]:.2f}" if key in medians else ""
+        for key in ("torch.compile", "torch eager", "jax.jit")
+    ]
+    return f"| {name} | {' | '.join(cells + ratios)} |"
+
+
+def main() -> None:
+    """Run the chosen workloads and print the table."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("names", nargs="*", help="workloads to run; default: the quick ones")
+    parser.add_argument("--all", action="store_true", help="run the slow ones as well")
+    parser.add_argument("--overhead", action="store_true", help="only the cost of a call")
+    parser.add_argument("--without-compile", action="store_true", help="leave out torch.compile")
+    options = parser.parse_args()
+    if options.overhead:
+        of_graph, of_bare = call_overhead()
+        ratio = of_graph / of_bare
+        print(f"call of a graph {of_graph:.0f} us, bare {of_bare:.0f} us, ratio {ratio:.2f}")
+        return
+    known = {workload.name: workload for workload in WORKLOADS if workload.name != "chain"}
+    unknown = [name for name in options.names if name not in known]
+    if unknown:
+        parser.error(f"unknown workload {unknown[0]!r}; known: {', '.join(known)}")
+    chosen = [known[name] for name in options.names] or [
+        workload for workload in known.values() if options.all or not workload.slow
+    ]
+    heads = ("graph ms", "oneflow eager ms", "torch eager ms", "torch.compile ms", "jax.jit ms")
+    rivals = ("/ torch.compile", "/ torch eager", "/ jax.jit")
+    print(f"| training step | {' | '.join(heads + rivals)} |")
+    print(f"|{'---|' * 9}", flush=True)
+    for workload in chosen:
+        print(row(workload.name, measure(workload, not options.without_compile)), flush=True)
+
+
+if __name__ == "__main__":
+    main()
