@@ -2,6 +2,8 @@
 
 import math
 
+from benchmarks.models.training import Training, eager_step
+
 
 def attention_class(torch, width, heads, context, dropout):
     """Causal attention as a module class of either library."""
@@ -76,19 +78,15 @@ def make_model(torch, vocabulary=512, width=256, heads=4, layers=4, context=128,
     return GPT()
 
 
-def build(torch, batch=8, context=128, vocabulary=512):
+def build(torch, batch=8, context=128, vocabulary=512, make_step=eager_step):
     """A training step; see `mlp.build`."""
     model = make_model(torch, vocabulary=vocabulary, context=context)
     optimizer = torch.optim.AdamW(model.parameters(), lr=3e-4, weight_decay=0.1)
     tokens = torch.randint(0, vocabulary, (batch, context))
     targets = torch.randint(0, vocabulary, (batch, context))
 
-    def step():
-        optimizer.zero_grad()
+    def loss_of(model, tokens, targets):
         logits = model(tokens)
-        loss = torch.nn.functional.cross_entropy(logits.view(-1, vocabulary), targets.view(-1))
-        loss.backward()
-        optimizer.step()
-        return loss
+        return torch.nn.functional.cross_entropy(logits.view(-1, vocabulary), targets.view(-1))
 
-    return step
+    return make_step(Training(model, loss_of, optimizer, (tokens, targets)))

@@ -1,7 +1,9 @@
 """A LeNet-like convolutional network on 28 x 28 images, trained with Adam."""
 
+from benchmarks.models.training import Training, eager_step
 
-def build(torch, batch=64):
+
+def build(torch, batch=64, make_step=eager_step):
     """A training step; see `mlp.build`."""
     nn = torch.nn
     model = nn.Sequential(
@@ -23,11 +25,7 @@ def build(torch, batch=64):
     images = torch.randn(batch, 1, 28, 28)
     labels = torch.randint(0, 10, (batch,))
 
-    def step():
-        optimizer.zero_grad()
-        loss = criterion(model(images), labels)
-        loss.backward()
-        optimizer.step()
-        return loss
+    def loss_of(model, images, labels):
+        return criterion(model(images), labels)
 
-    return step
+    return make_step(Training(model, loss_of, optimizer, (images, labels)))

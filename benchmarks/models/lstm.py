@@ -1,7 +1,9 @@
 """A two-layer LSTM language model: width 256, 64 steps, batch 32."""
 
+from benchmarks.models.training import Training, eager_step
 
-def build(torch, batch=32, length=64, width=256, vocabulary=512):
+
+def build(torch, batch=32, length=64, width=256, vocabulary=512, make_step=eager_step):
     """A training step; see `mlp.build`."""
     nn = torch.nn
 
@@ -21,12 +23,8 @@ def build(torch, batch=32, length=64, width=256, vocabulary=512):
     tokens = torch.randint(0, vocabulary, (batch, length))
     targets = torch.randint(0, vocabulary, (batch, length))
 
-    def step():
-        optimizer.zero_grad()
+    def loss_of(model, tokens, targets):
         logits = model(tokens)
-        loss = torch.nn.functional.cross_entropy(logits.view(-1, vocabulary), targets.view(-1))
-        loss.backward()
-        optimizer.step()
-        return loss
+        return torch.nn.functional.cross_entropy(logits.view(-1, vocabulary), targets.view(-1))
 
-    return step
+    return make_step(Training(model, loss_of, optimizer, (tokens, targets)))

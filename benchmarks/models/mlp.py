@@ -1,13 +1,16 @@
 """A three-layer perceptron, by default that of PyTorch's quickstart for 28 x 28 images."""
 
+from benchmarks.models.training import Training, eager_step
 
-def build(torch, batch=32, sizes=(784, 512, 512, 10)):
+
+def build(torch, batch=32, sizes=(784, 512, 512, 10), make_step=eager_step):
     """A training step of the perceptron with either library.
 
     Args:
         torch: the library, `torch` or `oneflow`.
         batch: rows per step.
         sizes: width of the input, the hidden layers and the output.
+        make_step: makes a function of the parts of a step, see `training`.
 
     Returns:
         A function that runs one step and returns the loss tensor.
@@ -25,11 +28,7 @@ def build(torch, batch=32, sizes=(784, 512, 512, 10)):
     images = torch.randn(batch, sizes[0])
     labels = torch.randint(0, sizes[-1], (batch,))
 
-    def step():
-        optimizer.zero_grad()
-        loss = criterion(model(images), labels)
-        loss.backward()
-        optimizer.step()
-        return loss
+    def loss_of(model, images, labels):
+        return criterion(model(images), labels)
 
-    return step
+    return make_step(Training(model, loss_of, optimizer, (images, labels)))

@@ -1,5 +1,7 @@
 """MobileNetV2 on 224 x 224 images, trained with SGD and momentum."""
 
+from benchmarks.models.training import Training, eager_step
+
 # Expansion, output channels, repetitions, stride of the first.
 STAGES = (
     (1, 16, 1, 1),
@@ -47,7 +49,7 @@ def make(torch, classes=1000):
     return nn.Sequential(*layers)
 
 
-def build(torch, batch=8, size=224):
+def build(torch, batch=8, size=224, make_step=eager_step):
     """A training step; see `mlp.build`."""
     model = make(torch)
     criterion = torch.nn.CrossEntropyLoss()
@@ -55,11 +57,7 @@ def build(torch, batch=8, size=224):
     images = torch.randn(batch, 3, size, size)
     labels = torch.randint(0, 1000, (batch,))
 
-    def step():
-        optimizer.zero_grad()
-        loss = criterion(model(images), labels)
-        loss.backward()
-        optimizer.step()
-        return loss
+    def loss_of(model, images, labels):
+        return criterion(model(images), labels)
 
-    return step
+    return make_step(Training(model, loss_of, optimizer, (images, labels)))

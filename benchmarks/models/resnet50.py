@@ -1,5 +1,7 @@
 """ResNet-50 on 224 x 224 images, trained with SGD and momentum."""
 
+from benchmarks.models.training import Training, eager_step
+
 
 def make(torch, classes=1000):
     """The model, written as in PyTorch."""
@@ -45,7 +47,7 @@ def make(torch, classes=1000):
     return nn.Sequential(*layers)
 
 
-def build(torch, batch=8, size=224):
+def build(torch, batch=8, size=224, make_step=eager_step):
     """A training step; see `mlp.build`."""
     model = make(torch)
     criterion = torch.nn.CrossEntropyLoss()
@@ -53,11 +55,7 @@ def build(torch, batch=8, size=224):
     images = torch.randn(batch, 3, size, size)
     labels = torch.randint(0, 1000, (batch,))
 
-    def step():
-        optimizer.zero_grad()
-        loss = criterion(model(images), labels)
-        loss.backward()
-        optimizer.step()
-        return loss
+    def loss_of(model, images, labels):
+        return criterion(model(images), labels)
 
-    return step
+    return make_step(Training(model, loss_of, optimizer, (images, labels)))

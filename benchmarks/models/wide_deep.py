@@ -1,7 +1,9 @@
 """Wide & Deep (Cheng et al., 2016): 26 categorical fields, 13 numbers, trained with Adam."""
 
+from benchmarks.models.training import Training, eager_step
 
-def build(torch, batch=256, fields=26, rows=1000, width=16, numbers=13):
+
+def build(torch, batch=256, fields=26, rows=1000, width=16, numbers=13, make_step=eager_step):
     """A training step; see `mlp.build`."""
     nn = torch.nn
 
@@ -31,11 +33,7 @@ def build(torch, batch=256, fields=26, rows=1000, width=16, numbers=13):
     dense = torch.randn(batch, numbers)
     clicks = torch.randint(0, 2, (batch, 1)).float()
 
-    def step():
-        optimizer.zero_grad()
-        loss = criterion(model(categories, dense), clicks)
-        loss.backward()
-        optimizer.step()
-        return loss
+    def loss_of(model, categories, dense, clicks):
+        return criterion(model(categories, dense), clicks)
 
-    return step
+    return make_step(Training(model, loss_of, optimizer, (categories, dense, clicks)))

@@ -66,6 +66,16 @@ DEBUG_PASS = Variable(
 LOG_DIR = Variable(
     "ONEFLOW_LOG_DIR", "", "Folder for dumped programs; default: standard error alone."
 )
+ENABLE_NHWC = Variable(
+    "ONEFLOW_ENABLE_NHWC",
+    "0",
+    "`1` makes two-dimensional convolution, batch norm and pooling layers take `[N, H, W, C]`.",
+)
+THREAD_PREFIX = Variable(
+    "ONEFLOW_PROFILER_HOST_THREAD_NAME_PREFIX",
+    "",
+    "Put before the names of this process's threads, for profilers.",
+)
 WORLD_SIZE = Variable(
     "WORLD_SIZE", "1", "Number of processes that train together; the launcher sets it."
 )

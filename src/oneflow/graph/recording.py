@@ -323,6 +323,7 @@ class Recording:
             self._graph.name,
             self._watch,
         )
+        executable.compile()
         checked = self._recorder.checked
         specs = [tensor._value.spec for tensor in self._arguments]
         return Step(executable, binding, numbers, self._steps, draws, checked, self._report, specs)

@@ -8,6 +8,8 @@ import queue
 import threading
 from collections.abc import Callable
 
+from oneflow.base.environment import THREAD_PREFIX
+
 logger = logging.getLogger("oneflow.eager")
 
 
@@ -28,9 +30,8 @@ class BackgroundCompiler:
             self._waiting += 1
             self._idle.clear()
             if self._thread is None:
-                self._thread = threading.Thread(
-                    target=self._work, name="oneflow-compiler", daemon=True
-                )
+                name = f"{THREAD_PREFIX.read()}oneflow-compiler"
+                self._thread = threading.Thread(target=self._work, name=name, daemon=True)
                 self._thread.start()
                 atexit.register(self.close)
         self._jobs.put(job)

@@ -8,6 +8,7 @@ from oneflow.base.device import Device
 from oneflow.base.dtype import DType, get_default_dtype, int64
 from oneflow.functional.normalization import batch_norm, instance_norm
 from oneflow.nn import init
+from oneflow.nn.modules.image_layout import on_images
 from oneflow.nn.modules.module import Module
 from oneflow.nn.parameter import new_parameter
 from oneflow.primitives.creation import ones, zeros
@@ -156,6 +157,7 @@ class BatchNorm1d(_BatchNorm):
     _ndims = (2, 3)
 
 
+@on_images
 class BatchNorm2d(_BatchNorm):
     """Batch normalisation of ``[N, C, H, W]``: each channel gets mean 0 and variance 1.
 

@@ -12,6 +12,7 @@ from oneflow.functional import conv as functional
 from oneflow.functional.padding import pad
 from oneflow.functional.spatial import per_dimension
 from oneflow.nn import init
+from oneflow.nn.modules.image_layout import on_images
 from oneflow.nn.modules.module import Module
 from oneflow.nn.parameter import new_parameter
 from oneflow.tensor.tensor import Tensor
@@ -166,6 +167,7 @@ class Conv1d(_Conv):
     _count = 1
 
 
+@on_images
 class Conv2d(_Conv):
     """Convolution over two spatial dimensions.
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from oneflow.functional import adaptive_pooling, pooling, unpooling
 from oneflow.functional.spatial import per_dimension
+from oneflow.nn.modules.image_layout import on_images
 from oneflow.nn.modules.module import Module
 from oneflow.tensor.tensor import Tensor
 
@@ -56,6 +57,7 @@ class MaxPool1d(_MaxPool):
     _count = 1
 
 
+@on_images
 class MaxPool2d(_MaxPool):
     """Maximum over windows of ``[N, C, H, W]`` or ``[C, H, W]``.
 
@@ -222,6 +224,7 @@ class AvgPool1d(_AvgPool):
         )
 
 
+@on_images
 class AvgPool2d(_AvgPool):
     """Average over windows of ``[N, C, H, W]`` or ``[C, H, W]``.
 
@@ -341,6 +344,7 @@ class AdaptiveAvgPool1d(_AdaptiveAvgPool):
     _count = 1
 
 
+@on_images
 class AdaptiveAvgPool2d(_AdaptiveAvgPool):
     """Average over windows of ``[N, C, H, W]`` or ``[C, H, W]`` to a given size.
 

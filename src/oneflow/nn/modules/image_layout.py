@@ -1,0 +1,36 @@
+"""Channels-last images: with ``ONEFLOW_ENABLE_NHWC=1`` layers on images take ``[N, H, W, C]``."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any, TypeVar
+
+from oneflow.base.environment import ENABLE_NHWC
+from oneflow.functional.shaping import permute
+from oneflow.nn.modules.module import Module
+from oneflow.tensor.tensor import Tensor
+
+Layer = TypeVar("Layer", bound=type[Module])
+
+
+def on_images(layer: Layer) -> Layer:
+    """Class decorator: the layer takes and gives channels last if the environment says so.
+
+    Weights and their names stay as they are. The compiler cancels the transpositions between
+    layers.
+    """
+    if ENABLE_NHWC.read() != "1":
+        return layer
+    plain = layer.forward
+
+    @functools.wraps(plain)
+    def forward(self: Any, input: Tensor, *rest: Any) -> Any:
+        if input.ndim != 4:
+            return plain(self, input, *rest)
+        result = plain(self, permute(input, (0, 3, 1, 2)), *rest)
+        if isinstance(result, tuple):
+            return tuple(permute(each, (0, 2, 3, 1)) for each in result)
+        return permute(result, (0, 2, 3, 1))
+
+    layer.forward = forward
+    return layer

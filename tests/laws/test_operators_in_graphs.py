@@ -1,0 +1,45 @@
+"""Every operator in a graph gives what it gives in eager mode."""
+
+from __future__ import annotations
+
+import warnings
+import zlib
+
+import numpy as np
+import pytest
+
+from tests.graph.helpers import graph_of
+from tests.laws.test_operators import ROWS, _forward_and_backward, _outcome
+from tests.oracle import FLOW, array_difference, dtype_name
+from tests.samples.table import Operator
+
+
+def assert_same_in_a_graph(row: Operator) -> None:
+    """Results and gradients of the row's first case."""
+    case = row.cases[0]
+    dtype = next(iter(row.gradient_dtypes), row.dtypes[0])
+    if _outcome(FLOW, row, case, dtype)[1] is not None or not row.values:
+        return
+    eager = _forward_and_backward(row, case, dtype)
+    graph = graph_of(lambda: _forward_and_backward(row, case, dtype))
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            static = graph()
+    except RuntimeError as error:
+        # The shape of the result depends on values.
+        assert "read inside `build`" in str(error), error
+        return
+    for mine, reference in zip(static, eager, strict=True):
+        problem = array_difference(
+            mine.numpy(), np.asarray(reference.detach().numpy()), dtype_name(mine), row.tolerance
+        )
+        assert problem is None, f"in a graph: {problem}"
+
+
+# One in eight; all with --exhaustive.
+@pytest.mark.parametrize("row", [pytest.param(row, id=f"{f}-{row.name}") for f, row in ROWS])
+def test_operator_in_a_graph(row: Operator, exhaustive: bool) -> None:
+    if not exhaustive and zlib.crc32(row.name.encode()) % 8:
+        pytest.skip("run with --exhaustive")
+    assert_same_in_a_graph(row)
