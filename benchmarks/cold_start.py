@@ -26,7 +26,7 @@ sys.path.insert(0, {folder!r})
 import importlib
 import oneflow
 oneflow.manual_seed(0)
-step = importlib.import_module("models.{name}").build(oneflow)
+step = importlib.import_module("benchmarks.models.{name}").build(oneflow)
 start = time.perf_counter()
 float(step().sum().item())
 print(time.perf_counter() - start)
@@ -65,7 +65,7 @@ def import_times(rounds: int = 9) -> dict[str, float]:
 
 def first_steps(name: str) -> tuple[float, float]:
     """Seconds of the first step with an empty cache, and in a second process with a full one."""
-    code = FIRST_STEP.format(folder=str(HERE), name=name)
+    code = FIRST_STEP.format(folder=str(HERE.parent), name=name)
     with tempfile.TemporaryDirectory() as folder:
         environment = {"ONEFLOW_CACHE_DIR": folder}
         return seconds(code, environment), seconds(code, environment)

@@ -34,11 +34,11 @@ def reset_peak() -> None:
 
 def child(library_name: str, workload: str) -> None:
     """Measure in this process and print the figure."""
-    sys.path.insert(0, str(HERE))
+    sys.path.insert(0, str(HERE.parent))
     library = importlib.import_module(library_name)
     library.ones(1).sum().item()
     base = resident("VmRSS")
-    step = importlib.import_module(f"models.{workload}").build(library)
+    step = importlib.import_module(f"benchmarks.models.{workload}").build(library)
     for _ in range(WARM_UP):
         step().item()
         if library_name == "oneflow":

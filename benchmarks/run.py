@@ -23,7 +23,7 @@ from typing import Any
 
 import oneflow
 
-sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parents[1]))
 
 
 @dataclass(frozen=True)
@@ -48,10 +48,10 @@ class Workload:
     model: str = ""
     options: Mapping[str, Any] = field(default_factory=dict)
 
-    def build(self, package: str, *libraries: Any) -> Callable:
+    def build(self, package: str, *libraries: Any, **options: Any) -> Callable:
         """The training step in `models` or `jax_steps`."""
-        module = importlib.import_module(f"{package}.{self.model or self.name}")
-        return module.build(*libraries, **self.options)
+        module = importlib.import_module(f"benchmarks.{package}.{self.model or self.name}")
+        return module.build(*libraries, **self.options, **options)
 
 
 WORKLOADS = (

@@ -1,8 +1,9 @@
 """MobileNetV2 as a hand-written, donated `jax.jit` step (without dropout)."""
 
 from jax.nn import relu6
-from jax_steps.vision import conv, norm, training_step
-from models.mobilenet_v2 import STAGES
+
+from benchmarks.jax_steps.vision import conv, norm, training_step
+from benchmarks.models.mobilenet_v2 import STAGES
 
 
 def block(state, x, out, stride, expansion):

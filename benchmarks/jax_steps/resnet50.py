@@ -3,7 +3,8 @@
 import jax.numpy as jnp
 from jax import lax
 from jax.nn import relu
-from jax_steps.vision import conv, norm, training_step
+
+from benchmarks.jax_steps.vision import conv, norm, training_step
 
 
 def bottleneck(state, x, width, stride):

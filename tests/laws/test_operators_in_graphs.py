@@ -28,8 +28,9 @@ def assert_same_in_a_graph(row: Operator) -> None:
             static = graph()
     except RuntimeError as error:
         # The shape of the result depends on values.
-        assert "read inside `build`" in str(error), error
-        return
+        if "read inside `build`" in str(error):
+            return
+        raise
     for mine, reference in zip(static, eager, strict=True):
         problem = array_difference(
             mine.numpy(), np.asarray(reference.detach().numpy()), dtype_name(mine), row.tolerance

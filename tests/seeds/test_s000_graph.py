@@ -25,7 +25,20 @@ def run_example(*arguments):
 
 
 def test_s000_10_resnet():
-    options = ["--synthetic", "--iters", "8", "--blocks", "1", "1", "1", "1", "--width", "8", "--size", "32"]
+    options = [
+        "--synthetic",
+        "--iters",
+        "8",
+        "--blocks",
+        "1",
+        "1",
+        "1",
+        "1",
+        "--width",
+        "8",
+        "--size",
+        "32",
+    ]
     lines = run_example("resnet50_graph.py", *options).splitlines()
     gap = float(lines[-2].split()[-1])
     first, last = (float(lines[-1].split()[place]) for place in (1, 3))

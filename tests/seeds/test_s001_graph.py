@@ -130,7 +130,7 @@ def test_s001_22_names_for_profilers():
     assert "train-oneflow-compiler" in result.stdout
 
 
-@pytest.mark.parametrize("name", ["matmul", "softmax", "cat"])
+@pytest.mark.parametrize("name", ["matmul", "cat"])
 def test_s001_23_operators_in_graphs(name):
     (row,) = [row for _, row in ROWS if row.name == name]
     assert_same_in_a_graph(row)

@@ -220,13 +220,13 @@ def test_s003_19_grad_scaler():
 
 
 def test_s003_20_21_22_state_dict():
-    def make(weight=None):
+    def make():
         model = nn.Linear(2, 1, bias=False)
         return TrainGraph(model, sums, flow.optim.Adam(model.parameters(), lr=0.1))
 
     graph, x = make(), flow.ones(1, 2)
     graph(x)
-    state = {k: v for k, v in graph.state_dict().items()}
+    state = graph.state_dict()
     assert list(state["module"]) == list(graph.module.state_dict())
     other = make()
     with pytest.raises(RuntimeError, match="missing"):

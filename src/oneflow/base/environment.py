@@ -60,8 +60,8 @@ KEEP_HEAP = Variable(
 DEBUG_PASS = Variable(
     "ONEFLOW_DEBUG_PASS",
     "",
-    "Names of passes, separated by commas, or `ALL`: a graph's program is written to standard error "
-    "before and after each of them.",
+    "Names of passes, separated by commas, or `ALL`: a graph's program is written to standard "
+    "error before and after each of them.",
 )
 LOG_DIR = Variable(
     "ONEFLOW_LOG_DIR", "", "Folder for dumped programs; default: standard error alone."

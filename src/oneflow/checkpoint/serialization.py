@@ -50,8 +50,8 @@ def save(
     only when it is complete. Tensors that share their memory are stored once and loaded as one.
 
     Args:
-        obj: a graph, see `nn.Graph.save`; or data, such as ``{"model": model.state_dict(), "optimizer":
-            optimizer.state_dict()}``.
+        obj: what to save, such as ``{"model": model.state_dict(), "optimizer":
+            optimizer.state_dict()}``; or a graph, see `nn.Graph.save`.
         path: file name, or a file open for writing bytes.
         global_dst_rank: the process that writes the file, when there are several.
         consistent_dst_rank: another name of `global_dst_rank`.
@@ -97,7 +97,7 @@ def load(
     weights_only: bool = True,
     mmap: bool | None = None,
 ) -> Any:
-    """Load what `save` stored, graphs included, safetensors files, PyTorch's files, or old OneFlow folders.
+    """Load what `save` stored, graphs too; safetensors and PyTorch files; old OneFlow folders.
 
     Nothing in a file is ever executed.
 

@@ -52,6 +52,11 @@ def _replaced(operation: Operation) -> Iterator[tuple[int, int]]:
             yield first + 2 + state, result + 1 + state
 
 
+def _replaced_in_order(operation: Operation) -> Iterator[tuple[int, int]]:
+    """The same where the tables come first."""
+    return zip(range(operation.count), range(operation.count), strict=True)
+
+
 def update_rule(
     name: str, numbers_type: type, axes: Any = _update_axes
 ) -> Callable[[Callable], Primitive]:
@@ -96,7 +101,12 @@ def update_rule(
 
         facts: dict[str, Any] = {"replaces": _replaced}
         if axes is not None:  # Otherwise the update of a row depends on other rows.
-            facts["of_rows"] = primitive(f"{name}_of_rows", impl_of_rows, differentiable=False)
+            facts["of_rows"] = primitive(
+                f"{name}_of_rows",
+                impl_of_rows,
+                differentiable=False,
+                facts={"replaces": _replaced_in_order},
+            )
         return primitive(name, impl, differentiable=False, axes=axes, facts=facts)
 
     return register
