@@ -13,7 +13,6 @@ round each runs the same number of steps and reads the loss once, at the end.
 from __future__ import annotations
 
 import argparse
-import importlib
 import statistics
 import sys
 import time
@@ -36,17 +35,15 @@ def measure(workload: Workload, with_compile: bool) -> dict[str, float]:
 
     torch.manual_seed(0)
     oneflow.manual_seed(0)
-    module = importlib.import_module(f"benchmarks.models.{workload.name}")
     steps = {
-        "graph": module.build(oneflow, make_step=graph_step),
-        "oneflow eager": module.build(oneflow),
-        "torch eager": module.build(torch),
+        "graph": workload.build("models", oneflow, make_step=graph_step),
+        "oneflow eager": workload.build("models", oneflow),
+        "torch eager": workload.build("models", torch),
     }
     if with_compile:
-        steps["torch.compile"] = module.build(torch, make_step=compiled_step)
+        steps["torch.compile"] = workload.build("models", torch, make_step=compiled_step)
     if workload.has_jax:
-        name = f"benchmarks.jax_steps.{workload.name}"
-        steps["jax.jit"] = importlib.import_module(name).build()
+        steps["jax.jit"] = workload.build("jax_steps")
     for step in steps.values():
         warm_up(step)
     times: dict[str, list[float]] = {name: [] for name in steps}
