@@ -398,6 +398,7 @@ from oneflow.functional.random import (
     randn_like as randn_like,
     randperm as randperm,
 )
+from oneflow.functional.random_counts import binomial as binomial, poisson as poisson
 from oneflow.functional.rearranging import (
     diag as diag,
     diag_embed as diag_embed,

@@ -1,6 +1,7 @@
 """Grad modes as context managers and as decorators."""
 
 import pytest
+import torch
 
 import oneflow as flow
 from tests.autograd.both import agree
@@ -132,6 +133,104 @@ def test_inference_mode():
         return y.requires_grad, inside, lib.is_inference_mode_enabled(), z.requires_grad
 
     agree(case)
+
+
+def _made_in_inference_mode(lib):
+    with lib.inference_mode():
+        return lib.ones(3) * 2
+
+
+def _save(lib):
+    lib.ones(3, requires_grad=True) * _made_in_inference_mode(lib)
+
+
+def _save_view(lib):
+    lib.ones(2, requires_grad=True) * _made_in_inference_mode(lib)[:2]
+
+
+def _write(lib):
+    _made_in_inference_mode(lib).add_(1)
+
+
+def _write_without_grad(lib):
+    with lib.no_grad():
+        _made_in_inference_mode(lib)[0] = 2.0
+
+
+def _write_to_view(lib):
+    _made_in_inference_mode(lib)[1:].mul_(2)
+
+
+def _ask_for_gradient(lib):
+    _made_in_inference_mode(lib).requires_grad_()
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        _save,
+        _save_view,
+        _write,
+        _write_without_grad,
+        _write_to_view,
+        _ask_for_gradient,
+    ],
+)
+def test_inference_tensors_stay_out_of_recorded_code(case):
+    for lib in (torch, flow):
+        with pytest.raises(RuntimeError, match=r"[Ii]nference tensor"):
+            case(lib)
+
+
+def test_inference_tensors_where_nothing_is_saved():
+    def case(lib):
+        made = _made_in_inference_mode(lib)
+        x = lib.ones(3, requires_grad=True)
+        (x + made).sum().backward()
+        (x * made.clone()).sum().backward()
+        outside = made + 1
+        into = lib.ones(3).copy_(made)
+        (x * into).sum().backward()
+        kinds = [
+            each.is_inference()
+            for each in (made, made[1:], made.detach(), made.clone(), outside, into)
+        ]
+        return x.grad.tolist(), kinds
+
+    agree(case)
+
+
+def test_normal_tensors_stay_normal_in_inference_mode():
+    def case(lib):
+        x, state = lib.ones(3, requires_grad=True), lib.zeros(3)
+        row = state[1:]
+        with lib.inference_mode():
+            state.add_(1)
+            state[0] = 5.0
+            row.mul_(3)
+            view = state[:2]
+            view.add_(1)
+            inside = lib.zeros(2)
+            inside.add_(1)
+            inside[0] = 4.0
+        state.mul_(2)
+        (x * state).sum().backward()
+        (x[:2] * view).sum().backward()
+        kinds = [each.is_inference() for each in (state, row, view, inside)]
+        return x.grad.tolist(), inside.tolist(), row.tolist(), kinds
+
+    agree(case)
+
+
+def test_training_goes_on_after_evaluation_in_inference_mode():
+    model = flow.nn.Sequential(flow.nn.Linear(3, 4), flow.nn.BatchNorm1d(4), flow.nn.Linear(4, 1))
+    optimizer = flow.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+    for _ in range(2):
+        with flow.inference_mode():
+            assert model(flow.ones(2, 3)).is_inference()
+        model(flow.ones(2, 3)).sum().backward()
+        optimizer.step()
+        optimizer.zero_grad()
 
 
 def test_nothing_is_recorded_without_grad():

@@ -28,8 +28,8 @@ WITHOUT_AXES = {
     "values depend on the position in the whole": """
         range_integer range_float linspace eye random_uniform random_normal random_integer
         random_mask random_bernoulli random_exponential random_permutation random_multinomial
-        random_cauchy random_geometric random_truncated_normal dropout alpha_dropout
-        masked_scatter as_strided as_strided_update""",
+        random_cauchy random_geometric random_poisson random_binomial random_truncated_normal
+        dropout alpha_dropout masked_scatter as_strided as_strided_update""",
     "every result depends on all elements, and not as a sum of parts": """
         median_of_all nanmedian_of_all total_norm clip_norm lamb_update power_iteration
         limit_rows""",

@@ -165,6 +165,76 @@ def test_geometric():
     assert chi_square(tail, probabilities) < 6
 
 
+def fits(sample: flow.Tensor, distribution, low: int, high: int) -> None:
+    """Counts outside ``[low, high]`` go with its ends."""
+    found = np.bincount(np.clip(sample.numpy().ravel(), low, high).astype(int) - low)
+    at = torch.arange(low, high + 1, dtype=torch.float64)
+    probabilities = distribution.log_prob(at).exp().numpy()
+    far = torch.arange(0, low, dtype=torch.float64)
+    probabilities[0] += distribution.log_prob(far).exp().sum().item()
+    probabilities[-1] += 1 - probabilities.sum()
+    assert chi_square(found, probabilities) < 6
+
+
+@pytest.mark.parametrize(
+    ("rate", "low", "high"), [(0.5, 0, 3), (4.0, 0, 9), (12.0, 4, 22), (300.0, 260, 340)]
+)
+def test_poisson(rate, low, high):
+    sample = flow.poisson(flow.full((COUNT,), rate))
+    assert (sample.numpy() >= 0).all()
+    fits(sample, D.Poisson(torch.tensor(rate, dtype=torch.float64)), low, high)
+
+
+def test_poisson_rates_of_each_element():
+    rates = flow.tensor([0.0, 1.0, 50.0, 1e9], dtype=flow.float64)
+    sample = flow.poisson(rates.expand(1000, 4)).numpy()
+    assert (sample == np.floor(sample)).all()
+    assert (sample[:, 0] == 0).all()
+    assert abs(sample[:, 1].mean() - 1) < 0.2
+    assert abs(sample[:, 2].var() - 50) < 15
+    assert abs(sample[:, 3].std() / math.sqrt(1e9) - 1) < 0.15
+    assert flow.poisson(flow.tensor([math.inf])).item() == math.inf
+    assert flow.poisson(flow.ones(2, 0, dtype=flow.float16)).dtype is flow.float16
+
+
+def test_poisson_rates_get_zero_gradients():
+    rates = flow.tensor([2.0, 30.0], requires_grad=True)
+    flow.poisson(rates).sum().backward()
+    assert rates.grad.tolist() == [0.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("trials", "p", "low", "high"),
+    [(5, 0.3, 0, 4), (60, 0.9, 48, 59), (40, 0.5, 13, 27), (1000, 0.7, 665, 735)],
+)
+def test_binomial(trials, p, low, high):
+    count = flow.full((COUNT,), float(trials))
+    sample = flow.binomial(count, flow.full((COUNT,), p))
+    assert (sample.numpy() >= 0).all()
+    assert (sample.numpy() <= trials).all()
+    p = torch.tensor(p, dtype=torch.float64)
+    fits(sample, D.Binomial(trials, p, validate_args=False), low, high)
+
+
+def test_binomial_of_each_element():
+    count = flow.tensor([0.0, 3.0, 3.0, 5.0, math.inf, -2.0])
+    p = flow.tensor([0.5, 0.0, 1.0, math.nan, 0.5, 0.5])
+    np.testing.assert_array_equal(flow.binomial(count, p).numpy(), [0, 0, 3, np.nan, np.inf, 0])
+    assert flow.binomial(flow.ones(3, 1), flow.ones(2)).tolist() == [[1.0, 1.0]] * 3
+
+
+@pytest.mark.parametrize("name", ["poisson", "binomial"])
+def test_counts_repeat_with_the_seed(name):
+    mean = flow.tensor([3.0, 70.0]).expand(50, 2)
+    arguments = (mean,) if name == "poisson" else (mean * 2, flow.full((50, 2), 0.5))
+    drawn = []
+    for seed in (1, 1, 2):
+        generator = flow.Generator().manual_seed(seed)
+        drawn.append(getattr(flow, name)(*arguments, generator=generator).tolist())
+    assert drawn[0] == drawn[1]
+    assert drawn[0] != drawn[2]
+
+
 def test_randperm():
     for n in (0, 1, 2, 1000):
         assert sorted(flow.randperm(n).tolist()) == list(range(n))
@@ -245,6 +315,11 @@ ERRORS = [
         "probability tensor contains",
     ),
     (lambda lib: lib.multinomial(lib.zeros(2), 1).tolist(), "invalid multinomial distribution"),
+    (lambda lib: lib.poisson(lib.tensor([1.0, -2.0])).tolist(), "invalid Poisson rate"),
+    (lambda lib: lib.poisson(lib.tensor([1])), ""),
+    (lambda lib: lib.binomial(lib.tensor([1]), lib.tensor([0.5])), "only supports floating-point"),
+    (lambda lib: lib.binomial(lib.ones(2), lib.ones(2, dtype=lib.float64)), ""),
+    (lambda lib: lib.binomial(lib.ones(2), 0.5), "must be Tensor, not float"),
     (lambda lib: lib.nn.functional.dropout(lib.ones(2), 1.5), "has to be between 0 and 1"),
 ]
 
@@ -252,7 +327,7 @@ ERRORS = [
 @pytest.mark.parametrize("position", range(len(ERRORS)))
 def test_errors_are_those_of_pytorch(position):
     case, message = ERRORS[position]
-    with pytest.raises((RuntimeError, ValueError, NotImplementedError)) as theirs:
+    with pytest.raises((RuntimeError, ValueError, TypeError, NotImplementedError)) as theirs:
         case(torch)
     with pytest.raises(theirs.type) as ours:
         case(flow)

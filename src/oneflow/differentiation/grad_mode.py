@@ -18,7 +18,9 @@ class _Mode(threading.local):
         anomaly: nodes remember the forward line that made them, and backward looks for NaN.
         check_nan: anomaly mode takes NaN for an error.
         packers: what puts away values saved for backward, see `oneflow.differentiation.saved`.
-        watched: nodes have more to do than usual: anomaly mode is on or there are packers.
+        met_inference: has ever been inside `inference_mode`.
+        watched: nodes have more to do than usual: anomaly mode is on, there are packers, or values
+            made in inference mode may turn up.
     """
 
     enabled = True
@@ -26,14 +28,27 @@ class _Mode(threading.local):
     anomaly = False
     check_nan = True
     packers: tuple = ()
+    met_inference = False
     watched = False
 
     def update(self) -> None:
         """Derive `watched`."""
-        self.watched = self.anomaly or bool(self.packers)
+        self.watched = self.anomaly or bool(self.packers) or self.met_inference
 
 
 MODE = _Mode()
+# Called with True when a thread enters inference mode, with False when it leaves: dispatch marks
+# the values made in between.
+inference_switched: list[Callable[[bool], None]] = []
+
+
+def _switch_inference(inference: bool) -> None:
+    if inference is MODE.inference:
+        return
+    MODE.inference, MODE.met_inference = inference, True
+    MODE.update()
+    for notify in inference_switched:
+        notify(inference)
 
 
 class _SwitchedGradMode:
@@ -49,10 +64,11 @@ class _SwitchedGradMode:
         self._before.append((MODE.enabled, MODE.inference))
         MODE.enabled = self._enabled
         if self._inference is not None:
-            MODE.inference = self._inference
+            _switch_inference(self._inference)
 
     def __exit__(self, *exception: object) -> None:
-        MODE.enabled, MODE.inference = self._before.pop()
+        MODE.enabled, inference = self._before.pop()
+        _switch_inference(inference)
 
     def __call__(self, func: Callable) -> Callable:
         if inspect.isgeneratorfunction(func):
@@ -128,6 +144,8 @@ class enable_grad(no_grad):
 class inference_mode(_SwitchedGradMode):
     """Context manager or decorator like `no_grad`, for code that will never need gradients.
 
+    What is made inside cannot be saved for backward, or written to outside; clones of it can.
+
     Args:
         mode: False makes it do nothing but restore recording.
 
@@ -140,7 +158,7 @@ class inference_mode(_SwitchedGradMode):
 
     def __init__(self, mode: bool = True) -> None:
         super().__init__()
-        self._enabled, self._inference = not mode, mode
+        self._enabled, self._inference = not mode, bool(mode)
 
     def _fresh(self) -> inference_mode:
         return inference_mode(bool(self._inference))
@@ -170,7 +188,7 @@ class set_grad_enabled(_SwitchedGradMode):
 
     def __call__(self, func: Callable) -> Callable:
         """As a decorator it sets the mode inside the function only."""
-        MODE.enabled, MODE.inference = self._before.pop()
+        MODE.enabled, _ = self._before.pop()
         return super().__call__(func)
 
     def _fresh(self) -> _SwitchedGradMode:

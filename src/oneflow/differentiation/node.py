@@ -13,7 +13,7 @@ from oneflow.differentiation.grad_mode import MODE
 from oneflow.differentiation.hooks import HookHandle, NodeHooks
 from oneflow.differentiation.saved import Packed, packed
 from oneflow.primitives.operation import Operation
-from oneflow.program.value import Value
+from oneflow.program.value import INFERENCE, Value
 
 _sequence = itertools.count()
 
@@ -22,6 +22,10 @@ SECOND_BACKWARD = (
     "they have already been freed). Saved intermediate values of the graph are freed when you call "
     ".backward() or autograd.grad(). Specify retain_graph=True if you need to backward through the "
     "graph a second time or if you need to access saved tensors after calling backward."
+)
+INFERENCE_SAVED = (
+    "Inference tensors cannot be saved for backward. To work around you can make a clone to get a "
+    "normal tensor and use it in autograd."
 )
 _NO_EDGE = (None, 0)
 
@@ -146,7 +150,10 @@ class OperationNode(Node):
         return "absent_gradients" not in self._plan.operation.primitive.facts
 
     def _watch(self) -> None:
-        """What is done only in anomaly mode or while saved values are packed."""
+        """What is done only in anomaly mode, after inference mode or with packed values."""
+        for value in self._saved or ():
+            if type(value) is Value and value.stale is INFERENCE:
+                raise RuntimeError(INFERENCE_SAVED)
         if MODE.anomaly:
             self.forward_lines = user_stack()
         if MODE.packers:
@@ -161,6 +168,8 @@ class OperationNode(Node):
         for value in saved:
             if type(value) is Value:
                 if value.stale:
+                    if value.stale is INFERENCE:  # made by another thread
+                        raise RuntimeError(INFERENCE_SAVED)
                     raise modified_error(value.spec, self._plan.operation.primitive.name)
             elif type(value) is Packed:
                 saved = tuple([x.unpack(grads) if type(x) is Packed else x for x in saved])

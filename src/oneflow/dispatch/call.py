@@ -11,11 +11,11 @@ from typing import Any
 from weakref import ref
 
 from oneflow.base.location import user_line
-from oneflow.differentiation.grad_mode import MODE
+from oneflow.differentiation.grad_mode import MODE, inference_switched
 from oneflow.differentiation.node import OperationNode
 from oneflow.primitives.operation import Operation, make_operation
 from oneflow.primitives.registry import Primitive, install_interpreter
-from oneflow.program.value import Value
+from oneflow.program.value import INFERENCE, Value
 from oneflow.runtime.eager import SETTINGS, current, recorder_for
 
 _operations: dict[tuple, Operation] = {}
@@ -74,9 +74,18 @@ def bind(primitive: Primitive, operands: tuple, attributes: dict) -> Any:  # noq
     outputs.append(ref(result))
     if tracked and operation.differentiable and MODE.enabled:
         OperationNode(operation, operands, result)
-    if len(outputs) >= SETTINGS.limit:
-        recorder.flush("limit")
+    if len(outputs) >= SETTINGS.attend_at:
+        _attend(recorder, (result,))
     return result
+
+
+def _attend(recorder: Any, results: tuple[Value, ...]) -> None:
+    """Mark what inference mode made, and run the program when it is long."""
+    if MODE.inference:
+        for result in results:
+            result.stale = INFERENCE
+    if len(recorder.outputs) >= SETTINGS.limit:
+        recorder.flush("limit")
 
 
 def _new_operation(primitive: Primitive, operands: tuple, attributes: dict) -> Operation:
@@ -92,8 +101,8 @@ def _record_general(recorder: Any, operation: Operation, operands: tuple) -> Any
             if type(x) is Value and x.node is not None:
                 OperationNode(operation, operands, result)
                 break
-    if len(recorder.outputs) >= SETTINGS.limit:
-        recorder.flush("limit")
+    if len(recorder.outputs) >= SETTINGS.attend_at:
+        _attend(recorder, (result,) if operation.single else result)
     return result
 
 
@@ -107,3 +116,4 @@ def _evaluate(primitive: Primitive, operands: tuple, attributes: dict) -> Any:
 
 
 install_interpreter(bind)
+inference_switched.append(lambda entered: SETTINGS.count_inference(1 if entered else -1))

@@ -114,7 +114,7 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
     if index.ndim > 1:
         raise IndexError("index_select(): Index is supposed to be a vector")
     at = wrap_dim(dim, input.ndim)
-    chosen = index.reshape(-1)
+    chosen = index if index.ndim else index.reshape(1)
     if not input.ndim:
         return call(p.index, input.reshape(1), chosen, dims=(0,), negative=False).reshape(())
     return call(p.index, input, chosen, dims=(at,), negative=False)

@@ -63,6 +63,16 @@ def words(seed: jax.Array, stream: jax.Array, shape: tuple[int, ...]) -> tuple[j
     return philox((low, high, *rest), _halves(seed))
 
 
+def more_words(
+    seed: jax.Array, stream: jax.Array, shape: tuple[int, ...], attempt: jax.Array
+) -> tuple[jax.Array, ...]:
+    """Words of attempt 0, 1, ... at each element, for methods that need an unknown number."""
+    numel = math.prod(shape)
+    index = lax.iota(_u64, numel).reshape(shape) + attempt.astype(_u64) * _u64(numel)
+    rest = (jnp.broadcast_to(word, shape) for word in _halves(stream))
+    return philox((*_halves(index), *rest), _halves(seed))
+
+
 # --- from words to numbers
 
 

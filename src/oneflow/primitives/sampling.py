@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
+import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 
 from oneflow.base.dtype import DType
+from oneflow.primitives.creation import zeros
 from oneflow.primitives.random import (
     _computing_dtype,
     _unit,
     _unit_positive,
+    more_words,
     random_primitive,
     words,
 )
@@ -95,3 +100,162 @@ random_truncated_normal = random_primitive(
     *("mean", "std", "low", "high"),
     differentiable=False,
 )
+
+
+# --- counts: Poisson and binomial
+
+# Below this mean a count is found by adding up probabilities, above it by rejection.
+_FEW = 10.0
+# No count of a mean below `_FEW` is as large as this.
+_SEARCHED = 150
+
+
+def _search(level: jax.Array, first: jax.Array, ratio: Callable, wanted: jax.Array) -> jax.Array:
+    """The smallest count whose cumulated probability reaches `level`, where `wanted`; else 0.
+
+    ``ratio(k)`` is the probability of `k` divided by that of ``k - 1``, `first` that of 0.
+    """
+
+    def searching(state):
+        return jnp.any(state[3]) & (state[0] < _SEARCHED)
+
+    def step(state):
+        number, probability, total, active, count = state
+        number = number + 1
+        probability = probability * ratio(number)
+        count = jnp.where(active, number, count)
+        total = total + probability
+        return number, probability, total, active & (level > total), count
+
+    start = (
+        jnp.zeros((), np.float64),
+        first,
+        first,
+        wanted & (level > first),
+        jnp.zeros_like(level),
+    )
+    return lax.while_loop(searching, step, start)[4]
+
+
+def _reject(seed: jax.Array, stream: jax.Array, propose: Callable, wanted: jax.Array) -> jax.Array:
+    """The first accepted proposal at each element, where `wanted`; else 0.
+
+    ``propose(u, v)`` takes uniform numbers in [-1/2, 1/2) and (0, 1] and returns a count and
+    whether it is accepted.
+    """
+
+    def proposing(state):
+        return jnp.any(state[1])
+
+    def step(state):
+        attempt, active, count = state
+        drawn = more_words(seed, stream, wanted.shape, attempt)
+        proposal, accepted = propose(
+            _unit(drawn[0], drawn[1], np.dtype(np.float64)) - 0.5,
+            _unit_positive(drawn[2], drawn[3], np.dtype(np.float64)),
+        )
+        count = jnp.where(active & accepted, proposal, count)
+        return attempt + 1, active & ~accepted, count
+
+    start = (jnp.zeros((), jnp.int64), wanted, jnp.zeros(wanted.shape, np.float64))
+    return lax.while_loop(proposing, step, start)[2]
+
+
+# Hoermann: "The transformed rejection method for generating Poisson random variables" (1993).
+def _many_events(seed, stream, rate, wanted):
+    root = jnp.sqrt(rate)
+    b = 0.931 + 2.53 * root
+    a = -0.059 + 0.02483 * b
+    log_inverse_alpha = jnp.log(1.1239 + 1.1328 / (b - 3.4))
+    surely = 0.9277 - 3.6224 / (b - 2)
+    log_rate = jnp.log(rate)
+
+    def propose(u, v):
+        edge = 0.5 - jnp.abs(u)
+        count = jnp.floor((2 * a / edge + b) * u + rate + 0.43)
+        ratio = jnp.log(v) + log_inverse_alpha - jnp.log(a / edge**2 + b)
+        fits = ratio <= count * log_rate - rate - lax.lgamma(count + 1)
+        possible = (count >= 0) & ((edge >= 0.013) | (v <= edge))
+        return count, ((edge >= 0.07) & (v <= surely)) | (possible & fits)
+
+    return _reject(seed, stream, propose, wanted)
+
+
+def _poisson(rate, seed, stream):
+    mean = rate.astype(np.float64)
+    few, many = mean < _FEW, (mean >= _FEW) & (mean < jnp.inf)
+    drawn = words(seed, stream, rate.shape)
+    level = _unit(drawn[0], drawn[1], np.dtype(np.float64))
+    small = jnp.where(few, mean, 0.0)
+    found = _search(level, jnp.exp(-small), lambda k: small / k, few)
+    rejected = _many_events(seed, stream, jnp.where(many, mean, _FEW), many)
+    result = jnp.where(many, rejected, jnp.where(few, found, mean))
+    return result.astype(rate.dtype)
+
+
+# The numbers of events in a unit of time in which `rate` events are expected.
+random_poisson = random_primitive("random_poisson", _poisson)
+random_poisson.gradient(
+    rate=lambda rate_spec: zeros(
+        shape=rate_spec.shape, dtype=rate_spec.dtype, device=rate_spec.device
+    )
+)
+random_poisson.checked(
+    lambda rate, seed, stream: (~jnp.all(rate >= 0), jnp.zeros((), jnp.int64)),
+    lambda value, attributes, in_specs: RuntimeError(
+        "invalid Poisson rate, expected rate to be non-negative"
+    ),
+)
+
+
+# Hoermann: "The generation of binomial random variates" (1993), for p at most 1/2.
+def _many_successes(seed, stream, trials, p, wanted):
+    root = jnp.sqrt(trials * p * (1 - p))
+    b = 1.15 + 2.53 * root
+    a = -0.0873 + 0.0248 * b + 0.01 * p
+    surely = 0.92 - 4.2 / b
+    alpha = (2.83 + 5.1 / b) * root
+    log_odds = jnp.log(p) - jnp.log1p(-p)
+    mode = jnp.floor((trials + 1) * p)
+    peak = lax.lgamma(mode + 1) + lax.lgamma(trials - mode + 1)
+
+    def propose(u, v):
+        edge = 0.5 - jnp.abs(u)
+        count = jnp.floor((2 * a / edge + b) * u + trials * p + 0.5)
+        possible = (count >= 0) & (count <= trials)
+        inside = jnp.where(possible, count, mode)
+        ratio = jnp.log(v * alpha / (a / edge**2 + b))
+        ways = peak - lax.lgamma(inside + 1) - lax.lgamma(trials - inside + 1)
+        fits = ratio <= ways + (inside - mode) * log_odds
+        return count, possible & (((edge >= 0.07) & (v <= surely)) | fits)
+
+    return _reject(seed, stream, propose, wanted)
+
+
+def _binomial(count, prob, seed, stream):
+    trials, p = count.astype(np.float64), prob.astype(np.float64)
+    rare = jnp.minimum(p, 1 - p)  # count failures if those are fewer
+    random = (trials > 0) & (trials < jnp.inf) & (p > 0) & (p < 1)
+    few = random & (trials * rare < _FEW)
+    many = random & ~few
+    drawn = words(seed, stream, count.shape)
+    level = _unit(drawn[0], drawn[1], np.dtype(np.float64))
+    n, q = jnp.where(few, trials, 0.0), jnp.where(few, rare, 0.0)
+    found = _search(
+        level,
+        jnp.exp(n * jnp.log1p(-q)),
+        lambda k: jnp.maximum(n - k + 1, 0) / k * (q / (1 - q)),
+        few,
+    )
+    rejected = _many_successes(
+        seed, stream, jnp.where(many, trials, 4 * _FEW), jnp.where(many, rare, 0.5), many
+    )
+    drawn_count = jnp.where(many, rejected, found)
+    drawn_count = jnp.where(p > 0.5, trials - drawn_count, drawn_count)
+    certain = jnp.where((trials > 0) & (p > 0), trials, 0.0)
+    certain = jnp.where(jnp.isnan(trials) | jnp.isnan(p), jnp.nan, certain)
+    return jnp.where(random, drawn_count, certain).astype(count.dtype)
+
+
+# The number of successes in `count` trials that succeed with probability `prob`.
+random_binomial = random_primitive("random_binomial", _binomial, differentiable=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from oneflow.base.spec import TensorSpec
 
@@ -17,6 +17,10 @@ class Trace(Protocol):
         """Run what was recorded."""
 
 
+# In `Value.stale`: made in inference mode.
+INFERENCE: Final = "inference"
+
+
 class Value:
     """An immutable array, present or still to come, with its place in the autograd graph.
 
@@ -27,8 +31,8 @@ class Value:
         position: number of that recorder's output.
         node: autograd node that produced it, or None if no gradient flows through it.
         output_index: which output of the node it is.
-        stale: an in-place write has replaced it in its tensor; saving it for backward is then an
-            error.
+        stale: why it must not be saved for backward: True when an in-place write has replaced it in
+            its tensor, `INFERENCE` when it was made in inference mode; else False.
     """
 
     __slots__ = (
@@ -51,11 +55,13 @@ class Value:
         self.position = position
         self.node: Any = None
         self.output_index = 0
-        self.stale = False
+        self.stale: bool | str = False
 
     def alias(self) -> Value:
         """Another handle on the same array, without autograd history."""
         twin = Value(self.spec, self.array, self.trace, self.position)
+        if self.stale is INFERENCE:
+            twin.stale = INFERENCE
         if self.array is None and self.trace is not None:
             self.trace.add_alias(twin)
         return twin

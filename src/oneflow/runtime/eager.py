@@ -39,6 +39,9 @@ def reference_counts(objects: list[Any]) -> list[int]:
 _UNHELD = reference_counts([object()])[0]
 
 
+_settings_lock = threading.Lock()
+
+
 class Settings:
     """How the virtual machine behaves.
 
@@ -46,6 +49,7 @@ class Settings:
     """
 
     def __init__(self) -> None:
+        self._inference = 0  # threads in inference mode
         self.mode = environment.EAGER.read()
         self.hot_after = int(environment.EAGER_HOT_AFTER.read())
         self.background = int(environment.EAGER_BACKGROUND.read())
@@ -63,8 +67,27 @@ class Settings:
                 f"{environment.EAGER.name}={mode!r}: expected `deferred`, `compiled` or `immediate`"
             )
         self._mode = mode
-        # Recorded values after which a recorder is flushed.
         self.limit = 1 if mode == "immediate" else int(environment.EAGER_TRACE_LIMIT.read())
+
+    @property
+    def limit(self) -> int:
+        """Recorded values after which a recorder is flushed."""
+        return self._limit
+
+    @limit.setter
+    def limit(self, limit: int) -> None:
+        self._limit = limit
+        self._update()
+
+    def count_inference(self, change: int) -> None:
+        """Note that threads have entered inference mode, or left it (negative)."""
+        with _settings_lock:
+            self._inference += change
+            self._update()
+
+    def _update(self) -> None:
+        # Recorded values after which dispatch has more to do than to record.
+        self.attend_at = 0 if self._inference else self._limit
 
 
 SETTINGS = Settings()

@@ -21,7 +21,7 @@ from oneflow.differentiation.hooks import Boundary, HookHandle
 from oneflow.differentiation.node import AccumulateGrad, Node
 from oneflow.primitives.creation import zeros
 from oneflow.primitives.elementwise import add
-from oneflow.program.value import Value
+from oneflow.program.value import INFERENCE, Value
 from oneflow.runtime.eager import read_array
 from oneflow.tensor.views import cut_off, detached_twin, found_family, refresh, write
 
@@ -169,6 +169,11 @@ class Tensor:
                 "computed variable in a subgraph that doesn't require differentiation use "
                 "var_no_grad = var.detach()."
             )
+        if requires_grad and not MODE.inference and value.stale is INFERENCE:
+            raise RuntimeError(
+                "Setting requires_grad=True on inference tensor outside InferenceMode is not "
+                "allowed. Use a clone of it."
+            )
         spec = value.spec
         if requires_grad and not (spec.dtype.is_floating_point or spec.dtype.is_complex):
             raise RuntimeError(
@@ -306,6 +311,18 @@ class Tensor:
     def _version(self) -> int:
         """Number of writes to the memory, as far as it is shared."""
         return 0 if self._family is None else self._family.storage.version
+
+    def is_inference(self) -> bool:
+        """Whether this tensor was made in inference mode.
+
+        Example:
+            >>> import oneflow as flow
+            >>> with flow.inference_mode():
+            ...     x = flow.ones(2)
+            >>> x.is_inference(), x.clone().is_inference()
+            (True, False)
+        """
+        return self.value.stale is INFERENCE
 
     def _become(self, view: Tensor) -> Tensor:
         """Turn into `view`, a view of this tensor: how `unsqueeze_` and its like end."""

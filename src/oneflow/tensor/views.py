@@ -18,7 +18,7 @@ from weakref import ref
 from oneflow.differentiation.grad_mode import MODE, enable_grad, no_grad
 from oneflow.primitives.registry import Primitive
 from oneflow.primitives.shape import overwrite
-from oneflow.program.value import Value
+from oneflow.program.value import INFERENCE, Value
 
 ViewStep = tuple[Primitive, tuple, dict[str, Any]]
 Chain = tuple[ViewStep, ...]
@@ -120,7 +120,7 @@ class Family:
                 data = replay(self.storage.value, self.prefix)
             if data is self.storage.value:
                 data = data.alias()
-            self.value = with_history_of(data, self.value)
+            self.value = marked_like(with_history_of(data, self.value), self.storage.value)
             self.version = self.storage.version
             self.storage.lend(self.value)
         return self.value
@@ -132,6 +132,7 @@ class Family:
         if self.prefix:
             with no_grad():
                 whole = scatter_back(storage.value, self.prefix, root)
+            marked_like(whole, root)
         storage.replace(whole, self.silent)
         if whole is not root:
             storage.lend(root)
@@ -170,6 +171,12 @@ def with_history_of(value: Value, other: Value) -> Value:
     return value
 
 
+def marked_like(value: Value, memory: Value) -> Value:
+    """`value` made in inference mode or not, as `memory` was, whose memory it shares."""
+    value.stale = INFERENCE if memory.stale is INFERENCE else False
+    return value
+
+
 def share(tensor: Handle) -> Family:
     """The family of `tensor`; one is made when it has none yet."""
     if tensor._family is None:
@@ -181,6 +188,8 @@ def share(tensor: Handle) -> Family:
 def join(view: T, base: Handle, step: ViewStep) -> T:
     """Make the fresh tensor `view`, computed by `step` from `base`, share memory with it."""
     family = share(base)
+    if base._value.stale is INFERENCE or (not MODE.enabled and MODE.inference):
+        marked_like(view._value, base._value)
     if MODE.enabled or not base.requires_grad:
         view._family, view._chain = family, (*base._chain, step)
         view._seen = family.storage.version
@@ -239,6 +248,7 @@ def refresh(tensor: Handle) -> Value:
     if tensor._chain:
         with enable_grad():
             value = replay(value, tensor._chain)
+        marked_like(value, family.value)
         family.storage.lend(value)
     tensor._value, tensor._seen = value, family.storage.version
     return value
@@ -253,6 +263,13 @@ def write(tensor: Handle, new: Value) -> None:
     """
     old = tensor.value
     family = tensor._family
+    if old.stale is INFERENCE and not MODE.inference:
+        raise RuntimeError(
+            "Inplace update to inference tensor outside InferenceMode is not allowed. You can make "
+            "a clone to get a normal tensor before doing inplace update."
+        )
+    if (new.stale is INFERENCE) is not (old.stale is INFERENCE):
+        new = marked_like(with_history_of(new.alias(), new), old)
     if MODE.enabled:
         _refuse_leaf(tensor, old)
         if new.node is None:
@@ -263,7 +280,9 @@ def write(tensor: Handle, new: Value) -> None:
         mark_stale(old)
         tensor._value = new
         return
-    root = scatter_back(family.current(), tensor._chain, new) if tensor._chain else new
+    root = new
+    if tensor._chain:
+        root = marked_like(scatter_back(family.current(), tensor._chain, new), new)
     if not MODE.enabled and root is not new:
         with_history_of(root, family.value)
     family.replace(root)
