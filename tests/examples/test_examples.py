@@ -1,6 +1,7 @@
 """The examples run as they are written."""
 
 import importlib.util
+import re
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,8 @@ import torch
 import oneflow as flow
 from oneflow.primitives.registry import PRIMITIVES, primitive
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
+ROOT = Path(__file__).parents[2]
+EXAMPLES = ROOT / "examples"
 
 
 def load(name):
@@ -45,3 +47,11 @@ def test_an_added_operator_is_differentiable_twice(swish):
 def test_a_name_is_registered_once(swish):
     with pytest.raises(ValueError, match="already registered"):
         primitive("sloped_swish", lambda x: x)
+
+
+def test_code_in_the_page_about_graphs_runs():
+    text = (ROOT / "docs" / "graph.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    assert len(blocks) == 3
+    flow.manual_seed(0)
+    exec("\n".join(blocks), {"__name__": "docs_graph"})

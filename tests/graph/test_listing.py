@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import itertools
+from xml.etree import ElementTree
 
 import pytest
 
@@ -140,3 +141,18 @@ def test_a_forward_of_an_object_stays():
     other = nn.Linear(2, 2)
     graph_of(lambda x: other(x), model=other)(flow.ones(1, 2))
     assert "forward" not in vars(other)
+
+
+def test_a_picture(tmp_path):
+    graph = make_graph()
+    with pytest.raises(RuntimeError, match="nothing to draw"):
+        graph.draw(tmp_path / "g.svg")
+    graph(flow.ones(2, 3))
+    graph.draw(tmp_path / "g.svg")
+    root = ElementTree.parse(tmp_path / "g.svg").getroot()
+    texts = [each.text for each in root.iter("{http://www.w3.org/2000/svg}text")]
+    for title in ("arguments", "module.0", "module.1", "module.2", "results", "float32[2,3]"):
+        assert title in texts
+    boxes = [each.attrib for each in root.iter("{http://www.w3.org/2000/svg}rect")]
+    assert len({(box["x"], box["y"]) for box in boxes}) == len(boxes)
+    assert all(int(box["x"]) + int(box["width"]) <= int(root.attrib["width"]) for box in boxes)

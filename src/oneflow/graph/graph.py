@@ -13,6 +13,7 @@ from typing import Any
 from oneflow.amp.grad_scaler import StaticGradScaler
 from oneflow.checkpoint.serialization import PROGRAM_STORES, ProgramStore
 from oneflow.graph.block import Block, Blocks
+from oneflow.graph.drawing import draw_step
 from oneflow.graph.graph_config import GraphConfig
 from oneflow.graph.observing import Verbosity
 from oneflow.graph.optimizing import Training
@@ -349,6 +350,19 @@ class Graph:
             raise ValueError(f"`v_level` must be a whole number from -1 to 3, got {v_level!r}")
         chosen = [ranks] if isinstance(ranks, int) else [0] if ranks is None else list(ranks)
         self.settings.verbosity = Verbosity(v_level, chosen, max_py_stack_depth)
+
+    def draw(self, path: str | os.PathLike) -> None:
+        """Write a picture of what was compiled last: modules, and how values flow between them.
+
+        Args:
+            path: an SVG file.
+
+        Raises:
+            RuntimeError: the graph was not called yet.
+        """
+        if not self._steps:
+            raise RuntimeError(f"{self.name} has not been called; there is nothing to draw yet")
+        draw_step(next(reversed(self._steps.values())), path)
 
     def __repr__(self) -> str:
         if "_steps" not in self.__dict__:

@@ -1,0 +1,144 @@
+"""A graph as a picture: one box per module, arrows where values flow, written as SVG."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from dataclasses import dataclass, field
+from html import escape
+from pathlib import Path
+
+from oneflow.graph.step import Step
+
+_WIDTH, _HEIGHT, _GAP_X, _GAP_Y, _MARGIN = 220, 44, 40, 46, 20
+_STYLE = (
+    "rect{fill:#f4f6fa;stroke:#456;rx:6}"
+    ".end rect{fill:#e8f3e8}"
+    "text{font:12px sans-serif;text-anchor:middle;fill:#123}"
+    ".small{font-size:10px;fill:#567}"
+    "path{fill:none;stroke:#89a;marker-end:url(#tip)}"
+)
+_TIP = (
+    '<marker id="tip" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="7" markerHeight="7" '
+    'orient="auto"><path d="M0 0L8 4L0 8z" style="fill:#89a;stroke:none;marker-end:none"/></marker>'
+)
+
+
+@dataclass
+class Box:
+    """One box of the picture.
+
+    Attributes:
+        title: what stands in it.
+        note: a second, smaller line.
+        end: arguments or results.
+        row: which row it is in, from the top.
+        column: its place in the row.
+    """
+
+    title: str
+    note: str = ""
+    end: bool = False
+    row: int = 0
+    column: int = 0
+
+    @property
+    def x(self) -> int:
+        """Left edge."""
+        return _MARGIN + self.column * (_WIDTH + _GAP_X)
+
+    @property
+    def y(self) -> int:
+        """Upper edge."""
+        return _MARGIN + self.row * (_HEIGHT + _GAP_Y)
+
+
+@dataclass
+class Picture:
+    """Boxes by module path, and arrows between them."""
+
+    boxes: dict[str, Box] = field(default_factory=dict)
+    arrows: set[tuple[str, str]] = field(default_factory=set)
+
+    def place(self) -> None:
+        """Put each box below those it gets something from."""
+        names = list(self.boxes)
+        for name in names:
+            above = [
+                self.boxes[start].row
+                for start, end in self.arrows
+                if end == name and names.index(start) < names.index(name)
+            ]
+            self.boxes[name].row = 1 + max(above, default=-1)
+        taken: Counter[int] = Counter()
+        for box in self.boxes.values():
+            box.column = taken[box.row]
+            taken[box.row] += 1
+
+    def svg(self) -> str:
+        """The picture as text."""
+        self.place()
+        width = max(box.x for box in self.boxes.values()) + _WIDTH + _GAP_X + _MARGIN
+        height = max(box.y for box in self.boxes.values()) + _HEIGHT + _MARGIN
+        lines = [
+            f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}">',
+            f"<style>{_STYLE}</style><defs>{_TIP}</defs>",
+        ]
+        lines += [self._arrow(*arrow) for arrow in sorted(self.arrows)]
+        lines += [_drawn(box) for box in self.boxes.values()]
+        return "\n".join([*lines, "</svg>", ""])
+
+    def _arrow(self, start: str, end: str) -> str:
+        one, two = self.boxes[start], self.boxes[end]
+        x1, y1 = one.x + _WIDTH // 2, one.y + _HEIGHT
+        x2, y2 = two.x + _WIDTH // 2, two.y
+        if y2 > y1:
+            bend = (y1 + y2) // 2
+            return f'<path d="M{x1} {y1}C{x1} {bend} {x2} {bend} {x2} {y2}"/>'
+        # Against the order: along the right side.
+        x1, y1 = one.x + _WIDTH, one.y + _HEIGHT // 2
+        x2, y2 = two.x + _WIDTH, two.y + _HEIGHT // 2
+        bend = max(x1, x2) + _GAP_X
+        return f'<path d="M{x1} {y1}C{bend} {y1} {bend} {y2} {x2} {y2}"/>'
+
+
+def picture_of(step: Step) -> Picture:
+    """What is drawn of a step: a box per module that recorded something, one for the rest."""
+    program = step.executable.program
+    counts = Counter(each.scope for each in program.instructions)
+    picture = Picture({"arguments": Box("arguments", ", ".join(_sizes(step)), end=True)})
+    makers = dict.fromkeys(range(len(step.binding.arguments)), "arguments")
+    for instruction in program.instructions:
+        name = f"module {instruction.scope}"
+        if name not in picture.boxes:
+            title = instruction.scope or "build, backward, update"
+            picture.boxes[name] = Box(title, f"{counts[instruction.scope]} operations")
+        for number in instruction.operands:
+            start = makers.get(number, name)
+            if start != name:
+                picture.arrows.add((start, name))
+        makers.update(dict.fromkeys(instruction.results, name))
+    picture.boxes["results"] = Box("results", f"{len(step.binding.results)} tensors", end=True)
+    for number in program.outputs:
+        if number in makers:
+            picture.arrows.add((makers[number], "results"))
+    return picture
+
+
+def _sizes(step: Step) -> list[str]:
+    return [repr(step.argument_specs[place]) for place in step.binding.arguments]
+
+
+def _drawn(box: Box) -> str:
+    middle = box.x + _WIDTH // 2
+    name = ' class="end"' if box.end else ""
+    return (
+        f'<g{name}><rect x="{box.x}" y="{box.y}" width="{_WIDTH}" height="{_HEIGHT}"/>'
+        f'<text x="{middle}" y="{box.y + 19}">{escape(box.title)}</text>'
+        f'<text class="small" x="{middle}" y="{box.y + 35}">{escape(box.note)}</text></g>'
+    )
+
+
+def draw_step(step: Step, path: str | os.PathLike) -> None:
+    """Write the picture of a step to an SVG file."""
+    Path(path).write_text(picture_of(step).svg(), encoding="utf-8")

@@ -1,0 +1,89 @@
+"""Text in, text out: what the passes of graphs do to programs, and that the results are valid."""
+
+from __future__ import annotations
+
+import oneflow as flow
+from oneflow.passes.inputs import inputs_read, with_inputs
+from oneflow.passes.pipeline import PASSES, WHOLE_PASSES, run_passes
+from oneflow.program.verifier import verify
+from tests.graph.helpers import TrainGraph
+
+LOOKED_UP = """\
+  %17: float32[5,2] = sgd_update_of_rows(%1, %13, %0, %16, states=0, paddings=(-1,))
+  %18: float32[1,2] = sgd_update(%2, %14, %16, states=0)
+  return %17, %18, %10
+}"""
+
+
+def lookup_graph(**options):
+    """A table that is looked up, and a weight."""
+    model = flow.nn.ModuleList([flow.nn.Embedding(5, 2), flow.nn.Linear(2, 1, bias=False)])
+    optimizer = flow.optim.SGD(model.parameters(), lr=0.5)
+    return TrainGraph(model, lambda m, i: m[1](m[0](i)).sum(), optimizer, **options)
+
+
+def passes_seen(graph, monkeypatch, *arguments):
+    """Every pass of the first call: its name, and the programs before and after as text."""
+    seen = []
+
+    def watch(name, before, after):
+        verify(before)
+        verify(after)
+        seen.append((name, flow.eager.format_program(before), flow.eager.format_program(after)))
+
+    monkeypatch.setattr("oneflow.graph.recording.dump_for", lambda name: watch)
+    graph(*arguments)
+    return seen
+
+
+def test_sparse_updates(monkeypatch):
+    graph = lookup_graph(is_sparse=True)
+    (name, before, after), *others = passes_seen(graph, monkeypatch, flow.tensor([1, 1, 4]))
+    assert name == "sparse_updates"
+    assert "%17: float32[5,2], %18: float32[1,2] = sgd_update(%1, %15, %2, %14, %16" in before
+    assert after.endswith(LOOKED_UP)
+    # The dense gradient is dropped by the next pass.
+    assert others[0][0] == "dead_code"
+    assert "embedding_backward" in others[0][1]
+    assert "embedding_backward" not in others[0][2]
+
+
+def test_every_pass_is_seen_in_order(monkeypatch):
+    names = [name for name, _, _ in passes_seen(lookup_graph(), monkeypatch, flow.tensor([1]))]
+    assert names == [name for name, _ in (*PASSES, *WHOLE_PASSES)]
+
+
+def test_inputs_in_another_order():
+    program = flow.eager.record(lambda x, y: x - y * 2.0, flow.ones(2), flow.zeros(2))
+    turned = with_inputs(program, [1, 0])
+    verify(turned)
+    assert inputs_read(program) == {0, 1}
+    assert flow.eager.format_program(program).splitlines()[1:] == [
+        "  %3: float32[2] = mul(%0, $2)",
+        "  %4: float32[2] = sub(%1, %3)",
+        "  return %4",
+        "}",
+    ]
+    assert flow.eager.format_program(turned).splitlines()[1:] == [
+        "  %3: float32[2] = mul(%1, $2)",
+        "  %4: float32[2] = sub(%0, %3)",
+        "  return %4",
+        "}",
+    ]
+
+
+def test_inputs_that_nothing_reads_are_left_out():
+    program = flow.eager.record(lambda x: x * 2.0, flow.ones(2))
+    with_more = type(program)(
+        (*program.inputs, *program.inputs),
+        program.scalars,
+        tuple(
+            type(each)(each.operation, (1, 2), range(3, 4), each.scope)
+            for each in program.instructions
+        ),
+        (3,),
+    )
+    verify(with_more)
+    assert inputs_read(with_more) == {1}
+    assert with_inputs(with_more, [1]) == program
+    assert run_passes(program, ()) is program
