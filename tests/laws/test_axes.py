@@ -33,6 +33,10 @@ WITHOUT_AXES = {
     "every result depends on all elements, and not as a sum of parts": """
         median_of_all nanmedian_of_all total_norm clip_norm lamb_update power_iteration
         limit_rows""",
+    "which rows are read and written depends on values": """
+        sgd_update_of_rows adam_update_of_rows adamax_update_of_rows nadam_update_of_rows
+        radam_update_of_rows adagrad_update_of_rows adadelta_update_of_rows rmsprop_update_of_rows
+        rprop_update_of_rows ftrl_update_of_rows""",
     "operands are numbers": "pack_numbers wrap_index",
 }
 QUICKLY = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}
