@@ -56,7 +56,7 @@ def test_evaluator_reports_checks():
     program = flow.eager.record(
         lambda table, index: table.index_select(0, index), flow.ones(3, 2), flow.tensor([0, 1])
     )
-    tensors = [flow.tensor([0, 7]), flow.ones(3, 2)]  # in the order of their first use
+    tensors = [flow.ones(3, 2), flow.tensor([0, 7])]
     arrays = [each.value.read() for each in tensors]
     assert [spec.shape for spec in program.inputs] == [each.shape for each in arrays]
     _, checks = evaluate(program, arrays, [])

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from oneflow.passes.channels_last import move_channels_last
 from oneflow.passes.dead_code import eliminate_dead_code
 from oneflow.passes.materialize import materialize_shared
+from oneflow.passes.order_updates import order_updates
 from oneflow.program.ir import Program
 
 Pass = tuple[str, Callable[[Program], Program]]
@@ -23,6 +24,8 @@ PASSES: tuple[Pass, ...] = (
 WHOLE_PASSES: tuple[Pass, ...] = (
     # A value that a convolution reads from memory is not computed again by others.
     ("materialize", materialize_shared),
+    # New parameters are written over the old ones; nothing is copied for it.
+    ("order_updates", order_updates),
 )
 
 

@@ -2,7 +2,7 @@
 
 XLA:CPU fuses a value that several operations read into each of them, so that each computes it anew,
 with all that it was computed from. Where one reader needs it in memory anyway (a convolution, a
-matrix product), that is a waste: the others may as well read it.
+matrix product), that is a waste: the others may as well read it. `together` orders values instead.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ from __future__ import annotations
 import jax
 from jax.experimental.xla_metadata import set_xla_metadata
 
+from oneflow.primitives.axes import Axes
+from oneflow.primitives.operation import Operation
 from oneflow.primitives.registry import primitive
 
 # The fact of primitives that read their operands from memory, more than once or in any order.
@@ -30,3 +32,27 @@ def materialized(x):
     # Nothing fuses across the boundary of a call, and one that returns its argument copies nothing.
     with set_xla_metadata(inlineable="false"):
         return _call(x)
+
+
+def _together_axes(operation: Operation) -> Axes:
+    """Every operand by itself."""
+    names = [
+        tuple(f"x{index}d{dim}" for dim in range(spec.ndim))
+        for index, spec in enumerate(operation.in_specs)
+    ]
+    return Axes(tuple(names), tuple(names), sums=False)
+
+
+# The same values; nothing that reads one of them runs before all of them are computed.
+together = primitive("together", lambda *xs: xs, differentiable=False, axes=_together_axes)
+
+
+@jax.jit
+def _call_all(*xs):
+    return xs
+
+
+@together.lowering("cpu")
+def _together(*xs):
+    with set_xla_metadata(inlineable="false"):
+        return _call_all(*xs)

@@ -57,6 +57,12 @@ def _replaced_in_order(operation: Operation) -> Iterator[tuple[int, int]]:
     return zip(range(operation.count), range(operation.count), strict=True)
 
 
+def _updated(operation: Operation) -> Iterator[tuple[int, int]]:
+    """Positions of each parameter and its gradient."""
+    for first in range(0, len(operation.in_specs) - 1, 2 + operation.attributes["states"]):
+        yield first, first + 1
+
+
 def update_rule(
     name: str, numbers_type: type, axes: Any = _update_axes
 ) -> Callable[[Callable], Primitive]:
@@ -99,7 +105,7 @@ def update_rule(
                 for table, part in zip(tables, updated, strict=True)
             )
 
-        facts: dict[str, Any] = {"replaces": _replaced}
+        facts: dict[str, Any] = {"replaces": _replaced, "updated": _updated}
         if axes is not None:  # Otherwise the update of a row depends on other rows.
             facts["of_rows"] = primitive(
                 f"{name}_of_rows",

@@ -1,0 +1,87 @@
+"""Order updates: a parameter is not replaced before everything that reads it has run.
+
+XLA writes a new parameter over the old one only if it can tell that all readers of the old one come
+before. The gradient of a layer's input reads the weight, but the weight's own gradient does not
+depend on it, so that XLA would copy every weight at the start of a step. Here the two gradients are
+tied to each other. Only for programs that are compiled as a whole, on the CPU.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from oneflow.primitives.materialize import together
+from oneflow.primitives.operation import Operation
+from oneflow.program.ir import Instruction, Program
+
+# Smaller parameters are cheaper to copy than to keep apart.
+_LEAST_ELEMENTS = 1 << 14
+
+
+def order_updates(program: Program) -> Program:
+    """The program with gradients tied to what else reads their parameters."""
+    ties = _ties(program)
+    if not ties:
+        return program
+    table = program.spec_table()
+    count = len(program.inputs) + len(program.scalars)
+    renamed = {number: number for number in range(count)}
+    made: list[Instruction] = []
+    for place, instruction in enumerate(program.instructions):
+        operands = tuple(renamed[number] for number in instruction.operands)
+        results = range(count, count + len(instruction.results))
+        made.append(Instruction(instruction.operation, operands, results, instruction.scope))
+        count = results.stop
+        renamed.update(zip(instruction.results, results, strict=True))
+        for numbers in ties.get(place, ()):
+            specs = tuple(table[number] for number in numbers)
+            operation = Operation(together, {}, specs, (False,) * len(specs))
+            results = range(count, count + len(numbers))
+            made.append(Instruction(operation, tuple(renamed[n] for n in numbers), results))
+            count = results.stop
+            renamed.update(zip(numbers, results, strict=True))
+    outputs = tuple(renamed[number] for number in program.outputs)
+    return Program(program.inputs, program.scalars, tuple(made), outputs)
+
+
+def _ties(program: Program) -> dict[int, list[list[int]]]:
+    """By place: values to tie to each other behind the instruction there, the gradient first."""
+    updates = list(_updates(program))
+    if not updates:
+        return {}
+    producer: dict[int, int] = {}
+    readers: dict[int, list[int]] = defaultdict(list)
+    # For each instruction, a bit for everything that runs before it in any order.
+    before: list[int] = []
+    for place, instruction in enumerate(program.instructions):
+        bits = 1 << place
+        for number in set(instruction.operands):
+            readers[number].append(place)
+            if number in producer:
+                bits |= before[producer[number]]
+        before.append(bits)
+        producer.update(dict.fromkeys(instruction.results, place))
+    ties: dict[int, list[list[int]]] = defaultdict(list)
+    for update, parameter, gradient in updates:
+        if gradient not in producer:
+            continue
+        done = before[producer[gradient]]
+        late = [r for r in readers[parameter] if r != update and not done >> r & 1]
+        if late and late[-1] < update:
+            numbers = [gradient, *(program.instructions[r].results[0] for r in late)]
+            ties[max(producer[number] for number in numbers)].append(numbers)
+    return ties
+
+
+def _updates(program: Program) -> Iterator[tuple[int, int, int]]:
+    """Place, parameter and gradient of each update of a parameter that is worth it."""
+    for place, instruction in enumerate(program.instructions):
+        operation = instruction.operation
+        updated = operation.primitive.facts.get("updated")
+        if updated is None or operation.device.type != "cpu":
+            continue
+        for parameter, gradient in updated(operation):
+            large = operation.in_specs[parameter].numel >= _LEAST_ELEMENTS
+            if large and instruction.operands[parameter] < len(program.inputs):
+                yield place, instruction.operands[parameter], instruction.operands[gradient]

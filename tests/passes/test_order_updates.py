@@ -1,0 +1,43 @@
+"""Gradients are tied to what else reads their parameters, and nothing else changes."""
+
+import oneflow as flow
+from oneflow.passes.order_updates import order_updates
+from oneflow.program.verifier import verify
+from oneflow.runtime import eager
+
+
+def hot_step(width: int):
+    """The program and the executable of a training step of two layers."""
+    model = flow.nn.Sequential(flow.nn.Linear(width, width), flow.nn.Linear(width, width))
+    optimizer = flow.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+    rows = flow.randn(8, width)
+    for _ in range(4):
+        optimizer.zero_grad()
+        model(rows).square().mean().backward()
+        optimizer.step()
+    return next(reversed(eager._known.values()))
+
+
+def names(program):
+    return [each.operation.primitive.name for each in program.instructions]
+
+
+def test_large_weights_are_ordered():
+    known = hot_step(128)
+    ordered = order_updates(known.program)
+    verify(ordered)
+    # The first layer has no gradient of its input, and biases are small.
+    assert names(ordered).count("together") == 1
+    together = names(ordered).index("together")
+    assert together < names(ordered).index("sgd_update")
+    assert [name for name in names(ordered) if name != "together"] == names(known.program)
+
+
+def test_small_weights_are_left_alone():
+    program = hot_step(16).program
+    assert order_updates(program) is program
+
+
+def test_nothing_of_a_weights_size_is_copied():
+    hlo = hot_step(128).executable.hlo()
+    assert "f32[128,128]{1,0} copy(" not in hlo
