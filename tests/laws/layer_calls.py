@@ -13,7 +13,7 @@ import numpy as np
 import oneflow as flow
 from oneflow.nn import functional as F
 from oneflow.primitives.control import barrier
-from oneflow.primitives.materialize import materialize
+from oneflow.primitives.materialize import materialize, together
 from oneflow.tensor import Tensor, call
 from tests.optim.table import OWN_ROWS, ROWS
 from tests.oracle import flat_tensors
@@ -106,6 +106,7 @@ def _others() -> Iterator[Callable[[], Any]]:
     yield lambda: F.gumbel_softmax(floats(4, 6), hard=True)
     yield lambda: call(materialize, floats(4, 6))
     yield lambda: call(barrier, 1, floats(4, 6), floats(2))
+    yield lambda: call(together, floats(4, 6), floats(2))
 
 
 def _with_grad(tensor: Tensor) -> Tensor:
