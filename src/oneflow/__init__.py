@@ -42,6 +42,7 @@ from oneflow.base.shape import Size as Size
 from oneflow.differentiation.anomaly import is_anomaly_enabled as is_anomaly_enabled
 from oneflow.differentiation.grad_mode import (
     enable_grad as enable_grad,
+    enable_grad as grad_enable,
     inference_mode as inference_mode,
     is_grad_enabled as is_grad_enabled,
     is_inference_mode_enabled as is_inference_mode_enabled,
@@ -67,6 +68,11 @@ from oneflow.functional.activation import (
     softsign as softsign,
     square_relu as square_relu,
     tanh as tanh,
+)
+from oneflow.functional.adaptive_pooling import (
+    adaptive_avg_pool1d as adaptive_avg_pool1d,
+    adaptive_avg_pool2d as adaptive_avg_pool2d,
+    adaptive_avg_pool3d as adaptive_avg_pool3d,
 )
 from oneflow.functional.added_products import (
     addbmm as addbmm,
@@ -209,6 +215,7 @@ from oneflow.functional.decompositions import (
     qr_ as qr,
     svd_ as svd,
 )
+from oneflow.functional.detection import in_top_k as in_top_k, nms as nms
 from oneflow.functional.division import (
     div as div,
     div as divide,
@@ -590,11 +597,13 @@ from oneflow.version import __version__ as __version__
 
 # isort: split
 from oneflow import (
+    _C as _C,
     amp as amp,
     autograd as autograd,
     cuda as cuda,
     distributions as distributions,
     eager as eager,
+    framework as framework,
     linalg as linalg,
     one_embedding as one_embedding,
     optim as optim,

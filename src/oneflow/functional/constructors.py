@@ -61,7 +61,14 @@ class _TypedConstructor(type):
     dtype: DType
     place: str
 
-    def __call__(cls, *args: Any, device: Device | str | None = None) -> Tensor:
+    def __call__(
+        cls,
+        *args: Any,
+        device: Device | str | None = None,
+        placement: Any = None,
+        sbp: Any = None,
+    ) -> Tensor:
+        refuse_global(placement, sbp)
         return _constructed(args, cls.dtype, cls.place if device is None else device)
 
     def __instancecheck__(cls, instance: Any) -> bool:

@@ -14,6 +14,7 @@ from oneflow.primitives import linalg as p, reduce
 from oneflow.primitives.elementwise import abs_
 from oneflow.primitives.statistics import norm as any_norm, norm2
 from oneflow.tensor.call import call
+from oneflow.tensor.methods import attach
 from oneflow.tensor.promotion import cast_to
 from oneflow.tensor.tensor import Tensor
 
@@ -208,6 +209,36 @@ def norm(
     if isinstance(ord, str) or len(dims) == 2:
         return matrix_norm(input, ord, dims, keepdim, dtype=dtype)
     return vector_norm(input, ord, dims, keepdim, dtype=dtype)
+
+
+def tensor_norm(
+    self: Tensor,
+    p: Order | None = None,
+    dim: int | Sequence[int] | None = None,
+    keepdim: bool = False,
+    dtype: DType | None = None,
+) -> Tensor:
+    """Norm of the elements along dimensions, all without `dim`, taken for one vector.
+
+    Args:
+        self: float or complex tensor.
+        p: order of the vector norm, default 2; ``"fro"`` is the same as 2, ``"nuc"`` is the
+            nuclear norm of matrices.
+        dim: dimension or dimensions; default all.
+        keepdim: keep them with size 1.
+        dtype: compute in this dtype.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.tensor([[3.0, 4.0]]).norm()
+        tensor(5., dtype=oneflow.float32)
+    """
+    if p == "nuc":
+        return matrix_norm(self, p, (-2, -1) if dim is None else dim, keepdim, dtype=dtype)
+    return vector_norm(self, 2 if p is None or p == "fro" else p, dim, keepdim, dtype=dtype)
+
+
+attach("norm", tensor_norm)
 
 
 @function(method=False)

@@ -157,9 +157,9 @@ class GraphConfig:
         """Run inference with OpenVINO where it is available; the first call warns where not."""
         self._set("openvino", bool(value))
 
-    def enable_cudnn_conv_heuristic_search_algo(self, value: bool = True) -> None:
+    def enable_cudnn_conv_heuristic_search_algo(self, mode: bool = True) -> None:
         """Choose convolution algorithms by cuDNN's heuristics; XLA measures them in any case."""
-        self._set("cudnn_conv_heuristic_search_algo", bool(value))
+        self._set("cudnn_conv_heuristic_search_algo", bool(mode))
 
 
 def _install(package: str) -> str:

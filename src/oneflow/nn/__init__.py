@@ -1,7 +1,13 @@
 """Neural network layers, losses and models: PyTorch's and OneFlow's `nn`."""
 
 from oneflow.graph.graph import Graph as Graph
-from oneflow.nn import functional as functional, graph as graph, init as init, utils as utils
+from oneflow.nn import (
+    functional as functional,
+    graph as graph,
+    init as init,
+    optimizer as optimizer,
+    utils as utils,
+)
 from oneflow.nn.modules.activation import (
     CELU as CELU,
     ELU as ELU,
@@ -155,6 +161,12 @@ from oneflow.nn.modules.pooling import (
     MaxUnpool1d as MaxUnpool1d,
     MaxUnpool2d as MaxUnpool2d,
     MaxUnpool3d as MaxUnpool3d,
+)
+from oneflow.nn.modules.quantization import (
+    FakeQuantization as FakeQuantization,
+    MinMaxObserver as MinMaxObserver,
+    MovingAverageMinMaxObserver as MovingAverageMinMaxObserver,
+    Quantization as Quantization,
 )
 from oneflow.nn.modules.rnn import GRU as GRU, LSTM as LSTM, RNN as RNN, RNNBase as RNNBase
 from oneflow.nn.modules.rnn_cell import (

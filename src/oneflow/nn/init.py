@@ -16,6 +16,7 @@ from oneflow.primitives.creation import full_float, full_integer, ones, zeros
 from oneflow.primitives.random import random_normal, random_uniform
 from oneflow.primitives.sampling import random_truncated_normal
 from oneflow.program.value import Value
+from oneflow.tensor.methods import attach
 from oneflow.tensor.tensor import Tensor
 
 _LINEAR = (
@@ -358,3 +359,7 @@ def sparse_(
     values = _random_matrix(rows, columns, generator) * std
     np.put_along_axis(values, order[: math.ceil(sparsity * rows)], 0, axis=0)
     return _write(tensor, values)
+
+
+for _initialisation in (xavier_uniform_, xavier_normal_, kaiming_uniform_, kaiming_normal_):
+    attach(_initialisation.__name__, _initialisation)

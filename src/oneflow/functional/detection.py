@@ -1,0 +1,76 @@
+"""Choosing among the answers of a detector or classifier."""
+
+from __future__ import annotations
+
+from oneflow.functional.logic import isfinite
+from oneflow.functional.registry import function
+from oneflow.functional.selecting import gather
+from oneflow.primitives.boxes import not_suppressed
+from oneflow.tensor.call import call
+from oneflow.tensor.tensor import Tensor
+
+
+@function()
+def nms(boxes: Tensor, scores: Tensor, iou_threshold: float) -> Tensor:
+    """Non-maximum suppression: the boxes that no better kept box overlaps too much.
+
+    Args:
+        boxes: ``[n, 4]``, each ``(x1, y1, x2, y2)`` with ``x1 < x2`` and ``y1 < y2``.
+        scores: ``[n]``.
+        iou_threshold: boxes are dropped if their intersection with a better one is more than this
+            part of the union.
+
+    Returns:
+        int64 positions of the kept boxes, the best first.
+
+    Raises:
+        RuntimeError: the shapes are others.
+
+    Example:
+        >>> import oneflow as flow
+        >>> boxes = flow.tensor([[0.0, 0, 2, 2], [0, 0, 2, 1.9], [5, 5, 6, 6]])
+        >>> flow.nms(boxes, flow.tensor([0.5, 0.9, 0.7]), 0.5)
+        tensor([1, 2], dtype=oneflow.int64)
+    """
+    if boxes.ndim != 2 or boxes.shape[1] != 4:
+        raise RuntimeError(f"`boxes` must have shape [n, 4], got {list(boxes.shape)}")
+    if scores.ndim != 1 or scores.shape[0] != boxes.shape[0]:
+        raise RuntimeError(
+            f"`scores` must have shape [{boxes.shape[0]}], one for each of `boxes`, got "
+            f"{list(scores.shape)}"
+        )
+    order, kept = call(not_suppressed, boxes.detach(), scores.detach(), float(iou_threshold))
+    return order[kept]
+
+
+@function()
+def in_top_k(targets: Tensor, predictions: Tensor, k: int) -> Tensor:
+    """Whether the prediction for the target class is among the `k` largest, for each row.
+
+    Classes that tie with the last of the `k` count as among them; a prediction that is not finite
+    does not.
+
+    Args:
+        targets: int32 or int64 ``[n]``.
+        predictions: ``[n, classes]``.
+        k: how many.
+
+    Returns:
+        bool tensor ``[n]``.
+
+    Raises:
+        RuntimeError: the shapes are others.
+
+    Example:
+        >>> import oneflow as flow
+        >>> predictions = flow.tensor([[0.8, 0.6, 0.3], [0.1, 0.6, 0.4]])
+        >>> flow.in_top_k(flow.tensor([1, 0]), predictions, 2)
+        tensor([ True, False], dtype=oneflow.bool)
+    """
+    if targets.ndim != 1 or predictions.ndim != 2 or len(targets) != len(predictions):
+        raise RuntimeError(
+            "in_top_k needs `targets` of shape [n] and `predictions` of shape [n, classes], got "
+            f"{list(targets.shape)} and {list(predictions.shape)}"
+        )
+    chosen = gather(predictions, 1, targets.long().unsqueeze(1))
+    return ((predictions > chosen).sum(1) < k) & isfinite(chosen).squeeze(1)

@@ -1,0 +1,5 @@
+"""The base class of optimizers."""
+
+from oneflow.optim.optimizer import Optimizer as Optimizer
+
+__all__ = ["Optimizer"]

@@ -1,0 +1,120 @@
+"""What OneFlow has beyond PyTorch's tensor functions."""
+
+import numpy as np
+import pytest
+import torch
+
+import oneflow as flow
+
+
+def kept_by_definition(boxes, scores, threshold):
+    kept = []
+    for i in np.argsort(-scores, kind="stable"):
+        ok = True
+        for j in kept:
+            width = min(boxes[i, 2], boxes[j, 2]) - max(boxes[i, 0], boxes[j, 0])
+            height = min(boxes[i, 3], boxes[j, 3]) - max(boxes[i, 1], boxes[j, 1])
+            common = max(width, 0) * max(height, 0)
+            areas = [(b[2] - b[0]) * (b[3] - b[1]) for b in (boxes[i], boxes[j])]
+            ok = ok and common / (sum(areas) - common) <= threshold
+        if ok:
+            kept.append(int(i))
+    return kept
+
+
+@pytest.mark.parametrize("threshold", [0.1, 0.5, 0.9])
+def test_nms(threshold):
+    random = np.random.default_rng(3)
+    corners = random.uniform(0, 10, (30, 2))
+    boxes = np.concatenate([corners, corners + random.uniform(2, 6, (30, 2))], 1)
+    scores = random.uniform(size=30)
+    found = flow.tensor(boxes).nms(flow.tensor(scores), threshold)
+    assert found.dtype is flow.int64
+    assert found.tolist() == kept_by_definition(boxes, scores, threshold)
+
+
+def test_nms_of_nothing_and_of_wrong_shapes():
+    assert flow.nms(flow.zeros(0, 4), flow.zeros(0), 0.5).tolist() == []
+    with pytest.raises(RuntimeError, match="`boxes`"):
+        flow.nms(flow.zeros(2, 3), flow.zeros(2), 0.5)
+    with pytest.raises(RuntimeError, match="`scores`"):
+        flow.nms(flow.zeros(2, 4), flow.zeros(3), 0.5)
+
+
+def test_in_top_k():
+    predictions = flow.tensor([[0.8, 0.6, 0.3], [0.1, 0.6, 0.6], [0.1, float("nan"), 0.2]])
+    for targets, k, wanted in (
+        ([0, 2, 2], 1, [True, True, True]),
+        ([1, 0, 0], 1, [False, False, False]),
+        ([1, 0, 1], 3, [True, True, False]),
+    ):
+        targets = flow.tensor(targets, dtype=flow.int32)
+        assert targets.in_top_k(predictions, k).tolist() == wanted
+    with pytest.raises(RuntimeError, match="in_top_k"):
+        flow.in_top_k(flow.tensor([0]), predictions, 1)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [{}, {"p": 1}, {"p": "fro"}, {"p": "nuc"}, {"p": 3, "dim": 1}, {"dim": (0, 1)}, {"p": 0.5}],
+)
+def test_norm_method(arguments):
+    values = np.random.default_rng(0).normal(size=(3, 4))
+    mine, theirs = flow.tensor(values), torch.tensor(values)
+    mine.requires_grad_()
+    theirs.requires_grad_()
+    got, wanted = mine.norm(**arguments), theirs.norm(**arguments)
+    np.testing.assert_allclose(got.numpy(), wanted.detach().numpy(), rtol=1e-10)
+    got.sum().backward()
+    wanted.sum().backward()
+    np.testing.assert_allclose(mine.grad.numpy(), theirs.grad.numpy(), rtol=1e-8, atol=1e-10)
+
+
+@pytest.mark.parametrize("name", ["xavier", "kaiming"])
+def test_initialisation_methods(name):
+    for kind in ("uniform", "normal"):
+        flow.manual_seed(0)
+        method = getattr(flow.empty(3, 5), f"{name}_{kind}_")()
+        flow.manual_seed(0)
+        function = getattr(flow.nn.init, f"{name}_{kind}_")(flow.empty(3, 5))
+        assert method.tolist() == function.tolist()
+
+
+def test_fused_operators_are_their_parts():
+    x = flow.tensor(np.random.default_rng(1).normal(size=(2, 3, 3)), requires_grad=True)
+    mask = flow.tensor([[True, False, True]])
+    below = flow.ones(3, 3).tril(1).bool()
+    bias = flow.tensor([1.0, -1.0, 0.5], dtype=flow.float64)
+    column = bias.reshape(3, 1)
+    masked = flow.softmax(flow.where(mask, x * 2, -9.0), -1)
+    lower = flow.where(below, x * 0.5, -7.0)
+    pairs = [
+        (flow._C.fused_bias_add_gelu(x, bias, axis=1), flow.nn.functional.gelu(x + column)),
+        (flow._C.fused_bias_add_dropout(x, bias, p=0.0, axis=-2), x + column),
+        (flow._C.fused_scale_mask_softmax(x, mask, fill_value=-9.0, scale=2.0), masked),
+        (flow._C.fused_scale_tril(x, 1, -7.0, 0.5), lower),
+        (
+            flow._C.fused_scale_tril_softmax_mask_scale(
+                x, p=0.0, diagonal=1, tril_scale_value=0.5, tril_fill_value=-7.0
+            )[1],
+            flow.softmax(lower, -1),
+        ),
+    ]
+    for got, wanted in pairs:
+        np.testing.assert_allclose(got.numpy(), wanted.numpy(), rtol=1e-12)
+        grads = [flow.autograd.grad((y * y).sum(), x, retain_graph=True)[0] for y in (got, wanted)]
+        np.testing.assert_allclose(grads[0].numpy(), grads[1].numpy(), rtol=1e-10)
+    dropped, chosen = flow._C.fused_scale_mask_softmax_dropout(x, mask, p=0.5)
+    ratio = (dropped / chosen).numpy()
+    assert np.isclose(ratio, 0).sum() + np.isclose(ratio, 2).sum() == ratio.size
+    with pytest.raises(RuntimeError, match="must be a vector"):
+        flow._C.fused_bias_add_gelu(x, bias, axis=3)
+
+
+def test_names_from_upstreams_paths():
+    assert flow.framework.tensor.Tensor is flow.Tensor
+    assert flow.grad_enable is flow.enable_grad
+    assert flow.nn.functional.upsample is flow.nn.Upsample
+    assert flow.adaptive_avg_pool2d is flow.nn.functional.adaptive_avg_pool2d
+    assert flow._C.transpose(flow.ones(2, 3), perm=[1, 0]).shape == (3, 2)
+    assert flow.nn.optimizer.optimizer.Optimizer is flow.optim.Optimizer
