@@ -60,6 +60,7 @@ def _tiled_choice(chosen, y, windows: pool.Windows):
     behind = [dim + 1 + index for index, dim in enumerate(windows.dims)]
     others = [dim for dim in range(y.ndim + len(behind)) if dim not in behind]
     grid = jnp.expand_dims(taps, others)
+    y = materialized(y)  # read once per tap
     return jnp.where(jnp.expand_dims(chosen, behind) == grid, jnp.expand_dims(y, behind), 0)
 
 
