@@ -104,7 +104,8 @@ def _conv_input_adjoint(y, weight, *, size, dims, stride, padding: Pairs, dilati
     if _is_pointwise(kernel, window):
         x = _product(y, weight.reshape(weight.shape[:2]), ((last,), (0,)))
         return _spread(x, size, stride)
-    if _is_depthwise(y.shape[last], weight.shape[0], kernel, window):
+    channels = weight.shape[1] * groups
+    if _is_depthwise(channels, y.shape[last], kernel, window):
         by_tap = _channels_by_tap(weight)
         return _taps(kernel, window).scatter(lambda tap: y * by_tap[tap], size)
     if groups == 1:

@@ -94,7 +94,7 @@ class Taps(NamedTuple):
     def _lengths(self, size: tuple[int, ...]) -> tuple[int, ...]:
         """Elements of the padded array per phase and dimension, rounded up."""
         return tuple(
-            -(-(n + low + high) // step)
+            -(-(n + low + max(high, 0)) // step)
             for n, (low, high), step in zip(size, self.padding, self.stride, strict=True)
         )
 
