@@ -42,7 +42,13 @@ def _sinc_slope(x):
     return jnp.where(x == 0, 0, slope)
 
 
-sinc = unary("sinc", in_single(jnp.sinc), _sinc_slope)
+def _sinc(x):
+    """``sin(pi x) / (pi x)``; not a number at infinity, as in PyTorch."""
+    angle = jnp.pi * x
+    return jnp.where(x == 0, 1, jnp.sin(angle) / jnp.where(x == 0, 1, angle))
+
+
+sinc = unary("sinc", in_single(_sinc), _sinc_slope)
 
 atan2 = elementwise("atan2", jnp.arctan2, "x y")
 _atan2_x = elementwise("atan2_x_gradient", lambda g, x, y: g * y / (x * x + y * y), "g x y")
