@@ -19,12 +19,13 @@ def plan_donations(program: Program, donated: Sequence[int]) -> tuple[tuple[int,
     JAX gives each output, in order, the first donated input of its shape and dtype that is left. In
     the order returned that is the one meant for it.
     """
+    # The first place of each output; those that stay are free.
+    slots = {number: slot for slot, number in reversed(list(enumerate(program.outputs)))}
+    owners = _successors(program, set(donated), slots)
     table = program.spec_table()
-    owners = _successors(program, set(donated))
     free = defaultdict(list)
-    for slot, number in enumerate(program.outputs):
-        if slot not in owners.values() and number not in program.outputs[:slot]:
-            free[table[number]].append(slot)
+    for slot in sorted(slots.values()):
+        free[table[program.outputs[slot]]].append(slot)
     for index in sorted(set(donated) - set(owners)):
         # Most likely the last output of that kind replaces it.
         if free[program.inputs[index]]:
@@ -34,9 +35,8 @@ def plan_donations(program: Program, donated: Sequence[int]) -> tuple[tuple[int,
     return tuple(sorted(owners)), [*taken, *others]
 
 
-def _successors(program: Program, donated: set[int]) -> dict[int, int]:
-    """Output slots by the donated input that the output is the new state of."""
-    slots = {number: slot for slot, number in reversed(list(enumerate(program.outputs)))}
+def _successors(program: Program, donated: set[int], slots: dict[int, int]) -> dict[int, int]:
+    """Output slots, taken from `slots`, by the donated input whose new state the output is."""
     successors: dict[int, int] = {}
     for instruction in program.instructions:
         operation = instruction.operation

@@ -9,14 +9,11 @@ needs is its fact ``"channels_last"``; elementwise primitives need nothing but e
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
-from typing import Any
 
-from oneflow.base.spec import TensorSpec
+from oneflow.passes.rewriting import Rewriting, operation_of
 from oneflow.primitives.channels_last import ChannelsLast, to_first, to_last
 from oneflow.primitives.operation import Operation
-from oneflow.primitives.registry import Primitive
 from oneflow.primitives.shape import transpose
 from oneflow.program.ir import Instruction, Program
 
@@ -55,44 +52,30 @@ def _elementwise_plan(operation: Operation) -> ChannelsLast | None:
     return ChannelsLast(moves, (True,) * operation.count, operation.attributes)
 
 
-@functools.cache
-def _operation(
-    primitive: Primitive,
-    specs: tuple[TensorSpec, ...],
-    is_scalar: tuple[bool, ...],
-    attributes: tuple[tuple[str, Any], ...],
-) -> Operation:
-    """One operation per combination: making one runs shape inference."""
-    return Operation(primitive, dict(attributes), specs, is_scalar)
-
-
-class _Rewriting:
+class _Rewriting(Rewriting):
     """One program being rewritten.
 
-    Values of the old program may exist in both orders in the new one.
+    Values of the old program may exist in both orders in the new one: in the users' order as
+    `new`, and channels last.
     """
 
     def __init__(self, program: Program) -> None:
-        self._program = program
-        count = len(program.inputs) + len(program.scalars)
-        self._specs: list[TensorSpec] = [*program.inputs, *program.scalars]
-        self._first: dict[int, int] = {number: number for number in range(count)}
+        super().__init__(program)
         self._last: dict[int, int] = {}
-        self._made: list[Instruction] = []
 
     def run(self) -> Program:
         """The rewritten program."""
-        program = self._program
-        for instruction in program.instructions:
+        for instruction in self.old.instructions:
             plan = _plan(instruction.operation)
             if plan is not None and self._worth_it(plan, instruction.operands):
                 self._move(instruction, plan)
             else:
-                operands = [self._in_first(number) for number in instruction.operands]
-                results = self._append(instruction.operation, operands, instruction.scope)
-                self._first.update(zip(instruction.results, results, strict=True))
-        outputs = tuple(self._in_first(number) for number in program.outputs)
-        return Program(program.inputs, program.scalars, tuple(self._made), outputs)
+                for number in instruction.operands:
+                    self._in_first(number)
+                self.copy(instruction)
+        for number in self.old.outputs:
+            self._in_first(number)
+        return self.program()
 
     def _worth_it(self, plan: ChannelsLast, operands: Sequence[int]) -> bool:
         return plan.leads or any(
@@ -107,32 +90,25 @@ class _Rewriting:
             for moves, number in zip(plan.operands, instruction.operands, strict=True)
         ]
         old = instruction.operation
-        specs = tuple(self._specs[number] for number in operands)
-        moved = _operation(old.primitive, specs, old.is_scalar, tuple(plan.attributes.items()))
-        results = self._append(moved, operands, instruction.scope)
+        specs = tuple(self.specs[number] for number in operands)
+        moved = operation_of(old.primitive, specs, old.is_scalar, tuple(plan.attributes.items()))
+        results = self.append(moved, operands, instruction.scope)
         for number, result, is_last in zip(instruction.results, results, plan.results, strict=True):
-            (self._last if is_last else self._first)[number] = result
+            (self._last if is_last else self.new)[number] = result
 
     def _in_first(self, number: int) -> int:
         """The value in the users' order, converted if it is not there yet."""
-        if number not in self._first:
-            self._first[number] = self._transposed(self._last[number], to_first)
-        return self._first[number]
+        if number not in self.new:
+            self.new[number] = self._transposed(self._last[number], to_first)
+        return self.new[number]
 
     def _in_last(self, number: int) -> int:
         """The value channels last, converted if it is not there yet."""
         if number not in self._last:
-            self._last[number] = self._transposed(self._first[number], to_last)
+            self._last[number] = self._transposed(self.new[number], to_last)
         return self._last[number]
 
     def _transposed(self, number: int, order: Callable[[int], tuple[int, ...]]) -> int:
-        spec = self._specs[number]
-        operation = _operation(transpose, (spec,), (False,), (("perm", order(spec.ndim)),))
-        return self._append(operation, [number], "")[0]
-
-    def _append(self, operation: Operation, operands: Sequence[int], scope: str) -> range:
-        first = len(self._specs)
-        self._specs += operation.out_specs
-        results = range(first, len(self._specs))
-        self._made.append(Instruction(operation, tuple(operands), results, scope))
-        return results
+        spec = self.specs[number]
+        operation = operation_of(transpose, (spec,), (False,), (("perm", order(spec.ndim)),))
+        return self.append(operation, [number], "")[0]

@@ -7,13 +7,12 @@ that XLA would fuse into its readers. Only for programs that are compiled as a w
 
 from __future__ import annotations
 
-import functools
 from collections import Counter
 
-from oneflow.base.spec import TensorSpec
+from oneflow.passes.rewriting import Rewriting
 from oneflow.primitives.materialize import materialize
 from oneflow.primitives.operation import Operation
-from oneflow.program.ir import Instruction, Program
+from oneflow.program.ir import Program
 
 # Smaller values stay in the processor's caches whoever computes them.
 _LEAST_ELEMENTS = 1 << 14
@@ -24,38 +23,24 @@ def materialize_shared(program: Program) -> Program:
     stored = _worth_storing(program)
     if not stored:
         return program
-    count = len(program.inputs) + len(program.scalars)
-    renamed = {number: number for number in range(count)}
-    made: list[Instruction] = []
+    rewriting = Rewriting(program)
     for instruction in program.instructions:
-        operands = tuple(renamed[number] for number in instruction.operands)
-        results = range(count, count + len(instruction.results))
-        made.append(Instruction(instruction.operation, operands, results, instruction.scope))
-        count = results.stop
-        for old, new in zip(instruction.results, results, strict=True):
-            renamed[old] = new
-            if old in stored:
-                kept = range(count, count + 1)
-                made.append(Instruction(_operation(stored[old]), (new,), kept))
-                renamed[old], count = kept.start, kept.stop
-    outputs = tuple(renamed[number] for number in program.outputs)
-    return Program(program.inputs, program.scalars, tuple(made), outputs)
+        rewriting.copy(instruction)
+        for number in instruction.results:
+            if number in stored:
+                rewriting.make(materialize, [number], [number])
+    return rewriting.program()
 
 
-@functools.cache
-def _operation(spec: TensorSpec) -> Operation:
-    return Operation(materialize, {}, (spec,), (False,))
-
-
-def _worth_storing(program: Program) -> dict[int, TensorSpec]:
-    """Values to store, with their specs."""
+def _worth_storing(program: Program) -> set[int]:
+    """Values to store."""
     readers: Counter[int] = Counter()
     read_from_memory: set[int] = set()
     for instruction in program.instructions:
         readers.update(set(instruction.operands))
         if instruction.operation.primitive.facts.get("reads_memory"):
             read_from_memory.update(instruction.operands)
-    stored = {}
+    stored = set()
     for instruction in program.instructions:
         operation = instruction.operation
         if operation.device.type != "cpu" or not _fuses(operation):
@@ -63,7 +48,7 @@ def _worth_storing(program: Program) -> dict[int, TensorSpec]:
         for number, spec in zip(instruction.results, operation.out_specs, strict=True):
             shared = number in read_from_memory and readers[number] > 1
             if shared and spec.numel >= _LEAST_ELEMENTS:
-                stored[number] = spec
+                stored.add(number)
     return stored
 
 

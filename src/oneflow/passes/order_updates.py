@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
+from oneflow.passes.rewriting import Rewriting
 from oneflow.primitives.materialize import together
-from oneflow.primitives.operation import Operation
-from oneflow.program.ir import Instruction, Program
+from oneflow.program.ir import Program
 
 # Smaller parameters are cheaper to copy than to keep apart.
 _LEAST_ELEMENTS = 1 << 14
@@ -24,25 +24,12 @@ def order_updates(program: Program) -> Program:
     ties = _ties(program)
     if not ties:
         return program
-    table = program.spec_table()
-    count = len(program.inputs) + len(program.scalars)
-    renamed = {number: number for number in range(count)}
-    made: list[Instruction] = []
+    rewriting = Rewriting(program)
     for place, instruction in enumerate(program.instructions):
-        operands = tuple(renamed[number] for number in instruction.operands)
-        results = range(count, count + len(instruction.results))
-        made.append(Instruction(instruction.operation, operands, results, instruction.scope))
-        count = results.stop
-        renamed.update(zip(instruction.results, results, strict=True))
+        rewriting.copy(instruction)
         for numbers in ties.get(place, ()):
-            specs = tuple(table[number] for number in numbers)
-            operation = Operation(together, {}, specs, (False,) * len(specs))
-            results = range(count, count + len(numbers))
-            made.append(Instruction(operation, tuple(renamed[n] for n in numbers), results))
-            count = results.stop
-            renamed.update(zip(numbers, results, strict=True))
-    outputs = tuple(renamed[number] for number in program.outputs)
-    return Program(program.inputs, program.scalars, tuple(made), outputs)
+            rewriting.make(together, numbers, numbers)
+    return rewriting.program()
 
 
 def _ties(program: Program) -> dict[int, list[list[int]]]:

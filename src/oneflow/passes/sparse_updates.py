@@ -8,13 +8,12 @@ which is what "lazy" optimizers do.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from typing import NamedTuple
 
-from oneflow.base.spec import TensorSpec
+from oneflow.passes.rewriting import Rewriting
 from oneflow.primitives.elementwise import add
 from oneflow.primitives.embedding import embedding_backward
-from oneflow.primitives.operation import Operation
 from oneflow.primitives.registry import Primitive
 from oneflow.program.ir import Instruction, Program
 
@@ -56,25 +55,8 @@ def lookups_behind(number: int, makers: dict[int, Instruction]) -> list[Lookup] 
     return None
 
 
-class _Rewriting:
-    """One program being rewritten; values get new numbers."""
-
-    def __init__(self, old: Program) -> None:
-        self._old = old
-        self._specs: list[TensorSpec] = [*old.inputs, *old.scalars]
-        self._new = {number: number for number in range(len(self._specs))}
-        self._made: list[Instruction] = []
-
-    def program(self) -> Program:
-        """The rewritten program."""
-        old = self._old
-        outputs = tuple(self._new[number] for number in old.outputs)
-        return Program(old.inputs, old.scalars, tuple(self._made), outputs)
-
-    def copy(self, instruction: Instruction) -> None:
-        """Append an instruction as it is."""
-        operands = [self._new[number] for number in instruction.operands]
-        self._append(instruction.operation, operands, instruction.results, instruction.scope)
+class _Rewriting(Rewriting):
+    """One program whose updates are being split."""
 
     def split(
         self,
@@ -102,31 +84,10 @@ class _Rewriting:
                 read += [lookup.gradient, lookup.indices]
             paddings = tuple(lookup.padding for lookup in lookups)
             options = {**attributes, "paddings": paddings}
-            self._make(of_rows, options, [*read, numbers], results, instruction.scope)
+            self.make(of_rows, [*read, numbers], results, options, instruction.scope)
         if len(dense_results) == len(instruction.results):
             self.copy(instruction)
         elif dense_results:
             update = instruction.operation.primitive
             operands = [*dense_operands, numbers]
-            self._make(update, attributes, operands, dense_results, instruction.scope)
-
-    def _make(
-        self,
-        primitive: Primitive,
-        attributes: dict,
-        operands: Sequence[int],
-        results: Sequence[int],
-        scope: str,
-    ) -> None:
-        renamed = [self._new[number] for number in operands]
-        specs = tuple(self._specs[number] for number in renamed)
-        operation = Operation(primitive, attributes, specs, (False,) * len(specs))
-        self._append(operation, renamed, results, scope)
-
-    def _append(
-        self, operation: Operation, operands: Sequence[int], results: Sequence[int], scope: str
-    ) -> None:
-        made = range(len(self._specs), len(self._specs) + operation.count)
-        self._specs += operation.out_specs
-        self._new.update(zip(results, made, strict=True))
-        self._made.append(Instruction(operation, tuple(operands), made, scope))
+            self.make(update, operands, dense_results, attributes, instruction.scope)

@@ -17,10 +17,11 @@ have the names of what they are the gradient of.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from oneflow.base.spec import TensorSpec
 from oneflow.primitives.operation import Operation
 
 Names = tuple[str | None, ...]
@@ -140,6 +141,13 @@ def _aligned(operation: Operation, busy: set[int], ndim: int) -> Axes:
 
     inputs = tuple(names(spec.shape) for spec in operation.in_specs)
     return Axes(inputs, tuple(names(spec.shape) for spec in operation.out_specs))
+
+
+def independent_names(specs: Sequence[TensorSpec]) -> tuple[Names, ...]:
+    """Names for operands that have nothing to do with each other."""
+    return tuple(
+        tuple(f"x{index}d{dim}" for dim in range(spec.ndim)) for index, spec in enumerate(specs)
+    )
 
 
 def elementwise_axes(operation: Operation) -> Axes:

@@ -5,18 +5,14 @@ from __future__ import annotations
 import jax.numpy as jnp
 from jax import lax
 
-from oneflow.primitives.axes import Axes
+from oneflow.primitives.axes import Axes, independent_names
 from oneflow.primitives.operation import Operation
 from oneflow.primitives.registry import primitive
 
 
 def _barrier_axes(operation: Operation) -> Axes:
-    """Every operand by itself."""
-    names = [
-        tuple(f"x{index}d{dim}" for dim in range(spec.ndim))
-        for index, spec in enumerate(operation.in_specs[1:])
-    ]
-    return Axes(((), *names), tuple(names), sums=False)
+    names = independent_names(operation.in_specs[1:])
+    return Axes(((), *names), names, sums=False)
 
 
 # Nothing computed from the results starts before all operands are there, and none of it is shared

@@ -10,7 +10,7 @@ from __future__ import annotations
 import jax
 from jax.experimental.xla_metadata import set_xla_metadata
 
-from oneflow.primitives.axes import Axes
+from oneflow.primitives.axes import Axes, independent_names
 from oneflow.primitives.operation import Operation
 from oneflow.primitives.registry import primitive
 
@@ -22,37 +22,27 @@ materialize.gradient(x=lambda g: g)
 
 
 @jax.jit
-def _call(x):
-    return x
+def _call(*xs):
+    return xs
+
+
+def _uninlined(*xs):
+    # Nothing fuses across the boundary of a call. One that returns its arguments copies nothing.
+    with set_xla_metadata(inlineable="false"):
+        return _call(*xs)
 
 
 @materialize.lowering("cpu")
 def materialized(x):
     """`x` computed once and stored, in the lowering of another primitive for the CPU."""
-    # Nothing fuses across the boundary of a call, and one that returns its argument copies nothing.
-    with set_xla_metadata(inlineable="false"):
-        return _call(x)
+    return _uninlined(x)[0]
 
 
 def _together_axes(operation: Operation) -> Axes:
-    """Every operand by itself."""
-    names = [
-        tuple(f"x{index}d{dim}" for dim in range(spec.ndim))
-        for index, spec in enumerate(operation.in_specs)
-    ]
-    return Axes(tuple(names), tuple(names), sums=False)
+    names = independent_names(operation.in_specs)
+    return Axes(names, names, sums=False)
 
 
 # The same values; nothing that reads one of them runs before all of them are computed.
 together = primitive("together", lambda *xs: xs, differentiable=False, axes=_together_axes)
-
-
-@jax.jit
-def _call_all(*xs):
-    return xs
-
-
-@together.lowering("cpu")
-def _together(*xs):
-    with set_xla_metadata(inlineable="false"):
-        return _call_all(*xs)
+together.lowering("cpu")(_uninlined)

@@ -26,11 +26,8 @@ from oneflow.primitives.conv import (
     convolve_input_adjoint,
     convolve_weight_adjoint,
 )
-from oneflow.primitives.lowering.taps import Taps
+from oneflow.primitives.lowering.taps import MOST_TAPS, Taps
 from oneflow.primitives.materialize import materialized
-
-# Kernels with more taps than this are left to XLA where a term per tap is written out.
-_MOST_TAPS = 27
 
 
 def _is_last(window: Window) -> bool:
@@ -47,12 +44,12 @@ def _is_pointwise(kernel: tuple[int, ...], window: Window) -> bool:
 
 
 def _is_depthwise(channels: int, out: int, kernel: tuple[int, ...], window: Window) -> bool:
-    return window.groups == channels == out and math.prod(kernel) <= _MOST_TAPS
+    return window.groups == channels == out and math.prod(kernel) <= MOST_TAPS
 
 
 def _is_sum_of_products(channels: int, out: int, kernel: tuple[int, ...], window: Window) -> bool:
     """Whether each output channel sees a single input channel: its own, or the only one."""
-    few = math.prod(kernel) <= _MOST_TAPS
+    few = math.prod(kernel) <= MOST_TAPS
     return _is_depthwise(channels, out, kernel, window) or (few and channels == 1)
 
 
@@ -198,7 +195,7 @@ def _worth_products(channels: int, out: int, kernel: tuple[int, ...], window: Wi
     copy is strided.
     """
     least = 128 if max(window.stride) == 1 else 256
-    fits = window.groups == 1 and math.prod(kernel) <= _MOST_TAPS
+    fits = window.groups == 1 and math.prod(kernel) <= MOST_TAPS
     return fits and min(channels, out) >= least
 
 

@@ -9,15 +9,12 @@ import jax.numpy as jnp
 import numpy as np
 
 from oneflow.primitives import pool
-from oneflow.primitives.lowering.taps import Taps
-from oneflow.primitives.materialize import materialize, materialized
-
-# More taps than this are left to XLA's window operations.
-_MOST_TAPS = 27
+from oneflow.primitives.lowering.taps import MOST_TAPS, Taps
+from oneflow.primitives.materialize import materialized
 
 
 def _worth_it(dims: tuple[int, ...], kernel: tuple[int, ...]) -> bool:
-    return dims[0] == 1 and math.prod(kernel) <= _MOST_TAPS
+    return dims[0] == 1 and math.prod(kernel) <= MOST_TAPS
 
 
 @pool.max_pool.lowering("cpu")
@@ -36,7 +33,7 @@ def _max_pool_gradient(y, x, out, *, dims, kernel, stride, padding, dilation):
         return pool.max_pool_gradient.impl(y, x, out, **windows._asdict())
     taps = Taps(*windows)
     # Of another x than the forward pass: XLA would keep its padded copy all that time.
-    parts = taps.gather(materialize.implementation("cpu")(x), pool.lowest(x.dtype))
+    parts = taps.gather(materialized(x), pool.lowest(x.dtype))
     # As wide as the elements compared, or XLA's loop is not vectorised.
     whole = jnp.int32 if x.dtype.itemsize <= 4 else jnp.int64
     number = {tap: whole(index) for index, tap in enumerate(parts)}

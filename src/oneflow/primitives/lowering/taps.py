@@ -17,6 +17,9 @@ from jax import lax
 
 Tap = tuple[int, ...]
 
+# Kernels with more taps than this are left to XLA.
+MOST_TAPS = 27
+
 
 class Taps(NamedTuple):
     """Windows that slide along `dims`; one entry per dimension in every field."""

@@ -1,0 +1,74 @@
+"""`Rewriting`: what passes share that add, replace or leave out instructions."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from oneflow.base.spec import TensorSpec
+from oneflow.primitives.operation import Operation
+from oneflow.primitives.registry import Primitive
+from oneflow.program.ir import Instruction, Program
+
+
+@functools.cache
+def operation_of(
+    primitive: Primitive,
+    specs: tuple[TensorSpec, ...],
+    is_scalar: tuple[bool, ...],
+    attributes: tuple[tuple[str, Any], ...],
+) -> Operation:
+    """One operation per combination: making one runs shape inference."""
+    return Operation(primitive, dict(attributes), specs, is_scalar)
+
+
+class Rewriting:
+    """One program being rewritten; values get new numbers.
+
+    Attributes:
+        old: the program before.
+        specs: spec of every value of the new program.
+        new: new number of each old value that exists so far.
+    """
+
+    def __init__(self, old: Program) -> None:
+        self.old = old
+        self.specs: list[TensorSpec] = [*old.inputs, *old.scalars]
+        self.new = {number: number for number in range(len(self.specs))}
+        self._made: list[Instruction] = []
+
+    def program(self) -> Program:
+        """The rewritten program."""
+        old = self.old
+        outputs = tuple(self.new[number] for number in old.outputs)
+        return Program(old.inputs, old.scalars, tuple(self._made), outputs)
+
+    def copy(self, instruction: Instruction) -> None:
+        """Append an instruction as it is."""
+        operands = [self.new[number] for number in instruction.operands]
+        made = self.append(instruction.operation, operands, instruction.scope)
+        self.new.update(zip(instruction.results, made, strict=True))
+
+    def make(
+        self,
+        primitive: Primitive,
+        operands: Sequence[int],
+        results: Iterable[int],
+        attributes: Mapping[str, Any] | None = None,
+        scope: str = "",
+    ) -> None:
+        """Append `primitive` of old values; its results take the place of the old `results`."""
+        renamed = [self.new[number] for number in operands]
+        specs = tuple(self.specs[number] for number in renamed)
+        options = tuple((attributes or {}).items())
+        operation = operation_of(primitive, specs, (False,) * len(specs), options)
+        self.new.update(zip(results, self.append(operation, renamed, scope), strict=True))
+
+    def append(self, operation: Operation, operands: Sequence[int], scope: str) -> range:
+        """Append an operation of new values; returns the numbers of its results."""
+        first = len(self.specs)
+        self.specs += operation.out_specs
+        results = range(first, len(self.specs))
+        self._made.append(Instruction(operation, tuple(operands), results, scope))
+        return results
