@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import oneflow as flow
+from oneflow.base import cluster
 from oneflow.utils import data
 from tests.data.samples import Count, Squares
 
@@ -140,8 +141,7 @@ def test_distributed_sampler_parts_cover_everything(drop_last):
 
 
 def test_distributed_sampler_takes_the_launchers_numbers(monkeypatch):
-    monkeypatch.setenv("WORLD_SIZE", "4")
-    monkeypatch.setenv("RANK", "2")
+    monkeypatch.setattr(cluster, "_membership", cluster.Membership(rank=2, world_size=4))
     sampler = data.distributed.DistributedSampler(range(8), shuffle=False)
     assert list(sampler) == [2, 6]
     assert list(data.DistributedSampler(range(2), 5, 4, shuffle=False)) == [0]

@@ -9,6 +9,7 @@ import pytest
 
 import oneflow as flow
 from oneflow import nn
+from oneflow.base import cluster
 from oneflow.nn.graph.block_config import BlockConfig
 from oneflow.nn.graph.graph_config import GraphConfig
 from tests.graph.helpers import TrainGraph, graph_of
@@ -276,7 +277,7 @@ def test_debug_levels(row, capsys):
 
 
 def test_s003_29_ranks(capsys, monkeypatch):
-    monkeypatch.setenv("RANK", "1")
+    monkeypatch.setattr(cluster, "_membership", cluster.Membership(rank=1, world_size=2))
     assert first_output(0, capsys) == ""
     graph = LinearGraph()
     graph.debug(0, ranks=-1)

@@ -82,6 +82,23 @@ WORLD_SIZE = Variable(
 RANK = Variable(
     "RANK", "0", "Number of this process among those that train together; the launcher sets it."
 )
+LOCAL_RANK = Variable(
+    "LOCAL_RANK", "0", "Number of this process among those of its machine; the launcher sets it."
+)
+LOCAL_WORLD_SIZE = Variable(
+    "LOCAL_WORLD_SIZE",
+    "0",
+    "Number of processes on each machine; default: all are on one; the launcher sets it.",
+)
+MASTER_ADDR = Variable("MASTER_ADDR", "", "Address of the machine of rank 0; the launcher sets it.")
+MASTER_PORT = Variable(
+    "MASTER_PORT", "", "Port on that machine where the processes meet; the launcher sets it."
+)
+CPU_DEVICES = Variable(
+    "ONEFLOW_CPU_DEVICES",
+    "0",
+    "A process on its own has that many CPU devices, which stand for as many ranks.",
+)
 ALL_VARIABLES = (
     EAGER,
     EAGER_HOT_AFTER,
@@ -90,8 +107,17 @@ ALL_VARIABLES = (
     EAGER_EXPLAIN,
     CACHE_DIR,
     KEEP_HEAP,
+    DEBUG_PASS,
+    LOG_DIR,
+    ENABLE_NHWC,
+    THREAD_PREFIX,
     WORLD_SIZE,
     RANK,
+    LOCAL_RANK,
+    LOCAL_WORLD_SIZE,
+    MASTER_ADDR,
+    MASTER_PORT,
+    CPU_DEVICES,
 )
 
 

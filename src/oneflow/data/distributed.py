@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sized
 
-from oneflow.base.environment import RANK, WORLD_SIZE
+from oneflow.base import cluster
 from oneflow.data.randomness import numbers_from
 from oneflow.data.sampler import Sampler
 
@@ -45,8 +45,8 @@ class DistributedSampler(Sampler[int]):
         seed: int = 0,
         drop_last: bool = False,
     ) -> None:
-        self.num_replicas = int(WORLD_SIZE.read()) if num_replicas is None else num_replicas
-        self.rank = int(RANK.read()) if rank is None else rank
+        self.num_replicas = cluster.world_size() if num_replicas is None else num_replicas
+        self.rank = cluster.rank() if rank is None else rank
         if not 0 <= self.rank < self.num_replicas:
             raise ValueError(
                 f"Invalid rank {self.rank}, rank should be in the interval [0, "

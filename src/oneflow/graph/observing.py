@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from oneflow.base.environment import RANK
+from oneflow.base import cluster
 from oneflow.base.location import user_stack
 from oneflow.dispatch.call import operand_casts
 from oneflow.functional.recompute import checkpoint
@@ -41,7 +41,7 @@ class Verbosity:
 
     def prints(self) -> bool:
         """Whether this process is one of those that print."""
-        return -1 in self.ranks or int(RANK.read()) in self.ranks
+        return -1 in self.ranks or cluster.rank() in self.ranks
 
 
 @dataclass
