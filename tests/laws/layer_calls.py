@@ -103,6 +103,7 @@ def _others() -> Iterator[Callable[[], Any]]:
     yield lambda: flow.linalg.eig(floats(2, 3, 3))
     yield lambda: flow.linalg.eigvals(floats(2, 3, 3))
     yield lambda: flow.div(labels, labels + 1, rounding_mode="trunc")
+    yield lambda: F.dropout(floats(4, 6), 0.5)
     yield lambda: F.gumbel_softmax(floats(4, 6), hard=True)
     yield lambda: call(materialize, floats(4, 6))
     yield lambda: call(barrier, 1, floats(4, 6), floats(2))

@@ -19,6 +19,8 @@ from tests.oracle import FLOW, with_gradients
 from tests.samples.table import Case, Operator, operators
 
 _MOST_CASES = 5
+# Compiler options for executables that run once: most of the time goes into compiling.
+QUICKLY = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}
 
 
 class RecordedProgram:

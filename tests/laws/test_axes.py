@@ -20,7 +20,7 @@ from oneflow.primitives.operation import make_operation
 from oneflow.primitives.registry import PRIMITIVES
 from oneflow.primitives.softmax import softmax
 from tests.laws.layer_calls import calls
-from tests.laws.recording import record, record_samples, source_of
+from tests.laws.recording import QUICKLY, record, record_samples, source_of
 from tests.oracle import array_difference
 
 WITHOUT_AXES = {
@@ -39,8 +39,6 @@ WITHOUT_AXES = {
         rprop_update_of_rows ftrl_update_of_rows""",
     "operands are numbers": "pack_numbers wrap_index",
 }
-QUICKLY = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}
-
 
 # Primitives tested by one executable: compiling is what takes the time, small ones above all.
 AT_ONCE = 16
@@ -165,7 +163,7 @@ def wholes_and_parts(cases):
         return results
 
     inputs = [program.inputs for program, *_ in cases]
-    # Compiled in one piece, and without optimisation: most of the time goes into compiling.
+    # Compiled in one piece: most of the time goes into compiling.
     return jax.jit(compute).lower(inputs).compile(compiler_options=QUICKLY)(inputs)
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable
+from typing import Any
 
 import jax.numpy as jnp
 from jax import lax
@@ -26,7 +27,7 @@ from oneflow.primitives.elementwise import (
 from oneflow.primitives.registry import Primitive
 
 
-def _activation(name: str, impl: Callable, operands: str = "x") -> Primitive:
+def _activation(name: str, impl: Callable, operands: str = "x", **facts: Any) -> Primitive:
     """An elementwise primitive that computes half precision in single precision."""
 
     @functools.wraps(impl)
@@ -36,7 +37,7 @@ def _activation(name: str, impl: Callable, operands: str = "x") -> Primitive:
         wide = [each.astype(jnp.float32) for each in (x, *numbers)]
         return impl(*wide).astype(x.dtype)
 
-    return elementwise(name, widened, operands)
+    return elementwise(name, widened, operands, **facts)
 
 
 def _gelu(x):
@@ -55,7 +56,7 @@ def _gelu_gradient(g, x):
 
 
 gelu = _activation("gelu", _gelu)
-gelu_gradient = _activation("gelu_gradient", _gelu_gradient, "g x")
+gelu_gradient = _activation("gelu_gradient", _gelu_gradient, "g x", linear=("g",))
 gelu.gradient(x=lambda g, x: gelu_gradient(g, x))
 gelu_tanh = _activation("gelu_tanh", _gelu_tanh)
 quick_gelu = _activation("quick_gelu", lambda x: x * lax.logistic(1.702 * x))

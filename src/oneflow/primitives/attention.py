@@ -284,7 +284,7 @@ attention = primitive(
 )
 attention.lowering("cuda")(_forward(_GPU_BLOCK))
 attention_backward = primitive(
-    "attention_backward", _backward(_CPU_BLOCK), axes=_axes, scalar=_NUMBERS
+    "attention_backward", _backward(_CPU_BLOCK), axes=_axes, scalar=_NUMBERS, linear=("g g_logsum",)
 )
 attention_backward.lowering("cuda")(_backward(_GPU_BLOCK))
 

@@ -327,20 +327,25 @@ def axes_of(operation: Operation) -> Axes | None:
     return axes
 
 
+def differentiated(operation: Operation) -> Operation:
+    """The operation that an operation made by `jax.vjp` is the gradient of."""
+    primitive, given = operation.primitive.facts["vjp_of"], operation.attributes
+    count = given["inputs"]
+    specs, is_scalar = operation.in_specs[:count], operation.is_scalar[:count]
+    return Operation(primitive, dict(given["attributes"]), specs, is_scalar)
+
+
 def _vjp_axes(operation: Operation) -> Axes | None:
     """A result's gradient is split like the result, an operand's like the operand.
 
     Parts of the result that read an operand whole each have a share of its gradient: it lacks their
     name and is a partial sum.
     """
-    primitive, given = operation.primitive.facts["vjp_of"], operation.attributes
-    count = given["inputs"]
-    specs, is_scalar = operation.in_specs[:count], operation.is_scalar[:count]
-    forward = Operation(primitive, dict(given["attributes"]), specs, is_scalar)
+    forward = differentiated(operation)
     axes = axes_of(forward)
     if axes is None:
         return None
     differentiable = zip(axes.outputs, forward.out_differentiable, strict=True)
     gradients = [names for names, used in differentiable if used]
-    results = tuple(axes.inputs[position] for position in given["wanted"])
+    results = tuple(axes.inputs[position] for position in operation.attributes["wanted"])
     return Axes((*axes.inputs, *gradients), results, axes.sizes)

@@ -8,10 +8,10 @@ from jax import lax
 from oneflow.primitives.elementwise import direction_of, elementwise, step, zeros_like
 
 complex_ = elementwise(
-    "complex", lambda re, im: lax.complex(*jnp.broadcast_arrays(re, im)), "re im"
+    "complex", lambda re, im: lax.complex(*jnp.broadcast_arrays(re, im)), "re im", linear=("re im",)
 )
-real_part = elementwise("real_part", jnp.real)
-imaginary_part = elementwise("imaginary_part", jnp.imag)
+real_part = elementwise("real_part", jnp.real, linear=("x",))
+imaginary_part = elementwise("imaginary_part", jnp.imag, linear=("x",))
 complex_.gradient(re=lambda g: real_part(g), im=lambda g: imaginary_part(g))
 real_part.gradient(x=lambda g: complex_(g, zeros_like(g)))
 imaginary_part.gradient(x=lambda g: complex_(zeros_like(g), g))
@@ -25,5 +25,8 @@ angle_of_real = step(
     lambda x: jnp.where(jnp.isnan(x), x, jnp.where(x < 0, jnp.pi, 0)).astype(x.dtype),
 )
 polar = elementwise(
-    "polar", lambda r, angle: lax.complex(r * jnp.cos(angle), r * jnp.sin(angle)), "r angle"
+    "polar",
+    lambda r, angle: lax.complex(r * jnp.cos(angle), r * jnp.sin(angle)),
+    "r angle",
+    linear=("r",),
 )

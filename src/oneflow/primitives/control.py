@@ -24,6 +24,7 @@ barrier = primitive(
     scalar={"keep": "int64"},
     # The compiler must not know the number.
     facts={"hides_numbers": True},
+    linear=("*xs",),
 )
 barrier.gradient(
     lambda g, wanted: [

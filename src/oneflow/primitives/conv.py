@@ -111,18 +111,26 @@ def _axes(operation: Operation, *roles: str) -> Axes:
 _KEEPS_ACTIVATIONS = follows((True, False), (True,), leads=True) | READS_MEMORY
 _TAKES_ACTIVATIONS = follows((True, True), (False,), leads=True) | READS_MEMORY
 
-conv = primitive("conv", _conv, axes=lambda each: _axes(each, *"iwo"), facts=_KEEPS_ACTIVATIONS)
+conv = primitive(
+    "conv",
+    _conv,
+    axes=lambda each: _axes(each, *"iwo"),
+    facts=_KEEPS_ACTIVATIONS,
+    linear=("x", "weight"),
+)
 conv_input_adjoint = primitive(
     "conv_input_adjoint",
     _conv_input_adjoint,
     axes=lambda each: _axes(each, *"owi"),
     facts=_KEEPS_ACTIVATIONS,
+    linear=("y", "weight"),
 )
 conv_weight_adjoint = primitive(
     "conv_weight_adjoint",
     _conv_weight_adjoint,
     axes=lambda each: _axes(each, *"iow"),
     facts=_TAKES_ACTIVATIONS,
+    linear=("x", "y"),
 )
 
 

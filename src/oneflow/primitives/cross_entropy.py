@@ -124,7 +124,7 @@ def _cross_entropy_backward(
 
 cross_entropy = primitive("cross_entropy", _cross_entropy, axes=_axes)
 cross_entropy_backward = primitive(
-    "cross_entropy_backward", _cross_entropy_backward, axes=_backward_axes
+    "cross_entropy_backward", _cross_entropy_backward, axes=_backward_axes, linear=("g",)
 )
 
 
@@ -174,8 +174,8 @@ def _nll_backward(g, x, target, *weight, reduction: str, ignore_index: int):
     return jnp.where(hit & kept, -scale * label_weights, 0)
 
 
-nll = primitive("nll", _nll, axes=_axes)
-nll_backward = primitive("nll_backward", _nll_backward, axes=_backward_axes)
+nll = primitive("nll", _nll, axes=_axes, linear=("x",))
+nll_backward = primitive("nll_backward", _nll_backward, axes=_backward_axes, linear=("g",))
 
 
 def _nll_gradient(g, x, target, weight, reduction, ignore_index):

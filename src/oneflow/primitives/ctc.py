@@ -82,7 +82,9 @@ def _ctc_backward(
 
 
 ctc = primitive("ctc", _ctc, axes="_ n _, n _, n, n -> n")
-ctc_backward = primitive("ctc_backward", _ctc_backward, axes="n, _ n _, n _, n, n -> _ n _")
+ctc_backward = primitive(
+    "ctc_backward", _ctc_backward, axes="n, _ n _, n _, n, n -> _ n _", linear=("g",)
+)
 
 
 def _ctc_gradient(g, log_probs, targets, input_lengths, target_lengths, blank, zero_infinity):

@@ -97,7 +97,7 @@ def _slice_axes(operation: Operation) -> Axes:
     return Axes(tuple(map(names, operation.in_specs)), tuple(map(names, operation.out_specs)))
 
 
-weight_of_norm = primitive("weight_of_norm", _weight_of_norm, axes=_slice_axes)
+weight_of_norm = primitive("weight_of_norm", _weight_of_norm, axes=_slice_axes, linear=("size",))
 slice_norms = primitive("slice_norms", _slice_norms, axes=_slice_axes)
 
 
@@ -115,5 +115,8 @@ def _power_iteration(matrix, u, v, eps, *, steps: int):
 
 power_iteration = primitive("power_iteration", _power_iteration, differentiable=False)
 singular_value = primitive(
-    "singular_value", lambda matrix, u, v: u @ (matrix @ v), axes="m n, m, n ->"
+    "singular_value",
+    lambda matrix, u, v: u @ (matrix @ v),
+    axes="m n, m, n ->",
+    linear=("matrix", "u", "v"),
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import jax.numpy as jnp
 
 from oneflow.primitives.axes import Axes, Names, broadcast_free_dims
+from oneflow.primitives.linearity import each_alone
 from oneflow.primitives.operation import Operation
 from oneflow.primitives.registry import primitive
 
@@ -49,9 +50,12 @@ def _einsum_axes(operation: Operation) -> Axes:
     )
 
 
-einsum = primitive("einsum", _einsum, axes=_einsum_axes)
+einsum = primitive("einsum", _einsum, axes=_einsum_axes, linear=each_alone)
 
 # Of the vectors along `dim`, which has size 3.
 cross = primitive(
-    "cross", lambda x, y, *, dim: jnp.cross(x, y, axis=dim), axes=broadcast_free_dims("dim")
+    "cross",
+    lambda x, y, *, dim: jnp.cross(x, y, axis=dim),
+    axes=broadcast_free_dims("dim"),
+    linear=("x", "y"),
 )

@@ -18,6 +18,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from oneflow.base.dtype import DType
+from oneflow.primitives.linearity import converted
 from oneflow.primitives.registry import Primitive, primitive
 
 
@@ -48,7 +49,10 @@ def unary(
     if derivative is None:
         return made
     backward = elementwise(
-        f"{name}_gradient", lambda g, a: g * jnp.conj(derivative(a)), "g x" if slope else "g out"
+        f"{name}_gradient",
+        lambda g, a: g * jnp.conj(derivative(a)),
+        "g x" if slope else "g out",
+        linear=("g",),
     )
     if slope:
         return made.gradient(x=lambda g, x: backward(g, x))
@@ -79,10 +83,10 @@ def _cast(x, *, dtype: DType):
     return x.astype(dtype.numpy)
 
 
-cast = primitive("cast", _cast, elementwise=True)
+cast = primitive("cast", _cast, elementwise=True, linear=converted)
 cast.gradient(x=lambda g, x_spec: cast(g, dtype=x_spec.dtype))
 
-conj = elementwise("conj", jnp.conj)
+conj = elementwise("conj", jnp.conj, linear=("x",))
 conj.gradient(x=lambda g: conj(g))
 
 
@@ -92,36 +96,42 @@ def _conjugate(x):
     return conj(x) if spec is not None and spec.dtype.is_complex else x
 
 
-zeros_like = without_gradient("zeros_like", jnp.zeros_like)
+zeros_like = without_gradient("zeros_like", jnp.zeros_like, linear=("x",))
 ones_like = without_gradient("ones_like", jnp.ones_like)
 
 # --- arithmetic
 
-add = elementwise("add", jnp.add, "x y")
+add = elementwise("add", jnp.add, "x y", linear=("x y",))
 add.gradient(x=lambda g: g, y=lambda g: g)
 
-sub = elementwise("sub", jnp.subtract, "x y")
+sub = elementwise("sub", jnp.subtract, "x y", linear=("x y",))
 sub.gradient(x=lambda g: g, y=lambda g: neg(g))
 
-mul = elementwise("mul", jnp.multiply, "x y")
+mul = elementwise("mul", jnp.multiply, "x y", linear=("x", "y"))
 mul.gradient(x=lambda g, y: mul(g, _conjugate(y)), y=lambda g, x: mul(g, _conjugate(x)))
 
-div = elementwise("div", jnp.true_divide, "x y")
-_div_y_gradient = elementwise("div_y_gradient", lambda g, x, y: -g * jnp.conj(x / y / y), "g x y")
+div = elementwise("div", jnp.true_divide, "x y", linear=("x",))
+_div_y_gradient = elementwise(
+    "div_y_gradient", lambda g, x, y: -g * jnp.conj(x / y / y), "g x y", linear=("g", "x")
+)
 div.gradient(x=lambda g, y: div(g, _conjugate(y)), y=lambda g, x, y: _div_y_gradient(g, x, y))
 
-neg = elementwise("neg", jnp.negative)
+neg = elementwise("neg", jnp.negative, linear=("x",))
 neg.gradient(x=lambda g: neg(g))
 
 # x + a * y in one instruction: `add(..., alpha=)` and every optimizer's inner loop.
-add_scaled = elementwise("add_scaled", lambda x, y, a: x + a * y, "x y a")
+add_scaled = elementwise("add_scaled", lambda x, y, a: x + a * y, "x y a", linear=("x y", "x a"))
 add_scaled.gradient(
     x=lambda g: g, y=lambda g, a: mul(g, _conjugate(a)), a=lambda g, y: mul(g, _conjugate(y))
 )
 
 # x + a * y * z and x + a * y / z
-add_product = elementwise("add_product", lambda x, y, z, a: x + a * y * z, "x y z a")
-add_quotient = elementwise("add_quotient", lambda x, y, z, a: x + a * y / z, "x y z a")
+add_product = elementwise(
+    "add_product", lambda x, y, z, a: x + a * y * z, "x y z a", linear=("x y", "x z", "x a")
+)
+add_quotient = elementwise(
+    "add_quotient", lambda x, y, z, a: x + a * y / z, "x y z a", linear=("x y", "x a")
+)
 
 
 def _lerp(x, y, weight):
@@ -130,7 +140,7 @@ def _lerp(x, y, weight):
     return jnp.where(near, x + weight * (y - x), y - (y - x) * (1 - weight))
 
 
-lerp = elementwise("lerp", _lerp, "x y weight")
+lerp = elementwise("lerp", _lerp, "x y weight", linear=("x y",))
 
 
 def _power_of_whole_numbers(x, y):
@@ -160,8 +170,8 @@ def _pow_y_gradient(g, x, y, out):
 
 
 pow_ = elementwise("pow", _pow, "x y")
-_pow_x = elementwise("pow_x_gradient", _pow_x_gradient, "g x y")
-_pow_y = elementwise("pow_y_gradient", _pow_y_gradient, "g x y out")
+_pow_x = elementwise("pow_x_gradient", _pow_x_gradient, "g x y", linear=("g",))
+_pow_y = elementwise("pow_y_gradient", _pow_y_gradient, "g x y out", linear=("g",))
 pow_.gradient(x=lambda g, x, y: _pow_x(g, x, y), y=lambda g, x, y, out: _pow_y(g, x, y, out))
 
 # --- division with rounding: the sign rules of Python (floor) and of C (trunc)
@@ -238,8 +248,8 @@ def _smaller_gradient(g, x, y):
     return jnp.where(x > y, 0, jnp.where(x == y, g / 2, g)).astype(g.dtype)
 
 
-_larger = elementwise("maximum_gradient", _larger_gradient, "g x y")
-_smaller = elementwise("minimum_gradient", _smaller_gradient, "g x y")
+_larger = elementwise("maximum_gradient", _larger_gradient, "g x y", linear=("g",))
+_smaller = elementwise("minimum_gradient", _smaller_gradient, "g x y", linear=("g",))
 maximum = elementwise("maximum", jnp.maximum, "x y")
 maximum.gradient(x=lambda g, x, y: _larger(g, x, y), y=lambda g, x, y: _larger(g, y, x))
 minimum = elementwise("minimum", jnp.minimum, "x y")
@@ -317,12 +327,18 @@ lcm = without_gradient("lcm", jnp.lcm, "x y")
 
 # --- choosing
 
-where = elementwise("where", jnp.where, "condition x y")
+where = elementwise("where", jnp.where, "condition x y", linear=("x y",))
 keep_if = elementwise(
-    "keep_if", lambda x, condition: jnp.where(condition, x, jnp.zeros((), x.dtype)), "x condition"
+    "keep_if",
+    lambda x, condition: jnp.where(condition, x, jnp.zeros((), x.dtype)),
+    "x condition",
+    linear=("x",),
 )
 drop_if = elementwise(
-    "drop_if", lambda x, condition: jnp.where(condition, jnp.zeros((), x.dtype), x), "x condition"
+    "drop_if",
+    lambda x, condition: jnp.where(condition, jnp.zeros((), x.dtype), x),
+    "x condition",
+    linear=("x",),
 )
 keep_if.gradient(x=lambda g, condition: keep_if(g, condition), condition=None)
 drop_if.gradient(x=lambda g, condition: drop_if(g, condition), condition=None)
@@ -339,6 +355,7 @@ def _gradient_where(name: str, inside: Callable, operands: str) -> Primitive:
         name,
         lambda g, *others: jnp.where(inside(*others), g, jnp.zeros((), g.dtype)),
         f"g {operands}",
+        linear=("g",),
     )
 
 
@@ -382,7 +399,7 @@ def direction_of(x):
 
 
 abs_ = elementwise("abs", jnp.abs)
-_abs_gradient = elementwise("abs_gradient", lambda g, x: g * direction_of(x), "g x")
+_abs_gradient = elementwise("abs_gradient", lambda g, x: g * direction_of(x), "g x", linear=("g",))
 abs_.gradient(x=lambda g, x: _abs_gradient(g, x))
 sign = step("sign", direction_of)
 floor = step("floor", jnp.floor)

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 from oneflow.primitives.axes import Axes
 from oneflow.primitives.distance import safe_norm
 from oneflow.primitives.indexing import out_of_range
+from oneflow.primitives.linearity import Linearity
 from oneflow.primitives.operation import Operation
 from oneflow.primitives.registry import primitive
 
@@ -42,8 +43,10 @@ def _row_error(value, attributes, in_specs):
     )
 
 
-embedding = primitive("embedding", _embedding, axes="..., _ d -> ... d")
-embedding_backward = primitive("embedding_backward", _embedding_backward, axes=_backward_axes)
+embedding = primitive("embedding", _embedding, axes="..., _ d -> ... d", linear=("weight",))
+embedding_backward = primitive(
+    "embedding_backward", _embedding_backward, axes=_backward_axes, linear=("g",)
+)
 embedding.checked(
     lambda indices, weight, **attributes: out_of_range(indices, 0, weight.shape[0]), _row_error
 )
@@ -91,7 +94,16 @@ def _embedding_bag(
     return total / jnp.maximum(counts, 1)
 
 
-embedding_bag = primitive("embedding_bag", _embedding_bag, axes="_, _ d, _, _ -> _ d")
+def _bag_linearity(operation: Operation) -> Linearity:
+    """Sums and means are linear in the table, and sums in the factors."""
+    if operation.attributes["mode"] == "max":
+        return ()
+    return tuple(frozenset({position}) for position in (1, 3) if position < len(operation.in_specs))
+
+
+embedding_bag = primitive(
+    "embedding_bag", _embedding_bag, axes="_, _ d, _, _ -> _ d", linear=_bag_linearity
+)
 embedding_bag.checked(
     lambda indices, weight, *rest, **attributes: out_of_range(indices, 0, weight.shape[0]),
     _row_error,

@@ -104,7 +104,7 @@ def _axes(operation: Operation) -> Axes:
     return Axes((("n", "c", *(None,) * (x.ndim - 2)), ("n", *places, None)), (("n", "c", *places),))
 
 
-grid_sample = primitive("grid_sample", _grid_sample, axes=_axes)
+grid_sample = primitive("grid_sample", _grid_sample, axes=_axes, linear=("x",))
 
 
 def _affine_grid(theta, *, size: tuple[int, ...], align_corners: bool, dtype: DType):
@@ -122,4 +122,4 @@ def _affine_grid(theta, *, size: tuple[int, ...], align_corners: bool, dtype: DT
     return jnp.einsum("...j,nij->n...i", points, theta)
 
 
-affine_grid = primitive("affine_grid", _affine_grid, axes=leading_axes(2))
+affine_grid = primitive("affine_grid", _affine_grid, axes=leading_axes(2), linear=("theta",))

@@ -98,7 +98,7 @@ def _index_axes(operation) -> Axes:
     return Axes((source, *given), (_picked_names(source, dims, picked),))
 
 
-index = primitive("index", _index, axes=_index_axes)
+index = primitive("index", _index, axes=_index_axes, linear=("x",))
 index.checked(
     lambda x, *indices, dims, negative=True: _check_positions(x, indices, dims, negative),
     _position_error,
@@ -125,7 +125,7 @@ def _index_put_axes(operation) -> Axes:
     return Axes((source, given, *((None,) * spec.ndim for spec in indices)), (source,))
 
 
-index_put = primitive("index_put", _index_put, axes=_index_put_axes)
+index_put = primitive("index_put", _index_put, axes=_index_put_axes, linear=("x values",))
 index_put.checked(
     lambda x, values, *indices, dims, accumulate, negative=True: _check_positions(
         x, indices, dims, negative

@@ -36,7 +36,7 @@ def _any_failed(x, info, *, message: str):
     return jnp.any(info != 0), jnp.zeros((), jnp.int64)
 
 
-verified = primitive("verified", lambda x, info, *, message: x, axes=leading_axes(0))
+verified = primitive("verified", lambda x, info, *, message: x, axes=leading_axes(0), linear=("x",))
 verified.gradient(x=lambda g: g, info=None)
 verified.checked(
     _any_failed, lambda value, attributes, in_specs: LinAlgError(attributes["message"])
@@ -86,7 +86,7 @@ solve = primitive("solve", _solve, axes="... _ _, ... _ _ -> ... _ _, ...").grad
 )
 inverse = primitive("inverse", _inverse, axes=_MATRICES).gradient(a=_inverse_gradient)
 solve_triangular = primitive(
-    "solve_triangular", _solve_triangular, axes="... _ _, ... _ n -> ... _ n"
+    "solve_triangular", _solve_triangular, axes="... _ _, ... _ n -> ... _ n", linear=("b",)
 )
 
 # --- determinants
@@ -153,7 +153,7 @@ def _eig(a, *, vectors: bool = True):
 
 
 # The gradient is that of a Hermitian operand, which is Hermitian too.
-from_lower = primitive("from_lower", _from_lower, axes=_MATRICES)
+from_lower = primitive("from_lower", _from_lower, axes=_MATRICES, linear=("a",))
 from_lower.gradient(a=lambda g: mul(add(g, adjoint(g)), 0.5))
 cholesky = primitive("cholesky", _cholesky, axes=_MATRICES)
 qr = primitive("qr", lambda a, *, mode: tuple(jnp.linalg.qr(a, mode=mode)), axes=_MATRICES)

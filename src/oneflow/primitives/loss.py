@@ -184,7 +184,9 @@ def _class_check(x, target, *rest, **attributes):
     return jnp.any(bad), jnp.max(worst, initial=jnp.iinfo(target.dtype).min)
 
 
-multi_margin = primitive("multi_margin", _multi_margin, axes="... _, ..., , _ -> ...")
+multi_margin = primitive(
+    "multi_margin", _multi_margin, axes="... _, ..., , _ -> ...", linear=("*weight",)
+)
 multi_margin.checked(
     _class_check,
     lambda value, attributes, in_specs: RuntimeError(f"target out of range: {value}"),
@@ -212,7 +214,10 @@ def _multilabel_soft_margin(x, target, *weight):
 
 
 multilabel_soft_margin = primitive(
-    "multilabel_soft_margin", _multilabel_soft_margin, axes="... _, ... _, ... _ -> ..."
+    "multilabel_soft_margin",
+    _multilabel_soft_margin,
+    axes="... _, ... _, ... _ -> ...",
+    linear=("*weight",),
 )
 
 

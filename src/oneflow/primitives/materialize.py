@@ -17,7 +17,7 @@ from oneflow.primitives.registry import primitive
 # The fact of primitives that read their operands from memory, more than once or in any order.
 READS_MEMORY = {"reads_memory": True}
 
-materialize = primitive("materialize", lambda x: x, elementwise=True)
+materialize = primitive("materialize", lambda x: x, elementwise=True, linear=("x",))
 materialize.gradient(x=lambda g: g)
 
 
@@ -44,5 +44,7 @@ def _together_axes(operation: Operation) -> Axes:
 
 
 # The same values; nothing that reads one of them runs before all of them are computed.
-together = primitive("together", lambda *xs: xs, differentiable=False, axes=_together_axes)
+together = primitive(
+    "together", lambda *xs: xs, differentiable=False, axes=_together_axes, linear=("*xs",)
+)
 together.lowering("cpu")(_uninlined)

@@ -34,7 +34,7 @@ def _matmul_axes(operation):
     return notation(f"{left}, {right} -> {result}")(operation)
 
 
-matmul = primitive("matmul", _matmul, axes=_matmul_axes)
+matmul = primitive("matmul", _matmul, axes=_matmul_axes, linear=("x", "y"))
 
 
 def swap_last(x):
@@ -104,9 +104,13 @@ def _sum_rows(g):
     return sum_(g, dims=tuple(range(g.spec.ndim - 1)))
 
 
-linear = primitive("linear", _linear, axes="... _, n _, n -> ... n")
-linear_no_bias = primitive("linear_no_bias", _linear_no_bias, axes="... k, n k -> ... n")
-outer_rows = primitive("outer_rows", _outer_rows, axes="... n, ... k -> n k")
+linear = primitive(
+    "linear", _linear, axes="... _, n _, n -> ... n", linear=("x bias", "weight bias")
+)
+linear_no_bias = primitive(
+    "linear_no_bias", _linear_no_bias, axes="... k, n k -> ... n", linear=("x", "weight")
+)
+outer_rows = primitive("outer_rows", _outer_rows, axes="... n, ... k -> n k", linear=("y", "x"))
 
 linear.gradient(
     x=lambda g, weight: matmul(g, _conjugate(weight)),
@@ -142,4 +146,6 @@ def _bilinear_axes(operation: Operation) -> Axes | None:
     return notation(text)(operation)
 
 
-bilinear = primitive("bilinear", _bilinear, axes=_bilinear_axes)
+bilinear = primitive(
+    "bilinear", _bilinear, axes=_bilinear_axes, linear=("x *bias", "y *bias", "weight *bias")
+)

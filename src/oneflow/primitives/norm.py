@@ -113,12 +113,19 @@ def _normalize_gradient(dy, x, mean, variance, weight, eps, *, dims: tuple[int, 
     )
 
 
-normalize = primitive("normalize", _normalize, axes=broadcast_free_dims("dims"), facts=_FUSES)
+normalize = primitive(
+    "normalize",
+    _normalize,
+    axes=broadcast_free_dims("dims"),
+    facts=_FUSES,
+    linear=("weight bias", "x mean bias"),
+)
 normalize_gradient = primitive(
     "normalize_gradient",
     _normalize_gradient,
     axes=broadcast_free_dims("dims"),
     facts=_FUSES | READS_MEMORY,
+    linear=("dy",),
 )
 
 
@@ -151,7 +158,10 @@ def _second_gradient(dx, dweight, dbias, dy, x, weight, eps, *, dims: tuple[int,
 
 
 normalize_second_gradient = primitive(
-    "normalize_second_gradient", _second_gradient, axes=broadcast_free_dims("dims")
+    "normalize_second_gradient",
+    _second_gradient,
+    axes=broadcast_free_dims("dims"),
+    linear=("dx dweight dbias",),
 )
 
 
@@ -171,7 +181,9 @@ def _normalize_fixed(x, mean, variance, weight, bias, eps):
     return ((_wide(x) - mean) * scale + bias).astype(x.dtype)
 
 
-normalize_fixed = primitive("normalize_fixed", _normalize_fixed, elementwise=True)
+normalize_fixed = primitive(
+    "normalize_fixed", _normalize_fixed, elementwise=True, linear=("weight bias", "x mean bias")
+)
 
 # --- running statistics: (1 - momentum) * running + momentum * factor * batch, one instruction
 
@@ -181,7 +193,11 @@ def _running_average(running, batch, factor, momentum):
 
 
 running_average = primitive(
-    "running_average", _running_average, elementwise=True, differentiable=False
+    "running_average",
+    _running_average,
+    elementwise=True,
+    differentiable=False,
+    linear=("running batch", "running factor"),
 )
 
 

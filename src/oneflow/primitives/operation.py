@@ -176,7 +176,7 @@ class BackwardPlan:
         rules = self._rules()
         self._joint = len(rules) == 1 and rules[0][0] == -1
         names = {
-            **_operand_positions(operation),
+            **operand_positions(operation),
             _ALL_OPERANDS: tuple(range(len(operation.in_specs))),
         }
         kept = {p for _, rule in rules for need in rule.needs for p in names.get(need, ())}
@@ -280,7 +280,7 @@ def _picker(places: list) -> Callable[[tuple], tuple]:
     return pick
 
 
-def _operand_positions(operation: Operation) -> dict[str, tuple[int, ...]]:
+def operand_positions(operation: Operation) -> dict[str, tuple[int, ...]]:
     """Positions of the operands behind each operand name."""
     declared = operation.primitive.operands
     names: dict[str, tuple[int, ...]] = {

@@ -46,8 +46,8 @@ def _fold(x, *, size: Pair, kernel: Pair, dilation: Pair, padding: Pair, stride:
     return result
 
 
-unfold = primitive("unfold_windows", _unfold, axes="n c _ _ -> n c _")
-fold = primitive("fold_windows", _fold, axes="n c _ -> n c _ _")
+unfold = primitive("unfold_windows", _unfold, axes="n c _ _ -> n c _", linear=("x",))
+fold = primitive("fold_windows", _fold, axes="n c _ -> n c _ _", linear=("x",))
 
 
 def _unfold_gradient(g, x_spec, kernel, dilation, padding, stride):

@@ -89,9 +89,15 @@ def _window_sum_adjoint(y, *, size, dims, kernel, stride, padding):
     return adjoint(y)[0]
 
 
-window_sum = primitive("window_sum", _window_sum, axes=_PLANES, facts=follows((True,), (True,)))
+window_sum = primitive(
+    "window_sum", _window_sum, axes=_PLANES, facts=follows((True,), (True,)), linear=("x",)
+)
 window_sum_adjoint = primitive(
-    "window_sum_adjoint", _window_sum_adjoint, axes=_PLANES, facts=follows((True,), (True,))
+    "window_sum_adjoint",
+    _window_sum_adjoint,
+    axes=_PLANES,
+    facts=follows((True,), (True,)),
+    linear=("y",),
 )
 window_sum.gradient(
     x=lambda g, x_spec, dims, kernel, stride, padding: window_sum_adjoint(
@@ -176,6 +182,7 @@ max_pool_gradient = primitive(
     _max_pool_gradient,
     axes=_PLANES,
     facts=follows((True, True, True), (True,)) | READS_MEMORY | {"fuses": True},
+    linear=("y",),
 )
 max_pool_with_indices = primitive("max_pool_with_indices", _max_pool_with_indices, axes=_PLANES)
 
@@ -233,8 +240,8 @@ def _plane_scatter(y, indices, *, dims, size, accumulate: bool):
     return _from_flat_planes(filled, (*kept, *size), dims)
 
 
-plane_gather = primitive("plane_gather", _plane_gather, axes=_PLANES)
-plane_scatter = primitive("plane_scatter", _plane_scatter, axes=_PLANES)
+plane_gather = primitive("plane_gather", _plane_gather, axes=_PLANES, linear=("x",))
+plane_scatter = primitive("plane_scatter", _plane_scatter, axes=_PLANES, linear=("y",))
 plane_gather.gradient(
     x=lambda g, indices, x_spec, dims: plane_scatter(
         g, indices, dims=dims, size=tuple(x_spec.shape[dim] for dim in dims), accumulate=True
@@ -252,7 +259,7 @@ def _find_bad_place(x, indices, *, dims, size):
     return jnp.any(bad), jnp.max(jnp.where(bad, indices, jnp.iinfo(indices.dtype).min), initial=-1)
 
 
-unpool = primitive("unpool", _unpool, axes=_PLANES)
+unpool = primitive("unpool", _unpool, axes=_PLANES, linear=("x",))
 unpool.gradient(x=lambda g, indices, dims: plane_gather(g, indices, dims=dims))
 unpool.checked(
     _find_bad_place,

@@ -260,7 +260,7 @@ def _same_mask(g, seed, stream, p, scale, shape):
 
 # Zeroes elements with probability p and scales the rest. `shape` is that of the mask where whole
 # slices are dropped together. The mask is drawn again for the gradient: nothing is kept.
-dropout = random_primitive("dropout", _dropout, "p", "scale")
+dropout = random_primitive("dropout", _dropout, "p", "scale", linear=("x",))
 dropout.gradient(x=_same_mask)
 # Puts `low` in place of elements with probability p; the rest becomes x * scale + shift.
 alpha_dropout = random_primitive("alpha_dropout", _alpha_dropout, "p", "scale", "shift", "low")

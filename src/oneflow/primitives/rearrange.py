@@ -13,7 +13,7 @@ def _roll(x, *shifts, dims: tuple[int, ...]):
     return jnp.roll(x, shifts, dims)
 
 
-roll = primitive("roll", _roll, scalar="int64", axes=free_dims("dims"))
+roll = primitive("roll", _roll, scalar="int64", axes=free_dims("dims"), linear=("x",))
 roll.gradient(
     lambda g, shifts, dims: [
         roll(g, *[-shift for shift in shifts], dims=dims),
@@ -37,7 +37,7 @@ def _triu(x, diagonal):
     return jnp.where(_below(x, diagonal - 1), jnp.zeros((), x.dtype), x)
 
 
-tril = primitive("tril", _tril, scalar="int64", axes=leading_axes(2))
-triu = primitive("triu", _triu, scalar="int64", axes=leading_axes(2))
+tril = primitive("tril", _tril, scalar="int64", axes=leading_axes(2), linear=("x",))
+triu = primitive("triu", _triu, scalar="int64", axes=leading_axes(2), linear=("x",))
 tril.gradient(x=lambda g, diagonal: tril(g, diagonal), diagonal=None)
 triu.gradient(x=lambda g, diagonal: triu(g, diagonal), diagonal=None)

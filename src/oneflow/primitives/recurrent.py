@@ -16,6 +16,7 @@ from jax import lax
 
 from oneflow.base.spec import TensorSpec
 from oneflow.primitives.axes import Axes, Names
+from oneflow.primitives.linearity import Linearity
 from oneflow.primitives.operation import Operation
 from oneflow.primitives.registry import ABSENT_GRADIENTS, primitive
 
@@ -57,6 +58,11 @@ def _given(operands: tuple, given: tuple[bool, ...]) -> list:
     """The first operands in full: None for each that was left out."""
     remaining = iter(operands)
     return [*(next(remaining) if there else None for there in given), *remaining]
+
+
+def _gradients_given(operation: Operation) -> Linearity:
+    """A backward pass is linear in the gradients that it is given, which come first."""
+    return (frozenset(range(sum(operation.attributes["given"]))),)
 
 
 def _keep(alive, new, old):
@@ -164,6 +170,7 @@ lstm_backward = primitive(
     "lstm_backward",
     _lstm_backward,
     axes=lambda each: _batch_axes(each, states=(0, 1), gradients=(1, 2)),
+    linear=_gradients_given,
 )
 
 
@@ -234,7 +241,10 @@ gru = primitive(
     "gru", _gru, axes=lambda each: _batch_axes(each, states=(1,)), facts=ABSENT_GRADIENTS
 )
 gru_backward = primitive(
-    "gru_backward", _gru_backward, axes=lambda each: _batch_axes(each, states=(0,), gradients=(1,))
+    "gru_backward",
+    _gru_backward,
+    axes=lambda each: _batch_axes(each, states=(0,), gradients=(1,)),
+    linear=_gradients_given,
 )
 
 
@@ -282,7 +292,10 @@ def _rnn_backward(g, h0, weight, hs, *lengths, reverse: bool = False, relu: bool
 
 rnn = primitive("rnn", _rnn, axes=lambda each: _batch_axes(each, states=(1,)))
 rnn_backward = primitive(
-    "rnn_backward", _rnn_backward, axes=lambda each: _batch_axes(each, states=(1,), gradients=(1,))
+    "rnn_backward",
+    _rnn_backward,
+    axes=lambda each: _batch_axes(each, states=(1,), gradients=(1,)),
+    linear=("g",),
 )
 
 

@@ -9,6 +9,7 @@ from jax import lax
 
 from oneflow.base.dtype import DType
 from oneflow.primitives.axes import Axes, Names, free_dims, reduced_axes, summed_to_axes
+from oneflow.primitives.linearity import converted
 from oneflow.primitives.operation import Operation
 from oneflow.primitives.registry import Primitive, primitive
 from oneflow.primitives.shape import broadcast_to, reshape
@@ -70,11 +71,11 @@ def _spread_axes(operation: Operation) -> Axes:
     return Axes((kept,), (names,), {"shape": names})
 
 
-sum_ = primitive("sum", _sum, axes=reduced_axes(summed=True))
+sum_ = primitive("sum", _sum, axes=reduced_axes(summed=True), linear=converted)
 sum_.gradient(x=lambda g, x_spec, dims: spread(g, shape=x_spec.shape, dims=dims, divided=False))
-mean = primitive("mean", _mean, axes=reduced_axes(summed=False))
+mean = primitive("mean", _mean, axes=reduced_axes(summed=False), linear=("x",))
 mean.gradient(x=lambda g, x_spec, dims: spread(g, shape=x_spec.shape, dims=dims, divided=True))
-spread = primitive("spread", _spread, axes=_spread_axes)
+spread = primitive("spread", _spread, axes=_spread_axes, linear=("value",))
 spread.gradient(
     value=lambda g, value_spec, shape, dims, divided: (mean if divided else sum_)(
         g, dims=dims, keepdim=value_spec.ndim == len(shape)
@@ -91,7 +92,7 @@ def _sum_to(x, *, shape: tuple[int, ...]):
 
 
 # The gradient of broadcasting.
-sum_to = primitive("sum_to", _sum_to, axes=summed_to_axes)
+sum_to = primitive("sum_to", _sum_to, axes=summed_to_axes, linear=("x",))
 sum_to.gradient(x=lambda g, x_spec: broadcast_to(g, shape=x_spec.shape))
 
 
@@ -142,7 +143,9 @@ def _extreme_gradient(g, x, out, *, dims: tuple[int, ...]):
     return jnp.where(hits, share, jnp.zeros((), x.dtype))
 
 
-share_among_equal = primitive("extreme_gradient", _extreme_gradient, axes=undone_axes)
+share_among_equal = primitive(
+    "extreme_gradient", _extreme_gradient, axes=undone_axes, linear=("g",)
+)
 
 
 def _extreme(name: str, best: Callable) -> Primitive:
@@ -190,14 +193,14 @@ def _spread_along(values, index, *, dim: int, size: int):
     return jnp.where(here, values, jnp.zeros((), values.dtype))
 
 
-pick_along = primitive("pick_along", _pick_along, axes=free_dims("dim"))
+pick_along = primitive("pick_along", _pick_along, axes=free_dims("dim"), linear=("x",))
 pick_along.gradient(
     x=lambda g, index, x_spec, dim: spread_along(
         g, index, dim=dim, size=x_spec.shape[dim] if x_spec.ndim else 1
     ),
     index=None,
 )
-spread_along = primitive("spread_along", _spread_along, axes=free_dims("dim"))
+spread_along = primitive("spread_along", _spread_along, axes=free_dims("dim"), linear=("values",))
 spread_along.gradient(values=lambda g, index, dim: pick_along(g, index, dim=dim), index=None)
 
 
@@ -243,5 +246,5 @@ def _logsumexp_gradient(g, x, out, *, dims: tuple[int, ...]):
 
 
 logsumexp = primitive("logsumexp", _logsumexp, axes=reduced_axes(summed=False))
-_logsumexp_x = primitive("logsumexp_gradient", _logsumexp_gradient, axes=undone_axes)
+_logsumexp_x = primitive("logsumexp_gradient", _logsumexp_gradient, axes=undone_axes, linear=("g",))
 logsumexp.gradient(x=lambda g, x, out, dims: _logsumexp_x(g, x, out, dims=dims))

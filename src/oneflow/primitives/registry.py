@@ -56,6 +56,8 @@ class Primitive:
             nothing is said they take that of the tensor operands.
         check: optional ``(operands, attributes) -> (is_bad, value)`` on arrays, see `checked`.
         axes: how dimensions may be split over devices, see `oneflow.primitives.axes`.
+        linear: sets of operands in which the implementation is linear, see
+            `oneflow.primitives.linearity`.
         lowerings: implementation per platform name where the general one is slow.
     """
 
@@ -70,7 +72,7 @@ class Primitive:
             "differentiable",
             "scalar",
         ),
-        *("check", "check_error", "axes", "lowerings", "elementwise", "facts", "_vjp"),
+        *("check", "check_error", "axes", "linear", "lowerings", "elementwise", "facts", "_vjp"),
     )
 
     def __init__(
@@ -82,6 +84,7 @@ class Primitive:
         differentiable: bool = True,
         scalar: str | Mapping[str, str] | None = None,
         axes: Any = None,
+        linear: tuple[str, ...] | Callable = (),
         elementwise: bool = False,
         facts: Mapping[str, Any] | None = None,
     ) -> None:
@@ -94,6 +97,7 @@ class Primitive:
         self.check: Any = None  # functions, or None without a run-time check
         self.check_error: Any = None
         self.axes = axes
+        self.linear = linear
         self.elementwise = elementwise
         self.facts = dict(facts or {})
         self.lowerings: dict[str, Callable] = {}

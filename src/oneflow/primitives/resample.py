@@ -188,6 +188,7 @@ resample = primitive(
     _resample,
     axes=free_dims("dim"),
     facts=follows((True,), (True,), attribute="dim"),
+    linear=("x",),
 )
 resample.gradient(x=lambda g, dim, plan: resample(g, dim=dim, plan=plan.transposed()))
 

@@ -17,7 +17,7 @@ def _cumsum(x, *, dim: int, reverse: bool = False):
     return lax.cumsum(x, axis=dim, reverse=reverse) if x.ndim else x
 
 
-cumsum = primitive("cumsum", _cumsum, axes=_free)
+cumsum = primitive("cumsum", _cumsum, axes=_free, linear=("x",))
 cumsum.gradient(x=lambda g, dim, reverse: cumsum(g, dim=dim, reverse=not reverse))
 cumprod = primitive(
     "cumprod", lambda x, *, dim: lax.cumprod(x, axis=dim) if x.ndim else x, axes=_free

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import jax.numpy as jnp
 from jax import lax
 
 from oneflow.primitives.axes import Axes
 from oneflow.primitives.elementwise import cast, div, eq, mul, ones_like, where, zeros_like
 from oneflow.primitives.indexing import out_of_range
-from oneflow.primitives.registry import primitive
+from oneflow.primitives.registry import Primitive, primitive
 from oneflow.primitives.shape import zeros_of
 
 
@@ -44,7 +46,7 @@ def _gather(x, index, *, dim: int):
     return jnp.asarray(x).at[_coordinates(index, dim)].get(mode="promise_in_bounds")
 
 
-gather = primitive("gather", _gather, axes=_aligned_axes)
+gather = primitive("gather", _gather, axes=_aligned_axes, linear=("x",))
 gather.checked(lambda x, index, *, dim: out_of_range(index, 0, x.shape[dim]), _error)
 gather.gradient(
     x=lambda g, index, x_spec, dim: scatter_add(zeros_of(x_spec), g, index, dim=dim), index=None
@@ -55,7 +57,7 @@ gather.gradient(
 _LOGICAL = {"add": "max", "multiply": "min"}
 
 
-def _scatter(name: str, method: str):
+def _scatter(name: str, method: str, **facts: Any) -> Primitive:
     """The primitive that puts `source` (shaped as `index`) into `x` by an update method of JAX."""
 
     def impl(x, source, index, *, dim: int):
@@ -64,15 +66,15 @@ def _scatter(name: str, method: str):
         # Positions out of range are dropped here and reported by the check.
         return getattr(target, chosen)(source, mode="drop")
 
-    made = primitive(name, impl, axes=_aligned_axes)
+    made = primitive(name, impl, axes=_aligned_axes, **facts)
     return made.checked(
         lambda x, source, index, *, dim: out_of_range(index, 0, x.shape[dim]), _error
     )
 
 
-scatter = _scatter("scatter", "set")
-scatter_add = _scatter("scatter_add", "add")
-scatter_multiply = _scatter("scatter_multiply", "multiply")
+scatter = _scatter("scatter", "set", linear=("x source",))
+scatter_add = _scatter("scatter_add", "add", linear=("x source",))
+scatter_multiply = _scatter("scatter_multiply", "multiply", linear=("x",))
 scatter_amax = _scatter("scatter_amax", "max")
 scatter_amin = _scatter("scatter_amin", "min")
 
@@ -134,7 +136,7 @@ def _masked_scatter(x, mask, source):
     return jnp.where(mask, taken.reshape(x.shape), x)
 
 
-masked_scatter = primitive("masked_scatter", _masked_scatter)
+masked_scatter = primitive("masked_scatter", _masked_scatter, linear=("x source",))
 
 
 def _too_few(x, mask, source):

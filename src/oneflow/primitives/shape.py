@@ -49,6 +49,7 @@ reshape = primitive(
         lambda base, new, shape: reshape(new, shape=base.spec.shape),
         _reshaped_place,
     ),
+    linear=("x",),
 )
 reshape.gradient(x=lambda g, x_spec: reshape(g, shape=x_spec.shape))
 
@@ -69,6 +70,7 @@ transpose = primitive(
             place.terms,
         ),
     ),
+    linear=("x",),
 )
 transpose.gradient(x=lambda g, perm: transpose(g, perm=_inverse(perm)))
 
@@ -96,11 +98,12 @@ broadcast_to = primitive(
     lambda x, *, shape: jnp.broadcast_to(x, shape),
     axes=broadcast_axes,
     facts=views(_write_expanded, _layout_expanded),
+    linear=("x",),
 )
 # The caller sums gradients of broadcast operands to the operand's shape.
 broadcast_to.gradient(x=lambda g: g)
 
-flip = primitive("flip", lambda x, *, dims: lax.rev(x, dims), axes=free_dims("dims"))
+flip = primitive("flip", lambda x, *, dims: lax.rev(x, dims), axes=free_dims("dims"), linear=("x",))
 flip.gradient(x=lambda g, dims: flip(g, dims=dims))
 
 
@@ -142,6 +145,7 @@ slice_ = primitive(
     scalar="int64",
     axes=free_dims("dims"),
     facts=views(_write_slice, _layout_slice),
+    linear=("x",),
 )
 
 
@@ -172,7 +176,9 @@ def _slice_update(x, values, *starts, dims: tuple[int, ...], steps: tuple[int, .
     return x.at[tuple(grid)].set(values, unique_indices=True)
 
 
-slice_update = primitive("slice_update", _slice_update, scalar="int64", axes=free_dims("dims"))
+slice_update = primitive(
+    "slice_update", _slice_update, scalar="int64", axes=free_dims("dims"), linear=("x values",)
+)
 
 
 def _slice_update_gradient(g, starts, values_spec, dims, steps, wanted):
@@ -236,6 +242,7 @@ select = primitive(
     scalar="int64",
     axes=_select_axes,
     facts=views(_write_select, _layout_select),
+    linear=("x",),
 )
 
 
@@ -260,7 +267,9 @@ def _select_update_axes(operation) -> Axes:
     return Axes((names, kept, *[()] * len(dims)), (names,))
 
 
-select_update = primitive("select_update", _select_update, scalar="int64", axes=_select_update_axes)
+select_update = primitive(
+    "select_update", _select_update, scalar="int64", axes=_select_update_axes, linear=("x values",)
+)
 
 
 def _select_update_gradient(g, indices, values_spec, dims, wanted):
@@ -271,7 +280,9 @@ def _select_update_gradient(g, indices, values_spec, dims, wanted):
 
 select_update.gradient(_select_update_gradient)
 
-concat = primitive("concat", lambda *xs, dim: lax.concatenate(xs, dim), axes=free_dims("dim"))
+concat = primitive(
+    "concat", lambda *xs, dim: lax.concatenate(xs, dim), axes=free_dims("dim"), linear=("*xs",)
+)
 
 
 def _concat_gradient(g, xs_spec, dim, wanted):
@@ -291,7 +302,7 @@ def _split(x, *, sizes: tuple[int, ...], dim: int):
     return tuple(parts)
 
 
-split = primitive("split", _split, axes=free_dims("dim"))
+split = primitive("split", _split, axes=free_dims("dim"), linear=("x",))
 split.gradient(x=lambda g, dim: concat(*g, dim=dim))
 
 
@@ -309,7 +320,7 @@ def _padded_axes(operation) -> Axes:
 
 
 # Negative amounts crop, interior amounts spread elements apart.
-pad = primitive("pad", _pad, axes=_padded_axes)
+pad = primitive("pad", _pad, axes=_padded_axes, linear=("x value",))
 
 
 def _pad_gradient(g, low, high, interior):
@@ -326,12 +337,14 @@ def _pad_gradient(g, low, high, interior):
 
 pad.gradient(x=_pad_gradient, value=None)
 
-clone = primitive("clone", lambda x: x, axes=elementwise_axes)
+clone = primitive("clone", lambda x: x, axes=elementwise_axes, linear=("x",))
 clone.gradient(x=lambda g: g)
 
 # `new` as what a tensor that requires grad was overwritten with: what it was before gets a gradient
 # of zeros.
-overwrite = primitive("overwrite", lambda x, new: new, axes=elementwise_axes)
+overwrite = primitive(
+    "overwrite", lambda x, new: new, axes=elementwise_axes, linear=("new", "x new")
+)
 overwrite.gradient(x=lambda x_spec: zeros_of(x_spec), new=lambda g: g)
 
 
@@ -341,7 +354,7 @@ def _stacked_axes(operation) -> Axes:
     return Axes((kept,) * len(operation.in_specs), (names,))
 
 
-stack = primitive("stack", lambda *xs, dim: jnp.stack(xs, dim), axes=_stacked_axes)
+stack = primitive("stack", lambda *xs, dim: jnp.stack(xs, dim), axes=_stacked_axes, linear=("*xs",))
 
 
 def _unbound_axes(operation) -> Axes:
@@ -353,6 +366,6 @@ def _unbind(x, *, dim: int):
     return tuple(lax.index_in_dim(x, index, dim, keepdims=False) for index in range(x.shape[dim]))
 
 
-unbind = primitive("unbind", _unbind, axes=_unbound_axes)
+unbind = primitive("unbind", _unbind, axes=_unbound_axes, linear=("x",))
 stack.gradient(lambda g, dim: list(unbind(g, dim=dim)))
 unbind.gradient(x=lambda g, dim: stack(*g, dim=dim))

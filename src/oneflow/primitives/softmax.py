@@ -42,10 +42,12 @@ def _log_softmax_backward(g, out, *, dim: int):
     return (wide(g) - jnp.exp(wide(out)) * total).astype(out.dtype)
 
 
-softmax_backward = primitive("softmax_backward", _softmax_backward, axes=free_dims("dim"))
+softmax_backward = primitive(
+    "softmax_backward", _softmax_backward, axes=free_dims("dim"), linear=("g",)
+)
 softmax.gradient(x=lambda g, out, dim: softmax_backward(g, out, dim=dim))
 log_softmax_backward = primitive(
-    "log_softmax_backward", _log_softmax_backward, axes=free_dims("dim")
+    "log_softmax_backward", _log_softmax_backward, axes=free_dims("dim"), linear=("g",)
 )
 log_softmax.gradient(x=lambda g, out, dim: log_softmax_backward(g, out, dim=dim))
 

@@ -51,8 +51,12 @@ def _sinc(x):
 sinc = unary("sinc", in_single(_sinc), _sinc_slope)
 
 atan2 = elementwise("atan2", jnp.arctan2, "x y")
-_atan2_x = elementwise("atan2_x_gradient", lambda g, x, y: g * y / (x * x + y * y), "g x y")
-_atan2_y = elementwise("atan2_y_gradient", lambda g, x, y: -g * x / (x * x + y * y), "g x y")
+_atan2_x = elementwise(
+    "atan2_x_gradient", lambda g, x, y: g * y / (x * x + y * y), "g x y", linear=("g",)
+)
+_atan2_y = elementwise(
+    "atan2_y_gradient", lambda g, x, y: -g * x / (x * x + y * y), "g x y", linear=("g",)
+)
 atan2.gradient(x=lambda g, x, y: _atan2_x(g, x, y), y=lambda g, x, y: _atan2_y(g, x, y))
 
 hypot = elementwise("hypot", jnp.hypot, "x y")
@@ -92,17 +96,23 @@ _logit_gradient = elementwise(
     "logit_clamped_gradient",
     lambda g, x, eps: jnp.where((x < eps) | (x > 1 - eps), 0, g / (x * (1 - x))).astype(g.dtype),
     "g x eps",
+    linear=("g",),
 )
 logit_clamped.gradient(x=lambda g, x, eps: _logit_gradient(g, x, eps), eps=None)
 
 logaddexp = elementwise("logaddexp", in_single(jnp.logaddexp), "x y")
-_share_of_sum = elementwise("logaddexp_gradient", lambda g, x, y: g * lax.logistic(x - y), "g x y")
+_share_of_sum = elementwise(
+    "logaddexp_gradient", lambda g, x, y: g * lax.logistic(x - y), "g x y", linear=("g",)
+)
 logaddexp.gradient(
     x=lambda g, x, y: _share_of_sum(g, x, y), y=lambda g, x, y: _share_of_sum(g, y, x)
 )
 logaddexp2 = elementwise("logaddexp2", in_single(jnp.logaddexp2), "x y")
 _share_of_sum2 = elementwise(
-    "logaddexp2_gradient", lambda g, x, y: g * lax.logistic((x - y) * math.log(2)), "g x y"
+    "logaddexp2_gradient",
+    lambda g, x, y: g * lax.logistic((x - y) * math.log(2)),
+    "g x y",
+    linear=("g",),
 )
 logaddexp2.gradient(
     x=lambda g, x, y: _share_of_sum2(g, x, y), y=lambda g, x, y: _share_of_sum2(g, y, x)
@@ -117,6 +127,7 @@ _xlogy_x = elementwise(
     "xlogy_x_gradient",
     lambda g, x, y: jnp.where((x == 0) & (y <= 0), 0, g * jnp.log(y)).astype(g.dtype),
     "g x y",
+    linear=("g",),
 )
 xlogy.gradient(x=lambda g, x, y: _xlogy_x(g, x, y), y=lambda g, x, y: mul(g, div(x, y)))
 xlog1py = elementwise(
@@ -161,6 +172,7 @@ _copysign_gradient = elementwise(
     "copysign_gradient",
     lambda g, x, y: jnp.where(x == 0, 0, g * jnp.sign(x) * jnp.copysign(jnp.ones_like(x), y)),
     "g x y",
+    linear=("g",),
 )
 copysign.gradient(x=lambda g, x, y: _copysign_gradient(g, x, y), y=lambda g: zeros_like(g))
 nextafter = without_gradient("nextafter", jnp.nextafter, "x y")

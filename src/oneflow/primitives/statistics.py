@@ -57,8 +57,8 @@ def _std_gradient(g, x, out, *, dims: tuple[int, ...], correction: float):
 
 var = primitive("var", _var, axes=reduced_axes(summed=False))
 std = primitive("std", _std, axes=reduced_axes(summed=False))
-_var_x = primitive("var_gradient", _var_gradient, axes=undone_axes)
-_std_x = primitive("std_gradient", _std_gradient, axes=undone_axes)
+_var_x = primitive("var_gradient", _var_gradient, axes=undone_axes, linear=("g", "x"))
+_std_x = primitive("std_gradient", _std_gradient, axes=undone_axes, linear=("g", "x"))
 var.gradient(x=lambda g, x, dims, correction: _var_x(g, x, dims=dims, correction=correction))
 std.gradient(
     x=lambda g, x, out, dims, correction: _std_x(g, x, out, dims=dims, correction=correction)
@@ -96,8 +96,8 @@ def _norm_gradient(g, x, order, out, *, dims: tuple[int, ...]):
 
 norm2 = primitive("norm2", _norm2, axes=reduced_axes(summed=False))
 norm = primitive("norm", _norm, axes=reduced_axes(summed=False))
-_norm2_x = primitive("norm2_gradient", _norm2_gradient, axes=undone_axes)
-_norm_x = primitive("norm_gradient", _norm_gradient, axes=undone_axes)
+_norm2_x = primitive("norm2_gradient", _norm2_gradient, axes=undone_axes, linear=("g", "x"))
+_norm_x = primitive("norm_gradient", _norm_gradient, axes=undone_axes, linear=("g",))
 norm2.gradient(x=lambda g, x, out, dims: _norm2_x(g, x, out, dims=dims))
 norm.gradient(x=lambda g, x, order, out, dims: _norm_x(g, x, order, out, dims=dims), order=None)
 

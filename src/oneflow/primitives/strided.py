@@ -60,8 +60,11 @@ diagonal = primitive(
         ),
         _layout_diagonal,
     ),
+    linear=("x",),
 )
-diagonal_update = primitive("diagonal_update", _diagonal_update, axes=_diagonal_axes)
+diagonal_update = primitive(
+    "diagonal_update", _diagonal_update, axes=_diagonal_axes, linear=("x values",)
+)
 diagonal.gradient(
     x=lambda g, x_spec, offset, dim1, dim2: diagonal_update(
         zeros_of(x_spec), g, offset=offset, dim1=dim1, dim2=dim2
@@ -127,8 +130,9 @@ unfold = primitive(
         ),
         _layout_unfold,
     ),
+    linear=("x",),
 )
-unfold_update = primitive("unfold_update", _unfold_update, axes=_unfold_axes)
+unfold_update = primitive("unfold_update", _unfold_update, axes=_unfold_axes, linear=("x values",))
 
 
 def _unfold_update_gradient(g, values_spec, dim, size, step, accumulate, wanted):
@@ -178,8 +182,9 @@ as_strided = primitive(
         ),
         lambda place, shape, strides, offset: Place(shape, strides, ((offset, 1),)),
     ),
+    linear=("x",),
 )
-as_strided_update = primitive("as_strided_update", _as_strided_update)
+as_strided_update = primitive("as_strided_update", _as_strided_update, linear=("x values",))
 
 
 def _as_strided_update_gradient(g, values_spec, shape, strides, offset, accumulate, wanted):
@@ -273,12 +278,14 @@ view_as_real = primitive(
     _view_as_real,
     axes="... -> ... _",
     facts=views(lambda base, new: view_as_complex(new), _layout_as_real),
+    linear=("x",),
 )
 view_as_complex = primitive(
     "view_as_complex",
     lambda x: lax.complex(x[..., 0], x[..., 1]),
     axes="... _ -> ...",
     facts=views(lambda base, new: view_as_real(new), _layout_as_complex),
+    linear=("x",),
 )
 view_as_real.gradient(x=lambda g: view_as_complex(g))
 view_as_complex.gradient(x=lambda g: view_as_real(g))
