@@ -59,29 +59,87 @@ def test_mixed_precision_can_be_turned_off_again():
         graph.config.enable_amp(True, dtype=flow.float32)
 
 
-def test_a_grad_scaler_in_a_graph_is_that_of_eager_mode():
-    factors = [1.0, 1.0, float("inf"), 2.0, 1.0, 1.0]
-    weights = []
-    for static in (False, True):
-        model = nn.Linear(1, 1, bias=False)
-        model.weight.data.fill_(1.0)
-        optimizer = sgd(model, momentum=0.9)
-        scaler = flow.amp.GradScaler(init_scale=8.0, growth_interval=2)
+STEPPED = {
+    "SGD": lambda p: flow.optim.SGD(p, lr=0.1, momentum=0.9, dampening=0.5),
+    "Adam": lambda p: flow.optim.Adam(p, lr=0.1, amsgrad=True),
+    "AdamW": lambda p: flow.optim.AdamW(p, lr=0.1, weight_decay=0.1),
+    "NAdam": lambda p: flow.optim.NAdam(p, lr=0.1),
+    "RAdam": lambda p: flow.optim.RAdam(p, lr=0.1, betas=(0.5, 0.8)),
+    "LAMB": lambda p: flow.optim.LAMB(p, lr=0.1),
+    "Adagrad": lambda p: flow.optim.Adagrad(p, lr=0.1, lr_decay=0.5),
+    "Rprop": lambda p: flow.optim.Rprop(p, lr=0.1),
+}
+FACTORS = [float("inf"), 1.0, -1.5, float("inf"), 2.0, *[1.0] * 6]
+
+
+def scaled_steps(make, factors, static):
+    """A weight that was trained with a scaler, its optimizer, the scaler and the graph."""
+    model = nn.Linear(1, 2)
+    for index, parameter in enumerate(model.parameters()):
+        parameter.data.fill_(0.5 + index)
+    optimizer = make(model.parameters())
+    schedule = flow.optim.lr_scheduler.StepLR(optimizer, 2, 0.5)
+    scaler = flow.amp.GradScaler(init_scale=8.0, growth_interval=2)
+    graph = TrainGraph(model, lambda m, x: m(x).sum(), optimizer, schedule)
+    graph.set_grad_scaler(scaler)
+    for factor in factors:
+        x = flow.full((1, 1), factor)
         if static:
-            graph = TrainGraph(model, lambda m, x: m(x).sum(), optimizer)
-            graph.set_grad_scaler(scaler)
-        for factor in factors:
-            x = flow.full((1, 1), factor)
-            if static:
-                graph(x)
-            else:
-                scaler.scale(model(x).sum()).backward()
-                scaler.step(optimizer)
-                scaler.update()
-                optimizer.zero_grad()
-        weights.append((model.weight.item(), scaler.get_scale(), scaler.state_dict()))
-    assert weights[0] == weights[1]
-    assert len(graph._steps) == 1
+            graph(x)
+        else:
+            scaler.scale(model(x).sum()).backward()
+            scaler.step(optimizer)
+            scaler.update()
+            optimizer.zero_grad()
+            schedule.step()
+    return model, optimizer, scaler, graph
+
+
+@pytest.mark.parametrize("name", STEPPED)
+def test_a_grad_scaler_in_a_graph_is_that_of_eager_mode(name):
+    eager, static = (scaled_steps(STEPPED[name], FACTORS, static) for static in (False, True))
+    for mine, theirs in zip(static[0].parameters(), eager[0].parameters(), strict=True):
+        np.testing.assert_allclose(mine.numpy(), theirs.numpy(), rtol=1e-6)
+    assert static[2].state_dict() == eager[2].state_dict()
+    # Two steps were skipped, and nothing was compiled again for it.
+    states = static[1].state_dict()["state"]
+    assert [int(state["step"]) for state in states.values()] == [9, 9]
+    assert len(static[3]._steps) == 1
+
+
+def test_eager_steps_between_those_of_a_graph_with_a_grad_scaler():
+    model, optimizer, _, graph = scaled_steps(STEPPED["NAdam"], FACTORS[:3], True)
+    twin, other, _, same = scaled_steps(STEPPED["NAdam"], FACTORS[:3], False)
+    step = only_step(graph)
+
+    def step_eagerly(module, each):
+        module(x).sum().backward()
+        each.step()
+        each.zero_grad()
+
+    for factor in (1.0, 2.0):
+        x = flow.full((1, 1), factor)
+        step_eagerly(model, optimizer)
+        step_eagerly(twin, other)
+        counts = [o.counts_of(o.state[m.weight]) for o, m in ((optimizer, model), (other, twin))]
+        assert counts[0] == pytest.approx(counts[1])
+        graph(x)
+        step_eagerly(twin, other)
+        same._trainings[0].scheduler.step()
+        np.testing.assert_allclose(model.weight.numpy(), twin.weight.numpy(), rtol=1e-6)
+    assert only_step(graph) is step
+    assert optimizer.state[model.weight]["step"].item() == 6
+    before = other.counts_of(other.state[twin.weight])
+    other.load_state_dict(optimizer.state_dict())
+    assert other.counts_of(other.state[twin.weight]) == pytest.approx(before)
+
+
+def test_a_scaler_that_is_turned_off_skips_nothing():
+    model = nn.Linear(1, 1)
+    graph = TrainGraph(model, lambda m, x: m(x).sum(), sgd(model))
+    graph.set_grad_scaler(flow.amp.GradScaler(enabled=False))
+    graph(flow.full((1, 1), float("inf")))
+    assert model.weight.item() == float("-inf")
 
 
 def test_a_static_scaler_in_a_graph_changes_nothing():

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
+from pathlib import Path
+
 import numpy as np
 import pytest
 from benchmarks.models import gpt
@@ -47,13 +50,17 @@ def test_every_optimizer_steps_as_in_eager_mode(optimizer):
     assert_same_training(model, squares, batches([4], [2], 6), OPTIMIZERS[optimizer])
 
 
-def test_fifty_steps_of_a_perceptron_with_a_schedule():
+@pytest.mark.parametrize(
+    ("dtype", "tolerance"), [(flow.float32, 1e-5), (flow.float64, 1e-12)], ids=str
+)
+def test_fifty_steps_of_a_perceptron_with_a_schedule(dtype, tolerance):
     graph = assert_same_training(
-        perceptron(),
+        perceptron().to(dtype),
         squares,
-        batches([4], [2]),
+        [(x.to(dtype), y.to(dtype)) for x, y in batches([4], [2])],
         OPTIMIZERS["Adam"],
         lambda optimizer: flow.optim.lr_scheduler.StepLR(optimizer, 10, 0.5),
+        tolerance=tolerance,
     )
     assert len(graph._steps) == 1
 
@@ -66,6 +73,61 @@ def test_fifty_steps_of_a_convolutional_network():
     assert_same_training(
         model, squares, batches([1, 8, 8], [3]), OPTIMIZERS["momentum"], tolerance=1e-3
     )
+
+
+def test_fifty_steps_of_the_demo(monkeypatch):
+    monkeypatch.syspath_prepend(Path(__file__).parents[2] / "examples")
+    model = importlib.import_module("mnist").Net()
+
+    def loss_of(module, images, digits):
+        return F.cross_entropy(module(images), digits)
+
+    data = [(flow.rand(8, 1, 28, 28), flow.randint(0, 10, (8,))) for _ in range(STEPS)]
+    assert_same_training(
+        model, loss_of, data, lambda m: flow.optim.AdamW(m.parameters(), lr=1e-3), tolerance=1e-3
+    )
+
+
+class Residual(nn.Module):
+    """Two convolutions and a way around them."""
+
+    def __init__(self, before, after, stride):
+        super().__init__()
+        self.inside = nn.Sequential(
+            nn.Conv2d(before, after, 3, stride, 1, bias=False), nn.BatchNorm2d(after), nn.ReLU(),
+            nn.Conv2d(after, after, 3, 1, 1, bias=False), nn.BatchNorm2d(after),
+        )  # fmt: skip
+        self.around = nn.Identity()
+        if stride != 1 or before != after:
+            self.around = nn.Sequential(
+                nn.Conv2d(before, after, 1, stride, bias=False), nn.BatchNorm2d(after)
+            )
+
+    def forward(self, x):
+        return F.relu(self.inside(x) + self.around(x))
+
+
+def resnet18(width: int, classes: int) -> nn.Module:
+    """ResNet-18 for small images."""
+    layers = [nn.Conv2d(3, width, 3, 1, 1, bias=False), nn.BatchNorm2d(width), nn.ReLU()]
+    before = width
+    for index, stride in enumerate((1, 1, 2, 1, 2, 1, 2, 1)):
+        after = width << index // 2
+        layers.append(Residual(before, after, stride))
+        before = after
+    return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(before, classes))
+
+
+def test_fifty_steps_of_a_resnet18():
+    def loss_of(module, images, labels):
+        return F.cross_entropy(module(images), labels)
+
+    def make(module):
+        return flow.optim.SGD(module.parameters(), lr=3e-4, momentum=0.9)
+
+    data = [(flow.randn(8, 3, 16, 16), flow.randint(0, 10, (8,))) for _ in range(4)]
+    epochs = [data[step % len(data)] for step in range(STEPS)]
+    assert_same_training(resnet18(8, 10), loss_of, epochs, make, tolerance=1e-3)
 
 
 class Recurrent(nn.Module):

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from oneflow.amp.grad_scaler import GradScaler, StaticGradScaler
 from oneflow.differentiation.grad_mode import no_grad
+from oneflow.graph.counting import HostCounts, StepCounts, TensorCounts
 from oneflow.graph.recorder import CapturingRecorder
 from oneflow.graph.variables import Variables
 from oneflow.optim.lr_scheduler.scheduler import LRScheduler
@@ -46,31 +47,6 @@ class Training:
             self.scheduler.step()
 
 
-class _Count(NamedTuple):
-    """Parameters of a group that have taken the same steps: only the first one's are counted."""
-
-    group: dict[str, Any]
-    leader: dict[str, Any]
-    followers: list[dict[str, Any]]
-
-
-def _counts_of(group: dict[str, Any], states: list[dict[str, Any]]) -> list[_Count]:
-    counts: list[_Count] = []
-    for state in states:
-        for count in counts:
-            if _plain(count.leader) == _plain(state):
-                count.followers.append(state)
-                break
-        else:
-            counts.append(_Count(group, state, []))
-    return counts
-
-
-def _plain(state: dict[str, Any]) -> dict[str, Any]:
-    """What a state has besides tensors."""
-    return {name: each for name, each in state.items() if not isinstance(each, Tensor)}
-
-
 class RecordedStep:
     """An optimizer's step that is part of a program.
 
@@ -84,8 +60,7 @@ class RecordedStep:
         self._optimizer = training.optimizer
         self._state = self._optimizer.state
         self._forms: list[tuple] = []
-        self._counts: list[_Count] = []
-        self._slots: list[tuple[dict[str, Any], dict[str, Any], int]] = []
+        self._counts: StepCounts
         self._before: list[tuple[Any, dict[str, Any]]] = [
             (key, dict(state)) for key, state in self._state.items()
         ]
@@ -99,6 +74,26 @@ class RecordedStep:
     ) -> None:
         """Record unscaling, clipping and the step itself; the states become variables."""
         optimizer = self._optimizer
+        skips = isinstance(scaler, GradScaler) and scaler.is_enabled()
+        counts = self._counts = (TensorCounts if skips else HostCounts)(optimizer, recorder)
+        updated = self._add_states(variables, prefix)
+        updated += counts.begin(variables, prefix)
+        bad = None if scaler is None else scaler.unscale_(optimizer)
+        before = [each.value for each in updated]
+        optimizer.clip_grad()
+        optimizer.counting = counts
+        try:
+            optimizer.step()
+        finally:
+            optimizer.counting = None
+        if bad is not None and skips:
+            with no_grad():
+                for tensor, old in zip(updated, before, strict=True):
+                    tensor.assign(where(bad.value, old, tensor.value))
+
+    def _add_states(self, variables: Variables, prefix: str) -> list[Tensor]:
+        """Make variables of the states; everything that the step updates, but for counts."""
+        optimizer = self._optimizer
         updated: list[Tensor] = []
         names = {id(each.tensor): each.name for each in variables}
         for group in optimizer.param_groups:
@@ -107,50 +102,27 @@ class RecordedStep:
             self.tensors.update(map(id, stepped))
             updated += stepped
             states = optimizer.stepped_states(group)
-            self._counts += _counts_of(group, states)
+            self._counts.add(group, states)
             for parameter, state in zip(stepped, states, strict=True):
+                counts = optimizer.counts_of(state)
                 for key, kept in list(state.items()):
-                    if isinstance(kept, Tensor):
+                    if isinstance(kept, Tensor) and key not in counts:
                         name = f"{prefix}.{names.get(id(parameter), 'parameter')}.{key}"
                         variables.add(name, "state", kept, (state, key))
                         updated.append(kept)
-        bad = None if scaler is None else scaler.unscale_(optimizer)
-        before = [each.value for each in updated]
-        optimizer.clip_grad()
-
-        def note(group: dict[str, Any], state: dict[str, Any]) -> None:
-            self._slots.append((group, state, len(recorder.scalars)))
-
-        optimizer.before_numbers = note
-        try:
-            optimizer.step()
-        finally:
-            optimizer.before_numbers = None
-        if bad is not None and isinstance(scaler, GradScaler):
-            with no_grad():
-                for tensor, old in zip(updated, before, strict=True):
-                    tensor.assign(where(bad.value, old, tensor.value))
+        return updated
 
     def slots(self) -> set[int]:
         """Places of the run-time numbers that `refill` writes."""
-        return {
-            start + place
-            for group, state, start in self._slots
-            for place in range(len(self._optimizer.numbers(group, state)))
-        }
+        return self._counts.slots()
 
     def refill(self, numbers: list[Any]) -> None:
         """Count one more step, and write its numbers into their places."""
-        optimizer = self._optimizer
-        for count in self._counts:
-            optimizer.advance(count.group, count.leader)
-            if count.followers:
-                plain = _plain(count.leader)
-                for state in count.followers:
-                    state.update(plain)
-        for group, state, start in self._slots:
-            fresh = optimizer.numbers(group, state)
-            numbers[start : start + len(fresh)] = fresh
+        self._counts.refill(numbers)
+
+    def settle(self) -> None:
+        """Before each call: take over what others did to the counts."""
+        self._counts.settle()
 
     def fits(self) -> bool:
         """Whether the optimizer still steps in the form that was recorded."""

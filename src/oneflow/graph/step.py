@@ -189,6 +189,8 @@ class Step:
             first: the optimizers have counted this step already, while it was recorded.
         """
         flush_all("graph")
+        for each in self.optimizers:
+            each.settle()
         binding = self.binding
         for tensor in [each for each in binding.variables if each._family is not None]:
             _leave_family(tensor)

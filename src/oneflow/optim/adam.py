@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
+from oneflow.optim.counting import root
 from oneflow.optim.optimizer import Optimizer, check_range, spellings
 from oneflow.primitives.optimizer import AdamNumbers, adam_update
 
@@ -79,7 +79,7 @@ class Adam(Optimizer):
             beta2=beta2,
             fresh1=1 - beta1,
             fresh2=1 - beta2,
-            root_correction=math.sqrt(correction2),
+            root_correction=root(correction2),
             eps=group["eps"],
             decay=0.0 if self._decoupled else decay,
             keep=1 - lr * decay if self._decoupled else 1.0,

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from oneflow.optim.adam import bias_corrections, check_adam
+from oneflow.optim.counting import root
 from oneflow.optim.optimizer import Optimizer, spellings
 from oneflow.primitives.optimizer import LAMBNumbers, lamb_update
 
@@ -76,7 +76,7 @@ class LAMB(Optimizer):
             fresh1=1 - beta1,
             fresh2=1 - beta2,
             correction1=correction1,
-            root_correction=math.sqrt(correction2),
+            root_correction=root(correction2),
             eps=group["eps"],
             coupled=0.0 if decoupled else decay,
             decoupled=decay if decoupled else 0.0,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from oneflow.optim.adam import bias_corrections, check_adam
 from oneflow.optim.optimizer import Optimizer, check_range, spellings
@@ -36,6 +36,7 @@ class NAdam(Optimizer):
     """
 
     _update = nadam_update
+    _counts: ClassVar[dict[str, float]] = {"step": 0, "mu_product": 1.0}
 
     @spellings
     def __init__(
@@ -68,7 +69,7 @@ class NAdam(Optimizer):
 
     def _advance(self, state: dict[str, Any], group: dict[str, Any]) -> Any:
         step = super()._advance(state, group)
-        state["mu_product"] = state.get("mu_product", 1.0) * _momentum(group, step)
+        state["mu_product"] = state["mu_product"] * _momentum(group, step)
         return step, state["mu_product"]
 
     def _numbers(self, group: dict[str, Any], state: dict[str, Any]) -> NAdamNumbers:

@@ -10,14 +10,17 @@ from __future__ import annotations
 import functools
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from oneflow.base.device import Device
 from oneflow.base.parameters import parameters_of
 from oneflow.differentiation.grad_mode import MODE, enable_grad
 from oneflow.differentiation.hooks import HookHandle
 from oneflow.functional.gradient_clipping import clip_grad_norm_
+from oneflow.optim.counting import Counting
+from oneflow.optim.groups import CLIPPING, as_groups, check_clipping, tensors_of
 from oneflow.primitives.optimizer import pack_numbers
 from oneflow.primitives.registry import Primitive
 from oneflow.program.value import Value
@@ -29,7 +32,6 @@ from oneflow.tensor.transfer import value_from_numpy
 # PyTorch's switches between its implementations of one update. Here XLA compiles all updates into
 # one program.
 _WITHOUT_EFFECT = ("foreach", "fused", "capturable")
-_CLIPPING = ("clip_grad_max_norm", "clip_grad_norm_type")
 # Of one instruction; the first runs hold all of them besides what they replace.
 _MOST_RESULTS = 64
 
@@ -66,7 +68,8 @@ class Optimizer:
 
     Attributes:
         param_groups: list of dicts: `params` and the options.
-        state: what is kept per parameter.
+        state: what is kept per parameter. Counts of steps are numbers; they are 0-dim tensors after
+            steps of a graph with a `GradScaler`, which may skip some.
         defaults: the default options.
 
     Raises:
@@ -95,13 +98,15 @@ class Optimizer:
     """
 
     _update: Primitive
+    # What is counted per parameter, and from where.
+    _counts: ClassVar[dict[str, float]] = {"step": 0}
 
     def __init__(self, parameters: Any, options: dict[str, Any]) -> None:
         self.defaults = options
         self.state: defaultdict[Any, dict[str, Any]] = defaultdict(dict)
         self.param_groups: list[dict[str, Any]] = []
         self._hooks: dict[str, list[Callable]] = {"pre": [], "post": []}
-        for group in _as_groups(parameters):
+        for group in as_groups(parameters):
             self.add_param_group(group)
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -130,8 +135,8 @@ class Optimizer:
         if not isinstance(param_group, dict) or "params" not in param_group:
             raise TypeError(f"`param_group` must be a dict with `params`, got {param_group!r}")
         group = {"params": None, **self.defaults, **param_group}
-        group["params"] = _tensors(param_group["params"])
-        _check_clipping(group)
+        group["params"] = tensors_of(param_group["params"])
+        check_clipping(group)
         known = {id(p) for other in self.param_groups for p in other["params"]}
         for index, tensor in enumerate(group["params"]):
             if id(tensor) in known:
@@ -157,6 +162,8 @@ class Optimizer:
         if closure is not None:
             with enable_grad():
                 loss = closure()
+        if self.has_tensor_counts and self.counting is None:
+            self.read_counts()
         before, MODE.enabled = MODE.enabled, False
         try:
             for group in self.param_groups:
@@ -171,6 +178,9 @@ class Optimizer:
         last_name = names[-1] if names else "step"
         known = self.state
         last_clock = last_device = numbers = None
+        advance, pack = self._advance, self._pack
+        if self.counting is not None:
+            advance, pack = self.counting.advance, self.counting.pack
         operands: list[Value] = []
         targets: list[Tensor] = []
         for parameter in group["params"]:
@@ -180,15 +190,13 @@ class Optimizer:
             state = known.get(parameter)
             if not state or last_name not in state:
                 state = self._complete_state(parameter, group)
-            clock = self._advance(state, group)
+            clock = advance(state, group)
             value = parameter.value
             device = value.spec.device
             if clock != last_clock or device is not last_device:
                 self._record_updates(group, operands, targets, numbers)
                 operands, targets = [], []
-                if self.before_numbers is not None:
-                    self.before_numbers(group, state)
-                numbers = pack_numbers(*self.numbers(group, state), device=device)
+                numbers = pack(group, state, device)
                 last_clock, last_device = clock, device
             operands.append(value)
             operands.append(gradient.value)
@@ -214,18 +222,41 @@ class Optimizer:
             for target, result in zip(targets, results, strict=True):
                 target.assign(result)
 
+    def _pack(self, group: dict[str, Any], state: dict[str, Any], device: Device) -> Value:
+        """The numbers of the next update of a parameter with `state`, as one vector."""
+        return pack_numbers(*self.numbers(group, state), device=device)
+
     # --- what a graph asks, which records a step once and fills in its numbers before each run
 
-    # Called with `(group, state)` right before the numbers of an update are recorded.
-    before_numbers: Callable[[dict[str, Any], dict[str, Any]], None] | None = None
+    # Counts steps and makes numbers while a graph records.
+    counting: Counting | None = None
+    # A graph keeps the counts in `state` as tensors.
+    has_tensor_counts = False
 
-    def numbers(self, group: dict[str, Any], state: dict[str, Any]) -> tuple[float, ...]:
-        """The numbers of the next update of a parameter with `state`, which has been advanced."""
-        return tuple(map(float, self._numbers(group, state)))
+    def numbers(self, group: dict[str, Any], state: dict[str, Any]) -> tuple[Any, ...]:
+        """The numbers of the next update of a parameter with `state`, which has been advanced.
 
-    def advance(self, group: dict[str, Any], state: dict[str, Any]) -> None:
-        """Count one step of a parameter of `group` with `state`."""
-        self._advance(state, group)
+        Where `state` or the options of `group` are tensors, so are numbers made of them.
+        """
+        return tuple(
+            each.value if isinstance(each, Tensor) else float(each)
+            for each in self._numbers(group, state)
+        )
+
+    def advance(self, state: dict[str, Any], group: dict[str, Any]) -> Any:
+        """Count one step of a parameter of `group` with `state`; what `Counting` says of it."""
+        return self._advance(state, group)
+
+    def counts_of(self, state: dict[str, Any]) -> dict[str, Any]:
+        """What is counted in `state`."""
+        return {name: state[name] for name in self._counts if name in state}
+
+    def read_counts(self) -> None:
+        """Make numbers again of counts that a graph keeps as tensors; waits for them."""
+        self.has_tensor_counts = False
+        for state in self.state.values():
+            for name, count in self.counts_of(state).items():
+                state[name] = count.item() if isinstance(count, Tensor) else count
 
     def stepped_states(self, group: dict[str, Any]) -> list[dict[str, Any]]:
         """The states of the parameters of `group` that have a gradient, complete."""
@@ -233,7 +264,7 @@ class Optimizer:
 
     def form(self, group: dict[str, Any]) -> tuple:
         """Everything about a group, apart from numbers, that decides how its step looks."""
-        options = [group.get(name) for name in _CLIPPING]
+        options = [group.get(name) for name in CLIPPING]
         fills, attributes = self._state_fills(group), self._attributes(group)
         return (len(group["params"]), *options, *fills, *attributes.items())
 
@@ -251,7 +282,9 @@ class Optimizer:
         spec = parameter.value.spec
         state = self.state[parameter]
         if not state:
-            state["step"] = 0
+            state.update(self._counts)
+        # PyTorch's SGD saves no count: what it saved has seen one step at least.
+        state.setdefault("step", 1)
         for name, fill in self._state_fills(group).items():
             if name not in state:
                 array = np.full(spec.shape, fill, spec.dtype.numpy)
@@ -260,7 +293,6 @@ class Optimizer:
 
     def _advance(self, state: dict[str, Any], group: dict[str, Any]) -> Any:
         """Count one step. Parameters with equal results share the vector of numbers."""
-        # PyTorch's SGD saves no count: what it saved has seen one step at least.
         step = state["step"] = state.get("step", 1) + 1
         return step
 
@@ -312,8 +344,8 @@ class Optimizer:
             tensor([0.6000, 0.8000], dtype=oneflow.float32)
         """
         for group in self.param_groups:
-            if _CLIPPING[0] in group:
-                maximum, norm_type = (group[name] for name in _CLIPPING)
+            if CLIPPING[0] in group:
+                maximum, norm_type = (group[name] for name in CLIPPING)
                 clip_grad_norm_(group["params"], maximum, norm_type, error_if_nonfinite)
 
     # --- hooks
@@ -382,26 +414,26 @@ class Optimizer:
         for key, kept in state_dict["state"].items():
             owner = owners.get(key)
             self.state[key if owner is None else owner] = (
-                kept if owner is None else {n: _restored(n, v, owner) for n, v in kept.items()}
+                kept if owner is None else {n: self._restored(n, v, owner) for n, v in kept.items()}
             )
         for group, theirs in zip(self.param_groups, saved, strict=True):
             group.update({n: v for n, v in theirs.items() if n not in ("params", "param_names")})
+
+    def _restored(self, name: str, value: Any, owner: Tensor) -> Any:
+        """One saved state as it is kept for `owner`; counts are Python numbers."""
+        if not isinstance(value, Tensor):
+            return value
+        if name in self._counts:
+            return type(self._counts[name])(value.item())
+        floating = value.dtype.is_floating_point or value.dtype.is_complex
+        dtype = owner.dtype if floating else value.dtype
+        array = value.numpy().astype(dtype.numpy, copy=False)
+        return wrap(value_from_numpy(array, owner.device))
 
     @property
     def support_sparse(self) -> bool:
         """Whether it can update only the rows that were looked up."""
         return False
-
-
-def _restored(name: str, value: Any, owner: Tensor) -> Any:
-    """One saved state as it is kept for `owner`; step counts are Python numbers."""
-    if not isinstance(value, Tensor):
-        return value
-    if name == "step":
-        return int(value)
-    dtype = owner.dtype if value.dtype.is_floating_point or value.dtype.is_complex else value.dtype
-    array = value.numpy().astype(dtype.numpy, copy=False)
-    return wrap(value_from_numpy(array, owner.device))
 
 
 def _complete(step: Callable) -> Callable:
@@ -421,46 +453,6 @@ def _complete(step: Callable) -> Callable:
 
 
 Optimizer.step = _complete(Optimizer.step)
-
-
-def _as_groups(params: Any) -> list[dict[str, Any]]:
-    """The `params` argument as parameter groups."""
-    if isinstance(params, Tensor | str | Mapping):
-        raise TypeError(
-            "params argument given to the optimizer should be an iterable of Tensors or dicts, "
-            f"but got {type(params).__name__}"
-        )
-    given = list(params)
-    if not given:
-        raise ValueError("optimizer got an empty parameter list")
-    return given if isinstance(given[0], dict) else [{"params": given}]
-
-
-def _tensors(params: Any) -> list[Tensor]:
-    """The tensors of one group, checked."""
-    if isinstance(params, set):
-        raise TypeError("optimizer parameters need to be in an order; use a list instead of a set")
-    given = [params] if isinstance(params, Tensor) else list(params)
-    tensors = [each[1] if isinstance(each, tuple) else each for each in given]
-    for index, tensor in enumerate(tensors):
-        if not isinstance(tensor, Tensor):
-            raise TypeError(
-                f"optimizer can only optimize Tensors, but parameter {index} is "
-                f"{type(tensor).__name__}"
-            )
-        if not tensor.is_leaf:
-            raise ValueError(
-                f"can't optimize a non-leaf Tensor: parameter {index} was computed; use a leaf "
-                "that requires grad"
-            )
-    return list(OrderedDict.fromkeys(tensors))
-
-
-def _check_clipping(group: Mapping[str, Any]) -> None:
-    given = [name for name in _CLIPPING if name in group]
-    if len(given) == 1:
-        missing = next(name for name in _CLIPPING if name not in group)
-        raise ValueError(f"a parameter group with `{given[0]}` needs `{missing}` as well")
 
 
 def check_range(name: str, value: float, low: float, high: float = float("inf")) -> None:

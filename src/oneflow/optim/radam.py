@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from oneflow.optim.adam import bias_corrections, check_adam
+from oneflow.optim.counting import choose, root
 from oneflow.optim.optimizer import Optimizer, spellings
 from oneflow.primitives.optimizer import RAdamNumbers, radam_update
 
@@ -75,7 +75,7 @@ class RAdam(Optimizer):
             beta2=beta2,
             fresh1=1 - beta1,
             fresh2=1 - beta2,
-            root_correction=math.sqrt(correction2),
+            root_correction=root(correction2),
             rectification=_rectification(beta2, correction2, state["step"]),
             eps=group["eps"],
             decay=0.0 if decoupled else decay,
@@ -88,8 +88,7 @@ def _rectification(beta2: float, correction2: float, step: int) -> float:
     """Factor that makes up for the variance of the second moment; 0 while that is not tractable."""
     longest = 2 / (1 - beta2) - 1
     length = longest - 2 * step * beta2**step / correction2
-    if length <= _TRACTABLE:
-        return 0.0
-    return math.sqrt(
-        (length - 4) * (length - 2) * longest / ((longest - 4) * (longest - 2) * length)
-    )
+    # Never longer than the longest, which then is tractable too.
+    longest = choose(longest > _TRACTABLE, longest, _TRACTABLE)
+    above = choose(length > _TRACTABLE, (length - 4) * (length - 2), 0.0)
+    return root(above * longest / ((longest - 4) * (longest - 2) * length))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from oneflow.optim.counting import choose
 from oneflow.optim.optimizer import Optimizer, check_range, spellings
 from oneflow.primitives.optimizer import SGDNumbers, sgd_update
 
@@ -74,7 +75,7 @@ class SGD(Optimizer):
 
     def _numbers(self, group: dict[str, Any], state: dict[str, Any]) -> SGDNumbers:
         # The first direction is the gradient itself.
-        fresh = 1.0 if state["step"] == 1 else 1.0 - group["dampening"]
+        fresh = choose(state["step"] == 1, 1.0, 1.0 - group["dampening"])
         return SGDNumbers(
             lr=group["lr"],
             momentum=group["momentum"],

@@ -1,0 +1,40 @@
+"""Counting steps, and arithmetic on the numbers of a step.
+
+Counts and numbers are Python numbers. Where steps may be skipped without anybody reading whether
+they were, in a graph with a gradient scaler, they are 0-dim tensors: the rules of optimizers are
+written so that both work.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Protocol
+
+from oneflow.base.device import Device
+from oneflow.functional.choosing import where
+from oneflow.program.value import Value
+from oneflow.tensor.tensor import Tensor
+
+
+class Counting(Protocol):
+    """Stands for how an optimizer counts steps and makes the numbers of an update."""
+
+    def advance(self, state: dict[str, Any], group: dict[str, Any]) -> Any:
+        """Count one step. Parameters with equal results share the vector of numbers."""
+        ...
+
+    def pack(self, group: dict[str, Any], state: dict[str, Any], device: Device) -> Value:
+        """The numbers of the next update of a parameter with `state`, as one vector."""
+        ...
+
+
+def root(number: Any) -> Any:
+    """The square root."""
+    return number.sqrt() if isinstance(number, Tensor) else math.sqrt(number)
+
+
+def choose(condition: Any, yes: Any, no: Any) -> Any:
+    """One of two numbers."""
+    if isinstance(condition, Tensor):
+        return where(condition, yes, no)
+    return yes if condition else no

@@ -1,0 +1,56 @@
+"""Parameter groups as users give them, checked."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Mapping
+from typing import Any
+
+from oneflow.tensor.tensor import Tensor
+
+CLIPPING = ("clip_grad_max_norm", "clip_grad_norm_type")
+
+
+def as_groups(params: Any) -> list[dict[str, Any]]:
+    """The `params` argument as parameter groups."""
+    if isinstance(params, Tensor | str | Mapping):
+        raise TypeError(
+            "params argument given to the optimizer should be an iterable of Tensors or dicts, "
+            f"but got {type(params).__name__}"
+        )
+    given = list(params)
+    if not given:
+        raise ValueError("optimizer got an empty parameter list")
+    return given if isinstance(given[0], dict) else [{"params": given}]
+
+
+def tensors_of(params: Any) -> list[Tensor]:
+    """The tensors of one group, checked."""
+    if isinstance(params, set):
+        raise TypeError("optimizer parameters need to be in an order; use a list instead of a set")
+    given = [params] if isinstance(params, Tensor) else list(params)
+    tensors = [each[1] if isinstance(each, tuple) else each for each in given]
+    for index, tensor in enumerate(tensors):
+        if not isinstance(tensor, Tensor):
+            raise TypeError(
+                f"optimizer can only optimize Tensors, but parameter {index} is "
+                f"{type(tensor).__name__}"
+            )
+        if not tensor.is_leaf:
+            raise ValueError(
+                f"can't optimize a non-leaf Tensor: parameter {index} was computed; use a leaf "
+                "that requires grad"
+            )
+    return list(OrderedDict.fromkeys(tensors))
+
+
+def check_clipping(group: Mapping[str, Any]) -> None:
+    """Check that a group has both options of clipping or none.
+
+    Raises:
+        ValueError: it has one.
+    """
+    given = [name for name in CLIPPING if name in group]
+    if len(given) == 1:
+        missing = next(name for name in CLIPPING if name not in group)
+        raise ValueError(f"a parameter group with `{given[0]}` needs `{missing}` as well")
