@@ -92,11 +92,93 @@ def test_updates_that_need_the_whole_table_stay_dense():
     assert flow.equal(module.table.weight, twin.table.weight)
 
 
-def test_only_the_bytes_of_the_rows_are_moved():
+def clipped(module, norm_type=2.0):
+    """Parameter groups that are clipped."""
+    options = {"clip_grad_max_norm": 0.5, "clip_grad_norm_type": norm_type}
+    return [{"params": list(module.parameters()), **options}]
+
+
+OPTIONS = {
+    "clipped": {"groups": clipped},
+    "clipped-inf": {"groups": lambda module: clipped(module, float("inf"))},
+    "clipped-1": {"groups": lambda module: clipped(module, 1.0)},
+    "scaled": {"scaler": flow.amp.GradScaler},
+    "static": {"scaler": lambda: flow.amp.StaticGradScaler(64.0)},
+    "accumulated": {"micro_batches": 2},
+    "half": {"half": True},
+    "all": {"groups": clipped, "scaler": flow.amp.GradScaler, "micro_batches": 2, "half": True},
+}
+
+
+def graph_with(
+    module,
+    is_sparse,
+    groups=lambda module: module.parameters(),
+    scaler=lambda: None,
+    micro_batches=1,
+    half=False,
+):
+    """A graph of `module` with some options."""
+    optimizer = flow.optim.Adam(groups(module), lr=0.1, eps=1e-3)
+    graph = TrainGraph(module, loss_of, optimizer, is_sparse=is_sparse)
+    graph.set_grad_scaler(scaler())
+    graph.config.set_gradient_accumulation_steps(micro_batches)
+    graph.config.enable_amp(half, dtype=flow.bfloat16)
+    return graph
+
+
+def only_program(graph):
+    """The program of a graph as text."""
+    (step,) = graph._steps.values()
+    return flow.eager.format_program(step.executable.program)
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_gradients_of_rows_may_be_scaled_clipped_and_accumulated(name):
+    dense = Lookups(padding=2)
+    sparse = copy.deepcopy(dense)
+    graphs = [graph_with(m, s, **OPTIONS[name]) for m, s in ((dense, False), (sparse, True))]
+    losses = [[graph(INDICES, OTHERS).numpy() for _ in range(3)] for graph in graphs]
+    tolerance = 2e-2 if "half" in OPTIONS[name] else 1e-5
+    np.testing.assert_allclose(losses[1], losses[0], rtol=tolerance)
+    for mine, theirs in zip(sparse.parameters(), dense.parameters(), strict=True):
+        np.testing.assert_allclose(mine.numpy(), theirs.numpy(), rtol=tolerance, atol=tolerance)
+    assert "embedding_backward" in only_program(graphs[0])
+    assert "embedding_backward" not in only_program(graphs[1])
+
+
+def test_a_skipped_step_writes_no_rows():
+    module = Lookups()
+    graph = graph_with(module, True, scaler=lambda: flow.amp.GradScaler(init_scale=3e38))
+    before = [parameter.numpy() for parameter in module.parameters()]
+    graph(INDICES, OTHERS)
+    optimizer = graph._trainings[0].optimizer
+    for parameter, old in zip(module.parameters(), before, strict=True):
+        np.testing.assert_array_equal(parameter.numpy(), old)
+        assert optimizer.state[parameter]["exp_avg"].abs().sum().item() == 0.0
+        assert optimizer.state[parameter]["step"].item() == 0
+
+
+def test_a_norm_that_counts_zeros_needs_the_whole_gradient():
+    dense = Lookups()
+    sparse = copy.deepcopy(dense)
+    for module, is_sparse in ((dense, False), (sparse, True)):
+        options = {"groups": lambda module: clipped(module, -1.0)}
+        graph = graph_with(module, is_sparse, **options)
+        graph(INDICES, OTHERS)
+        assert "embedding_backward" in only_program(graph)
+    np.testing.assert_allclose(sparse.table.weight.numpy(), dense.table.weight.numpy(), rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["plain", "all"])
+def test_only_the_bytes_of_the_rows_are_moved(name):
     module = Lookups(rows=200_000)
-    graph = TrainGraph(module, loss_of, flow.optim.Adam(module.parameters()), is_sparse=True)
+    graph = graph_with(module, True, **OPTIONS.get(name, {}))
     graph(INDICES, OTHERS)
     (step,) = graph._steps.values()
     assert step.executable.memory().temp_size_in_bytes < 100_000
+
+
+def test_sparse_optimizers_are_made_of_optimizers():
     with pytest.raises(TypeError, match="must be an Optimizer"):
-        flow.optim.utils.SparseOptimizer(module)
+        flow.optim.utils.SparseOptimizer(nn.Linear(1, 1))

@@ -9,16 +9,27 @@ from oneflow.program.verifier import verify
 from tests.graph.helpers import TrainGraph
 
 LOOKED_UP = """\
-  %17: float32[5,2] = sgd_update_of_rows(%1, %13, %0, %16, states=0, paddings=(-1,))
-  %18: float32[1,2] = sgd_update(%2, %14, %16, states=0)
-  return %17, %18, %10
+  %17: int64[3], %18: float32[3,2] = gradient_of_rows(%13, %0, count=5, paddings=(-1,))
+  %19: float32[5,2] = sgd_update_of_rows(%1, %17, %18, %16, states=0)
+  %20: float32[1,2] = sgd_update(%2, %14, %16, states=0)
+  return %19, %20, %10
 }"""
+# Unscaled, checked, clipped and perhaps skipped: no line is about the whole table.
+GUARDED = """\
+  %35: float32[3,2] = div(%31, %3)
+  %37: int64[3], %38: float32[3,2] = gradient_of_rows(%35, %0, count=5, paddings=(-1,))
+  %39: bool[3,2] = isfinite(%38)
+  %40: bool[] = all(%39, dims=(0, 1), keepdim=False)
+  %47: float32[], %48: float32[3,2], %49: float32[1,2] = clip_norm($6, %38, %42, order=2.0)
+  %64: int64[3] = rows_unless(%46, %37, count=5)
+  %65: float32[5,2] = sgd_update_of_rows(%1, %64, %48, %63, states=0)
+"""
 
 
-def lookup_graph(**options):
+def lookup_graph(group=None, **options):
     """A table that is looked up, and a weight."""
     model = flow.nn.ModuleList([flow.nn.Embedding(5, 2), flow.nn.Linear(2, 1, bias=False)])
-    optimizer = flow.optim.SGD(model.parameters(), lr=0.5)
+    optimizer = flow.optim.SGD([{"params": model.parameters(), **(group or {})}], lr=0.5)
     return TrainGraph(model, lambda m, i: m[1](m[0](i)).sum(), optimizer, **options)
 
 
@@ -46,6 +57,15 @@ def test_sparse_updates(monkeypatch):
     assert others[0][0] == "dead_code"
     assert "embedding_backward" in others[0][1]
     assert "embedding_backward" not in others[0][2]
+
+
+def test_sparse_updates_of_scaled_and_clipped_gradients(monkeypatch):
+    graph = lookup_graph({"clip_grad_max_norm": 1.0, "clip_grad_norm_type": 2.0}, is_sparse=True)
+    graph.set_grad_scaler(flow.amp.GradScaler())
+    _, (_, _, after), *_ = passes_seen(graph, monkeypatch, flow.tensor([1, 1, 4]))
+    lines = after.splitlines(keepends=True)
+    assert all(line in lines for line in GUARDED.splitlines(keepends=True))
+    assert sum("[5,2]" in line for line in lines) == 2  # as input and as output
 
 
 def test_every_pass_is_seen_in_order(monkeypatch):

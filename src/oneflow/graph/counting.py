@@ -232,12 +232,8 @@ def _options(group: dict[str, Any]) -> list[tuple[str, Any]]:
 
 def _numbers_in(group: dict[str, Any]) -> list[float]:
     """The numbers among the options of a group, in order."""
-    found: list[float] = []
-    for _, option in _options(group):
-        for each in option if isinstance(option, list | tuple) else (option,):
-            if _is_number(each):
-                found.append(float(each))
-    return found
+    options = [each if isinstance(each, list | tuple) else (each,) for _, each in _options(group)]
+    return [float(each) for option in options for each in option if _is_number(each)]
 
 
 def _replaced(option: Any, values: Any) -> Any:

@@ -92,12 +92,8 @@ def update_rule(
                 results += map(_closed, updated, (parameter, *kept))
             return tuple(results)
 
-        def impl_of_rows(
-            *operands: Any, states: int, paddings: tuple[int, ...], **attributes: Any
-        ) -> tuple:
-            *arrays, numbers = operands
-            tables, found = arrays[: states + 1], arrays[states + 1 :]
-            rows, gradient = _gradient_of_rows(tables[0].shape[0], found, paddings)
+        def impl_of_rows(*operands: Any, states: int, **attributes: Any) -> tuple:
+            *tables, rows, gradient, numbers = operands
             parts = [table.at[rows].get(mode="fill", fill_value=0) for table in tables]
             updated = impl(parts[0], gradient, *parts[1:], numbers, states=states, **attributes)
             return tuple(
@@ -118,12 +114,12 @@ def update_rule(
     return register
 
 
-def _gradient_of_rows(count: int, found: list, paddings: tuple[int, ...]) -> tuple[Any, Any]:
+def _gradient_of_rows(*found: Any, count: int, paddings: tuple[int, ...]) -> tuple[Any, Any]:
     """The rows of a table that were looked up, and their gradients.
 
     Args:
-        count: how many rows the table has.
         found: for each lookup, the gradient of its result and its indices.
+        count: how many rows the table has.
         paddings: for each lookup, the row that gets no gradient.
 
     Returns:
@@ -136,8 +132,19 @@ def _gradient_of_rows(count: int, found: list, paddings: tuple[int, ...]) -> tup
         gradients.append(gradient.reshape(flat.shape[0], -1))
     every = jnp.minimum(jnp.concatenate(indices), count)
     rows, places = jnp.unique(every, return_inverse=True, size=every.shape[0], fill_value=count)
-    summed = jnp.zeros((every.shape[0], gradients[0].shape[1]), gradients[0].dtype)
-    return rows, summed.at[places.reshape(-1)].add(jnp.concatenate(gradients))
+    # What was not looked up, or is padding, has no gradient.
+    every_gradient = jnp.where((every < count)[:, None], jnp.concatenate(gradients), 0)
+    summed = jnp.zeros_like(every_gradient)
+    return rows, summed.at[places.reshape(-1)].add(every_gradient)
+
+
+gradient_of_rows = primitive("gradient_of_rows", _gradient_of_rows, differentiable=False)
+# No rows at all where a step is skipped.
+rows_unless = primitive(
+    "rows_unless",
+    lambda skipped, rows, *, count: jnp.where(skipped, count, rows),
+    differentiable=False,
+)
 
 
 def _computed_in(dtype: Any) -> Any:
