@@ -9,9 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import os
-import sys
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,10 +16,6 @@ import jax
 
 from oneflow.base import environment
 from oneflow.base.device import platform_devices
-
-# A rank notes its process id here, so that processes which it starts (workers of loaders, programs)
-# and which inherit its environment do not take themselves for the rank.
-_OWNER = "ONEFLOW_RANK_PROCESS"
 
 
 @dataclass(frozen=True)
@@ -121,80 +114,8 @@ def _missing_rank(type: str, rank: int, count: int) -> str:
     )
 
 
-def join() -> None:
-    """Connect with the other processes of the job, if there are any.
-
-    Must run once, before JAX starts a backend, which asks all processes for their devices.
-
-    Raises:
-        RuntimeError: the environment says only part of what is needed, or contradicts itself.
-    """
+def set_membership(place: Membership) -> None:
+    """Say what the place of this process is; `oneflow.base.joining` does, once."""
     global _membership
-    told = _told_by_launcher()
-    if told is None:
-        _set_cpu_devices(_number(environment.CPU_DEVICES))
-        return
-    _membership = told
-    if os.environ.get(_OWNER, str(os.getpid())) != str(os.getpid()):
-        return
-    os.environ[_OWNER] = str(os.getpid())
-    _set_cpu_devices(1)
-    address, port = environment.MASTER_ADDR.read(), environment.MASTER_PORT.read()
-    jax.distributed.initialize(
-        coordinator_address=f"{address}:{port}",
-        num_processes=told.world_size,
-        process_id=told.rank,
-        cluster_detection_method="deactivate",
-    )
-    _membership = Membership(told.rank, told.world_size, told.local_rank, told.local_size, True)
-    sys.excepthook = _leaving_at_once(sys.excepthook)
-
-
-def _leaving_at_once(report: Callable[..., Any]) -> Callable[..., None]:
-    """An exception hook that reports as before and then ends the process.
-
-    The ordinary end would wait for the other processes, and those may wait for this one.
-    """
-
-    def hook(kind: type[BaseException], error: BaseException, traceback: Any) -> None:
-        try:
-            report(kind, error, traceback)
-            sys.stdout.flush()
-            sys.stderr.flush()
-        finally:
-            os._exit(130 if issubclass(kind, KeyboardInterrupt) else 1)
-
-    return hook
-
-
-def _told_by_launcher() -> Membership | None:
-    """What the environment says, or None when this process is on its own."""
-    world = _number(environment.WORLD_SIZE)
-    if world <= 1:
-        return None
-    wanted = (environment.RANK, environment.MASTER_ADDR, environment.MASTER_PORT)
-    missing = [each.name for each in wanted if each.name not in os.environ]
-    if missing:
-        raise RuntimeError(
-            f"WORLD_SIZE={world} says that {world} processes train together, but "
-            f"{', '.join(missing)} is not set; start them with `python -m "
-            "oneflow.distributed.launch`, or unset WORLD_SIZE"
-        )
-    number = _number(environment.RANK)
-    if not 0 <= number < world:
-        raise RuntimeError(f"RANK={number} is not below WORLD_SIZE={world}")
-    local = _number(environment.LOCAL_RANK)
-    local_world = _number(environment.LOCAL_WORLD_SIZE) or world
-    return Membership(number, world, local, local_world)
-
-
-def _number(variable: environment.Variable) -> int:
-    text = variable.read()
-    if not text.isdecimal():
-        raise RuntimeError(f"{variable.name}={text!r} is not a whole number")
-    return int(text)
-
-
-def _set_cpu_devices(count: int) -> None:
-    if count > 0:
-        jax.config.update("jax_num_cpu_devices", count)
+    _membership = place
+    device_of_rank.cache_clear()

@@ -99,6 +99,39 @@ CPU_DEVICES = Variable(
     "0",
     "A process on its own has that many CPU devices, which stand for as many ranks.",
 )
+CLUSTER = Variable(
+    "ONEFLOW_CLUSTER",
+    "auto",
+    "How processes find each other: `auto` (variables of a launcher, Open MPI, Slurm), `off`, or a "
+    "`cluster_detection_method` of `jax.distributed.initialize` (`k8s`, `mpi4py`, ...).",
+)
+JOB = Variable("ONEFLOW_JOB", "", "What the launcher calls the job, so that two are not mixed up.")
+FAILURE_FOLDER = Variable(
+    "ONEFLOW_FAILURE_FOLDER", "", "Where processes leave word for the launcher; it sets it."
+)
+LIFELINE = Variable(
+    "ONEFLOW_LIFELINE",
+    "",
+    "A file descriptor that is at its end when the launcher has died; it sets it.",
+)
+AGENT_STORE = Variable(
+    "TORCHELASTIC_USE_AGENT_STORE",
+    "False",
+    "`True`: torchrun itself listens at `MASTER_PORT`; the processes meet at the next port.",
+)
+JOIN_TIMEOUT = Variable(
+    "ONEFLOW_JOIN_TIMEOUT", "300", "Seconds to wait until all processes have started."
+)
+HANG_TIMEOUT = Variable(
+    "ONEFLOW_HANG_TIMEOUT",
+    "20",
+    "Seconds to wait for a process that others need and that does nothing; 0: for ever.",
+)
+COLLECTIVE_TIMEOUT = Variable(
+    "ONEFLOW_COLLECTIVE_TIMEOUT",
+    "1800",
+    "Seconds to wait for a process that others need and that is busy; 0: for ever.",
+)
 ALL_VARIABLES = (
     EAGER,
     EAGER_HOT_AFTER,
@@ -118,6 +151,14 @@ ALL_VARIABLES = (
     MASTER_ADDR,
     MASTER_PORT,
     CPU_DEVICES,
+    CLUSTER,
+    JOB,
+    FAILURE_FOLDER,
+    LIFELINE,
+    AGENT_STORE,
+    JOIN_TIMEOUT,
+    HANG_TIMEOUT,
+    COLLECTIVE_TIMEOUT,
 )
 
 

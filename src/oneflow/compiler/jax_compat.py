@@ -7,8 +7,8 @@ import gc
 
 import jax
 
-from oneflow.base import cluster
 from oneflow.base.environment import cache_folder
+from oneflow.base.joining import join
 from oneflow.compiler.cache import tidy_daily
 
 
@@ -67,4 +67,4 @@ def _is_known(name: str, value: str) -> bool:
 # them and came during this package's own import; from here on collections pass them by.
 gc.freeze()
 _configure_jax()
-cluster.join()
+join()

@@ -1,0 +1,74 @@
+"""Connections that carry JSON objects, one a line."""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+from typing import Any
+
+_CHUNK = 65536
+# A line is a report or a verdict; whoever sends more is not one of us.
+_LONGEST_LINE = 2**22
+
+
+class Channel:
+    """One end of a connection.
+
+    Any thread may send; one thread receives.
+    """
+
+    def __init__(self, connection: socket.socket) -> None:
+        self.connection = connection
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._received = bytearray()
+        self._sending = threading.Lock()
+
+    def fileno(self) -> int:
+        """For selectors."""
+        return self.connection.fileno()
+
+    def send(self, **content: Any) -> None:
+        """Send one object.
+
+        Raises:
+            OSError: the other end has gone.
+        """
+        line = json.dumps(content).encode() + b"\n"
+        with self._sending:
+            self.connection.settimeout(10.0)
+            self.connection.sendall(line)
+
+    def receive(self, timeout: float | None) -> list[dict[str, Any]]:
+        """The objects that have come; waits for data at most `timeout` seconds, None for ever.
+
+        Raises:
+            EOFError: the other end has gone.
+            ValueError: what came is not what this class sends.
+        """
+        self.connection.settimeout(timeout)
+        try:
+            data = self.connection.recv(_CHUNK)
+        except (TimeoutError, BlockingIOError):
+            return []
+        except OSError as error:
+            raise EOFError(str(error)) from None
+        if not data:
+            raise EOFError("closed")
+        self._received += data
+        *lines, rest = self._received.split(b"\n")
+        if len(rest) > _LONGEST_LINE:
+            raise ValueError("a line without end")
+        self._received = bytearray(rest)
+        return [_object(line) for line in lines]
+
+    def close(self) -> None:
+        """End the connection."""
+        self.connection.close()
+
+
+def _object(line: bytes | bytearray) -> dict[str, Any]:
+    content = json.loads(line)
+    if not isinstance(content, dict):
+        raise ValueError(f"not an object: {line[:80]!r}")
+    return content

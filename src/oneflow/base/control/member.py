@@ -1,0 +1,256 @@
+"""The side of each process: it reports to the hub, and ends when the hub says so."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import json
+import logging
+import multiprocessing
+import os
+import select
+import socket
+import stat
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NoReturn
+
+from oneflow.base import environment
+from oneflow.base.control.activity import activity
+from oneflow.base.control.channel import Channel
+from oneflow.base.control.judge import blames_others
+from oneflow.base.control.record import operations_started, whole_record
+
+_SECONDS_BETWEEN_REPORTS = 0.5
+_SECONDS_FOR_A_VERDICT = 6.0
+_SECONDS_TO_FLUSH = 1.0
+
+
+class Member:
+    """This process's connection with the hub.
+
+    Args:
+        address: host and port of the hub.
+        rank: number of this process.
+        world_size: how many processes there should be.
+        job: what the launcher calls the job.
+        timeout: seconds to try.
+
+    Raises:
+        RuntimeError: nobody answers there, or somebody else does, or does not want this process.
+    """
+
+    def __init__(
+        self, address: tuple[str, int], rank: int, world_size: int, job: str, timeout: float
+    ) -> None:
+        self.rank = rank
+        self._where = f"{address[0]}:{address[1]}"
+        self._channel = Channel(_connect(address, timeout))
+        self._channel.send(
+            rank=rank,
+            world_size=world_size,
+            job=job,
+            process=os.getpid(),
+            host=socket.gethostname(),
+        )
+        self._failed = threading.Event()
+        self._is_cause = threading.Event()
+        self._leaving = threading.Event()
+        self._may_leave = threading.Event()
+        self._inbox: list[dict[str, Any]] = []
+        answer = self._await_message(10.0)
+        if "refused" in answer:
+            raise RuntimeError(f"rank {rank} cannot join at {self._where}: {answer['refused']}")
+        if "welcome" not in answer:
+            raise RuntimeError(f"what answers at {self._where} is not a job of OneFlow")
+
+    def await_start(self, timeout: float) -> int:
+        """Wait until all processes are there.
+
+        Returns:
+            The port of JAX's own service.
+
+        Raises:
+            RuntimeError: the job cannot start.
+        """
+        answer = self._await_message(timeout)
+        if "verdict" in answer:
+            # Lets the hub tell the others, if it is in this process, before the process ends.
+            time.sleep(_SECONDS_BETWEEN_REPORTS)
+            raise RuntimeError(f"the processes cannot train together: {answer['verdict']}")
+        return int(answer["coordinator"])
+
+    def _await_message(self, timeout: float) -> dict[str, Any]:
+        deadline = time.monotonic() + timeout
+        try:
+            while not self._inbox:
+                left = deadline - time.monotonic()
+                if left <= 0:
+                    raise RuntimeError(f"no answer from {self._where} within {timeout:.0f} seconds")
+                self._inbox += self._channel.receive(left)
+        except (EOFError, ValueError) as error:
+            raise RuntimeError(
+                f"rank 0 or what else listens at {self._where} broke the connection: {error}"
+            ) from None
+        return self._inbox.pop(0)
+
+    # --- while training
+
+    def watch(self) -> None:
+        """Report from now on, end when told to, and tell the hub how this process ends."""
+        thread = threading.Thread(target=self._run, name="oneflow-member", daemon=True)
+        thread.start()
+        sys.excepthook = self._reporting(sys.excepthook)
+        atexit.register(self._leave)
+
+    def _run(self) -> None:
+        reported = -1
+        lifeline = _lifeline()
+        while True:
+            if lifeline is not None and select.select([lifeline], [], [], 0)[0]:
+                self._end("the launcher has died", self.rank)
+            try:
+                self._inbox += self._channel.receive(_SECONDS_BETWEEN_REPORTS)
+                while self._inbox:
+                    self._obey(self._inbox.pop(0))
+                if self._may_leave.is_set():
+                    return
+                if operations_started() != reported:
+                    reported = operations_started()
+                    self._channel.send(record=whole_record())
+            except (EOFError, ValueError, OSError):
+                self._end("rank 0 ended abruptly", 0)
+
+    def _obey(self, message: dict[str, Any]) -> None:
+        if "verdict" in message:
+            self._end(message["verdict"], message["culprit"])
+        if "measure" in message:
+            self._channel.send(activity=activity())
+        if "leave" in message:
+            self._may_leave.set()
+
+    def _leave(self) -> None:
+        """The ordinary end: wait until all others have come to theirs."""
+        if not self._failed.is_set():
+            self._leaving.set()
+            with contextlib.suppress(OSError):
+                self._channel.send(record=whole_record(), leaving=True)
+            self._may_leave.wait()
+
+    def _reporting(self, report: Callable[..., Any]) -> Callable[..., None]:
+        """An exception hook that reports as `report` does, then to the hub, and ends the process.
+
+        The ordinary end would wait for the other processes, and those may wait for this one.
+        """
+
+        def hook(kind: type[BaseException], error: BaseException, trace: Any) -> None:
+            failure = "".join(traceback.format_exception_only(kind, error)).strip()
+            # If another process is the cause, this one ends without adding to what the user reads.
+            wait_first = blames_others(failure)
+            try:
+                if not wait_first:
+                    report(kind, error, trace)
+                self._fail(failure)
+                if wait_first:
+                    report(kind, error, trace)
+            finally:
+                _exit(130 if issubclass(kind, KeyboardInterrupt) else 1)
+
+        return hook
+
+    def _fail(self, failure: str) -> None:
+        """Tell the hub that this process has failed, and wait for its verdict.
+
+        If that is on another process, this does not return.
+        """
+        self._failed.set()
+        _write_failure(self.rank, self.rank, f"rank {self.rank} failed: {failure}", verdict=False)
+        with contextlib.suppress(OSError):
+            self._channel.send(record=whole_record(), failure=failure)
+        self._is_cause.wait(_SECONDS_FOR_A_VERDICT)
+
+    def _end(self, verdict: str, culprit: int) -> None:
+        """End this process because of a verdict."""
+        told = _write_failure(self.rank, culprit, verdict, verdict=True)
+        if culprit == self.rank and self._failed.is_set():
+            # The main thread is about to end it, and says why.
+            self._is_cause.set()
+            time.sleep(_SECONDS_FOR_A_VERDICT)
+        text = "" if told else f"oneflow: {verdict}; rank {self.rank} ends because of it\n"
+        if culprit == self.rank and not self._leaving.is_set():
+            text += _where_the_main_thread_is()
+        with contextlib.suppress(OSError):
+            os.write(2, text.encode())
+        _exit(1)
+
+
+def _lifeline() -> int | None:
+    """The launcher's pipe, if this process has one."""
+    text = environment.LIFELINE.read()
+    with contextlib.suppress(OSError, ValueError):
+        if text and stat.S_ISFIFO(os.fstat(int(text)).st_mode):
+            return int(text)
+    return None
+
+
+def _connect(address: tuple[str, int], timeout: float) -> socket.socket:
+    deadline = time.monotonic() + timeout
+    while True:
+        try:
+            return socket.create_connection(address, timeout=5.0)
+        except OSError as error:
+            if time.monotonic() > deadline:
+                raise RuntimeError(
+                    f"no connection to rank 0 at {address[0]}:{address[1]} within {timeout:.0f} "
+                    f"seconds ({error}); check {environment.MASTER_ADDR.name}, "
+                    f"{environment.MASTER_PORT.name} and whether rank 0 runs"
+                ) from None
+        time.sleep(0.02)
+
+
+def _write_failure(rank: int, culprit: int, reason: str, verdict: bool) -> bool:
+    """Leave word for the launcher, if there is one; it tells the user."""
+    folder = environment.FAILURE_FOLDER.read()
+    if not folder:
+        return False
+    content = {"culprit": culprit, "reason": reason, "verdict": verdict, "time": time.time()}
+    path = Path(folder, f"failure{rank}.json")
+    # Two threads may be here.
+    part = path.with_suffix(f".{threading.get_ident()}")
+    try:
+        part.write_text(json.dumps(content), encoding="utf-8")
+        part.replace(path)
+    except OSError:
+        return False
+    return True
+
+
+def _where_the_main_thread_is() -> str:
+    """The stack of the main thread, which others wait for."""
+    frame = sys._current_frames().get(threading.main_thread().ident or 0)
+    if frame is None:
+        return ""
+    stack = "".join(traceback.format_stack(frame))
+    return f"The main thread is here (most recent call last):\n{stack}"
+
+
+def _exit(code: int) -> NoReturn:
+    """End the process at once, whatever its other threads wait for."""
+    for child in multiprocessing.active_children():
+        child.kill()
+    # Another thread may hold the lock of a stream for ever.
+    flushing = threading.Thread(target=_flush, daemon=True)
+    flushing.start()
+    flushing.join(_SECONDS_TO_FLUSH)
+    os._exit(code)
+
+
+def _flush() -> None:
+    with contextlib.suppress(Exception):
+        logging.shutdown()
+        sys.stdout.flush()
+        sys.stderr.flush()

@@ -1,0 +1,208 @@
+"""Connecting the processes of a job with each other when the package is imported."""
+
+from __future__ import annotations
+
+import contextlib
+import glob
+import os
+import socket
+
+import jax
+import numpy as np
+from jax.experimental import multihost_utils
+
+from oneflow.base import cluster, environment
+from oneflow.base.cluster import Membership
+from oneflow.base.control.hub import Hub, Job
+from oneflow.base.control.member import Member
+
+# A rank notes its process id here, so that processes which it starts (workers of loaders, programs)
+# and which inherit its environment do not take themselves for the rank.
+_OWNER = "ONEFLOW_RANK_PROCESS"
+
+
+def join() -> None:
+    """Connect with the other processes of the job, if there are any.
+
+    Must run once, before JAX starts a backend, which asks all processes for their devices.
+
+    Raises:
+        RuntimeError: the environment says only part of what is needed, or contradicts itself, or
+            the processes did not find each other.
+    """
+    told = _told_by_launcher()
+    method = None if told is not None else _managed_by()
+    if os.environ.get(_OWNER, str(os.getpid())) != str(os.getpid()):
+        cluster.set_membership(told or Membership())
+    elif told is not None:
+        os.environ[_OWNER] = str(os.getpid())
+        _join_told(told)
+    elif method is not None:
+        os.environ[_OWNER] = str(os.getpid())
+        _join_managed(method)
+    else:
+        _set_cpu_devices(_number(environment.CPU_DEVICES))
+
+
+# --- processes of a launcher that sets RANK and the like
+
+
+def _told_by_launcher() -> Membership | None:
+    """What the environment says, or None when this process is on its own."""
+    world = _number(environment.WORLD_SIZE)
+    if world <= 1 or environment.CLUSTER.read() != "auto":
+        return None
+    wanted = (environment.RANK, environment.MASTER_ADDR, environment.MASTER_PORT)
+    missing = [each.name for each in wanted if each.name not in os.environ]
+    if missing:
+        raise RuntimeError(
+            f"WORLD_SIZE={world} says that {world} processes train together, but "
+            f"{', '.join(missing)} is not set; start them with `python -m "
+            "oneflow.distributed.launch`, or unset WORLD_SIZE"
+        )
+    number = _number(environment.RANK)
+    if not 0 <= number < world:
+        raise RuntimeError(f"RANK={number} is not below WORLD_SIZE={world}")
+    local = _number(environment.LOCAL_RANK)
+    return Membership(number, world, local, _number(environment.LOCAL_WORLD_SIZE) or world)
+
+
+def _join_told(told: Membership) -> None:
+    host, port = environment.MASTER_ADDR.read(), _number(environment.MASTER_PORT)
+    if environment.AGENT_STORE.read() == "True":
+        # torchrun listens at the port itself.
+        port += 1
+    job = environment.JOB.read()
+    timeout = float(environment.JOIN_TIMEOUT.read())
+    if told.rank == 0:
+        listener = _listen(_own_address(host), port)
+        Hub(listener, Job(told.world_size, job), _free_port())
+    member = Member((host, port), told.rank, told.world_size, job, timeout)
+    coordinator = member.await_start(timeout + 60.0)
+    member.watch()
+    _prepare_jax()
+    jax.distributed.initialize(
+        coordinator_address=f"{host}:{coordinator}",
+        num_processes=told.world_size,
+        process_id=told.rank,
+        local_device_ids=_own_accelerator(told),
+        cluster_detection_method="deactivate",
+        coordinator_bind_address=f"{_own_address(host) or '[::]'}:{coordinator}",
+    )
+    _finish(told)
+
+
+def _prepare_jax() -> None:
+    _set_cpu_devices(1)
+    # It would make processes deaf to SIGTERM.
+    with contextlib.suppress(AttributeError):
+        jax.config.update("jax_enable_preemption_service", False)
+
+
+def _own_address(host: str) -> str:
+    """Where to listen for processes that come to `host`: only here inside if it is local."""
+    return host if host == "localhost" or host.startswith("127.") else ""
+
+
+def _listen(address: str, port: int) -> socket.socket:
+    try:
+        return socket.create_server((address, port), backlog=4096)
+    except OSError as error:
+        raise RuntimeError(
+            f"rank 0 cannot listen at port {port}: {error.strerror}; is another job running? "
+            f"Choose another port with `--master_port` or {environment.MASTER_PORT.name}"
+        ) from None
+
+
+def _free_port() -> int:
+    with socket.create_server(("", 0)) as probe:
+        return probe.getsockname()[1]
+
+
+def _own_accelerator(told: Membership) -> list[int] | None:
+    """The number of the GPU this process uses; several share one if there are too few."""
+    visible = os.environ.get("CUDA_VISIBLE_DEVICES")
+    listed = glob.glob("/dev/nvidia[0-9]*") if visible is None else visible.split(",")
+    count = len([each for each in listed if each not in ("", "-1")])
+    if count == 0:
+        return None
+    if told.local_size > count:
+        # Each would else reserve three quarters of the memory.
+        os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
+    return [told.local_rank % count]
+
+
+# --- processes of a cluster manager that JAX knows
+
+
+def _managed_by() -> str | None:
+    """The name JAX has for what started this process as one of several; None: nothing did."""
+    chosen = environment.CLUSTER.read()
+    if chosen == "off":
+        return None
+    if chosen != "auto":
+        return chosen
+    if _count_in("OMPI_COMM_WORLD_SIZE") > 1:
+        return "ompi"
+    return "slurm" if _count_in("SLURM_STEP_NUM_TASKS") > 1 else None
+
+
+def _count_in(name: str) -> int:
+    text = os.environ.get(name, "")
+    return int(text) if text.isdecimal() else 0
+
+
+def _join_managed(method: str) -> None:
+    """Let JAX connect the processes; then rank 0 tells the others where its hub is."""
+    _prepare_jax()
+    jax.distributed.initialize(cluster_detection_method=method)
+    rank, world = jax.process_index(), jax.process_count()
+    local = _count_in("OMPI_COMM_WORLD_LOCAL_RANK") or _count_in("SLURM_LOCALID")
+    local_size = _count_in("OMPI_COMM_WORLD_LOCAL_SIZE") or _count_in("SLURM_NTASKS_PER_NODE")
+    if world > 1:
+        host, port = "", 0
+        if rank == 0:
+            listener = _listen("", 0)
+            host, port = _outer_address(), listener.getsockname()[1]
+            Hub(listener, Job(world, ""), 0)
+        host, port = _from_rank_0(host, port)
+        member = Member((host, port), rank, world, "", float(environment.JOIN_TIMEOUT.read()))
+        member.await_start(float(environment.JOIN_TIMEOUT.read()))
+        member.watch()
+        _finish(Membership(rank, world, local, local_size or world))
+
+
+def _outer_address() -> str:
+    """The address under which other machines reach this one."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            # Sends nothing: it only makes the system choose an interface.
+            probe.connect(("10.255.255.255", 1))
+            return probe.getsockname()[0]
+        except OSError:
+            return "127.0.0.1"
+
+
+def _from_rank_0(host: str, port: int) -> tuple[str, int]:
+    text = f"{host}:{port}".encode().ljust(64)
+    received = multihost_utils.broadcast_one_to_all(np.frombuffer(text, np.uint8))
+    host, _, number = bytes(np.asarray(received)).decode().strip().rpartition(":")
+    return host, int(number)
+
+
+def _finish(place: Membership) -> None:
+    cluster.set_membership(
+        Membership(place.rank, place.world_size, place.local_rank, place.local_size, True)
+    )
+
+
+def _number(variable: environment.Variable) -> int:
+    text = variable.read()
+    if not text.isdecimal():
+        raise RuntimeError(f"{variable.name}={text!r} is not a whole number")
+    return int(text)
+
+
+def _set_cpu_devices(count: int) -> None:
+    if count > 0:
+        jax.config.update("jax_num_cpu_devices", count)

@@ -1,0 +1,119 @@
+"""The command line of the launcher."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import socket
+import sys
+import uuid
+from collections.abc import Sequence
+
+from oneflow.launcher.supervisor import Supervisor
+
+_DEFAULT_PORT = 29500
+
+
+def parse_args(arguments: Sequence[str] | None = None) -> argparse.Namespace:
+    """The launcher's options, from the command line unless given."""
+    parser = argparse.ArgumentParser(
+        prog="python -m oneflow.distributed.launch",
+        description="Start a script as several processes that train together.",
+    )
+    add = parser.add_argument
+    add("--nnodes", type=int, default=1, help="number of machines")
+    add("--node_rank", type=int, default=0, help="number of this machine, from 0")
+    add("--nproc_per_node", type=int, default=1, help="processes on each machine")
+    add("--master_addr", default="127.0.0.1", help="address of the machine of rank 0")
+    add(
+        "--master_port",
+        type=int,
+        default=None,
+        help="port there on which the processes meet; default: a free one, "
+        f"{_DEFAULT_PORT} for several machines",
+    )
+    add("-m", "--module", action="store_true", help="the script is the name of a module")
+    add("--no_python", action="store_true", help="the script is a program of its own")
+    add(
+        "--redirect_stdout_and_stderr",
+        action="store_true",
+        help="write what processes print to LOGDIR/local_rank_N/stdout and stderr instead of "
+        "showing it",
+    )
+    add("--logdir", default=None, help="also write what process N prints to LOGDIR/rank_N.log")
+    add("training_script", help="script to run, with what follows as its arguments")
+    add("training_script_args", nargs=argparse.REMAINDER)
+    options = parser.parse_args(arguments)
+    _check(parser, options)
+    return options
+
+
+def _check(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
+    if options.nproc_per_node < 1 or options.nnodes < 1:
+        parser.error("--nproc_per_node and --nnodes must be at least 1")
+    if not 0 <= options.node_rank < options.nnodes:
+        parser.error(f"--node_rank must be from 0 to {options.nnodes - 1}, got {options.node_rank}")
+    if options.module and options.no_python:
+        parser.error("--module and --no_python exclude each other")
+    if options.redirect_stdout_and_stderr and options.logdir is None:
+        parser.error("--redirect_stdout_and_stderr needs --logdir")
+    if options.master_port is None:
+        options.master_port = _DEFAULT_PORT if options.nnodes > 1 else _free_port()
+    elif options.node_rank == 0:
+        problem = _port_problem(options.master_port)
+        if problem:
+            parser.error(f"--master_port {options.master_port} cannot be used: {problem}")
+
+
+def _free_port() -> int:
+    with socket.create_server(("", 0)) as probe:
+        return probe.getsockname()[1]
+
+
+def _port_problem(port: int) -> str | None:
+    try:
+        socket.create_server(("", port)).close()
+    except OSError as error:
+        return error.strerror
+    except OverflowError:
+        return "ports are at most 65535"
+    return None
+
+
+def environment_of(options: argparse.Namespace, local_rank: int) -> dict[str, str]:
+    """The environment variables that make a process one of several."""
+    ours = {
+        "MASTER_ADDR": options.master_addr,
+        "MASTER_PORT": options.master_port,
+        "WORLD_SIZE": options.nnodes * options.nproc_per_node,
+        "RANK": options.node_rank * options.nproc_per_node + local_rank,
+        "LOCAL_RANK": local_rank,
+        "LOCAL_WORLD_SIZE": options.nproc_per_node,
+        "ONEFLOW_CLUSTER": "auto",
+    }
+    whole = {**os.environ, **{name: str(value) for name, value in ours.items()}}
+    # The launcher may itself have been started by a process that trains.
+    for name in ("ONEFLOW_RANK_PROCESS", "ONEFLOW_JOB", "TORCHELASTIC_USE_AGENT_STORE"):
+        whole.pop(name, None)
+    if options.nnodes == 1:
+        whole["ONEFLOW_JOB"] = uuid.uuid4().hex
+    return whole
+
+
+def command_of(options: argparse.Namespace) -> list[str]:
+    """The command that each process runs."""
+    command = [] if options.no_python else [sys.executable, "-u"]
+    if options.module:
+        command.append("-m")
+    return [*command, options.training_script, *options.training_script_args]
+
+
+def main() -> int:
+    """Start the processes, wait for them, and return the exit code."""
+    options = parse_args()
+    environments = [environment_of(options, local) for local in range(options.nproc_per_node)]
+    if options.nnodes == 1:
+        for each in environments:
+            each["ONEFLOW_JOB"] = environments[0]["ONEFLOW_JOB"]
+    supervisor = Supervisor(command_of(options), environments)
+    return supervisor.run(options.logdir, options.redirect_stdout_and_stderr)
