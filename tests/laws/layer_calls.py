@@ -72,6 +72,31 @@ def _sequences() -> Iterator[Callable[[], Any]]:
     yield lambda: F.scaled_dot_product_attention(*(floats(2, 2, 4, 6) for _ in range(3)))
     yield lambda: F.scaled_dot_product_attention(*(floats(2, 2, 4, 6),) * 3, floats(4, 4))
     yield lambda: F.scaled_dot_product_attention(*(floats(2, 2, 4, 6),) * 3, is_causal=True)
+    yield lambda: F.scaled_dot_product_attention(
+        floats(2, 2, 4, 6), *(floats(2, 2, 6, 6),) * 2, dropout_p=0.5, is_causal=True
+    )
+
+
+def _random() -> Iterator[Callable[[], Any]]:
+    dims = (4, 6)
+    yield lambda: flow.rand(*dims)
+    yield lambda: flow.randn(*dims)
+    yield lambda: flow.randint(0, 9, dims)
+    yield lambda: flow.empty(*dims).exponential_()
+    yield lambda: flow.empty(*dims).cauchy_()
+    yield lambda: flow.empty(*dims).geometric_(0.3)
+    yield lambda: flow.nn.init.trunc_normal_(flow.empty(*dims))
+    yield lambda: flow.bernoulli(flow.empty(*dims), 0.5)
+    yield lambda: flow.bernoulli(floats(*dims))
+    yield lambda: flow.bernoulli(flow.empty(*dims), floats(6))
+    yield lambda: flow.poisson(floats(*dims) * 20)
+    yield lambda: flow.binomial(floats(*dims) * 90, floats(*dims))
+    yield lambda: flow.multinomial(floats(*dims), 3)
+    yield lambda: flow.multinomial(floats(*dims), 3, replacement=True)
+    yield lambda: F.dropout(floats(*dims), 0.5)
+    yield lambda: F.dropout2d(floats(*IMAGE), 0.5)
+    yield lambda: F.alpha_dropout(floats(*dims), 0.5, training=True)
+    yield lambda: F.feature_alpha_dropout(floats(*IMAGE), 0.5, training=True)
 
 
 def _layer(kind: str, **options: Any) -> flow.nn.Module:
@@ -103,7 +128,6 @@ def _others() -> Iterator[Callable[[], Any]]:
     yield lambda: flow.linalg.eig(floats(2, 3, 3))
     yield lambda: flow.linalg.eigvals(floats(2, 3, 3))
     yield lambda: flow.div(labels, labels + 1, rounding_mode="trunc")
-    yield lambda: F.dropout(floats(4, 6), 0.5)
     yield lambda: F.gumbel_softmax(floats(4, 6), hard=True)
     yield lambda: call(materialize, floats(4, 6))
     yield lambda: call(barrier, 1, floats(4, 6), floats(2))
@@ -122,7 +146,7 @@ def _optimizer_steps() -> Iterator[Callable[[], Any]]:
 
 def calls() -> Iterator[Callable[[], Any]]:
     """All of them, each followed by its gradients."""
-    for family in (_images, _norms, _sequences, _others):
+    for family in (_images, _norms, _sequences, _random, _others):
         for make in family():
             # Second gradients of whole sequences take long to compile.
             order = 1 if family is _sequences else 2

@@ -17,6 +17,7 @@ import oneflow as flow
 from oneflow.primitives.axes import axes_of, notation
 from oneflow.primitives.matmul import linear, matmul
 from oneflow.primitives.operation import make_operation
+from oneflow.primitives.parts import Part
 from oneflow.primitives.registry import PRIMITIVES
 from oneflow.primitives.softmax import softmax
 from tests.laws.layer_calls import calls
@@ -25,11 +26,8 @@ from tests.oracle import array_difference
 
 WITHOUT_AXES = {
     # A part would have to know where in the whole it is.
-    "values depend on the position in the whole": """
-        range_integer range_float linspace eye random_uniform random_normal random_integer
-        random_mask random_bernoulli random_exponential random_permutation random_multinomial
-        random_cauchy random_geometric random_poisson random_binomial random_truncated_normal
-        dropout alpha_dropout masked_scatter as_strided as_strided_update""",
+    "elements change their places": """
+        random_permutation masked_scatter as_strided as_strided_update""",
     "every result depends on all elements, and not as a sum of parts": """
         not_suppressed median_of_all nanmedian_of_all total_norm clip_norm lamb_update
         power_iteration limit_rows""",
@@ -73,9 +71,12 @@ def parts_of(operation, axes):
 def most_patterns(primitive, source):
     """How many ways of splitting are tried.
 
-    Elementwise primitives are all alike. The names of gradients made by `jax.vjp` follow from those
-    of the primitive; it is enough to see that they do for one gradient of each.
+    Elementwise primitives are all alike, but where positions count. The names of gradients made by
+    `jax.vjp` follow from those of the primitive; it is enough to see that they do for one gradient
+    of each.
     """
+    if primitive.facts.get("positional"):
+        return 4
     if primitive is source:
         return 1 if source.elementwise else 2
     first_order = primitive.facts["vjp_of"] is source
@@ -97,7 +98,8 @@ def recorded():
             if not parts:
                 continue
             primitive, source = operation.primitive, source_of(operation)
-            pattern = (primitive.name, axes.inputs, axes.outputs, tuple(parts))
+            attributes = str(operation.attributes) if "positional" in primitive.facts else ""
+            pattern = (primitive.name, axes.inputs, axes.outputs, tuple(parts), attributes)
             most = most_patterns(primitive, source)
             if source.elementwise:
                 parts = dict(list(parts.items())[:1])
@@ -121,6 +123,16 @@ def run(operation, operands, attributes):
     return (results,) if operation.single else tuple(results)
 
 
+def part_of(operation, axes, name, count, number):
+    """Where the part of that number is in the first result."""
+    shape = operation.out_specs[0].shape
+    starts = [
+        number * (size // count) if each == name else 0
+        for size, each in zip(shape, axes.outputs[0], strict=True)
+    ]
+    return Part(shape, tuple(starts))
+
+
 def joined_parts(operation, axes, operands, name, count):
     """The results of the parts of `name`, joined or added up as the notation says."""
     attributes = axes.part_attributes(operation, name, count)
@@ -129,11 +141,15 @@ def joined_parts(operation, axes, operands, name, count):
         for each, names in zip(operands, axes.inputs, strict=True)
     ]
 
-    def step(state, own):
-        return state, run(operation, own, attributes)
+    def step(state, given):
+        own, number = given
+        place = {}
+        if "positional" in operation.primitive.facts:
+            place["part"] = part_of(operation, axes, name, count, number)
+        return state, run(operation, own, {**attributes, **place})
 
     # A loop is compiled once, not once per part.
-    _, pieces = lax.scan(step, None, parts, length=count)
+    _, pieces = lax.scan(step, None, (parts, jnp.arange(count)))
     return tuple(joined(own, axes, name, place) for place, own in enumerate(pieces))
 
 

@@ -119,13 +119,14 @@ def test_layers_of_a_stack_are_independent_copies():
     assert np.array_equal(second.numpy(), layer.linear1.weight.numpy())
 
 
+@pytest.mark.parametrize("dropout", [False, True])
 @pytest.mark.parametrize("causal", [False, True])
-def test_blocks_of_queries_change_nothing(causal):
+def test_blocks_of_queries_change_nothing(causal, dropout):
     """The primitive gives the same values and gradients whether it works in blocks or at once."""
     arrays = [random_array(2, n, 4) for n in (7, 6, 6, 7)]
     mask = [] if causal else [random_array(1, 7, 6)]
-    numbers = [np.float64(0.5), np.float64(0), np.int64(0), np.int64(0)]
-    facts = {"causal": causal, "dropout": False, "mask_gradient": not causal}
+    numbers = [np.float64(0.5), np.float64(0.5), np.int64(0), np.int64(0)]
+    facts = {"causal": causal, "dropout": dropout, "mask_gradient": not causal}
     results = []
     for limit in (2**20, 30):
         q, k, v, g = arrays

@@ -12,13 +12,15 @@ from __future__ import annotations
 
 import itertools
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 
 from oneflow.primitives.axes import Axes, notation
 from oneflow.primitives.operation import Operation
+from oneflow.primitives.parts import POSITIONAL, Part
 from oneflow.primitives.random import below, words
 from oneflow.primitives.registry import primitive
 from oneflow.primitives.softmax import wide
@@ -27,7 +29,6 @@ from oneflow.primitives.softmax import wide
 _CPU_BLOCK, _GPU_BLOCK = 2**20, 2**27
 # Without the whole matrix a causal mask can be used: these parts of the queries see fewer keys.
 _CAUSAL_PARTS = 4
-_GOLDEN = 0x9E3779B97F4A7C15
 
 
 class _Span(NamedTuple):
@@ -44,16 +45,50 @@ class _Span(NamedTuple):
         return -(-(self.stop - self.start) // self.blocks)
 
 
-def _spans(q, k, causal: bool, limit: int) -> list[_Span]:
-    queries, keys = q.shape[-2], k.shape[-2]
+class _Whole(NamedTuple):
+    """The scores of all queries and keys, of which blocks are computed.
+
+    Attributes:
+        rows: queries.
+        keys: keys.
+        part: of the result that is computed here; None: all of it.
+    """
+
+    rows: int
+    keys: int
+    part: Part | None
+
+    @property
+    def first(self) -> Any:
+        """The number of the first query here."""
+        return 0 if self.part is None else self.part.starts[-2]
+
+    def place(self, shape: tuple[int, ...], first: Any) -> Part | None:
+        """Where a block of scores is that begins with query `first`; None: it is everything."""
+        if self.part is None:
+            if shape[-2:] == (self.rows, self.keys):
+                return None
+            lead, starts = shape[:-2], (0,) * (len(shape) - 2)
+        else:
+            lead, starts = self.part.shape[:-2], self.part.starts[:-2]
+        return Part((*lead, self.rows, self.keys), (*starts, first, 0))
+
+
+def _whole(q, k, part: Part | None) -> _Whole:
+    return _Whole(q.shape[-2] if part is None else part.shape[-2], k.shape[-2], part)
+
+
+def _spans(q, whole: _Whole, causal: bool, limit: int) -> list[_Span]:
+    queries, keys = q.shape[-2], whole.keys
     lanes = math.prod(q.shape[:-2])
     if lanes * queries * keys <= limit:
         return [_Span(0, queries, keys, 1)]
-    parts = _CAUSAL_PARTS if causal else 1
+    skips = causal and queries == whole.rows
+    parts = _CAUSAL_PARTS if skips else 1
     ends = [queries * part // parts for part in range(parts + 1)]
     spans = []
     for start, stop in itertools.pairwise(ends):
-        seen = min(stop, keys) if causal else keys
+        seen = min(stop, keys) if skips else keys
         blocks = min(max(-(-lanes * (stop - start) * seen // limit), 1), stop - start)
         spans.append(_Span(start, stop, seen, blocks))
     return spans
@@ -74,10 +109,10 @@ def _masked_scores(q, k, scale, mask, causal: bool, first):
     return scores
 
 
-def _kept(scores, p, seed, stream, block):
-    """Factors of the weights: 0 where dropped. Every block has random numbers of its own."""
-    seed = seed.astype(jnp.uint64) ^ (block.astype(jnp.uint64) * jnp.uint64(_GOLDEN))
-    dropped = below(words(seed, stream, scores.shape)[0], p)
+def _kept(scores, p, seed, stream, whole: _Whole, first):
+    """Factors of the weights: 0 where dropped; alike however the scores are cut into blocks."""
+    place = whole.place(scores.shape, first)
+    dropped = below(words(seed, stream, scores.shape, place)[0], p)
     scale = jnp.where(p < 1, 1 / (1 - p), 0.0).astype(scores.dtype)
     return jnp.where(dropped, jnp.zeros((), scores.dtype), scale)
 
@@ -102,7 +137,7 @@ def _columns(mask, keys: int):
     return mask if mask is None or mask.shape[-1] == 1 else mask[..., :keys]
 
 
-def _one_block(q, k, v, scale, p, seed, stream, mask, causal, dropout, block, first):
+def _one_block(q, k, v, scale, p, seed, stream, mask, causal, dropout, whole, first):
     scores = _masked_scores(q, k, scale, mask, causal, first)
     top = jnp.max(scores, -1, keepdims=True, initial=-jnp.inf)
     # A query that sees no key gets zeros.
@@ -110,7 +145,7 @@ def _one_block(q, k, v, scale, p, seed, stream, mask, causal, dropout, block, fi
     total = jnp.sum(powers, -1, keepdims=True)
     logsum = jnp.squeeze(jnp.log(total) + jnp.where(jnp.isneginf(top), 0, top), -1)
     if dropout:
-        powers = powers * _kept(scores, p, seed, stream, block)
+        powers = powers * _kept(scores, p, seed, stream, whole, first)
     mixed = jnp.matmul(powers.astype(v.dtype), v, preferred_element_type=powers.dtype)
     return (mixed / jnp.where(total == 0, 1, total)).astype(q.dtype), logsum
 
@@ -119,10 +154,22 @@ def _forward(limit: int):
     """The implementation that computes up to `limit` scores at once."""
 
     def impl(
-        q, k, v, scale, p, seed, stream, *mask, causal: bool, dropout: bool, mask_gradient: bool
+        q,
+        k,
+        v,
+        scale,
+        p,
+        seed,
+        stream,
+        *mask,
+        causal: bool,
+        dropout: bool,
+        mask_gradient: bool,
+        part: Part | None = None,
     ):
-        spans = _spans(q, k, causal, limit)
-        numbers, flags = (scale, p, seed, stream), (causal, dropout)
+        whole = _whole(q, k, part)
+        spans = _spans(q, whole, causal, limit)
+        numbers, flags = (scale, p, seed, stream), (causal, dropout, whole)
         parts = [_span_forward(each, q, k, v, numbers, mask, flags) for each in spans]
         mixed, logsum = zip(*parts, strict=True)
         return jnp.concatenate(mixed, -2), jnp.concatenate(logsum, -1)
@@ -141,8 +188,7 @@ def _span_forward(span, q, k, v, numbers, mask, flags):
 
     def run(index):
         own = (_block(queries, index, rows), k, v, *numbers, _block(mask, index, rows), *flags)
-        first = span.start + index * rows
-        return _one_block(*own, block=first, first=first)
+        return _one_block(*own, first=flags[-1].first + span.start + index * rows)
 
     if span.blocks == 1:
         return run(jnp.zeros((), jnp.int32))
@@ -158,7 +204,7 @@ def _joined(blocks):
 
 
 def _one_block_backward(
-    g, delta, q, k, v, logsum, scale, p, seed, stream, mask, causal, dropout, block, first
+    g, delta, q, k, v, logsum, scale, p, seed, stream, mask, causal, dropout, whole, first
 ):
     """Gradients of the block's queries, of all keys and values (transposed), and of the scores."""
     scores = _masked_scores(q, k, scale, mask, causal, first)
@@ -167,7 +213,7 @@ def _one_block_backward(
     slopes = jnp.matmul(g, jnp.swapaxes(v, -1, -2))
     dropped = weights
     if dropout:
-        kept = _kept(scores, p, seed, stream, block)
+        kept = _kept(scores, p, seed, stream, whole, first)
         dropped, slopes = weights * kept, slopes * kept
     # Products with the matrix of weights on the right: it need not be transposed.
     dv = jnp.matmul(jnp.swapaxes(g, -1, -2), dropped)
@@ -196,15 +242,17 @@ def _backward(limit: int):
         causal: bool,
         dropout: bool,
         mask_gradient: bool,
+        part: Part | None = None,
     ):
-        spans = _spans(q, k, causal, limit)
+        whole = _whole(q, k, part)
+        spans = _spans(q, whole, causal, limit)
         if len(spans) > 1 or spans[0].blocks > 1:
             # Without a barrier the compiler would keep the forward pass's scores for reuse here.
             q, k, v = lax.optimization_barrier((q, k, v))
         # The logarithms are results too, though nobody sees them: their gradient is the scores'.
         delta = (jnp.sum(wide(g) * wide(result), -1) - g_logsum)[..., None]
         tensors, numbers = (g, delta, q, k, v, logsum[..., None]), (scale, p, seed, stream)
-        flags = (causal, dropout, mask_gradient)
+        flags = (causal, dropout, whole, mask_gradient)
         parts = [_span_backward(each, tensors, numbers, mask, flags) for each in spans]
         dq, dk, dv, dscores = zip(*parts, strict=True)
         grads = [jnp.concatenate(dq, -2), _summed_keys(dk, k), _summed_keys(dv, v)]
@@ -219,7 +267,7 @@ def _backward(limit: int):
 
 def _span_backward(span, tensors, numbers, mask, flags):
     g, delta, q, k, v, logsum = tensors
-    causal, dropout, mask_gradient = flags
+    causal, dropout, whole, mask_gradient = flags
     rows, total = span.rows, span.rows * span.blocks
     k, v = k[..., : span.keys, :], v[..., : span.keys, :]
     mask = _columns(mask[0], span.keys) if mask else None
@@ -227,14 +275,13 @@ def _span_backward(span, tensors, numbers, mask, flags):
 
     def run(sums, index):
         g, delta, q, logsum, mask = [_block(each, index, rows) for each in taken]
-        first = span.start + index * rows
         dq, dk, dv, dscores = _one_block_backward(
             *(g, delta, q, k, v, logsum, *numbers),
             mask=mask,
             causal=causal,
             dropout=dropout,
-            block=first,
-            first=first,
+            whole=whole,
+            first=whole.first + span.start + index * rows,
         )
         return (sums[0] + dk, sums[1] + dv), (dq, dscores if mask_gradient else ())
 
@@ -260,17 +307,22 @@ def _summed_keys(parts, x):
     return jnp.swapaxes(sum(_keys_to(each, x.shape[-2]) for each in parts), -1, -2)
 
 
-def _axes(operation: Operation) -> Axes | None:
-    """Leading dimensions may be split, and queries if they do not look at their own number.
+def _scores_broadcast(operation: Operation, forward: bool) -> bool:
+    """Whether one weight, dropped or not, takes part in several rows of the result."""
+    specs = operation.in_specs[0 if forward else 2 :]
+    q, k, v, mask = *specs[:3], specs[7 if forward else 9 :]
+    scores = np.broadcast_shapes(*(spec.shape[:-2] for spec in (q, k, *mask)))
+    return np.broadcast_shapes(scores, v.shape[:-2]) != scores
 
-    Dropped weights are known by their position in the whole.
-    """
-    if operation.attributes["dropout"]:
-        return None
-    rows = "_" if operation.attributes["causal"] else "l"
-    row, queries, keys = f"... {rows}", f"... {rows} _", "... _ _"
+
+def _axes(operation: Operation) -> Axes | None:
+    """Leading dimensions and queries may be split."""
+    row, queries, keys = "... l", "... l _", "... _ _"
     operands = f"{queries}, {keys}, {keys}, , , , "
-    if operation.primitive is attention:
+    forward = operation.primitive is attention
+    if operation.attributes["dropout"] and _scores_broadcast(operation, forward):
+        return None
+    if forward:
         return notation(f"{operands}, {queries} -> {queries}, {row}")(operation)
     results = f"{queries}, {keys}, {keys}"
     results += f", {queries}" * operation.attributes["mask_gradient"]
@@ -280,11 +332,16 @@ def _axes(operation: Operation) -> Axes | None:
 
 _NUMBERS = {"seed": "int64", "stream": "int64", "p": "float64"}
 attention = primitive(
-    "attention", _forward(_CPU_BLOCK), axes=_axes, scalar=_NUMBERS, facts={"random": True}
+    "attention", _forward(_CPU_BLOCK), axes=_axes, scalar=_NUMBERS, facts=POSITIONAL
 )
 attention.lowering("cuda")(_forward(_GPU_BLOCK))
 attention_backward = primitive(
-    "attention_backward", _backward(_CPU_BLOCK), axes=_axes, scalar=_NUMBERS, linear=("g g_logsum",)
+    "attention_backward",
+    _backward(_CPU_BLOCK),
+    axes=_axes,
+    scalar=_NUMBERS,
+    facts=POSITIONAL,
+    linear=("g g_logsum",),
 )
 attention_backward.lowering("cuda")(_backward(_GPU_BLOCK))
 

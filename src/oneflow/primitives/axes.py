@@ -277,9 +277,10 @@ def summed_to_axes(operation: Operation) -> Axes:
 
 
 def made_axes(operation: Operation) -> Axes:
-    """What is made from nothing and alike everywhere may be made in parts."""
+    """What is made in a given `shape` may be made in parts; operands broadcast."""
     names = tuple(f"d{dim}" for dim in range(operation.out_specs[0].ndim))
-    return Axes(tuple(() for _ in operation.in_specs), (names,), {"shape": names})
+    aligned = _aligned(operation, set(), len(names))
+    return Axes(aligned.inputs, (names,), {"shape": names})
 
 
 def reshaped_axes(operation: Operation) -> Axes:
@@ -343,7 +344,8 @@ def _vjp_axes(operation: Operation) -> Axes | None:
     """
     forward = differentiated(operation)
     axes = axes_of(forward)
-    if axes is None:
+    # Which part is computed could not be said.
+    if axes is None or "positional" in forward.primitive.facts:
         return None
     differentiable = zip(axes.outputs, forward.out_differentiable, strict=True)
     gradients = [names for names, used in differentiable if used]

@@ -6,7 +6,9 @@ import jax.numpy as jnp
 from jax import lax
 
 from oneflow.base.dtype import DType
-from oneflow.primitives.axes import elementwise_axes, made_axes
+from oneflow.primitives.axes import Axes, AxisRule, elementwise_axes, made_axes
+from oneflow.primitives.operation import Operation
+from oneflow.primitives.parts import POSITIONAL, Part, places_along
 from oneflow.primitives.registry import primitive
 
 
@@ -31,25 +33,57 @@ full_integer = primitive(
 full_float = primitive("full_float", _full, axes=made_axes, differentiable=False, scalar="float64")
 
 
-def _range(start, step, *, size: int, dtype: DType):
-    return (start + step * lax.iota(start.dtype, size)).astype(dtype.numpy)
+def _line_axes(size: str) -> AxisRule:
+    """One dimension, whose size is an attribute of that name, may be made in parts."""
+
+    def rule(operation: Operation) -> Axes:
+        return Axes(tuple(() for _ in operation.in_specs), (("d0",),), {size: "d0"})
+
+    return rule
 
 
-range_integer = primitive("range_integer", _range, differentiable=False, scalar="int64")
-range_float = primitive("range_float", _range, differentiable=False, scalar="float64")
+def _range(start, step, *, size: int, dtype: DType, part: Part | None = None):
+    index = places_along(0, (size,), part, start.dtype)
+    return (start + step * index).astype(dtype.numpy)
 
 
-def _linspace(start, end, *, steps: int, dtype: DType):
+range_integer = primitive(
+    "range_integer",
+    _range,
+    axes=_line_axes("size"),
+    facts=POSITIONAL,
+    differentiable=False,
+    scalar="int64",
+)
+range_float = primitive(
+    "range_float",
+    _range,
+    axes=_line_axes("size"),
+    facts=POSITIONAL,
+    differentiable=False,
+    scalar="float64",
+)
+
+
+def _linspace(start, end, *, steps: int, dtype: DType, part: Part | None = None):
+    index = places_along(0, (steps,), part, jnp.int64)
+    steps = steps if part is None else part.shape[0]
     # Counted from both ends, so that both are hit exactly.
     step = (end - start) / max(steps - 1, 1)
-    index = lax.iota(jnp.int64, steps)
     numbers = jnp.where(
         index < (steps + 1) // 2, start + step * index, end - step * (steps - 1 - index)
     )
     return numbers.astype(dtype.numpy)
 
 
-linspace = primitive("linspace", _linspace, differentiable=False, scalar="float64")
+linspace = primitive(
+    "linspace",
+    _linspace,
+    axes=_line_axes("steps"),
+    facts=POSITIONAL,
+    differentiable=False,
+    scalar="float64",
+)
 powers_of = primitive(
     "powers_of",
     lambda x, base, *, dtype: jnp.power(base, x).astype(dtype.numpy),
@@ -58,8 +92,9 @@ powers_of = primitive(
 )
 
 
-def _eye(*, shape: tuple[int, int], dtype: DType):
-    return jnp.eye(*shape, dtype=dtype.numpy)
+def _eye(*, shape: tuple[int, int], dtype: DType, part: Part | None = None):
+    rows, columns = (places_along(dim, shape, part, jnp.int64) for dim in (0, 1))
+    return (rows == columns).astype(dtype.numpy)
 
 
-eye = primitive("eye", _eye, differentiable=False)
+eye = primitive("eye", _eye, axes=made_axes, facts=POSITIONAL, differentiable=False)

@@ -19,6 +19,8 @@ import numpy as np
 from jax import lax
 
 from oneflow.base.dtype import DType
+from oneflow.primitives.axes import elementwise_axes, made_axes
+from oneflow.primitives.parts import POSITIONAL, Part, places
 from oneflow.primitives.registry import Primitive, primitive
 
 _ROUNDS = 10
@@ -51,24 +53,33 @@ def _halves(x: jax.Array) -> tuple[jax.Array, jax.Array]:
     return x.astype(_u32), (x >> _u64(32)).astype(_u32)
 
 
-def words(seed: jax.Array, stream: jax.Array, shape: tuple[int, ...]) -> tuple[jax.Array, ...]:
-    """Four independent random 32-bit words per element of `shape`."""
-    numel = math.prod(shape)
-    if numel < 2**32:
-        low = lax.iota(_u32, numel).reshape(shape)
-        high = jnp.zeros(shape, _u32)
+def _numel(shape: tuple[int, ...], part: Part | None) -> int:
+    """Number of elements of the whole."""
+    return math.prod(shape if part is None else part.shape)
+
+
+def words(
+    seed: jax.Array, stream: jax.Array, shape: tuple[int, ...], part: Part | None = None
+) -> tuple[jax.Array, ...]:
+    """Four independent random 32-bit words per element of `shape`, or of that part of a whole."""
+    if _numel(shape, part) < 2**32:
+        low, high = places(shape, part, _u32), jnp.zeros(shape, _u32)
     else:
-        low, high = _halves(lax.iota(_u64, numel).reshape(shape))
+        low, high = _halves(places(shape, part, _u64))
     rest = (jnp.broadcast_to(word, shape) for word in _halves(stream))
     return philox((low, high, *rest), _halves(seed))
 
 
 def more_words(
-    seed: jax.Array, stream: jax.Array, shape: tuple[int, ...], attempt: jax.Array
+    seed: jax.Array,
+    stream: jax.Array,
+    shape: tuple[int, ...],
+    attempt: jax.Array,
+    part: Part | None = None,
 ) -> tuple[jax.Array, ...]:
     """Words of attempt 0, 1, ... at each element, for methods that need an unknown number."""
-    numel = math.prod(shape)
-    index = lax.iota(_u64, numel).reshape(shape) + attempt.astype(_u64) * _u64(numel)
+    numel = _u64(_numel(shape, part))
+    index = places(shape, part, _u64) + attempt.astype(_u64) * numel
     rest = (jnp.broadcast_to(word, shape) for word in _halves(stream))
     return philox((*_halves(index), *rest), _halves(seed))
 
@@ -162,11 +173,18 @@ _NUMBERS = {"seed": "int64", "stream": "int64"}
 def random_primitive(name: str, impl: Callable, *real: str, **facts: Any) -> Primitive:
     """Define a primitive that draws from `seed` and `stream`; `real` names its float operands."""
     scalar = {**_NUMBERS, **dict.fromkeys(real, "float64")}
-    return primitive(name, impl, scalar=scalar, facts={"random": True}, **facts)
+    return primitive(name, impl, scalar=scalar, **facts)
 
 
-def _uniform(seed, stream, low, high, *, shape: tuple[int, ...], dtype: DType):
-    drawn = words(seed, stream, shape)
+def drawn_in_parts(name: str, impl: Callable, *real: str, **facts: Any) -> Primitive:
+    """A random primitive whose results may be drawn in parts, as its operands are split."""
+    return random_primitive(name, impl, *real, axes=made_axes, facts=POSITIONAL, **facts)
+
+
+def _uniform(
+    seed, stream, low, high, *, shape: tuple[int, ...], dtype: DType, part: Part | None = None
+):
+    drawn = words(seed, stream, shape, part)
     if dtype.is_complex:
         kind = _computing_dtype(dtype)
         return lax.complex(_unit(drawn[0], drawn[1], kind), _unit(drawn[2], drawn[3], kind))
@@ -176,9 +194,11 @@ def _uniform(seed, stream, low, high, *, shape: tuple[int, ...], dtype: DType):
     return jnp.where(result < high, result, low)
 
 
-def _normal(seed, stream, mean, std, *, shape: tuple[int, ...], dtype: DType):
+def _normal(
+    seed, stream, mean, std, *, shape: tuple[int, ...], dtype: DType, part: Part | None = None
+):
     kind = _computing_dtype(dtype)
-    drawn = words(seed, stream, shape)
+    drawn = words(seed, stream, shape, part)
     first, second = _normal_pair(drawn, kind)
     if dtype.is_complex:
         scale = (std * math.sqrt(0.5)).astype(kind)
@@ -186,25 +206,29 @@ def _normal(seed, stream, mean, std, *, shape: tuple[int, ...], dtype: DType):
     return (first * std.astype(kind) + mean.astype(kind)).astype(dtype.numpy)
 
 
-def _integer(seed, stream, low, high, *, shape: tuple[int, ...], dtype: DType):
+def _integer(
+    seed, stream, low, high, *, shape: tuple[int, ...], dtype: DType, part: Part | None = None
+):
     # Lemire's multiplication: the bias is below 2^-64 times the range. A range of 2^64 wraps to 0.
-    drawn = words(seed, stream, shape)
+    drawn = words(seed, stream, shape, part)
     word, span = _whole(drawn[0], drawn[1]), (high - low).astype(_u64)
     offset = jnp.where(span == 0, word, _multiply_high(word, span))
     return (offset + low.astype(_u64)).astype(jnp.int64).astype(dtype.numpy)
 
 
-def _bernoulli(p, seed, stream, *, shape: tuple[int, ...], dtype: DType):
-    return below(words(seed, stream, shape)[0], p).astype(dtype.numpy)
+def _bernoulli(p, seed, stream, *, shape: tuple[int, ...], dtype: DType, part: Part | None = None):
+    return below(words(seed, stream, shape, part)[0], p).astype(dtype.numpy)
 
 
 def _bernoulli_check(p, seed, stream, *, shape, dtype):
     return ~jnp.all((p >= 0) & (p <= 1)), jnp.zeros((), jnp.int64)
 
 
-def _exponential(seed, stream, rate, *, shape: tuple[int, ...], dtype: DType):
+def _exponential(
+    seed, stream, rate, *, shape: tuple[int, ...], dtype: DType, part: Part | None = None
+):
     kind = _computing_dtype(dtype)
-    drawn = words(seed, stream, shape)
+    drawn = words(seed, stream, shape, part)
     result = -jnp.log(_unit_positive(drawn[0], drawn[1], kind))
     result = jnp.maximum(result, jnp.asarray(jnp.finfo(kind).eps / 2, kind))
     return (result / rate.astype(kind)).astype(dtype.numpy)
@@ -219,28 +243,56 @@ def _permutation(seed, stream, *, size: int, dtype: DType):
     return (lax.sort(keys) & _u64(2**bits - 1)).astype(dtype.numpy)
 
 
-def _dropped(x, seed, stream, p, shape):
-    return below(words(seed, stream, x.shape if shape is None else shape)[0], p)
+def _dropped(x, seed, stream, p, together, part):
+    """The mask, which has size 1 along the dimensions `together`."""
+    shape = _together(x.shape, together)
+    if part is not None:
+        starts = tuple(0 if dim in together else start for dim, start in enumerate(part.starts))
+        part = Part(_together(part.shape, together), starts)
+    return below(words(seed, stream, shape, part)[0], p)
 
 
-def _dropout(x, seed, stream, p, scale, *, shape: tuple[int, ...] | None = None):
-    dropped = _dropped(x, seed, stream, p, shape)
+def _together(shape: tuple[int, ...], together: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(1 if dim in together else size for dim, size in enumerate(shape))
+
+
+def _dropout(
+    x, seed, stream, p, scale, *, together: tuple[int, ...] = (), part: Part | None = None
+):
+    dropped = _dropped(x, seed, stream, p, together, part)
     return x * jnp.where(dropped, jnp.zeros((), x.dtype), scale.astype(x.dtype))
 
 
-def _alpha_dropout(x, seed, stream, p, scale, shift, low, *, shape: tuple[int, ...] | None = None):
+def _alpha_dropout(
+    x,
+    seed,
+    stream,
+    p,
+    scale,
+    shift,
+    low,
+    *,
+    together: tuple[int, ...] = (),
+    part: Part | None = None,
+):
     kept = x * scale.astype(x.dtype) + shift.astype(x.dtype)
-    return jnp.where(_dropped(x, seed, stream, p, shape), low.astype(x.dtype), kept)
+    dropped = _dropped(x, seed, stream, p, together, part)
+    return jnp.where(dropped, low.astype(x.dtype), kept)
 
 
-random_uniform = random_primitive("random_uniform", _uniform, "low", "high", differentiable=False)
-random_normal = random_primitive("random_normal", _normal, "mean", "std", differentiable=False)
+random_uniform = drawn_in_parts("random_uniform", _uniform, "low", "high", differentiable=False)
+random_normal = drawn_in_parts("random_normal", _normal, "mean", "std", differentiable=False)
 random_integer = primitive(
-    "random_integer", _integer, scalar="int64", facts={"random": True}, differentiable=False
+    "random_integer",
+    _integer,
+    scalar="int64",
+    axes=made_axes,
+    facts=POSITIONAL,
+    differentiable=False,
 )
 # One probability for all elements, or a tensor of them, which is checked.
-random_mask = random_primitive("random_mask", _bernoulli, "p", differentiable=False)
-random_bernoulli = random_primitive("random_bernoulli", _bernoulli, differentiable=False)
+random_mask = drawn_in_parts("random_mask", _bernoulli, "p", differentiable=False)
+random_bernoulli = drawn_in_parts("random_bernoulli", _bernoulli, differentiable=False)
 random_bernoulli.checked(
     _bernoulli_check,
     lambda value, attributes, in_specs: RuntimeError(
@@ -248,20 +300,34 @@ random_bernoulli.checked(
         "(bernoulli needs probabilities between 0 and 1)"
     ),
 )
-random_exponential = random_primitive(
+random_exponential = drawn_in_parts(
     "random_exponential", _exponential, "rate", differentiable=False
 )
 random_permutation = random_primitive("random_permutation", _permutation, differentiable=False)
 
 
-def _same_mask(g, seed, stream, p, scale, shape):
-    return dropout(g, seed, stream, p, scale, shape=shape)
+def _same_mask(g, seed, stream, p, scale, together):
+    return dropout(g, seed, stream, p, scale, together=together)
 
 
-# Zeroes elements with probability p and scales the rest. `shape` is that of the mask where whole
-# slices are dropped together. The mask is drawn again for the gradient: nothing is kept.
-dropout = random_primitive("dropout", _dropout, "p", "scale", linear=("x",))
+# Zeroes elements with probability p and scales the rest; whole slices along the dimensions
+# `together`. The mask is drawn again for the gradient: nothing is kept.
+dropout = random_primitive(
+    "dropout",
+    _dropout,
+    "p",
+    "scale",
+    axes=elementwise_axes,
+    facts=POSITIONAL,
+    linear=("x",),
+)
 dropout.gradient(x=_same_mask)
 # Puts `low` in place of elements with probability p; the rest becomes x * scale + shift.
-alpha_dropout = random_primitive("alpha_dropout", _alpha_dropout, "p", "scale", "shift", "low")
+alpha_dropout = random_primitive(
+    "alpha_dropout",
+    _alpha_dropout,
+    *("p", "scale", "shift", "low"),
+    axes=elementwise_axes,
+    facts=POSITIONAL,
+)
 alpha_dropout.gradient(x=_same_mask)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import jax.numpy as jnp
-from jax import lax
 
-from oneflow.primitives.axes import free_dims, leading_axes
+from oneflow.primitives.axes import elementwise_axes, free_dims
+from oneflow.primitives.parts import POSITIONAL, Part, places_along
 from oneflow.primitives.registry import primitive
 
 
@@ -22,22 +22,24 @@ roll.gradient(
 )
 
 
-def _below(x, diagonal):
+def _below(x, diagonal, part: Part | None):
     """Where the column is at most the row plus `diagonal`, for the last two dimensions."""
-    rows = lax.broadcasted_iota(jnp.int64, x.shape[-2:], 0)
-    columns = lax.broadcasted_iota(jnp.int64, x.shape[-2:], 1)
+    if part is not None:
+        part = Part(part.shape[-2:], part.starts[-2:])
+    rows, columns = (places_along(dim, x.shape[-2:], part, jnp.int64) for dim in (0, 1))
     return columns - rows <= diagonal
 
 
-def _tril(x, diagonal):
-    return jnp.where(_below(x, diagonal), x, jnp.zeros((), x.dtype))
+def _tril(x, diagonal, *, part: Part | None = None):
+    return jnp.where(_below(x, diagonal, part), x, jnp.zeros((), x.dtype))
 
 
-def _triu(x, diagonal):
-    return jnp.where(_below(x, diagonal - 1), jnp.zeros((), x.dtype), x)
+def _triu(x, diagonal, *, part: Part | None = None):
+    return jnp.where(_below(x, diagonal - 1, part), jnp.zeros((), x.dtype), x)
 
 
-tril = primitive("tril", _tril, scalar="int64", axes=leading_axes(2), linear=("x",))
-triu = primitive("triu", _triu, scalar="int64", axes=leading_axes(2), linear=("x",))
+_TRIANGLE = {"scalar": "int64", "axes": elementwise_axes, "facts": POSITIONAL, "linear": ("x",)}
+tril = primitive("tril", _tril, **_TRIANGLE)
+triu = primitive("triu", _triu, **_TRIANGLE)
 tril.gradient(x=lambda g, diagonal: tril(g, diagonal), diagonal=None)
 triu.gradient(x=lambda g, diagonal: triu(g, diagonal), diagonal=None)

@@ -11,6 +11,7 @@ from oneflow.base.dtype import DType
 from oneflow.primitives.axes import Axes, Names, free_dims, reduced_axes, summed_to_axes
 from oneflow.primitives.linearity import converted
 from oneflow.primitives.operation import Operation
+from oneflow.primitives.parts import POSITIONAL, Part, places_along
 from oneflow.primitives.registry import Primitive, primitive
 from oneflow.primitives.shape import broadcast_to, reshape
 
@@ -183,14 +184,23 @@ def _pick_along(x, index, *, dim: int):
     return jnp.take_along_axis(x, index, axis=dim, mode="clip") if x.ndim else x
 
 
-def _spread_along(values, index, *, dim: int, size: int):
+def _spread_along(values, index, *, dim: int, size: int, part: Part | None = None):
     """Zeros of size `size` along `dim`, with `values` at `index`."""
     if not values.ndim:
         return values
     shape = (*values.shape[:dim], size, *values.shape[dim + 1 :])
-    counter = jnp.int32 if size < 2**31 else jnp.int64
-    here = lax.broadcasted_iota(counter, shape, dim) == index.astype(counter)
+    counter = jnp.int32 if (size if part is None else part.shape[dim]) < 2**31 else jnp.int64
+    here = places_along(dim, shape, part, counter) == index.astype(counter)
     return jnp.where(here, values, jnp.zeros((), values.dtype))
+
+
+def _spread_along_axes(operation: Operation) -> Axes:
+    """All dimensions may be split; `values` and `index` have no `dim`."""
+    dim = operation.attributes["dim"]
+    names = tuple(f"d{each}" for each in range(operation.out_specs[0].ndim))
+    given = tuple(None if each == dim else name for each, name in enumerate(names))
+    size = {"size": names[dim]} if names else {}
+    return Axes((given, given), (names,), size)
 
 
 pick_along = primitive("pick_along", _pick_along, axes=free_dims("dim"), linear=("x",))
@@ -200,7 +210,13 @@ pick_along.gradient(
     ),
     index=None,
 )
-spread_along = primitive("spread_along", _spread_along, axes=free_dims("dim"), linear=("values",))
+spread_along = primitive(
+    "spread_along",
+    _spread_along,
+    axes=_spread_along_axes,
+    facts=POSITIONAL,
+    linear=("values",),
+)
 spread_along.gradient(values=lambda g, index, dim: pick_along(g, index, dim=dim), index=None)
 
 

@@ -11,22 +11,25 @@ import numpy as np
 from jax import lax
 
 from oneflow.base.dtype import DType
+from oneflow.primitives.axes import elementwise_axes, leading_axes
 from oneflow.primitives.creation import zeros
+from oneflow.primitives.parts import POSITIONAL, Part
 from oneflow.primitives.random import (
     _computing_dtype,
     _unit,
     _unit_positive,
+    drawn_in_parts,
     more_words,
     random_primitive,
     words,
 )
 
 
-def _multinomial(weights, seed, stream, *, count: int, replacement: bool):
+def _multinomial(weights, seed, stream, *, count: int, replacement: bool, part: Part | None = None):
     kind = jnp.promote_types(weights.dtype, jnp.float32)
     weights = weights.astype(kind)
     if replacement:
-        drawn = words(seed, stream, (*weights.shape[:-1], count))
+        drawn = words(seed, stream, (*weights.shape[:-1], count), part)
         edges = jnp.cumsum(weights, axis=-1)
         # Compared with the number of edges at or below it, a point never falls on a weight of 0.
         points = _unit(drawn[0], drawn[1], kind) * edges[..., -1:]
@@ -34,7 +37,9 @@ def _multinomial(weights, seed, stream, *, count: int, replacement: bool):
         last = jnp.sum(edges < edges[..., -1:], axis=-1)[..., None]
         return jnp.minimum(found, last).astype(jnp.int64)
     # The winners of a race whose runners arrive after exponential times of rates `weights`.
-    drawn = words(seed, stream, weights.shape)
+    if part is not None:
+        part = part._replace(shape=(*part.shape[:-1], weights.shape[-1]))
+    drawn = words(seed, stream, weights.shape, part)
     arrival = -jnp.log(_unit_positive(drawn[0], drawn[1], kind)) / weights
     index = lax.broadcasted_iota(jnp.int64, weights.shape, weights.ndim - 1)
     order = lax.sort((arrival, index), num_keys=1, dimension=weights.ndim - 1)[1]
@@ -57,36 +62,55 @@ _MULTINOMIAL_ERRORS = {
     "to sample)",
 }
 
-random_multinomial = random_primitive("random_multinomial", _multinomial, differentiable=False)
+random_multinomial = random_primitive(
+    "random_multinomial",
+    _multinomial,
+    axes=leading_axes(1),
+    facts=POSITIONAL,
+    differentiable=False,
+)
 random_multinomial.checked(
     _multinomial_check,
     lambda value, attributes, in_specs: RuntimeError(_MULTINOMIAL_ERRORS[value]),
 )
 
 
-def _cauchy(seed, stream, median, sigma, *, shape: tuple[int, ...], dtype: DType):
+def _cauchy(
+    seed, stream, median, sigma, *, shape: tuple[int, ...], dtype: DType, part: Part | None = None
+):
     kind = _computing_dtype(dtype)
-    drawn = words(seed, stream, shape)
+    drawn = words(seed, stream, shape, part)
     angle = (_unit(drawn[0], drawn[1], kind) - 0.5) * jnp.asarray(math.pi, kind)
     return (median.astype(kind) + sigma.astype(kind) * jnp.tan(angle)).astype(dtype.numpy)
 
 
-random_cauchy = random_primitive("random_cauchy", _cauchy, "median", "sigma", differentiable=False)
+random_cauchy = drawn_in_parts("random_cauchy", _cauchy, "median", "sigma", differentiable=False)
 
 
-def _geometric(seed, stream, p, *, shape: tuple[int, ...], dtype: DType):
+def _geometric(seed, stream, p, *, shape: tuple[int, ...], dtype: DType, part: Part | None = None):
     kind = _computing_dtype(dtype)
-    drawn = words(seed, stream, shape)
+    drawn = words(seed, stream, shape, part)
     trials = jnp.log(_unit_positive(drawn[0], drawn[1], kind)) / jnp.log1p(-p).astype(kind)
     return jnp.maximum(jnp.ceil(trials), 1).astype(dtype.numpy)
 
 
-random_geometric = random_primitive("random_geometric", _geometric, "p", differentiable=False)
+random_geometric = drawn_in_parts("random_geometric", _geometric, "p", differentiable=False)
 
 
-def _truncated_normal(seed, stream, mean, std, low, high, *, shape: tuple[int, ...], dtype: DType):
+def _truncated_normal(
+    seed,
+    stream,
+    mean,
+    std,
+    low,
+    high,
+    *,
+    shape: tuple[int, ...],
+    dtype: DType,
+    part: Part | None = None,
+):
     kind = _computing_dtype(dtype)
-    drawn = words(seed, stream, shape)
+    drawn = words(seed, stream, shape, part)
     first, last = (lax.erf((end - mean) / (std * math.sqrt(2))).astype(kind) for end in (low, high))
     level = first + _unit(drawn[0], drawn[1], kind) * (last - first)
     result = mean.astype(kind) + std.astype(kind) * math.sqrt(2) * lax.erf_inv(level)
@@ -94,7 +118,7 @@ def _truncated_normal(seed, stream, mean, std, low, high, *, shape: tuple[int, .
 
 
 # By inversion: the mass between `low` and `high` is spread over the unit interval.
-random_truncated_normal = random_primitive(
+random_truncated_normal = drawn_in_parts(
     "random_truncated_normal",
     _truncated_normal,
     *("mean", "std", "low", "high"),
@@ -137,11 +161,11 @@ def _search(level: jax.Array, first: jax.Array, ratio: Callable, wanted: jax.Arr
     return lax.while_loop(searching, step, start)[4]
 
 
-def _reject(seed: jax.Array, stream: jax.Array, propose: Callable, wanted: jax.Array) -> jax.Array:
+def _reject(draw: Callable, propose: Callable, wanted: jax.Array) -> jax.Array:
     """The first accepted proposal at each element, where `wanted`; else 0.
 
-    ``propose(u, v)`` takes uniform numbers in [-1/2, 1/2) and (0, 1] and returns a count and
-    whether it is accepted.
+    ``draw(attempt)`` gives random words; ``propose(u, v)`` takes uniform numbers in [-1/2, 1/2) and
+    (0, 1] and returns a count and whether it is accepted.
     """
 
     def proposing(state):
@@ -149,7 +173,7 @@ def _reject(seed: jax.Array, stream: jax.Array, propose: Callable, wanted: jax.A
 
     def step(state):
         attempt, active, count = state
-        drawn = more_words(seed, stream, wanted.shape, attempt)
+        drawn = draw(attempt)
         proposal, accepted = propose(
             _unit(drawn[0], drawn[1], np.dtype(np.float64)) - 0.5,
             _unit_positive(drawn[2], drawn[3], np.dtype(np.float64)),
@@ -162,7 +186,7 @@ def _reject(seed: jax.Array, stream: jax.Array, propose: Callable, wanted: jax.A
 
 
 # Hoermann: "The transformed rejection method for generating Poisson random variables" (1993).
-def _many_events(seed, stream, rate, wanted):
+def _many_events(draw, rate, wanted):
     root = jnp.sqrt(rate)
     b = 0.931 + 2.53 * root
     a = -0.059 + 0.02483 * b
@@ -178,23 +202,28 @@ def _many_events(seed, stream, rate, wanted):
         possible = (count >= 0) & ((edge >= 0.013) | (v <= edge))
         return count, ((edge >= 0.07) & (v <= surely)) | (possible & fits)
 
-    return _reject(seed, stream, propose, wanted)
+    return _reject(draw, propose, wanted)
 
 
-def _poisson(rate, seed, stream):
+def _poisson(rate, seed, stream, *, part: Part | None = None):
+    def draw(attempt):
+        return more_words(seed, stream, rate.shape, attempt, part)
+
     mean = rate.astype(np.float64)
     few, many = mean < _FEW, (mean >= _FEW) & (mean < jnp.inf)
-    drawn = words(seed, stream, rate.shape)
+    drawn = words(seed, stream, rate.shape, part)
     level = _unit(drawn[0], drawn[1], np.dtype(np.float64))
     small = jnp.where(few, mean, 0.0)
     found = _search(level, jnp.exp(-small), lambda k: small / k, few)
-    rejected = _many_events(seed, stream, jnp.where(many, mean, _FEW), many)
+    rejected = _many_events(draw, jnp.where(many, mean, _FEW), many)
     result = jnp.where(many, rejected, jnp.where(few, found, mean))
     return result.astype(rate.dtype)
 
 
 # The numbers of events in a unit of time in which `rate` events are expected.
-random_poisson = random_primitive("random_poisson", _poisson)
+random_poisson = random_primitive(
+    "random_poisson", _poisson, axes=elementwise_axes, facts=POSITIONAL
+)
 random_poisson.gradient(
     rate=lambda rate_spec: zeros(
         shape=rate_spec.shape, dtype=rate_spec.dtype, device=rate_spec.device
@@ -209,7 +238,7 @@ random_poisson.checked(
 
 
 # Hoermann: "The generation of binomial random variates" (1993), for p at most 1/2.
-def _many_successes(seed, stream, trials, p, wanted):
+def _many_successes(draw, trials, p, wanted):
     root = jnp.sqrt(trials * p * (1 - p))
     b = 1.15 + 2.53 * root
     a = -0.0873 + 0.0248 * b + 0.01 * p
@@ -229,16 +258,19 @@ def _many_successes(seed, stream, trials, p, wanted):
         fits = ratio <= ways + (inside - mode) * log_odds
         return count, possible & (((edge >= 0.07) & (v <= surely)) | fits)
 
-    return _reject(seed, stream, propose, wanted)
+    return _reject(draw, propose, wanted)
 
 
-def _binomial(count, prob, seed, stream):
+def _binomial(count, prob, seed, stream, *, part: Part | None = None):
+    def draw(attempt):
+        return more_words(seed, stream, count.shape, attempt, part)
+
     trials, p = count.astype(np.float64), prob.astype(np.float64)
     rare = jnp.minimum(p, 1 - p)  # count failures if those are fewer
     random = (trials > 0) & (trials < jnp.inf) & (p > 0) & (p < 1)
     few = random & (trials * rare < _FEW)
     many = random & ~few
-    drawn = words(seed, stream, count.shape)
+    drawn = words(seed, stream, count.shape, part)
     level = _unit(drawn[0], drawn[1], np.dtype(np.float64))
     n, q = jnp.where(few, trials, 0.0), jnp.where(few, rare, 0.0)
     found = _search(
@@ -248,7 +280,7 @@ def _binomial(count, prob, seed, stream):
         few,
     )
     rejected = _many_successes(
-        seed, stream, jnp.where(many, trials, 4 * _FEW), jnp.where(many, rare, 0.5), many
+        draw, jnp.where(many, trials, 4 * _FEW), jnp.where(many, rare, 0.5), many
     )
     drawn_count = jnp.where(many, rejected, found)
     drawn_count = jnp.where(p > 0.5, trials - drawn_count, drawn_count)
@@ -258,4 +290,10 @@ def _binomial(count, prob, seed, stream):
 
 
 # The number of successes in `count` trials that succeed with probability `prob`.
-random_binomial = random_primitive("random_binomial", _binomial, differentiable=False)
+random_binomial = random_primitive(
+    "random_binomial",
+    _binomial,
+    axes=elementwise_axes,
+    facts=POSITIONAL,
+    differentiable=False,
+)

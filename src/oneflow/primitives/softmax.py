@@ -8,7 +8,8 @@ from __future__ import annotations
 import jax.numpy as jnp
 from jax import lax
 
-from oneflow.primitives.axes import free_dims
+from oneflow.primitives.axes import elementwise_axes, free_dims
+from oneflow.primitives.parts import POSITIONAL, Part, places_along
 from oneflow.primitives.registry import primitive
 
 
@@ -52,9 +53,12 @@ log_softmax_backward = primitive(
 log_softmax.gradient(x=lambda g, out, dim: log_softmax_backward(g, out, dim=dim))
 
 # Every element's index along `dim`.
+
+
+def _positions(x, *, dim: int, part: Part | None = None):
+    return places_along(dim, x.shape, part, jnp.int64)
+
+
 positions = primitive(
-    "positions",
-    lambda x, *, dim: lax.broadcasted_iota(jnp.int64, x.shape, dim),
-    axes=free_dims("dim"),
-    differentiable=False,
+    "positions", _positions, axes=elementwise_axes, facts=POSITIONAL, differentiable=False
 )

@@ -10,6 +10,7 @@ from oneflow.base.dtype import DType
 from oneflow.primitives.axes import Axes, free_dims, leading_axes
 from oneflow.primitives.indexing import out_of_range
 from oneflow.primitives.operation import Operation
+from oneflow.primitives.parts import POSITIONAL, Part, places_along
 from oneflow.primitives.registry import primitive
 from oneflow.primitives.scatter import scatter
 from oneflow.primitives.shape import zeros_of
@@ -95,11 +96,17 @@ def _histogram_axes(operation: Operation) -> Axes:
 histogram = primitive("histogram", _histogram, axes=_histogram_axes, differentiable=False)
 
 
-def _one_hot(index, *, classes: int):
-    return (index[..., None] == jnp.arange(classes, dtype=index.dtype)).astype(jnp.int64)
+def _one_hot(index, *, classes: int, part: Part | None = None):
+    place = places_along(index.ndim, (*index.shape, classes), part, index.dtype)
+    return (index[..., None] == place).astype(jnp.int64)
 
 
-one_hot = primitive("one_hot", _one_hot, axes="... -> ... _", differentiable=False)
+def _one_hot_axes(operation: Operation) -> Axes:
+    names = tuple(f"d{dim}" for dim in range(operation.in_specs[0].ndim))
+    return Axes((names,), ((*names, "classes"),), {"classes": "classes"})
+
+
+one_hot = primitive("one_hot", _one_hot, axes=_one_hot_axes, facts=POSITIONAL, differentiable=False)
 one_hot.checked(
     lambda index, *, classes: out_of_range(index, 0, classes),
     lambda value, attributes, in_specs: RuntimeError(
