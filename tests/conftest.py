@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
+
 import numpy as np
 import pytest
 import torch
 
+# Devices of one process, which stand for ranks in the tests of global tensors.
+os.environ["ONEFLOW_CPU_DEVICES"] = "8"
 import oneflow as flow
 
 # Tests run in parallel processes; one thread each is the fair share, and sums repeat exactly.

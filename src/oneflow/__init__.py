@@ -9,7 +9,7 @@ from oneflow.launcher import early as _early  # first: the launcher needs nothin
 from oneflow import runtime as _runtime  # then: configures JAX before anything makes an array
 
 # isort: split
-from oneflow import nn as nn, random as random
+from oneflow import nn as nn, random as random, sbp as sbp
 from oneflow.base.device import Device as device
 from oneflow.base.dtype import (
     DType as dtype,
@@ -41,6 +41,7 @@ from oneflow.base.dtype import (
     uint64 as uint64,
 )
 from oneflow.base.limits import finfo as finfo, iinfo as iinfo
+from oneflow.base.placement import Placement as placement
 from oneflow.base.shape import Size as Size
 from oneflow.differentiation.anomaly import is_anomaly_enabled as is_anomaly_enabled
 from oneflow.differentiation.grad_mode import (
@@ -55,6 +56,7 @@ from oneflow.differentiation.grad_mode import (
 from oneflow.dispatch import call as _call  # installs the meaning of calling a primitive
 from oneflow.functional import (
     autograd as _autograd,  # gives Tensor `backward`
+    global_tensors as _global_tensors,  # gives Tensor `to_global`
     indexing as _indexing,
     operators as _operators,  # gives Tensor its operators
     random_inplace as _random_inplace,  # gives Tensor its methods

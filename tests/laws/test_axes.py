@@ -35,6 +35,7 @@ WITHOUT_AXES = {
         sgd_update_of_rows adam_update_of_rows adamax_update_of_rows nadam_update_of_rows
         radam_update_of_rows adagrad_update_of_rows adadelta_update_of_rows rmsprop_update_of_rows
         rprop_update_of_rows ftrl_update_of_rows gradient_of_rows rows_unless""",
+    "has rules of its own": "boxing",
     "operands are numbers": "pack_numbers wrap_index",
 }
 
@@ -110,8 +111,11 @@ def recorded():
     return found
 
 
-def stacked_parts(array, names, name, count):
+def stacked_parts(array, names, name, count, is_addend):
     """The `count` parts of the dimension called `name`, along a new first dimension."""
+    if name not in names and is_addend:  # a partial sum: everything in the first part
+        first = jnp.arange(count).reshape(-1, *[1] * array.ndim) == 0
+        return jnp.where(first, array, jnp.zeros_like(array))
     if name not in names:
         return jnp.broadcast_to(array, (count, *array.shape))
     return jnp.stack(jnp.split(array, count, axis=names.index(name)))
@@ -135,10 +139,10 @@ def part_of(operation, axes, name, count, number):
 
 def joined_parts(operation, axes, operands, name, count):
     """The results of the parts of `name`, joined or added up as the notation says."""
-    attributes = axes.part_attributes(operation, name, count)
+    attributes = axes.part_attributes(operation, {name: count})
     parts = [
-        stacked_parts(each, names, name, count)
-        for each, names in zip(operands, axes.inputs, strict=True)
+        stacked_parts(each, names, name, count, axes.is_summed(name) and place in axes.addends)
+        for place, (each, names) in enumerate(zip(operands, axes.inputs, strict=True))
     ]
 
     def step(state, given):
@@ -229,8 +233,10 @@ def test_contracted_names_are_partial_sums():
     assert [axes.is_summed(name) for name in axes.names()] == [False, True, False]
 
 
-def test_what_is_added_once_may_not_be_a_partial_sum():
-    assert axes_of(operation_of(linear, (4, 6), (2, 6), (2,))).inputs[0][1] is None
+def test_what_is_added_once_is_marked():
+    axes = axes_of(operation_of(linear, (4, 6), (2, 6), (2,)))
+    assert axes.is_summed("k")
+    assert axes.addends == (2,)
 
 
 def test_a_dimension_that_is_normalised_is_not_split():

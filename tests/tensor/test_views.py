@@ -386,9 +386,3 @@ def test_devices_that_are_not_there() -> None:
     ):
         with pytest.raises(RuntimeError, match="cuda"):
             move(flow.zeros(1))
-
-
-def test_global_tensors_are_refused_clearly() -> None:
-    for make in (flow.zeros, flow.ones, flow.empty):
-        with pytest.raises(NotImplementedError, match="placement"):
-            make(2, placement="cpu", sbp="broadcast")

@@ -6,37 +6,55 @@ Interned, so `is` compares.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from oneflow.base.device import Device
 from oneflow.base.dtype import DType
+from oneflow.base.placement import Placement
+from oneflow.base.sbp import NdSbp, sbp_text
 
 
 class TensorSpec:
-    """Shape, dtype and device of a tensor.
+    """Shape, dtype and place of a tensor.
 
     Make one with `spec_of`; equal specs are the same object.
+
+    Attributes:
+        shape: sizes; of a global tensor, of the whole.
+        dtype: element type.
+        device: a device, or the placement of a global tensor.
+        sbp: how a global tensor lies on its placement; None for a local one.
     """
 
-    __slots__ = ("device", "dtype", "ndim", "numel", "shape")
+    __slots__ = ("device", "dtype", "ndim", "numel", "sbp", "shape")
 
-    def __init__(self, shape: tuple[int, ...], dtype: DType, device: Device) -> None:
+    def __init__(self, shape: tuple[int, ...], dtype: DType, device: Any, sbp: Any) -> None:
         self.shape = shape
         self.dtype = dtype
         self.device = device
+        self.sbp = sbp
         self.ndim = len(shape)
         self.numel = math.prod(shape)
 
     def __repr__(self) -> str:
-        return f"{self.dtype.name}[{','.join(map(str, self.shape))}]"
+        text = f"{self.dtype.name}[{','.join(map(str, self.shape))}]"
+        return text if self.sbp is None else text + sbp_text(self.sbp)
 
 
-_KNOWN: dict[tuple[tuple[int, ...], DType, Device], TensorSpec] = {}
+_KNOWN: dict[tuple, TensorSpec] = {}
 
 
-def spec_of(shape: tuple[int, ...], dtype: DType, device: Device) -> TensorSpec:
-    """The one spec with this shape, dtype and device."""
-    key = (shape, dtype, device)
+def spec_of(
+    shape: tuple[int, ...], dtype: DType, device: Device | Placement, sbp: NdSbp | None = None
+) -> TensorSpec:
+    """The one spec with this shape, dtype, device and sbp."""
+    key = (shape, dtype, device, sbp)
     spec = _KNOWN.get(key)
     if spec is None:
-        spec = _KNOWN.setdefault(key, TensorSpec(shape, dtype, device))
+        spec = _KNOWN.setdefault(key, TensorSpec(shape, dtype, device, sbp))
     return spec
+
+
+def resettled(spec: TensorSpec, sbp: NdSbp) -> TensorSpec:
+    """The spec of a global tensor with another sbp."""
+    return spec_of(spec.shape, spec.dtype, spec.device, sbp)

@@ -14,8 +14,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from oneflow.base.device import CPU, Device, xla_device
+from oneflow.base.placement import Placement
 from oneflow.compiler.donation import plan_donations
 from oneflow.compiler.jax_compat import compiler_options
+from oneflow.compiler.sharding import abstract_array, default_device, on_parts
 from oneflow.passes.pipeline import Watch, prepare_whole
 from oneflow.primitives import lowering as lowering  # registers them
 from oneflow.primitives.operation import Operation
@@ -55,13 +57,26 @@ class Executable:
         self._has_checks = bool(program.checks)
         self.device = device
         self._only_floats = not self._integers and not self._constants
-        self._placed = bool(program.inputs) or device is CPU
+        self._placed = bool(program.inputs) or device is CPU or isinstance(device, Placement)
+        # One collective program at a time: those of several devices of one CPU share its threads,
+        # and wait for each other for ever if too many are under way.
+        self._waits = isinstance(device, Placement) and device.type == "cpu" and device.size > 1
         used, self._order = plan_donations(program, donated)
         # Where each output is among the results.
         self._places = sorted(range(len(self._order)), key=self._order.__getitem__)
         self._compiled = False
+        function = self.trace
+        if isinstance(device, Placement):
+            outputs = [program.outputs[slot] for slot in self._order]
+            table = program.spec_table()
+            function = on_parts(
+                function,
+                [*program.inputs, *[None] * len([v for v in (self._floats, self._integers) if v])],
+                [*[table[number] for number in outputs], *[None] * self._has_checks],
+                device,
+            )
         self._run: Any = jax.jit(
-            _named(self.trace, name),
+            _named(function, name),
             donate_argnums=used,
             compiler_options=compiler_options(device.type) if _convolves(program) else None,
         )
@@ -103,7 +118,7 @@ class Executable:
         """Compile now, ahead of the first call; safe on another thread."""
         if self._compiled:
             return self
-        with jax.default_device(xla_device(self.device)):
+        with default_device(self.device):
             # Takes the place of the traced function, so that what JAX traced is freed.
             self._run = self._run.lower(*self.abstract_inputs()).compile()
         self._compiled = True
@@ -111,9 +126,7 @@ class Executable:
 
     def abstract_inputs(self) -> list[Any]:
         """Shapes and dtypes of what `trace` takes."""
-        arrays = [
-            jax.ShapeDtypeStruct(spec.shape, spec.dtype.numpy) for spec in self.program.inputs
-        ]
+        arrays = list(map(abstract_array, self.program.inputs))
         vectors = [(self._floats, np.float64), (self._integers, np.int64)]
         return arrays + [jax.ShapeDtypeStruct((len(v),), kind) for v, kind in vectors if v]
 
@@ -139,6 +152,8 @@ class Executable:
         else:
             with jax.default_device(xla_device(self.device)):
                 results = self._run(*arrays, *self._vectors(scalars))
+        if self._waits:
+            jax.block_until_ready(results)
         return self.sorted_results(results)
 
     def sorted_results(self, results: Sequence[Any]) -> tuple[list[Any], Any]:
@@ -180,6 +195,8 @@ def check_executable(operation: Operation) -> Callable:
 
 
 def _jit_operation(operation: Operation, function: Callable) -> Callable:
+    if isinstance(operation.device, Placement):
+        return _jit_on_parts(operation, function)
     jitted = jax.jit(function)
     if operation.device is CPU or not all(operation.is_scalar):
         return jitted
@@ -190,6 +207,27 @@ def _jit_operation(operation: Operation, function: Callable) -> Callable:
             return jitted(*operands)
 
     return placed
+
+
+def _jit_on_parts(operation: Operation, function: Callable) -> Callable:
+    """A single operation, or its value check, on the parts of global tensors."""
+    is_check = function == operation.evaluate_check
+
+    def rows(*operands: Any) -> Any:
+        if not is_check:
+            results = function(*operands)
+            return [results] if operation.single else list(results)
+        bad, value = function(*operands)
+        return [jnp.stack([bad.astype(jnp.int64), value.astype(jnp.int64)])[None]]
+
+    outputs = [None] if is_check else list(operation.out_specs)
+    run = jax.jit(on_parts(rows, list(operation.in_specs), outputs, operation.device))
+
+    def waiting(*operands: Any) -> Any:
+        results = jax.block_until_ready(run(*operands))
+        return results[0] if is_check or operation.single else tuple(results)
+
+    return waiting
 
 
 def typed_scalar(number: Any, dtype: np.dtype) -> Any:

@@ -13,6 +13,7 @@ from weakref import ref
 from oneflow.base.location import user_line
 from oneflow.differentiation.grad_mode import MODE, inference_switched
 from oneflow.differentiation.node import OperationNode
+from oneflow.dispatch.global_call import GlobalCall, plan_call
 from oneflow.primitives.operation import Operation, make_operation
 from oneflow.primitives.registry import Primitive, install_interpreter
 from oneflow.program.value import INFERENCE, Value
@@ -88,13 +89,17 @@ def _attend(recorder: Any, results: tuple[Value, ...]) -> None:
         recorder.flush("limit")
 
 
-def _new_operation(primitive: Primitive, operands: tuple, attributes: dict) -> Operation:
+def _new_operation(primitive: Primitive, operands: tuple, attributes: dict) -> Any:
+    """The operation, or the `GlobalCall` around it."""
     specs = tuple([x.spec if type(x) is Value else x for x in operands])
-    return make_operation(primitive, specs, attributes)
+    operation = make_operation(primitive, specs, attributes)
+    return operation if operation.signature is None else plan_call(operation, specs, attributes)
 
 
-def _record_general(recorder: Any, operation: Operation, operands: tuple) -> Any:
-    """Record an operation that has several outputs or a run-time check."""
+def _record_general(recorder: Any, operation: Any, operands: tuple) -> Any:
+    """Record an operation that has several outputs, a run-time check or parts to convert."""
+    if type(operation) is GlobalCall:
+        return operation.record(operands)
     result = recorder.record(operation, operands)
     if operation.differentiable and MODE.enabled:
         for x in operands:

@@ -10,7 +10,7 @@ from oneflow.base.shape import Size
 from oneflow.functional.conversion import TENSOR_TYPES
 from oneflow.functional.creation import empty, full, ones, zeros
 from oneflow.functional.interchange import tensor as tensor_from_data
-from oneflow.functional.options import checked_dtype, chosen_device, refuse_global
+from oneflow.functional.options import checked_dtype, chosen_device, chosen_place
 from oneflow.functional.registry import function
 from oneflow.tensor.methods import attach
 from oneflow.tensor.tensor import Tensor
@@ -40,12 +40,11 @@ def _initialise(
 
     It is made from sizes, from nested lists or an array, or is an alias of a tensor.
     """
-    refuse_global(placement, sbp)
     wanted = dtype
     if wanted is None:
         given = args[0] if len(args) == 1 else None
         wanted = given.dtype if isinstance(given, Tensor) else get_default_dtype()
-    made = _constructed(args, wanted, device)
+    made = _constructed(args, wanted, chosen_place(device, placement, sbp))
     self._value, self._family = made._value, made._family
     self._chain, self._seen = made._chain, made._seen
     if requires_grad:
@@ -68,8 +67,8 @@ class _TypedConstructor(type):
         placement: Any = None,
         sbp: Any = None,
     ) -> Tensor:
-        refuse_global(placement, sbp)
-        return _constructed(args, cls.dtype, cls.place if device is None else device)
+        place = chosen_place(device, placement, sbp, chosen_device(cls.place))
+        return _constructed(args, cls.dtype, place)
 
     def __instancecheck__(cls, instance: Any) -> bool:
         return (
@@ -109,9 +108,12 @@ CudaFloatTensor = _typed("FloatTensor", "cuda")
 CudaDoubleTensor = _typed("DoubleTensor", "cuda")
 
 
-def _like(input: Tensor, dtype: DType | None, device: Device | str | None) -> tuple[DType, Device]:
-    """The dtype and device of `input` where none is given."""
-    return checked_dtype(dtype, input.dtype), chosen_device(device, input.device)
+def _like(
+    input: Tensor, dtype: DType | None, device: Device | str | None, placement: Any = None
+) -> tuple[DType, Any]:
+    """The dtype and device of `input` where none is given; no device with a placement."""
+    place = device if placement is not None else chosen_device(device, input.device)
+    return checked_dtype(dtype, input.dtype), place
 
 
 @function()
@@ -131,7 +133,7 @@ def new_zeros(
         >>> flow.ones(2, dtype=flow.int64).new_zeros(3)
         tensor([0, 0, 0], dtype=oneflow.int64)
     """
-    kind, place = _like(input, dtype, device)
+    kind, place = _like(input, dtype, device, placement)
     return zeros(
         *size, dtype=kind, device=place, placement=placement, sbp=sbp, requires_grad=requires_grad
     )
@@ -148,7 +150,7 @@ def new_ones(
     requires_grad: bool = False,
 ) -> Tensor:
     """Ones of another shape, with the dtype and device of `input` unless given."""
-    kind, place = _like(input, dtype, device)
+    kind, place = _like(input, dtype, device, placement)
     return ones(
         *size, dtype=kind, device=place, placement=placement, sbp=sbp, requires_grad=requires_grad
     )
@@ -165,7 +167,7 @@ def new_empty(
     requires_grad: bool = False,
 ) -> Tensor:
     """A tensor whose contents do not matter, with the dtype and device of `input` unless given."""
-    kind, place = _like(input, dtype, device)
+    kind, place = _like(input, dtype, device, placement)
     return empty(
         *size, dtype=kind, device=place, placement=placement, sbp=sbp, requires_grad=requires_grad
     )
@@ -183,7 +185,7 @@ def new_full(
     requires_grad: bool = False,
 ) -> Tensor:
     """One number everywhere, with the dtype and device of `input` unless given."""
-    kind, place = _like(input, dtype, device)
+    kind, place = _like(input, dtype, device, placement)
     return full(size, fill_value, kind, place, placement, sbp, requires_grad)
 
 
@@ -197,9 +199,10 @@ def new_tensor(
     requires_grad: bool = False,
 ) -> Tensor:
     """A copy of `data`, with the dtype and device of this tensor unless given."""
-    refuse_global(placement, sbp)
-    kind, place = _like(self, dtype, device)
-    return tensor_from_data(data, dtype=kind, device=place, requires_grad=requires_grad)
+    kind, place = _like(self, dtype, device, placement)
+    return tensor_from_data(
+        data, dtype=kind, device=place, placement=placement, sbp=sbp, requires_grad=requires_grad
+    )
 
 
 def new(self: Tensor, *args: Any, device: Device | str | None = None) -> Tensor:

@@ -8,6 +8,7 @@ from typing import Any
 from oneflow.base import dtype as dt
 from oneflow.base.device import CPU, Device
 from oneflow.base.dtype import DType
+from oneflow.base.placement import Layout, Placement
 from oneflow.base.shape import broadcast_shapes
 from oneflow.functional.creation import plain_number
 from oneflow.functional.options import as_dtype, chosen_device
@@ -124,7 +125,7 @@ def _positional_destination(args: tuple) -> dict[str, Any]:
             known["dtype"] = as_dtype(arg)
         elif isinstance(arg, Tensor):
             known["other"] = arg
-        elif isinstance(arg, Device | str | int) and not isinstance(arg, bool):
+        elif isinstance(arg, Device | Placement | Layout | str | int) and not isinstance(arg, bool):
             known["device"] = arg
         elif arg is not None and not isinstance(arg, bool):
             raise TypeError(f"to(): expected a device, dtype or tensor, got {type(arg).__name__}")

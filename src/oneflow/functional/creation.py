@@ -17,8 +17,8 @@ from oneflow.base.dtype import (
 from oneflow.functional.options import (
     checked_dtype,
     chosen_device,
+    chosen_place,
     new_shape,
-    refuse_global,
     with_grad,
 )
 from oneflow.functional.registry import function
@@ -61,8 +61,8 @@ def zeros(
         size: sizes, as separate numbers or one sequence.
         dtype: element type, default the default float type.
         device: where it lives, default CPU.
-        placement: for global tensors.
-        sbp: for global tensors.
+        placement: makes a global tensor there.
+        sbp: how a global tensor lies on its placement.
         requires_grad: ask for its gradient.
 
     Example:
@@ -71,11 +71,10 @@ def zeros(
         tensor([[0., 0.],
                 [0., 0.]], dtype=oneflow.float32)
     """
-    refuse_global(placement, sbp)
     value = p.zeros(
         shape=new_shape(size),
         dtype=checked_dtype(dtype, get_default_dtype()),
-        device=chosen_device(device),
+        device=chosen_place(device, placement, sbp),
     )
     return with_grad(wrap(value), requires_grad)
 
@@ -96,11 +95,10 @@ def ones(
         >>> flow.ones(3, dtype=flow.int64)
         tensor([1, 1, 1], dtype=oneflow.int64)
     """
-    refuse_global(placement, sbp)
     value = p.ones(
         shape=new_shape(size),
         dtype=checked_dtype(dtype, get_default_dtype()),
-        device=chosen_device(device),
+        device=chosen_place(device, placement, sbp),
     )
     return with_grad(wrap(value), requires_grad)
 
@@ -150,8 +148,8 @@ def full(
         fill_value: number, or tensor of one element.
         dtype: default bool, int64 or the default float or complex type, after the number.
         device: where it lives, default CPU.
-        placement: for global tensors.
-        sbp: for global tensors.
+        placement: makes a global tensor there.
+        sbp: how a global tensor lies on its placement.
         requires_grad: ask for its gradient.
 
     Example:
@@ -159,16 +157,17 @@ def full(
         >>> flow.full((2,), 7)
         tensor([7, 7], dtype=oneflow.int64)
     """
-    refuse_global(placement, sbp)
     number = plain_number(fill_value)
     dtype = checked_dtype(dtype, number_dtype(number))
     shape = new_shape((size,))
-    return with_grad(wrap(filled_value(number, shape, dtype, chosen_device(device))), requires_grad)
+    return with_grad(
+        wrap(filled_value(number, shape, dtype, chosen_place(device, placement, sbp))),
+        requires_grad,
+    )
 
 
 def _like(input: Tensor, dtype: DType | None, device: Any, placement: Any, sbp: Any) -> dict:
     """Creation attributes after a tensor's example."""
-    refuse_global(placement, sbp)
     spec = input._value.spec
     return {
         "shape": spec.shape,
@@ -280,8 +279,8 @@ def arange(
         step: distance, not zero.
         dtype: default int64 if all three are whole numbers, else the default float type.
         device: where it lives, default CPU.
-        placement: for global tensors.
-        sbp: for global tensors.
+        placement: makes a global tensor there.
+        sbp: how a global tensor lies on its placement.
         requires_grad: ask for its gradient.
 
     Raises:
@@ -292,7 +291,6 @@ def arange(
         >>> flow.arange(1, 7, 2)
         tensor([1, 3, 5], dtype=oneflow.int64)
     """
-    refuse_global(placement, sbp)
     if end is None:
         start, end = 0, start
     start, end, step = plain_number(start), plain_number(end), plain_number(step)
@@ -304,7 +302,7 @@ def arange(
         raise RuntimeError("upper bound and lower bound inconsistent with step sign")
     size = -((start - end) // step) if whole else math.ceil((end - start) / step)
     make = p.range_integer if whole else p.range_float
-    value = make(start, step, size=size, dtype=dtype, device=chosen_device(device))
+    value = make(start, step, size=size, dtype=dtype, device=chosen_place(device, placement, sbp))
     return with_grad(wrap(value), requires_grad)
 
 
@@ -329,13 +327,16 @@ def linspace(
         >>> flow.linspace(0, 1, 5)
         tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000], dtype=oneflow.float32)
     """
-    refuse_global(placement, sbp)
     start, end, steps = plain_number(start), plain_number(end), plain_number(steps)
     dtype = checked_dtype(dtype, get_default_dtype())
     if steps < 0:
         raise RuntimeError(f"number of steps must be non-negative, got {steps}")
     value = p.linspace(
-        float(start), float(end), steps=steps, dtype=dtype, device=chosen_device(device)
+        float(start),
+        float(end),
+        steps=steps,
+        dtype=dtype,
+        device=chosen_place(device, placement, sbp),
     )
     return with_grad(wrap(value), requires_grad)
 
@@ -390,11 +391,10 @@ def eye(
         tensor([[1., 0.],
                 [0., 1.]], dtype=oneflow.float32)
     """
-    refuse_global(placement, sbp)
     shape = new_shape((n, n if m is None else m))
     value = p.eye(
         shape=shape,
         dtype=checked_dtype(dtype, get_default_dtype()),
-        device=chosen_device(device),
+        device=chosen_place(device, placement, sbp),
     )
     return with_grad(wrap(value), requires_grad)

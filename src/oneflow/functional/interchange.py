@@ -12,7 +12,7 @@ from oneflow.functional.options import (
     as_dtype,
     checked_dtype,
     chosen_device,
-    refuse_global,
+    chosen_place,
     with_grad,
 )
 from oneflow.functional.registry import function
@@ -41,8 +41,8 @@ def tensor(
         dtype: default: that of an array or tensor; else bool, int64 or the default float or complex
             type.
         device: where it lives, default CPU (a tensor's own device).
-        placement: for global tensors.
-        sbp: for global tensors.
+        placement: makes a global tensor there.
+        sbp: how a global tensor lies on its placement.
         requires_grad: ask for its gradient.
         pin_memory: accepted; XLA manages transfer memory itself.
 
@@ -56,13 +56,14 @@ def tensor(
         tensor([[1, 2],
                 [3, 4]], dtype=oneflow.int64)
     """
-    refuse_global(placement, sbp)
     if isinstance(data, Tensor):
         made = data.detach().to(
-            chosen_device(device, data.device), checked_dtype(dtype, data.dtype), copy=True
+            chosen_place(device, placement, sbp, data.device),
+            checked_dtype(dtype, data.dtype),
+            copy=True,
         )
     else:
-        made = Tensor._import(data, _maybe_dtype(dtype), chosen_device(device))
+        made = Tensor._import(data, _maybe_dtype(dtype), chosen_place(device, placement, sbp))
     return with_grad(made, requires_grad)
 
 

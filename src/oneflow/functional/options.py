@@ -8,29 +8,47 @@ from typing import Any, cast
 
 from oneflow.base.device import CPU, Device
 from oneflow.base.dtype import DType, bool_, complex128, float64, int64
+from oneflow.base.placement import Layout, Placement
+from oneflow.base.sbp import nd_sbp_of
 from oneflow.tensor.tensor import Tensor
 
 
-def refuse_global(placement: Any, sbp: Any) -> None:
-    """Global tensors are not there yet.
+def chosen_device(device: Any, default: Any = CPU) -> Any:
+    """The device meant by a `device=` argument; a bare number means a CUDA device.
 
-    Raises:
-        NotImplementedError: `placement` or `sbp` is given.
+    Placements, which are what global tensors have as device, are themselves.
     """
-    if placement is not None or sbp is not None:
-        raise NotImplementedError(
-            f"`placement={placement!r}`, `sbp={sbp!r}`: this release makes local tensors only; "
-            "leave both out and choose a `device`"
-        )
-
-
-def chosen_device(device: Device | str | int | None, default: Device = CPU) -> Device:
-    """The device meant by a `device=` argument; a bare number means a CUDA device."""
     if device is None:
         return default
+    if isinstance(device, Placement | Layout):
+        return device
     if isinstance(device, int) and not isinstance(device, bool):
         return Device("cuda", device)
     return Device(cast("Device | str", device))
+
+
+def chosen_place(device: Any, placement: Any, sbp: Any, default: Any = CPU) -> Any:
+    """Where a new tensor is made: on a device, or with a placement and sbp as a global tensor.
+
+    Raises:
+        ValueError: a device and a placement, or one of placement and sbp without the other.
+        TypeError: `placement` or `sbp` is something else.
+    """
+    if placement is None and sbp is None:
+        return chosen_device(device, default)
+    if device is not None:
+        raise ValueError("give `device` for a local tensor, or `placement` and `sbp`, not both")
+    return layout_of(placement, sbp)
+
+
+def layout_of(placement: Any, sbp: Any, ndim: int | None = None) -> Layout:
+    """A placement and SBP as given by a user, for a tensor of `ndim` dimensions if known."""
+    if placement is None or sbp is None:
+        missing = "placement" if placement is None else "sbp"
+        raise ValueError(f"a global tensor needs `placement` and `sbp`; `{missing}` is missing")
+    if not isinstance(placement, Placement):
+        raise TypeError(f"`placement` must be a oneflow.placement, got {placement!r}")
+    return Layout(placement, nd_sbp_of(sbp, placement.ndim, ndim))
 
 
 # Python's number types, which name dtypes as well.

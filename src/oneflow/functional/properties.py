@@ -170,5 +170,3 @@ attach("is_cpu", property(lambda self: self.device.type == "cpu"))
 # Tensors here are made by code that runs as it is written, on one process's devices.
 attach("is_eager", property(lambda self: True))
 attach("is_lazy", property(lambda self: False))
-attach("is_local", property(lambda self: True))
-attach("is_global", property(lambda self: False))

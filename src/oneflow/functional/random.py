@@ -16,8 +16,8 @@ from oneflow.functional.generator import Generator, draw
 from oneflow.functional.options import (
     checked_dtype,
     chosen_device,
+    chosen_place,
     new_shape,
-    refuse_global,
     with_grad,
 )
 from oneflow.functional.registry import function
@@ -62,8 +62,8 @@ def rand(
         dtype: floating point or complex, default the default float type.
         layout: accepted for PyTorch's sake.
         device: where the result lives, default CPU.
-        placement: for global tensors.
-        sbp: for global tensors.
+        placement: makes a global tensor there.
+        sbp: how a global tensor lies on its placement.
         requires_grad: ask for the gradient of the result.
         pin_memory: accepted for PyTorch's sake.
 
@@ -76,11 +76,10 @@ def rand(
         >>> x.shape, bool((x >= 0).all() & (x < 1).all())
         (oneflow.Size([2, 3]), True)
     """
-    refuse_global(placement, sbp)
     options = {
         "shape": new_shape(size),
         "dtype": floating_dtype(dtype, get_default_dtype(), "rand"),
-        "device": chosen_device(device),
+        "device": chosen_place(device, placement, sbp),
     }
     return with_grad(call(rng.random_uniform, *draw(generator), 0.0, 1.0, **options), requires_grad)
 
@@ -105,8 +104,8 @@ def randn(
         dtype: floating point or complex, default the default float type.
         layout: accepted for PyTorch's sake.
         device: where the result lives, default CPU.
-        placement: for global tensors.
-        sbp: for global tensors.
+        placement: makes a global tensor there.
+        sbp: how a global tensor lies on its placement.
         requires_grad: ask for the gradient of the result.
         pin_memory: accepted for PyTorch's sake.
 
@@ -118,11 +117,10 @@ def randn(
         >>> flow.randn((2, 3), dtype=flow.float64).dtype
         oneflow.float64
     """
-    refuse_global(placement, sbp)
     options = {
         "shape": new_shape(size),
         "dtype": floating_dtype(dtype, get_default_dtype(), "randn"),
-        "device": chosen_device(device),
+        "device": chosen_place(device, placement, sbp),
     }
     return with_grad(call(rng.random_normal, *draw(generator), 0.0, 1.0, **options), requires_grad)
 
@@ -226,8 +224,8 @@ def randint(
         dtype: default int64.
         layout: accepted for PyTorch's sake.
         device: where the result lives, default CPU.
-        placement: for global tensors.
-        sbp: for global tensors.
+        placement: makes a global tensor there.
+        sbp: how a global tensor lies on its placement.
         requires_grad: ask for the gradient of the result, of a floating point dtype.
 
     Raises:
@@ -239,12 +237,11 @@ def randint(
         >>> x.min().item(), x.max().item()
         (2, 4)
     """
-    refuse_global(placement, sbp)
     low, high, size = _limits(low, high, size, "randint")
     options = {
         "shape": new_shape((size,)),
         "dtype": checked_dtype(dtype, int64),
-        "device": chosen_device(device),
+        "device": chosen_place(device, placement, sbp),
     }
     return with_grad(
         call(rng.random_integer, *draw(generator), low, high, **options), requires_grad
@@ -306,8 +303,8 @@ def randperm(
         dtype: default int64.
         layout: accepted for PyTorch's sake.
         device: where the result lives, default CPU.
-        placement: for global tensors.
-        sbp: for global tensors.
+        placement: makes a global tensor there.
+        sbp: how a global tensor lies on its placement.
         requires_grad: ask for the gradient of the result, of a floating point dtype.
         pin_memory: accepted for PyTorch's sake.
 
@@ -319,10 +316,9 @@ def randperm(
         >>> sorted(flow.randperm(4).tolist())
         [0, 1, 2, 3]
     """
-    refuse_global(placement, sbp)
     if n < 0:
         raise RuntimeError(f"`n` must be non-negative, got {n}")
-    options = {"dtype": checked_dtype(dtype, int64), "device": chosen_device(device)}
+    options = {"dtype": checked_dtype(dtype, int64), "device": chosen_place(device, placement, sbp)}
     order = call(rng.random_permutation, *draw(generator), size=operator.index(n), **options)
     return with_grad(order, requires_grad)
 
@@ -355,8 +351,8 @@ def normal(
         dtype: floating point, default the default float type or that of the tensors.
         layout: accepted for PyTorch's sake.
         device: where the result lives, default CPU or that of the tensors.
-        placement: for global tensors.
-        sbp: for global tensors.
+        placement: makes a global tensor there.
+        sbp: how a global tensor lies on its placement.
         requires_grad: ask for the gradient of the result.
 
     Raises:
@@ -367,7 +363,6 @@ def normal(
         >>> flow.normal(flow.zeros(3), 0.0)
         tensor([0., 0., 0.], dtype=oneflow.float32)
     """
-    refuse_global(placement, sbp)
     if not isinstance(std, Tensor):
         _check_std(std)
     tensors = [each for each in (mean, std) if isinstance(each, Tensor)]
@@ -375,7 +370,7 @@ def normal(
         options = {
             "shape": new_shape(size),
             "dtype": floating_dtype(dtype, get_default_dtype(), "normal"),
-            "device": chosen_device(device),
+            "device": chosen_place(device, placement, sbp),
         }
         drawn = call(rng.random_normal, *draw(generator), mean, std, **options)
         return with_grad(drawn, requires_grad)

@@ -39,12 +39,15 @@ class Axes:
             dimensions.
         sums: results that lack a name of an operand are partial sums. False: they do not depend on
             that operand, and stay whole.
+        addends: positions of operands that are added to the result once, such as a bias. Where a
+            name is summed that they lack, they must be partial sums too.
     """
 
     inputs: tuple[Names, ...]
     outputs: tuple[Names, ...]
     sizes: Mapping[str, str | Names] = field(default_factory=dict)
     sums: bool = True
+    addends: tuple[int, ...] = ()
 
     def names(self) -> list[str]:
         """The names that may be split, in order of appearance."""
@@ -55,8 +58,8 @@ class Axes:
         """Whether splitting `name` makes a result a partial sum."""
         return self.sums and name not in self.outputs[output]
 
-    def divisor(self, operation: Operation, name: str) -> int:
-        """The number that the count of equal parts of `name` must divide."""
+    def sizes_of(self, operation: Operation, name: str) -> list[int]:
+        """Sizes of all dimensions called `name`, and the attributes that hold such sizes."""
         specs = (*operation.in_specs, *operation.out_specs)
         sizes = [
             size
@@ -68,17 +71,21 @@ class Axes:
             value = _attributes_of(operation)[attribute]
             pairs = [(value, names)] if isinstance(names, str) else zip(value, names, strict=True)
             sizes += [size for size, each in pairs if each == name]
-        return math.gcd(*sizes)
+        return sizes
 
-    def part_attributes(self, operation: Operation, name: str, parts: int) -> dict[str, Any]:
-        """The attributes with which each of `parts` equal parts of `name` is computed."""
+    def divisor(self, operation: Operation, name: str) -> int:
+        """The number that the count of equal parts of `name` must divide."""
+        return math.gcd(*self.sizes_of(operation, name))
+
+    def part_attributes(self, operation: Operation, counts: Mapping[str, int]) -> dict[str, Any]:
+        """The attributes with which parts are computed, of names split into `counts` parts."""
         inner = dict(_attributes_of(operation))
         for attribute, names in self.sizes.items():
             if isinstance(names, str):
-                inner[attribute] //= parts if names == name else 1
+                inner[attribute] = -(-inner[attribute] // counts.get(names, 1))
             else:
                 inner[attribute] = tuple(
-                    size // parts if each == name else size
+                    size if each is None else -(-size // counts.get(each, 1))
                     for size, each in zip(inner[attribute], names, strict=True)
                 )
         if "vjp_of" in operation.primitive.facts:
@@ -99,10 +106,13 @@ def notation(text: str) -> AxisRule:
     """The rule for names that are always the same, such as ``"m k, k n -> m n"``.
 
     ``...`` stands for leading dimensions that broadcast, ``_`` for a dimension that may not be
-    split. Operands beyond those written are numbers.
+    split, ``+`` before an operand says that it is added to the result once. Operands beyond those
+    written are numbers.
     """
     left, _, right = text.partition("->")
-    written_inputs = [part.split() for part in left.split(",")]
+    operands = [part.strip() for part in left.split(",")]
+    addends = tuple(place for place, part in enumerate(operands) if part.startswith("+"))
+    written_inputs = [part.removeprefix("+").split() for part in operands]
     written_outputs = [part.split() for part in right.split(",")]
 
     def rule(operation: Operation) -> Axes:
@@ -115,7 +125,7 @@ def notation(text: str) -> AxisRule:
             _expand(w, spec.shape, lead)
             for w, spec in zip(written_outputs, operation.out_specs, strict=True)
         ]
-        return Axes(tuple(inputs), tuple(outputs))
+        return Axes(tuple(inputs), tuple(outputs), addends=addends)
 
     return rule
 

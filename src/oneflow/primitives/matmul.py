@@ -105,7 +105,7 @@ def _sum_rows(g):
 
 
 linear = primitive(
-    "linear", _linear, axes="... _, n _, n -> ... n", linear=("x bias", "weight bias")
+    "linear", _linear, axes="... k, n k, +n -> ... n", linear=("x bias", "weight bias")
 )
 linear_no_bias = primitive(
     "linear_no_bias", _linear_no_bias, axes="... k, n k -> ... n", linear=("x", "weight")

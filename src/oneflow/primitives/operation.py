@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import functools
 import operator
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import jax
@@ -13,17 +13,36 @@ import numpy as np
 
 from oneflow.base.device import Device, xla_device
 from oneflow.base.dtype import DType, dtype_named, from_numpy_dtype
-from oneflow.base.spec import TensorSpec, spec_of
+from oneflow.base.placement import Layout, Placement
+from oneflow.base.sbp import NdSbp, nd_sbp_of
+from oneflow.base.spec import TensorSpec, resettled, spec_of
+from oneflow.primitives.part_layout import traced_starts
+from oneflow.primitives.parts import Part
 from oneflow.primitives.registry import NO_GRADIENT, Primitive, Rule
 
 _ALL_OPERANDS = "all_operands"
+
+
+@dataclass(frozen=True)
+class Signature:
+    """How an operation on global tensors is computed from parts.
+
+    Attributes:
+        inputs: how each operand lies on the placement.
+        outputs: how each result does.
+        attributes: with which every device computes its part.
+    """
+
+    inputs: tuple[NdSbp, ...]
+    outputs: tuple[NdSbp, ...]
+    attributes: Mapping[str, Any]
 
 
 class Operation:
     """A primitive with its attributes, operand specs and inferred output specs.
 
     Python-number operands have a 0-dim spec too and `is_scalar` marks them: they are run-time
-    inputs.
+    inputs. One on global tensors is settled by the rules of `oneflow.primitives.signatures`.
     """
 
     __slots__ = (
@@ -45,6 +64,7 @@ class Operation:
             "_plans",
             "executable",
             "check_executable",
+            "signature",
         ),
     )
 
@@ -56,6 +76,7 @@ class Operation:
         self.attributes = {name: value for name, value in attributes.items() if name != "device"}
         self.in_specs = in_specs
         self.is_scalar = is_scalar
+        self.signature: Signature | None = None
         inferred = infer(self)
         self.single = not isinstance(inferred, tuple)
         self.out_specs = inferred if isinstance(inferred, tuple) else (inferred,)
@@ -73,14 +94,38 @@ class Operation:
         attributes = "".join(f", {name}={value!r}" for name, value in self.attributes.items())
         return f"{self.primitive.name}({operands}{attributes})"
 
+    def settle(self, signature: Signature) -> None:
+        """Compute from parts, as the signature says: operands and results lie accordingly."""
+        self.signature = signature
+        self.in_specs = tuple(map(resettled, self.in_specs, signature.inputs))
+        self.out_specs = tuple(map(resettled, self.out_specs, signature.outputs))
+
     def evaluate(self, *arrays: Any) -> Any:
-        """Run the primitive on arrays, or trace it if they are tracers."""
+        """Run the primitive on arrays, or trace it if they are tracers.
+
+        On global tensors the arrays are this device's parts, within `shard_map`.
+        """
         implementation = self.primitive.implementation(self.device.type)
-        return implementation(*arrays, **self.attributes)
+        if self.signature is None:
+            return implementation(*arrays, **self.attributes)
+        attributes = self.signature.attributes
+        if "positional" in self.primitive.facts:
+            attributes = {**attributes, "part": self._part()}
+        return implementation(*arrays, **attributes)
+
+    def _part(self) -> Part:
+        """Where this device's part of the first result is, while tracing."""
+        spec = self.out_specs[0]
+        return Part(spec.shape, traced_starts(spec.shape, self.device.hierarchy, spec.sbp))
+
+    def evaluate_whole(self, *arrays: Any) -> Any:
+        """Run the primitive on whole arrays, however they lie on a placement."""
+        return self.primitive.implementation(self.device.type)(*arrays, **self.attributes)
 
     def evaluate_check(self, *arrays: Any) -> Any:
         """The primitive's value check: `(is_bad, value)`."""
-        return self.primitive.check(*arrays, **self.attributes)
+        attributes = self.attributes if self.signature is None else self.signature.attributes
+        return self.primitive.check(*arrays, **attributes)
 
     def backward_plan(self, wanted: tuple[bool, ...]) -> BackwardPlan:
         """How to run the backward pass when gradients of the `wanted` operands are needed."""
@@ -91,16 +136,43 @@ class Operation:
 
 
 def make_operation(primitive: Primitive, operands: tuple, attributes: dict) -> Operation:
-    """The operation for operands that are specs or Python numbers."""
+    """The operation for operands that are specs or Python numbers.
+
+    One on global tensors may want operands that lie differently; its `in_specs` say so.
+    """
     specs = [operand for operand in operands if isinstance(operand, TensorSpec)]
     device = specs[0].device if specs else attributes["device"]
+    place = device.placement if isinstance(device, Layout) else device
+    everywhere = place.broadcast if isinstance(place, Placement) else None
     in_specs, is_scalar = [], []
     for position, operand in enumerate(operands):
         is_scalar.append(not isinstance(operand, TensorSpec))
         if is_scalar[-1]:
-            operand = spec_of((), _scalar_dtype(primitive, position) or _widest(specs), device)
+            dtype = _scalar_dtype(primitive, position) or _widest(specs)
+            operand = spec_of((), dtype, place, everywhere)
         in_specs.append(operand)
-    return Operation(primitive, attributes, tuple(in_specs), tuple(is_scalar))
+    operation = Operation(primitive, attributes, tuple(in_specs), tuple(is_scalar))
+    if isinstance(operation.device, Placement):
+        _settle(operation, wanted_sbp(operation, device))
+    return operation
+
+
+def wanted_sbp(operation: Operation, device: Any) -> NdSbp | None:
+    """How the result of an operation that makes a new tensor shall lie; None if it may choose."""
+    if not isinstance(device, Layout):
+        return None
+    return nd_sbp_of(device.sbp, device.placement.ndim, operation.out_specs[0].ndim)
+
+
+def _settle(operation: Operation, made: NdSbp | None) -> None:
+    """What `install_settling` replaces."""
+    raise RuntimeError(f"nothing says how {operation} lies on {operation.device}")
+
+
+def install_settling(settle: Any) -> None:
+    """Make `settle(operation, made)` what chooses signatures; `made` is wanted of new tensors."""
+    global _settle
+    _settle = settle
 
 
 def _scalar_dtype(primitive: Primitive, position: int) -> DType | None:
@@ -115,27 +187,44 @@ def infer(operation: Operation) -> TensorSpec | tuple[TensorSpec, ...]:
     """Output specs by abstract evaluation; errors name the primitive and its operands."""
     abstract = [jax.ShapeDtypeStruct(spec.shape, spec.dtype.numpy) for spec in operation.in_specs]
     try:
-        result = jax.eval_shape(operation.evaluate, *abstract)
+        if "same_whole" in operation.primitive.facts:
+            spec, signature = operation.in_specs[0], operation.signature
+            return spec if signature is None else resettled(spec, signature.outputs[0])
+        result = jax.eval_shape(operation.evaluate_whole, *abstract)
     except (TypeError, ValueError) as error:
         described = ", ".join(map(repr, operation.in_specs))
         raise RuntimeError(
             f"`{operation.primitive.name}` cannot take ({described}): {error}"
         ) from error
-    make = functools.partial(_spec_of_abstract, device=operation.device)
-    return tuple(map(make, result)) if isinstance(result, tuple | list) else make(result)
+    several = isinstance(result, tuple | list)
+    outputs = result if several else (result,)
+    signature = operation.signature
+    layouts = signature.outputs if signature is not None else (None,) * len(outputs)
+    specs = [
+        spec_of(tuple(each.shape), from_numpy_dtype(each.dtype), operation.device, sbp)
+        for each, sbp in zip(outputs, layouts, strict=True)
+    ]
+    return tuple(specs) if several else specs[0]
 
 
-def _spec_of_abstract(abstract: jax.ShapeDtypeStruct, device: Device) -> TensorSpec:
-    return spec_of(tuple(abstract.shape), from_numpy_dtype(abstract.dtype), device)
-
-
-def _device_of(primitive: Primitive, attributes: dict, in_specs: tuple, is_scalar: tuple) -> Device:
+def _device_of(primitive: Primitive, attributes: dict, in_specs: tuple, is_scalar: tuple) -> Any:
     devices = [spec.device for spec, scalar in zip(in_specs, is_scalar, strict=True) if not scalar]
     if not devices:
-        xla_device(attributes["device"])  # a missing device is an error here, not when it runs
-        return attributes["device"]
+        device = attributes["device"]
+        place = device.placement if isinstance(device, Layout) else device
+        # A missing device is an error here, not when it runs.
+        if isinstance(place, Placement):
+            place.require_devices()
+        else:
+            xla_device(place)
+        return place
     for device in devices:
         if device is not devices[0]:
+            if isinstance(device, Placement) or isinstance(devices[0], Placement):
+                raise RuntimeError(
+                    f"`{primitive.name}` got tensors on `{devices[0]}` and `{device}`; bring them "
+                    "together with `.to_global(placement, sbp)` (or `.to_local()`)"
+                )
             raise RuntimeError(
                 f"Expected all tensors to be on the same device, but `{primitive.name}` got "
                 f"tensors on `{devices[0]}` and `{device}`; move one with `.to(...)`"

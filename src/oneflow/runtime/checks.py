@@ -35,7 +35,7 @@ def raise_failed(wait: bool = True) -> None:
         if not wait and not isinstance(rows, np.ndarray) and not rows.is_ready():
             return
         pending.popleft()
-        table = np.asarray(rows)
+        table = own_rows(rows, len(checked))
         for (bad, value), (operation, line) in zip(table, checked, strict=True):
             if bad:
                 error = operation.primitive.check_error(
@@ -43,3 +43,17 @@ def raise_failed(wait: bool = True) -> None:
                 )
                 pending.clear()
                 raise type(error)(f"{error} (in `{operation.primitive.name}`{line})")
+
+
+def own_rows(rows: Any, count: int) -> np.ndarray:
+    """The rows of `count` checks; of a program on several devices those of the first that failed.
+
+    With several processes each sees those of its own devices.
+    """
+    if isinstance(rows, np.ndarray):
+        return rows
+    shards = [np.asarray(each.data) for each in rows.addressable_shards]
+    if len(shards) == 1:
+        return shards[0].reshape(count, 2)
+    table = np.concatenate(shards).reshape(-1, count, 2)
+    return table[np.argmax(table[:, :, 0], axis=0), np.arange(count)]

@@ -17,6 +17,7 @@ import numpy as np
 
 from oneflow.base import environment
 from oneflow.base.device import Device
+from oneflow.base.placement import Placement
 from oneflow.compiler.lower import Executable, check_executable, operation_executable, typed_scalar
 from oneflow.passes.pipeline import optimize
 from oneflow.primitives.operation import Operation
@@ -116,14 +117,14 @@ class ThreadState(threading.local):
     recorder: Recorder | None = None
 
     def __init__(self) -> None:
-        self.recorders: dict[Device, Recorder] = {}
+        self.recorders: dict[Device | Placement, Recorder] = {}
 
 
 current = ThreadState()
 _flush_lock = threading.RLock()
 
 
-def recorder_for(device: Device, locate: Callable[[], str]) -> Recorder:
+def recorder_for(device: Any, locate: Callable[[], str]) -> Recorder:
     """This thread's open recorder for `device`."""
     recorder = current.recorders.get(device)
     if recorder is None or recorder.closed:
@@ -189,6 +190,8 @@ def _run(recorder: Recorder, held: dict[int, list[Value]]) -> list[tuple[int, An
     positions = sorted(held) if recorder.aliases else list(held)
     if not positions and not recorder.checked:
         return []
+    if isinstance(recorder.device, Placement) and not recorder.device.includes_this_process:
+        return [(position, Absent()) for position in positions]
     key = tuple(recorder.key)
     counts = reference_counts(recorder.arrays)
     donated = tuple([i for i, count in enumerate(counts) if count == _UNHELD])
@@ -206,6 +209,12 @@ def _run(recorder: Recorder, held: dict[int, list[Value]]) -> list[tuple[int, An
     if rows is not None:
         checks.add(rows, recorder.checked)
     return list(zip(positions, arrays, strict=True))
+
+
+class Absent:
+    """Stands for the array of a global tensor of which this process holds no part."""
+
+    __slots__ = ()
 
 
 def _lookup(key: tuple, positions: tuple[int, ...], donated: tuple[int, ...]) -> Known:
@@ -288,7 +297,8 @@ def _run_cold(
 
 
 def _run_check(operation: Operation, operands: Sequence[Any]) -> tuple[int, int]:
-    bad, value = check_executable(operation)(*operands)
+    row = check_executable(operation)(*operands)
+    bad, value = row if isinstance(row, tuple) else checks.own_rows(row, 1)[0]
     return int(bad), int(value)
 
 

@@ -177,7 +177,10 @@ def _contents(array: np.ndarray, indent: int) -> str:
 
 def _suffixes(tensor: Tensor) -> list[str]:
     suffixes = []
-    if tensor.device.type != "cpu":
+    spec = tensor._value.spec
+    if spec.sbp is not None:
+        suffixes += [f"placement={spec.device!r}", f"sbp={spec.sbp!r}"]
+    elif tensor.device.type != "cpu":
         suffixes.append(f"device='{tensor.device}'")
     if tensor.numel() == 0 and tensor.ndim != 1:
         suffixes.append(f"size={tuple(tensor.shape)}")

@@ -15,14 +15,17 @@ import numpy as np
 
 from oneflow.base.device import Device
 from oneflow.base.dtype import DType
+from oneflow.base.sbp import BROADCAST, PARTIAL_SUM
 from oneflow.base.shape import Size
+from oneflow.base.spec import TensorSpec
 from oneflow.differentiation.grad_mode import MODE
 from oneflow.differentiation.hooks import Boundary, HookHandle
 from oneflow.differentiation.node import AccumulateGrad, Node
+from oneflow.dispatch.global_call import converted
 from oneflow.primitives.creation import zeros
 from oneflow.primitives.elementwise import add
 from oneflow.program.value import INFERENCE, Value
-from oneflow.runtime.eager import read_array
+from oneflow.runtime.eager import Absent, read_array
 from oneflow.tensor.views import cut_off, detached_twin, found_family, refresh, write
 
 # Stands in `Tensor._grad` for zeros that nobody has looked at yet.
@@ -76,7 +79,7 @@ class Tensor:
 
     @property
     def device(self) -> Device:
-        """Where the tensor lives."""
+        """Where the tensor lives: a device, or the placement of a global tensor."""
         return self._value.spec.device
 
     @property
@@ -98,9 +101,19 @@ class Tensor:
 
     # --- reading values (sync points)
 
+    def _read(self) -> Any:
+        """The whole array. What is split is gathered first, which all its ranks take part in."""
+        value = self.value
+        if value.spec.sbp is None:
+            return read_array(value)
+        array = read_array(converted(value.alias(), value.spec.device.broadcast))
+        if isinstance(array, Absent):
+            raise RuntimeError(f"this rank holds no part of a tensor on {value.spec.device}")
+        return array.addressable_data(0)
+
     def numpy(self) -> np.ndarray:
         """A NumPy copy of the values; the tensor may require grad."""
-        return np.array(read_array(self.value))
+        return np.array(self._read())
 
     def item(self) -> Any:
         """The only element as a Python number.
@@ -112,11 +125,11 @@ class Tensor:
             raise RuntimeError(
                 f"a Tensor with {self._value.spec.numel} elements cannot be converted to Scalar"
             )
-        return np.asarray(read_array(self.value)).item()
+        return np.asarray(self._read()).item()
 
     def tolist(self) -> Any:
         """The values as nested Python lists; a 0-dim tensor gives a number."""
-        return np.asarray(read_array(self.value)).tolist()
+        return np.asarray(self._read()).tolist()
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         array = self.numpy()
@@ -340,6 +353,8 @@ class Tensor:
         Every in-place operation ends here.
         """
         if new.spec is not self._value.spec:
+            new = _as_before(new, self._value.spec)
+        if new.spec is not self._value.spec:
             raise RuntimeError(
                 f"in-place result {new.spec!r} does not fit into {self._value.spec!r}"
             )
@@ -393,11 +408,32 @@ _GRAD_UNHELD = _references_to_grad(_Owner())
 def _retain(owner: Tensor | None, grad: Value) -> None:
     """Keep the gradient of a non-leaf tensor that asked for it."""
     if owner is not None:
-        deposit(owner, grad)
+        _accumulate(owner, grad)
+
+
+def _as_before(new: Value, spec: TensorSpec) -> Value:
+    """A global value, lying as the one that it replaces."""
+    if spec.sbp is None or new.spec.sbp is None or new.spec.device is not spec.device:
+        return new
+    return converted(new, spec.sbp)
+
+
+def _as_gradient(grad: Value, spec: TensorSpec) -> Value:
+    """The gradient of a global leaf lies as the leaf does; of a partial sum, it is broadcast."""
+    if grad.spec.sbp == spec.sbp:
+        return grad
+    wanted = tuple([BROADCAST if each is PARTIAL_SUM else each for each in spec.sbp or ()])
+    return converted(grad, wanted)
 
 
 def deposit(owner: Tensor, grad: Value) -> None:
-    """Add a finished gradient to `owner.grad`."""
+    """Add a finished gradient to the `grad` of a leaf."""
+    if grad.spec.sbp is not None:
+        grad = _as_gradient(grad, owner._value.spec)
+    _accumulate(owner, grad)
+
+
+def _accumulate(owner: Tensor, grad: Value) -> None:
     known = owner._grad
     if known is None or known is ZERO_GRAD:
         owner._grad = _from_value(grad)

@@ -16,6 +16,7 @@ from oneflow.base.dtype import (
     from_numpy_dtype,
     get_default_dtype,
 )
+from oneflow.base.placement import Layout, Placement
 from oneflow.base.spec import spec_of
 from oneflow.differentiation.grad_mode import MODE
 from oneflow.differentiation.node import Node
@@ -25,16 +26,25 @@ from oneflow.primitives.shape import broadcast_to
 from oneflow.program.value import Value
 from oneflow.runtime.memory import copy_of_dlpack, put
 from oneflow.tensor.call import wrap
+from oneflow.tensor.global_values import (
+    as_layout,
+    global_from_numpy,
+    local_to_global,
+    move_global,
+    relaid,
+)
 from oneflow.tensor.promotion import promote_types, result_type
 from oneflow.tensor.tensor import Tensor
 
 
-def value_from_numpy(array: np.ndarray, device: Device = CPU) -> Value:
-    """A value with a copy of `array` on `device`.
+def value_from_numpy(array: np.ndarray, device: Any = CPU) -> Value:
+    """A value with a copy of `array` on `device`, or as a global one on a placement.
 
     Raises:
         TypeError: an element type that tensors do not have (text, objects).
     """
+    if isinstance(device, Placement | Layout):
+        return global_from_numpy(array, as_layout(device, array.ndim))
     spec = spec_of(tuple(array.shape), from_numpy_dtype(array.dtype), device)
     return Value(spec, put(array, device))
 
@@ -131,7 +141,7 @@ def _without_tensors(data: Any) -> Any:
     return data
 
 
-def import_array(data: Any, dtype: DType | None = None, device: Device = CPU) -> Tensor:
+def import_array(data: Any, dtype: DType | None = None, device: Any = CPU) -> Tensor:
     """A new tensor with a copy of numbers, lists or a NumPy array."""
     return wrap(value_from_numpy(numpy_from_data(data, dtype), device))
 
@@ -139,7 +149,7 @@ def import_array(data: Any, dtype: DType | None = None, device: Device = CPU) ->
 Tensor._import = staticmethod(import_array)
 
 
-def filled_value(number: Any, shape: tuple[int, ...], dtype: DType, device: Device) -> Value:
+def filled_value(number: Any, shape: tuple[int, ...], dtype: DType, device: Any) -> Value:
     """A value with `number` everywhere; another number compiles nothing."""
     if isinstance(number, complex):
         one = value_from_numpy(np.asarray(number, np.complex128), device)
@@ -166,10 +176,31 @@ class TransferNode(Node):
         return "to_backward"
 
 
-def move(value: Value, device: Device) -> Value:
-    """`value` on another device. What computes it is started; nothing waits for it."""
+def move(value: Value, device: Any) -> Value:
+    """`value` on another device. What computes it is started; nothing waits for it.
+
+    A global value stays global; a local one that goes to a placement is the whole, on every rank.
+    """
     spec = value.spec
+    if spec.sbp is not None:
+        return _move_global(value, device)
+    if isinstance(device, Placement | Layout):
+        layout = as_layout(device, spec.ndim)
+        whole = local_to_global(value, Layout(layout.placement, layout.placement.broadcast))
+        return relaid(whole, layout.sbp)
     moved = Value(spec_of(spec.shape, spec.dtype, device), put(value.read(), device))
     if value.node is not None and MODE.enabled:
         moved.node = TransferNode(value, moved)
     return moved
+
+
+def _move_global(value: Value, device: Any) -> Value:
+    """A global value elsewhere: on devices of another type, on a placement or with a layout."""
+    placement: Any = value.spec.device
+    if isinstance(device, Device):
+        device = Placement(device.type, placement.ranks)
+    if isinstance(device, Layout):
+        if device.placement is not placement:
+            return move_global(value, as_layout(device, value.spec.ndim))
+        return relaid(value, as_layout(device, value.spec.ndim).sbp)
+    return value if device is placement else move_global(value, Layout(device, value.spec.sbp))

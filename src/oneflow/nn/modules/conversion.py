@@ -7,6 +7,7 @@ from typing import Any, Self
 
 from oneflow.base.device import Device
 from oneflow.base.dtype import DType, bfloat16, float16, float32, float64
+from oneflow.base.placement import Placement
 from oneflow.differentiation.grad_mode import no_grad
 from oneflow.nn.parameter import Parameter
 from oneflow.primitives.creation import zeros
@@ -50,6 +51,29 @@ class Convertible:
             return tensor.to(device=device or tensor.device, dtype=wanted)
 
         return self._apply(convert)
+
+    def to_global(self, placement: Placement | None = None, sbp: Any = None) -> Self:
+        """Make all parameters and buffers global tensors, or let them lie differently.
+
+        Each is converted as `Tensor.to_global` does: with ``broadcast`` all ranks get the values of
+        the first one; with ``split`` every rank's tensor is a part of a larger whole.
+
+        Args:
+            placement: the devices; those that global parameters have if left out.
+            sbp: how parameters and buffers lie on them; as they do if left out.
+
+        Raises:
+            ValueError: `placement` or `sbp` is missing.
+
+        Example:
+            >>> import oneflow as flow
+            >>> net = flow.nn.Linear(4, 2)
+            >>> net.to_global(flow.placement("cpu", [0]), flow.sbp.broadcast).weight.is_global
+            True
+        """
+        return self._apply(lambda tensor: tensor.to_global(placement, sbp))
+
+    to_consistent = to_global
 
     def type(self, dst_type: DType) -> Self:
         """Convert all parameters and buffers to `dst_type`."""

@@ -1,0 +1,203 @@
+"""`placement`: the devices that a global tensor lies on, as a grid of ranks."""
+
+from __future__ import annotations
+
+import functools
+import math
+import re
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import jax
+import numpy as np
+
+from oneflow.base import cluster
+from oneflow.base.sbp import BROADCAST, NdSbp, sbp_text
+
+_TYPES = {"cpu": "cpu", "cuda": "cuda", "gpu": "cuda", "tpu": "tpu"}
+
+
+class Placement:
+    """A grid of devices such as ``flow.placement("cpu", [0, 1])``.
+
+    Equal ones are the same object.
+
+    Args:
+        type: ``"cpu"``, ``"cuda"`` or ``"tpu"``.
+        ranks: numbers of ranks, nested as the grid is: ``[0, 1]``, ``[[0, 1], [2, 3]]``. The
+            spellings of OneFlow 0.6 are understood too: ``{0: [0, 1]}`` (devices by machine) and
+            ``"0:0-1"``.
+        hierarchy: shape of the grid, with the spellings of OneFlow 0.6.
+
+    Raises:
+        ValueError: a type that does not exist, a rank given twice, or negative.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.placement("cpu", [0])
+        oneflow.placement(type="cpu", ranks=[0])
+    """
+
+    __slots__ = ("__dict__", "flat", "hierarchy", "type")
+    _known: ClassVar[dict[tuple, Placement]] = {}
+
+    type: str
+    flat: tuple[int, ...]
+    hierarchy: tuple[int, ...]
+
+    def __new__(cls, type: str, ranks: Any, hierarchy: Any = None) -> Placement:
+        """The one placement of that type and grid."""
+        if type not in _TYPES:
+            raise ValueError(f"unknown device type {type!r}; expected one of {', '.join(_TYPES)}")
+        grid = _grid_of(ranks, hierarchy)
+        key = (_TYPES[type], tuple(grid.reshape(-1).tolist()), grid.shape)
+        known = cls._known.get(key)
+        if known is None:
+            known = super().__new__(cls)
+            known.type, known.flat, known.hierarchy = key
+            known = cls._known.setdefault(key, known)
+        return known
+
+    @staticmethod
+    def all(type: str) -> Placement:
+        """All devices of one type, in one dimension."""
+        return Placement(type, list(range(cluster.rank_count(_TYPES.get(type, type)))))
+
+    @property
+    def ranks(self) -> list:
+        """The ranks, nested as the grid is."""
+        return np.array(self.flat).reshape(self.hierarchy).tolist()
+
+    @property
+    def ndim(self) -> int:
+        """Dimensions of the grid."""
+        return len(self.hierarchy)
+
+    @property
+    def size(self) -> int:
+        """How many ranks there are."""
+        return len(self.flat)
+
+    @property
+    def device_type(self) -> str:
+        """The type, by its name in OneFlow 0.6."""
+        return self.type
+
+    @functools.cached_property
+    def mesh(self) -> jax.sharding.Mesh:
+        """The devices as a mesh, with dimensions called as in `mesh_axis`.
+
+        Raises:
+            RuntimeError: there is no device for one of the ranks.
+        """
+        devices = [cluster.device_of_rank(self.type, rank) for rank in self.flat]
+        names = tuple(map(mesh_axis, range(self.ndim)))
+        return jax.sharding.Mesh(np.array(devices).reshape(self.hierarchy), names)
+
+    def require_devices(self) -> None:
+        """Make sure that there is a device for every rank.
+
+        Raises:
+            RuntimeError: there is none for one of them.
+        """
+        assert self.mesh
+
+    @functools.cached_property
+    def includes_this_process(self) -> bool:
+        """Whether this process drives one of the devices."""
+        return not cluster.is_several_processes() or cluster.rank() in self.flat
+
+    @functools.cached_property
+    def own_index(self) -> int:
+        """Place, in the flat list of ranks, of the one whose part `to_local` gives."""
+        return self.flat.index(cluster.rank()) if cluster.rank() in self.flat else 0
+
+    @property
+    def broadcast(self) -> NdSbp:
+        """Broadcast in every dimension of the grid."""
+        return (BROADCAST,) * self.ndim
+
+    def __repr__(self) -> str:
+        return f'oneflow.placement(type="{self.type}", ranks={self.ranks})'
+
+    def __reduce__(self) -> tuple:
+        return (Placement, (self.type, self.ranks))
+
+
+def mesh_axis(dimension: int) -> str:
+    """The name of a dimension of a placement's mesh."""
+    return f"m{dimension}"
+
+
+def _grid_of(ranks: Any, hierarchy: Any) -> np.ndarray:
+    """The grid of ranks behind any spelling of it."""
+    if isinstance(ranks, str) or (isinstance(ranks, list) and ranks and isinstance(ranks[0], str)):
+        ranks = _machines_of_text([ranks] if isinstance(ranks, str) else ranks)
+    if isinstance(ranks, Mapping):
+        ranks = _ranks_of_machines(ranks)
+    elif isinstance(ranks, range):
+        ranks = list(ranks)
+    grid = np.asarray(ranks)
+    if grid.dtype.kind not in "iu" or not grid.size:
+        raise ValueError(f"`ranks` must be whole numbers nested like a grid, got {ranks!r}")
+    if hierarchy is not None:
+        if math.prod(hierarchy) != grid.size:
+            raise ValueError(f"hierarchy {tuple(hierarchy)} does not fit {grid.size} rank(s)")
+        grid = grid.reshape(hierarchy)
+    grid = grid.reshape(1) if grid.ndim == 0 else grid
+    flat = grid.reshape(-1).tolist()
+    if min(flat) < 0 or len(set(flat)) < len(flat):
+        raise ValueError(f"`ranks` must be different numbers from 0 on, got {flat}")
+    return grid.astype(np.int64)
+
+
+def _machines_of_text(texts: list[str]) -> dict[int, list[int]]:
+    """Devices by machine, from ``"0:0-3"`` (machine 0, devices 0 to 3)."""
+    machines: dict[int, list[int]] = {}
+    for text in texts:
+        match = re.fullmatch(r"@?(\d+):(\d+)(?:-(\d+))?", text)
+        if match is None:
+            raise ValueError(f'{text!r} does not name devices; write `"0:0-3"`, or ranks `[0, 1]`')
+        machine, first, last = match.groups()
+        devices = machines.setdefault(int(machine), [])
+        devices.extend(range(int(first), int(last or first) + 1))
+    return machines
+
+
+def _ranks_of_machines(machines: Mapping[Any, Any]) -> list[int]:
+    """Ranks of devices given by machine: each machine runs as many ranks as it has devices."""
+    per_machine = cluster.rank_count("cpu") // cluster.node_size()
+    ranks = []
+    for machine, devices in machines.items():
+        numbers = [devices] if isinstance(devices, int) else list(devices)
+        ranks += [int(machine) * per_machine + device for device in numbers]
+    return ranks
+
+
+class Layout:
+    """A placement and one signature per dimension of it: where a new global tensor is made.
+
+    Attributes:
+        placement: the devices.
+        sbp: how the tensor lies on them.
+        type: of the devices, as a `Device` has it.
+    """
+
+    __slots__ = ("placement", "sbp", "type")
+    _known: ClassVar[dict[tuple, Layout]] = {}
+
+    placement: Placement
+    sbp: NdSbp
+    type: str
+
+    def __new__(cls, placement: Placement, sbp: NdSbp) -> Layout:
+        """The one layout of these."""
+        known = cls._known.get((placement, sbp))
+        if known is None:
+            known = super().__new__(cls)
+            known.placement, known.sbp, known.type = placement, sbp, placement.type
+            known = cls._known.setdefault((placement, sbp), known)
+        return known
+
+    def __repr__(self) -> str:
+        return f"{self.placement!r} {sbp_text(self.sbp)}"

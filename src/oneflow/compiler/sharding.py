@@ -1,0 +1,106 @@
+"""Global tensors as sharded arrays: what runs on every device sees its parts.
+
+A global tensor is one `jax.Array`. Dimensions that are split are sharded, with every part padded to
+the same size; where it is a partial sum it has one more dimension in front per such dimension of
+the mesh, which holds what is to be added up.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+from jax.sharding import NamedSharding, PartitionSpec
+
+from oneflow.base.device import Device, xla_device
+from oneflow.base.placement import Placement, mesh_axis
+from oneflow.base.sbp import PARTIAL_SUM
+from oneflow.base.spec import TensorSpec
+from oneflow.primitives.part_layout import part_shape, splitting_axes
+
+
+def partial_axes(spec: TensorSpec) -> list[int]:
+    """The dimensions of the mesh along which a tensor is a partial sum."""
+    return [axis for axis, each in enumerate(spec.sbp or ()) if each is PARTIAL_SUM]
+
+
+def partition_of(spec: TensorSpec) -> PartitionSpec:
+    """How the array behind a global tensor is sharded."""
+    assert spec.sbp is not None
+    split = [
+        tuple(map(mesh_axis, splitting_axes(spec.sbp, dim))) or None for dim in range(spec.ndim)
+    ]
+    return PartitionSpec(*map(mesh_axis, partial_axes(spec)), *split)
+
+
+def sharding_of(spec: TensorSpec) -> NamedSharding:
+    """The sharding of the array behind a global tensor."""
+    placement: Any = spec.device
+    return NamedSharding(placement.mesh, partition_of(spec))
+
+
+def stored_shape(spec: TensorSpec) -> tuple[int, ...]:
+    """The shape of the array behind a global tensor."""
+    placement: Any = spec.device
+    assert spec.sbp is not None
+    sums = [placement.hierarchy[axis] for axis in partial_axes(spec)]
+    parts = part_shape(spec.shape, placement.hierarchy, spec.sbp)
+    sizes = []
+    for dim, size in enumerate(parts):
+        for axis in splitting_axes(spec.sbp, dim):
+            size *= placement.hierarchy[axis]
+        sizes.append(size)
+    return (*sums, *sizes)
+
+
+def abstract_array(spec: TensorSpec) -> jax.ShapeDtypeStruct:
+    """Shape, dtype and, for a global tensor, sharding of its array."""
+    if spec.sbp is None:
+        return jax.ShapeDtypeStruct(spec.shape, spec.dtype.numpy)
+    return jax.ShapeDtypeStruct(stored_shape(spec), spec.dtype.numpy, sharding=sharding_of(spec))
+
+
+def on_parts(
+    function: Callable,
+    inputs: Sequence[TensorSpec | None],
+    outputs: Sequence[TensorSpec | None],
+    placement: Placement,
+) -> Callable:
+    """`function` of parts, which returns a list of them, as a function of the arrays.
+
+    Args:
+        function: takes and returns what one device holds.
+        inputs: what the arrays are; None for one that all devices get whole.
+        outputs: likewise; None for one whose parts are laid one after the other.
+        placement: where it runs.
+    """
+    everywhere = PartitionSpec(tuple(map(mesh_axis, range(placement.ndim))))
+
+    def run(*arrays: Any) -> list:
+        own = [
+            array if spec is None else array.reshape(array.shape[len(partial_axes(spec)) :])
+            for array, spec in zip(arrays, inputs, strict=True)
+        ]
+        return [
+            result
+            if spec is None
+            else result.reshape((1,) * len(partial_axes(spec)) + result.shape)
+            for result, spec in zip(function(*own), outputs, strict=True)
+        ]
+
+    return jax.shard_map(
+        run,
+        mesh=placement.mesh,
+        in_specs=tuple(PartitionSpec() if s is None else partition_of(s) for s in inputs),
+        out_specs=[everywhere if s is None else partition_of(s) for s in outputs],
+        check_vma=False,
+    )
+
+
+def default_device(device: Device | Placement) -> Any:
+    """Context manager: where arrays made from nothing go."""
+    if isinstance(device, Placement):
+        return contextlib.nullcontext()
+    return jax.default_device(xla_device(device))

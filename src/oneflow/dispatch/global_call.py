@@ -1,0 +1,114 @@
+"""Calls on global tensors: their operands are brought to where the operation computes with them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from oneflow.base import cluster
+from oneflow.base.location import user_line
+from oneflow.base.placement import Placement
+from oneflow.base.sbp import NdSbp
+from oneflow.base.spec import TensorSpec
+from oneflow.differentiation.grad_mode import MODE
+from oneflow.differentiation.node import OperationNode
+from oneflow.primitives import signatures as signatures  # settles operations
+from oneflow.primitives.boxing import boxing
+from oneflow.primitives.boxing_path import boxing_path, communicates
+from oneflow.primitives.operation import Operation, wanted_sbp
+from oneflow.program.value import Value
+from oneflow.runtime.eager import current, recorder_for
+
+
+class GlobalCall:
+    """What a call on global tensors records: conversions, the operation, conversion of the result.
+
+    Attributes:
+        operation: what is computed.
+        device: its placement.
+        conversions: the SBP to which operands are converted, by their position.
+        result: how the result shall lie, if not as the operation leaves it.
+        alone: it runs as a program of its own.
+    """
+
+    __slots__ = ("alone", "conversions", "device", "operation", "result")
+
+    simple = False
+
+    def __init__(
+        self,
+        operation: Operation,
+        conversions: dict[int, NdSbp],
+        result: NdSbp | None,
+        alone: bool,
+    ) -> None:
+        self.operation = operation
+        self.device = operation.device
+        self.conversions = conversions
+        self.result = result
+        self.alone = alone
+
+    def record(self, operands: tuple) -> Any:
+        """Record the call; returns what the primitive returns."""
+        if self.conversions:
+            given = list(operands)
+            for position, sbp in self.conversions.items():
+                given[position] = converted(given[position], sbp)
+            operands = tuple(given)
+        if self.alone:
+            _run_pending(self.device)
+        operation = self.operation
+        result = recorder_for(self.device, user_line).record(operation, operands)
+        tracked = any(type(x) is Value and x.node is not None for x in operands)
+        if tracked and operation.differentiable and MODE.enabled:
+            OperationNode(operation, operands, result)
+        if self.alone:
+            _run_pending(self.device)
+        return result if self.result is None else converted(result, self.result)
+
+
+def plan_call(operation: Operation, specs: tuple, attributes: dict) -> Operation | GlobalCall:
+    """The operation itself if its operands lie as it wants them, else what has to be done.
+
+    With several processes a conversion that communicates runs at once, as a program of its own: so
+    all ranks run the same collectives in the same order, even where they read values at different
+    places.
+    """
+    conversions = {
+        position: wanted.sbp
+        for position, (given, wanted) in enumerate(zip(specs, operation.in_specs, strict=True))
+        if isinstance(given, TensorSpec) and given.sbp != wanted.sbp
+    }
+    result = wanted_sbp(operation, attributes.get("device"))
+    if result == operation.out_specs[0].sbp:
+        result = None
+    alone = (
+        operation.primitive is boxing
+        and cluster.is_several_processes()
+        and communicates(_steps(operation))
+    )
+    if not (conversions or result or alone):
+        return operation
+    return GlobalCall(operation, conversions, result, alone)
+
+
+def _steps(operation: Operation) -> tuple:
+    spec, given = operation.in_specs[0], operation.attributes
+    size = spec.dtype.itemsize
+    return boxing_path(spec.shape, size, given["hierarchy"], given["source"], given["target"])[1]
+
+
+def _run_pending(placement: Placement) -> None:
+    recorder = current.recorders.get(placement)
+    if recorder is not None and recorder.outputs:
+        recorder.flush("boxing")
+
+
+def converted(value: Value, sbp: NdSbp) -> Value:
+    """A global value with another SBP on its placement; itself if it lies so already."""
+    spec = value.spec
+    if spec.sbp == sbp:
+        return value
+    return boxing(
+        value, shape=spec.shape, hierarchy=spec.device.hierarchy, source=spec.sbp, target=sbp
+    )

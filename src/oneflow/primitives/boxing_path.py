@@ -1,0 +1,127 @@
+"""The cheapest way from one SBP to another on one placement.
+
+A conversion is a sequence of steps, each along one dimension of the mesh and each one collective or
+a local operation. All sequences are searched (Dijkstra), by the bytes that a device sends.
+"""
+
+from __future__ import annotations
+
+import functools
+import heapq
+import itertools
+import math
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from oneflow.base.sbp import BROADCAST, PARTIAL_SUM, NdSbp, Sbp, Split
+from oneflow.primitives.part_layout import part_shape
+
+# What a step costs besides the bytes it sends, in bytes: its latency, and writing its result, which
+# is this much cheaper than sending it.
+_LATENCY = 256.0
+_WRITTEN = 1 / 64
+
+
+class Step(NamedTuple):
+    """One conversion along one dimension of the mesh.
+
+    Attributes:
+        axis: of the mesh.
+        source: the signatures before.
+        target: the signatures after; they differ from `source` at `axis` alone.
+    """
+
+    axis: int
+    source: NdSbp
+    target: NdSbp
+
+    @property
+    def kind(self) -> tuple[Any, Any]:
+        """Before and after along the axis: `Split`, `BROADCAST` or `PARTIAL_SUM`."""
+        return _kind(self.source[self.axis]), _kind(self.target[self.axis])
+
+    @property
+    def communicates(self) -> bool:
+        """Whether devices exchange data: all steps but those that keep or drop what one has."""
+        before, after = self.source[self.axis], self.target[self.axis]
+        return before is PARTIAL_SUM or (isinstance(before, Split) and after is not PARTIAL_SUM)
+
+
+def _kind(sbp: Sbp):
+    return Split if isinstance(sbp, Split) else sbp
+
+
+def bytes_sent(step: Step, shape: tuple[int, ...], itemsize: int, hierarchy: tuple[int, ...]):
+    """Bytes that each device sends in one step, with the ring or pairwise algorithms."""
+    count = hierarchy[step.axis]
+    held = math.prod(part_shape(shape, hierarchy, step.source)) * itemsize
+    before, after = step.source[step.axis], step.target[step.axis]
+    share = (count - 1) / count
+    if before is PARTIAL_SUM:
+        return held * share * (2 if after is BROADCAST else 1)
+    if isinstance(before, Split):
+        if after is BROADCAST:
+            return held * (count - 1)
+        return held * share if isinstance(after, Split) else 0.0
+    return 0.0
+
+
+def _cost(step: Step, shape: tuple[int, ...], itemsize: int, hierarchy: tuple[int, ...]) -> float:
+    written = math.prod(part_shape(shape, hierarchy, step.target)) * itemsize
+    sent = bytes_sent(step, shape, itemsize, hierarchy)
+    return sent + written * _WRITTEN + (_LATENCY if step.communicates else 0.0)
+
+
+def _is_innermost(sbp: NdSbp, axis: int) -> bool:
+    """Whether no later axis splits the same dimension as `axis`.
+
+    Parts of parts are contiguous only in the order of the axes, so the innermost changes first.
+    """
+    here = sbp[axis]
+    return not isinstance(here, Split) or here not in sbp[axis + 1 :]
+
+
+def _steps_from(sbp: NdSbp, choices: tuple[Sbp, ...]) -> Iterator[Step]:
+    for axis in range(len(sbp)):
+        if not _is_innermost(sbp, axis):
+            continue
+        for choice in choices:
+            target = (*sbp[:axis], choice, *sbp[axis + 1 :])
+            if choice is not sbp[axis] and _is_innermost(target, axis):
+                yield Step(axis, sbp, target)
+
+
+@functools.lru_cache(maxsize=65536)
+def boxing_path(
+    shape: tuple[int, ...],
+    itemsize: int,
+    hierarchy: tuple[int, ...],
+    source: NdSbp,
+    target: NdSbp,
+) -> tuple[float, tuple[Step, ...]]:
+    """Cost in bytes per device, and the steps, of converting `source` to `target`."""
+    choices = tuple(dict.fromkeys((BROADCAST, PARTIAL_SUM, *source, *target)))
+    order = itertools.count()
+    queue: list[tuple[float, int, NdSbp, tuple[Step, ...]]] = [(0.0, next(order), source, ())]
+    done: set[NdSbp] = set()
+    while queue:
+        cost, _, sbp, steps = heapq.heappop(queue)
+        if sbp == target:
+            return cost, steps
+        if sbp in done:
+            continue
+        done.add(sbp)
+        for step in _steps_from(sbp, choices):
+            # A partial sum is made only where one is wanted.
+            made = step.target[step.axis]
+            if made is PARTIAL_SUM and target[step.axis] is not PARTIAL_SUM:
+                continue
+            if step.target not in done:
+                new = cost + _cost(step, shape, itemsize, hierarchy)
+                heapq.heappush(queue, (new, next(order), step.target, (*steps, step)))
+    raise ValueError(f"no way from {source} to {target}")
+
+
+def communicates(steps: tuple[Step, ...]) -> bool:
+    """Whether some step exchanges data between devices."""
+    return any(step.communicates for step in steps)

@@ -1,0 +1,231 @@
+"""Which parts an operation on global tensors is computed from: SBP inference.
+
+Along one dimension of the mesh an operation can be computed
+
+* everywhere the same: all operands broadcast, all results too;
+* in parts of a name of its axis notation: what has the name is split there, operands without it
+  are broadcast, and results without it are partial sums if the name is summed over;
+* from partial sums, in operands in which it is linear.
+
+Over several dimensions of the mesh these combine freely. Of all combinations the one is taken whose
+operands cost least to convert, counted in bytes that each device sends; among equals, the one that
+changes fewest operands.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from oneflow.base.sbp import BROADCAST, PARTIAL_SUM, NdSbp, Sbp, split
+from oneflow.base.spec import TensorSpec
+from oneflow.primitives.axes import Axes, axes_of
+from oneflow.primitives.boxing_path import boxing_path
+from oneflow.primitives.linearity import linear_operands
+from oneflow.primitives.operation import Operation, Signature, install_settling
+
+# What happens along one dimension of the mesh: a name is split, partial sums pass through these
+# operands, or (None) everything is the same.
+Choice = str | frozenset[int] | None
+
+
+@dataclass(frozen=True)
+class _Group:
+    """Operands and results that have names in common, so that they are decided together.
+
+    Attributes:
+        inputs: positions of operands.
+        outputs: positions of results.
+        choices: what may happen along one dimension of the mesh.
+    """
+
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    choices: tuple[Choice, ...]
+
+
+def settle(operation: Operation, made: NdSbp | None = None) -> None:
+    """Choose the signature of an operation whose operands lie as its `in_specs` say.
+
+    Args:
+        operation: on one placement; afterwards its specs are those that it computes with.
+        made: how results of an operation without tensor operands are wanted.
+    """
+    if "same_whole" in operation.primitive.facts:
+        target = operation.attributes["target"]
+        given = operation.attributes
+        operation.settle(Signature((operation.attributes["source"],), (target,), given))
+        return
+    axes = axes_of(operation)
+    count = operation.device.ndim
+    inputs: list[NdSbp] = [(BROADCAST,) * count] * len(operation.in_specs)
+    outputs: list[NdSbp] = [(BROADCAST,) * count] * len(operation.out_specs)
+    counts: dict[str, int] = {}
+    for group in _groups(operation, axes):
+        choices = _best(operation, axes, group, made)
+        for position in group.inputs:
+            inputs[position] = tuple(_input(operation, axes, c, position) for c in choices)
+        for position in group.outputs:
+            outputs[position] = tuple(_output(operation, axes, c, position) for c in choices)
+        for choice, size in zip(choices, operation.device.hierarchy, strict=True):
+            if isinstance(choice, str):
+                counts[choice] = counts.get(choice, 1) * size
+    attributes = operation.attributes
+    if axes is not None and counts:
+        attributes = axes.part_attributes(operation, counts)
+    operation.settle(Signature(tuple(inputs), tuple(outputs), attributes))
+
+
+install_settling(settle)
+
+
+def candidates(operation: Operation) -> Iterator[Signature]:
+    """Every signature by which an operation of one group can be computed, for tests."""
+    axes = axes_of(operation)
+    (group,) = _groups(operation, axes)
+    hierarchy = operation.device.hierarchy
+    for choices in itertools.product(group.choices, repeat=len(hierarchy)):
+        if not _is_possible(operation, axes, choices, None):
+            continue
+        counts: dict[str, int] = {}
+        for choice, size in zip(choices, hierarchy, strict=True):
+            if isinstance(choice, str):
+                counts[choice] = counts.get(choice, 1) * size
+        yield Signature(
+            tuple(
+                tuple(_input(operation, axes, c, position) for c in choices)
+                for position in range(len(operation.in_specs))
+            ),
+            tuple(
+                tuple(_output(operation, axes, c, position) for c in choices)
+                for position in range(len(operation.out_specs))
+            ),
+            axes.part_attributes(operation, counts) if axes else operation.attributes,
+        )
+
+
+def _groups(operation: Operation, axes: Axes | None) -> list[_Group]:
+    """Operands and results in groups without common names; one group where names are summed."""
+    everything = tuple(range(len(operation.in_specs))), tuple(range(len(operation.out_specs)))
+    linear = tuple(linear_operands(operation))
+    if axes is None or axes.sums:
+        names = axes.names() if axes is not None else []
+        return [_Group(*everything, (None, *names, *linear))]
+    groups: list[tuple[set[str], list[int], list[int]]] = []
+    for place, dims in enumerate((*axes.inputs, *axes.outputs)):
+        own = {name for name in dims if name is not None}
+        if not own:
+            continue
+        mine: tuple[set[str], list[int], list[int]] = (own, [], [])
+        for group in [each for each in groups if each[0] & own]:
+            groups.remove(group)
+            mine = (mine[0] | group[0], mine[1] + group[1], mine[2] + group[2])
+        if place < len(axes.inputs):
+            mine[1].append(place)
+        else:
+            mine[2].append(place - len(axes.inputs))
+        groups.append(mine)
+    order = axes.names()
+    return [
+        _Group(tuple(i), tuple(o), (None, *[name for name in order if name in names]))
+        for names, i, o in groups
+    ]
+
+
+def _best(
+    operation: Operation, axes: Axes | None, group: _Group, made: NdSbp | None
+) -> tuple[Choice, ...]:
+    """The choices, one per dimension of the mesh, that cost least."""
+    best, least = None, (math.inf, math.inf)
+    for choices in itertools.product(group.choices, repeat=operation.device.ndim):
+        if _is_possible(operation, axes, choices, made):
+            cost = _cost(operation, axes, group, choices)
+            if cost < least:
+                best, least = choices, cost
+    return best if best is not None else (None,) * operation.device.ndim
+
+
+def _is_possible(
+    operation: Operation, axes: Axes | None, choices: Sequence[Choice], made: NdSbp | None
+) -> bool:
+    hierarchy = operation.device.hierarchy
+    for name in {choice for choice in choices if isinstance(choice, str)}:
+        assert axes is not None
+        counts = [n for n, choice in zip(hierarchy, choices, strict=True) if choice == name]
+        if not _can_split(operation, axes, name, math.prod(counts)):
+            return False
+    for choice in choices:
+        if isinstance(choice, frozenset) and any(operation.is_scalar[p] for p in choice):
+            return False
+    if made is not None:
+        return tuple(_output(operation, axes, choice, 0) for choice in choices) == made
+    return True
+
+
+def _can_split(operation: Operation, axes: Axes, name: str, count: int) -> bool:
+    """Whether a name can be split into `count` parts.
+
+    Uneven parts are padded, so they must not be summed nor looked at, and all dimensions of the
+    name must have the same size.
+    """
+    sizes = axes.sizes_of(operation, name)
+    if math.gcd(*sizes) % count == 0 and sizes and sizes[0]:
+        return True
+    return (
+        len(set(sizes)) == 1
+        and not operation.needs_check
+        and not any(_is_summed(axes, name, place) for place in range(len(axes.outputs)))
+    )
+
+
+def _is_summed(axes: Axes, name: str, output: int) -> bool:
+    return axes.is_summed(name, output) and any(name in dims for dims in axes.inputs)
+
+
+def _input(operation: Operation, axes: Axes | None, choice: Choice, position: int) -> Sbp:
+    if isinstance(choice, frozenset):
+        return PARTIAL_SUM if position in choice else BROADCAST
+    if choice is None or axes is None:
+        return BROADCAST
+    dims = axes.inputs[position]
+    if choice in dims:
+        return split(dims.index(choice))
+    summed = any(_is_summed(axes, choice, place) for place in range(len(axes.outputs)))
+    return PARTIAL_SUM if summed and position in axes.addends else BROADCAST
+
+
+def _output(operation: Operation, axes: Axes | None, choice: Choice, position: int) -> Sbp:
+    if isinstance(choice, frozenset):
+        return PARTIAL_SUM
+    if choice is None or axes is None:
+        return BROADCAST
+    dims = axes.outputs[position]
+    if choice in dims:
+        return split(dims.index(choice))
+    return PARTIAL_SUM if _is_summed(axes, choice, position) else BROADCAST
+
+
+def _cost(
+    operation: Operation, axes: Axes | None, group: _Group, choices: Sequence[Choice]
+) -> tuple[float, int]:
+    """Bytes that converting the operands costs, and how many are converted."""
+    total, changed = 0.0, 0
+    for position in group.inputs:
+        if operation.is_scalar[position]:
+            continue
+        spec = operation.in_specs[position]
+        target = tuple(_input(operation, axes, choice, position) for choice in choices)
+        if target != spec.sbp:
+            total += conversion_cost(spec, target)
+            changed += 1
+    return total, changed
+
+
+def conversion_cost(spec: TensorSpec, target: NdSbp) -> float:
+    """Bytes that each device sends to bring a tensor to `target`, and a little for writing them."""
+    hierarchy: Any = spec.device.hierarchy
+    cost, _ = boxing_path(spec.shape, spec.dtype.itemsize, hierarchy, spec.sbp, target)
+    return cost

@@ -1,0 +1,81 @@
+"""Arrays of global tensors from and to what single devices hold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from oneflow.base import cluster
+from oneflow.base.placement import Placement
+from oneflow.base.sbp import PARTIAL_SUM
+from oneflow.base.spec import TensorSpec
+from oneflow.compiler.sharding import partial_axes, sharding_of, stored_shape
+from oneflow.primitives.part_layout import part_shape, part_slices, places_in
+from oneflow.runtime.eager import Absent
+
+Places = tuple[int, ...]
+
+
+def own_places(placement: Placement) -> Iterator[tuple[Places, Any]]:
+    """The places in the mesh that this process drives, with their devices."""
+    several = cluster.is_several_processes()
+    for places, rank in zip(places_in(placement.hierarchy), placement.flat, strict=True):
+        if not several or rank == cluster.rank():
+            yield places, cluster.device_of_rank(placement.type, rank)
+
+
+def assemble(spec: TensorSpec, part_at: Callable[[Places], Any]) -> Any:
+    """The array of a global tensor from the parts, without padding, of this process's devices."""
+    placement: Any = spec.device
+    if not placement.includes_this_process:
+        return Absent()
+    shape = part_shape(spec.shape, placement.hierarchy, spec.sbp or ())
+    lead = (1,) * len(partial_axes(spec))
+    blocks = []
+    for places, device in own_places(placement):
+        part = part_at(places)
+        missing = [(0, full - size) for full, size in zip(shape, part.shape, strict=True)]
+        if any(after for _, after in missing):
+            pad = np.pad if isinstance(part, np.ndarray) else jnp.pad
+            part = pad(part, missing)
+        blocks.append(jax.device_put(part.reshape(lead + shape), device))
+    return jax.make_array_from_single_device_arrays(stored_shape(spec), sharding_of(spec), blocks)
+
+
+def part_of_whole(whole: np.ndarray, spec: TensorSpec, places: Places) -> np.ndarray:
+    """What the device at `places` holds of a tensor; a partial sum is whole on the first one."""
+    placement: Any = spec.device
+    sbp = spec.sbp or ()
+    part = whole[part_slices(spec.shape, placement.hierarchy, sbp, places)]
+    is_first = all(
+        place == 0 for place, each in zip(places, sbp, strict=True) if each is PARTIAL_SUM
+    )
+    return part if is_first else np.zeros_like(part)
+
+
+def part_here(array: Any, spec: TensorSpec, place: int | None = None) -> jax.Array:
+    """The part, without padding, of one device of this process.
+
+    Args:
+        array: of the global tensor.
+        spec: its spec.
+        place: which device, counted in the flat list of ranks; left out, that of this rank.
+    """
+    placement: Any = spec.device
+    place = int(placement.own_index if place is None else place)
+    device = cluster.device_of_rank(placement.type, placement.flat[place])
+    block = next(each.data for each in array.addressable_shards if each.device == device)
+    block = block.reshape(block.shape[len(partial_axes(spec)) :])
+    places = tuple(map(int, np.unravel_index(place, placement.hierarchy)))
+    slices = part_slices(spec.shape, placement.hierarchy, spec.sbp or (), places)
+    sizes = tuple(each.stop - each.start for each in slices)
+    return block if sizes == block.shape else block[tuple(map(slice, sizes))]
+
+
+def empty_part(spec: TensorSpec) -> jax.Array:
+    """What a rank without a part of a tensor has of it: nothing, in as many dimensions."""
+    return jnp.zeros((0,) * max(spec.ndim, 1), spec.dtype.numpy)

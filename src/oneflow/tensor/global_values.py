@@ -1,0 +1,250 @@
+"""Global values from local ones and back, and from one placement to another."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from oneflow.base import cluster
+from oneflow.base.device import Device
+from oneflow.base.dtype import ALL_DTYPES, DType, from_numpy_dtype, int64
+from oneflow.base.placement import Layout, Placement
+from oneflow.base.sbp import BROADCAST, PARTIAL_SUM, NdSbp, Split, nd_sbp_of, split
+from oneflow.base.spec import spec_of
+from oneflow.differentiation.grad_mode import MODE
+from oneflow.differentiation.node import Node
+from oneflow.dispatch.global_call import converted
+from oneflow.primitives.part_layout import counts_of, extent, splitting_axes
+from oneflow.program.value import Value
+from oneflow.runtime.eager import Absent, read_array
+from oneflow.runtime.shards import assemble, empty_part, part_here, part_of_whole
+
+
+class GlobalNode(Node):
+    """Backward of a change between local and global, or of the placement."""
+
+    __slots__ = ("_back", "_title")
+
+    def __init__(self, source: Value, target: Value, title: str, back: Any) -> None:
+        super().__init__(((source.node, source.output_index),), (target.spec,))
+        self._back = back
+        self._title = title
+
+    def apply(self, grads: list) -> list:
+        """The gradient where the value came from."""
+        return [self._back(grads[0])]
+
+    def name(self) -> str:
+        """The function that made the value."""
+        return f"{self._title}_backward"
+
+
+def _linked(source: Value, target: Value, title: str, back: Any) -> Value:
+    if source.node is not None and MODE.enabled:
+        target.node = GlobalNode(source, target, title, back)
+    return target
+
+
+def whole_grad_sbp(sbp: NdSbp) -> NdSbp:
+    """How the gradient of a tensor lies: as the tensor, but broadcast where that is a sum."""
+    return tuple([BROADCAST if each is PARTIAL_SUM else each for each in sbp])
+
+
+def as_layout(place: Placement | Layout, ndim: int) -> Layout:
+    """A layout for a tensor of `ndim` dimensions; on a placement alone it is broadcast."""
+    if isinstance(place, Placement):
+        return Layout(place, place.broadcast)
+    return Layout(place.placement, nd_sbp_of(place.sbp, place.placement.ndim, ndim))
+
+
+def global_from_numpy(array: np.ndarray, layout: Layout) -> Value:
+    """A global value from the whole, which every rank has."""
+    spec = spec_of(array.shape, from_numpy_dtype(array.dtype), layout.placement, layout.sbp)
+    return Value(spec, assemble(spec, lambda places: part_of_whole(array, spec, places)))
+
+
+def local_to_global(value: Value, layout: Layout, check_meta: bool = True) -> Value:
+    """A global value of which every rank of the placement gives its part.
+
+    Raises:
+        ValueError: the ranks' shapes or dtypes do not fit together.
+    """
+    placement, sbp = layout.placement, layout.sbp
+    local = value.spec
+    shape = _whole_shape(local, layout, check_meta)
+    part = read_array(value) if placement.includes_this_process else None
+    if check_meta and cluster.is_several_processes() and BROADCAST in sbp:
+        result = _from_first(part, shape, local.dtype, layout)
+    else:
+        spec = spec_of(shape, local.dtype, placement, sbp)
+        result = Value(spec, assemble(spec, lambda places: part))
+    grad_sbp = whole_grad_sbp(sbp)
+
+    def back(grad: Value) -> Value:
+        return global_to_local(converted(grad, grad_sbp), local.device)
+
+    return _linked(value, result, "to_global", back)
+
+
+def _from_first(part: Any, shape: tuple[int, ...], dtype: DType, layout: Layout) -> Value:
+    """A global value whose broadcast parts are those of the first ranks: the others add nothing."""
+    sums = tuple([PARTIAL_SUM if each is BROADCAST else each for each in layout.sbp])
+    spec = spec_of(shape, dtype, layout.placement, sums)
+
+    def part_at(places: tuple[int, ...]) -> Any:
+        later = any(p for p, each in zip(places, layout.sbp, strict=True) if each is BROADCAST)
+        return np.zeros(part.shape, part.dtype) if later else part
+
+    return converted(Value(spec, assemble(spec, part_at)), layout.sbp)
+
+
+def global_to_local(value: Value, device: Device | None = None) -> Value:
+    """This rank's part of a global value; an empty one where it has none."""
+    spec = value.spec
+    placement: Any = spec.device
+    place = device or own_device(placement)
+    array = read_array(value)
+    part = empty_part(spec) if isinstance(array, Absent) else part_here(array, spec)
+    result = Value(spec_of(tuple(part.shape), spec.dtype, place), part)
+    layout = Layout(placement, whole_grad_sbp(spec.sbp))
+
+    def back(grad: Value) -> Value:
+        return _from_parts(grad, spec, layout)
+
+    return _linked(value, result, "to_local", back)
+
+
+def _from_parts(value: Value, spec: Any, layout: Layout) -> Value:
+    """A global value like `spec` from every rank's part."""
+    target = spec_of(spec.shape, spec.dtype, layout.placement, layout.sbp)
+    if not cluster.is_several_processes() and any(isinstance(e, Split) for e in layout.sbp):
+        # This process plays all ranks, with the same local tensors on each.
+        return local_to_global(value, layout)
+    part = read_array(value) if layout.placement.includes_this_process else None
+    return Value(target, assemble(target, lambda places: part))
+
+
+def own_device(placement: Placement) -> Device:
+    """The device, as a local tensor has it, of this rank's parts on a placement."""
+    if cluster.is_several_processes():
+        return Device(placement.type, cluster.local_rank() if placement.type == "cuda" else 0)
+    return Device(placement.type, placement.flat[placement.own_index])
+
+
+def _whole_shape(local: Any, layout: Layout, check_meta: bool) -> tuple[int, ...]:
+    """The shape of the whole whose parts the ranks' local tensors are."""
+    placement, sbp = layout.placement, layout.sbp
+    splits = any(isinstance(each, Split) for each in sbp)
+    if not cluster.is_several_processes():
+        shapes = np.array([local.shape] * placement.size, np.int64).reshape(placement.size, -1)
+    elif not check_meta or not placement.includes_this_process:
+        if splits and not check_meta:
+            return tuple(
+                size * int(np.prod(counts_of(placement.hierarchy, sbp, dim)))
+                for dim, size in enumerate(local.shape)
+            )
+        shapes = _shapes_of_ranks(local, placement)
+    else:
+        shapes = _shapes_of_ranks(local, placement)
+    return _fitted(shapes, local, layout)
+
+
+# What ranks tell each other of a tensor: dtype, number of dimensions, sizes.
+_MOST_DIMENSIONS = 32
+
+
+def _shapes_of_ranks(local: Any, placement: Placement) -> np.ndarray:
+    """The local shapes of all ranks, ``[ranks, ndim]``; every process takes part."""
+    names = [each.name for each in ALL_DTYPES]
+    told = np.zeros((1, 2 + _MOST_DIMENSIONS), np.int64)
+    told[0, : 2 + local.ndim] = (names.index(local.dtype.name), local.ndim, *local.shape)
+    everyone = Placement.all(placement.type)
+    spec = spec_of((everyone.size, told.shape[1]), int64, everyone, (split(0),))
+    parts = Value(spec, assemble(spec, lambda places: told))
+    table = np.asarray(read_array(converted(parts, everyone.broadcast)).addressable_data(0))
+    mine = table[list(placement.flat)]
+    if (mine[:, :2] != mine[0, :2]).any():
+        described = ", ".join(
+            f"rank {rank}: {names[kind]}{sizes[:ndim]}"
+            for rank, (kind, ndim, *sizes) in zip(placement.flat, mine.tolist(), strict=True)
+        )
+        raise ValueError(
+            f"the ranks' tensors differ in dtype or number of dimensions ({described}); parts of "
+            "one global tensor must have the same"
+        )
+    return mine[:, 2 : 2 + mine[0, 1]]
+
+
+def _fitted(shapes: np.ndarray, local: Any, layout: Layout) -> tuple[int, ...]:
+    placement, sbp = layout.placement, layout.sbp
+    whole = []
+    grid = shapes.reshape(*placement.hierarchy, -1)
+    for dim in range(shapes.shape[1]):
+        axes = splitting_axes(sbp, dim)
+        # Along the axes that split this dimension sizes add up; along the others they are equal.
+        along = tuple(slice(None) if axis in axes else 0 for axis in range(placement.ndim))
+        size = int(grid[(*along, dim)].sum())
+        counts = counts_of(placement.hierarchy, sbp, dim)
+        for place in np.ndindex(*placement.hierarchy):
+            expected = extent(size, counts, [place[axis] for axis in axes])[1]
+            if grid[(*place, dim)] != expected:
+                rank = placement.flat[int(np.ravel_multi_index(place, placement.hierarchy))]
+                raise ValueError(
+                    f"rank {rank} has size {grid[(*place, dim)]} in dimension {dim}, but of "
+                    f"{size} elements on {placement} with {list(sbp)} its part has {expected}; "
+                    "make the parts even, or the same where they are not split"
+                )
+        whole.append(size)
+    return tuple(whole)
+
+
+def relaid(value: Value, sbp: NdSbp, grad_sbp: NdSbp | None = None) -> Value:
+    """A global value with another SBP, whose gradient is brought to `grad_sbp`."""
+    result = converted(value, sbp)
+    if grad_sbp is None or value.node is None or not MODE.enabled:
+        return result
+    result = converted(value.alias(), sbp).alias()
+    return _linked(value, result, "to_global", lambda grad: converted(grad, grad_sbp))
+
+
+def move_global(value: Value, layout: Layout, grad_sbp: NdSbp | None = None) -> Value:
+    """A global value on another placement, and with another SBP."""
+    spec = value.spec
+    source: Any = spec.device
+    whole = read_array(converted(value.alias(), source.broadcast))
+    on_target = Layout(layout.placement, layout.placement.broadcast)
+    array = _carried(whole, spec, source, on_target)
+    target = spec_of(spec.shape, spec.dtype, on_target.placement, on_target.sbp)
+    result = converted(Value(target, array), layout.sbp)
+    back_layout = Layout(source, grad_sbp or whole_grad_sbp(spec.sbp))
+
+    def back(grad: Value) -> Value:
+        return move_global(grad, back_layout)
+
+    return _linked(value, result, "to_global", back)
+
+
+def _carried(whole: Any, spec: Any, source: Placement, target: Layout) -> Any:
+    """A broadcast array on another placement."""
+    new = spec_of(spec.shape, spec.dtype, target.placement, target.sbp)
+    if not cluster.is_several_processes() or set(target.placement.flat) <= set(source.flat):
+        part = None if isinstance(whole, Absent) else whole.addressable_data(0)
+        return assemble(new, lambda places: part)
+    return _sent(whole, spec, source, target)
+
+
+def _sent(whole: Any, spec: Any, source: Placement, target: Layout) -> Any:
+    """A broadcast array of `source` on processes that have nothing of it."""
+    new = spec_of(spec.shape, spec.dtype, target.placement, target.sbp)
+    ranks = list(dict.fromkeys([*source.flat, *target.placement.flat]))
+    union = Placement(target.placement.type, ranks)
+    if not union.includes_this_process:
+        return Absent()
+    # The first rank has it, the others add nothing.
+    shape = spec_of(spec.shape, spec.dtype, union, (PARTIAL_SUM,))
+    is_first = cluster.rank() == ranks[0]
+    part = whole.addressable_data(0) if is_first else np.zeros(spec.shape, spec.dtype.numpy)
+    summed = converted(Value(shape, assemble(shape, lambda places: part)), (BROADCAST,))
+    received = read_array(summed)
+    return assemble(new, lambda places: received.addressable_data(0))

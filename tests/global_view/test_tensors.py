@@ -1,0 +1,168 @@
+"""Placements, signatures and global tensors as users meet them."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+
+import oneflow as flow
+
+S, B, P = flow.sbp.split, flow.sbp.broadcast, flow.sbp.partial_sum
+PAIR = flow.placement("cpu", [0, 1])
+GRID = flow.placement("cpu", [[0, 1], [2, 3]])
+
+
+def test_spellings_of_a_placement():
+    assert flow.placement("cpu", {0: [0, 1]}) is PAIR
+    assert flow.placement("cpu", "0:0-1") is PAIR
+    assert flow.placement(type="cpu", ranks=range(2)) is PAIR
+    assert flow.placement("cpu", {0: [0, 1, 2, 3]}, (2, 2)) is GRID
+    assert repr(GRID) == 'oneflow.placement(type="cpu", ranks=[[0, 1], [2, 3]])'
+    assert flow.placement.all("cpu").size == 8
+    assert pickle.loads(pickle.dumps(GRID)) is GRID
+    assert copy.deepcopy(S(0)) is S(0)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "match"),
+    [
+        (("gpus", [0]), ValueError, "unknown device type"),
+        (("cpu", [0, 0]), ValueError, "different"),
+        (("cpu", [-1]), ValueError, "from 0 on"),
+        (("cpu", "x"), ValueError, "0:0-3"),
+        (("cpu", []), ValueError, "whole numbers"),
+        (("cpu", [0, 1], (3,)), ValueError, "does not fit"),
+    ],
+)
+def test_bad_placements(arguments, error, match):
+    with pytest.raises(error, match=match):
+        flow.placement(*arguments)
+
+
+def test_bad_arguments_of_new_tensors():
+    with pytest.raises(RuntimeError, match="rank 8 does not exist"):
+        flow.ones(2, placement=flow.placement("cpu", [8]), sbp=B)
+    with pytest.raises(ValueError, match="`sbp` is missing"):
+        flow.ones(2, placement=PAIR)
+    with pytest.raises(ValueError, match="one per dimension"):
+        flow.ones(2, placement=GRID, sbp=B)
+    with pytest.raises(IndexError, match="does not fit"):
+        flow.ones(2, placement=PAIR, sbp=S(1))
+    with pytest.raises(TypeError, match="must be a"):
+        flow.ones(2, placement="cpu", sbp=B)
+    with pytest.raises(ValueError, match="not both"):
+        flow.ones(2, device="cpu", placement=PAIR, sbp=B)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda **where: flow.zeros(4, 6, **where),
+        lambda **where: flow.ones(4, 6, **where),
+        lambda **where: flow.full((4, 6), 2.5, **where),
+        lambda **where: flow.empty(4, 6, **where),
+        lambda **where: flow.rand(4, 6, **where),
+        lambda **where: flow.randn(4, 6, **where),
+        lambda **where: flow.randint(0, 9, (4, 6), **where),
+        lambda **where: flow.eye(4, 6, **where),
+        lambda **where: flow.normal(0.0, 1.0, (4, 6), **where),
+        lambda **where: flow.tensor([[1, 2, 3], [4, 5, 6]], **where),
+        lambda **where: flow.Tensor([[1, 2, 3], [4, 5, 6]], **where),
+        lambda **where: flow.ones(2).new_zeros(4, 6, **where),
+    ],
+)
+@pytest.mark.parametrize("sbp", [(S(0), S(1)), (S(-1), B), (B, P), (S(0), S(0))], ids=str)
+def test_creation_is_the_same_however_it_lies(make, sbp):
+    flow.manual_seed(1)
+    local = make()
+    flow.manual_seed(1)
+    x = make(placement=GRID, sbp=sbp)
+    assert x.is_global
+    assert not x.is_local
+    assert x.placement is GRID
+    assert x.shape == local.shape
+    assert x.dtype is local.dtype
+    np.testing.assert_array_equal(x.numpy(), local.numpy())
+
+
+@pytest.mark.parametrize("size", [7, 8])
+def test_ranges(size):
+    for make in (flow.arange, flow.randperm, lambda n, **w: flow.linspace(0, 1, n, **w)):
+        flow.manual_seed(1)
+        local = make(size)
+        flow.manual_seed(1)
+        np.testing.assert_array_equal(make(size, placement=PAIR, sbp=S(0)).numpy(), local.numpy())
+
+
+def test_local_tensors_have_no_placement():
+    x = flow.ones(2)
+    assert x.is_local
+    for name in ("placement", "sbp"):
+        with pytest.raises(RuntimeError, match="to_global"):
+            getattr(x, name)
+    with pytest.raises(RuntimeError, match="to_global"):
+        x.to_local()
+
+
+def test_local_and_global_do_not_mix():
+    with pytest.raises(RuntimeError, match="to_global"):
+        flow.ones(2) + flow.ones(2, placement=PAIR, sbp=B)
+    with pytest.raises(RuntimeError, match="to_global"):
+        flow.ones(2, placement=GRID, sbp=(B, B)) + flow.ones(2, placement=PAIR, sbp=B)
+
+
+def test_printing_shows_where_it_lies():
+    x = flow.ones(2, placement=PAIR, sbp=S(0))
+    assert repr(x) == (
+        'tensor([1., 1.], placement=oneflow.placement(type="cpu", ranks=[0, 1]),\n'
+        "       sbp=(oneflow.sbp.split(dim=0),), dtype=oneflow.float32)"
+    )
+
+
+def test_names_of_earlier_versions():
+    x = flow.randn(2, 5).to_consistent(placement=PAIR, sbp=S(0))
+    assert x.is_consistent
+    assert x.shape == (4, 5)
+    assert x.to_local().shape == (2, 5)
+
+
+def test_inferred_layouts():
+    x, w = flow.randn(4, 5, placement=PAIR, sbp=S(0)), flow.randn(5, 8, placement=PAIR, sbp=B)
+    assert flow.matmul(x, w).sbp == (S(0),)
+    y, v = x.to_global(sbp=B), w.to_global(sbp=S(1))
+    assert flow.matmul(y, v).sbp == (S(1),)
+    assert flow.matmul(x.to_global(sbp=S(1)), w.to_global(sbp=S(0))).sbp == (P,)
+
+
+def test_a_layer_split_by_columns_then_by_rows_communicates_once():
+    x = flow.randn(4, 6, placement=PAIR, sbp=B)
+    up, down = flow.nn.Linear(6, 8), flow.nn.Linear(8, 6)
+    for layer, weight, bias in ((up, S(0), S(0)), (down, S(1), B)):
+        layer.weight = flow.nn.Parameter(layer.weight.to_global(PAIR, B).to_global(sbp=weight))
+        layer.bias = flow.nn.Parameter(layer.bias.to_global(PAIR, B).to_global(sbp=bias))
+    hidden = flow.nn.functional.relu(up(x))
+    assert hidden.sbp == (S(1),)
+    assert down(hidden).sbp == (P,)
+
+
+def test_a_training_step_equals_the_local_one():
+    flow.manual_seed(0)
+    model = flow.nn.Sequential(flow.nn.Linear(6, 8), flow.nn.ReLU(), flow.nn.Linear(8, 3))
+    twin = copy.deepcopy(model).to_global(PAIR, B)
+    data, labels = flow.randn(8, 6), flow.randint(0, 3, (8,))
+    losses = []
+    for net, x, y in (
+        (model, data, labels),
+        (twin, data.to_global(PAIR, B).to_global(sbp=S(0)), labels.to_global(PAIR, B)),
+    ):
+        optimizer = flow.optim.SGD(net.parameters(), lr=0.1, momentum=0.9)
+        losses.append([])
+        for _ in range(5):
+            loss = flow.nn.functional.cross_entropy(net(x), y)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            losses[-1].append(loss.item())
+    np.testing.assert_allclose(losses[0], losses[1], rtol=1e-5)
+    assert twin[0].weight.sbp == (B,)
