@@ -11,7 +11,7 @@ import heapq
 import itertools
 import math
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from oneflow.base.sbp import BROADCAST, PARTIAL_SUM, NdSbp, Sbp, Split
 from oneflow.primitives.part_layout import part_shape
@@ -36,19 +36,10 @@ class Step(NamedTuple):
     target: NdSbp
 
     @property
-    def kind(self) -> tuple[Any, Any]:
-        """Before and after along the axis: `Split`, `BROADCAST` or `PARTIAL_SUM`."""
-        return _kind(self.source[self.axis]), _kind(self.target[self.axis])
-
-    @property
     def communicates(self) -> bool:
         """Whether devices exchange data: all steps but those that keep or drop what one has."""
         before, after = self.source[self.axis], self.target[self.axis]
         return before is PARTIAL_SUM or (isinstance(before, Split) and after is not PARTIAL_SUM)
-
-
-def _kind(sbp: Sbp):
-    return Split if isinstance(sbp, Split) else sbp
 
 
 def bytes_sent(step: Step, shape: tuple[int, ...], itemsize: int, hierarchy: tuple[int, ...]):
