@@ -37,6 +37,8 @@ class Axes:
         sizes: attributes that hold sizes of dimensions (or numbers of groups), with their names: a
             name for a number, one name or None per entry for a tuple. They shrink with their
             dimensions.
+        whole: attributes that parts are given besides: what they must know about the whole, such as
+            the number of elements that a mean divides by.
         sums: results that lack a name of an operand are partial sums. False: they do not depend on
             that operand, and stay whole.
         addends: positions of operands that are added to the result once, such as a bias. Where a
@@ -46,6 +48,7 @@ class Axes:
     inputs: tuple[Names, ...]
     outputs: tuple[Names, ...]
     sizes: Mapping[str, str | Names] = field(default_factory=dict)
+    whole: Mapping[str, Any] = field(default_factory=dict)
     sums: bool = True
     addends: tuple[int, ...] = ()
 
@@ -79,7 +82,7 @@ class Axes:
 
     def part_attributes(self, operation: Operation, counts: Mapping[str, int]) -> dict[str, Any]:
         """The attributes with which parts are computed, of names split into `counts` parts."""
-        inner = dict(_attributes_of(operation))
+        inner = {**_attributes_of(operation), **self.whole}
         for attribute, names in self.sizes.items():
             if isinstance(names, str):
                 inner[attribute] = -(-inner[attribute] // counts.get(names, 1))
@@ -360,4 +363,4 @@ def _vjp_axes(operation: Operation) -> Axes | None:
     differentiable = zip(axes.outputs, forward.out_differentiable, strict=True)
     gradients = [names for names, used in differentiable if used]
     results = tuple(axes.inputs[position] for position in operation.attributes["wanted"])
-    return Axes((*axes.inputs, *gradients), results, axes.sizes)
+    return Axes((*axes.inputs, *gradients), results, axes.sizes, axes.whole)

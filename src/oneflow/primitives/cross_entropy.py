@@ -8,6 +8,8 @@ x[c])`` where `lse` is the logarithm of the sum of the exponentials; the mean di
 
 from __future__ import annotations
 
+import math
+
 import jax.numpy as jnp
 from jax import lax
 
@@ -50,10 +52,10 @@ def _label_weights(x, labels, kept, weight):
     return jnp.where(kept, jnp.take(weight[0], labels, mode="clip"), 0).astype(x.dtype)
 
 
-def _names(operation: Operation, shape: tuple[int, ...]) -> tuple[Names, Names]:
+def _names(shape: tuple[int, ...], reduction: str) -> tuple[Names, Names]:
     """Names of logits of `shape` and of what has no classes; a mean needs all samples."""
     classes = 1 if len(shape) > 1 else 0
-    free = operation.attributes["reduction"] != "mean"
+    free = reduction != "mean"
     whole = tuple(f"d{d}" if free and d != classes else None for d in range(len(shape)))
     return whole, whole[:classes] + whole[classes + 1 :]
 
@@ -68,14 +70,14 @@ def _named(spec: TensorSpec, whole: Names, samples: Names) -> Names:
 
 def _axes(operation: Operation) -> Axes:
     logits, target, *rest = operation.in_specs
-    whole, samples = _names(operation, logits.shape)
+    whole, samples = _names(logits.shape, operation.attributes["reduction"])
     inputs = (whole, _named(target, whole, samples), *((None,) * spec.ndim for spec in rest))
     return Axes(inputs, (samples if operation.attributes["reduction"] == "none" else (),))
 
 
 def _backward_axes(operation: Operation) -> Axes:
     g, logits, _, *rest = operation.in_specs
-    whole, samples = _names(operation, logits.shape)
+    whole, samples = _names(logits.shape, operation.attributes["reduction"])
     given = samples if operation.attributes["reduction"] == "none" else (None,) * g.ndim
     inputs = (given, whole, samples, *((None,) * spec.ndim for spec in rest))
     return Axes(inputs, (whole,))
@@ -197,7 +199,10 @@ nll.checked(_bad_nll_label, _label_error)
 # --- of logits and probabilities of all classes
 
 
-def _cross_entropy_probabilities(x, target, smoothing, *weight, reduction: str):
+def _cross_entropy_probabilities(
+    x, target, smoothing, *weight, reduction: str, count: int | None = None
+):
+    """`count` is the number of samples that a mean divides by, if `x` has only a part of them."""
     dim = _class_dim(x)
     classes = x.shape[dim]
     scores = _wide(x)
@@ -209,9 +214,20 @@ def _cross_entropy_probabilities(x, target, smoothing, *weight, reduction: str):
     if reduction == "none":
         return losses.astype(x.dtype)
     total = jnp.sum(losses)
-    return (total / (x.size // classes) if reduction == "mean" else total).astype(x.dtype)
+    if reduction == "mean":
+        total = total / (x.size // classes if count is None else count)
+    return total.astype(x.dtype)
+
+
+def _probabilities_axes(operation: Operation) -> Axes:
+    logits, _, _, *weight = operation.in_specs
+    whole, samples = _names(logits.shape, "none")
+    operands = (whole, whole, (), *((None,) for _ in weight))
+    kept = samples if operation.attributes["reduction"] == "none" else ()
+    count = math.prod(logits.shape) // max(logits.shape[_class_dim(logits)], 1)
+    return Axes(operands, (kept,), whole={"count": count})
 
 
 cross_entropy_probabilities = primitive(
-    "cross_entropy_probabilities", _cross_entropy_probabilities, axes=_axes
+    "cross_entropy_probabilities", _cross_entropy_probabilities, axes=_probabilities_axes
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import jax.numpy as jnp
 from jax import lax
@@ -51,13 +52,35 @@ def _sum(x, *, dims: tuple[int, ...], keepdim: bool = False, dtype: DType | None
     return jnp.sum(x, axis=dims, keepdims=keepdim, dtype=out)
 
 
-def _mean(x, *, dims: tuple[int, ...], keepdim: bool = False):
-    return jnp.mean(x, axis=dims, keepdims=keepdim)
+def _mean(x, *, dims: tuple[int, ...], keepdim: bool = False, count: int | None = None):
+    """The mean of `count` elements, of which `x` has a part; None: all."""
+    wide = jnp.float32 if x.dtype.itemsize < 4 else x.dtype
+    total = jnp.sum(x, axis=dims, keepdims=keepdim, dtype=wide)
+    return (total / (count_of(x.shape, dims) if count is None else count)).astype(x.dtype)
 
 
-def _spread(value, *, shape: tuple[int, ...], dims: tuple[int, ...], divided: bool):
-    """Every reduced element gets its result's gradient, or an equal share of it."""
-    return expanded(value / count_of(shape, dims) if divided else value, shape, dims)
+def _mean_axes(operation: Operation) -> Axes:
+    """Means of parts that divide by the number of all elements are partial sums."""
+    axes = reduced_axes(summed=True)(operation)
+    count = count_of(operation.in_specs[0].shape, operation.attributes["dims"])
+    return replace(axes, whole={"count": count})
+
+
+def _spread(
+    value,
+    *,
+    shape: tuple[int, ...],
+    dims: tuple[int, ...],
+    divided: bool,
+    count: int | None = None,
+):
+    """Every reduced element gets its result's gradient, or an equal share of it.
+
+    `count` is the number of elements that share it, if `shape` is that of a part.
+    """
+    if divided:
+        value = value / (count_of(shape, dims) if count is None else count)
+    return expanded(value, shape, dims)
 
 
 def _spread_axes(operation: Operation) -> Axes:
@@ -67,14 +90,12 @@ def _spread_axes(operation: Operation) -> Axes:
     kept = tuple(name for dim, name in enumerate(names) if dim not in dims)
     if operation.in_specs[0].ndim == len(shape):
         kept = tuple(None if dim in dims else name for dim, name in enumerate(names))
-    if operation.attributes["divided"]:
-        names = tuple(None if dim in dims else name for dim, name in enumerate(names))
-    return Axes((kept,), (names,), {"shape": names})
+    return Axes((kept,), (names,), {"shape": names}, {"count": count_of(shape, dims)})
 
 
 sum_ = primitive("sum", _sum, axes=reduced_axes(summed=True), linear=converted)
 sum_.gradient(x=lambda g, x_spec, dims: spread(g, shape=x_spec.shape, dims=dims, divided=False))
-mean = primitive("mean", _mean, axes=reduced_axes(summed=False), linear=("x",))
+mean = primitive("mean", _mean, axes=_mean_axes, linear=("x",))
 mean.gradient(x=lambda g, x_spec, dims: spread(g, shape=x_spec.shape, dims=dims, divided=True))
 spread = primitive("spread", _spread, axes=_spread_axes, linear=("value",))
 spread.gradient(
