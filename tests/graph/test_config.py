@@ -355,19 +355,33 @@ def test_zero_options_are_checked():
     assert type(config) is nn.graph.graph_config.GraphConfig
 
 
-def test_other_backends_say_what_is_missing():
+def test_backends_that_are_not_installed_leave_the_graph_to_xla():
     graph = graph_of(lambda x: F.relu(x))
     graph.config.enable_xla_jit(True)
     graph.config.enable_cudnn_conv_heuristic_search_algo(False)
-    graph.config.enable_tensorrt(True)
-    with pytest.warns(UserWarning, match="`tensorrt` is not installed"):
-        assert graph(flow.ones(1)).item() == 1.0
-    graph.config.enable_tensorrt(False)
-    graph.config.enable_openvino(True)
-    with pytest.warns(UserWarning, match="enable_openvino"):
-        assert graph(flow.ones(1)).item() == 1.0
+    for package in ("tensorrt", "openvino"):
+        enable = getattr(graph.config, f"enable_{package}")
+        enable(True)
+        with pytest.warns(UserWarning, match=f"`{package}` is not installed") as seen:
+            assert graph(flow.ones(1)).item() == 1.0
+        assert seen[0].filename == __file__
+        enable(False)
     model = nn.Linear(1, 1)
     training = TrainGraph(model, mean_square, sgd(model))
     training.config.enable_openvino(True)
     with pytest.raises(RuntimeError, match="inference only"):
         training(flow.ones(1, 1))
+
+
+@pytest.mark.parametrize(
+    ("package", "missing"), [("tensorrt", "needs a GPU"), ("openvino", "needs an ONNX exporter")]
+)
+def test_backends_that_are_installed_say_what_else_they_need(package, missing, monkeypatch):
+    monkeypatch.setattr("oneflow.graph.backends.importlib.util.find_spec", lambda name: name)
+    monkeypatch.setattr("oneflow.graph.backends.is_available", lambda: False)
+    graph = graph_of(lambda x: F.relu(x))
+    getattr(graph.config, f"enable_{package}")(True)
+    with pytest.raises(RuntimeError, match=missing):
+        graph(flow.ones(1))
+    getattr(graph.config, f"enable_{package}")(False)
+    assert graph(flow.ones(1)).item() == 1.0

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import importlib.util
-import warnings
 from collections.abc import Callable
 from typing import Any
 
 from oneflow.base.dtype import DType, bfloat16, float16
+from oneflow.graph.backends import BACKENDS
 
 _ZERO_MODES = ("distributed_split", "non_distributed")
 
@@ -70,23 +69,14 @@ class GraphConfig:
         return self._options["zero_redundancy_optimizer_mode"]
 
     def check_backends(self, training: bool) -> None:
-        """Say what is missing of the backends that were asked for; XLA runs the graph then.
+        """See that the backends that were asked for can run the graph; without one, XLA does.
 
         Raises:
-            RuntimeError: OpenVINO was asked for in a training graph.
+            RuntimeError: a backend is installed but cannot run this graph.
         """
-        if self._options["openvino"] and training:
-            raise RuntimeError(
-                "OpenVINO runs inference only, and this graph has an optimizer; "
-                "call config.enable_openvino(False)"
-            )
-        for option, package in (("tensorrt", "tensorrt"), ("openvino", "openvino")):
-            if self._options[option]:
-                found = importlib.util.find_spec(package) is not None
-                missing = f"{'there is no ONNX exporter yet' if found else _install(package)}"
-                warnings.warn(
-                    f"config.enable_{option}: {missing}; the graph runs with XLA", stacklevel=5
-                )
+        for backend in BACKENDS:
+            if self._options[backend.package]:
+                backend.check(training)
 
     # --- what users set
 
@@ -150,17 +140,21 @@ class GraphConfig:
         self._set("xla_jit", bool(value))
 
     def enable_tensorrt(self, value: bool = True) -> None:
-        """Run with TensorRT where it is available; the first call warns where it is not."""
+        """Run with TensorRT.
+
+        Where it is not installed, the first call warns and XLA runs the graph; where it is
+        installed but cannot run the graph, the first call raises and says what is missing.
+        """
         self._set("tensorrt", bool(value))
 
     def enable_openvino(self, value: bool = True) -> None:
-        """Run inference with OpenVINO where it is available; the first call warns where not."""
+        """Run inference with OpenVINO; a graph with an optimizer raises.
+
+        Where it is not installed, the first call warns and XLA runs the graph; where it is
+        installed but cannot run the graph, the first call raises and says what is missing.
+        """
         self._set("openvino", bool(value))
 
     def enable_cudnn_conv_heuristic_search_algo(self, mode: bool = True) -> None:
         """Choose convolution algorithms by cuDNN's heuristics; XLA measures them in any case."""
         self._set("cudnn_conv_heuristic_search_algo", bool(mode))
-
-
-def _install(package: str) -> str:
-    return f"the package `{package}` is not installed"
