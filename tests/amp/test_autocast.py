@@ -16,6 +16,7 @@ OPERATORS = {
     "matmul": lambda lib, x: x @ x,
     "linear": lambda lib, x: lib.nn.functional.linear(x, x),
     "conv": lambda lib, x: lib.nn.functional.conv1d(x[None], x[:, :, None]),
+    "conv with bias": lambda lib, x: lib.nn.functional.conv1d(x[None], x[:, :, None], x[0]),
     "exp": lambda lib, x: lib.exp(x),
     "softmax": lambda lib, x: lib.softmax(x, 1),
     "sum": lambda lib, x: (x @ x).sum(),

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import warnings
+from collections import OrderedDict, defaultdict
 from typing import NamedTuple
 
 import numpy as np
@@ -44,6 +47,19 @@ def test_named_tuples_and_python_values():
     assert (result.first.item(), result.second.item()) == (0.0, 1.0)
     with pytest.warns(UserWarning, match="compiled again"):
         assert graph(Pair(flow.ones(1), flow.ones(1)), 3.0, True).first.item() == 3.0
+
+
+def test_dicts_of_other_kinds():
+    def build(x):
+        kept = defaultdict(list, a=[x])
+        kept["b"].append(x * 2)
+        return kept, OrderedDict(c=x)
+
+    for _ in range(2):
+        kept, ordered = graph_of(build)(flow.ones(1))
+        assert kept["b"][0].item() == 2.0
+        assert kept["c"] == []
+        assert type(ordered) is OrderedDict
 
 
 def test_an_argument_given_twice_is_still_two_arguments():
@@ -155,16 +171,71 @@ def test_wrong_arguments():
         graph(flow.ones(1))
     with pytest.raises(TypeError, match="too many"):
         graph(flow.ones(1), flow.ones(1), flow.ones(1))
-    with pytest.raises(TypeError, match="is a ndarray"):
+    with pytest.raises(TypeError, match="argument 0 is a ndarray"):
         graph(np.ones(1), flow.ones(1))
+    with pytest.raises(TypeError, match=r"argument `y`\[0\] is a set"):
+        graph(flow.ones(1), y=[{1}])
+
+
+class Holder:
+    """An object that is no list, tuple or dict."""
+
+    def __init__(self, tensor):
+        self.tensor = tensor
+
+
+def test_tensors_hidden_in_objects_are_refused():
+    with pytest.raises(TypeError, match="argument 0 is a Holder"):
+        graph_of(lambda holder: holder.tensor)(Holder(flow.ones(1)))
+    with pytest.raises(TypeError, match=r"result of .* is a generator"):
+        graph_of(lambda x: (x for _ in range(2)))(flow.ones(1))
+    with pytest.raises(TypeError, match="is a dict_values"):
+        graph_of(lambda x: {"a": x}.values())(flow.ones(1))
 
 
 @pytest.mark.parametrize(
-    "read", [lambda x: x if x.sum() > 0 else -x, lambda x: x * x.sum().item(), lambda x: x.numpy()]
+    "read",
+    [
+        lambda x: x if x.sum() > 0 else -x,
+        lambda x: x * x.sum().item(),
+        lambda x: x.numpy(),
+        lambda x: x[x > 0],
+    ],
 )
 def test_values_may_not_be_read_while_building(read):
     with pytest.raises(RuntimeError, match=r"read inside `build`.*test_calls\.py"):
         graph_of(read)(flow.ones(2))
+
+
+def test_tensors_print_without_their_values_while_building():
+    texts = []
+    graph_of(lambda x: texts.append(f"{x * 2}") or x)(flow.ones(2, 3))
+    assert texts == ["tensor(..., size=(2, 3), dtype=oneflow.float32)"]
+
+
+def test_tensors_stay_on_the_device_of_the_graph():
+    with pytest.raises(RuntimeError, match="from `cpu:0` to `cuda:0` inside `build`"):
+        graph_of(lambda x: x.cuda())(flow.ones(1))
+
+
+def test_graphs_are_not_copied():
+    graph = graph_of(lambda x: x)
+    for make in (copy.deepcopy, pickle.dumps):
+        with pytest.raises(TypeError, match="cannot be copied or pickled"):
+            make(graph)
+
+
+def test_modules_in_lists_are_not_seen():
+    graph = graph_of(lambda x: x)
+    with pytest.warns(UserWarning, match=r"layers is a list with modules.*nn\.ModuleList"):
+        graph.layers = [nn.Linear(1, 1)]
+
+
+def test_tensors_that_require_grad_and_belong_to_no_module():
+    layer = nn.Linear(1, 1)
+    with pytest.warns(UserWarning, match=r"belongs to no module.*test_calls\.py"):
+        graph_of(lambda x: layer(x))(flow.ones(1, 1))
+    graph_of(lambda x: x + flow.ones(1))(flow.ones(1))  # other constants are ordinary
 
 
 def test_only_scalars_go_backward():
@@ -185,6 +256,9 @@ def test_optimizers_and_schedules_are_checked():
     with pytest.raises(TypeError, match="ReduceLROnPlateau"):
         graph.add_optimizer(optimizer, lr_sch=schedule)
     other = flow.optim.SGD([flow.ones(1, requires_grad=True)], lr=1.0)
+    graph.add_optimizer(optimizer)
+    with pytest.raises(ValueError, match="was added"):
+        graph.add_optimizer(optimizer)
     with pytest.raises(ValueError, match="another optimizer"):
         graph.add_optimizer(other, lr_sch=flow.optim.lr_scheduler.StepLR(optimizer, 1))
 

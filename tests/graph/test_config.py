@@ -355,6 +355,40 @@ def test_zero_options_are_checked():
     assert type(config) is nn.graph.graph_config.GraphConfig
 
 
+def test_options_are_flags():
+    graph = graph_of(lambda x: x, layer=nn.Linear(1, 1))
+    for name in ("enable_amp", "allow_fuse_cast_scale", "enable_xla_jit", "enable_zero"):
+        with pytest.raises(TypeError, match="must be True or False, got 'yes'"):
+            getattr(graph.config, name)("yes")
+    with pytest.raises(TypeError, match="activation_checkpointing"):
+        graph.layer.config.activation_checkpointing = 1
+    with pytest.raises(AttributeError, match="checkpointing"):
+        graph.layer.config.checkpointing = True
+    with pytest.raises(AttributeError, match="amp"):
+        graph.config.amp = True
+
+
+def test_zero_in_one_call():
+    config = graph_of(lambda x: x).config
+    config.enable_zero(True, stage=3, shard_min_size=64)
+    assert "'distributed_split'" in repr(config)
+    assert "zero_stage=3" in repr(config)
+    config.enable_zero(False)
+    assert config.zero_redundancy_optimizer_mode is None
+    with pytest.raises(ValueError, match="`stage` must be 1, 2 or 3"):
+        config.enable_zero(stage=4)
+
+
+def test_options_that_xla_makes_true():
+    config = graph_of(lambda x: x).config
+    config.enable_straighten_algorithm("SpeedFirst")
+    config.enable_compress_memory(True)
+    config.enable_multi_tensor_update(True)
+    config.enable_fused_model_update_cast(True)
+    with pytest.raises(ValueError, match="MemoryFirst"):
+        config.enable_straighten_algorithm("Fast")
+
+
 def test_backends_that_are_not_installed_leave_the_graph_to_xla():
     graph = graph_of(lambda x: F.relu(x))
     graph.config.enable_xla_jit(True)

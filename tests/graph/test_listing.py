@@ -111,6 +111,9 @@ def test_debugging_one_module(capsys):
     text = output_of(graph, capsys)
     assert "(MODULE:module.0:Linear)" in text
     assert "module.1" not in text
+    graph = make_graph()
+    graph.module[0].debug(1, ranks=[3])
+    assert "MODULE" not in output_of(graph, capsys)
 
 
 def test_ranks_that_print(capsys, monkeypatch):
@@ -120,6 +123,14 @@ def test_ranks_that_print(capsys, monkeypatch):
     assert output_of(make_graph(), capsys, 1, ranks=[0, 1], max_py_stack_depth=1) != ""
     with pytest.raises(ValueError, match="v_level"):
         make_graph().debug(4)
+    with pytest.raises(ValueError, match="`ranks` must be"):
+        make_graph().debug(1, ranks="all")
+    with pytest.raises(ValueError, match="`max_py_stack_depth` must be"):
+        make_graph().debug(3, max_py_stack_depth=-1)
+    graph = make_graph()
+    graph(flow.ones(2, 3))
+    with pytest.warns(UserWarning, match="built already"):
+        graph.debug(1)
 
 
 def test_programs_name_the_modules_that_recorded_them():
@@ -154,6 +165,8 @@ def test_a_picture(tmp_path):
     texts = [each.text for each in root.iter("{http://www.w3.org/2000/svg}text")]
     for title in ("arguments", "module.0", "module.1", "module.2", "results", "float32[2,3]"):
         assert title in texts
+    with pytest.raises(ValueError, match="drawn as SVG"):
+        graph.draw(tmp_path / "g.png")
     boxes = [each.attrib for each in root.iter("{http://www.w3.org/2000/svg}rect")]
     assert len({(box["x"], box["y"]) for box in boxes}) == len(boxes)
     assert all(int(box["x"]) + int(box["width"]) <= int(root.attrib["width"]) for box in boxes)

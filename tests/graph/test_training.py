@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import importlib
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from benchmarks.models import gpt
 import oneflow as flow
 from oneflow import nn
 from oneflow.nn import functional as F
-from tests.graph.helpers import TrainGraph, assert_same_training
+from tests.graph.helpers import TrainGraph, assert_same_training, train_eagerly
 
 STEPS = 50
 
@@ -309,3 +310,54 @@ def test_an_optimizer_may_load_its_state_between_calls():
     )
     assert graph(x).item() == first[0]
     assert optimizer.state[model.weight]["step"] == 2
+
+
+@pytest.mark.parametrize("act", ["step", "zero_grad"])
+def test_optimizers_are_not_stepped_inside_build(act):
+    model = nn.Linear(2, 1)
+    optimizer = flow.optim.Adam(model.parameters(), lr=0.1)
+
+    def loss_of(module, x):
+        optimizer.zero_grad()  # without gradients there is nothing to refuse
+        loss = module(x).sum()
+        loss.backward()
+        getattr(optimizer, act)()
+        return loss
+
+    other = flow.optim.SGD(model.parameters(), lr=0.1)
+    with pytest.raises(RuntimeError, match="Adam is stepped, or clears gradients, inside"):
+        TrainGraph(model, loss_of, other)(flow.ones(1, 2))
+    assert not optimizer.state
+
+
+def test_an_optimizer_trains_modules_that_are_no_attributes():
+    model = nn.Linear(2, 1, bias=False)
+    twin = copy.deepcopy(model)
+    x = flow.ones(1, 2)
+
+    class Outside(nn.Graph):
+        def __init__(self):
+            super().__init__()
+            self.add_optimizer(flow.optim.SGD(model.parameters(), lr=0.1))
+
+        def build(self, x):
+            loss = model(x).pow(2).sum()
+            loss.backward()
+            return loss
+
+    graph = Outside()
+    optimizer = flow.optim.SGD(twin.parameters(), lr=0.1)
+    expected = train_eagerly(twin, lambda m, x: m(x).pow(2).sum(), optimizer, [(x,)] * 3)
+    np.testing.assert_allclose([graph(x).item() for _ in range(3)], expected, rtol=1e-5)
+
+
+def test_a_parameter_may_be_frozen_between_calls():
+    model = nn.Linear(2, 1)
+    graph = TrainGraph(model, lambda m, x: m(x).sum(), OPTIMIZERS["momentum"](model))
+    x = flow.ones(1, 2)
+    graph(x)
+    model.weight.requires_grad_(False)
+    weight, bias = model.weight.numpy(), model.bias.numpy()
+    graph(x)
+    np.testing.assert_array_equal(model.weight.numpy(), weight)
+    assert model.bias.item() != bias.item()

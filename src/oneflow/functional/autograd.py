@@ -81,7 +81,8 @@ def _initial_gradient(output: Tensor, gradient: Tensor | None, index: int) -> Va
         if spec.numel != 1:
             raise RuntimeError(
                 "grad can be implicitly created only for scalar outputs, not for the shape "
-                f"{list(spec.shape)}; give a gradient of that shape"
+                f"{list(spec.shape)}; reduce it with sum() or mean(), or give a gradient of that "
+                "shape"
             )
         if spec.dtype.is_complex:
             raise RuntimeError(

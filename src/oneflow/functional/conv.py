@@ -11,6 +11,7 @@ from oneflow.primitives import conv as p
 from oneflow.primitives.elementwise import add
 from oneflow.primitives.shape import reshape, transpose
 from oneflow.tensor.call import call
+from oneflow.tensor.promotion import cast_to
 from oneflow.tensor.tensor import Tensor
 
 
@@ -157,7 +158,8 @@ def _add_bias(output: Tensor, bias: Tensor | None, dims: tuple[int, ...]) -> Ten
             f"{list(bias.shape)}"
         )
     shape = p.activation_shape(dims, 1, channels, (1,) * len(dims))
-    return call(add, output, call(reshape, bias, shape=shape))
+    # Under autocast the output is in half precision.
+    return call(add, output, call(reshape, cast_to(bias, output.dtype), shape=shape))
 
 
 def _channels_first(weight: Tensor) -> Tensor:

@@ -7,6 +7,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from oneflow.graph.block_config import BlockConfig
+from oneflow.graph.verbosity import chosen_verbosity
 from oneflow.nn.modules.module import Module
 
 
@@ -79,7 +80,7 @@ class Block:
         **options: Any,
     ) -> None:
         """Print how this module is built, as `Graph.debug` does for the whole graph."""
-        self.config.debug_level = v_level
+        self.config.verbosity = chosen_verbosity(v_level, ranks, max_py_stack_depth)
 
     def to(self, *args: Any, **kwargs: Any) -> Any:
         """This block for ``to(GraphModule)``, the module for ``to(nn.Module)``.

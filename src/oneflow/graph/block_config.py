@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from oneflow.graph.verbosity import QUIET
+
 
 class BlockConfig:
     """Options of one module of a graph: ``graph.module.config``.
@@ -22,11 +24,13 @@ class BlockConfig:
         True
     """
 
+    __slots__ = ("_activation_checkpointing", "_placement", "_stage_id", "verbosity")
+
     def __init__(self) -> None:
         self._stage_id: int | None = None
         self._placement: Any = None
         self._activation_checkpointing = False
-        self.debug_level = -1
+        self.verbosity = QUIET
 
     @property
     def stage_id(self) -> int | None:
@@ -61,7 +65,9 @@ class BlockConfig:
 
     @activation_checkpointing.setter
     def activation_checkpointing(self, mode: bool) -> None:
-        self._activation_checkpointing = bool(mode)
+        if not isinstance(mode, bool):
+            raise TypeError(f"`activation_checkpointing` must be True or False, got {mode!r}")
+        self._activation_checkpointing = mode
 
     def __repr__(self) -> str:
         return (

@@ -140,5 +140,11 @@ def _drawn(box: Box) -> str:
 
 
 def draw_step(step: Step, path: str | os.PathLike) -> None:
-    """Write the picture of a step to an SVG file."""
+    """Write the picture of a step to an SVG file.
+
+    Raises:
+        ValueError: the name is that of another kind of file.
+    """
+    if Path(path).suffix.lower() not in ("", ".svg"):
+        raise ValueError(f"a graph is drawn as SVG; give `path` the ending .svg, got {str(path)!r}")
     Path(path).write_text(picture_of(step).svg(), encoding="utf-8")

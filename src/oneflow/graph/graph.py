@@ -15,7 +15,6 @@ from oneflow.checkpoint.serialization import PROGRAM_STORES, ProgramStore
 from oneflow.graph.block import Block, Blocks
 from oneflow.graph.drawing import draw_step
 from oneflow.graph.graph_config import GraphConfig
-from oneflow.graph.observing import Verbosity
 from oneflow.graph.optimizing import Training
 from oneflow.graph.recorder import is_capturing
 from oneflow.graph.recording import Recording, Settings
@@ -23,7 +22,8 @@ from oneflow.graph.report import tree
 from oneflow.graph.saving import SavedGraph, save_steps
 from oneflow.graph.state import graph_state, load_graph_state
 from oneflow.graph.step import Step
-from oneflow.graph.structure import take_apart
+from oneflow.graph.structure import take_call_apart
+from oneflow.graph.verbosity import chosen_verbosity
 from oneflow.nn.modules.module import Module
 from oneflow.optim.lr_scheduler.plateau import ReduceLROnPlateau
 from oneflow.optim.lr_scheduler.scheduler import LRScheduler
@@ -96,6 +96,13 @@ class Graph:
             )
         if isinstance(value, Block):
             value = value.origin
+        if isinstance(value, list | tuple | dict) and _holds_modules(value):
+            warnings.warn(
+                f"{self.name}.{name} is a {type(value).__name__} with modules, which the graph "
+                "does not see: their parameters and buffers become constants. Use nn.ModuleList or "
+                "nn.ModuleDict",
+                stacklevel=2,
+            )
         if isinstance(value, Module):
             members.pop(name, None)
             self._modules[name] = value
@@ -160,7 +167,8 @@ class Graph:
             is_sparse: update only those rows of embeddings that were looked up.
 
         Raises:
-            TypeError: `optim` is not an optimizer, or `lr_sch` not a schedule of its steps.
+            TypeError: `optim` is not an optimizer, or `lr_sch` not a schedule that steps by itself.
+            ValueError: `optim` was added before, or `lr_sch` is the schedule of another one.
         """
         if isinstance(optim, SparseOptimizer):
             optim, is_sparse = optim.optimizer, True
@@ -173,6 +181,8 @@ class Graph:
             )
         if lr_sch is not None and lr_sch.optimizer is not optim:
             raise ValueError("`lr_sch` is a schedule of another optimizer than `optim`")
+        if any(training.optimizer is optim for training in self._trainings):
+            raise ValueError(f"this {type(optim).__name__} was added to {self.name} before")
         self._trainings.append(Training(optim, lr_sch, is_sparse))
         self._steps.clear()
 
@@ -218,7 +228,7 @@ class Graph:
 
     def _key(self, args: tuple, kwargs: dict[str, Any], tensors: list[Tensor]) -> tuple:
         """What has to be equal for a compiled step to be used again; collects the tensors."""
-        structure = take_apart((args, kwargs), tensors, f"an argument of {self.name}")
+        structure = take_call_apart(args, kwargs, tensors, self.name)
         return structure, tuple([(t._value.spec, t.requires_grad and t.is_leaf) for t in tensors])
 
     def _new_step(self, key: tuple, args: tuple, kwargs: dict[str, Any]) -> Step:
@@ -234,7 +244,7 @@ class Graph:
                 stacklevel=3,
             )
         tensors: list[Tensor] = []
-        structure = take_apart((args, kwargs), tensors, f"an argument of {self.name}")
+        structure = take_call_apart(args, kwargs, tensors, self.name)
         step = self._steps[key] = Recording(self, self.build, structure, tensors).run()
         if len(self._steps) > _MOST_STEPS:
             self._steps.popitem(last=False)
@@ -337,7 +347,7 @@ class Graph:
         max_py_stack_depth: int = 2,
         **options: Any,
     ) -> None:
-        """Print what happens while the graph is built.
+        """Print what happens while the graph is built; call it before the first call.
 
         Args:
             v_level: -1 nothing; 0 that it is built; 1 each module too; 2 each operator too; 3 with
@@ -346,10 +356,24 @@ class Graph:
             max_py_stack_depth: how many lines level 3 shows per operator.
             options: further options of later versions, without effect.
         """
-        if type(v_level) is not int or not -1 <= v_level <= 3:
-            raise ValueError(f"`v_level` must be a whole number from -1 to 3, got {v_level!r}")
-        chosen = [ranks] if isinstance(ranks, int) else [0] if ranks is None else list(ranks)
-        self.settings.verbosity = Verbosity(v_level, chosen, max_py_stack_depth)
+        self.settings.verbosity = chosen_verbosity(v_level, ranks, max_py_stack_depth)
+        if self._steps and v_level >= 0:
+            warnings.warn(
+                f"{self.name} was built already, and prints only if it is built again; call "
+                "`debug` before the first call",
+                stacklevel=2,
+            )
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """Graphs are not copied or pickled.
+
+        Raises:
+            TypeError: always.
+        """
+        raise TypeError(
+            f"graph {self.name} cannot be copied or pickled: make another graph of copies of its "
+            "modules, or store it with `save`"
+        )
 
     def draw(self, path: str | os.PathLike) -> None:
         """Write a picture of what was compiled last: modules, and how values flow between them.
@@ -383,6 +407,11 @@ class Graph:
     def trainings(self) -> list[Training]:
         """The optimizers added to the graph."""
         return self._trainings
+
+
+def _holds_modules(values: Any) -> bool:
+    each_value = values.values() if isinstance(values, dict) else values
+    return any(isinstance(each, Module) for each in each_value)
 
 
 def _plain_key(args: tuple) -> tuple | None:

@@ -8,6 +8,7 @@ from typing import Any
 from oneflow.base.dtype import DType, bfloat16, float16
 from oneflow.graph.backends import BACKENDS
 
+_ORDERS = ("Disable", "SpeedFirst", "MemoryFirst", "OverlapCpuGpu", "DelayShortGpu")
 _ZERO_MODES = ("distributed_split", "non_distributed")
 
 
@@ -27,6 +28,8 @@ class GraphConfig:
         oneflow.bfloat16
     """
 
+    __slots__ = ("_changed", "_options")
+
     def __init__(self, changed: Callable[[], None] = lambda: None) -> None:
         self._changed = changed
         self._options: dict[str, Any] = {
@@ -37,6 +40,11 @@ class GraphConfig:
             "gradient_accumulation_steps": 1,
             "zero_redundancy_optimizer_mode": None,
             "zero_redundancy_optimizer_min_size_after_split": 1024,
+            "zero_stage": 0,
+            "straighten_algorithm": "MemoryFirst",
+            "compress_memory": True,
+            "multi_tensor_update": True,
+            "fused_model_update_cast": True,
             "xla_jit": True,
             "tensorrt": False,
             "openvino": False,
@@ -91,19 +99,19 @@ class GraphConfig:
         """
         if dtype not in (float16, bfloat16):
             raise ValueError(f"`dtype` must be oneflow.float16 or oneflow.bfloat16, got {dtype}")
-        self._set("amp", dtype if mode else None)
+        self._set("amp", dtype if _flag("mode", mode) else None)
 
     def allow_fuse_model_update_ops(self, mode: bool = True) -> None:
         """Fuse casting, scaling, regularisation and the update of a parameter; XLA always does."""
-        self._set("fuse_model_update_ops", bool(mode))
+        self._set("fuse_model_update_ops", _flag("mode", mode))
 
     def allow_fuse_add_to_output(self, mode: bool = True) -> None:
         """Fuse an addition into the operator before it; XLA always does."""
-        self._set("fuse_add_to_output", bool(mode))
+        self._set("fuse_add_to_output", _flag("mode", mode))
 
     def allow_fuse_cast_scale(self, mode: bool = True) -> None:
         """Fuse a cast with a multiplication by a number; XLA always does."""
-        self._set("fuse_cast_scale", bool(mode))
+        self._set("fuse_cast_scale", _flag("mode", mode))
 
     def set_gradient_accumulation_steps(self, value: int) -> None:
         """Split each call into micro batches, and step with the mean of their gradients.
@@ -135,9 +143,57 @@ class GraphConfig:
             raise ValueError(f"`value` must be a whole number of at least 1, got {value!r}")
         self._set("zero_redundancy_optimizer_min_size_after_split", value)
 
+    def enable_zero(
+        self,
+        mode: bool = True,
+        *,
+        stage: int = 2,
+        shard_min_size: int = 1024,
+        shard_restore_level: int = 1,
+    ) -> None:
+        """Split optimizer states over the devices that train together, or more than these.
+
+        On a single device it changes nothing.
+
+        Args:
+            mode: on or off.
+            stage: 1 splits optimizer states, 2 gradients too, 3 parameters too.
+            shard_min_size: what would have fewer elements than this after the split stays whole.
+            shard_restore_level: accepted; XLA decides when parameters are put together.
+        """
+        if stage not in (1, 2, 3):
+            raise ValueError(f"`stage` must be 1, 2 or 3, got {stage!r}")
+        self.set_zero_redundancy_optimizer_min_size_after_split(shard_min_size)
+        enabled = _flag("mode", mode)
+        self._set("zero_redundancy_optimizer_mode", "distributed_split" if enabled else None)
+        self._set("zero_stage", stage if enabled else 0)
+
+    def enable_straighten_algorithm(self, mode: str = "MemoryFirst") -> None:
+        """Choose the order in which operators run; XLA orders them for little memory.
+
+        Args:
+            mode: ``"Disable"``, ``"SpeedFirst"``, ``"MemoryFirst"``, ``"OverlapCpuGpu"`` or
+                ``"DelayShortGpu"``.
+        """
+        if mode not in _ORDERS:
+            raise ValueError(f"`mode` must be one of {_ORDERS}, got {mode!r}")
+        self._set("straighten_algorithm", mode)
+
+    def enable_compress_memory(self, mode: bool = True) -> None:
+        """Let values share memory one after the other; XLA always does."""
+        self._set("compress_memory", _flag("mode", mode))
+
+    def enable_multi_tensor_update(self, mode: bool = True) -> None:
+        """Update many parameters at once; graphs always do."""
+        self._set("multi_tensor_update", _flag("mode", mode))
+
+    def enable_fused_model_update_cast(self, mode: bool = True) -> None:
+        """Fuse the update of a parameter with the cast of its new value; XLA always does."""
+        self._set("fused_model_update_cast", _flag("mode", mode))
+
     def enable_xla_jit(self, value: bool = True) -> None:
         """Compile with XLA; graphs always do."""
-        self._set("xla_jit", bool(value))
+        self._set("xla_jit", _flag("value", value))
 
     def enable_tensorrt(self, value: bool = True) -> None:
         """Run with TensorRT.
@@ -145,7 +201,7 @@ class GraphConfig:
         Where it is not installed, the first call warns and XLA runs the graph; where it is
         installed but cannot run the graph, the first call raises and says what is missing.
         """
-        self._set("tensorrt", bool(value))
+        self._set("tensorrt", _flag("value", value))
 
     def enable_openvino(self, value: bool = True) -> None:
         """Run inference with OpenVINO; a graph with an optimizer raises.
@@ -153,8 +209,14 @@ class GraphConfig:
         Where it is not installed, the first call warns and XLA runs the graph; where it is
         installed but cannot run the graph, the first call raises and says what is missing.
         """
-        self._set("openvino", bool(value))
+        self._set("openvino", _flag("value", value))
 
     def enable_cudnn_conv_heuristic_search_algo(self, mode: bool = True) -> None:
         """Choose convolution algorithms by cuDNN's heuristics; XLA measures them in any case."""
-        self._set("cudnn_conv_heuristic_search_algo", bool(mode))
+        self._set("cudnn_conv_heuristic_search_algo", _flag("mode", mode))
+
+
+def _flag(name: str, value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise TypeError(f"`{name}` must be True or False, got {value!r}")
+    return value

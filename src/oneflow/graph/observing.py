@@ -13,35 +13,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from oneflow.base import cluster
 from oneflow.base.location import user_stack
 from oneflow.dispatch.call import operand_casts
 from oneflow.functional.recompute import checkpoint
 from oneflow.graph.block import Blocks
 from oneflow.graph.recorder import CapturingRecorder
 from oneflow.graph.structure import describe
+from oneflow.graph.verbosity import QUIET, Verbosity
 from oneflow.nn.modules.module import Module
 from oneflow.primitives.registry import Primitive
 from oneflow.program.value import Value
-
-
-@dataclass
-class Verbosity:
-    """What is printed while a graph is built.
-
-    Attributes:
-        level: -1 nothing, 0 the graph, 1 modules, 2 operators, 3 operators in detail.
-        ranks: processes that print; -1 stands for all.
-        stack_depth: how many of the user's lines level 3 shows per operator.
-    """
-
-    level: int = -1
-    ranks: Sequence[int] = (0,)
-    stack_depth: int = 2
-
-    def prints(self) -> bool:
-        """Whether this process is one of those that print."""
-        return -1 in self.ranks or cluster.rank() in self.ranks
 
 
 @dataclass
@@ -69,10 +50,9 @@ class Observation:
         self._modules = modules
         self._blocks = blocks
         self._recorder = recorder
-        self._verbosity = verbosity
         self._replaced: list[tuple[dict, Any]] = []
         self._paths: list[str] = []
-        self._levels = [verbosity.level]
+        self._verbosities = [verbosity.here()]
         self._changes: list[tuple[int, str]] = []
         self._thread = threading.get_ident()
         self.traffic: dict[str, Traffic] = {}
@@ -104,18 +84,18 @@ class Observation:
 
     def say(self, level: int, text: str) -> None:
         """Print `text` if the level here is at least `level`."""
-        if self._levels[-1] >= level and self._verbosity.prints():
+        if self._verbosities[-1].level >= level:
             sys.stdout.write(f"{text}\n")
 
     def _watched(self, path: str, module: Module, forward: Callable) -> Callable:
         """What stands for a module's `forward`."""
         config = self._blocks.configs.get(module)
-        level = -1 if config is None else config.debug_level
+        own = QUIET if config is None else config.verbosity.here()
         if config is not None and config.activation_checkpointing:
             forward = _checkpointed(module, forward)
 
         def watched(*args: Any, **kwargs: Any) -> Any:
-            self._levels.append(max(level, self._levels[-1]))
+            self._verbosities.append(max(self._verbosities[-1], own, key=lambda each: each.level))
             self._enter(path)
             self.say(1, f"(MODULE:{path}:{type(module).__name__}) start building forward")
             try:
@@ -127,7 +107,7 @@ class Observation:
                 )
             finally:
                 self._leave()
-                self._levels.pop()
+                self._verbosities.pop()
             return result
 
         return watched
@@ -143,11 +123,13 @@ class Observation:
 
     def _see_operator(self, primitive: Primitive, operands: tuple) -> tuple:
         """Dispatch calls this with every operator; the operands stay as they are."""
-        if self._levels[-1] >= 2 and threading.get_ident() == self._thread:
+        verbosity = self._verbosities[-1]
+        if verbosity.level >= 2 and threading.get_ident() == self._thread:
             specs = [repr(x.spec) if type(x) is Value else repr(x) for x in operands]
             where = self._paths[-1] if self._paths else ""
             self.say(2, f"(OPERATOR:{where}:{primitive.name}) {', '.join(specs)}")
-            for line in user_stack()[-self._verbosity.stack_depth :]:
+            stack = user_stack()
+            for line in stack[max(0, len(stack) - verbosity.stack_depth) :]:
                 self.say(3, line.rstrip("\n"))
         return operands
 

@@ -8,12 +8,36 @@ from typing import Any
 from oneflow.amp.grad_scaler import GradScaler, StaticGradScaler
 from oneflow.differentiation.grad_mode import no_grad
 from oneflow.graph.counting import HostCounts, StepCounts, TensorCounts
-from oneflow.graph.recorder import CapturingRecorder
+from oneflow.graph.recorder import CapturingRecorder, is_capturing
 from oneflow.graph.variables import Variables
 from oneflow.optim.lr_scheduler.scheduler import LRScheduler
-from oneflow.optim.optimizer import Optimizer
+from oneflow.optim.optimizer import WATCHERS, Optimizer
 from oneflow.primitives.elementwise import where
 from oneflow.tensor.tensor import Tensor
+
+
+def refuse_in_build(optimizer: Optimizer) -> None:
+    """An optimizer calls this before it steps or clears gradients.
+
+    Raises:
+        RuntimeError: that is inside `build`, where gradients have been computed.
+    """
+    if is_capturing() and optimizer.counting is None and _has_gradients(optimizer):
+        raise RuntimeError(
+            f"{type(optimizer).__name__} is stepped, or clears gradients, inside `build`; give it "
+            "to `add_optimizer` instead: the graph does both, after `build`"
+        )
+
+
+WATCHERS.append(refuse_in_build)
+
+
+def _has_gradients(optimizer: Optimizer) -> bool:
+    return any(
+        parameter.grad is not None
+        for group in optimizer.param_groups
+        for parameter in group["params"]
+    )
 
 
 class Training:
@@ -26,11 +50,7 @@ class Training:
 
     def has_gradients(self) -> bool:
         """Whether `build` left a gradient in one of the parameters."""
-        return any(
-            parameter.grad is not None
-            for group in self.optimizer.param_groups
-            for parameter in group["params"]
-        )
+        return _has_gradients(self.optimizer)
 
     def finish(self, recorded: Sequence[RecordedStep]) -> None:
         """After the program has run: step the schedule, and the optimizer if it was not in it."""

@@ -20,14 +20,17 @@ class CapturingRecorder(Recorder):
         graph_name: for errors.
         specs: spec of each input, in the order of `arrays`; an array is None where it differs from
             call to call.
+        outsider: the line that first used a tensor that requires grad and is no input; else None.
     """
 
-    __slots__ = ("graph_name", "specs")
+    __slots__ = ("graph_name", "outsider", "specs")
+    symbolic = True
 
     def __init__(self, device: Device, graph_name: str) -> None:
         super().__init__(device, _run_nothing, user_line)
         self.graph_name = graph_name
         self.specs: list[TensorSpec] = []
+        self.outsider: str | None = None
 
     def new_input(self, spec: TensorSpec) -> Value:
         """A value that stands for an array given with each call."""
@@ -41,6 +44,8 @@ class CapturingRecorder(Recorder):
         reference = super().leaf(value)
         if len(self.arrays) > known:
             self.specs.append(value.spec)
+            if value.node is not None and self.outsider is None:
+                self.outsider = user_line()
         return reference
 
     def reference(self, value: Value) -> int:
@@ -63,8 +68,9 @@ class CapturingRecorder(Recorder):
             raise RuntimeError(
                 f"{self.graph_name}: a tensor's value was read inside `build`{user_line()}. The "
                 "whole step is compiled before anything has a value, so `bool(tensor)`, "
-                "`.item()`, `.numpy()` and Python `if` or `while` on a tensor cannot be part of "
-                "it; use `oneflow.where`, or return the tensor and decide outside"
+                "`.item()`, `.numpy()`, Python `if` or `while` on a tensor, and results whose "
+                "shape depends on values (`nonzero`, `x[mask]`) cannot be part of it; use "
+                "`oneflow.where`, or return the tensor and decide outside"
             )
 
 

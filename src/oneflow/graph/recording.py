@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from oneflow.amp.autocast import autocast
@@ -17,12 +18,13 @@ from oneflow.functional.generator import DrawMarks, marking_draws
 from oneflow.graph.block import Blocks
 from oneflow.graph.graph_config import GraphConfig
 from oneflow.graph.micro_batches import joined, split
-from oneflow.graph.observing import Observation, Verbosity
+from oneflow.graph.observing import Observation
 from oneflow.graph.optimizing import RecordedStep, Training
 from oneflow.graph.recorder import CapturingRecorder, capturing
 from oneflow.graph.step import Binding, Draws, Report, Step
 from oneflow.graph.structure import describe_tensor, put_together, take_apart
 from oneflow.graph.variables import Variables
+from oneflow.graph.verbosity import QUIET, Verbosity
 from oneflow.nn.modules.module import Module
 from oneflow.passes.dumping import dump_for
 from oneflow.passes.inputs import inputs_read, with_inputs
@@ -74,7 +76,7 @@ class Settings:
 
     config: GraphConfig
     blocks: Blocks
-    verbosity: Verbosity = field(default_factory=Verbosity)
+    verbosity: Verbosity = QUIET
     scaler: StaticGradScaler | None = None
 
 
@@ -129,9 +131,18 @@ class Recording:
         self._stand_ins = [self._stand_in(tensor) for tensor in self._arguments]
         self._variables.add_modules(self._graph.named_modules())
         self._add_own_tensors()
+        self._add_optimized_tensors()
         result = self._record_build()
         results: list[Tensor] = []
         structure = take_apart(result, results, f"the result of {self._graph.name}.build")
+        if self._recorder.outsider is not None:
+            warnings.warn(
+                f"{self._graph.name}: `build` used a tensor that requires grad but belongs to no "
+                f"module of the graph{self._recorder.outsider}; its present value becomes a "
+                "constant and it gets no gradients. Assign its module, or the tensor, to an "
+                "attribute of the graph",
+                stacklevel=6,
+            )
         self._record_steps()
         self._report.results = [describe_tensor(each) for each in results]
         return self._bind(structure, results)
@@ -204,6 +215,14 @@ class Recording:
         for name, tensor in members.items():
             if isinstance(tensor, Tensor):
                 self._variables.add(name, "tensor", tensor, (members, name))
+
+    def _add_optimized_tensors(self) -> None:
+        """Parameters may belong to modules that are no attributes of the graph."""
+        for index, training in enumerate(self._graph.trainings()):
+            tensors = [each for g in training.optimizer.param_groups for each in g["params"]]
+            for place, tensor in enumerate(tensors):
+                name = f"optimizer{index}.params.{place}"
+                self._variables.add(name, "parameter", tensor, ({}, name))
 
     def _bind(self, structure: Any, results: list[Tensor]) -> tuple[Binding, list[int]]:
         """Work out what the outputs are. They may need instructions of their own."""

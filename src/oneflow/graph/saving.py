@@ -23,7 +23,7 @@ from oneflow.checkpoint.serialization import PROGRAM_FILE
 from oneflow.compiler.export import ImportedProgram, to_bytes
 from oneflow.functional.generator import default_generator
 from oneflow.graph.step import Step
-from oneflow.graph.structure import put_together, take_apart
+from oneflow.graph.structure import put_together, take_call_apart
 from oneflow.graph.structure_text import structure_from_data, structure_to_data
 from oneflow.primitives.operation import Operation
 from oneflow.program.value import Value
@@ -183,7 +183,7 @@ class SavedGraph:
             TypeError: the graph was not saved for arguments like these.
         """
         tensors: list[Tensor] = []
-        structure = take_apart((args, kwargs), tensors, f"an argument of {self.name}")
+        structure = take_call_apart(args, kwargs, tensors, self.name)
         specs = tuple(tensor._value.spec for tensor in tensors)
         step = self._steps.get((structure, specs))
         if step is None:

@@ -167,6 +167,7 @@ class Step:
         self.draws = list(draws)
         self.checked = list(checked)
         self._specs = [tensor._value.spec for tensor in binding.variables]
+        self._wanting = self._who_wants() if optimizers or binding.gradients else None
         self._holders = [holder for holder, _, _ in binding.members]
         self._keys = [key for _, key, _ in binding.members]
         self._objects = [value for _, _, value in binding.members]
@@ -178,8 +179,13 @@ class Step:
         return (
             not any(map(is_not, now, self._objects))
             and [tensor._value.spec for tensor in self.binding.variables] == self._specs
+            and (self._wanting is None or self._wanting == self._who_wants())
             and all(each.fits() for each in self.optimizers)
         )
+
+    def _who_wants(self) -> list[bool]:
+        """Which of the variables ask for gradients."""
+        return [tensor._value.node is not None for tensor in self.binding.variables]
 
     def __call__(self, arguments: Sequence[Tensor], first: bool = False) -> Any:
         """Run the step.

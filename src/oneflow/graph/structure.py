@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, MappingView
 from typing import Any, NamedTuple
 
 from oneflow.tensor.tensor import Tensor
@@ -21,11 +22,15 @@ TENSOR = Leaf()
 
 
 class Nest(NamedTuple):
-    """A list, tuple or dict: its type, its keys if it is a dict, what is in it."""
+    """A list, tuple or dict: its type, its keys if it is a dict, what is in it.
+
+    `default` is what a `defaultdict` makes missing values with.
+    """
 
     kind: type
     keys: tuple
     items: tuple
+    default: Any = None
 
 
 class Plain(NamedTuple):
@@ -51,16 +56,35 @@ def take_apart(value: Any, tensors: list[Tensor], where: str) -> Any:
         return TENSOR
     if isinstance(value, dict):
         items = [take_apart(each, tensors, f"{where}[{key!r}]") for key, each in value.items()]
-        return Nest(type(value), tuple(value), tuple(items))
+        default = value.default_factory if isinstance(value, defaultdict) else None
+        return Nest(type(value), tuple(value), tuple(items), default)
     if isinstance(value, list | tuple):
         items = [take_apart(each, tensors, f"{where}[{i}]") for i, each in enumerate(value)]
         return Nest(type(value), (), tuple(items))
-    if isinstance(value, _PLAIN) or getattr(type(value), "__hash__", None) is not None:
+    if isinstance(value, _PLAIN) or _is_constant(value):
         return Plain(type(value), value)
     raise TypeError(
         f"{where} is a {type(value).__name__}; a graph takes and returns tensors, None, numbers "
         "and strings, nested in lists, tuples and dicts"
     )
+
+
+def take_call_apart(args: tuple, kwargs: dict[str, Any], tensors: list[Tensor], name: str) -> Any:
+    """The structure of the arguments of a call of `name`; as `take_apart` does."""
+    positional = [
+        take_apart(each, tensors, f"{name}: argument {place}") for place, each in enumerate(args)
+    ]
+    named = [take_apart(each, tensors, f"{name}: argument `{key}`") for key, each in kwargs.items()]
+    return Nest(
+        tuple, (), (Nest(tuple, (), tuple(positional)), Nest(dict, tuple(kwargs), tuple(named)))
+    )
+
+
+def _is_constant(value: Any) -> bool:
+    """Whether an object may stand for itself in every call: it neither runs out nor has tensors."""
+    if getattr(type(value), "__hash__", None) is None or isinstance(value, Iterator | MappingView):
+        return False
+    return not any(isinstance(each, Tensor) for each in getattr(value, "__dict__", {}).values())
 
 
 def put_together(structure: Any, tensors: Iterator[Tensor]) -> Any:
@@ -71,15 +95,17 @@ def put_together(structure: Any, tensors: Iterator[Tensor]) -> Any:
         return structure.value
     items = [put_together(each, tensors) for each in structure.items]
     if issubclass(structure.kind, dict):
-        return _new_dict(structure.kind, structure.keys, items)
+        return _new_dict(structure, items)
     if hasattr(structure.kind, "_fields"):  # a named tuple
         return structure.kind(*items)
     return structure.kind(items)
 
 
-def _new_dict(kind: type, keys: Sequence[Any], items: list) -> Any:
-    pairs = zip(keys, items, strict=True)
-    return dict(pairs) if kind is dict else kind(pairs)
+def _new_dict(structure: Nest, items: list) -> Any:
+    pairs = zip(structure.keys, items, strict=True)
+    if issubclass(structure.kind, defaultdict):
+        return structure.kind(structure.default, pairs)
+    return dict(pairs) if structure.kind is dict else structure.kind(pairs)
 
 
 def describe(value: Any) -> list[str]:

@@ -32,6 +32,8 @@ from oneflow.tensor.transfer import value_from_numpy
 # PyTorch's switches between its implementations of one update. Here XLA compiles all updates into
 # one program.
 _WITHOUT_EFFECT = ("foreach", "fused", "capturable")
+# Called with an optimizer before it steps and before it clears gradients.
+WATCHERS: list[Callable[[Optimizer], None]] = []
 # Of one instruction; the first runs hold all of them besides what they replace.
 _MOST_RESULTS = 64
 
@@ -319,6 +321,8 @@ class Optimizer:
             set_to_none: remove them instead. A parameter without gradient is skipped by `step`; one
                 with a zero gradient is still moved by momentum and weight decay.
         """
+        for watch in WATCHERS:
+            watch(self)
         for group in self.param_groups:
             for parameter in group["params"]:
                 zero_grad(parameter, set_to_none)
@@ -441,6 +445,8 @@ def _complete(step: Callable) -> Callable:
 
     @functools.wraps(step)
     def complete(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
+        for watch in WATCHERS:
+            watch(self)
         for hook in list(self._hooks["pre"]):
             args, kwargs = hook(self, args, kwargs) or (args, kwargs)
         result = step(self, *args, **kwargs)

@@ -51,6 +51,9 @@ class Recorder:
         *("_run", "closed", "locate"),
     )
 
+    # Whether nothing is ever computed here, so that its values cannot be shown.
+    symbolic = False
+
     def __init__(
         self, device: Device, run: Callable[[Recorder, str], None], locate: Callable[[], str]
     ) -> None:

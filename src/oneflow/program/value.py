@@ -10,6 +10,9 @@ from oneflow.base.spec import TensorSpec
 class Trace(Protocol):
     """What a pending value asks of the recorder that will produce it."""
 
+    # Whether nothing is ever computed there.
+    symbolic: bool
+
     def add_alias(self, value: Value) -> None:
         """Register another handle on a pending output."""
 
@@ -71,6 +74,11 @@ class Value:
         if self.array is None and self.trace is not None:
             self.trace.flush("read")
         return self.array
+
+    @property
+    def is_symbolic(self) -> bool:
+        """Whether it stands for an array that a graph, which is being recorded, will have."""
+        return self.array is None and self.trace is not None and self.trace.symbolic
 
     def __repr__(self) -> str:
         return f"<value {self.spec!r}{' pending' if self.array is None else ''}>"

@@ -193,8 +193,10 @@ def _suffixes(tensor: Tensor) -> list[str]:
 
 
 def format_tensor(self: Tensor) -> str:
-    """The tensor as text; long ones are summarised. Reads the values."""
+    """The tensor as text; long ones are summarised. Reads the values, if there are any."""
     prefix = "tensor("
+    if self.value.is_symbolic:
+        return ", ".join([f"{prefix}...", f"size={tuple(self.shape)}", *_suffixes(self)]) + ")"
     text = prefix + _contents(self.numpy(), len(prefix))
     # Counted as PyTorch counts, one more than the characters of the last line and the bracket.
     last_line = len(text) - text.rfind("\n") + 1

@@ -180,6 +180,9 @@ def move(value: Value, device: Any) -> Value:
     """`value` on another device. What computes it is started; nothing waits for it.
 
     A global value stays global; a local one that goes to a placement is the whole, on every rank.
+
+    Raises:
+        RuntimeError: a graph is being recorded, which runs on one device.
     """
     spec = value.spec
     if spec.sbp is not None:
@@ -188,6 +191,11 @@ def move(value: Value, device: Any) -> Value:
         layout = as_layout(device, spec.ndim)
         whole = local_to_global(value, Layout(layout.placement, layout.placement.broadcast))
         return relaid(whole, layout.sbp)
+    if value.is_symbolic:
+        raise RuntimeError(
+            f"a tensor is moved from `{spec.device}` to `{device}` inside `build`, but a graph "
+            "runs on one device; move its modules and arguments there instead"
+        )
     moved = Value(spec_of(spec.shape, spec.dtype, device), put(value.read(), device))
     if value.node is not None and MODE.enabled:
         moved.node = TransferNode(value, moved)
