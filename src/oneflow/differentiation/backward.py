@@ -7,7 +7,8 @@ highest number first means that all gradients of a node's outputs have arrived w
 from __future__ import annotations
 
 import heapq
-from collections.abc import Sequence
+import threading
+from collections.abc import Callable, Sequence
 
 from oneflow.base.spec import TensorSpec
 from oneflow.differentiation.grad_mode import MODE
@@ -18,6 +19,35 @@ from oneflow.primitives.reduce import any_true, sum_to
 from oneflow.program.value import Value
 
 Edge = tuple[Node, int]
+
+
+class _Passes(threading.local):
+    """The backward passes that this thread is in: one may run inside another.
+
+    Attributes:
+        depth: how many.
+        at_end: what is to be done when the outermost is over.
+    """
+
+    def __init__(self) -> None:
+        self.depth = 0
+        self.at_end: list[Callable[[], None]] = []
+
+    def take(self) -> list[Callable[[], None]]:
+        """Empty `at_end` and return what was in it."""
+        actions, self.at_end = self.at_end, []
+        return actions
+
+
+_passes = _Passes()
+
+
+def call_after_backward(action: Callable[[], None]) -> None:
+    """Call `action` when the backward pass that is running is over; hooks use it.
+
+    If the pass fails, `action` is not called.
+    """
+    _passes.at_end.append(action)
 
 
 def backward_pass(
@@ -42,12 +72,19 @@ def backward_pass(
     walk = _Walk(keep_graph, targets, [node for (node, _), _ in roots])
     before = MODE.enabled
     MODE.enabled = create_graph
+    _passes.depth += 1
     try:
         for (node, index), grad in roots:
             walk.send(node, index, grad if create_graph or grad.node is None else grad.alias())
         walk.run()
+        if _passes.at_end and _passes.depth == 1:
+            for action in _passes.take():
+                action()
     finally:
         MODE.enabled = before
+        _passes.depth -= 1
+        if _passes.at_end and _passes.depth == 0:
+            _passes.take()
     return [walk.collected.get(target) for target in targets or ()]
 
 

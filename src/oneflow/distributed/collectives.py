@@ -1,0 +1,331 @@
+"""What processes exchange: `oneflow.comm`.
+
+Every function is called by all processes, with tensors of the same shapes and dtypes. Tensors are
+written in place and nothing is recorded for the backward pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from oneflow.base import cluster
+from oneflow.base.device import Device
+from oneflow.base.dtype import from_numpy_dtype
+from oneflow.base.spec import TensorSpec, spec_of
+from oneflow.differentiation.grad_mode import no_grad
+from oneflow.distributed import exchange as kinds
+from oneflow.distributed.exchange import everyone, exchange
+from oneflow.program.value import Value
+from oneflow.runtime.eager import read_array
+from oneflow.tensor.tensor import Tensor
+from oneflow.tensor.transfer import value_from_numpy
+
+
+def all_reduce(tensor: Tensor) -> None:
+    """Add up the tensors of all processes; each gets the sum in `tensor`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> x = flow.tensor([1.0, 2.0])
+        >>> flow.comm.all_reduce(x)  # doubles it with two processes that have the same
+        >>> (x / flow.env.get_world_size()).tolist()
+        [1.0, 2.0]
+    """
+    reduce_everywhere(tensor, "sum")
+
+
+def reduce_everywhere(tensor: Tensor, op: str) -> None:
+    """Combine the tensors of all processes; `op` as in `oneflow.distributed.exchange`."""
+    (result,) = _run(kinds.all_reduce, [tensor], op=op)
+    _write(tensor, result)
+
+
+def reduce(tensor: Tensor, dst: int) -> None:
+    """Add up the tensors of all processes; process `dst` gets the sum in `tensor`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.comm.reduce(flow.ones(2), dst=0)
+    """
+    reduce_to(tensor, dst, "sum")
+
+
+def reduce_to(tensor: Tensor, dst: int, op: str) -> None:
+    """Combine the tensors of all processes for process `dst`."""
+    _check_rank("dst", dst)
+    (result,) = _run(kinds.all_reduce, [tensor], op=op)
+    if cluster.rank() == dst:
+        _write(tensor, result)
+
+
+def all_gather(tensor_list: Sequence[Tensor], tensor: Tensor) -> None:
+    """Give every process the tensors of all.
+
+    Args:
+        tensor_list: one tensor per process, which are written.
+        tensor: this process's.
+
+    Raises:
+        ValueError: a wrong number of tensors.
+        TypeError: tensors of other shapes or dtypes.
+
+    Example:
+        >>> import oneflow as flow
+        >>> parts = [flow.zeros(2) for _ in range(flow.env.get_world_size())]
+        >>> flow.comm.all_gather(parts, flow.ones(2))
+        >>> parts[0].tolist()
+        [1.0, 1.0]
+    """
+    _check_list("tensor_list", tensor_list, tensor)
+    for target, result in zip(tensor_list, _run(kinds.all_gather, [tensor]), strict=True):
+        _write(target, result)
+
+
+def all_gather_into_tensor(output_tensor: Tensor, input_tensor: Tensor) -> None:
+    """Give every process the tensors of all, one after the other along dimension 0.
+
+    Args:
+        output_tensor: what is written; its first size is that of `input_tensor` times the number
+            of processes.
+        input_tensor: this process's part.
+
+    Example:
+        >>> import oneflow as flow
+        >>> whole = flow.zeros(2 * flow.env.get_world_size())
+        >>> flow.comm.all_gather_into_tensor(whole, flow.ones(2))
+        >>> whole[:2].tolist()
+        [1.0, 1.0]
+    """
+    _check_parts(output_tensor, input_tensor, "output_tensor", "input_tensor")
+    (result,) = _run(kinds.all_gather_joined, [input_tensor])
+    _write(output_tensor, result)
+
+
+def reduce_scatter(output: Tensor, input_list: Sequence[Tensor]) -> None:
+    """Add up tensor `i` of all processes' lists for process `i`.
+
+    Args:
+        output: what is written.
+        input_list: one tensor per process.
+
+    Example:
+        >>> import oneflow as flow
+        >>> own = flow.zeros(2)
+        >>> flow.comm.reduce_scatter(own, [flow.ones(2)] * flow.env.get_world_size())
+        >>> (own / flow.env.get_world_size()).tolist()
+        [1.0, 1.0]
+    """
+    reduce_scatter_list(output, input_list, "sum")
+
+
+def reduce_scatter_list(output: Tensor, input_list: Sequence[Tensor], op: str) -> None:
+    """Combine tensor `i` of all processes' lists for process `i`."""
+    _check_list("input_list", input_list, output)
+    (result,) = _run(kinds.reduce_scatter, input_list, op=op)
+    _write(output, result)
+
+
+def reduce_scatter_tensor(output_tensor: Tensor, input_tensor: Tensor) -> None:
+    """Add up the tensors of all processes; each gets its part of the sum along dimension 0.
+
+    Args:
+        output_tensor: what is written.
+        input_tensor: its first size is that of `output_tensor` times the number of processes.
+
+    Example:
+        >>> import oneflow as flow
+        >>> own = flow.zeros(2)
+        >>> flow.comm.reduce_scatter_tensor(own, flow.ones(2 * flow.env.get_world_size()))
+        >>> (own / flow.env.get_world_size()).tolist()
+        [1.0, 1.0]
+    """
+    _check_parts(input_tensor, output_tensor, "input_tensor", "output_tensor")
+    (result,) = _run(
+        kinds.reduce_scatter_joined, [input_tensor], op="sum", shape=tuple(output_tensor.shape)
+    )
+    _write(output_tensor, result)
+
+
+def all_to_all(output_tensor_list: Sequence[Tensor], input_tensor_list: Sequence[Tensor]) -> None:
+    """Send tensor `i` to process `i`; what process `j` sent comes into output `j`.
+
+    Args:
+        output_tensor_list: one tensor per process, which are written.
+        input_tensor_list: one tensor per process; all have the same shape.
+
+    Example:
+        >>> import oneflow as flow
+        >>> size = flow.env.get_world_size()
+        >>> received = [flow.zeros(2) for _ in range(size)]
+        >>> flow.comm.all_to_all(received, [flow.ones(2) for _ in range(size)])
+        >>> received[0].tolist()
+        [1.0, 1.0]
+    """
+    _check_list("input_tensor_list", input_tensor_list)
+    _check_list("output_tensor_list", output_tensor_list, input_tensor_list[0])
+    results = _run(kinds.all_to_all, input_tensor_list)
+    for target, result in zip(output_tensor_list, results, strict=True):
+        _write(target, result)
+
+
+def broadcast(tensor: Tensor, src: int) -> None:
+    """Give all processes the tensor of process `src`, in `tensor`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> x = flow.ones(2)
+        >>> flow.comm.broadcast(x, src=0)
+        >>> x.tolist()
+        [1.0, 1.0]
+    """
+    broadcast_all([tensor], src)
+
+
+def broadcast_all(tensors: Sequence[Tensor], src: int) -> None:
+    """Give all processes the tensors of process `src`, in one program."""
+    _check_rank("src", src)
+    if tensors:
+        results = _run(kinds.broadcast, tensors, source=src)
+        for tensor, result in zip(tensors, results, strict=True):
+            _write(tensor, result)
+
+
+def scatter(tensor: Tensor, scatter_list: Sequence[Tensor] | None = None, src: int = 0) -> None:
+    """Give process `i` tensor `i` of the list of process `src`, in `tensor`.
+
+    Args:
+        tensor: what is written.
+        scatter_list: one tensor per process; only process `src` gives it.
+        src: whose list it is.
+
+    Raises:
+        ValueError: process `src` gives no list, or another does.
+
+    Example:
+        >>> import oneflow as flow
+        >>> own = flow.zeros(2)
+        >>> parts = [flow.ones(2) for _ in range(flow.env.get_world_size())]
+        >>> flow.comm.scatter(own, parts if flow.env.get_rank() == 0 else None, src=0)
+        >>> own.tolist()
+        [1.0, 1.0]
+    """
+    _check_rank("src", src)
+    parts: Sequence[Any]
+    if cluster.rank() == src:
+        if scatter_list is None:
+            raise ValueError(f"`scatter_list` must be given on process {src}, which is `src`")
+        _check_list("scatter_list", scatter_list, tensor)
+        parts = scatter_list
+    else:
+        parts = [tensor] * cluster.world_size()
+    (result,) = _run(kinds.scatter, parts, source=src)
+    _write(tensor, result)
+
+
+def gather(tensor: Tensor, gather_list: Sequence[Tensor] | None = None, dst: int = 0) -> None:
+    """Give process `dst` the tensors of all.
+
+    Args:
+        tensor: this process's.
+        gather_list: one tensor per process, which are written; only process `dst` gives it.
+        dst: who gets them.
+
+    Raises:
+        ValueError: process `dst` gives no list.
+
+    Example:
+        >>> import oneflow as flow
+        >>> parts = [flow.zeros(2) for _ in range(flow.env.get_world_size())]
+        >>> flow.comm.gather(flow.ones(2), parts if flow.env.get_rank() == 0 else None, dst=0)
+    """
+    _check_rank("dst", dst)
+    if cluster.rank() == dst:
+        if gather_list is None:
+            raise ValueError(f"`gather_list` must be given on process {dst}, which is `dst`")
+        _check_list("gather_list", gather_list, tensor)
+    results = _run(kinds.all_gather, [tensor])
+    if cluster.rank() == dst and gather_list is not None:
+        for target, result in zip(gather_list, results, strict=True):
+            _write(target, result)
+
+
+def barrier() -> None:
+    """Wait until all processes have come here.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.comm.barrier()
+    """
+    token = value_from_numpy(np.zeros(1, np.int32))
+    exchange(kinds.barrier, everyone("cpu"), [token.array])[0].block_until_ready()
+
+
+# --- between tensors and arrays
+
+
+def _run(kind: Callable[..., Any], tensors: Sequence[Tensor], **attributes: Any) -> list[Value]:
+    """Run a collective operation on tensors of this process."""
+    for tensor in tensors:
+        check_local(tensor)
+    device = tensors[0].device
+    arrays = [read_array(tensor.value) for tensor in tensors]
+    results = exchange(kind, everyone(device.type), arrays, **attributes)
+    return [value_of(result, device) for result in results]
+
+
+def value_of(array: Any, device: Device) -> Value:
+    """A value that holds a result."""
+    return Value(spec_of(tuple(array.shape), from_numpy_dtype(array.dtype), device), array)
+
+
+def _write(tensor: Tensor, value: Value) -> None:
+    with no_grad():
+        tensor.assign(value)
+
+
+def check_local(tensor: Any) -> None:
+    """Accept tensors of this process.
+
+    Raises:
+        TypeError: something else.
+    """
+    if not isinstance(tensor, Tensor):
+        raise TypeError(f"expected a tensor, got {type(tensor).__name__}")
+
+
+def _check_rank(name: str, rank: int) -> None:
+    if not 0 <= rank < cluster.world_size():
+        raise ValueError(
+            f"`{name}`={rank} is no process: there are {cluster.world_size()}, from 0 on"
+        )
+
+
+def _check_list(name: str, tensors: Sequence[Tensor], like: Tensor | None = None) -> None:
+    if len(tensors) != cluster.world_size():
+        raise ValueError(
+            f"`{name}` must hold one tensor per process, {cluster.world_size()} in all, got "
+            f"{len(tensors)}"
+        )
+    for tensor in (*tensors, *([] if like is None else [like])):
+        check_local(tensor)
+    expected: TensorSpec = tensors[0].value.spec if like is None else like.value.spec
+    for tensor in tensors:
+        if tensor.value.spec is not expected:
+            raise TypeError(
+                f"all tensors of `{name}` must be {expected!r}, got {tensor.value.spec!r}"
+            )
+
+
+def _check_parts(whole: Tensor, part: Tensor, whole_name: str, part_name: str) -> None:
+    check_local(whole)
+    check_local(part)
+    shape = tuple(part.shape)
+    wanted = (shape[0] * cluster.world_size(), *shape[1:]) if shape else (cluster.world_size(),)
+    if tuple(whole.shape) != wanted or whole.dtype is not part.dtype:
+        raise ValueError(
+            f"`{whole_name}` must be {part.dtype.name}{list(wanted)}, {cluster.world_size()} times "
+            f"`{part_name}` along dimension 0, got {whole.value.spec!r}"
+        )

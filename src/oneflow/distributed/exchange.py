@@ -1,0 +1,248 @@
+"""Collective operations of XLA on arrays that each process has of its own.
+
+Each process gives its arrays and gets its results; in between they are one global array over the
+devices of the group, on which one compiled program runs in all processes at once.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
+
+from oneflow.base import cluster
+from oneflow.base.connecting import connect
+from oneflow.base.control.record import note_collective
+
+_AXIS = "ranks"
+
+
+@dataclass(frozen=True)
+class Group:
+    """Processes that exchange arrays, one device of each.
+
+    Attributes:
+        ranks: their numbers in ascending order.
+        type: the type of their devices.
+        devices: those devices.
+        sharding: how their arrays lie: each process has its own contents in full.
+    """
+
+    ranks: tuple[int, ...]
+    type: str
+    devices: tuple[Any, ...]
+    sharding: NamedSharding
+
+    @property
+    def own_device(self) -> Any:
+        """The device of this process."""
+        return self.devices[self.ranks.index(cluster.rank())]
+
+
+@functools.cache
+def group_of(ranks: tuple[int, ...], type: str) -> Group:
+    """The group of these ranks.
+
+    Raises:
+        RuntimeError: a rank does not exist or has no such device.
+    """
+    devices = (
+        tuple(cluster.device_of_rank(type, rank) for rank in ranks)
+        if cluster.is_several_processes()
+        else (cluster.device_of_rank(type, 0),)
+    )
+    mesh = Mesh(np.array(devices), (_AXIS,))
+    return Group(ranks, type, devices, NamedSharding(mesh, PartitionSpec()))
+
+
+def everyone(type: str) -> Group:
+    """The group of all processes.
+
+    Raises:
+        RuntimeError: this process was started by a rank, and is none.
+    """
+    if cluster.world_size() > 1 and not cluster.is_several_processes():
+        raise RuntimeError(
+            "this process was started by one of the processes that train together (as a worker of "
+            "a loader is) and takes no part in what they exchange"
+        )
+    return group_of(tuple(range(cluster.world_size())), type)
+
+
+def exchange(
+    kind: Callable[..., Any], group: Group, arrays: Sequence[Any], **attributes: Any
+) -> list[Any]:
+    """Run a collective operation.
+
+    Args:
+        kind: one of the functions below; all processes of the group must give the same.
+        group: who takes part.
+        arrays: this process's operands, of the same shapes everywhere.
+        attributes: further arguments of `kind`.
+
+    Returns:
+        This process's results.
+    """
+    note_collective(group.ranks, describe(kind, arrays, attributes))
+    connect(group.type, group.ranks)
+    device, sharding = group.own_device, group.sharding
+    operands = [
+        jax.make_array_from_single_device_arrays(
+            array.shape, sharding, [jax.device_put(array, device)]
+        )
+        for array in arrays
+    ]
+    program = _program(kind, group, tuple(sorted(attributes.items())))
+    return [result.addressable_data(0) for result in program(*operands)]
+
+
+def describe(kind: Callable[..., Any], arrays: Sequence[Any], attributes: dict[str, Any]) -> str:
+    """A collective operation in words that are the same on all ranks."""
+    shown = [f"{array.dtype}{list(array.shape)}" for array in arrays[:4]]
+    if len(arrays) > len(shown):
+        elements = sum(array.size for array in arrays)
+        shown.append(f"... {len(arrays)} arrays with {elements} elements")
+    shown += [f"{name}={value}" for name, value in sorted(attributes.items())]
+    return f"{kind.__name__}({', '.join(shown)})"
+
+
+@functools.cache
+def _program(kind: Callable[..., Any], group: Group, attributes: tuple) -> Callable[..., Any]:
+    def run(*arrays: Any) -> Any:
+        return kind(*arrays, **dict(attributes))
+
+    run.__name__ = kind.__name__
+    # What is said to be the same everywhere differs; nothing in the program relies on it.
+    return jax.jit(
+        jax.shard_map(
+            run,
+            mesh=group.sharding.mesh,
+            in_specs=PartitionSpec(),
+            out_specs=PartitionSpec(),
+            check_vma=False,
+        )
+    )
+
+
+# --- what can be exchanged: functions of this process's arrays, which give tuples
+
+
+def all_reduce(*arrays: Any, op: str) -> tuple[Any, ...]:
+    """The arrays of all processes combined: `op` is sum, mean, max, min or product."""
+    return tuple(_reductions[op](array) for array in arrays)
+
+
+def _sum(array: Any) -> Any:
+    if array.dtype == jnp.bool_:
+        return lax.psum(array.astype(jnp.int32), _AXIS) > 0
+    return lax.psum(array, _AXIS)
+
+
+def _extreme(reduce: Callable[..., Any]) -> Callable[[Any], Any]:
+    def run(array: Any) -> Any:
+        if array.dtype == jnp.bool_:
+            return reduce(array.astype(jnp.int32), _AXIS) > 0
+        return reduce(array, _AXIS)
+
+    return run
+
+
+_reductions: dict[str, Callable[[Any], Any]] = {
+    "sum": _sum,
+    "mean": lambda array: lax.pmean(array, _AXIS),
+    "max": _extreme(lax.pmax),
+    "min": _extreme(lax.pmin),
+    "product": lambda array: jnp.prod(lax.all_gather(array, _AXIS), axis=0, dtype=array.dtype),
+}
+
+
+def all_gather(array: Any) -> tuple[Any, ...]:
+    """The array of each process."""
+    stacked = lax.all_gather(array, _AXIS)
+    return tuple(stacked[index] for index in range(stacked.shape[0]))
+
+
+def all_gather_joined(array: Any) -> tuple[Any]:
+    """The arrays of all processes, one after the other along dimension 0."""
+    return (lax.all_gather(array, _AXIS, tiled=array.ndim > 0),)
+
+
+def reduce_scatter(*parts: Any, op: str) -> tuple[Any]:
+    """Part `i` of all processes combined, for process `i`."""
+    if op != "sum":
+        return (_reductions[op](jnp.stack(parts))[lax.axis_index(_AXIS)],)
+    if parts[0].dtype == jnp.bool_:
+        return (reduce_scatter(*[part.astype(jnp.int32) for part in parts], op=op)[0] > 0,)
+    return (lax.psum_scatter(jnp.stack(parts), _AXIS),)
+
+
+def reduce_scatter_joined(array: Any, op: str, shape: tuple[int, ...]) -> tuple[Any]:
+    """The arrays of all processes combined; process `i` gets part `i` along dimension 0."""
+    return reduce_scatter(*array.reshape(-1, *shape), op=op)
+
+
+def all_to_all(*parts: Any) -> tuple[Any, ...]:
+    """Part `i` goes to process `i`."""
+    swapped = lax.all_to_all(jnp.stack(parts), _AXIS, 0, 0)
+    return tuple(swapped[index] for index in range(len(parts)))
+
+
+def broadcast(*arrays: Any, source: int) -> tuple[Any, ...]:
+    """The arrays of one process, everywhere."""
+    chosen = lax.axis_index(_AXIS) == source
+    return tuple(
+        _from_bits(lax.psum(jnp.where(chosen, bits, jnp.zeros_like(bits)), _AXIS), array.dtype)
+        for array, bits in ((array, _as_bits(array)) for array in arrays)
+    )
+
+
+def scatter(*parts: Any, source: int) -> tuple[Any]:
+    """Part `i` of one process for process `i`."""
+    bits = jnp.stack([_as_bits(part) for part in parts])
+    chosen = lax.axis_index(_AXIS) == source
+    own = lax.psum_scatter(jnp.where(chosen, bits, jnp.zeros_like(bits)), _AXIS)
+    return (_from_bits(own, parts[0].dtype),)
+
+
+def barrier(array: Any) -> tuple[Any]:
+    """Something that depends on all processes."""
+    return (lax.psum(array, _AXIS),)
+
+
+def transfer(array: Any, source: int, destination: int) -> tuple[Any]:
+    """The array of one process of two, for the other."""
+    return (lax.ppermute(array, _AXIS, [(source, destination)]),)
+
+
+def _as_bits(array: Any) -> Any:
+    """The array as whole numbers, whose sum with zeros changes nothing, not even a sign of zero."""
+    if array.dtype == jnp.bool_:
+        return array.astype(jnp.uint8)
+    if jnp.issubdtype(array.dtype, jnp.complexfloating):
+        return _as_bits(jnp.stack([array.real, array.imag]))
+    if jnp.issubdtype(array.dtype, jnp.integer):
+        return array
+    return lax.bitcast_convert_type(array, _whole_number_type(array.dtype))
+
+
+def _from_bits(bits: Any, dtype: Any) -> Any:
+    if dtype == jnp.bool_:
+        return bits.astype(jnp.bool_)
+    if jnp.issubdtype(dtype, jnp.complexfloating):
+        part = jnp.float32 if dtype == jnp.complex64 else jnp.float64
+        real, imaginary = _from_bits(bits, part)
+        return lax.complex(real, imaginary)
+    if jnp.issubdtype(dtype, jnp.integer):
+        return bits
+    return lax.bitcast_convert_type(bits, dtype)
+
+
+def _whole_number_type(dtype: Any) -> Any:
+    return {1: jnp.uint8, 2: jnp.uint16, 4: jnp.uint32, 8: jnp.uint64}[dtype.itemsize]

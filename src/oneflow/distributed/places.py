@@ -1,0 +1,72 @@
+"""Which process this is: `oneflow.env`."""
+
+from __future__ import annotations
+
+from oneflow.base import cluster
+
+
+def get_rank() -> int:
+    """The number of this process among all that train together, from 0.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.env.get_rank() < flow.env.get_world_size()
+        True
+    """
+    return cluster.rank()
+
+
+def get_local_rank() -> int:
+    """The number of this process among those of its machine, from 0.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.env.get_local_rank() <= flow.env.get_rank()
+        True
+    """
+    return cluster.local_rank()
+
+
+def get_world_size() -> int:
+    """How many processes train together; 1 for a process on its own.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.env.get_world_size() >= 1
+        True
+    """
+    return cluster.world_size()
+
+
+def get_node_size() -> int:
+    """How many machines take part.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.env.get_node_size() >= 1
+        True
+    """
+    return cluster.node_size()
+
+
+def is_multi_client() -> bool:
+    """True: every process runs the script itself, as in OneFlow since version 0.5."""
+    return True
+
+
+def init() -> bool:
+    """Accepted for old scripts: processes connect when `oneflow` is imported.
+
+    Returns:
+        True.
+    """
+    return True
+
+
+def init_rdma() -> None:
+    """Accepted for old scripts: XLA's communication libraries choose RDMA themselves."""
+
+
+def rdma_is_initialized() -> bool:
+    """Whether `init_rdma` has anything to do with how processes communicate: never."""
+    return False

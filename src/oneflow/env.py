@@ -1,0 +1,23 @@
+"""Which process this is among those that train together."""
+
+from oneflow.distributed.places import (
+    get_local_rank as get_local_rank,
+    get_node_size as get_node_size,
+    get_rank as get_rank,
+    get_world_size as get_world_size,
+    init as init,
+    init_rdma as init_rdma,
+    is_multi_client as is_multi_client,
+    rdma_is_initialized as rdma_is_initialized,
+)
+
+__all__ = [
+    "get_local_rank",
+    "get_node_size",
+    "get_rank",
+    "get_world_size",
+    "init",
+    "init_rdma",
+    "is_multi_client",
+    "rdma_is_initialized",
+]
