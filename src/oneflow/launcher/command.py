@@ -71,12 +71,12 @@ def _free_port() -> int:
 
 
 def _port_problem(port: int) -> str | None:
+    if not 0 < port < 65536:
+        return "ports are from 1 to 65535"
     try:
         socket.create_server(("", port)).close()
     except OSError as error:
         return error.strerror
-    except OverflowError:
-        return "ports are at most 65535"
     return None
 
 

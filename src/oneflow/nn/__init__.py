@@ -6,6 +6,7 @@ from oneflow.nn import (
     graph as graph,
     init as init,
     optimizer as optimizer,
+    parallel as parallel,
     utils as utils,
 )
 from oneflow.nn.modules.activation import (

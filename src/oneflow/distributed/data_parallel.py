@@ -1,0 +1,176 @@
+"""Data parallel training: every process has the whole module and its own part of the data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+from oneflow.base import cluster
+from oneflow.base.device import Device
+from oneflow.base.dtype import DType
+from oneflow.differentiation.backward import call_after_backward
+from oneflow.differentiation.grad_mode import MODE, no_grad
+from oneflow.distributed.collectives import broadcast_all, value_of
+from oneflow.distributed.exchange import all_reduce, everyone, exchange
+from oneflow.nn.modules.module import Module
+from oneflow.primitives.bucket import pack_bucket, unpack_bucket
+from oneflow.primitives.creation import zeros
+from oneflow.program.value import Value
+from oneflow.runtime.eager import read_array
+from oneflow.tensor.call import wrap
+from oneflow.tensor.tensor import Tensor
+
+
+def DistributedDataParallel(
+    module: Module,
+    *,
+    broadcast_buffers: bool = True,
+    broadcast_parameters: bool = True,
+    bucket_size: int = 10,
+    use_bucket: bool = True,
+) -> Module:
+    """Let each process train `module` on its own data as if all data were one batch.
+
+    After each backward pass through the module the gradients of its parameters are the means over
+    all processes; a parameter that a process did not use counts as zeros there. Inside
+    ``with module.no_sync():`` they stay what they are, to be averaged with later ones.
+
+    Args:
+        module: what is trained; on every process the same.
+        broadcast_buffers: before each training forward pass all processes take the buffers
+            (such as running means) of process 0.
+        broadcast_parameters: all processes begin with the parameters and buffers of process 0.
+        bucket_size: how many gradients travel together as one vector.
+        use_bucket: without, each gradient travels on its own.
+
+    Returns:
+        The same module, changed.
+
+    Raises:
+        ValueError: `bucket_size` is below 1.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from oneflow.nn.parallel import DistributedDataParallel as ddp
+        >>> model = ddp(flow.nn.Linear(2, 1))
+        >>> model(flow.ones(3, 2)).sum().backward()
+        >>> model.weight.grad.tolist()
+        [[3.0, 3.0]]
+    """
+    if bucket_size < 1:
+        raise ValueError(f"`bucket_size` must be at least 1, got {bucket_size}")
+    replica = _Replica(module, bucket_size if use_bucket else 1)
+    module.no_sync = replica.no_sync
+    if cluster.world_size() == 1:
+        return module
+    if broadcast_parameters:
+        broadcast_all(replica.parameters, 0)
+        broadcast_all(replica.buffers, 0)
+    if broadcast_buffers and replica.buffers:
+        module.register_forward_pre_hook(replica.before_forward)
+    module.register_forward_hook(replica.after_forward)
+    return module
+
+
+TensorKind = tuple[DType, Device]
+
+
+class _Replica:
+    """One process's copy of a module."""
+
+    def __init__(self, module: Module, bucket_size: int) -> None:
+        self.parameters = list(module.parameters())
+        self.buffers = list(module.buffers())
+        self._bucket_size = bucket_size
+        self._averages = True
+
+    @contextmanager
+    def no_sync(self) -> Iterator[None]:
+        """Inside, gradients are not averaged: they add up, and the next backward pass averages."""
+        before, self._averages = self._averages, False
+        try:
+            yield
+        finally:
+            self._averages = before
+
+    def before_forward(self, module: Module, inputs: Any) -> None:
+        """Take the buffers of process 0."""
+        if module.training and self._averages and MODE.enabled:
+            broadcast_all(self.buffers, 0)
+
+    def after_forward(self, module: Module, inputs: Any, output: Any) -> None:
+        """Make sure to be asked when gradients flow into the results."""
+        if self._averages and MODE.enabled:
+            for tensor in tensors_in(output):
+                if tensor.requires_grad:
+                    tensor.register_hook(self._gradient_arrived)
+
+    def _gradient_arrived(self, grad: Tensor) -> None:
+        call_after_backward(self._average)
+
+    def _average(self) -> None:
+        """Replace all gradients by their means over the processes."""
+        with no_grad():
+            buckets = self._buckets()
+            vectors = [pack_bucket(*_take_gradients(bucket)) for bucket in buckets]
+            # Only the vectors are held now, so only they are computed.
+            for bucket, mean in zip(buckets, _means(vectors), strict=True):
+                shapes = tuple([tuple(parameter.shape) for parameter in bucket])
+                parts = unpack_bucket(mean, shapes=shapes)
+                for parameter, part in zip(bucket, parts, strict=True):
+                    parameter.grad = wrap(part)
+
+    def _buckets(self) -> list[list[Tensor]]:
+        """The trained parameters, those of one dtype together, not too many in one bucket."""
+        buckets: list[list[Tensor]] = []
+        filling: dict[TensorKind, list[Tensor]] = {}
+        for parameter in self.parameters:
+            if parameter.requires_grad:
+                kind = (parameter.dtype, parameter.device)
+                bucket = filling.get(kind)
+                if bucket is None or len(bucket) >= self._bucket_size:
+                    bucket = filling[kind] = []
+                    buckets.append(bucket)
+                bucket.append(parameter)
+        return buckets
+
+
+def _take_gradients(parameters: Sequence[Tensor]) -> list[Value]:
+    """The gradients, zeros where there is none; the parameters let go of them."""
+    values = []
+    for parameter in parameters:
+        spec, grad = parameter.value.spec, parameter.grad
+        values.append(
+            zeros(shape=spec.shape, dtype=spec.dtype, device=spec.device)
+            if grad is None
+            else grad.value
+        )
+        parameter.grad = None
+    return values
+
+
+def _means(vectors: list[Value]) -> list[Value]:
+    """The means of vectors over all processes."""
+    if not vectors:
+        return []
+    device = vectors[0].spec.device
+    arrays = [read_array(vector) for vector in vectors]
+    results = exchange(all_reduce, everyone(device.type), arrays, op="mean")
+    return [value_of(result, device) for result in results]
+
+
+def tensors_in(output: Any) -> Iterator[Tensor]:
+    """The tensors in what a module returned: in sequences, mappings and data classes."""
+    if isinstance(output, Tensor):
+        yield output
+    elif isinstance(output, Mapping):
+        for each in output.values():
+            yield from tensors_in(each)
+    elif isinstance(output, list | tuple | set):
+        for each in output:
+            yield from tensors_in(each)
+    elif is_dataclass(output):
+        for field in fields(output):
+            yield from tensors_in(getattr(output, field.name))

@@ -1,0 +1,58 @@
+"""Running programs of this folder as several processes."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+PROGRAMS = Path(__file__).parent / "programs"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a job ended."""
+
+    code: int
+    output: str
+    error: str
+    seconds: float
+
+
+def environment(**changes: str) -> dict[str, str]:
+    """This process's environment without anything that says it were one of several."""
+    names = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT")
+    kept = {name: value for name, value in os.environ.items() if name not in names}
+    return {**kept, "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}", **changes}
+
+
+def launch(
+    program: str, *arguments: str, processes: int = 2, options: tuple[str, ...] = (), **changes: str
+) -> Outcome:
+    """Run a program under the launcher; `changes` are environment variables."""
+    command = [
+        *(sys.executable, "-m", "oneflow.distributed.launch"),
+        *("--nproc_per_node", str(processes), *options),
+        *(str(PROGRAMS / program), *arguments),
+    ]
+    begin = time.monotonic()
+    run = subprocess.run(
+        command,
+        env=environment(**changes),
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    return Outcome(run.returncode, run.stdout, run.stderr, time.monotonic() - begin)
+
+
+def assert_succeeds(program: str, *arguments: str, processes: int = 2, **changes: str) -> Outcome:
+    """Run a program that checks itself."""
+    outcome = launch(program, *arguments, processes=processes, **changes)
+    assert outcome.code == 0, f"\n{outcome.output}\n{outcome.error}"
+    return outcome

@@ -1,0 +1,151 @@
+"""Every function of `flow.comm`, for two or more processes; each checks what it got."""
+
+import numpy as np
+
+import oneflow as flow
+
+rank, size = flow.env.get_rank(), flow.env.get_world_size()
+RANKS = range(size)
+assert size > 1
+
+
+def equal(tensor, expected):
+    np.testing.assert_array_equal(tensor.numpy(), np.asarray(expected))
+
+
+def check_all_reduce():
+    x = flow.tensor([[1.0, 2.0], [3.0, 4.0]]) + rank
+    flow.comm.all_reduce(x)
+    equal(x, np.array([[1, 2], [3, 4]]) * size + sum(RANKS))
+    scalar = flow.tensor(float(rank))
+    flow.comm.all_reduce(scalar)
+    assert scalar.item() == sum(RANKS)
+    empty = flow.zeros(0, 3)
+    flow.comm.all_reduce(empty)
+    assert empty.shape == (0, 3)
+
+
+def check_dtypes():
+    names = ("float16", "bfloat16", "float64", "int8", "uint8", "int64", "complex64", "bool")
+    for dtype in (getattr(flow, name) for name in names):
+        own = flow.tensor([rank, 0, 1]).to(dtype)
+        x = own.clone()
+        flow.comm.all_reduce(x)
+        whole = sum(flow.tensor([each, 0, 1]) for each in RANKS).to(dtype)
+        assert x.dtype is dtype
+        assert x.tolist() == whole.tolist(), dtype
+        flow.comm.broadcast(own, size - 1)
+        assert own.tolist() == flow.tensor([size - 1, 0, 1]).to(dtype).tolist(), dtype
+
+
+def check_a_leaf_that_requires_grad():
+    x = flow.ones(2, requires_grad=True)
+    flow.comm.all_reduce(x)
+    assert x.requires_grad
+    assert x.is_leaf
+    assert x.tolist() == [size, size]
+
+
+def check_reduce():
+    x = flow.full((2,), float(rank))
+    flow.comm.reduce(x, 1)
+    assert x.tolist() == [sum(RANKS) if rank == 1 else rank] * 2
+
+
+def check_all_gather():
+    parts = [flow.zeros(2, 1) for _ in RANKS]
+    flow.comm.all_gather(parts, flow.full((2, 1), float(rank)))
+    for each, part in enumerate(parts):
+        equal(part, [[each], [each]])
+    whole = flow.zeros(2 * size)
+    flow.comm.all_gather_into_tensor(whole, flow.full((2,), float(rank)))
+    equal(whole, np.repeat(np.arange(size), 2))
+
+
+def check_reduce_scatter():
+    own = flow.zeros(3)
+    flow.comm.reduce_scatter(own, [flow.arange(3).float() + each * rank for each in RANKS])
+    equal(own, np.arange(3) * size + rank * sum(RANKS))
+    flow.comm.reduce_scatter_tensor(own, flow.arange(3 * size).float())
+    equal(own, size * (np.arange(3) + 3 * rank))
+
+
+def check_all_to_all():
+    received = [flow.zeros(2) for _ in RANKS]
+    flow.comm.all_to_all(received, [flow.full((2,), 10.0 * rank + each) for each in RANKS])
+    for each, tensor in enumerate(received):
+        equal(tensor, [10 * each + rank] * 2)
+
+
+def check_broadcast():
+    x = flow.tensor([-0.0, float("nan"), float("inf"), 1.0]) * (1 if rank == 1 else 7)
+    flow.comm.broadcast(x, 1)
+    equal(x, [-0.0, np.nan, np.inf, 1.0])
+    assert np.signbit(x.numpy())[0]
+
+
+def check_scatter_and_gather():
+    own = flow.zeros(2)
+    parts = [flow.full((2,), 5.0 + each) for each in RANKS]
+    flow.comm.scatter(own, parts if rank == 1 else None, src=1)
+    equal(own, [5 + rank] * 2)
+    back = [flow.zeros(2) for _ in RANKS]
+    flow.comm.gather(own, back if rank == 1 else None, dst=1)
+    equal(flow.stack(back), [[5 + each] * 2 if rank == 1 else [0, 0] for each in RANKS])
+
+
+def check_send_and_receive():
+    if rank == 0:
+        flow.comm.send(flow.arange(6).reshape(2, 3).to(flow.bfloat16), 1)
+        flow.comm.send(flow.ones(3), 1)
+        equal(flow.comm.recv(1, (4,), flow.int64), range(4))
+    elif rank == 1:
+        x = flow.comm.recv(0)
+        assert x.dtype is flow.bfloat16
+        assert x.tolist() == [[0, 1, 2], [3, 4, 5]]
+        out = flow.zeros(3)
+        assert flow.comm.recv(0, out=out) is out
+        equal(out, [1, 1, 1])
+        flow.comm.send(flow.arange(4), 0, send_meta=False)
+
+
+def check_a_ring():
+    if rank % 2 == 0:
+        flow.comm.send(flow.tensor([rank]), (rank + 1) % size)
+    came = flow.comm.recv((rank - 1) % size)
+    if rank % 2 == 1:
+        flow.comm.send(flow.tensor([rank]), (rank + 1) % size)
+    equal(came, [(rank - 1) % size])
+
+
+def check_what_is_refused():
+    for call, words in (
+        (lambda: flow.comm.broadcast(flow.ones(1), size), "no process"),
+        (lambda: flow.comm.all_gather([flow.ones(1)], flow.ones(1)), "one tensor per process"),
+        (lambda: flow.comm.send(flow.ones(1), rank), "another process"),
+        (lambda: flow.comm.recv(0 if rank else 1, shape=(2,)), "given together"),
+        (lambda: flow.comm.all_gather_into_tensor(flow.ones(1), flow.ones(1)), "times"),
+        (lambda: flow.comm.scatter(flow.ones(1), None, src=rank), "scatter_list"),
+        (lambda: flow.comm.gather(flow.ones(1), None, dst=rank), "gather_list"),
+    ):
+        try:
+            call()
+        except ValueError as error:
+            assert words in str(error), error  # noqa: PT017
+        else:
+            raise AssertionError(words)
+    for call in (
+        lambda: flow.comm.all_reduce([1]),
+        lambda: flow.comm.all_gather([flow.ones(2) for _ in RANKS], flow.ones(1)),
+    ):
+        try:
+            call()
+        except TypeError:
+            continue
+        raise AssertionError
+
+
+for name, check in list(globals().items()):
+    if name.startswith("check_") and (name != "check_a_ring" or size % 2 == 0):
+        check()
+flow.comm.barrier()

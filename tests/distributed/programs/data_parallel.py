@@ -1,0 +1,134 @@
+"""Data parallel training with two processes; each checks it against training in one process."""
+
+import copy
+
+import numpy as np
+
+import oneflow as flow
+from oneflow import nn
+from oneflow.nn.parallel import DistributedDataParallel as ddp
+from oneflow.utils.data import DataLoader, DistributedSampler, TensorDataset
+
+rank, size = flow.env.get_rank(), flow.env.get_world_size()
+RNG = np.random.default_rng(0)
+INPUTS = flow.tensor(RNG.standard_normal((8, 3)).astype(np.float32))
+TARGETS = flow.tensor(RNG.standard_normal((8, 2)).astype(np.float32))
+
+
+def close(one, other, tolerance=1e-6):
+    np.testing.assert_allclose(one.numpy(), other.numpy(), rtol=tolerance, atol=tolerance)
+
+
+def own_part(tensor):
+    return tensor.chunk(size)[rank]
+
+
+def train(model, inputs, targets, steps=5):
+    optimizer = flow.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+    for _ in range(steps):
+        optimizer.zero_grad()
+        nn.functional.mse_loss(model(inputs), targets).backward()
+        optimizer.step()
+    return model
+
+
+def check_training_equals_one_process():
+    for options in ({}, {"bucket_size": 1}, {"use_bucket": False}):
+        flow.manual_seed(rank)
+        model = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 2))
+        assert ddp(model, **options) is model
+        alone = copy.deepcopy(first_of_all(model))
+        train(model, own_part(INPUTS), own_part(TARGETS))
+        train(alone, INPUTS, TARGETS)
+        for one, other in zip(model.parameters(), alone.parameters(), strict=True):
+            close(one, other)
+
+
+def first_of_all(model):
+    """A copy of process 0's model without anything of data parallelism."""
+    plain = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 2))
+    plain.load_state_dict(model.state_dict())
+    return plain
+
+
+class Forked(nn.Module):
+    """A module that uses a parameter on one process only, and another on none."""
+
+    def __init__(self):
+        super().__init__()
+        self.shared = nn.Parameter(flow.ones(2))
+        self.odd = nn.Parameter(flow.ones(2))
+        self.never = nn.Parameter(flow.ones(2))
+        self.frozen = nn.Parameter(flow.ones(2), requires_grad=False)
+
+    def forward(self, x):
+        y = self.shared * x * self.frozen
+        return {"result": (y * self.odd if rank == 1 else y, 3)}
+
+
+def check_unused_parameters():
+    model = ddp(Forked())
+    model(flow.ones(2))["result"][0].sum().backward()
+    assert model.shared.grad.tolist() == [1.0, 1.0]
+    assert model.odd.grad.tolist() == [1 / size] * 2
+    assert model.never.grad.tolist() == [0.0, 0.0]
+    assert model.frozen.grad is None
+
+
+def check_gradients_add_up():
+    plain, model = nn.Linear(3, 2), ddp(nn.Linear(3, 2))
+    plain.load_state_dict(model.state_dict())
+    nn.functional.mse_loss(plain(INPUTS), TARGETS).backward()
+    nn.functional.mse_loss(plain(INPUTS), TARGETS).backward()
+    for _ in range(2):
+        nn.functional.mse_loss(model(own_part(INPUTS)), own_part(TARGETS)).backward()
+    close(model.weight.grad, plain.weight.grad)
+    model.zero_grad()
+    with model.no_sync():
+        nn.functional.mse_loss(model(own_part(INPUTS)), own_part(TARGETS)).backward()
+    before = model.weight.grad.clone()
+    flow.comm.broadcast(before, 0)
+    assert (rank == 0) == flow.allclose(before, model.weight.grad)
+    nn.functional.mse_loss(model(own_part(INPUTS)), own_part(TARGETS)).backward()
+    close(model.weight.grad, plain.weight.grad)
+
+
+def check_only_modules_that_gradients_reach():
+    first, second = ddp(nn.Linear(2, 2)), ddp(nn.Linear(2, 1))
+    second(first(flow.ones(1, 2)).detach()).sum().backward()
+    assert first.weight.grad is None
+    assert second.weight.grad is not None
+
+
+def check_buffers():
+    model = ddp(nn.BatchNorm1d(3))
+    model(own_part(INPUTS) + rank)
+    model(own_part(INPUTS) + rank)
+    means = [flow.zeros(3) for _ in range(size)]
+    flow.comm.all_gather(means, model.running_mean)
+    # What was broadcast is what process 0 had after its first batch; the second batches differ.
+    assert not flow.allclose(means[0], means[1])
+    with flow.no_grad():
+        model.eval()(own_part(INPUTS))
+    apart = ddp(nn.BatchNorm1d(3), broadcast_buffers=False)
+    apart(own_part(INPUTS))
+    assert apart.num_batches_tracked.item() == 1
+
+
+def check_loaders():
+    data = TensorDataset(flow.arange(7))
+    sampler = DistributedSampler(data, shuffle=True, seed=3)
+    assert (sampler.rank, sampler.num_replicas) == (rank, size)
+    loader = DataLoader(data, batch_size=2, sampler=sampler, num_workers=1)
+    for epoch in range(2):
+        sampler.set_epoch(epoch)
+        own = flow.cat([batch for (batch,) in loader])
+        parts = [flow.zeros(4, dtype=flow.int64) for _ in range(size)]
+        flow.comm.all_gather(parts, own)
+        assert set(flow.cat(parts).tolist()) == set(range(7))
+
+
+if __name__ == "__main__":
+    for name, check in list(globals().items()):
+        if name.startswith("check_"):
+            check()
