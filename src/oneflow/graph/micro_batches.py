@@ -2,51 +2,91 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from oneflow.functional.joining import cat, stack
 from oneflow.graph.structure import put_together, take_apart
+from oneflow.primitives.part_layout import counts_of
 from oneflow.tensor.tensor import Tensor
 
 
-def split(tensors: Sequence[Tensor], count: int) -> list[list[Tensor]]:
-    """The tensors of each of `count` micro batches; 0-dim tensors are in all of them.
+class MicroBatches:
+    """The tensors of a call, split along dimension 0; 0-dim tensors are in all micro batches.
+
+    Where global tensors are split over devices along that dimension, each micro batch takes some
+    rows of every device: so nothing moves.
+
+    Args:
+        tensors: what to split.
+        count: into how many micro batches.
 
     Raises:
         ValueError: a tensor cannot be split into equal parts.
     """
-    for index, tensor in enumerate(tensors):
-        if tensor.ndim and tensor.shape[0] % count:
-            raise ValueError(
-                f"gradient accumulation in {count} steps needs dimension 0 of every argument to "
-                f"be a multiple of {count}; tensor argument {index} has shape {tuple(tensor.shape)}"
-            )
-    return [[_part(tensor, index, count) for tensor in tensors] for index in range(count)]
+
+    def __init__(self, tensors: Sequence[Tensor], count: int) -> None:
+        for index, tensor in enumerate(tensors):
+            if tensor.ndim and tensor.shape[0] % count:
+                raise ValueError(
+                    f"gradient accumulation in {count} steps needs dimension 0 of every argument "
+                    f"to be a multiple of {count}; tensor argument {index} has shape "
+                    f"{tuple(tensor.shape)}"
+                )
+        self._tensors = tensors
+        self._count = count
+        self._devices = _devices_along_rows(tensors, count)
+
+    def __iter__(self) -> Iterator[list[Tensor]]:
+        for index in range(self._count):
+            yield [self._part(tensor, index) for tensor in self._tensors]
+
+    def _part(self, tensor: Tensor, index: int) -> Tensor:
+        if not tensor.ndim:
+            return tensor
+        size = tensor.shape[0] // self._count
+        if self._devices == 1:
+            return tensor[index * size : (index + 1) * size]
+        rest = tensor.shape[1:]
+        grouped = tensor.reshape(self._devices, self._count, size // self._devices, *rest)
+        return grouped[:, index].reshape(size, *rest)
+
+    def joined(self, results: Sequence[Any]) -> Any:
+        """The results of all micro batches as one: concatenated, 0-dim tensors stacked.
+
+        Raises:
+            ValueError: they differ in structure.
+        """
+        parts: list[list[Tensor]] = [[] for _ in results]
+        structures = [
+            take_apart(each, tensors, "a result of `build`")
+            for each, tensors in zip(results, parts, strict=True)
+        ]
+        if any(each != structures[0] for each in structures):
+            raise ValueError("`build` returned another structure for another micro batch")
+        whole = [
+            self._whole([each.detach() for each in column]) for column in zip(*parts, strict=True)
+        ]
+        return put_together(structures[0], iter(whole))
+
+    def _whole(self, parts: list[Tensor]) -> Tensor:
+        first = parts[0]
+        if not first.ndim:
+            return stack(parts)
+        if self._devices == 1 or first.shape[0] % self._devices:
+            return cat(parts)
+        rest = first.shape[1:]
+        grouped = [each.reshape(self._devices, 1, -1, *rest) for each in parts]
+        return cat(grouped, dim=1).reshape(-1, *rest)
 
 
-def _part(tensor: Tensor, index: int, count: int) -> Tensor:
-    if not tensor.ndim:
-        return tensor
-    size = tensor.shape[0] // count
-    return tensor[index * size : (index + 1) * size]
-
-
-def joined(results: Sequence[Any]) -> Any:
-    """The results of all micro batches as one: concatenated, 0-dim tensors stacked.
-
-    Raises:
-        ValueError: they differ in structure.
-    """
-    parts: list[list[Tensor]] = [[] for _ in results]
-    structures = [
-        take_apart(each, tensors, "a result of `build`")
-        for each, tensors in zip(results, parts, strict=True)
-    ]
-    if any(each != structures[0] for each in structures):
-        raise ValueError("`build` returned another structure for another micro batch")
-    whole = [
-        (cat if column[0].ndim else stack)([each.detach() for each in column])
-        for column in zip(*parts, strict=True)
-    ]
-    return put_together(structures[0], iter(whole))
+def _devices_along_rows(tensors: Sequence[Tensor], count: int) -> int:
+    """Over how many devices dimension 0 is split, if micro batches can be so too; else 1."""
+    most = 1
+    for tensor in tensors:
+        spec = tensor.value.spec
+        if spec.sbp is not None and spec.ndim:
+            most = max(most, math.prod(counts_of(spec.device.hierarchy, spec.sbp, 0)))
+    even = all(not each.ndim or each.shape[0] % (most * count) == 0 for each in tensors)
+    return most if even else 1

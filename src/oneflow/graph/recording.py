@@ -10,6 +10,7 @@ from typing import Any, Protocol
 from oneflow.amp.autocast import autocast
 from oneflow.amp.grad_scaler import StaticGradScaler
 from oneflow.base.device import CPU, Device
+from oneflow.base.placement import Placement
 from oneflow.base.spec import TensorSpec
 from oneflow.compiler.lower import Executable
 from oneflow.differentiation.grad_mode import MODE, set_grad_enabled
@@ -17,7 +18,7 @@ from oneflow.functional.autograd import changing_start
 from oneflow.functional.generator import DrawMarks, marking_draws
 from oneflow.graph.block import Blocks
 from oneflow.graph.graph_config import GraphConfig
-from oneflow.graph.micro_batches import joined, split
+from oneflow.graph.micro_batches import MicroBatches
 from oneflow.graph.observing import Observation
 from oneflow.graph.optimizing import RecordedStep, Training
 from oneflow.graph.recorder import CapturingRecorder, capturing
@@ -162,7 +163,8 @@ class Recording:
         with set_grad_enabled(MODE.enabled or trains), observation, half_precision, start:
             if count == 1:
                 return self._build(self._stand_ins)
-            return joined([self._build(part) for part in split(self._stand_ins, count)])
+            batches = MicroBatches(self._stand_ins, count)
+            return batches.joined([self._build(each) for each in batches])
 
     def _build(self, tensors: list[Tensor]) -> Any:
         """Call `build` with these tensors in its arguments."""
@@ -317,7 +319,7 @@ class Recording:
     def _with_sparse_updates(self, program: Program) -> Program:
         """The program after the pass for optimizers that were added with `is_sparse`."""
         chosen = set().union(*(step.tensors for step in self._steps if step.training.sparse))
-        if not chosen:
+        if not chosen or isinstance(self._device, Placement):
             return program
         tables = {~each.value.position for each in self._variables if id(each.tensor) in chosen}
 
@@ -371,8 +373,8 @@ def _hidden_numbers(program: Program) -> set[int]:
     }
 
 
-def _device_of(graph: Recordable, arguments: Sequence[Tensor]) -> Device:
-    """The device of the first parameter, buffer or argument."""
+def _device_of(graph: Recordable, arguments: Sequence[Tensor]) -> Any:
+    """The device, or placement, of the first parameter, buffer or argument."""
     for _, module in graph.named_modules():
         for tensor in (*module.parameters(), *module.buffers()):
             return tensor.device

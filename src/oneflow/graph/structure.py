@@ -116,8 +116,11 @@ def describe(value: Any) -> list[str]:
 
 
 def describe_tensor(tensor: Tensor) -> str:
-    """Size, dtype and device of a tensor as text."""
-    return f"tensor(size={tuple(tensor.shape)}, dtype={tensor.dtype}, device={tensor.device})"
+    """Size, dtype and place of a tensor as text."""
+    place = f"device={tensor.device}"
+    if tensor.is_global:
+        place = f"placement={tensor.placement}, sbp={tensor.sbp}"
+    return f"tensor(size={tuple(tensor.shape)}, dtype={tensor.dtype}, {place})"
 
 
 def _collect(value: Any, tensors: list[Tensor]) -> None:

@@ -16,6 +16,7 @@ import numpy as np
 
 from oneflow.base.device import Device
 from oneflow.base.parameters import parameters_of
+from oneflow.base.placement import Layout
 from oneflow.differentiation.grad_mode import MODE, enable_grad
 from oneflow.differentiation.hooks import HookHandle
 from oneflow.functional.gradient_clipping import clip_grad_norm_
@@ -290,7 +291,8 @@ class Optimizer:
         for name, fill in self._state_fills(group).items():
             if name not in state:
                 array = np.full(spec.shape, fill, spec.dtype.numpy)
-                state[name] = wrap(value_from_numpy(array, spec.device))
+                place = spec.device if spec.sbp is None else Layout(spec.device, spec.sbp)
+                state[name] = wrap(value_from_numpy(array, place))
         return state
 
     def _advance(self, state: dict[str, Any], group: dict[str, Any]) -> Any:

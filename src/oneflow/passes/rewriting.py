@@ -6,8 +6,9 @@ import functools
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from oneflow.base.placement import Placement
 from oneflow.base.spec import TensorSpec
-from oneflow.primitives.operation import Operation
+from oneflow.primitives.operation import Operation, settle
 from oneflow.primitives.registry import Primitive
 from oneflow.program.ir import Instruction, Program
 
@@ -20,7 +21,12 @@ def operation_of(
     attributes: tuple[tuple[str, Any], ...],
 ) -> Operation:
     """One operation per combination: making one runs shape inference."""
-    return Operation(primitive, dict(attributes), specs, is_scalar)
+    operation = Operation(primitive, dict(attributes), specs, is_scalar)
+    if isinstance(operation.device, Placement):
+        settle(operation)
+        if operation.in_specs != specs:
+            raise RuntimeError(f"{operation} does not compute with operands that lie as {specs}")
+    return operation
 
 
 class Rewriting:

@@ -153,7 +153,7 @@ def make_operation(primitive: Primitive, operands: tuple, attributes: dict) -> O
         in_specs.append(operand)
     operation = Operation(primitive, attributes, tuple(in_specs), tuple(is_scalar))
     if isinstance(operation.device, Placement):
-        _settle(operation, wanted_sbp(operation, device))
+        settle(operation, wanted_sbp(operation, device))
     return operation
 
 
@@ -164,15 +164,23 @@ def wanted_sbp(operation: Operation, device: Any) -> NdSbp | None:
     return nd_sbp_of(device.sbp, device.placement.ndim, operation.out_specs[0].ndim)
 
 
-def _settle(operation: Operation, made: NdSbp | None) -> None:
-    """What `install_settling` replaces."""
-    raise RuntimeError(f"nothing says how {operation} lies on {operation.device}")
+def settle(operation: Operation, made: NdSbp | None = None) -> None:
+    """Choose the signature of an operation on global tensors.
+
+    Args:
+        operation: whose operands lie as its `in_specs` say.
+        made: how results of an operation without tensor operands are wanted.
+    """
+    _rules[0](operation, made)
 
 
-def install_settling(settle: Any) -> None:
-    """Make `settle(operation, made)` what chooses signatures; `made` is wanted of new tensors."""
-    global _settle
-    _settle = settle
+# What chooses: filled by `oneflow.primitives.signatures`.
+_rules: list[Callable[[Operation, NdSbp | None], None]] = []
+
+
+def install_settling(rule: Callable[[Operation, NdSbp | None], None]) -> None:
+    """Make `rule(operation, made)` what `settle` does."""
+    _rules[:] = [rule]
 
 
 def _scalar_dtype(primitive: Primitive, position: int) -> DType | None:

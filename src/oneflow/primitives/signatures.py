@@ -47,13 +47,8 @@ class _Group:
     choices: tuple[Choice, ...]
 
 
-def settle(operation: Operation, made: NdSbp | None = None) -> None:
-    """Choose the signature of an operation whose operands lie as its `in_specs` say.
-
-    Args:
-        operation: on one placement; afterwards its specs are those that it computes with.
-        made: how results of an operation without tensor operands are wanted.
-    """
+def choose_signature(operation: Operation, made: NdSbp | None = None) -> None:
+    """What `settle` does: afterwards the operation's specs are those that it computes with."""
     if "same_whole" in operation.primitive.facts:
         target = operation.attributes["target"]
         given = operation.attributes
@@ -79,7 +74,7 @@ def settle(operation: Operation, made: NdSbp | None = None) -> None:
     operation.settle(Signature(tuple(inputs), tuple(outputs), attributes))
 
 
-install_settling(settle)
+install_settling(choose_signature)
 
 
 def candidates(operation: Operation) -> Iterator[Signature]:

@@ -42,7 +42,8 @@ def assemble(spec: TensorSpec, part_at: Callable[[Places], Any]) -> Any:
         if any(after for _, after in missing):
             pad = np.pad if isinstance(part, np.ndarray) else jnp.pad
             part = pad(part, missing)
-        blocks.append(jax.device_put(part.reshape(lead + shape), device))
+        # Memory of its own: the array may be donated later, or the part written to.
+        blocks.append(jax.device_put(part.reshape(lead + shape), device, may_alias=False))
     return jax.make_array_from_single_device_arrays(stored_shape(spec), sharding_of(spec), blocks)
 
 
@@ -73,7 +74,7 @@ def part_here(array: Any, spec: TensorSpec, place: int | None = None) -> jax.Arr
     places = tuple(map(int, np.unravel_index(place, placement.hierarchy)))
     slices = part_slices(spec.shape, placement.hierarchy, spec.sbp or (), places)
     sizes = tuple(each.stop - each.start for each in slices)
-    return block if sizes == block.shape else block[tuple(map(slice, sizes))]
+    return jnp.array(block[tuple(map(slice, sizes))], copy=True)
 
 
 def empty_part(spec: TensorSpec) -> jax.Array:

@@ -1,0 +1,116 @@
+"""Graphs on a placement: data, tensor and mixed parallelism give what one device gives."""
+
+import copy
+
+import numpy as np
+import pytest
+
+import oneflow as flow
+
+S, B = flow.sbp.split, flow.sbp.broadcast
+PAIR = flow.placement("cpu", [0, 1])
+GRID = flow.placement("cpu", [[0, 1], [2, 3]])
+
+
+def make_net():
+    flow.manual_seed(0)
+    return flow.nn.Sequential(
+        flow.nn.Linear(6, 8), flow.nn.ReLU(), flow.nn.Dropout(0.2), flow.nn.Linear(8, 4)
+    )
+
+
+class Training(flow.nn.Graph):
+    def __init__(self, net, optimizer, steps=1):
+        super().__init__()
+        self.net = net
+        self.loss = flow.nn.CrossEntropyLoss()
+        self.add_optimizer(optimizer)
+        self.config.set_gradient_accumulation_steps(steps)
+
+    def build(self, x, y):
+        logits = self.net(x)
+        loss = self.loss(logits, y)
+        loss.backward()
+        return loss, logits
+
+
+def lie(tensor, placement, sbp):
+    return tensor.to_global(placement, [B] * placement.ndim).to_global(sbp=sbp)
+
+
+def losses_of(net, x, y, steps=1, calls=5):
+    optimizer = flow.optim.AdamW(net.parameters(), lr=0.05)
+    graph = Training(net, optimizer, steps)
+    flow.manual_seed(3)
+    return [graph(x, y)[0].numpy() for _ in range(calls)]
+
+
+def data():
+    flow.manual_seed(1)
+    return flow.randn(8, 6), flow.randint(0, 4, (8,))
+
+
+PLANS = {
+    "data": (PAIR, (S(0),), {}),
+    "tensor": (PAIR, (B,), {"0.weight": (S(0),), "0.bias": (S(0),), "3.weight": (S(1),)}),
+    "data and tensor": (
+        GRID,
+        (S(0), B),
+        {"0.weight": (B, S(0)), "0.bias": (B, S(0)), "3.weight": (B, S(1))},
+    ),
+    "tensor in two dimensions": (GRID, (B, B), {"0.weight": (S(0), S(1)), "3.weight": (S(1), S(0))}),
+}
+
+
+@pytest.mark.parametrize("plan", PLANS)
+def test_parallel_training_equals_one_device(plan):
+    placement, rows, weights = PLANS[plan]
+    x, y = data()
+    expected = losses_of(make_net(), x, y)
+    net = make_net().to_global(placement, [B] * placement.ndim)
+    for name, parameter in net.named_parameters():
+        if name in weights:
+            parameter.data = parameter.data.to_global(sbp=weights[name])
+    found = losses_of(net, lie(x, placement, rows), lie(y, placement, rows))
+    np.testing.assert_allclose(found, expected, rtol=2e-5)
+    for name, parameter in net.named_parameters():
+        assert parameter.sbp == weights.get(name, (B,) * placement.ndim)
+
+
+def test_micro_batches_of_split_rows():
+    x, y = data()
+    flow.manual_seed(0)
+    net = flow.nn.Sequential(flow.nn.Linear(6, 4))
+    twin = copy.deepcopy(net).to_global(PAIR, B)
+    expected = losses_of(net, x, y)
+    graph = Training(twin, flow.optim.AdamW(twin.parameters(), lr=0.05), 4)
+    rows = lie(x, PAIR, S(0)), lie(y, PAIR, B)
+    results = [graph(*rows) for _ in range(5)]
+    means = [loss.numpy().mean() for loss, _ in results]
+    np.testing.assert_allclose(means, expected, rtol=2e-5)
+    assert results[0][0].shape == (4,)
+    # The rows come back in their order.
+    flow.manual_seed(0)
+    first = flow.nn.Linear(6, 4)(x)
+    np.testing.assert_allclose(results[0][1].numpy(), first.numpy(), rtol=1e-5, atol=1e-6)
+
+
+def test_in_place_in_a_graph_keeps_the_layout():
+    class Add(flow.nn.Graph):
+        def build(self, x):
+            y = x * 2
+            y.add_(1)
+            return y
+
+    x = flow.tensor(np.arange(8.0), placement=PAIR, sbp=S(0))
+    y = Add()(x)
+    assert y.sbp == (S(0),)
+    np.testing.assert_array_equal(y.numpy(), np.arange(8) * 2 + 1)
+
+
+def test_listings_show_placement_and_sbp():
+    net = make_net().to_global(PAIR, B)
+    graph = Training(net, flow.optim.SGD(net.parameters(), lr=0.1))
+    x, y = data()
+    graph(lie(x, PAIR, S(0)), lie(y, PAIR, S(0)))
+    assert "sbp=(oneflow.sbp.split(dim=0),)" in repr(graph)
