@@ -9,7 +9,8 @@ from oneflow.base.dtype import DType, bfloat16, float16
 from oneflow.graph.backends import BACKENDS
 
 _ORDERS = ("Disable", "SpeedFirst", "MemoryFirst", "OverlapCpuGpu", "DelayShortGpu")
-_ZERO_MODES = ("distributed_split", "non_distributed")
+# The modes of ZeRO by their names in OneFlow 0.6, and their stages.
+_ZERO_MODES = {"distributed_split": 2, "non_distributed": 1}
 
 
 class GraphConfig:
@@ -76,6 +77,16 @@ class GraphConfig:
         """How optimizer states are split over devices, or None."""
         return self._options["zero_redundancy_optimizer_mode"]
 
+    @property
+    def zero_stage(self) -> int:
+        """The stage of ZeRO; 0 is off."""
+        return self._options["zero_stage"]
+
+    @property
+    def zero_least(self) -> int:
+        """How many elements the parts of what ZeRO splits have at least."""
+        return self._options["zero_redundancy_optimizer_min_size_after_split"]
+
     def check_backends(self, training: bool) -> None:
         """See that the backends that were asked for can run the graph; without one, XLA does.
 
@@ -126,23 +137,6 @@ class GraphConfig:
             raise ValueError(f"`value` must be a whole number of at least 1, got {value!r}")
         self._set("gradient_accumulation_steps", value)
 
-    def set_zero_redundancy_optimizer_mode(self, mode: str = "distributed_split") -> None:
-        """Split optimizer states over the devices that train together.
-
-        Args:
-            mode: ``"distributed_split"`` splits each state, ``"non_distributed"`` puts whole states
-                on one device each. On a single device neither changes anything.
-        """
-        if mode not in _ZERO_MODES:
-            raise ValueError(f"`mode` must be one of {_ZERO_MODES}, got {mode!r}")
-        self._set("zero_redundancy_optimizer_mode", mode)
-
-    def set_zero_redundancy_optimizer_min_size_after_split(self, value: int) -> None:
-        """Leave states whole whose parts would have fewer elements than `value`."""
-        if type(value) is not int or value < 1:
-            raise ValueError(f"`value` must be a whole number of at least 1, got {value!r}")
-        self._set("zero_redundancy_optimizer_min_size_after_split", value)
-
     def enable_zero(
         self,
         mode: bool = True,
@@ -151,15 +145,19 @@ class GraphConfig:
         shard_min_size: int = 1024,
         shard_restore_level: int = 1,
     ) -> None:
-        """Split optimizer states over the devices that train together, or more than these.
+        """Split what data parallel ranks would all keep over them (ZeRO).
 
-        On a single device it changes nothing.
+        It acts on global parameters that are ``broadcast``, and changes no result.
 
         Args:
             mode: on or off.
-            stage: 1 splits optimizer states, 2 gradients too, 3 parameters too.
-            shard_min_size: what would have fewer elements than this after the split stays whole.
-            shard_restore_level: accepted; XLA decides when parameters are put together.
+            stage: 1 splits the states of optimizers, 2 the gradients too, 3 the parameters too.
+            shard_min_size: tensors whose parts would have fewer elements stay whole.
+            shard_restore_level: accepted for OneFlow's sake. How parts are brought together where
+                they are needed is found from the program.
+
+        Raises:
+            ValueError: another stage, or sizes below 1.
         """
         if stage not in (1, 2, 3):
             raise ValueError(f"`stage` must be 1, 2 or 3, got {stage!r}")
@@ -167,6 +165,24 @@ class GraphConfig:
         enabled = _flag("mode", mode)
         self._set("zero_redundancy_optimizer_mode", "distributed_split" if enabled else None)
         self._set("zero_stage", stage if enabled else 0)
+
+    def set_zero_redundancy_optimizer_mode(self, mode: str = "distributed_split") -> None:
+        """Split optimizer states over the devices that train together, see `enable_zero`.
+
+        Args:
+            mode: ``"distributed_split"`` splits states and gradients, ``"non_distributed"`` states
+                alone (OneFlow 0.6 put whole states on one device each; here they are split evenly).
+        """
+        if mode not in _ZERO_MODES:
+            raise ValueError(f"`mode` must be one of {tuple(_ZERO_MODES)}, got {mode!r}")
+        self._set("zero_redundancy_optimizer_mode", mode)
+        self._set("zero_stage", _ZERO_MODES[mode])
+
+    def set_zero_redundancy_optimizer_min_size_after_split(self, value: int) -> None:
+        """Leave states whole whose parts would have fewer elements than `value`."""
+        if type(value) is not int or value < 1:
+            raise ValueError(f"`value` must be a whole number of at least 1, got {value!r}")
+        self._set("zero_redundancy_optimizer_min_size_after_split", value)
 
     def enable_straighten_algorithm(self, mode: str = "MemoryFirst") -> None:
         """Choose the order in which operators run; XLA orders them for little memory.

@@ -26,6 +26,7 @@ from oneflow.graph.step import Binding, Draws, Report, Step
 from oneflow.graph.structure import describe_tensor, put_together, take_apart
 from oneflow.graph.variables import Variables
 from oneflow.graph.verbosity import QUIET, Verbosity
+from oneflow.graph.zero import apply_zero
 from oneflow.nn.modules.module import Module
 from oneflow.passes.dumping import dump_for
 from oneflow.passes.inputs import inputs_read, with_inputs
@@ -114,6 +115,10 @@ class Recording:
 
     def run(self) -> Step:
         """Record and compile; on an error everything is as it was before."""
+        config = self._graph.settings.config
+        if config.zero_stage:
+            optimizers = [each.optimizer for each in self._graph.trainings()]
+            apply_zero(optimizers, config.zero_stage, config.zero_least)
         try:
             with capturing(self._recorder), marking_draws() as self._marks:
                 parts = self._record()

@@ -17,6 +17,8 @@ import numpy as np
 from oneflow.base.device import Device
 from oneflow.base.parameters import parameters_of
 from oneflow.base.placement import Layout
+from oneflow.base.sbp import NdSbp
+from oneflow.base.spec import TensorSpec
 from oneflow.differentiation.grad_mode import MODE, enable_grad
 from oneflow.differentiation.hooks import HookHandle
 from oneflow.functional.gradient_clipping import clip_grad_norm_
@@ -291,9 +293,17 @@ class Optimizer:
         for name, fill in self._state_fills(group).items():
             if name not in state:
                 array = np.full(spec.shape, fill, spec.dtype.numpy)
-                place = spec.device if spec.sbp is None else Layout(spec.device, spec.sbp)
-                state[name] = wrap(value_from_numpy(array, place))
+                state[name] = wrap(value_from_numpy(array, self._place_of_states(spec)))
         return state
+
+    # How states of a global parameter lie, from its spec, if not as the parameter does.
+    state_sbp: Callable[[TensorSpec], NdSbp] | None = None
+
+    def _place_of_states(self, spec: TensorSpec) -> Any:
+        """Where the states of a parameter are kept."""
+        if spec.sbp is None:
+            return spec.device
+        return Layout(spec.device, spec.sbp if self.state_sbp is None else self.state_sbp(spec))
 
     def _advance(self, state: dict[str, Any], group: dict[str, Any]) -> Any:
         """Count one step. Parameters with equal results share the vector of numbers."""

@@ -15,7 +15,7 @@ import numpy as np
 
 from oneflow.base.device import Device
 from oneflow.base.dtype import DType
-from oneflow.base.sbp import BROADCAST, PARTIAL_SUM
+from oneflow.base.sbp import BROADCAST, PARTIAL_SUM, NdSbp
 from oneflow.base.shape import Size
 from oneflow.base.spec import TensorSpec
 from oneflow.differentiation.grad_mode import MODE
@@ -55,6 +55,8 @@ class Tensor:
     _seen: int = 0
     _grad: Tensor | None = None
     _retains_grad: bool = False
+    # How the gradient of a global leaf lies, if not as the leaf does.
+    gradient_sbp: NdSbp | None = None
     __array_priority__ = 1000
 
     @property
@@ -418,18 +420,18 @@ def _as_before(new: Value, spec: TensorSpec) -> Value:
     return converted(new, spec.sbp)
 
 
-def _as_gradient(grad: Value, spec: TensorSpec) -> Value:
+def _as_gradient(grad: Value, owner: Tensor) -> Value:
     """The gradient of a global leaf lies as the leaf does; of a partial sum, it is broadcast."""
-    if grad.spec.sbp == spec.sbp:
+    wanted = owner.gradient_sbp or owner._value.spec.sbp
+    if grad.spec.sbp == wanted:
         return grad
-    wanted = tuple([BROADCAST if each is PARTIAL_SUM else each for each in spec.sbp or ()])
-    return converted(grad, wanted)
+    return converted(grad, tuple([BROADCAST if each is PARTIAL_SUM else each for each in wanted]))
 
 
 def deposit(owner: Tensor, grad: Value) -> None:
     """Add a finished gradient to the `grad` of a leaf."""
     if grad.spec.sbp is not None:
-        grad = _as_gradient(grad, owner._value.spec)
+        grad = _as_gradient(grad, owner)
     _accumulate(owner, grad)
 
 

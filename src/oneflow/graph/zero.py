@@ -1,0 +1,67 @@
+"""ZeRO: what data parallel ranks would all keep is split over them.
+
+Rajbhandari et al., "ZeRO: Memory Optimizations Toward Training Trillion Parameter Models" (2020):
+stage 1 splits the states of optimizers, stage 2 the gradients too, stage 3 the parameters too. Here
+a stage only says how these tensors lie on their placement. Which collectives follow (a
+reduce-scatter of gradients, an all-gather of updated parameters) is found as for every program.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from functools import partial
+
+from oneflow.base.sbp import BROADCAST, NdSbp, split
+from oneflow.base.spec import TensorSpec
+from oneflow.differentiation.grad_mode import no_grad
+from oneflow.functional.global_tensors import to_global
+from oneflow.optim.optimizer import Optimizer
+from oneflow.primitives.part_layout import counts_of
+from oneflow.tensor.tensor import Tensor
+
+
+def split_over_replicas(spec: TensorSpec, least: int) -> NdSbp:
+    """How to split a tensor over the ranks that hold the same of it.
+
+    Args:
+        spec: of the tensor.
+        least: parts have at least that many elements, or the tensor stays as it is.
+    """
+    hierarchy = spec.device.hierarchy
+    copies = math.prod(n for n, each in zip(hierarchy, spec.sbp, strict=True) if each is BROADCAST)
+    if not spec.ndim or spec.numel < copies * least:
+        return spec.sbp
+
+    def unevenness(dim: int) -> tuple[bool, int]:
+        parts = copies * math.prod(counts_of(hierarchy, spec.sbp, dim))
+        return spec.shape[dim] % parts != 0, -spec.shape[dim]
+
+    even = [dim for dim in range(spec.ndim) if not unevenness(dim)[0]]
+    dim = even[0] if even else min(range(spec.ndim), key=unevenness)
+    return tuple([split(dim) if each is BROADCAST else each for each in spec.sbp])
+
+
+def apply_zero(optimizers: Iterable[Optimizer], stage: int, least: int) -> None:
+    """Let states of optimizers, gradients and parameters lie as a stage of ZeRO wants.
+
+    Local tensors stay as they are.
+    """
+    for optimizer in optimizers:
+        optimizer.state_sbp = partial(split_over_replicas, least=least)
+        for group in optimizer.param_groups:
+            for parameter in group["params"]:
+                if parameter.is_global:
+                    _apply_to(parameter, optimizer.state.get(parameter, {}), stage, least)
+
+
+def _apply_to(parameter: Tensor, state: dict, stage: int, least: int) -> None:
+    spec = parameter.value.spec
+    sbp = split_over_replicas(spec, least)
+    with no_grad():
+        for name, kept in list(state.items()):
+            if isinstance(kept, Tensor) and kept.value.spec is spec:
+                state[name] = to_global(kept, sbp=sbp)
+        if stage >= 3 and spec.sbp != sbp:
+            parameter.data = to_global(parameter.data, sbp=sbp)
+    parameter.gradient_sbp = sbp if stage >= 2 else None
