@@ -13,7 +13,10 @@ import numpy as np
 import oneflow as flow
 from oneflow.nn import functional as F
 from oneflow.primitives.control import barrier
+from oneflow.primitives.gradient_clipping import total_norm
+from oneflow.primitives.lamb import LAMBNumbers, lamb_direction, lamb_step
 from oneflow.primitives.materialize import materialize, together
+from oneflow.primitives.norm import own_moments
 from oneflow.tensor import Tensor, call
 from tests.optim.table import OWN_ROWS, ROWS
 from tests.oracle import flat_tensors
@@ -110,10 +113,13 @@ def _packed() -> Any:
 
 
 def _others() -> Iterator[Callable[[], Any]]:
-    labels = flow.tensor([0, 1, 2, 3])
+    labels, dims = flow.tensor([0, 1, 2, 3]), (4, 6)
     yield lambda: flow.nn.utils.weight_norm(_layer("Linear"))(floats(2, 6))
     yield lambda: flow.nn.utils.spectral_norm(_layer("Linear"))(floats(2, 6))
     yield lambda: flow.nn.utils.clip_grad_value_([_with_grad(floats(4, 6))], 0.5)
+    for order in (0.0, 2.0, 3.0):
+        yield lambda order=order: flow.nn.utils.clip_grad_norm_(_grads(order), 0.5, order)
+        yield lambda order=order: call(total_norm, *_grads(order), order=order)
     yield lambda: F.combined_margin_loss(floats(4, 6), labels)
     yield lambda: F.kl_div(floats(4, 6), floats(4, 6), log_target=True)
     yield lambda: F.cross_entropy(floats(4, 6), floats(4, 6), reduction="none")
@@ -129,9 +135,20 @@ def _others() -> Iterator[Callable[[], Any]]:
     yield lambda: flow.linalg.eigvals(floats(2, 3, 3))
     yield lambda: flow.div(labels, labels + 1, rounding_mode="trunc")
     yield lambda: F.gumbel_softmax(floats(4, 6), hard=True)
+    vector = (4, 1)
+    yield lambda: call(own_moments, floats(*dims), floats(*vector), floats(*vector), dims=(1,))
+    numbers = floats(len(LAMBNumbers._fields))
+    yield lambda: call(lamb_direction, *[floats(*dims)] * 4, numbers)
+    yield lambda: call(lamb_step, floats(*dims), floats(*dims), floats(), floats(), numbers)
     yield lambda: call(materialize, floats(4, 6))
     yield lambda: call(barrier, 1, floats(4, 6), floats(2))
     yield lambda: call(together, floats(4, 6), floats(2))
+
+
+def _grads(order: float) -> list[Tensor]:
+    narrow = flow.float16 if order == 3 else flow.float32
+    third = flow.ones(3, dtype=narrow)
+    return [_with_grad(each) for each in (floats(4, 6), floats(2), third)]
 
 
 def _with_grad(tensor: Tensor) -> Tensor:

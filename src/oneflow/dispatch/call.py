@@ -98,7 +98,7 @@ def _new_operation(primitive: Primitive, operands: tuple, attributes: dict) -> A
 
 def _record_general(recorder: Any, operation: Any, operands: tuple) -> Any:
     """Record an operation that has several outputs, a run-time check or parts to convert."""
-    if type(operation) is GlobalCall:
+    if isinstance(operation, GlobalCall):
         return operation.record(operands)
     result = recorder.record(operation, operands)
     if operation.differentiable and MODE.enabled:

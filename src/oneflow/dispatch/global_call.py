@@ -8,13 +8,14 @@ from typing import Any
 from oneflow.base import cluster
 from oneflow.base.location import user_line
 from oneflow.base.placement import Placement
-from oneflow.base.sbp import NdSbp
+from oneflow.base.sbp import NdSbp, Split
 from oneflow.base.spec import TensorSpec
 from oneflow.differentiation.grad_mode import MODE
 from oneflow.differentiation.node import OperationNode
 from oneflow.primitives import signatures as signatures  # settles operations
 from oneflow.primitives.boxing import boxing
 from oneflow.primitives.boxing_path import boxing_path, communicates
+from oneflow.primitives.composition import composition_of
 from oneflow.primitives.operation import Operation, wanted_sbp
 from oneflow.program.value import Value
 from oneflow.runtime.eager import current, recorder_for
@@ -67,6 +68,24 @@ class GlobalCall:
         return result if self.result is None else converted(result, self.result)
 
 
+class ComposedCall(GlobalCall):
+    """A call of a primitive that would need split dimensions whole: other primitives do it.
+
+    Attributes:
+        compute: from the operands, what the primitive returns.
+    """
+
+    __slots__ = ("compute",)
+
+    def __init__(self, operation: Operation, compute: Callable) -> None:
+        super().__init__(operation, {}, None, False)
+        self.compute = compute
+
+    def record(self, operands: tuple) -> Any:
+        """Record the composition."""
+        return self.compute(*operands, **self.operation.attributes)
+
+
 def plan_call(operation: Operation, specs: tuple, attributes: dict) -> Operation | GlobalCall:
     """The operation itself if its operands lie as it wants them, else what has to be done.
 
@@ -74,6 +93,9 @@ def plan_call(operation: Operation, specs: tuple, attributes: dict) -> Operation
     all ranks run the same collectives in the same order, even where they read values at different
     places.
     """
+    compute = composition_of(operation, [_split_dims(each) for each in specs])
+    if compute is not None:
+        return ComposedCall(operation, compute)
     conversions = {
         position: wanted.sbp
         for position, (given, wanted) in enumerate(zip(specs, operation.in_specs, strict=True))
@@ -90,6 +112,12 @@ def plan_call(operation: Operation, specs: tuple, attributes: dict) -> Operation
     if not (conversions or result or alone):
         return operation
     return GlobalCall(operation, conversions, result, alone)
+
+
+def _split_dims(spec: Any) -> set[int]:
+    """The dimensions of an operand that are split; none of a number's."""
+    sbp = spec.sbp if isinstance(spec, TensorSpec) else ()
+    return {each.dim for each in sbp if isinstance(each, Split)}
 
 
 def _steps(operation: Operation) -> tuple:

@@ -214,7 +214,7 @@ def leading_axes(own: int) -> AxisRule:
     return rule
 
 
-def reduced_axes(summed: bool) -> AxisRule:
+def reduced_axes(summed: bool) -> Callable[[Operation], Axes]:
     """The rule of a reduction over `dims`, or `dim`: the others may be split.
 
     Args:

@@ -13,8 +13,11 @@ import math
 import jax.numpy as jnp
 from jax import lax
 
+from oneflow.base.dtype import float32
 from oneflow.base.spec import TensorSpec
 from oneflow.primitives.axes import Axes, Names
+from oneflow.primitives.composition import composed
+from oneflow.primitives.elementwise import cast, div, neg, ones_like
 from oneflow.primitives.operation import Operation
 from oneflow.primitives.registry import primitive
 
@@ -124,7 +127,28 @@ def _cross_entropy_backward(
     return jnp.where(kept, scale * slope, 0).astype(x.dtype)
 
 
-cross_entropy = primitive("cross_entropy", _cross_entropy, axes=_axes)
+def _is_mean(attributes) -> bool:
+    return attributes["reduction"] == "mean"
+
+
+def _weights_of_labels(x, target, weight, ignore_index):
+    """What the mean divides by: the sum of ``w[t]`` over the samples that are not ignored."""
+    minus_one = neg(ones_like(x))
+    return nll(minus_one, target, *weight, reduction="sum", ignore_index=ignore_index)
+
+
+def _cross_entropy_of_sums(x, target, smoothing, *weight, reduction, ignore_index, smooth):
+    half = x.spec.dtype.itemsize < 4
+    wide = cast(x, dtype=float32) if half else x
+    given = {"ignore_index": ignore_index, "smooth": smooth}
+    total = cross_entropy(wide, target, smoothing, *weight, reduction="sum", **given)
+    loss = div(total, _weights_of_labels(wide, target, weight, ignore_index))
+    return cast(loss, dtype=x.spec.dtype) if half else loss
+
+
+cross_entropy = primitive(
+    "cross_entropy", _cross_entropy, axes=_axes, facts=composed(_cross_entropy_of_sums, _is_mean)
+)
 cross_entropy_backward = primitive(
     "cross_entropy_backward", _cross_entropy_backward, axes=_backward_axes, linear=("g",)
 )
@@ -176,7 +200,12 @@ def _nll_backward(g, x, target, *weight, reduction: str, ignore_index: int):
     return jnp.where(hit & kept, -scale * label_weights, 0)
 
 
-nll = primitive("nll", _nll, axes=_axes, linear=("x",))
+def _nll_of_sums(x, target, *weight, reduction, ignore_index):
+    total = nll(x, target, *weight, reduction="sum", ignore_index=ignore_index)
+    return div(total, _weights_of_labels(x, target, weight, ignore_index))
+
+
+nll = primitive("nll", _nll, axes=_axes, facts=composed(_nll_of_sums, _is_mean), linear=("x",))
 nll_backward = primitive("nll_backward", _nll_backward, axes=_backward_axes, linear=("g",))
 
 

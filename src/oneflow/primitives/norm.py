@@ -7,15 +7,20 @@ against the input. Types narrower than float32 are computed in float32.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import jax
 import jax.numpy as jnp
 from jax import lax
 
 from oneflow.base.dtype import DType, float32
-from oneflow.primitives.axes import broadcast_free_dims
+from oneflow.primitives.axes import Axes, broadcast_free_dims, elementwise_axes
 from oneflow.primitives.channels_last import ChannelsLast, moved_dims
-from oneflow.primitives.elementwise import add, cast, mul, sub
+from oneflow.primitives.composition import composed
+from oneflow.primitives.elementwise import add, cast, mul, rsqrt, square, sub
 from oneflow.primitives.materialize import READS_MEMORY
+from oneflow.primitives.operation import Operation
+from oneflow.primitives.reduce import mean as mean_of, sum_to
 from oneflow.primitives.registry import primitive
 
 
@@ -49,8 +54,22 @@ def _moments(x, *, dims: tuple[int, ...]):
     return mean, jnp.mean(lax.square(mean - x), axis=dims, keepdims=True)
 
 
+def _moments_of_sums(x, *, dims: tuple[int, ...]):
+    x = _wide_value(x)
+    mean = mean_of(x, dims=dims, keepdim=True)
+    return mean, mean_of(square(sub(x, mean)), dims=dims, keepdim=True)
+
+
+def _wide_value(x):
+    """As `_wide`, of a value."""
+    return cast(x, dtype=float32) if x.spec.dtype.itemsize < 4 else x
+
+
 moments = primitive(
-    "moments", _moments, axes=broadcast_free_dims("dims"), facts=_FOLLOWS | READS_MEMORY
+    "moments",
+    _moments,
+    axes=broadcast_free_dims("dims"),
+    facts=_FOLLOWS | READS_MEMORY | composed(_moments_of_sums),
 )
 
 
@@ -63,9 +82,14 @@ def _count(spec, dims) -> int:
 
 def _moments_gradient(g, x, out, x_spec, dims):
     # d mean / dx = 1 / n,  d variance / dx = 2 (x - mean) / n
-    share, mean = 1.0 / max(_count(x_spec, dims), 1), out[0]
-    x = x if x_spec.dtype is mean.spec.dtype else cast(x, dtype=float32)
-    return add(mul(sub(x, mean), mul(g[1], 2.0 * share)), mul(g[0], share))
+    return _through_moments(g[0], g[1], x, out[0], dims)
+
+
+def _through_moments(g_mean, g_variance, x, mean, dims):
+    """The gradient in `x` of its mean and variance."""
+    share = 1.0 / max(_count(x.spec, dims), 1)
+    x = x if x.spec.dtype is mean.spec.dtype else cast(x, dtype=float32)
+    return add(mul(sub(x, mean), mul(g_variance, 2.0 * share)), mul(g_mean, share))
 
 
 moments.gradient(x=_moments_gradient)
@@ -113,10 +137,50 @@ def _normalize_gradient(dy, x, mean, variance, weight, eps, *, dims: tuple[int, 
     )
 
 
+def _own_axes(operation: Operation) -> Axes:
+    """Moments do not depend on the reduced dimensions of `x`, which has gradients only."""
+    return replace(elementwise_axes(operation), sums=False)
+
+
+# Mean and variance as they are, but as functions of the `x` that they are the moments of.
+own_moments = primitive(
+    "own_moments",
+    lambda x, mean, variance, *, dims: (mean, variance),
+    axes=_own_axes,
+    linear=("mean variance",),
+)
+
+
+def _own_moments_gradient(g, x, mean, dims):
+    grad = _through_moments(g[0], g[1], x, mean, dims)
+    grad = grad if x.spec.dtype is grad.spec.dtype else cast(grad, dtype=x.spec.dtype)
+    return [grad, None, None]
+
+
+own_moments.gradient(_own_moments_gradient)
+
+
+def _normalize_gradient_of_sums(dy, x, mean, variance, weight, eps, *, dims: tuple[int, ...]):
+    """As `_normalize_gradient`, which explains it."""
+    centre, variance = own_moments(x, mean, variance, dims=dims)
+    g, invstd = _wide_value(dy), rsqrt(add(variance, eps))
+    h = mul(sub(_wide_value(x), centre), invstd)
+    weighted = mul(g, weight)
+    g_mean = mean_of(weighted, dims=dims, keepdim=True)
+    gh_mean = mean_of(mul(weighted, h), dims=dims, keepdim=True)
+    dx = mul(sub(sub(weighted, g_mean), mul(h, gh_mean)), invstd)
+    shape = weight.spec.shape if hasattr(weight, "spec") else ()
+    return (
+        dx if x.spec.dtype is dx.spec.dtype else cast(dx, dtype=x.spec.dtype),
+        sum_to(mul(g, h), shape=shape),
+        sum_to(g, shape=shape),
+    )
+
+
 normalize = primitive(
     "normalize",
     _normalize,
-    axes=broadcast_free_dims("dims"),
+    axes=elementwise_axes,
     facts=_FUSES,
     linear=("weight bias", "x mean bias"),
 )
@@ -124,7 +188,7 @@ normalize_gradient = primitive(
     "normalize_gradient",
     _normalize_gradient,
     axes=broadcast_free_dims("dims"),
-    facts=_FUSES | READS_MEMORY,
+    facts=_FUSES | READS_MEMORY | composed(_normalize_gradient_of_sums),
     linear=("dy",),
 )
 

@@ -64,7 +64,7 @@ def _updated(operation: Operation) -> Iterator[tuple[int, int]]:
 
 
 def update_rule(
-    name: str, numbers_type: type, axes: Any = _update_axes
+    name: str, numbers_type: type, axes: Any = _update_axes, **further: Any
 ) -> Callable[[Callable], Primitive]:
     """Decorator that makes a primitive of an update rule.
 
@@ -72,6 +72,7 @@ def update_rule(
         name: the primitive's name.
         numbers_type: named tuple that the vector of numbers is given to the rule as.
         axes: how the parameter may be split over devices; None: not at all.
+        further: facts of the primitive.
     """
 
     def register(rule: Callable) -> Primitive:
@@ -80,16 +81,16 @@ def update_rule(
             results: list[Any] = []
             for first in range(0, len(arrays), states + 2):
                 parameter, gradient, *kept = arrays[first : first + states + 2]
-                kind = _computed_in(parameter.dtype)
+                kind = computed_in(parameter.dtype)
                 scalars = numbers.astype(kind)
                 updated = rule(
-                    _opened(parameter, kind),
-                    _opened(gradient, kind),
-                    [_opened(state, kind) for state in kept],
+                    opened(parameter, kind),
+                    opened(gradient, kind),
+                    [opened(state, kind) for state in kept],
                     numbers_type(*[scalars[index] for index in range(len(scalars))]),
                     **attributes,
                 )
-                results += map(_closed, updated, (parameter, *kept))
+                results += map(closed, updated, (parameter, *kept))
             return tuple(results)
 
         def impl_of_rows(*operands: Any, states: int, **attributes: Any) -> tuple:
@@ -101,7 +102,7 @@ def update_rule(
                 for table, part in zip(tables, updated, strict=True)
             )
 
-        facts: dict[str, Any] = {"replaces": _replaced, "updated": _updated}
+        facts: dict[str, Any] = {"replaces": _replaced, "updated": _updated, **further}
         if axes is not None:  # Otherwise the update of a row depends on other rows.
             facts["of_rows"] = primitive(
                 f"{name}_of_rows",
@@ -147,20 +148,22 @@ rows_unless = primitive(
 )
 
 
-def _computed_in(dtype: Any) -> Any:
+def computed_in(dtype: Any) -> Any:
     """The real type that a parameter of `dtype` is updated in."""
     if jnp.issubdtype(dtype, jnp.complexfloating):
         return jnp.float32 if dtype == jnp.complex64 else jnp.float64
     return jnp.promote_types(dtype, jnp.float32)
 
 
-def _opened(array: Any, kind: Any) -> Any:
+def opened(array: Any, kind: Any) -> Any:
+    """An array as the rules compute with it: of real numbers of type `kind`."""
     if jnp.iscomplexobj(array):
         array = jnp.stack([array.real, array.imag])
     return array.astype(kind)
 
 
-def _closed(new: Any, old: Any) -> Any:
+def closed(new: Any, old: Any) -> Any:
+    """What a rule computed, in the type of what it replaces."""
     if jnp.iscomplexobj(old):
         new = new[0] + 1j * new[1]
     return new.astype(old.dtype)
@@ -204,45 +207,17 @@ class AdamNumbers(NamedTuple):
 def adam_update(p, g, states, n):
     """Adam and AdamW; a third state keeps the largest second moment (AMSGrad)."""
     g = n.sign * g + n.decay * p
-    first, second = _moments(g, states, n)
+    first, second = moments_of(g, states, n)
     largest = [jnp.maximum(states[2], second)] if len(states) == 3 else []
     root = jnp.sqrt(largest[0] if largest else second) / n.root_correction + n.eps
     return p * n.keep - n.step_size * first / root, first, second, *largest
 
 
-def _moments(g, states, n):
+def moments_of(g, states, n):
     """Running means of the gradient and of its square."""
     first = states[0] + n.fresh1 * (g - states[0])
     second = n.beta2 * states[1] + n.fresh2 * g * g
     return first, second
-
-
-class LAMBNumbers(NamedTuple):
-    """`correction1`, `root_correction`: bias corrections. `coupled`: decay as a penalty."""
-
-    lr: Any
-    beta2: Any
-    fresh1: Any
-    fresh2: Any
-    correction1: Any
-    root_correction: Any
-    eps: Any
-    coupled: Any
-    decoupled: Any
-
-
-@update_rule("lamb_update", LAMBNumbers, axes=None)
-def lamb_update(p, g, states, n):
-    """Adam's direction, scaled per parameter to the parameter's norm."""
-    g = g + n.coupled * p
-    first, second = _moments(g, states, n)
-    largest = [jnp.maximum(states[2], second)] if len(states) == 3 else []
-    root = jnp.sqrt(largest[0] if largest else second) / n.root_correction + n.eps
-    direction = first / n.correction1 / root
-    ours, theirs = jnp.linalg.norm(p.ravel()), jnp.linalg.norm(direction.ravel())
-    usable = (ours > 0) & (theirs > 0)
-    trust = jnp.where(usable, ours / jnp.where(usable, theirs, 1), 1)
-    return p - n.lr * trust * (direction + n.decoupled * p), first, second, *largest
 
 
 class AdamaxNumbers(NamedTuple):
@@ -284,7 +259,7 @@ class NAdamNumbers(NamedTuple):
 def nadam_update(p, g, states, n):
     """Adam with Nesterov momentum."""
     g = n.sign * g + n.decay * p
-    first, second = _moments(g, states, n)
+    first, second = moments_of(g, states, n)
     root = jnp.sqrt(second / n.correction2) + n.eps
     direction = n.from_gradient * g + n.from_moment * first
     return p * n.keep - direction / root, first, second
@@ -309,7 +284,7 @@ class RAdamNumbers(NamedTuple):
 def radam_update(p, g, states, n):
     """Adam with a rectified step size."""
     g = n.sign * g + n.decay * p
-    first, second = _moments(g, states, n)
+    first, second = moments_of(g, states, n)
     adaptive = n.rectification * n.root_correction / (jnp.sqrt(second) + n.eps)
     scale = jnp.where(n.rectification > 0, adaptive, 1)
     return p * n.keep - n.step_size * first * scale, first, second

@@ -10,6 +10,8 @@ from jax import lax
 
 from oneflow.base.dtype import DType
 from oneflow.primitives.axes import Axes, Names, free_dims, reduced_axes, summed_to_axes
+from oneflow.primitives.composition import composed
+from oneflow.primitives.elementwise import cast, div, eq, isnan, logical_not, ne
 from oneflow.primitives.linearity import converted
 from oneflow.primitives.operation import Operation
 from oneflow.primitives.parts import POSITIONAL, Part, places_along
@@ -128,7 +130,16 @@ def _nanmean(x, *, dims: tuple[int, ...], keepdim: bool = False):
 
 
 nansum = primitive("nansum", _nansum, axes=reduced_axes(summed=True))
-nanmean = primitive("nanmean", _nanmean, axes=reduced_axes(summed=False))
+
+
+def _nanmean_of_sums(x, *, dims: tuple[int, ...], keepdim: bool = False):
+    numbers = cast(logical_not(isnan(x)), dtype=x.spec.dtype)
+    return div(nansum(x, dims=dims, keepdim=keepdim), sum_(numbers, dims=dims, keepdim=keepdim))
+
+
+nanmean = primitive(
+    "nanmean", _nanmean, axes=reduced_axes(summed=False), facts=composed(_nanmean_of_sums)
+)
 prod = primitive(
     "prod",
     lambda x, *, dims, keepdim=False: jnp.prod(x, axis=dims, keepdims=keepdim),
@@ -140,16 +151,33 @@ count_nonzero = primitive(
     axes=reduced_axes(summed=True),
     differentiable=False,
 )
+
+
+def _all_of_counts(x, *, dims: tuple[int, ...] | None = None, keepdim: bool = False):
+    return eq(_count_of(logical_not(x), dims, keepdim), 0)
+
+
+def _any_of_counts(x, *, dims: tuple[int, ...] | None = None, keepdim: bool = False):
+    return ne(_count_of(x, dims, keepdim), 0)
+
+
+def _count_of(x, dims: tuple[int, ...] | None, keepdim: bool):
+    over = tuple(range(x.spec.ndim)) if dims is None else dims
+    return count_nonzero(x, dims=over, keepdim=keepdim)
+
+
 all_true = primitive(
     "all",
     lambda x, *, dims=None, keepdim=False: jnp.all(x != 0, axis=dims, keepdims=keepdim),
     axes=reduced_axes(summed=False),
+    facts=composed(_all_of_counts),
     differentiable=False,
 )
 any_true = primitive(
     "any",
     lambda x, *, dims=None, keepdim=False: jnp.any(x != 0, axis=dims, keepdims=keepdim),
     axes=reduced_axes(summed=False),
+    facts=composed(_any_of_counts),
     differentiable=False,
 )
 

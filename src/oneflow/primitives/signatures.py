@@ -26,6 +26,7 @@ from oneflow.primitives.axes import Axes, axes_of
 from oneflow.primitives.boxing_path import boxing_path
 from oneflow.primitives.linearity import linear_operands
 from oneflow.primitives.operation import Operation, Signature, install_settling
+from oneflow.primitives.part_layout import part_shape
 
 # What happens along one dimension of the mesh: a name is split, partial sums pass through these
 # operands, or (None) everything is the same.
@@ -214,9 +215,24 @@ def _cost(
         spec = operation.in_specs[position]
         target = tuple(_input(operation, axes, choice, position) for choice in choices)
         if target != spec.sbp:
-            total += conversion_cost(spec, target)
+            total += conversion_cost(spec, target) + _debt(spec, target)
             changed += 1
     return total, changed
+
+
+def _debt(spec: TensorSpec, target: NdSbp) -> float:
+    """Bytes that adding up again will cost, where a whole or split operand becomes a partial sum.
+
+    Making it one is free, but then so is the result, which is wanted whole some day.
+    """
+    hierarchy: Any = spec.device.hierarchy
+    size = math.prod(part_shape(spec.shape, hierarchy, target)) * spec.dtype.itemsize
+    made = [
+        count
+        for count, before, after in zip(hierarchy, spec.sbp, target, strict=True)
+        if after is PARTIAL_SUM and before is not PARTIAL_SUM
+    ]
+    return sum(2 * size * (count - 1) / count for count in made)
 
 
 def conversion_cost(spec: TensorSpec, target: NdSbp) -> float:

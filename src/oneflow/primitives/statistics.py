@@ -7,14 +7,31 @@ from collections.abc import Callable
 import jax.numpy as jnp
 from jax import lax
 
+from oneflow.base.dtype import float32
 from oneflow.primitives.axes import Axes, reduced_axes
+from oneflow.primitives.complex import real_part
+from oneflow.primitives.composition import composed
+from oneflow.primitives.elementwise import (
+    cast,
+    conj,
+    div,
+    drop_if,
+    eq,
+    mul,
+    sqrt,
+    square,
+    sub,
+    where,
+)
 from oneflow.primitives.operation import Operation
 from oneflow.primitives.reduce import (
     count_of,
     expanded,
     kept_shape,
+    mean,
     picked_along,
     share_among_equal,
+    sum_,
     undone_axes,
 )
 from oneflow.primitives.registry import Primitive, primitive
@@ -55,8 +72,31 @@ def _std_gradient(g, x, out, *, dims: tuple[int, ...], correction: float):
     return _var_gradient(scaled, x, dims=dims, correction=correction)
 
 
-var = primitive("var", _var, axes=reduced_axes(summed=False))
-std = primitive("std", _std, axes=reduced_axes(summed=False))
+def _var_of_sums(x, *, dims: tuple[int, ...], correction: float, keepdim: bool = False):
+    half = x.spec.dtype.itemsize < 4
+    wide = cast(x, dtype=float32) if half else x
+    squares = _squares(sub(wide, mean(wide, dims=dims, keepdim=True)))
+    degrees = float(_degrees(x.spec.shape, dims, correction))
+    result = div(sum_(squares, dims=dims, keepdim=keepdim), degrees)
+    return cast(result, dtype=x.spec.dtype) if half else result
+
+
+def _squares(x):
+    return real_part(mul(x, conj(x))) if x.spec.dtype.is_complex else square(x)
+
+
+def root(x):
+    """The square root of a value; where it is 0 the gradient is."""
+    zero = eq(x, 0.0)
+    return drop_if(sqrt(where(zero, 1.0, x)), zero)
+
+
+def _std_of_sums(x, *, dims: tuple[int, ...], correction: float, keepdim: bool = False):
+    return root(_var_of_sums(x, dims=dims, correction=correction, keepdim=keepdim))
+
+
+var = primitive("var", _var, axes=reduced_axes(summed=False), facts=composed(_var_of_sums))
+std = primitive("std", _std, axes=reduced_axes(summed=False), facts=composed(_std_of_sums))
 _var_x = primitive("var_gradient", _var_gradient, axes=undone_axes, linear=("g", "x"))
 _std_x = primitive("std_gradient", _std_gradient, axes=undone_axes, linear=("g", "x"))
 var.gradient(x=lambda g, x, dims, correction: _var_x(g, x, dims=dims, correction=correction))
@@ -94,7 +134,15 @@ def _norm_gradient(g, x, order, out, *, dims: tuple[int, ...]):
     return (expanded(g, x.shape, dims) * slope).astype(x.dtype)
 
 
-norm2 = primitive("norm2", _norm2, axes=reduced_axes(summed=False))
+def _norm2_of_sums(x, *, dims: tuple[int, ...], keepdim: bool = False):
+    squares = _squares(x)
+    dtype = squares.spec.dtype
+    wide = float32 if dtype.itemsize < 4 else dtype
+    result = root(sum_(squares, dims=dims, keepdim=keepdim, dtype=wide))
+    return result if wide is dtype else cast(result, dtype=dtype)
+
+
+norm2 = primitive("norm2", _norm2, axes=reduced_axes(summed=False), facts=composed(_norm2_of_sums))
 norm = primitive("norm", _norm, axes=reduced_axes(summed=False))
 _norm2_x = primitive("norm2_gradient", _norm2_gradient, axes=undone_axes, linear=("g", "x"))
 _norm_x = primitive("norm_gradient", _norm_gradient, axes=undone_axes, linear=("g",))

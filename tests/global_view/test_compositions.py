@@ -1,0 +1,127 @@
+"""Functions that need split dimensions only for sums over them: values, gradients, what moves."""
+
+import numpy as np
+import pytest
+
+import oneflow as flow
+from oneflow.nn import functional as F
+
+S, B = flow.sbp.split, flow.sbp.broadcast
+PAIR = flow.placement("cpu", [0, 1])
+GRID = flow.placement("cpu", [[0, 1], [2, 3]])
+IMAGE = (4, 3, 2, 2)
+
+
+def made(*shape):
+    """Reproducible local numbers."""
+    return flow.tensor(np.random.default_rng(shape).uniform(0.1, 0.9, shape))
+
+
+def spread(tensor, placement, sbp):
+    """The same numbers as a global tensor."""
+    everywhere = tensor.to_global(placement, [B] * placement.ndim)
+    return everywhere.to_global(placement, sbp)
+
+
+def labels(like):
+    found = flow.tensor([0, 1, 2, -100])
+    return spread(found, like.placement, S(0)) if like.is_global else found
+
+
+def batch_norm(x, weight, bias):
+    return F.batch_norm(x, None, None, weight, bias, training=True)
+
+
+def weighted_cross_entropy(x, weight):
+    return F.cross_entropy(x, labels(x), weight)
+
+
+CALLS = {
+    "var": (lambda x: x.var(0), [(4, 6)]),
+    "std": (lambda x: x.std(), [(4, 6)]),
+    "norm": (lambda x: x.norm(), [(4, 6)]),
+    "nanmean": (lambda x: x.nanmean(), [(4, 6)]),
+    "cross entropy": (lambda x: F.cross_entropy(x, labels(x)), [(4, 6)]),
+    "smoothed": (lambda x: F.cross_entropy(x, labels(x), label_smoothing=0.1), [(4, 6)]),
+    "weighted": (weighted_cross_entropy, [(4, 6), (6,)]),
+    "nll": (lambda x: F.nll_loss(x, labels(x)), [(4, 6)]),
+    "batch norm": (batch_norm, [IMAGE, (3,), (3,)]),
+    "batch norm without weight": (lambda x: batch_norm(x, None, None), [IMAGE]),
+    "layer norm": (lambda x: F.layer_norm(x, (4, 6)), [(4, 6)]),
+    "group norm": (lambda x: F.group_norm(x, 1), [IMAGE]),
+}
+
+
+def results_of(function, leaves, tensors):
+    """Result, first and second gradients."""
+    result = function(*tensors)
+    leaves = leaves[: 1 if function is weighted_cross_entropy else None]
+    grads = flow.autograd.grad((result * result).sum(), leaves, create_graph=True)
+    again = flow.autograd.grad(sum((each * each).sum() for each in grads), leaves)
+    return [each.numpy() for each in (result, *grads, *again)]
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_values_and_gradients(name):
+    function, shapes = CALLS[name]
+    leaves = [made(*shape).requires_grad_() for shape in shapes]
+    expected = results_of(function, leaves, leaves)
+    tensors = [spread(x, PAIR, B if n else S(0)) for n, x in enumerate(leaves)]
+    for mine, local in zip(results_of(function, leaves, tensors), expected, strict=True):
+        np.testing.assert_allclose(mine, local, rtol=1e-9, atol=1e-11)
+
+
+def test_truth_of_all_and_any():
+    x = spread(flow.tensor([[True, False], [True, True]]), PAIR, S(0))
+    assert x.all(0).numpy().tolist() == [True, False]
+    assert (x.all().item(), x.any().item()) == (False, True)
+
+
+def test_batch_norm_moves_statistics_only():
+    """Activations stay split in both directions; running statistics are those of all samples."""
+    layer = flow.nn.BatchNorm2d(3).double()
+    alike = flow.nn.BatchNorm2d(3).double().to_global(GRID, [B, B])
+    local = made(4, 3, 16, 16).requires_grad_()
+    x = spread(local.detach(), GRID, [S(0), S(2)]).requires_grad_()
+    out = alike(x)
+    assert out.sbp == (S(0), S(2))
+    (out * out * out).sum().backward()
+    assert x.grad.sbp == (S(0), S(2))
+    expected = layer(local)
+    (expected * expected * expected).sum().backward()
+    for mine, theirs in (
+        (out, expected),
+        (x.grad, local.grad),
+        (alike.weight.grad, layer.weight.grad),
+        (alike.running_mean, layer.running_mean),
+        (alike.running_var, layer.running_var),
+    ):
+        np.testing.assert_allclose(mine.numpy(), theirs.numpy(), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("order", [1.0, 2.0, float("inf")])
+def test_gradients_are_clipped_together(order):
+    norms, clipped = [], []
+    for place in (lambda x, sbp: x, lambda x, sbp: spread(x, PAIR, sbp)):
+        leaves = [place(made(4, 6), S(0)), place(made(6), B), place(made(4, 2), S(1))]
+        for leaf in leaves:
+            leaf.requires_grad_()
+        sum((leaf * leaf).sum() for leaf in leaves).backward()
+        norms.append(flow.nn.utils.clip_grad_norm_(leaves, 0.5, order).item())
+        clipped.append([leaf.grad.numpy() for leaf in leaves])
+    assert norms[0] == pytest.approx(norms[1], rel=1e-12)
+    for mine, local in zip(*reversed(clipped), strict=True):
+        np.testing.assert_allclose(mine, local, rtol=1e-9)
+
+
+def test_lamb_scales_by_the_whole_norm():
+    found = []
+    for place in (lambda x: x, lambda x: spread(x, PAIR, S(0))):
+        leaf = place(made(4, 6)).requires_grad_()
+        optimizer = flow.optim.LAMB([leaf], lr=0.1, weight_decay=0.1)
+        for _ in range(2):
+            optimizer.zero_grad()
+            (leaf * leaf).sum().backward()
+            optimizer.step()
+        found.append(leaf.numpy())
+    np.testing.assert_allclose(*found, rtol=1e-9)

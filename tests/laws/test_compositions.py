@@ -1,0 +1,92 @@
+"""Compositions that take a primitive's place: they compute what the primitive computes.
+
+What the samples of the operator table and the calls of `layer_calls` record is computed by the
+primitive and by its composition; results and gradients must agree.
+"""
+
+import itertools
+
+import numpy as np
+import pytest
+
+import oneflow as flow
+from oneflow.dispatch import call as dispatch
+from oneflow.primitives import registry
+from oneflow.primitives.registry import PRIMITIVES
+from oneflow.tensor import Tensor
+from oneflow.tensor.call import wrap
+from tests.laws.layer_calls import calls
+from tests.laws.recording import record, record_samples
+from tests.oracle import array_difference, dtype_name, to_numpy
+
+COMPOSED = sorted(name for name, each in PRIMITIVES.items() if "composed" in each.facts)
+MOST_CASES = 6
+
+
+@pytest.fixture(scope="module")
+def recorded():
+    """Per primitive: operations that differ in attributes or types, with their operands."""
+    found, patterns = {name: [] for name in COMPOSED}, set()
+    for program in itertools.chain(record_samples(), *map(record, calls())):
+        for instruction in program.instructions:
+            operation = instruction.operation
+            name = operation.primitive.name
+            function, when = operation.primitive.facts.get("composed", (None, None))
+            pattern = (name, str(operation.attributes), str([s.dtype for s in operation.in_specs]))
+            if function is None or pattern in patterns or (when and not when(operation.attributes)):
+                continue
+            patterns.add(pattern)
+            if len(found[name]) < MOST_CASES:
+                operands = program.operands(instruction, program.inputs)
+                found[name].append((operation, [np.asarray(each) for each in operands]))
+    return found
+
+
+def computed(operation, arrays, function):
+    """Results of a primitive or a function like it, and gradients of the tensors."""
+    operands = [
+        array.item() if scalar else Tensor._import(array)
+        for array, scalar in zip(arrays, operation.is_scalar, strict=True)
+    ]
+    floats = [x for x in operands if isinstance(x, Tensor) and x.is_floating_point()]
+    for x in floats:
+        x.requires_grad_()
+    values = [x.value if isinstance(x, Tensor) else x for x in operands]
+    results = function(*values, **operation.attributes)
+    tensors = [wrap(each) for each in (results if isinstance(results, tuple) else (results,))]
+    outputs = [each for each in tensors if each.requires_grad]
+    grads = []
+    if operation.differentiable and outputs:
+        total = sum(
+            (each * flow.arange(1.0, 1.0 + each.numel()).view(each.shape)).sum() for each in outputs
+        )
+        grads = flow.autograd.grad(total, floats, allow_unused=True)
+    return tensors, [
+        np.zeros(x.shape) if g is None else to_numpy(g) for x, g in zip(floats, grads, strict=False)
+    ]
+
+
+@pytest.mark.parametrize("name", COMPOSED)
+def test_composition_equals_the_primitive(recorded, name, monkeypatch):
+    primitive = PRIMITIVES[name]
+    assert recorded[name], "no sample; add one to tests/samples or layer_calls"
+    for operation, arrays in recorded[name]:
+        expected, expected_grads = computed(operation, arrays, primitive)
+        with monkeypatch.context() as patch:
+            patch.setattr(registry, "_bind", composing)
+            mine, grads = computed(operation, arrays, primitive)
+        for a, b in zip(mine, expected, strict=True):
+            assert (a.shape, a.dtype) == (b.shape, b.dtype), operation
+            problem = array_difference(to_numpy(a), to_numpy(b), dtype_name(b), 10)
+            assert not problem, f"{operation}: {problem}"
+        for a, b in zip(grads, expected_grads, strict=True):
+            problem = array_difference(a, b, b.dtype.name, 50)
+            assert not problem, f"gradient of {operation}: {problem}"
+
+
+def composing(primitive, operands, attributes):
+    """Calls of primitives, of compositions where there are any."""
+    function, when = primitive.facts.get("composed", (None, None))
+    if function is None or (when and not when(attributes)):
+        return dispatch.bind(primitive, operands, attributes)
+    return function(*operands, **attributes)
