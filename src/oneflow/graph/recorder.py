@@ -41,7 +41,10 @@ class CapturingRecorder(Recorder):
     def leaf(self, value: Value) -> int:
         """Reference to an array that is the same in every call."""
         known = len(self.arrays)
-        reference = super().leaf(value)
+        try:
+            reference = super().leaf(value)
+        finally:
+            del self.specs[len(self.arrays) :]
         if len(self.arrays) > known:
             self.specs.append(value.spec)
             if value.node is not None and self.outsider is None:

@@ -98,15 +98,35 @@ class Recorder:
         return tuple(values)
 
     def leaf(self, value: Value) -> int:
-        """Reference to a value that this program takes as input."""
+        """Reference to a value that this program takes as input.
+
+        Raises:
+            Whatever reading it raised; then nothing is left of the instruction that asks for it.
+        """
         array = value.array
         if array is None:
-            array = value.read()
+            try:
+                array = value.read()
+            except BaseException:
+                self._drop_unfinished()
+                raise
         reference = self.leaves.get(id(array))
         if reference is None:
             reference = self.leaves[id(array)] = ~len(self.arrays)
             self.arrays.append(array)
         return reference
+
+    def _drop_unfinished(self) -> None:
+        """Remove the last instruction, not all of whose operands are there."""
+        while not isinstance(reference := self.key.pop(), Operation):
+            if reference is None:
+                self.scalars.pop()
+            elif (
+                ~reference == len(self.arrays) - 1
+                and reference not in self.key
+                and id(self.arrays[-1]) in self.leaves
+            ):
+                del self.leaves[id(self.arrays.pop())]
 
     def add_alias(self, value: Value) -> None:
         """Register another handle on a pending output."""
