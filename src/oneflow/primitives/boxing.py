@@ -15,6 +15,7 @@ from oneflow.primitives.part_layout import (
     as_index,
     is_even,
     padded_size,
+    part_shape,
     splitting_axes,
     traced_extent,
 )
@@ -27,6 +28,9 @@ def _boxing(
     x: jax.Array, *, shape: Sizes, hierarchy: Sizes, source: NdSbp, target: NdSbp
 ) -> jax.Array:
     """This device's part under `target` from its part under `source`; runs inside `shard_map`."""
+    if 0 in shape:
+        # XLA has no collectives of nothing.
+        return jnp.zeros(part_shape(shape, hierarchy, target), x.dtype)
     _, steps = boxing_path(shape, x.dtype.itemsize, hierarchy, source, target)
     for index, step in enumerate(steps):
         if index and _reduces_all(step) and _reduces_all(steps[index - 1]):
