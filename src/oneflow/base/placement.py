@@ -201,3 +201,6 @@ class Layout:
 
     def __repr__(self) -> str:
         return f"{self.placement!r} {sbp_text(self.sbp)}"
+
+    def __reduce__(self) -> tuple:
+        return (Layout, (self.placement, self.sbp))

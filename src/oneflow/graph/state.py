@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from oneflow.differentiation.grad_mode import no_grad
 from oneflow.graph.recording import Recordable
+from oneflow.nn.modules.state import copy_into
 from oneflow.tensor.tensor import Tensor
 
 
@@ -38,8 +38,7 @@ def load_graph_state(graph: Recordable, state: Mapping[str, Any], strict: bool) 
         if name in modules:
             part.load_state_dict(state[name], strict=strict)
         elif isinstance(part, Tensor):
-            with no_grad():
-                part.copy_(state[name])
+            copy_into(part, state[name])
         else:
             part.load_state_dict(state[name])
 

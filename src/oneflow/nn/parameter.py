@@ -6,8 +6,10 @@ from typing import Any, SupportsIndex
 
 from oneflow.base.device import Device
 from oneflow.base.dtype import DType, get_default_dtype
+from oneflow.base.placement import Layout
 from oneflow.primitives.creation import zeros
 from oneflow.tensor.tensor import Tensor
+from oneflow.tensor.transfer import place_of
 from oneflow.tensor.views import detached_twin
 
 
@@ -47,7 +49,9 @@ class Parameter(Tensor):
         return known
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> tuple:
-        return (_rebuild, (self.numpy(), self.dtype, self.device, self.requires_grad))
+        # As of any tensor, see `oneflow.tensor.copying.reduce`.
+        place = place_of(self.value.spec)
+        return (_rebuild, (self.numpy(), self.dtype, place, self.requires_grad))
 
     def __repr__(self) -> str:
         return "Parameter containing:\n" + super().__repr__()
@@ -73,5 +77,5 @@ def _from_value(value: Any, requires_grad: bool) -> Parameter:
     return parameter
 
 
-def _rebuild(array: Any, dtype: DType, device: Device, requires_grad: bool) -> Parameter:
-    return _from_value(Tensor._import(array, dtype, device).value, requires_grad)
+def _rebuild(array: Any, dtype: DType, place: Device | Layout, requires_grad: bool) -> Parameter:
+    return _from_value(Tensor._import(array, dtype, place).value, requires_grad)

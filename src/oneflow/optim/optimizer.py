@@ -30,7 +30,7 @@ from oneflow.program.value import Value
 from oneflow.runtime.eager import flush_all
 from oneflow.tensor.call import wrap
 from oneflow.tensor.tensor import Tensor, zero_grad
-from oneflow.tensor.transfer import value_from_numpy
+from oneflow.tensor.transfer import placed_at, value_from_numpy
 
 # PyTorch's switches between its implementations of one update. Here XLA compiles all updates into
 # one program.
@@ -407,6 +407,9 @@ class Optimizer:
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
         """Go on from a `state_dict`, one of PyTorch's included. Tensors are copied.
 
+        States of global parameters lie as this optimizer keeps them, whatever they were before;
+        every process takes part.
+
         Raises:
             ValueError: the groups differ in number or size from this optimizer's.
         """
@@ -443,8 +446,12 @@ class Optimizer:
             return type(self._counts[name])(value.item())
         floating = value.dtype.is_floating_point or value.dtype.is_complex
         dtype = owner.dtype if floating else value.dtype
-        array = value.numpy().astype(dtype.numpy, copy=False)
-        return wrap(value_from_numpy(array, owner.device))
+        spec = owner.value.spec
+        if spec.sbp is None and value.is_local:
+            array = value.numpy().astype(dtype.numpy, copy=False)
+            return wrap(value_from_numpy(array, spec.device))
+        place = self._place_of_states(spec) if value.shape == owner.shape else spec.device
+        return wrap(placed_at(value.value.alias(), place, dtype))
 
     @property
     def support_sparse(self) -> bool:

@@ -8,11 +8,12 @@ import numpy as np
 
 from oneflow.base.device import Device
 from oneflow.base.dtype import DType
+from oneflow.base.placement import Layout
 from oneflow.primitives.shape import clone
 from oneflow.tensor.call import wrap
 from oneflow.tensor.methods import attach
 from oneflow.tensor.tensor import Tensor
-from oneflow.tensor.transfer import import_array
+from oneflow.tensor.transfer import import_array, place_of
 from oneflow.tensor.views import detached_twin
 
 
@@ -43,14 +44,22 @@ def shallow_copy(self: Tensor) -> Tensor:
     return twin.requires_grad_(self.requires_grad)
 
 
-def rebuild(array: np.ndarray, dtype: DType, device: Device, requires_grad: bool) -> Tensor:
+def rebuild(array: np.ndarray, dtype: DType, place: Device | Layout, requires_grad: bool) -> Tensor:
     """What unpickling a tensor calls."""
-    return import_array(array, dtype, device).requires_grad_(requires_grad)
+    return import_array(array, dtype, place).requires_grad_(requires_grad)
 
 
 def reduce(self: Tensor, protocol: SupportsIndex) -> tuple:
-    """How a tensor is pickled: its values, dtype, device and `requires_grad`."""
-    return rebuild, (self.numpy(), self.dtype, self.device, self.requires_grad)
+    """How a tensor is pickled: its values, dtype, where it is and `requires_grad`.
+
+    Of a global tensor all values are pickled, so that the pickle is complete in itself; all ranks
+    of the placement must pickle it together, and hold it again when all of them unpickle it.
+
+    Raises:
+        RuntimeError: this rank holds no part of a global tensor.
+    """
+    place = place_of(self.value.spec)
+    return rebuild, (self.numpy(), self.dtype, place, self.requires_grad)
 
 
 attach("__deepcopy__", deep_copy)

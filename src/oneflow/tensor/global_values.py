@@ -18,7 +18,9 @@ from oneflow.dispatch.global_call import converted
 from oneflow.primitives.part_layout import counts_of, extent, splitting_axes
 from oneflow.program.value import Value
 from oneflow.runtime.eager import Absent, read_array
+from oneflow.runtime.memory import put
 from oneflow.runtime.shards import assemble, empty_part, part_here, part_of_whole
+from oneflow.runtime.stored import stored_in
 
 
 class GlobalNode(Node):
@@ -157,13 +159,9 @@ _MOST_DIMENSIONS = 32
 def _shapes_of_ranks(local: Any, placement: Placement) -> np.ndarray:
     """The local shapes of all ranks, ``[ranks, ndim]``; every process takes part."""
     names = [each.name for each in ALL_DTYPES]
-    told = np.zeros((1, 2 + _MOST_DIMENSIONS), np.int64)
-    told[0, : 2 + local.ndim] = (names.index(local.dtype.name), local.ndim, *local.shape)
-    everyone = Placement.all(placement.type)
-    spec = spec_of((everyone.size, told.shape[1]), int64, everyone, (split(0),))
-    parts = Value(spec, assemble(spec, lambda places: told))
-    table = np.asarray(read_array(converted(parts, everyone.broadcast)).addressable_data(0))
-    mine = table[list(placement.flat)]
+    told = np.zeros(2 + _MOST_DIMENSIONS, np.int64)
+    told[: 2 + local.ndim] = (names.index(local.dtype.name), local.ndim, *local.shape)
+    mine = told_by_all(told, placement.type)[list(placement.flat)]
     if (mine[:, :2] != mine[0, :2]).any():
         described = ", ".join(
             f"rank {rank}: {names[kind]}{sizes[:ndim]}"
@@ -174,6 +172,19 @@ def _shapes_of_ranks(local: Any, placement: Placement) -> np.ndarray:
             "one global tensor must have the same"
         )
     return mine[:, 2 : 2 + mine[0, 1]]
+
+
+def told_by_all(numbers: np.ndarray, type: str) -> np.ndarray:
+    """What all processes tell each other: as many 64-bit numbers each, ``[processes, numbers]``.
+
+    A process that trains alone tells them to itself.
+    """
+    if not cluster.is_several_processes():
+        return numbers[None]
+    everyone = Placement.all(type)
+    spec = spec_of((everyone.size, len(numbers)), int64, everyone, (split(0),))
+    parts = Value(spec, assemble(spec, lambda places: numbers[None]))
+    return np.asarray(read_array(converted(parts, everyone.broadcast)).addressable_data(0))
 
 
 def _fitted(shapes: np.ndarray, local: Any, layout: Layout) -> tuple[int, ...]:
@@ -199,8 +210,37 @@ def _fitted(shapes: np.ndarray, local: Any, layout: Layout) -> tuple[int, ...]:
     return tuple(whole)
 
 
+def _read_from_files(
+    value: Value, place: Device | Placement, sbp: NdSbp | None = None
+) -> Value | None:
+    """A value in another place, if the numbers are still in files: reads only what it needs."""
+    unread = stored_in(value)
+    if unread is None or (value.node is not None and MODE.enabled):
+        return None
+    spec = spec_of(value.spec.shape, value.spec.dtype, place, sbp)
+    return Value(spec, unread.array_on(spec))
+
+
+def whole_on_device(value: Value, device: Device) -> Value:
+    """A local value with all of a global one; every process takes part."""
+    unread = _read_from_files(value, device)
+    if unread is not None:
+        return unread
+    source: Any = value.spec.device
+    everyone = Placement.all(source.type)
+    if cluster.is_several_processes() and set(source.flat) != set(everyone.flat):
+        value = move_global(value, Layout(everyone, everyone.broadcast))
+    else:
+        value = converted(value, source.broadcast)
+    spec = spec_of(value.spec.shape, value.spec.dtype, device)
+    return Value(spec, put(read_array(value).addressable_data(0), device))
+
+
 def relaid(value: Value, sbp: NdSbp, grad_sbp: NdSbp | None = None) -> Value:
     """A global value with another SBP, whose gradient is brought to `grad_sbp`."""
+    unread = _read_from_files(value, value.spec.device, sbp)
+    if unread is not None:
+        return unread
     result = converted(value, sbp)
     if grad_sbp is None or value.node is None or not MODE.enabled:
         return result
@@ -210,6 +250,9 @@ def relaid(value: Value, sbp: NdSbp, grad_sbp: NdSbp | None = None) -> Value:
 
 def move_global(value: Value, layout: Layout, grad_sbp: NdSbp | None = None) -> Value:
     """A global value on another placement, and with another SBP."""
+    unread = _read_from_files(value, layout.placement, layout.sbp)
+    if unread is not None:
+        return unread
     spec = value.spec
     source: Any = spec.device
     whole = read_array(converted(value.alias(), source.broadcast))

@@ -17,7 +17,7 @@ from oneflow.base.dtype import (
     get_default_dtype,
 )
 from oneflow.base.placement import Layout, Placement
-from oneflow.base.spec import spec_of
+from oneflow.base.spec import TensorSpec, spec_of
 from oneflow.differentiation.grad_mode import MODE
 from oneflow.differentiation.node import Node
 from oneflow.primitives.creation import full_float, full_integer
@@ -32,6 +32,7 @@ from oneflow.tensor.global_values import (
     local_to_global,
     move_global,
     relaid,
+    whole_on_device,
 )
 from oneflow.tensor.promotion import promote_types, result_type
 from oneflow.tensor.tensor import Tensor
@@ -212,3 +213,29 @@ def _move_global(value: Value, device: Any) -> Value:
             return move_global(value, as_layout(device, value.spec.ndim))
         return relaid(value, as_layout(device, value.spec.ndim).sbp)
     return value if device is placement else move_global(value, Layout(device, value.spec.sbp))
+
+
+def placed_at(value: Value, place: Device | Placement | Layout, dtype: DType) -> Value:
+    """The numbers of a value in another place and with another dtype.
+
+    Every process takes part where one of the two places is global.
+
+    Args:
+        value: has no gradient.
+        place: a device, for a local value with all of the numbers; or where a global one lies.
+        dtype: of the result.
+    """
+    if isinstance(place, Device):
+        if value.spec.sbp is not None:
+            value = whole_on_device(value, place)
+        elif value.spec.device is not place:
+            value = move(value, place)
+    else:
+        # Numbers in files are read now even if the layout is the same: files may go away.
+        value = move(value, as_layout(place, value.spec.ndim))
+    return value if value.spec.dtype is dtype else cast(value, dtype=dtype)
+
+
+def place_of(spec: TensorSpec) -> Device | Layout:
+    """Where a tensor is: what `placed_at` takes."""
+    return spec.device if spec.sbp is None else Layout(spec.device, spec.sbp)

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, Protocol
 from oneflow.differentiation.grad_mode import no_grad
 from oneflow.nn.parameter import Parameter
 from oneflow.tensor.tensor import Tensor
+from oneflow.tensor.transfer import place_of, placed_at
 
 EXTRA_STATE = "_extra_state"
 
@@ -248,10 +249,10 @@ def _load_tensor(
 
 
 def copy_into(target: Tensor, given: Tensor) -> None:
-    """Write the values of `given` into `target`, converted to its dtype and device.
+    """Write the values of `given` into `target`, which keeps its dtype and where it lies.
 
-    Not recorded for backward.
+    Not recorded for backward. Every process takes part where one of the two is global.
     """
     with no_grad():
-        converted = given.detach().to(device=target.device, dtype=target.dtype)
-        target.assign(converted.value.alias())
+        spec = target.value.spec
+        target.assign(placed_at(given.value.alias(), place_of(spec), spec.dtype).alias())

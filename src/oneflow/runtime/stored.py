@@ -1,0 +1,109 @@
+"""Values whose numbers stay in files until somebody needs them."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+from weakref import ref
+
+import numpy as np
+
+from oneflow.base.spec import TensorSpec
+from oneflow.primitives.part_layout import Sizes
+from oneflow.program.value import Value
+from oneflow.runtime.memory import put
+from oneflow.runtime.shards import assemble, part_of_whole
+
+Slices = tuple[slice, ...]
+
+
+class Source(Protocol):
+    """The numbers of one tensor in files."""
+
+    def __getitem__(self, slices: Slices) -> np.ndarray:
+        """The numbers in slices of the whole, one per dimension; only these are read."""
+        ...
+
+
+class Stored:
+    """Stands in values for what will give them their array: reading files.
+
+    Args:
+        spec: of the values.
+        source: the numbers.
+    """
+
+    __slots__ = ("_source", "_spec", "_values")
+
+    symbolic = False
+
+    def __init__(self, spec: TensorSpec, source: Source) -> None:
+        self._spec = spec
+        self._source = source
+        self._values: list[ref[Value]] = []
+
+    def value(self) -> Value:
+        """A value that is read when its array is asked for."""
+        value = Value(self._spec, None, self, 0)
+        self.add_alias(value)
+        return value
+
+    def add_alias(self, value: Value) -> None:
+        """Register another value with the same numbers."""
+        self._values.append(ref(value))
+
+    def flush(self, reason: str) -> None:
+        """Read the numbers to where the values are.
+
+        Raises:
+            RuntimeError: the devices on which the tensor was saved do not exist here.
+        """
+        array = self.array_on(self._spec)
+        for reference in self._values:
+            value = reference()
+            if value is not None:
+                value.array = array
+                value.trace = None
+        self._values.clear()
+
+    def array_on(self, spec: TensorSpec) -> Any:
+        """The numbers as the array of a tensor that lies as `spec` says.
+
+        Raises:
+            RuntimeError: there are no such devices here.
+        """
+        if spec.sbp is None:
+            return put(self._source[tuple(map(slice, (0,) * spec.ndim, spec.shape))], spec.device)
+        _require_devices(spec.device)
+        whole: Any = _Once(self._source)
+        return assemble(spec, lambda places: part_of_whole(whole, spec, places))
+
+
+class _Once:
+    """A source that is read once for devices which hold the same."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._known: dict[tuple[Sizes, ...], np.ndarray] = {}
+
+    def __getitem__(self, slices: Slices) -> np.ndarray:
+        key = tuple([(each.start, each.stop) for each in slices])
+        if key not in self._known:
+            self._known[key] = self._source[slices]
+        return self._known[key]
+
+
+def _require_devices(placement: Any) -> None:
+    try:
+        placement.require_devices()
+    except RuntimeError as error:
+        raise RuntimeError(
+            f"a loaded tensor lies on {placement}, which does not exist here: {error}. Load it "
+            "into a tensor with `load_state_dict`, which keeps that one's placement, or give "
+            "`map_location` to `oneflow.load`: a placement, or a device for whole tensors"
+        ) from None
+
+
+def stored_in(value: Value) -> Stored | None:
+    """Where the numbers of a value are that nobody has read yet; None for any other value."""
+    trace = value.trace
+    return trace if value.array is None and isinstance(trace, Stored) else None
