@@ -288,6 +288,8 @@ def test_wrong_arguments(tmp_path):
     flow.save(1, tmp_path / "file")
     with pytest.raises(TypeError, match="map_location"):
         flow.load(tmp_path / "file", map_location=3.5)
-    with pytest.raises(ValueError, match="one process only"):
-        flow.load(tmp_path / "file", global_src_rank=2)
+    with pytest.raises(ValueError, match="only ranks 0 to 7"):
+        flow.load(tmp_path / "file", global_src_rank=8)
+    with pytest.raises(ValueError, match="only ranks 0 to 7"):
+        flow.save(1, tmp_path / "file", consistent_dst_rank=-1)
     assert flow.load(tmp_path / "file", global_src_rank=0) == 1

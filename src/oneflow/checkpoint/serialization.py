@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
-import numpy as np
-from tqdm import tqdm
-
-from oneflow.base.device import Device
-from oneflow.checkpoint import oneflow_folder, tensor_file, torch_file
+from oneflow.base import cluster
+from oneflow.base.device import CPU
+from oneflow.checkpoint import manifest, oneflow_folder, sharded, tensor_file, torch_file
+from oneflow.checkpoint.making import Maker
+from oneflow.checkpoint.map_location import Location, place_function
+from oneflow.checkpoint.one_rank import is_global, load_from_rank, whole_arrays
 from oneflow.checkpoint.structure import Decoder, Encoder
-from oneflow.runtime.eager import read_array
-from oneflow.tensor.tensor import Tensor
+from oneflow.checkpoint.together import all_succeed, plays
 
 _STRUCTURE = "oneflow.structure"
-_PROGRESS_FROM = 2**30
 
 # The file by which a folder with a saved program is known.
 PROGRAM_FILE = "program.json"
@@ -34,8 +34,6 @@ class ProgramStore(NamedTuple):
 
 PROGRAM_STORES: list[ProgramStore] = []
 
-Location = str | Device | Mapping[str, str] | Callable[[Device], Any] | None
-
 
 def save(
     obj: Any,
@@ -49,17 +47,23 @@ def save(
     The file is a safetensors file whose metadata describe the nesting. It appears under its name
     only when it is complete. Tensors that share their memory are stored once and loaded as one.
 
+    An object with global tensors is saved as a folder, in which each rank writes its own parts; all
+    processes call this together. The folder changes at once when all parts are on disk; until then
+    it holds what was saved before. Of what is local, rank 0's is saved.
+
     Args:
         obj: what to save, such as ``{"model": model.state_dict(), "optimizer":
             optimizer.state_dict()}``; or a graph, see `nn.Graph.save`.
-        path: file name, or a file open for writing bytes.
-        global_dst_rank: the process that writes the file, when there are several.
+        path: file or folder name, or a file open for writing bytes.
+        global_dst_rank: save a file with whole tensors, which this rank writes alone; all processes
+            call this together.
         consistent_dst_rank: another name of `global_dst_rank`.
 
     Raises:
         TypeError: something in `obj` is code, an object of a class, or else not plain data; names
             its place.
         FileNotFoundError: the folder does not exist.
+        RuntimeError: another rank could not write its part.
 
     Example:
         >>> import io
@@ -70,27 +74,34 @@ def save(
         >>> flow.load(file)
         {'weight': tensor([1., 1.], dtype=oneflow.float32), 'step': 3}
     """
-    _check_rank("global_dst_rank", global_dst_rank, consistent_dst_rank)
+    rank = _given_rank("global_dst_rank", global_dst_rank, consistent_dst_rank)
     for store in PROGRAM_STORES:
         if isinstance(obj, store.kind):
             store.save(obj, path)
             return
-    encoder = Encoder()
+    encoder = Encoder(gathered=rank is not None)
     structure = encoder.encode(obj)
-    arrays = {name: _host_array(tensor) for name, tensor in encoder.tensors.items()}
-    metadata = {"format": "oneflow", _STRUCTURE: json.dumps(structure)}
     target = Path(path) if isinstance(path, str | os.PathLike) else path
-    tensor_file.write(target, arrays, metadata)
-
-
-def _host_array(tensor: Tensor | np.ndarray) -> np.ndarray:
-    return np.asarray(read_array(tensor.value)) if isinstance(tensor, Tensor) else tensor
+    is_shared = any(map(is_global, encoder.tensors.values()))
+    if is_shared and rank is None:
+        if not isinstance(target, Path):
+            raise TypeError(
+                "an object with global tensors is saved as a folder: give the name of one, or "
+                "`global_dst_rank` to write whole tensors to a file"
+            )
+        sharded.save(structure, encoder.tensors, target)
+        return
+    arrays = whole_arrays(encoder.tensors, rank)
+    metadata = {"format": "oneflow", _STRUCTURE: json.dumps(structure)}
+    with all_succeed(f"write `{path}`") if is_shared else contextlib.nullcontext():
+        if rank is None or plays(rank):
+            tensor_file.write(target, arrays, metadata)
 
 
 def load(
     path: str | os.PathLike | BinaryIO,
     global_src_rank: int | None = None,
-    map_location: Location = None,
+    map_location: Location | None = None,
     *,
     support_pytorch_format: bool = True,
     consistent_src_rank: int | None = None,
@@ -101,12 +112,18 @@ def load(
 
     Nothing in a file is ever executed.
 
+    Global tensors are read when they are needed: `load_state_dict` reads of each only what the
+    process needs for its own tensor, whatever placement and SBP either has. The folder must not
+    change until then.
+
     Args:
         path: file or folder name, or a file open for reading bytes.
-        global_src_rank: the process that reads the file, when there are several.
-        map_location: where tensors go: a device, a dict from saved to new devices, or a function
-            of the saved device; default: the device they were saved from. May be given in second
-            place, as in PyTorch.
+        global_src_rank: the rank that reads the file, when the others cannot. All processes call
+            this together. Every tensor becomes a global one on that rank's device.
+        map_location: where tensors go: a device (global tensors become whole local ones), a
+            placement (tensors become global and broadcast), a pair ``(placement, sbp)``, a dict
+            from saved to new devices or placements, or a function of the saved device or placement;
+            default: where they were saved. May be given in second place, as in PyTorch.
         support_pytorch_format: whether to read PyTorch's files.
         consistent_src_rank: another name of `global_src_rank`.
         weights_only: accepted; loading never does more.
@@ -130,15 +147,23 @@ def load(
     """
     if global_src_rank is not None and not isinstance(global_src_rank, int):
         map_location, global_src_rank = global_src_rank, None
-    _check_rank("global_src_rank", global_src_rank, consistent_src_rank)
-    place = _placement(map_location)
+    rank = _given_rank("global_src_rank", global_src_rank, consistent_src_rank)
+    if rank is None:
+        return _load(path, place_function(map_location), support_pytorch_format)
+
+    def load_whole(place: Callable) -> Any:
+        return _load(path, place, support_pytorch_format)
+
+    return load_from_rank(rank, load_whole, map_location)
+
+
+def _load(path: Any, place: Callable, support_pytorch_format: bool) -> Any:
+    """What `load` returns, read by this process alone."""
     if not isinstance(path, str | os.PathLike):
         return _load_content(path.read(), place, support_pytorch_format)
     source = Path(path)
-    if (source / PROGRAM_FILE).exists() and PROGRAM_STORES:
-        return PROGRAM_STORES[0].load(source)
     if source.is_dir():
-        return oneflow_folder.load(source, place)
+        return _load_folder(source, place)
     if not source.exists():
         raise FileNotFoundError(f"cannot load `{source}`: there is no such file or folder")
     with source.open("rb") as file:
@@ -149,6 +174,14 @@ def load(
     return _decoded(tensor_file.open_path(source), place, source.stat().st_size, str(source))
 
 
+def _load_folder(source: Path, place: Callable) -> Any:
+    if manifest.is_checkpoint(source):
+        return sharded.load(source, place)
+    if (source / PROGRAM_FILE).exists() and PROGRAM_STORES:
+        return PROGRAM_STORES[0].load(source)
+    return oneflow_folder.load(source, place)
+
+
 def _load_content(content: bytes, place: Callable, support_pytorch_format: bool) -> Any:
     if support_pytorch_format and torch_file.recognizes(content[: torch_file.HEAD_BYTES]):
         return torch_file.load_bytes(content, place)
@@ -157,45 +190,22 @@ def _load_content(content: bytes, place: Callable, support_pytorch_format: bool)
 
 def _decoded(opened: tensor_file.TensorFile, place: Callable, size: int, label: str) -> Any:
     """The object in an open tensor file."""
-    # `disable=None` shows the bar on terminals only.
-    hidden = None if size >= _PROGRESS_FROM else True
-    with tqdm(total=len(opened.names), desc="Loading", unit="tensor", disable=hidden) as progress:
-
-        def read(name: str) -> np.ndarray:
-            progress.update()
-            return opened.read(name)
-
-        text = opened.metadata.get(_STRUCTURE)
-        if text is None:
-            home = place(Device("cpu"))
-            return {name: Tensor._import(read(name), None, home) for name in opened.names}
-        try:
-            return Decoder(read, place).decode(json.loads(text))
-        except (ValueError, KeyError, TypeError) as error:
-            raise RuntimeError(
-                f"cannot load `{label}`: its description is damaged ({error})"
-            ) from error
+    maker = Maker(opened, place, size)
+    text = opened.metadata.get(_STRUCTURE)
+    if text is None:
+        return {name: maker.make(name, CPU) for name in opened.names}
+    try:
+        return Decoder(maker.read, maker.make).decode(json.loads(text))
+    except (ValueError, KeyError, TypeError) as error:
+        raise RuntimeError(
+            f"cannot load `{label}`: its description is damaged ({error})"
+        ) from error
 
 
-def _placement(map_location: Location) -> Callable[[Device], Device]:
-    """`map_location` as a function from saved devices to devices."""
-    if map_location is None:
-        return lambda saved: saved
-    if isinstance(map_location, str | Device):
-        chosen = Device(map_location)
-        return lambda saved: chosen
-    if isinstance(map_location, Mapping):
-        table = {Device(old): Device(new) for old, new in map_location.items()}
-        return lambda saved: table.get(saved, saved)
-    if callable(map_location):
-        return lambda saved: Device(map_location(saved))
-    raise TypeError(
-        "`map_location` must be a device, a dict of devices or a function of a device, "
-        f"got {type(map_location).__name__}"
-    )
-
-
-def _check_rank(name: str, rank: int | None, other_spelling: int | None) -> None:
+def _given_rank(name: str, rank: int | None, other_spelling: int | None) -> int | None:
+    """The rank that a user gave by either name, checked."""
     given = rank if rank is not None else other_spelling
-    if given is not None and given != 0:
-        raise ValueError(f"`{name}` is {given}, but there is one process only, number 0")
+    count = cluster.rank_count("cpu")
+    if given is not None and not 0 <= given < count:
+        raise ValueError(f"`{name}` is {given}, but there are only ranks 0 to {count - 1}")
+    return given

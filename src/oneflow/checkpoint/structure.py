@@ -16,6 +16,8 @@ import numpy as np
 
 from oneflow.base.device import Device
 from oneflow.base.dtype import DType, dtype_named
+from oneflow.base.placement import Layout, Placement
+from oneflow.base.sbp import named_sbp, nd_sbp_of
 from oneflow.base.shape import Size
 from oneflow.nn.modules.state import StateDict
 from oneflow.nn.parameter import Parameter
@@ -27,12 +29,16 @@ _ARRAY_KINDS = "biufc"
 class Encoder:
     """Turns an object into JSON data and named tensors.
 
+    Args:
+        gathered: global tensors will be stored as local ones with all of their values.
+
     Attributes:
         tensors: the tensors and NumPy arrays found, by name.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, gathered: bool = False) -> None:
         self.tensors: dict[str, Tensor | np.ndarray] = {}
+        self._gathered = gathered
         self._names: dict[Any, str] = {}
         self._open: set[int] = set()
 
@@ -93,12 +99,24 @@ class Encoder:
         known = self._names.get(memory)
         if known is None:
             known = self._names[memory] = self._add(tensor, path)
-        encoded: dict[str, Any] = {"tensor": known, "device": str(tensor.device)}
+        encoded: dict[str, Any] = {"tensor": known, **self._place(tensor)}
         if isinstance(tensor, Parameter):
             encoded["parameter"] = tensor.requires_grad
         elif tensor.requires_grad and tensor.is_leaf:
             encoded["requires_grad"] = True
         return encoded
+
+    def _place(self, tensor: Tensor) -> dict[str, Any]:
+        spec = tensor.value.spec
+        if spec.sbp is None:
+            return {"device": str(spec.device)}
+        if self._gathered:
+            return {"device": str(Device(spec.device.type, 0))}
+        placement: Placement = spec.device
+        return {
+            "placement": [placement.type, placement.ranks],
+            "sbp": [str(each) for each in spec.sbp],
+        }
 
     def _array(self, value: Any, path: str) -> Any:
         kind = "numpy" if isinstance(value, np.ndarray) else "numpy_scalar"
@@ -154,14 +172,14 @@ class Decoder:
     """Turns JSON data back into an object.
 
     Args:
-        read: gives the NumPy array of a tensor's name.
-        place: gives the device for a saved device.
+        read: gives the NumPy array with a name.
+        make: makes the tensor with a name, from where it was saved.
     """
 
     def __init__(
-        self, read: Callable[[str], np.ndarray], place: Callable[[Device], Device]
+        self, read: Callable[[str], np.ndarray], make: Callable[[str, Device | Layout], Tensor]
     ) -> None:
-        self._read, self._place = read, place
+        self._read, self._make = read, make
         self._known: dict[tuple, Tensor] = {}
 
     def decode(self, data: Any) -> Any:
@@ -201,14 +219,22 @@ class Decoder:
         key = (data["tensor"], data.get("parameter"), data.get("requires_grad"))
         tensor = self._known.get(key)
         if tensor is None:
-            array = self._read(data["tensor"])
-            tensor = Tensor._import(array, None, self._place(Device(data["device"])))
+            tensor = self._make(data["tensor"], _saved_place(data))
             if "parameter" in data:
                 tensor = Parameter(tensor, requires_grad=data["parameter"])
             elif data.get("requires_grad"):
                 tensor.requires_grad_()
             self._known[key] = tensor
         return tensor
+
+
+def _saved_place(data: Mapping[str, Any]) -> Device | Layout:
+    """Where a tensor was saved."""
+    if "placement" not in data:
+        return Device(data["device"])
+    kind, ranks = data["placement"]
+    placement = Placement(kind, ranks)
+    return Layout(placement, nd_sbp_of([named_sbp(each) for each in data["sbp"]], placement.ndim))
 
 
 _SEQUENCES: dict[str, Callable] = {"tuple": tuple, "set": set, "frozenset": frozenset}

@@ -10,7 +10,7 @@ import contextlib
 import json
 import os
 import secrets
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -46,18 +46,81 @@ class TensorFile:
         names: names of the arrays.
     """
 
-    def __init__(
-        self, names: list[str], metadata: Mapping[str, str], read: Callable[[str], np.ndarray]
-    ) -> None:
+    def __init__(self, names: list[str], metadata: Mapping[str, str]) -> None:
         self.names = names
         self.metadata = dict(metadata)
-        self._read = read
         self._pairs = set(json.loads(self.metadata.get(_COMPLEX, "[]")))
+
+    def described(self, name: str) -> tuple[tuple[int, ...], np.dtype]:
+        """Shape and dtype of the array called `name`."""
+        shape, kind = self._header(name)
+        if name in self._pairs:
+            return shape[:-1], np.dtype(np.complex128)
+        return shape, np.dtype(_NUMPY_TYPES[kind])
 
     def read(self, name: str) -> np.ndarray:
         """The array called `name`."""
-        array = self._read(name)
+        return self._joined(name, self._whole(name))
+
+    def part(self, name: str, slices: tuple[slice, ...]) -> np.ndarray:
+        """A part of an array: slices with start and stop, one per dimension."""
+        shape, dtype = self.described(name)
+        sizes = tuple([each.stop - each.start for each in slices])
+        if sizes == shape:
+            return self.read(name)
+        if 0 in sizes:
+            # The library refuses to read nothing.
+            return np.empty(sizes, dtype)
+        return self._joined(name, self._part(name, slices))
+
+    def _joined(self, name: str, array: np.ndarray) -> np.ndarray:
         return array.view(np.complex128)[..., 0] if name in self._pairs else array
+
+    def _header(self, name: str) -> tuple[tuple[int, ...], str]:
+        """Shape and dtype as the file says it."""
+        raise NotImplementedError
+
+    def _whole(self, name: str) -> np.ndarray:
+        raise NotImplementedError
+
+    def _part(self, name: str, slices: tuple[slice, ...]) -> np.ndarray:
+        raise NotImplementedError
+
+
+class _MappedFile(TensorFile):
+    """A file that is mapped into memory."""
+
+    def __init__(self, opened: Any) -> None:
+        super().__init__(list(opened.keys()), opened.metadata() or {})
+        self._opened = opened
+
+    def _header(self, name: str) -> tuple[tuple[int, ...], str]:
+        found = self._opened.get_slice(name)
+        return tuple(found.get_shape()), found.get_dtype()
+
+    def _whole(self, name: str) -> np.ndarray:
+        return self._opened.get_tensor(name)
+
+    def _part(self, name: str, slices: tuple[slice, ...]) -> np.ndarray:
+        return self._opened.get_slice(name)[slices]
+
+
+class _Content(TensorFile):
+    """The content of a file."""
+
+    def __init__(self, views: dict[str, Any], metadata: Mapping[str, str]) -> None:
+        super().__init__(list(views), metadata)
+        self._views = views
+
+    def _header(self, name: str) -> tuple[tuple[int, ...], str]:
+        return tuple(self._views[name]["shape"]), self._views[name]["dtype"]
+
+    def _whole(self, name: str) -> np.ndarray:
+        shape, kind = self._header(name)
+        return np.frombuffer(self._views[name]["data"], _NUMPY_TYPES[kind]).reshape(shape)
+
+    def _part(self, name: str, slices: tuple[slice, ...]) -> np.ndarray:
+        return self._whole(name)[slices]
 
 
 def open_path(path: Path) -> TensorFile:
@@ -67,10 +130,9 @@ def open_path(path: Path) -> TensorFile:
         RuntimeError: it is damaged or not in this format.
     """
     try:
-        opened = safetensors.safe_open(path, framework="np")
+        return _MappedFile(safetensors.safe_open(path, framework="np"))
     except safetensors.SafetensorError as error:
         raise RuntimeError(_damaged(path, error)) from error
-    return TensorFile(list(opened.keys()), opened.metadata() or {}, opened.get_tensor)
 
 
 def open_bytes(content: bytes, label: str = "the data") -> TensorFile:
@@ -85,12 +147,7 @@ def open_bytes(content: bytes, label: str = "the data") -> TensorFile:
         metadata = json.loads(content[8 : 8 + length]).get("__metadata__", {})
     except (safetensors.SafetensorError, ValueError) as error:
         raise RuntimeError(_damaged(label, error)) from error
-
-    def read(name: str) -> np.ndarray:
-        view = views[name]
-        return np.frombuffer(view["data"], _NUMPY_TYPES[view["dtype"]]).reshape(view["shape"])
-
-    return TensorFile(list(views), metadata, read)
+    return _Content(views, metadata)
 
 
 def _damaged(source: Any, error: Exception) -> str:
@@ -113,12 +170,12 @@ def write(target: Path | BinaryIO, arrays: Mapping[str, np.ndarray], metadata: d
     if not isinstance(target, Path):
         target.write(safetensors.numpy.save(stored, metadata))
         return
-    with _replacing(target) as partial:
+    with replacing(target) as partial:
         safetensors.numpy.save_file(stored, partial, metadata)
 
 
 @contextlib.contextmanager
-def _replacing(target: Path) -> Iterator[Path]:
+def replacing(target: Path) -> Iterator[Path]:
     """A new file beside `target` that takes its place when the block ends without an error."""
     if not target.parent.is_dir():
         raise FileNotFoundError(f"cannot save to `{target}`: the folder does not exist")

@@ -1,0 +1,62 @@
+"""`map_location`: where the tensors of a file go."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from oneflow.base.device import Device
+from oneflow.base.placement import Layout, Placement
+from oneflow.base.sbp import BROADCAST, Sbp, Split, nd_sbp_of, split
+
+# Of a layout the SBP may name dimensions that a tensor does not have, see `fitting`.
+Place = Device | Layout
+Location = (
+    str | Device | Placement | tuple[Placement, Any] | Mapping[Any, Any] | Callable[[Any], Any]
+)
+
+
+def place_function(location: Location | None) -> Callable[[Place], Place]:
+    """A function from where tensors were saved to where they go.
+
+    Raises:
+        TypeError: `location` is nothing of what it may be.
+    """
+    if location is None:
+        return lambda saved: saved
+    if isinstance(location, Mapping):
+        table = {_named(_one_place(old)): _one_place(new) for old, new in location.items()}
+        return lambda saved: table.get(_named(saved), saved)
+    if callable(location) and not isinstance(location, Placement | Layout):
+        return lambda saved: _one_place(location(_named(saved)))
+    chosen = _one_place(location)
+    return lambda saved: chosen
+
+
+def _named(place: Place) -> Device | Placement:
+    """A place as users name it, in dicts and as what their functions get."""
+    return place.placement if isinstance(place, Layout) else place
+
+
+def _one_place(given: Any) -> Place:
+    if isinstance(given, str | Device):
+        return Device(given)
+    if isinstance(given, Placement):
+        return Layout(given, given.broadcast)
+    if isinstance(given, tuple) and len(given) == 2 and isinstance(given[0], Placement):
+        return Layout(given[0], nd_sbp_of(given[1], given[0].ndim))
+    raise TypeError(
+        "`map_location` must be a device, a placement, a pair of placement and sbp, a dict of "
+        f"these or a function that returns one of them, got {given!r}"
+    )
+
+
+def fitting(layout: Layout, ndim: int) -> Layout:
+    """A layout for a tensor of `ndim` dimensions: broadcast where it would split another one."""
+    return Layout(layout.placement, tuple([_fitting(each, ndim) for each in layout.sbp]))
+
+
+def _fitting(sbp: Sbp, ndim: int) -> Sbp:
+    if not isinstance(sbp, Split):
+        return sbp
+    return split(sbp.dim % ndim) if -ndim <= sbp.dim < ndim else BROADCAST

@@ -1,0 +1,143 @@
+"""Files that one rank alone writes or reads, for all."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from oneflow.base.device import CPU, Device
+from oneflow.base.dtype import dtype_named
+from oneflow.base.placement import Layout, Placement
+from oneflow.base.spec import spec_of
+from oneflow.checkpoint.map_location import Location, Place, fitting, place_function
+from oneflow.checkpoint.structure import Decoder, Encoder
+from oneflow.checkpoint.together import bytes_from, plays, whole_at
+from oneflow.program.value import Value
+from oneflow.runtime.eager import read_array
+from oneflow.runtime.shards import assemble
+from oneflow.tensor.call import wrap
+from oneflow.tensor.global_values import move_global
+from oneflow.tensor.tensor import Tensor
+
+
+def is_global(tensor: Tensor | np.ndarray) -> bool:
+    """Whether this is a global tensor."""
+    return isinstance(tensor, Tensor) and tensor.value.spec.sbp is not None
+
+
+def whole_arrays(
+    tensors: Mapping[str, Tensor | np.ndarray], rank: int | None
+) -> dict[str, np.ndarray]:
+    """All values of tensors in the process of `rank`, or in each; the others take part."""
+    arrays = {}
+    for name, tensor in tensors.items():
+        if isinstance(tensor, Tensor) and rank is not None and is_global(tensor):
+            array = whole_at(tensor.value.alias(), rank)
+        elif rank is not None and not plays(rank):
+            continue
+        else:
+            array = _host_array(tensor)
+        if array is not None:
+            arrays[name] = array
+    return arrays
+
+
+def _host_array(tensor: Tensor | np.ndarray) -> np.ndarray:
+    return np.asarray(read_array(tensor.value)) if isinstance(tensor, Tensor) else tensor
+
+
+def load_from_rank(
+    rank: int, load_whole: Callable[[Callable[[Place], Device]], Any], location: Location | None
+) -> Any:
+    """An object in all processes that `rank` reads; its tensors are global.
+
+    Args:
+        rank: who reads.
+        load_whole: reads the object, from where each of its tensors shall be; only `rank` calls it.
+        location: where tensors go; left out, to the device of `rank` of the type they were saved
+            on.
+
+    Raises:
+        ValueError: `location` is a dict or function: only one rank knows where tensors were saved.
+        RuntimeError: `rank` could not read it; there its own error is raised.
+    """
+    if isinstance(location, Mapping) or (
+        callable(location) and not isinstance(location, Placement)
+    ):
+        raise ValueError(
+            "with `global_src_rank`, `map_location` must be a device, a placement or a pair of "
+            "placement and sbp"
+        )
+    move = place_function(location)
+
+    def place_here(saved: Place) -> Device:
+        return CPU if location is not None else Device(saved.type, 0)
+
+    received = _Received(rank, lambda: load_whole(place_here))
+
+    def make(name: str, saved: Place) -> Tensor:
+        place = move(saved)
+        if isinstance(place, Device):
+            there = Placement(place.type, [rank])
+            place = Layout(there, there.broadcast)
+        return received.tensor(name, place)
+
+    return Decoder(received.array, make).decode(received.structure)
+
+
+class _Received:
+    """What one rank has read, in all processes.
+
+    Attributes:
+        structure: the object, described.
+    """
+
+    def __init__(self, rank: int, load_here: Callable[[], Any]) -> None:
+        self._rank = rank
+        self._tensors: dict[str, Tensor | np.ndarray] = {}
+        content: dict[str, Any] = {}
+        failure: Exception | None = None
+        if plays(rank):
+            try:
+                content = self._described(load_here())
+            except Exception as error:
+                failure = error
+                content = {"failure": f"{type(error).__name__}: {error}"}
+        content = json.loads(bytes_from(rank, json.dumps(content).encode()))
+        if failure is not None:
+            raise failure
+        if "failure" in content:
+            raise RuntimeError(f"rank {rank} could not load for all: {content['failure']}")
+        self.structure = content["structure"]
+        self._forms = content["tensors"]
+
+    def _described(self, obj: Any) -> dict[str, Any]:
+        encoder = Encoder()
+        structure = encoder.encode(obj)
+        self._tensors = encoder.tensors
+        forms = {
+            name: [_host_array(each).dtype.name, list(each.shape)]
+            for name, each in self._tensors.items()
+        }
+        return {"structure": structure, "tensors": forms}
+
+    def array(self, name: str) -> np.ndarray:
+        """A NumPy array of the object."""
+        kind, shape = self._forms[name]
+        content = _host_array(self._tensors[name]).tobytes() if plays(self._rank) else b""
+        numbers = np.frombuffer(bytes_from(self._rank, content), dtype_named(kind).numpy)
+        return numbers.reshape(shape)
+
+    def tensor(self, name: str, layout: Layout) -> Tensor:
+        """A tensor of the object as a global one."""
+        kind, shape = self._forms[name]
+        there = Placement(layout.placement.type, [self._rank])
+        spec = spec_of(tuple(shape), dtype_named(kind), there, there.broadcast)
+        value = Value(spec, assemble(spec, lambda places: _host_array(self._tensors[name])))
+        wanted = fitting(layout, len(shape))
+        if wanted is not Layout(there, there.broadcast):
+            value = move_global(value, wanted)
+        return wrap(value)

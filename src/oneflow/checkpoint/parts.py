@@ -1,0 +1,109 @@
+"""Which rank stores which part of a tensor, and in which file.
+
+Every process works that out for itself, from what it knows of the tensors without reading them, and
+comes to the same result.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from oneflow.base.spec import TensorSpec
+from oneflow.primitives.part_layout import Sizes, part_slices, places_in
+from oneflow.tensor.tensor import Tensor
+
+# A rank begins another file when one has so many bytes: its arrays are in the host's memory while
+# it is written.
+_FILE_BYTES = 2**30
+# Stores what is local: its tensors are taken for those of all.
+_FIRST_RANK = 0
+
+
+class Part(NamedTuple):
+    """A part of a tensor, in the file that has it under the tensor's name.
+
+    Attributes:
+        file: name of the file.
+        starts: where the part begins in each dimension.
+        sizes: how long it is.
+    """
+
+    file: str
+    starts: Sizes
+    sizes: Sizes
+
+
+class Stock(NamedTuple):
+    """A part that a rank has to store.
+
+    Attributes:
+        name: of the tensor.
+        place: the place of its device in the flat list of ranks; None for something local.
+    """
+
+    name: str
+    place: int | None
+
+
+@dataclass
+class Plan:
+    """What is stored where.
+
+    Attributes:
+        parts: the parts of every tensor, which cover it without overlapping.
+        files: what each file holds.
+        bytes: how many bytes each rank stores.
+        ranks: the rank that writes each file.
+    """
+
+    parts: dict[str, list[Part]] = field(default_factory=dict)
+    files: dict[str, list[Stock]] = field(default_factory=dict)
+    bytes: Counter[int] = field(default_factory=Counter)
+    ranks: dict[str, int] = field(default_factory=dict)
+
+    def add(self, rank: int, stock: Stock, slices: tuple[slice, ...], itemsize: int) -> None:
+        """Let a rank store a part."""
+        sizes = tuple([each.stop - each.start for each in slices])
+        file = f"rank{rank}-{self.bytes[rank] // _FILE_BYTES}.safetensors"
+        self.bytes[rank] += math.prod(sizes) * itemsize
+        self.ranks[file] = rank
+        self.files.setdefault(file, []).append(stock)
+        starts = tuple([each.start for each in slices])
+        self.parts[stock.name].append(Part(file, starts, sizes))
+
+
+def planned(tensors: Mapping[str, Tensor | np.ndarray]) -> Plan:
+    """The plan for tensors; a part that several ranks hold alike is given to the idlest."""
+    plan = Plan()
+    for name, tensor in tensors.items():
+        plan.parts[name] = []
+        spec = tensor.value.spec if isinstance(tensor, Tensor) else None
+        if spec is None or spec.sbp is None:
+            whole = tuple([slice(0, size) for size in tensor.shape])
+            itemsize = tensor.dtype.itemsize
+            plan.add(_FIRST_RANK, Stock(name, None), whole, itemsize)
+            continue
+        for slices, holders in _different_parts(spec):
+            ranks = {spec.device.flat[place]: place for place in holders}
+            rank = min(ranks, key=lambda rank: (plan.bytes[rank], rank))
+            plan.add(rank, Stock(name, ranks[rank]), slices, spec.dtype.itemsize)
+    return plan
+
+
+def _different_parts(spec: TensorSpec) -> Iterator[tuple[tuple[slice, ...], list[int]]]:
+    """The parts of a global tensor that are not empty, with the places that hold each."""
+    placement: Any = spec.device
+    holders: dict[tuple[Sizes, Sizes], list[int]] = {}
+    for index, places in enumerate(places_in(placement.hierarchy)):
+        slices = part_slices(spec.shape, placement.hierarchy, spec.sbp or (), places)
+        key = (tuple(each.start for each in slices), tuple(each.stop for each in slices))
+        holders.setdefault(key, []).append(index)
+    for (starts, stops), indices in holders.items():
+        if all(stop > start for start, stop in zip(starts, stops, strict=True)):
+            yield tuple(map(slice, starts, stops)), indices

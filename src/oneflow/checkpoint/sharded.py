@@ -1,0 +1,279 @@
+"""Checkpoint folders to which every rank writes its own parts of global tensors.
+
+    path/checkpoint.json                  the manifest: written last, replaced at once
+    path/parts-<number>/rank<r>-<n>.safetensors
+
+A save fills a new ``parts`` folder, and only when all of its files are on disk does the manifest
+name it; then the folder of the save before is removed. Whatever stops a save, the manifest names
+files that are complete.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+import shutil
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from oneflow.base import cluster
+from oneflow.base.dtype import from_numpy_dtype
+from oneflow.checkpoint import tensor_file
+from oneflow.checkpoint.making import Maker
+from oneflow.checkpoint.manifest import (
+    MANIFEST,
+    Entry,
+    Manifest,
+    folder_name,
+    part_folders,
+    read_manifest,
+)
+from oneflow.checkpoint.map_location import Place
+from oneflow.checkpoint.parts import Part, Plan, Stock, planned
+from oneflow.checkpoint.progress import progress_bar
+from oneflow.checkpoint.structure import Decoder
+from oneflow.checkpoint.together import all_succeed, plays
+from oneflow.runtime.eager import read_array
+from oneflow.runtime.shards import part_here
+from oneflow.tensor.call import wrap
+from oneflow.tensor.global_values import relaid, told_by_all, whole_grad_sbp
+from oneflow.tensor.tensor import Tensor
+
+Tensors = Mapping[str, Tensor | np.ndarray]
+
+
+def save(structure: Any, tensors: Tensors, root: Path) -> None:
+    """Save tensors, each rank its parts; all processes call this.
+
+    Args:
+        structure: the object around the tensors; that of rank 0 counts, as do its local tensors.
+        tensors: by the names that they have in `structure`.
+        root: the folder, on a file system that all processes see.
+
+    Raises:
+        ValueError: the ranks' global tensors differ.
+        RuntimeError: another rank could not write its parts.
+    """
+    tensors = {name: _without_sums(tensor) for name, tensor in tensors.items()}
+    plan = planned(tensors)
+    folder = root / folder_name(_agreed_number(tensors, plan))
+    try:
+        with all_succeed(f"write its parts to `{root}`"):
+            _make_folder(folder)
+            _write_parts(plan, tensors, folder)
+        with all_succeed(f"complete `{root}`"):
+            if cluster.rank() == 0:
+                _manifest_of(structure, tensors, plan, folder).write(root)
+    finally:
+        if cluster.rank() == 0:
+            _remove_unnamed(root)
+
+
+def _remove_unnamed(root: Path) -> None:
+    """Remove the files of the save before, or of this one if it was not completed."""
+    with contextlib.suppress(OSError, RuntimeError):
+        named = read_manifest(root).folder if (root / MANIFEST).exists() else None
+        for folder in part_folders(root):
+            if folder.name != named:
+                shutil.rmtree(folder, ignore_errors=True)
+
+
+def _without_sums(tensor: Tensor | np.ndarray) -> Tensor | np.ndarray:
+    """A tensor whose parts are parts of the whole: partial sums are added up."""
+    if not isinstance(tensor, Tensor) or tensor.value.spec.sbp is None:
+        return tensor
+    sbp = tensor.value.spec.sbp
+    wanted = whole_grad_sbp(sbp)
+    return tensor if wanted == sbp else wrap(relaid(tensor.value.alias(), wanted))
+
+
+def _agreed_number(tensors: Tensors, plan: Plan) -> int:
+    """A new number for this save, the same in all processes, which must have the same plan."""
+    known = [
+        (name, tensor.dtype.name, tensor.shape, plan.parts[name])
+        for name, tensor in tensors.items()
+        if isinstance(tensor, Tensor) and tensor.value.spec.sbp is not None
+    ]
+    mine = [secrets.randbits(62), zlib.crc32(repr(known).encode())]
+    told = told_by_all(np.array(mine, np.int64), "cpu")
+    others = np.flatnonzero(told[:, 1] != told[0, 1])
+    if others.size:
+        raise ValueError(
+            f"rank {others[0]} saves other global tensors than rank 0: all ranks must save an "
+            "object with the same global tensors at the same places, and local tensors of the same "
+            "shapes"
+        )
+    return int(told[0, 0])
+
+
+def _make_folder(folder: Path) -> None:
+    root = folder.parent
+    if root.exists() and not root.is_dir():
+        raise FileExistsError(
+            f"cannot save to `{root}`: it is a file, and an object with global tensors is saved as "
+            "a folder; remove it, or give `global_dst_rank` to save whole tensors to a file"
+        )
+    if not root.parent.is_dir():
+        raise FileNotFoundError(f"cannot save to `{root}`: the folder around it does not exist")
+    root.mkdir(exist_ok=True)
+    folder.mkdir(exist_ok=True)
+
+
+def _write_parts(plan: Plan, tensors: Tensors, folder: Path) -> None:
+    """Write the files of this process, or all if it plays all ranks."""
+    own = [file for file in plan.files if plays(plan.ranks[file])]
+    size = sum(plan.bytes[rank] for rank in {plan.ranks[file] for file in own})
+    with progress_bar("Saving", "B", size, size) as bar:
+        for file in own:
+            arrays = {stock.name: _array(tensors[stock.name], stock) for stock in plan.files[file]}
+            tensor_file.write(folder / file, arrays, {"format": "oneflow"})
+            bar.update(sum(array.nbytes for array in arrays.values()))
+
+
+def _array(tensor: Tensor | np.ndarray, stock: Stock) -> np.ndarray:
+    if not isinstance(tensor, Tensor):
+        return tensor
+    array = read_array(tensor.value)
+    if stock.place is None:
+        return np.asarray(array)
+    return np.asarray(part_here(array, tensor.value.spec, stock.place))
+
+
+def _manifest_of(structure: Any, tensors: Tensors, plan: Plan, folder: Path) -> Manifest:
+    """The manifest of files that all ranks have written."""
+    files = {}
+    for file in plan.files:
+        try:
+            files[file] = (folder / file).stat().st_size
+        except FileNotFoundError:
+            raise RuntimeError(
+                f"rank {plan.ranks[file]} has written `{folder / file}`, but rank 0 does not see "
+                "it: all processes must save to a folder that they share"
+            ) from None
+    entries = {
+        name: Entry(_dtype(tensor), tuple(tensor.shape), plan.parts[name])
+        for name, tensor in tensors.items()
+    }
+    return Manifest(folder.name, files, entries, structure)
+
+
+def _dtype(tensor: Tensor | np.ndarray) -> Any:
+    return tensor.dtype if isinstance(tensor, Tensor) else from_numpy_dtype(tensor.dtype)
+
+
+def load(root: Path, place: Callable[[Place], Place]) -> Any:
+    """The object in a folder.
+
+    Global tensors are read when they are needed, and where; processes need not call this together.
+
+    Raises:
+        RuntimeError: the folder is incomplete, damaged or of a newer version.
+    """
+    manifest = read_manifest(root)
+    opened = _Folder(root, manifest)
+    maker = Maker(opened, place, sum(manifest.files.values()))
+    try:
+        return Decoder(maker.read, maker.make).decode(manifest.structure)
+    except (ValueError, KeyError, TypeError) as error:
+        raise RuntimeError(
+            f"cannot load `{root}`: its `{MANIFEST}` is damaged ({error})"
+        ) from error
+
+
+class _Folder:
+    """The files that a manifest names; each is opened when something in it is needed."""
+
+    def __init__(self, root: Path, manifest: Manifest) -> None:
+        self.names = list(manifest.tensors)
+        self._root = root
+        self._manifest = manifest
+        self._opened: dict[str, tensor_file.TensorFile] = {}
+        for file in manifest.files:
+            self._check(file)
+
+    def described(self, name: str) -> tuple[tuple[int, ...], np.dtype]:
+        """Shape and dtype of a tensor."""
+        entry = self._manifest.tensors[name]
+        return entry.shape, np.dtype(entry.dtype.numpy)
+
+    def read(self, name: str) -> np.ndarray:
+        """All of a tensor."""
+        return self.part(name, tuple([slice(0, n) for n in self._manifest.tensors[name].shape]))
+
+    def part(self, name: str, slices: tuple[slice, ...]) -> np.ndarray:
+        """A part of a tensor, from all files that have something of it."""
+        entry = self._manifest.tensors[name]
+        sizes = tuple([each.stop - each.start for each in slices])
+        result, filled = np.empty(sizes, entry.dtype.numpy), 0
+        for part in entry.parts:
+            common = _common(slices, part)
+            if common is None:
+                continue
+            block = self._block(name, part, _shifted(common, part.starts))
+            if block.dtype != result.dtype:
+                raise RuntimeError(self._disagrees(name, part))
+            if block.shape == sizes:
+                return block
+            result[_shifted(common, [each.start for each in slices])] = block
+            filled += block.size
+        if filled != result.size:
+            raise RuntimeError(f"cannot load `{self._root}`: parts of `{name}` are missing")
+        return result
+
+    def _block(self, name: str, part: Part, slices: tuple[slice, ...]) -> np.ndarray:
+        opened = self._file(part.file)
+        if name not in opened.names or opened.described(name)[0] != part.sizes:
+            raise RuntimeError(self._disagrees(name, part))
+        return opened.part(name, slices)
+
+    def _disagrees(self, name: str, part: Part) -> str:
+        return (
+            f"cannot load `{self._root}`: what `{part.file}` has of `{name}` is not what "
+            f"`{MANIFEST}` says"
+        )
+
+    def _file(self, file: str) -> tensor_file.TensorFile:
+        opened = self._opened.get(file)
+        if opened is None:
+            self._check(file)
+            path = self._root / self._manifest.folder / file
+            opened = self._opened[file] = tensor_file.open_path(path)
+        return opened
+
+    def _check(self, file: str) -> None:
+        """Make sure that a file is there, and complete."""
+        root, manifest = self._root, self._manifest
+        path = root / manifest.folder / file
+        size = path.stat().st_size if path.exists() else None
+        if size == manifest.files[file]:
+            return
+        if read_manifest(root).folder != manifest.folder:
+            raise RuntimeError(
+                f"cannot load `{root}`: it has been saved again since it was opened, which removed "
+                "the files; load it again"
+            )
+        found = "is missing" if size is None else f"has {size} bytes"
+        raise RuntimeError(
+            f"cannot load `{root}`: `{manifest.folder}/{file}` {found}, and should have "
+            f"{manifest.files[file]} bytes"
+        )
+
+
+def _common(slices: tuple[slice, ...], part: Part) -> tuple[slice, ...] | None:
+    """What slices of a tensor and one of its parts have in common, as slices of the tensor."""
+    common = []
+    for wanted, start, size in zip(slices, part.starts, part.sizes, strict=True):
+        first, last = max(wanted.start, start), min(wanted.stop, start + size)
+        if first >= last:
+            return None
+        common.append(slice(first, last))
+    return tuple(common)
+
+
+def _shifted(slices: tuple[slice, ...], origin: Sequence[int]) -> tuple[slice, ...]:
+    """Slices counted from `origin`."""
+    return tuple([slice(e.start - at, e.stop - at) for e, at in zip(slices, origin, strict=True)])

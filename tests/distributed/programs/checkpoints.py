@@ -1,0 +1,135 @@
+"""Checkpoints of two or more processes; the first argument says what they do with a folder."""
+
+import os
+import signal
+import sys
+from pathlib import Path
+
+import numpy as np
+from tests.checkpoint.exact_training import Training, assert_same_bits
+
+import oneflow as flow
+from oneflow import nn
+from oneflow.checkpoint import tensor_file
+
+rank, size = flow.env.get_rank(), flow.env.get_world_size()
+S, B = flow.sbp.split, flow.sbp.broadcast
+ALL = flow.placement.all("cpu")
+NUMBERS = np.arange(35, dtype=np.float32).reshape(7, 5)
+write = tensor_file.write
+
+
+def raised(kind, deed):
+    try:
+        deed()
+    except kind as error:
+        return str(error)
+    raise AssertionError(f"{kind} expected")
+
+
+def fail_writing(target, *rest):
+    raise OSError("the disk is full")
+
+
+def end_while_writing(target, arrays, metadata):
+    write(target.with_name(f".{target.name}.partial"), arrays, metadata)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def check_parts(folder):
+    x = flow.tensor(NUMBERS, placement=ALL, sbp=S(0))
+    flow.save({"x": x, "rank": rank, "local": flow.tensor([rank])}, folder / "parts")
+    files = sorted(path.name for path in (folder / "parts").glob("parts-*/*"))
+    assert files == [f"rank{each}-0.safetensors" for each in range(size)]
+    loaded = flow.load(folder / "parts")
+    assert loaded["rank"] == 0
+    assert loaded["local"].tolist() == [0]
+    np.testing.assert_array_equal(loaded["x"].to_global(sbp=S(1)).numpy(), NUMBERS)
+    if rank == size - 1:
+        # One rank may load on its own.
+        whole = flow.load(folder / "parts", map_location="cpu")["x"]
+        np.testing.assert_array_equal(whole.numpy(), NUMBERS)
+
+
+def check_one_rank_for_all(folder):
+    x = flow.tensor(NUMBERS, placement=flow.placement("cpu", [0]), sbp=B)
+    own = folder / str(rank)
+    own.mkdir()
+    flow.save({"x": x, "rank": rank}, own / "file", global_dst_rank=1)
+    assert (own / "file").exists() == (rank == 1)
+    loaded = flow.load(own / "file", global_src_rank=1, map_location=(ALL, S(0)))
+    assert loaded["rank"] == 1
+    assert loaded["x"].sbp == (S(0),)
+    np.testing.assert_array_equal(loaded["x"].numpy(), NUMBERS)
+    alone = flow.load(own / "file", global_src_rank=1)["x"]
+    assert alone.placement is flow.placement("cpu", [1])
+    assert alone.to_local().shape == ((7, 5) if rank == 1 else (0, 0))
+    kind = FileNotFoundError if rank == 0 else RuntimeError
+    message = raised(kind, lambda: flow.load(own / "file", global_src_rank=0))
+    assert "there is no such file" in message
+    assert rank == 0 or "rank 0 could not load for all" in message
+
+
+def check_faults(folder):
+    x = flow.tensor(NUMBERS, placement=ALL, sbp=S(0))
+    flow.save([x], folder / "faults")
+    tensor_file.write = fail_writing if rank == 1 else write
+    message = raised(
+        OSError if rank == 1 else RuntimeError, lambda: flow.save([x + 1], folder / "faults")
+    )
+    assert message == "the disk is full" or message.startswith("rank 1 could not write its parts")
+    tensor_file.write = write
+    np.testing.assert_array_equal(flow.load(folder / "faults")[0].numpy(), NUMBERS)
+    assert len(list((folder / "faults").iterdir())) == 2
+    own = {f"x{rank}": x} if rank < 2 else {"x0": x}
+    assert "rank 1 saves other global tensors" in raised(
+        ValueError, lambda: flow.save(own, folder / "faults")
+    )
+    own = folder / f"unshared{rank}"
+    if rank == 0:
+        message = raised(RuntimeError, lambda: flow.save([x], own))
+        assert "a folder that they share" in message
+    else:
+        assert "rank 0 could not complete" in raised(RuntimeError, lambda: flow.save([x], own))
+
+
+def check_training(folder):
+    whole = Training().step().step()
+    first = Training(ALL, S(0)).step()
+    flow.save(first.state_dict(), folder / "training")
+    for sbp in (B, S(0)):
+        second = Training(ALL, (sbp,)).load_state_dict(flow.load(folder / "training"))
+        assert_same_bits(second.step(), whole)
+
+
+def save(folder):
+    flow.save(Training(ALL, S(0)).step().state_dict(), folder / "saved")
+
+
+def load(folder):
+    """Go on from what other ranks have saved, maybe more of them than there are here."""
+    training = Training(ALL, S(0)).load_state_dict(flow.load(folder / "saved"))
+    assert_same_bits(training.step(), Training().step().step())
+    twin = nn.Linear(4, 6).double()
+    state = flow.load(folder / "saved")["model"]
+    twin.load_state_dict({"weight": state["0.weight"], "bias": state["0.bias"]})
+    assert twin.weight.is_local
+
+
+def end_while_saving(folder):
+    save(folder)
+    tensor_file.write = end_while_writing if rank == 1 else write
+    flow.save({"x": flow.tensor(NUMBERS, placement=ALL, sbp=S(0))}, folder / "saved")
+
+
+def check(folder):
+    check_parts(folder)
+    check_one_rank_for_all(folder)
+    check_faults(folder)
+    check_training(folder)
+
+
+DEEDS = {each.__name__: each for each in (check, save, load, end_while_saving)}
+
+if __name__ == "__main__":
+    DEEDS[sys.argv[1]](Path(sys.argv[2]))
