@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 import sys
 import time
@@ -30,6 +31,12 @@ def environment(**changes: str) -> dict[str, str]:
     return {**kept, "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}", **changes}
 
 
+def free_port() -> int:
+    """A port at which nobody listens."""
+    with socket.create_server(("", 0)) as probe:
+        return probe.getsockname()[1]
+
+
 def launch(
     program: str, *arguments: str, processes: int = 2, options: tuple[str, ...] = (), **changes: str
 ) -> Outcome:
@@ -45,7 +52,7 @@ def launch(
         env=environment(**changes),
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=240,
         check=False,
     )
     return Outcome(run.returncode, run.stdout, run.stderr, time.monotonic() - begin)

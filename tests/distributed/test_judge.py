@@ -10,7 +10,7 @@ import pytest
 
 from oneflow.base.control.activity import activity, is_busy
 from oneflow.base.control.channel import Channel
-from oneflow.base.control.judge import Report, Watch, blames_others, find_late, find_mismatch
+from oneflow.base.control.judge import Report, Watch, find_late, find_mismatch
 from oneflow.base.control.record import Progress
 
 
@@ -105,22 +105,22 @@ def test_limits_can_be_switched_off():
         assert watch.judge(reports, now)[0] is None
 
 
-def test_whom_an_exception_blames():
-    assert blames_others("ValueError: UNKNOWN: Gloo all-reduce failed: Connection reset by peer")
-    assert not blames_others("ValueError: shapes differ")
-
-
 def test_activity_counts_descendants():
     before, begin = activity(), time.monotonic()
     time.sleep(0.3)
     assert not is_busy(before, activity(), 10 * (time.monotonic() - begin))
     burn = "import time\nend = time.process_time() + 0.4\nwhile time.process_time() < end: pass"
     before, begin = activity(), time.monotonic()
-    child = subprocess.Popen([sys.executable, "-c", f"{burn}\ninput()"], stdin=subprocess.PIPE)
-    time.sleep(1.5)
-    after = activity()
+    child = subprocess.Popen(
+        [sys.executable, "-c", f"{burn}\nprint(flush=True)\ninput()"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    assert child.stdout is not None
+    child.stdout.readline()
+    after, elapsed = activity(), time.monotonic() - begin
     child.communicate(b"\n")
-    assert is_busy(before, after, 1.5)
+    assert is_busy(before, after, min(elapsed, 6.0))
     assert os.getpid() != child.pid
 
 

@@ -1,53 +1,46 @@
-"""Connecting the processes of a group for collective operations on CPUs, quietly."""
+"""Running programs in several processes at once."""
 
 from __future__ import annotations
 
-import functools
+import contextlib
 import os
 import sys
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Hashable, Iterator
+from typing import Any
 
 import jax
-import numpy as np
-from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
-from oneflow.base import cluster
 from oneflow.base.control.record import note_collective
 
+_met: set[Hashable] = set()
 
-@functools.cache
-def connect(type: str, ranks: tuple[int, ...]) -> None:
-    """Let the processes of a group find each other, before their first collective operation.
 
-    All of them must call this, and nothing else in between. Gloo, which connects them, announces
-    that on standard output, where it does not belong.
+def run_together(
+    ranks: tuple[int, ...], description: str, run: Callable[[], Any], group: Hashable = None
+) -> Any:
+    """Run a program in which several processes take part; each of them must call this.
 
     Args:
-        type: the device type on which the operation will run.
-        ranks: the members in ascending order; this process is one of them.
+        ranks: the processes in ascending order.
+        description: what the program does, in words that are the same on all of them; see
+            `note_collective`.
+        run: starts the program and returns its arrays.
+        group: which devices exchange data with which, if not simply those of `ranks` among each
+            other. The processes of a group find each other when its first program runs.
     """
-    if type != "cpu" or not cluster.is_several_processes() or len(ranks) < 2:
-        return
-    devices = [cluster.device_of_rank(type, rank) for rank in ranks]
-    mesh = Mesh(np.array(devices), ("group",))
-    split, whole = PartitionSpec("group"), PartitionSpec()
-    own = jax.device_put(np.zeros(1, np.int32), devices[ranks.index(cluster.rank())])
-    parts = jax.make_array_from_single_device_arrays(
-        (len(ranks),), NamedSharding(mesh, split), [own]
-    )
-    total = jax.jit(
-        jax.shard_map(
-            lambda part: jax.lax.psum(part, "group"), mesh=mesh, in_specs=split, out_specs=whole
-        )
-    )
-    note_collective(ranks, "connect")
+    note_collective(ranks, description)
+    key = (ranks, group)
+    if key in _met:
+        return run()
+    # Gloo, which connects processes, announces that on standard output, where it does not belong.
     with _without_announcements():
-        total(parts).block_until_ready()
+        result = jax.block_until_ready(run())
+    _met.add(key)
+    return result
 
 
-@contextmanager
+@contextlib.contextmanager
 def _without_announcements() -> Iterator[None]:
     """Keep lines of Gloo out of standard output; everything else comes out at the end."""
     sys.stdout.flush()
@@ -60,8 +53,7 @@ def _without_announcements() -> Iterator[None]:
             finally:
                 sys.stdout.flush()
                 os.dup2(kept, 1)
-            caught.seek(0)
-            others = [line for line in caught if b"[Gloo]" not in line]
-            os.write(1, b"".join(others))
+                caught.seek(0)
+                os.write(1, b"".join(line for line in caught if b"[Gloo]" not in line))
     finally:
         os.close(kept)

@@ -68,11 +68,32 @@ class Device:
 
 
 _current: dict[str, int] = {}
+# Where a process is given some of a machine's devices: the number of its first, and of all.
+_numbering: dict[str, tuple[int, int]] = {}
+
+
+def number_devices(type: str, first: int, count: int) -> None:
+    """Say that this process's devices of a type are numbers `first` and on of `count`.
+
+    Scripts then find the same numbers on all processes of a machine.
+    """
+    _numbering[type] = first, count
+
+
+def first_index(type: str) -> int:
+    """The number of this process's first device of a type."""
+    return _numbering[type][0] if type in _numbering else 0
+
+
+def device_count(type: str) -> int:
+    """How many devices of a type this process's machine shows to the processes of its job."""
+    own = len(platform_devices(type))
+    return _numbering[type][1] if own and type in _numbering else own
 
 
 def current_index(type: str) -> int:
-    """The index that a device type without one means; 0 unless `select` chose another."""
-    return _current.get(type, 0)
+    """The index that a device type without one means: the first unless `select` chose another."""
+    return _current.get(type, first_index(type))
 
 
 CPU = Device("cpu")
@@ -104,16 +125,22 @@ def xla_device(device: Device) -> Any:
     Raises:
         RuntimeError: no such device here; says what was found and how to get one.
     """
-    found = platform_devices(device.type)
-    if device.index < len(found):
-        return found[device.index]
+    found, first = platform_devices(device.type), first_index(device.type)
+    if first <= device.index < first + len(found):
+        return found[device.index - first]
     if found:
         raise RuntimeError(
-            f"device `{device}` does not exist: this machine has {len(found)} {device.type} "
-            f"device(s), `{device.type}:0` to `{device.type}:{len(found) - 1}`"
+            f"device `{device}` does not exist: this process has {len(found)} {device.type} "
+            f"device(s), `{device.type}:{first}` to `{device.type}:{first + len(found) - 1}`"
         )
     hint = " and install `oneflow-xla[cuda]`" if device.type == "cuda" else ""
     raise RuntimeError(
         f"device `{device}` is not available: no {device.type} device was found by XLA; "
         f"use `cpu`, or run on a machine with one{hint}"
     )
+
+
+def device_behind(xla: Any) -> Device:
+    """The device whose XLA device is `xla`, one of this process."""
+    type = "cuda" if xla.platform == "gpu" else xla.platform
+    return Device(type, platform_devices(type).index(xla) + first_index(type))

@@ -15,6 +15,7 @@ from oneflow.base import cluster, environment
 from oneflow.base.cluster import Membership
 from oneflow.base.control.hub import Hub, Job
 from oneflow.base.control.member import Member
+from oneflow.base.device import number_devices
 
 # A rank notes its process id here, so that processes which it starts (workers of loaders, programs)
 # and which inherit its environment do not take themselves for the rank.
@@ -85,7 +86,7 @@ def _join_told(told: Membership) -> None:
         coordinator_address=f"{host}:{coordinator}",
         num_processes=told.world_size,
         process_id=told.rank,
-        local_device_ids=_own_accelerator(told),
+        local_device_ids=_own_gpu(told),
         cluster_detection_method="deactivate",
         coordinator_bind_address=f"{_own_address(host) or '[::]'}:{coordinator}",
     )
@@ -119,7 +120,7 @@ def _free_port() -> int:
         return probe.getsockname()[1]
 
 
-def _own_accelerator(told: Membership) -> list[int] | None:
+def _own_gpu(told: Membership) -> list[int] | None:
     """The number of the GPU this process uses; several share one if there are too few."""
     visible = os.environ.get("CUDA_VISIBLE_DEVICES")
     listed = glob.glob("/dev/nvidia[0-9]*") if visible is None else visible.split(",")
@@ -129,7 +130,9 @@ def _own_accelerator(told: Membership) -> list[int] | None:
     if told.local_size > count:
         # Each would else reserve three quarters of the memory.
         os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
-    return [told.local_rank % count]
+    number = told.local_rank % count
+    number_devices("cuda", number, count)
+    return [number]
 
 
 # --- processes of a cluster manager that JAX knows

@@ -6,13 +6,13 @@ import sys
 import traceback
 from pathlib import Path
 
-_PACKAGE = str(Path(__file__).resolve().parents[1])
+PACKAGE = str(Path(__file__).resolve().parents[1])
 
 
 def user_line() -> str:
     """``, file "train.py", line 12`` of the innermost caller outside `oneflow`, or nothing."""
     frame = sys._getframe(1)
-    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+    while frame is not None and frame.f_code.co_filename.startswith(PACKAGE):
         frame = frame.f_back
     return (
         f', file "{frame.f_code.co_filename}", line {frame.f_lineno}' if frame is not None else ""
@@ -21,5 +21,5 @@ def user_line() -> str:
 
 def user_stack() -> list[str]:
     """The call stack outside `oneflow`, outermost call first, as a traceback prints it."""
-    frames = [each for each in traceback.extract_stack() if not each.filename.startswith(_PACKAGE)]
+    frames = [each for each in traceback.extract_stack() if not each.filename.startswith(PACKAGE)]
     return traceback.format_list(frames)

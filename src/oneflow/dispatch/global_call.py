@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from oneflow.base import cluster
+from oneflow.base.connecting import run_together
 from oneflow.base.location import user_line
 from oneflow.base.placement import Placement
 from oneflow.base.sbp import NdSbp, Split
@@ -18,7 +19,7 @@ from oneflow.primitives.boxing_path import boxing_path, communicates
 from oneflow.primitives.composition import composition_of
 from oneflow.primitives.operation import Operation, wanted_sbp
 from oneflow.program.value import Value
-from oneflow.runtime.eager import current, recorder_for
+from oneflow.runtime.eager import current, read_array, recorder_for
 
 
 class GlobalCall:
@@ -29,10 +30,14 @@ class GlobalCall:
         device: its placement.
         conversions: the SBP to which operands are converted, by their position.
         result: how the result shall lie, if not as the operation leaves it.
-        alone: it runs as a program of its own.
+        alone: it runs as a program of its own, in all processes of the placement at once.
+        ranks: those processes, if it runs alone.
+        description: what it does, for the watch over the processes.
     """
 
-    __slots__ = ("alone", "conversions", "device", "operation", "result")
+    __slots__ = (
+        *("alone", "conversions", "description", "device", "operation", "ranks", "result"),
+    )
 
     simple = False
 
@@ -48,6 +53,13 @@ class GlobalCall:
         self.conversions = conversions
         self.result = result
         self.alone = alone
+        if alone:
+            given = operation.attributes
+            self.ranks = tuple(sorted(self.device.flat))
+            self.description = (
+                f"conversion of {operation.in_specs[0]!r} from {list(given['source'])} to "
+                f"{list(given['target'])}"
+            )
 
     def record(self, operands: tuple) -> Any:
         """Record the call; returns what the primitive returns."""
@@ -63,8 +75,10 @@ class GlobalCall:
         tracked = any(type(x) is Value and x.node is not None for x in operands)
         if tracked and operation.differentiable and MODE.enabled:
             OperationNode(operation, operands, result)
-        if self.alone:
-            _run_pending(self.device)
+        if self.alone and self.device.includes_this_process:
+            placement = self.device
+            group = (placement.flat, placement.hierarchy)
+            run_together(self.ranks, self.description, lambda: read_array(result), group)
         return result if self.result is None else converted(result, self.result)
 
 

@@ -18,8 +18,7 @@ from jax import lax
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from oneflow.base import cluster
-from oneflow.base.connecting import connect
-from oneflow.base.control.record import note_collective
+from oneflow.base.connecting import run_together
 
 _AXIS = "ranks"
 
@@ -90,8 +89,6 @@ def exchange(
     Returns:
         This process's results.
     """
-    note_collective(group.ranks, describe(kind, arrays, attributes))
-    connect(group.type, group.ranks)
     device, sharding = group.own_device, group.sharding
     operands = [
         jax.make_array_from_single_device_arrays(
@@ -100,7 +97,9 @@ def exchange(
         for array in arrays
     ]
     program = _program(kind, group, tuple(sorted(attributes.items())))
-    return [result.addressable_data(0) for result in program(*operands)]
+    description = describe(kind, arrays, attributes)
+    results = run_together(group.ranks, description, lambda: program(*operands), group.type)
+    return [result.addressable_data(0) for result in results]
 
 
 def describe(kind: Callable[..., Any], arrays: Sequence[Any], attributes: dict[str, Any]) -> str:

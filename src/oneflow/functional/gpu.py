@@ -5,7 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from oneflow.base.device import Device, current_index, platform_devices, select, xla_device
+from oneflow.base.device import (
+    Device,
+    current_index,
+    device_count as count_devices,
+    platform_devices,
+    select,
+    xla_device,
+)
 from oneflow.functional.generator import manual_seed as seed_generator
 from oneflow.runtime.eager import flush_all
 from oneflow.runtime.memory import memory_statistics, wait_for
@@ -40,8 +47,8 @@ def is_available() -> bool:
 
 
 def device_count() -> int:
-    """Number of CUDA devices of this process."""
-    return len(platform_devices("cuda"))
+    """Number of CUDA devices that the processes of this machine can use."""
+    return count_devices("cuda")
 
 
 def current_device() -> int:

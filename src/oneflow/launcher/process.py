@@ -7,13 +7,17 @@ import ctypes
 import os
 import signal
 import subprocess
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import BinaryIO
 
+from oneflow.launcher.cause import End
 from oneflow.launcher.streams import Copier, last_lines_of_file
 
 _PR_SET_PDEATHSIG = 1
+# How much of what a process printed last tells why it ended.
+_LINES_OF_AN_END = 100
 _libc = ctypes.CDLL(None)
 
 
@@ -46,6 +50,8 @@ class Process:
         self._log: BinaryIO | None = None
         self._error_file: Path | None = None
         self.exit_code: int | None = None
+        self._ended_at = 0.0
+        self._told = False
         self._files = contextlib.ExitStack()
         out: BinaryIO | int | None = None
         error: BinaryIO | int = subprocess.PIPE
@@ -87,10 +93,12 @@ class Process:
             if status is not None:
                 killed = status.si_code != os.CLD_EXITED
                 self.exit_code = -status.si_status if killed else status.si_status
+                self._ended_at = time.time()
         return self.exit_code
 
     def send_signal(self, number: int) -> None:
         """Send a signal to it and to all that it has started."""
+        self._told = self._told or self.poll() is None
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, number)
 
@@ -107,9 +115,7 @@ class Process:
             return last_lines_of_file(self._error_file, count)
         return self._copiers[-1].last_lines(count) if self._copiers else []
 
-    def how_it_ended(self) -> str:
-        """The exit code or signal in words."""
-        code = self.exit_code
-        if code is not None and code < 0:
-            return f"was killed by {signal.Signals(-code).name}"
-        return f"ended with exit code {code}"
+    def end(self) -> End:
+        """How it ended; it must have."""
+        lines = "\n".join(self.last_lines(_LINES_OF_AN_END))
+        return End(self.rank, self.exit_code or 0, self._ended_at, self._told, lines)

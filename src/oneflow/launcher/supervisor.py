@@ -13,11 +13,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from oneflow.launcher.cause import Word, find_cause
 from oneflow.launcher.process import Process
 
 _TICK = 0.05
 # When one has failed, the others hear of it themselves and end; after this they are told to,
-_SECONDS_TO_HEAR = 6.0
+_SECONDS_TO_HEAR = 8.0
 # after this they are killed.
 _SECONDS_TO_END = 5.0
 _SECONDS_AFTER_A_SIGNAL = 15.0
@@ -113,7 +114,8 @@ class Supervisor:
             return 128 + self._signal
         if self._first_failed is None:
             return 0
-        culprit, reason = self._cause(words)
+        ends = [process.end() for process in self._processes]
+        culprit, reason = find_cause(ends, words)
         lines = [f"oneflow.distributed.launch: {reason}"]
         process = next((each for each in self._processes if each.rank == culprit), None)
         if process is None:
@@ -121,26 +123,17 @@ class Supervisor:
         else:
             last = process.last_lines(_LINES_SHOWN)
             about = "; the last lines of its standard error:" if last else ""
-            lines.append(f"  rank {culprit} {process.how_it_ended()}{about}")
+            lines.append(f"  rank {culprit} {process.end().in_words()}{about}")
             lines += [f"  | {line}" for line in last]
         lines.append("  all processes of this machine have ended")
         sys.stderr.write("\n".join(lines) + "\n")
         sys.stderr.flush()
         return _exit_code(process or self._first_failed)
 
-    def _words_left(self) -> list[dict[str, Any]]:
-        """What processes have written down about why they ended, the first first."""
-        paths = self._folder.glob("failure*.json")
-        words = [json.loads(path.read_text(encoding="utf-8")) for path in paths]
-        return sorted(words, key=lambda each: each["time"])
-
-    def _cause(self, words: list[dict[str, Any]]) -> tuple[int, str]:
-        """The rank that is the cause, and the reason in words."""
-        chosen = [each for each in words if each["verdict"]] or words
-        if chosen:
-            return chosen[0]["culprit"], chosen[0]["reason"]
-        first = self._first_failed or self._processes[0]
-        return first.rank, f"rank {first.rank} {first.how_it_ended()}"
+    def _words_left(self) -> list[Word]:
+        """What processes have written down about why they ended."""
+        paths = self._folder.glob("*.json")
+        return [Word(**json.loads(path.read_text(encoding="utf-8"))) for path in paths]
 
 
 def _exit_code(process: Process) -> int:

@@ -7,7 +7,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from oneflow.base.device import Device, xla_device
+from oneflow.base.device import Device, device_behind, xla_device
 
 
 def put(array: np.ndarray | Any, device: Device) -> jax.Array:
@@ -33,8 +33,7 @@ def wait_for(device: Device) -> None:
 def copy_of_dlpack(exporter: Any) -> tuple[jax.Array, Device]:
     """A copy of the memory behind an object with `__dlpack__`, and its device."""
     array = jax.numpy.array(jax.dlpack.from_dlpack(exporter), copy=True)
-    place = next(iter(array.devices()))
-    return array, Device("cuda" if place.platform == "gpu" else place.platform, place.id)
+    return array, device_behind(next(iter(array.devices())))
 
 
 def use_cpu_only() -> None:

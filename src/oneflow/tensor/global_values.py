@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from oneflow.base import cluster
-from oneflow.base.device import Device
+from oneflow.base.device import Device, first_index
 from oneflow.base.dtype import ALL_DTYPES, DType, from_numpy_dtype, int64
 from oneflow.base.placement import Layout, Placement
 from oneflow.base.sbp import BROADCAST, PARTIAL_SUM, NdSbp, Split, nd_sbp_of, split
@@ -130,7 +130,7 @@ def _from_parts(value: Value, spec: Any, layout: Layout) -> Value:
 def own_device(placement: Placement) -> Device:
     """The device, as a local tensor has it, of this rank's parts on a placement."""
     if cluster.is_several_processes():
-        return Device(placement.type, cluster.local_rank() if placement.type == "cuda" else 0)
+        return Device(placement.type, first_index(placement.type))
     return Device(placement.type, placement.flat[placement.own_index])
 
 

@@ -15,7 +15,8 @@ from typing import Any
 
 from oneflow.base import environment
 from oneflow.base.control.channel import Channel
-from oneflow.base.control.judge import Report, Verdict, Watch, blames_others, find_mismatch
+from oneflow.base.control.judge import Report, Verdict, Watch, find_mismatch
+from oneflow.launcher.cause import blames_others
 
 # How often the hub looks at the clock.
 _TICK = 0.25

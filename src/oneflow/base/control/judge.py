@@ -17,15 +17,6 @@ class Verdict:
     reason: str
 
 
-# What an exception says that comes from the connection to another process.
-_SIGNS_OF_OTHERS = ("Gloo", "NCCL", "Connection reset", "Connection closed", "Broken pipe")
-
-
-def blames_others(failure: str) -> bool:
-    """Whether an exception probably comes from the end of another process."""
-    return any(sign in failure for sign in _SIGNS_OF_OTHERS)
-
-
 @dataclass
 class Report:
     """The last that was heard of one process.

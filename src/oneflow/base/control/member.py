@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import dataclasses
 import json
 import logging
 import multiprocessing
@@ -22,8 +23,9 @@ from typing import Any, NoReturn
 from oneflow.base import environment
 from oneflow.base.control.activity import activity
 from oneflow.base.control.channel import Channel
-from oneflow.base.control.judge import blames_others
 from oneflow.base.control.record import operations_started, whole_record
+from oneflow.base.location import PACKAGE
+from oneflow.launcher.cause import Word, blames_others
 
 _SECONDS_BETWEEN_REPORTS = 0.5
 _SECONDS_FOR_A_VERDICT = 6.0
@@ -217,12 +219,11 @@ def _write_failure(rank: int, culprit: int, reason: str, verdict: bool) -> bool:
     folder = environment.FAILURE_FOLDER.read()
     if not folder:
         return False
-    content = {"culprit": culprit, "reason": reason, "verdict": verdict, "time": time.time()}
-    path = Path(folder, f"failure{rank}.json")
-    # Two threads may be here.
-    part = path.with_suffix(f".{threading.get_ident()}")
+    word = Word(rank, culprit, reason, verdict, time.time())
+    path = Path(folder, f"{'verdict' if verdict else 'failure'}{rank}.json")
+    part = path.with_suffix(".part")
     try:
-        part.write_text(json.dumps(content), encoding="utf-8")
+        part.write_text(json.dumps(dataclasses.asdict(word)), encoding="utf-8")
         part.replace(path)
     except OSError:
         return False
@@ -234,8 +235,15 @@ def _where_the_main_thread_is() -> str:
     frame = sys._current_frames().get(threading.main_thread().ident or 0)
     if frame is None:
         return ""
-    stack = "".join(traceback.format_stack(frame))
-    return f"The main thread is here (most recent call last):\n{stack}"
+    stack = traceback.extract_stack(frame)
+    # What goes on inside the packages says little; the user's own lines say where it is.
+    own = [each for each in stack if not _is_in_packages(each.filename)]
+    lines = "".join(traceback.format_list(own or stack))
+    return f"The main thread is here (most recent call last):\n{lines}"
+
+
+def _is_in_packages(file: str) -> bool:
+    return file.startswith(PACKAGE) or f"{os.sep}site-packages{os.sep}" in file
 
 
 def _exit(code: int) -> NoReturn:
