@@ -17,3 +17,7 @@ def test_collectives_of_three_processes():
 
 def test_data_parallel_training():
     assert_succeeds("data_parallel.py")
+
+
+def test_ranks_that_record_different_graphs():
+    assert assert_succeeds("different_graphs.py", processes=3).output == ""

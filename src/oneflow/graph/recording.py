@@ -16,6 +16,7 @@ from oneflow.compiler.lower import Executable
 from oneflow.differentiation.grad_mode import MODE, set_grad_enabled
 from oneflow.functional.autograd import changing_start
 from oneflow.functional.generator import DrawMarks, marking_draws
+from oneflow.graph.agreement import compare_programs
 from oneflow.graph.block import Blocks
 from oneflow.graph.graph_config import GraphConfig
 from oneflow.graph.micro_batches import MicroBatches
@@ -341,11 +342,13 @@ class Recording:
             changing |= step.slots()
         changing |= _hidden_numbers(program)
         first = len(binding.arguments)
+        constants = {place: each for place, each in enumerate(numbers) if place not in changing}
+        compare_programs(program, constants, self._device, self._graph.name)
         executable = Executable(
             program,
             range(first, first + binding.changed),
             self._device,
-            {place: each for place, each in enumerate(numbers) if place not in changing},
+            constants,
             self._graph.name,
             self._watch,
         )

@@ -16,6 +16,7 @@ from oneflow.base.spec import TensorSpec
 from oneflow.compiler.lower import Executable
 from oneflow.differentiation.grad_mode import no_grad
 from oneflow.functional.generator import Generator
+from oneflow.graph.agreement import runner_of
 from oneflow.graph.observing import Traffic
 from oneflow.graph.optimizing import RecordedStep
 from oneflow.graph.structure import put_together
@@ -166,6 +167,7 @@ class Step:
         self.argument_specs = list(argument_specs)
         self.draws = list(draws)
         self.checked = list(checked)
+        self._run = runner_of(executable)
         self._specs = [tensor._value.spec for tensor in binding.variables]
         self._wanting = self._who_wants() if optimizers or binding.gradients else None
         self._holders = [holder for holder, _, _ in binding.members]
@@ -214,7 +216,7 @@ class Step:
             for place in shared:
                 arrays[place] = arrays[place].copy()
         self._refill(first)
-        outputs, rows = self.executable([*given, *arrays, *binding.constants], self.numbers)
+        outputs, rows = self._run([*given, *arrays, *binding.constants], self.numbers)
         if rows is not None:
             checks.add(rows, self.checked)
         changed = outputs[: binding.changed]

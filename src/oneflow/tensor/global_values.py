@@ -181,10 +181,14 @@ def told_by_all(numbers: np.ndarray, type: str) -> np.ndarray:
     """
     if not cluster.is_several_processes():
         return numbers[None]
-    everyone = Placement.all(type)
-    spec = spec_of((everyone.size, len(numbers)), int64, everyone, (split(0),))
+    return told_by_ranks(numbers, Placement.all(type))
+
+
+def told_by_ranks(numbers: np.ndarray, placement: Placement) -> np.ndarray:
+    """What the processes of a placement of one dimension tell each other, in its order."""
+    spec = spec_of((placement.size, len(numbers)), int64, placement, (split(0),))
     parts = Value(spec, assemble(spec, lambda places: numbers[None]))
-    return np.asarray(read_array(converted(parts, everyone.broadcast)).addressable_data(0))
+    return np.asarray(read_array(converted(parts, placement.broadcast)).addressable_data(0))
 
 
 def _fitted(shapes: np.ndarray, local: Any, layout: Layout) -> tuple[int, ...]:
