@@ -75,7 +75,7 @@ class GlobalCall:
         tracked = any(type(x) is Value and x.node is not None for x in operands)
         if tracked and operation.differentiable and MODE.enabled:
             OperationNode(operation, operands, result)
-        if self.alone and self.device.includes_this_process:
+        if self.alone and not result.is_symbolic and self.device.includes_this_process:
             placement = self.device
             group = (placement.flat, placement.hierarchy)
             run_together(self.ranks, self.description, lambda: read_array(result), group)
