@@ -34,7 +34,6 @@ def test_more_ranks_go_on_from_fewer(tmp_path):
 def test_a_rank_that_is_killed_while_it_saves_leaves_the_checkpoint_before(tmp_path):
     outcome = launch("checkpoints.py", "end_while_saving", str(tmp_path))
     assert "rank 1 was killed by SIGKILL" in outcome.error
-    assert len(list((tmp_path / "saved").iterdir())) == 3
     assert_one_step_is_saved(tmp_path)
     assert_succeeds("checkpoints.py", "save", str(tmp_path))
     assert len(list((tmp_path / "saved").iterdir())) == 2

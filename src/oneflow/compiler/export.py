@@ -9,7 +9,10 @@ import jax
 import numpy as np
 from jax import export
 
+from oneflow.base.placement import Placement
+from oneflow.base.spec import TensorSpec
 from oneflow.compiler.lower import Executable
+from oneflow.compiler.sharding import shardings
 
 
 def to_bytes(executable: Executable) -> bytes:
@@ -20,7 +23,7 @@ def to_bytes(executable: Executable) -> bytes:
     """
 
     def portable(*arguments: Any) -> list[Any]:
-        outputs, rows = executable.sorted_results(executable.trace(*arguments))
+        outputs, rows = executable.sorted_results(executable.function(*arguments))
         return outputs if rows is None else [*outputs, rows]
 
     exported = export.export(jax.jit(portable))(*executable.abstract_inputs())
@@ -35,11 +38,23 @@ def to_bytes(executable: Executable) -> bytes:
 class ImportedProgram:
     """A program made by `to_bytes`, ready to run.
 
+    Args:
+        content: the bytes.
+        placement: where it runs, of as many devices as it was saved for; None for one device.
+        inputs: what its arrays are, None for a vector of numbers.
+        outputs: likewise; None for the table of run-time checks.
+
     Raises:
         RuntimeError: the bytes are damaged, or were saved for another kind of device.
     """
 
-    def __init__(self, content: bytes) -> None:
+    def __init__(
+        self,
+        content: bytes,
+        placement: Placement | None,
+        inputs: Sequence[TensorSpec | None],
+        outputs: Sequence[TensorSpec | None],
+    ) -> None:
         try:
             self._exported = export.deserialize(bytearray(content))
         except ImportError as error:
@@ -54,7 +69,12 @@ class ImportedProgram:
                 f"the program was saved for {', '.join(self._exported.platforms)}, and this "
                 f"machine runs on {platform}"
             )
-        self._run = jax.jit(self._exported.call)
+        self._waits = placement is not None and placement.type == "cpu"
+        if placement is None:
+            self._run: Any = jax.jit(self._exported.call)
+            return
+        given, made = shardings(inputs, outputs, placement)
+        self._run = jax.jit(self._exported.call, in_shardings=given, out_shardings=made)
 
     def __call__(
         self, arrays: Sequence[Any], floats: Sequence[float], integers: Sequence[int]
@@ -65,4 +85,6 @@ class ImportedProgram:
             vectors.append(np.array(floats, np.float64))
         if integers:
             vectors.append(np.array(integers, np.int64))
-        return list(self._run(*arrays, *vectors))
+        outputs = list(self._run(*arrays, *vectors))
+        # As in `Executable`: programs of several devices of one CPU share its threads.
+        return jax.block_until_ready(outputs) if self._waits else outputs

@@ -31,6 +31,10 @@ class Executable:
     Call it with the array inputs and the Python numbers; it returns the list of output arrays and
     one int64 array of ``(is_bad, value)`` rows, or None when the program has no checks.
 
+    Attributes:
+        function: of arrays and vectors of numbers, on all devices of a placement; see
+            `sorted_results` for what it returns.
+
     Args:
         program: what to compile.
         donated: inputs that nobody needs any more.
@@ -75,6 +79,7 @@ class Executable:
                 [*[table[number] for number in outputs], *[None] * self._has_checks],
                 device,
             )
+        self.function = function
         self._run: Any = jax.jit(
             _named(function, name),
             donate_argnums=used,
@@ -157,7 +162,7 @@ class Executable:
         return self.sorted_results(results)
 
     def sorted_results(self, results: Sequence[Any]) -> tuple[list[Any], Any]:
-        """What `trace` or its compiled form gave: the outputs in order, and the rows or None."""
+        """What `function` or its compiled form gave: the outputs in order, and the rows or None."""
         rows = results[-1] if self._has_checks else None
         return [results[place] for place in self._places], rows
 

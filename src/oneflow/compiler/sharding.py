@@ -76,7 +76,6 @@ def on_parts(
         outputs: likewise; None for one whose parts are laid one after the other.
         placement: where it runs.
     """
-    everywhere = PartitionSpec(tuple(map(mesh_axis, range(placement.ndim))))
 
     def run(*arrays: Any) -> list:
         own = [
@@ -93,10 +92,30 @@ def on_parts(
     return jax.shard_map(
         run,
         mesh=placement.mesh,
-        in_specs=tuple(PartitionSpec() if s is None else partition_of(s) for s in inputs),
-        out_specs=[everywhere if s is None else partition_of(s) for s in outputs],
+        in_specs=tuple(_partitions(inputs, PartitionSpec())),
+        out_specs=_partitions(outputs, _one_after_the_other(placement)),
         check_vma=False,
     )
+
+
+def _partitions(specs: Sequence[TensorSpec | None], others: PartitionSpec) -> list[PartitionSpec]:
+    return [others if spec is None else partition_of(spec) for spec in specs]
+
+
+def _one_after_the_other(placement: Placement) -> PartitionSpec:
+    return PartitionSpec(tuple(map(mesh_axis, range(placement.ndim))))
+
+
+def shardings(
+    inputs: Sequence[TensorSpec | None],
+    outputs: Sequence[TensorSpec | None],
+    placement: Placement,
+) -> tuple[list[NamedSharding], list[NamedSharding]]:
+    """The shardings of what a function made by `on_parts` takes and returns."""
+    given = _partitions(inputs, PartitionSpec())
+    made = _partitions(outputs, _one_after_the_other(placement))
+    mesh = placement.mesh
+    return [NamedSharding(mesh, each) for each in given], [NamedSharding(mesh, e) for e in made]
 
 
 def default_device(device: Device | Placement) -> Any:

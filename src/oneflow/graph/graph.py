@@ -299,6 +299,8 @@ class Graph:
     def save(self, path: str | os.PathLike) -> None:
         """Save the compiled steps and the weights, to run where this class is not known.
 
+        Of a graph on a placement all processes call this together; each writes its own parts.
+
         Args:
             path: a folder, which appears, or replaces an older one, when it is complete.
 
@@ -325,6 +327,8 @@ class Graph:
     def load(path: str | os.PathLike) -> SavedGraph:
         """A graph that `save` stored, ready to be called. Only its compiled program is ever run.
 
+        A graph on a placement needs the same ranks, as devices of one process or as processes.
+
         Args:
             path: the folder.
 
@@ -333,7 +337,8 @@ class Graph:
 
         Raises:
             FileNotFoundError: there is no such folder.
-            RuntimeError: it is damaged, or was saved for another kind of device.
+            RuntimeError: it is damaged, or was saved for another kind of device, or for ranks that
+                do not exist here.
         """
         return SavedGraph(Path(path))
 

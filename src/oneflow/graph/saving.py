@@ -1,25 +1,29 @@
 """Graphs on disk: compiled steps as StableHLO, weights as safetensors, the rest as JSON.
 
-A folder holds `program.json`, one `step<n>.stablehlo` per compiled step, and
-`weights.safetensors`. Loading runs nothing but the compiled programs.
+A folder holds `program.json`, one `step<n>.stablehlo` per compiled step, and `weights.safetensors`,
+or for a graph on a placement `weights`, a checkpoint to which every rank wrote its parts. Loading
+runs nothing but the compiled programs.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import secrets
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
+from oneflow.base import cluster
 from oneflow.base.device import Device
 from oneflow.base.dtype import dtype_named
+from oneflow.base.placement import Placement
+from oneflow.base.sbp import named_sbp
 from oneflow.base.spec import TensorSpec, spec_of
-from oneflow.checkpoint import tensor_file
+from oneflow.checkpoint import serialization
 from oneflow.checkpoint.serialization import PROGRAM_FILE
+from oneflow.checkpoint.together import all_succeed, bytes_from
 from oneflow.compiler.export import ImportedProgram, to_bytes
 from oneflow.functional.generator import default_generator
 from oneflow.graph.step import Step
@@ -28,13 +32,14 @@ from oneflow.graph.structure_text import structure_from_data, structure_to_data
 from oneflow.primitives.operation import Operation
 from oneflow.program.value import Value
 from oneflow.runtime import checks
-from oneflow.runtime.eager import flush_all, read_array
+from oneflow.runtime.eager import flush_all
 from oneflow.tensor.call import wrap
 from oneflow.tensor.tensor import Tensor
-from oneflow.tensor.transfer import value_from_numpy
 
 _VERSION = 1
+# One file, or the folder of a checkpoint in parts.
 _WEIGHTS = "weights.safetensors"
+_WEIGHTS_IN_PARTS = "weights"
 # Stands for the bad value in the saved message of a run-time check.
 _BAD_VALUE = 7_654_321_012_345_678
 
@@ -42,27 +47,65 @@ _BAD_VALUE = 7_654_321_012_345_678
 def save_steps(name: str, steps: Sequence[Step], path: Path) -> None:
     """Write a graph's folder under another name, then give it its own.
 
+    All processes call this together if the graph is on a placement.
+
     Raises:
         RuntimeError: there is no step, or one that cannot be saved.
     """
     if not steps:
         raise RuntimeError(f"{name} has not been called: call it once with the shapes to save")
-    arrays: dict[str, np.ndarray] = {}
-    described = [_described(name, index, step, arrays) for index, step in enumerate(steps)]
     device = steps[0].executable.device
-    data = {"version": _VERSION, "name": name, "device": str(device), "steps": described}
-    partial = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-    partial.mkdir(parents=True)
-    try:
+    if any(step.executable.device is not device for step in steps):
+        raise RuntimeError(f"{name} was called on several devices; save a graph called on one")
+    weights: dict[str, Tensor] = {}
+    described = [_described(name, index, step, weights) for index, step in enumerate(steps)]
+    data = {"version": _VERSION, "name": name, **_device_data(device), "steps": described}
+    is_shared = isinstance(device, Placement)
+    token = secrets.token_bytes(4)
+    folder = _Folder(path, bytes_from(0, token) if is_shared else token, is_shared)
+    folder.write(weights, json.dumps(data, indent=1), steps)
+
+
+class _Folder:
+    """The folder of a graph while it is written.
+
+    Args:
+        path: its name when it is complete.
+        token: tells it from others until then; the same in all processes that write it.
+        is_shared: all processes write it together.
+    """
+
+    def __init__(self, path: Path, token: bytes, is_shared: bool) -> None:
+        self._path = path
+        self._partial = path.with_name(f".{path.name}.{token.hex()}")
+        self._is_shared = is_shared
+        self._leads = not is_shared or cluster.rank() == 0
+
+    def write(self, weights: Mapping[str, Tensor], data: str, steps: Sequence[Step]) -> None:
+        """Write everything; the folder appears when it is complete."""
+        try:
+            with self._together():
+                if self._leads:
+                    self._partial.mkdir(parents=True)
+            kept = _WEIGHTS_IN_PARTS if self._is_shared else _WEIGHTS
+            serialization.save(dict(weights), self._partial / kept)
+            with self._together():
+                if self._leads:
+                    self._complete(data, steps)
+        except BaseException:
+            if self._leads:
+                shutil.rmtree(self._partial, ignore_errors=True)
+            raise
+
+    def _together(self) -> contextlib.AbstractContextManager[None]:
+        deed = f"save the graph to `{self._path}`"
+        return all_succeed(deed) if self._is_shared else contextlib.nullcontext()
+
+    def _complete(self, data: str, steps: Sequence[Step]) -> None:
         for index, step in enumerate(steps):
-            (partial / f"step{index}.stablehlo").write_bytes(to_bytes(step.executable))
-        tensor_file.write(partial / _WEIGHTS, arrays, {"format": "oneflow"})
-        text = json.dumps(data, indent=1)
-        (partial / PROGRAM_FILE).write_text(text, encoding="utf-8")
-        _put_in_place(partial, path)
-    except BaseException:
-        shutil.rmtree(partial, ignore_errors=True)
-        raise
+            (self._partial / f"step{index}.stablehlo").write_bytes(to_bytes(step.executable))
+        (self._partial / PROGRAM_FILE).write_text(data, encoding="utf-8")
+        _put_in_place(self._partial, self._path)
 
 
 def _put_in_place(partial: Path, path: Path) -> None:
@@ -76,8 +119,8 @@ def _put_in_place(partial: Path, path: Path) -> None:
     shutil.rmtree(old, ignore_errors=True)
 
 
-def _described(name: str, index: int, step: Step, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
-    """A step as plain data; its weights are added to `arrays`."""
+def _described(name: str, index: int, step: Step, weights: dict[str, Tensor]) -> dict[str, Any]:
+    """A step as plain data; its variables and constants are added to `weights`."""
     binding = step.binding
     generators = {id(draws.generator) for draws in step.draws}
     if step.optimizers or binding.gradients or binding.written:
@@ -86,10 +129,7 @@ def _described(name: str, index: int, step: Step, arrays: dict[str, np.ndarray])
         )
     if not generators <= {id(default_generator)} or any(d.count is None for d in step.draws):
         raise RuntimeError(f"{name} uses a generator of its own, which cannot be saved")
-    for key, tensor in zip(binding.names, (*binding.variables, *binding.unread), strict=True):
-        arrays[key] = np.asarray(read_array(tensor.value))
-    constants = [f"constant.{index}.{place}" for place in range(len(binding.constants))]
-    arrays.update({k: np.asarray(a) for k, a in zip(constants, binding.constants, strict=True)})
+    constants = _add_weights(step, index, weights)
     names = {id(t): n for t, n in zip(binding.variables, binding.names, strict=False)}
     floats, integers = step.executable.changing_numbers
     program = step.executable.program
@@ -127,8 +167,44 @@ def _described(name: str, index: int, step: Step, arrays: dict[str, np.ndarray])
     }
 
 
+def _add_weights(step: Step, index: int, weights: dict[str, Tensor]) -> list[str]:
+    """Add the variables and constants of a step to `weights`; returns the names of the latter."""
+    binding = step.binding
+    for key, tensor in zip(binding.names, (*binding.variables, *binding.unread), strict=True):
+        weights[key] = wrap(tensor.value.alias())
+    constants = [f"constant.{index}.{place}" for place in range(len(binding.constants))]
+    specs = step.executable.program.inputs[-len(constants) :]
+    for key, array, spec in zip(constants, binding.constants, specs, strict=False):
+        weights[key] = wrap(Value(spec, array))
+    return constants
+
+
 def _spec_data(spec: TensorSpec) -> list:
-    return [list(spec.shape), spec.dtype.name]
+    sbp = [] if spec.sbp is None else [list(map(str, spec.sbp))]
+    return [list(spec.shape), spec.dtype.name, *sbp]
+
+
+def _device_data(device: Device | Placement) -> dict[str, Any]:
+    if isinstance(device, Placement):
+        return {"placement": [device.type, device.ranks]}
+    return {"device": str(device)}
+
+
+def _device_of(data: dict[str, Any]) -> Device | Placement:
+    """Where a graph was saved.
+
+    Raises:
+        RuntimeError: it was on a placement, of which there are not all devices here.
+    """
+    if "placement" not in data:
+        return Device(data["device"])
+    kind, ranks = data["placement"]
+    placement = Placement(kind, ranks)
+    try:
+        placement.require_devices()
+    except RuntimeError as error:
+        raise RuntimeError(f"{data['name']} was saved on {placement}: {error}") from None
+    return placement
 
 
 def _check_data(operation: Operation, line: str) -> list[str]:
@@ -156,15 +232,12 @@ class SavedGraph:
             if data["version"] != _VERSION:
                 raise ValueError(f"format {data['version']}, this version reads {_VERSION}")
             self.name = str(data["name"])
-            self._device = Device(data["device"])
-            opened = tensor_file.open_path(path / _WEIGHTS)
-            self._variables = {
-                key: value_from_numpy(opened.read(key), self._device) for key in opened.names
-            }
+            device = _device_of(data)
+            self._variables = _load_weights(path, device)
             self._steps = {}
             for index, each in enumerate(data["steps"]):
-                program = ImportedProgram((path / f"step{index}.stablehlo").read_bytes())
-                step = SavedStep(each, program, self._device)
+                content = (path / f"step{index}.stablehlo").read_bytes()
+                step = SavedStep(each, content, device, self._variables)
                 self._steps[step.key] = step
         except (ValueError, KeyError, TypeError) as error:
             raise RuntimeError(f"cannot load `{path}`: it is damaged ({error!r})") from error
@@ -195,6 +268,19 @@ class SavedGraph:
         return step.run(tensors, self._variables)
 
 
+def _load_weights(path: Path, device: Device | Placement) -> dict[str, Value]:
+    """Variables and constants; each process reads its parts of them."""
+    in_parts = isinstance(device, Placement)
+    where = None if in_parts else device
+    weights = serialization.load(
+        path / (_WEIGHTS_IN_PARTS if in_parts else _WEIGHTS), map_location=where
+    )
+    values = {key: tensor.value for key, tensor in weights.items()}
+    for value in values.values():
+        value.read()  # now, while the files are there
+    return values
+
+
 class _SavedCheck:
     """What a failed run-time check of a saved program raises, in the place of an operation."""
 
@@ -216,19 +302,44 @@ class SavedStep:
 
     Attributes:
         key: structure and specs of the arguments.
+
+    Args:
+        data: what describes it.
+        content: its program.
+        device: where it runs.
+        variables: all variables and constants of the graph.
     """
 
-    def __init__(self, data: dict[str, Any], program: ImportedProgram, device: Device) -> None:
+    def __init__(
+        self,
+        data: dict[str, Any],
+        content: bytes,
+        device: Device | Placement,
+        variables: Mapping[str, Value],
+    ) -> None:
         self._data = data
-        self._program = program
         self._device = device
         specs = tuple(self._spec(each) for each in data["arguments"])
         self.key = structure_from_data(data["called"]), specs
         self._structure = structure_from_data(data["structure"])
         self._checked: Any = [(_SavedCheck(*each), "") for each in data["checks"]]
+        inputs: list = [specs[place] for place in data["read"]]
+        inputs += [variables[key].spec for key in (*data["variables"], *data["constants"])]
+        inputs += [None for numbers in (data["floats"], data["integers"]) if numbers]
+        outputs: list = [variables[key].spec for key in self._rewritten]
+        outputs += [self._spec(each) for each in data["results"] if isinstance(each, list)]
+        outputs += [None] * bool(data["checks"])
+        placement = device if isinstance(device, Placement) else None
+        self._program = ImportedProgram(content, placement, inputs, outputs)
 
     def _spec(self, data: list) -> TensorSpec:
-        return spec_of(tuple(data[0]), dtype_named(data[1]), self._device)
+        sbp = tuple(map(named_sbp, data[2])) if len(data) > 2 else None
+        return spec_of(tuple(data[0]), dtype_named(data[1]), self._device, sbp)
+
+    @property
+    def _rewritten(self) -> list[str]:
+        """The variables that get new values."""
+        return [*self._data["variables"][: self._data["changed"]], *self._data["unread"]]
 
     def run(self, tensors: Sequence[Tensor], variables: dict[str, Value]) -> Any:
         """Run it; variables that the program changes are replaced."""
@@ -240,7 +351,7 @@ class SavedStep:
         if self._checked:
             checks.add(outputs.pop(), self._checked)
         found = iter(outputs)
-        for key in (*data["variables"][: data["changed"]], *data["unread"]):
+        for key in self._rewritten:
             variables[key] = Value(variables[key].spec, next(found))
         results = []
         for each in data["results"]:

@@ -1,0 +1,27 @@
+"""Two processes run a graph that one process saved, and save it for others."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+from tests.graph.test_saving_on_placements import PAIR, network, rows, run
+
+import oneflow as flow
+
+S = flow.sbp.split
+folder = Path(sys.argv[1])
+expected = np.load(folder / "expected.npy")
+x = rows(PAIR, S(0))
+
+loaded = flow.load(folder / "one")
+found = run(loaded, x)
+np.testing.assert_allclose(found.numpy(), expected, rtol=1e-6)
+
+graph = network(PAIR, layer0=S(0), layer2=S(1))
+graph.net.load_state_dict(
+    {name.removeprefix("net."): each for name, each in loaded.state_dict().items()}, strict=False
+)
+np.testing.assert_allclose(run(graph, x).numpy(), expected, rtol=1e-6)
+graph.save(folder / "several")
+graph.save(folder / "several")
+np.testing.assert_allclose(run(flow.load(folder / "several"), x).numpy(), expected, rtol=1e-6)
