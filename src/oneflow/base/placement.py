@@ -11,7 +11,9 @@ from typing import Any, ClassVar
 import jax
 import numpy as np
 
-from oneflow.base import cluster
+from oneflow.base import cluster, environment
+from oneflow.base.device import platform_devices
+from oneflow.base.planning import is_planning
 from oneflow.base.sbp import BROADCAST, NdSbp, sbp_text
 
 _TYPES = {"cpu": "cpu", "cuda": "cuda", "gpu": "cuda", "tpu": "tpu"}
@@ -83,28 +85,48 @@ class Placement:
         """The type, by its name in OneFlow 0.6."""
         return self.type
 
-    @functools.cached_property
+    @property
     def mesh(self) -> jax.sharding.Mesh:
         """The devices as a mesh, with dimensions called as in `mesh_axis`.
+
+        While planning, CPU devices of this process stand for them.
 
         Raises:
             RuntimeError: there is no device for one of the ranks.
         """
-        devices = [cluster.device_of_rank(self.type, rank) for rank in self.flat]
+        return self._stand_in_mesh if is_planning() else self._own_mesh
+
+    @functools.cached_property
+    def _own_mesh(self) -> jax.sharding.Mesh:
+        return self._mesh_of([cluster.device_of_rank(self.type, rank) for rank in self.flat])
+
+    @functools.cached_property
+    def _stand_in_mesh(self) -> jax.sharding.Mesh:
+        devices = platform_devices("cpu")
+        if len(devices) < self.size:
+            raise RuntimeError(
+                f"{self.size} CPU devices are needed to stand for those of a placement, and this "
+                f"process has {len(devices)}; set {environment.CPU_DEVICES.name}={self.size}"
+            )
+        return self._mesh_of(list(devices[: self.size]))
+
+    def _mesh_of(self, devices: list[Any]) -> jax.sharding.Mesh:
         names = tuple(map(mesh_axis, range(self.ndim)))
         return jax.sharding.Mesh(np.array(devices).reshape(self.hierarchy), names)
 
     def require_devices(self) -> None:
-        """Make sure that there is a device for every rank.
+        """Make sure that there is a device for every rank; not while planning.
 
         Raises:
             RuntimeError: there is none for one of them.
         """
-        assert self.mesh
+        assert is_planning() or self._own_mesh
 
-    @functools.cached_property
+    @property
     def includes_this_process(self) -> bool:
-        """Whether this process drives one of the devices."""
+        """Whether this process drives one of the devices; none of them while planning."""
+        if is_planning():
+            return False
         return not cluster.is_several_processes() or cluster.rank() in self.flat
 
     @functools.cached_property

@@ -292,7 +292,8 @@ class Optimizer:
         state.setdefault("step", 1)
         for name, fill in self._state_fills(group).items():
             if name not in state:
-                array = np.full(spec.shape, fill, spec.dtype.numpy)
+                # A view of one number: parameters may be larger than the memory of this machine.
+                array = np.broadcast_to(np.asarray(fill, spec.dtype.numpy), spec.shape)
                 state[name] = wrap(value_from_numpy(array, self._place_of_states(spec)))
         return state
 

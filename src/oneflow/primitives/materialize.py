@@ -43,8 +43,14 @@ def _together_axes(operation: Operation) -> Axes:
     return Axes(names, names, sums=False)
 
 
-# The same values; nothing that reads one of them runs before all of them are computed.
+# The same values; nothing that reads one of them runs before all of them are computed. Each lies as
+# it did, whatever the others do.
 together = primitive(
-    "together", lambda *xs: xs, differentiable=False, axes=_together_axes, linear=("*xs",)
+    "together",
+    lambda *xs: xs,
+    differentiable=False,
+    axes=_together_axes,
+    linear=("*xs",),
+    facts={"keeps_layouts": True},
 )
 together.lowering("cpu")(_uninlined)

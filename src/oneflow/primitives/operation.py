@@ -14,6 +14,7 @@ import numpy as np
 from oneflow.base.device import Device, xla_device
 from oneflow.base.dtype import DType, dtype_named, from_numpy_dtype
 from oneflow.base.placement import Layout, Placement
+from oneflow.base.planning import is_planning
 from oneflow.base.sbp import NdSbp, nd_sbp_of
 from oneflow.base.spec import TensorSpec, resettled, spec_of
 from oneflow.primitives.part_layout import traced_starts
@@ -223,7 +224,7 @@ def _device_of(primitive: Primitive, attributes: dict, in_specs: tuple, is_scala
         # A missing device is an error here, not when it runs.
         if isinstance(place, Placement):
             place.require_devices()
-        else:
+        elif not is_planning():
             xla_device(place)
         return place
     for device in devices:

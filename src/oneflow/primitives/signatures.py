@@ -55,6 +55,10 @@ def choose_signature(operation: Operation, made: NdSbp | None = None) -> None:
         given = operation.attributes
         operation.settle(Signature((operation.attributes["source"],), (target,), given))
         return
+    if "keeps_layouts" in operation.primitive.facts:
+        layouts: Any = tuple([spec.sbp for spec in operation.in_specs])
+        operation.settle(Signature(layouts, layouts, operation.attributes))
+        return
     axes = axes_of(operation)
     count = operation.device.ndim
     inputs: list[NdSbp] = [(BROADCAST,) * count] * len(operation.in_specs)

@@ -18,6 +18,7 @@ import numpy as np
 from oneflow.base import environment
 from oneflow.base.device import Device
 from oneflow.base.placement import Placement
+from oneflow.base.planning import is_planning
 from oneflow.compiler.lower import Executable, check_executable, operation_executable, typed_scalar
 from oneflow.passes.pipeline import optimize
 from oneflow.primitives.operation import Operation
@@ -190,7 +191,7 @@ def _run(recorder: Recorder, held: dict[int, list[Value]]) -> list[tuple[int, An
     positions = sorted(held) if recorder.aliases else list(held)
     if not positions and not recorder.checked:
         return []
-    if isinstance(recorder.device, Placement) and not recorder.device.includes_this_process:
+    if is_planning() or _is_elsewhere(recorder.device):
         return [(position, Absent()) for position in positions]
     key = tuple(recorder.key)
     counts = reference_counts(recorder.arrays)
@@ -211,10 +212,23 @@ def _run(recorder: Recorder, held: dict[int, list[Value]]) -> list[tuple[int, An
     return list(zip(positions, arrays, strict=True))
 
 
+def _is_elsewhere(device: Device | Placement) -> bool:
+    """Whether this process has nothing to run on a placement."""
+    return isinstance(device, Placement) and not device.includes_this_process
+
+
 class Absent:
-    """Stands for the array of a global tensor of which this process holds no part."""
+    """Stands for an array of which this process holds nothing.
+
+    It belongs to a global tensor on other processes' devices, or was made while planning.
+    """
 
     __slots__ = ()
+
+    def __array__(self, *args: Any, **options: Any) -> np.ndarray:
+        raise RuntimeError(
+            "a tensor made while planning has a shape and a place, but no values to read"
+        )
 
 
 def _lookup(key: tuple, positions: tuple[int, ...], donated: tuple[int, ...]) -> Known:

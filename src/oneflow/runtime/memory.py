@@ -8,13 +8,18 @@ import jax
 import numpy as np
 
 from oneflow.base.device import Device, device_behind, xla_device
+from oneflow.base.planning import is_planning
+from oneflow.runtime.eager import Absent
 
 
-def put(array: np.ndarray | Any, device: Device) -> jax.Array:
+def put(array: np.ndarray | Any, device: Device) -> jax.Array | Absent:
     """A copy of a NumPy array, or of an array of another device, on `device`.
 
     NumPy memory is always copied: XLA may otherwise keep using it while the caller writes to it.
+    While planning nothing is put anywhere.
     """
+    if is_planning():
+        return Absent()
     if isinstance(array, np.ndarray):
         array = array.copy()
     return jax.device_put(array, xla_device(device))

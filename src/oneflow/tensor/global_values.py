@@ -10,12 +10,13 @@ from oneflow.base import cluster
 from oneflow.base.device import Device, first_index
 from oneflow.base.dtype import ALL_DTYPES, DType, from_numpy_dtype, int64
 from oneflow.base.placement import Layout, Placement
+from oneflow.base.planning import is_planning
 from oneflow.base.sbp import BROADCAST, PARTIAL_SUM, NdSbp, Split, nd_sbp_of, split
 from oneflow.base.spec import spec_of
 from oneflow.differentiation.grad_mode import MODE
 from oneflow.differentiation.node import Node
 from oneflow.dispatch.global_call import converted
-from oneflow.primitives.part_layout import counts_of, extent, splitting_axes
+from oneflow.primitives.part_layout import counts_of, extent, part_slices, splitting_axes
 from oneflow.program.value import Value
 from oneflow.runtime.eager import Absent, read_array
 from oneflow.runtime.memory import put
@@ -105,16 +106,27 @@ def global_to_local(value: Value, device: Device | None = None) -> Value:
     """This rank's part of a global value; an empty one where it has none."""
     spec = value.spec
     placement: Any = spec.device
-    place = device or own_device(placement)
-    array = read_array(value)
-    part = empty_part(spec) if isinstance(array, Absent) else part_here(array, spec)
-    result = Value(spec_of(tuple(part.shape), spec.dtype, place), part)
+    result = _own_part(value, device or own_device(placement))
     layout = Layout(placement, whole_grad_sbp(spec.sbp))
 
     def back(grad: Value) -> Value:
         return _from_parts(grad, spec, layout)
 
     return _linked(value, result, "to_local", back)
+
+
+def _own_part(value: Value, device: Device) -> Value:
+    """This rank's part as a local value."""
+    spec = value.spec
+    placement: Any = spec.device
+    if is_planning():
+        places = tuple(map(int, np.unravel_index(placement.own_index, placement.hierarchy)))
+        slices = part_slices(spec.shape, placement.hierarchy, spec.sbp or (), places)
+        shape = tuple(each.stop - each.start for each in slices)
+        return Value(spec_of(shape, spec.dtype, device), Absent())
+    array = read_array(value)
+    part = empty_part(spec) if isinstance(array, Absent) else part_here(array, spec)
+    return Value(spec_of(tuple(part.shape), spec.dtype, device), part)
 
 
 def _from_parts(value: Value, spec: Any, layout: Layout) -> Value:

@@ -1,0 +1,22 @@
+"""Whether this thread plans: nothing runs then, and no device is needed."""
+
+from __future__ import annotations
+
+import threading
+
+
+class _State(threading.local):
+    active = False
+
+
+_state = _State()
+
+
+def is_planning() -> bool:
+    """Whether this thread is inside `oneflow.plan.planning`."""
+    return _state.active
+
+
+def set_planning(active: bool) -> None:
+    """Begin or end planning on this thread; `oneflow.runtime.planning` does."""
+    _state.active = active

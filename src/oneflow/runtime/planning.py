@@ -1,0 +1,36 @@
+"""Planning: operators are recorded and never run."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+
+from oneflow.base.planning import is_planning, set_planning
+from oneflow.runtime.eager import flush_all
+
+
+@contextlib.contextmanager
+def planning() -> Iterator[None]:
+    """Context manager: operators, layers and optimizers are recorded and never run.
+
+    Placements may name devices that do not exist, and tensors may be of any size: they have shapes
+    and places and take no memory. Reading a value is an error.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from oneflow.plan import planning
+        >>> with planning():
+        ...     many = flow.placement("cuda", range(4096))
+        ...     x = flow.ones(1 << 20, 1 << 20, placement=many, sbp=flow.sbp.split(0))
+        ...     print((x @ x.T).sbp)
+        (oneflow.sbp.split(dim=0),)
+    """
+    before = is_planning()
+    # What was recorded outside runs outside, and what is recorded here never does.
+    flush_all("sync")
+    set_planning(True)
+    try:
+        yield
+        flush_all("sync")
+    finally:
+        set_planning(before)
