@@ -145,6 +145,11 @@ class Executable:
         self.compile()
         return self._run.memory_analysis()
 
+    def cost(self) -> dict[str, float]:
+        """XLA's own account of the program's work: ``"flops"``, ``"bytes accessed"`` and others."""
+        self.compile()
+        return self._run.cost_analysis()
+
     def hlo(self) -> str:
         """What XLA made of the program, as text."""
         self.compile()

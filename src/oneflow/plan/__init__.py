@@ -1,0 +1,1 @@
+"""What a plan for many devices costs, without the devices."""

@@ -1,0 +1,101 @@
+"""What XLA itself says of a program: it is compiled for devices that stand for those of the plan."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from oneflow.base.device import platform_devices
+from oneflow.compiler.lower import Executable
+from oneflow.plan.recording import RecordedProgram
+from oneflow.plan.totals import Exchange
+from oneflow.program.liveness import Memory
+from oneflow.runtime.planning import planning
+
+# XLA's CPU client drives no more devices than this.
+MOST_DEVICES = 2048
+_KINDS = ("all-reduce", "reduce-scatter", "all-gather", "all-to-all", "collective-permute")
+_COLLECTIVE = re.compile(rf" = (.*?) ({'|'.join(_KINDS)})(?:-start)?\((.*)$")
+_SHAPE = re.compile(r"\b([a-z]+\d*)(?:e\dm\d\w*)?\[([\d,]*)\]")
+_GROUPS = re.compile(r"replica_groups=(?:\{\{([\d,]*)\}|\[(\d+),(\d+)\])")
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """XLA's account of a program, per device.
+
+    Attributes:
+        memory: bytes.
+        flops: operations.
+        exchanges: collectives.
+    """
+
+    memory: Memory
+    flops: float
+    exchanges: tuple[Exchange, ...]
+
+
+def can_compile(recorded: RecordedProgram) -> bool:
+    """Whether this process has enough devices to stand for those of a plan."""
+    size = recorded.placement.size
+    return size <= MOST_DEVICES and size <= len(platform_devices("cpu"))
+
+
+def compiled(recorded: RecordedProgram) -> Compiled:
+    """Compile a program with XLA:CPU, and ask what it takes."""
+    with planning():
+        executable = Executable(
+            recorded.program, recorded.donated, recorded.placement, name=recorded.name
+        )
+        account = executable.memory()
+    memory = Memory(
+        account.argument_size_in_bytes,
+        account.output_size_in_bytes - account.alias_size_in_bytes,
+        account.temp_size_in_bytes,
+    )
+    return Compiled(memory, executable.cost()["flops"], tuple(exchanges_in(executable.hlo())))
+
+
+def exchanges_in(hlo: str) -> Iterator[Exchange]:
+    """The collectives in a compiled program's text."""
+    for line in hlo.splitlines():
+        match = _COLLECTIVE.search(line)
+        if match is None:
+            continue
+        result, kind, rest = match.groups()
+        group = _group_size(rest)
+        made = _bytes_of(result)
+        if kind == "all-reduce":
+            given, sent = made, 2 * made * (group - 1) / group
+        elif kind == "all-gather":
+            given, sent = made / group, made * (group - 1) / group
+        elif kind == "reduce-scatter":
+            given, sent = made * group, made * (group - 1)
+        else:
+            given, sent = made, made * (group - 1) / group
+        if group > 1:
+            yield Exchange(kind, group, 1, given, sent)
+
+
+def _bytes_of(shapes: str) -> int:
+    """Bytes of the arrays in the text of a type, which may be a tuple."""
+    return sum(
+        math.prod(map(int, filter(None, sizes.split(",")))) * _itemsize(kind)
+        for kind, sizes in _SHAPE.findall(shapes)
+    )
+
+
+def _itemsize(kind: str) -> int:
+    if kind == "pred":
+        return 1
+    return max(int(re.sub(r"\D", "", kind)) // 8, 1)
+
+
+def _group_size(text: str) -> int:
+    match = _GROUPS.search(text)
+    if match is None:
+        raise ValueError(f"no replica groups in {text!r}")
+    listed, _, size = match.groups()
+    return int(size) if size else len(listed.split(","))
