@@ -6,7 +6,7 @@ import functools
 import math
 from typing import NamedTuple
 
-from oneflow.base.sbp import BROADCAST, PARTIAL_SUM
+from oneflow.base.sbp import BROADCAST, PARTIAL_SUM, Split
 from oneflow.primitives.boxing_path import Step, boxing_path
 from oneflow.primitives.operation import Operation
 from oneflow.primitives.part_layout import padded_size, part_shape, splitting_axes
@@ -23,6 +23,8 @@ class Collective(NamedTuple):
         group: how many devices take part in each exchange.
         given: bytes of what each device puts in, padding included.
         sent: bytes that each device sends, with the ring or pairwise algorithms.
+        staged: bytes of copies: shares are sent and received as one piece each, and those of a
+            dimension that is not the first one are not.
     """
 
     kind: str
@@ -30,6 +32,7 @@ class Collective(NamedTuple):
     group: int
     given: int
     sent: float
+    staged: int = 0
 
 
 def collectives_of(operation: Operation) -> tuple[Collective, ...]:
@@ -75,12 +78,19 @@ def _collective(step: Step, shape: Sizes, itemsize: int, hierarchy: Sizes) -> Co
         if after is BROADCAST:
             return _all_reduce(axes, held, hierarchy)
         # Uneven shares are padded to the same size.
-        return Collective("reduce-scatter", axes, group, made * group, made * (group - 1))
+        assert isinstance(after, Split)
+        given = made * group
+        staged = given if after.dim or given != held else 0
+        return Collective("reduce-scatter", axes, group, given, made * (group - 1), staged)
+    assert isinstance(before, Split)
     if after is BROADCAST:
-        return Collective("all-gather", axes, group, held, held * (group - 1))
+        staged = made if before.dim or made != held * group else 0
+        return Collective("all-gather", axes, group, held, held * (group - 1), staged)
+    assert isinstance(after, Split)
     given = held
     outer = [hierarchy[axis] for axis in splitting_axes(step.source[: step.axis], after.dim)]
     size = padded_size(shape[after.dim], tuple(outer))
     if size:
         given = held // size * -(-size // group) * group
-    return Collective("all-to-all", axes, group, given, given * (group - 1) / group)
+    staged = (given if after.dim else 0) + (made if before.dim else 0)
+    return Collective("all-to-all", axes, group, given, given * (group - 1) / group, staged)

@@ -16,6 +16,7 @@ from jax.sharding import AbstractMesh, PartitionSpec
 
 from oneflow.base.placement import mesh_axis
 from oneflow.base.spec import TensorSpec
+from oneflow.primitives.collectives import collectives_of
 from oneflow.primitives.operation import Operation
 from oneflow.primitives.part_layout import part_shape, traced_starts
 from oneflow.primitives.parts import Part
@@ -84,7 +85,8 @@ def work_of(operation: Operation) -> Work:
     ]
     touched = sum(map(held_bytes, (*tensors, *operation.out_specs)))
     if "same_whole" in operation.primitive.facts:
-        return Work(0, touched, 0, False, False)
+        staged = max((each.staged for each in collectives_of(operation)), default=0)
+        return Work(0, touched, staged, False, False)
     parts = [
         jax.ShapeDtypeStruct(held_shape(spec), spec.dtype.numpy) for spec in operation.in_specs
     ]
@@ -164,15 +166,20 @@ def _temporary(jaxpr: Any) -> int:
     live = most = 0
     for place, equation in enumerate(jaxpr.eqns):
         inner = sum(_temporary(each) for each in _bodies(equation))
+        if equation.primitive.name.startswith("scatter"):
+            inner += _bytes(equation.invars[0])  # XLA writes to a copy.
         if _stored(equation):
             for each in equation.outvars:
                 if id(each) in last and id(each) not in returned:
-                    size = math.prod(each.aval.shape) * each.aval.dtype.itemsize
-                    live += size
-                    dying[last[id(each)]] = dying.get(last[id(each)], 0) + size
+                    live += _bytes(each)
+                    dying[last[id(each)]] = dying.get(last[id(each)], 0) + _bytes(each)
         most = max(most, live + inner)
         live -= dying.get(place, 0)
     return most
+
+
+def _bytes(array: Any) -> int:
+    return math.prod(array.aval.shape) * array.aval.dtype.itemsize
 
 
 def _stores(jaxpr: Any) -> bool:

@@ -2,14 +2,15 @@
 
 Arrays live from the instruction that makes them to the last one that reads them. What XLA fuses
 into its readers takes no memory: what it is computed from lives as long instead. All-reduces among
-the same devices are done at once, when the last of them can be.
+the same devices are done at once, when the last of them can be; conversions that leave less than
+they take are done as soon as they can be.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from oneflow.base.spec import TensorSpec
 from oneflow.primitives.collectives import collectives_of
@@ -44,6 +45,7 @@ def memory_of(program: Program, donated: Iterable[int]) -> Memory:
         program: what runs.
         donated: inputs whose memory results may take.
     """
+    program = _with_early_scatters(program)
     table = program.spec_table()
     arguments = sum(map(held_bytes, program.inputs))
     free = sorted(held_bytes(program.inputs[place]) for place in donated)
@@ -55,6 +57,32 @@ def memory_of(program: Program, donated: Iterable[int]) -> Memory:
         else:
             outputs += size
     return Memory(arguments, outputs, _Liveness(program, table).most())
+
+
+def _with_early_scatters(program: Program) -> Program:
+    """The program with each conversion that leaves less behind what makes its operand."""
+    moved: dict[int, list[Instruction]] = defaultdict(list)
+    rest = []
+    first = len(program.inputs) + len(program.scalars)
+    for instruction in program.instructions:
+        operation = instruction.operation
+        before, after = operation.in_specs[:1], operation.out_specs[0]
+        if (
+            collectives_of(operation)
+            and held_bytes(after) < held_bytes(before[0])
+            and instruction.operands[0] >= first
+        ):
+            moved[instruction.operands[0]].append(instruction)
+        else:
+            rest.append(instruction)
+    ordered: list[Instruction] = []
+    pending = rest[::-1]
+    while pending:
+        instruction = pending.pop()
+        ordered.append(instruction)
+        for number in reversed(instruction.results):
+            pending += moved.pop(number, ())
+    return replace(program, instructions=tuple(ordered))
 
 
 class _Liveness:
