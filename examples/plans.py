@@ -9,6 +9,7 @@ What does a plan cost on devices that nobody has to own? Ask the planner:
 lie as the planner likes, see `enable_auto_parallel`).
 """
 
+import itertools
 import math
 
 import oneflow as flow
@@ -85,7 +86,7 @@ class Perceptron(nn.Module):
     def __init__(self, sizes):
         super().__init__()
         layers = []
-        for before, after in zip(sizes, sizes[1:], strict=False):
+        for before, after in itertools.pairwise(sizes):
             layers += [nn.Linear(before, after), nn.ReLU()]
         self.layers = nn.Sequential(*layers[:-1])
 

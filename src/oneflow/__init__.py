@@ -615,6 +615,7 @@ from oneflow import (
     linalg as linalg,
     one_embedding as one_embedding,
     optim as optim,
+    plan as plan,
     special as special,
     utils as utils,
 )

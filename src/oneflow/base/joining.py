@@ -42,7 +42,7 @@ def join() -> None:
         os.environ[_OWNER] = str(os.getpid())
         _join_managed(method)
     else:
-        _set_cpu_devices(_number(environment.CPU_DEVICES))
+        set_cpu_devices(_number(environment.CPU_DEVICES))
 
 
 # --- processes of a launcher that sets RANK and the like
@@ -94,7 +94,7 @@ def _join_told(told: Membership) -> None:
 
 
 def _prepare_jax() -> None:
-    _set_cpu_devices(1)
+    set_cpu_devices(1)
     # It would make processes deaf to SIGTERM.
     with contextlib.suppress(AttributeError):
         jax.config.update("jax_enable_preemption_service", False)
@@ -206,6 +206,7 @@ def _number(variable: environment.Variable) -> int:
     return int(text)
 
 
-def _set_cpu_devices(count: int) -> None:
+def set_cpu_devices(count: int) -> None:
+    """Give this process that many CPU devices; possible until one of them is first used."""
     if count > 0:
         jax.config.update("jax_num_cpu_devices", count)

@@ -48,7 +48,7 @@ class Executable:
         self,
         program: Program,
         donated: Sequence[int],
-        device: Device,
+        device: Device | Placement,
         constants: Mapping[int, Any] | None = None,
         name: str = "program",
         watch: Watch | None = None,

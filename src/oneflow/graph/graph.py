@@ -6,7 +6,7 @@ import inspect
 import os
 import warnings
 from collections import OrderedDict, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +34,8 @@ from oneflow.tensor.tensor import Tensor
 _counts: defaultdict[str, int] = defaultdict(int)
 # Compiled steps that a graph keeps, one per combination of argument shapes.
 _MOST_STEPS = 10
+# What `Graph.plan` does: filled by `oneflow.plan`.
+PLANNERS: list[Callable[..., Any]] = []
 
 
 class Graph:
@@ -368,6 +370,18 @@ class Graph:
                 "`debug` before the first call",
                 stacklevel=2,
             )
+
+    def plan(self, *args: Any, **kwargs: Any) -> Any:
+        """What a call would take on each device of the graph's placement. Nothing runs.
+
+        Args:
+            args: as the graph is called.
+            kwargs: likewise; ``compile=False`` leaves XLA out of it.
+
+        Returns:
+            A `Plan`, which prints as tables; see `oneflow.plan.plan_graph`.
+        """
+        return PLANNERS[0](self, *args, **kwargs)
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         """Graphs are not copied or pickled.

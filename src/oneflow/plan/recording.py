@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from oneflow.base.placement import Placement
-from oneflow.graph.recording import Recordable, Recording
+from oneflow.graph.graph import Graph
+from oneflow.graph.recording import Recording
 from oneflow.graph.step import Binding
 from oneflow.graph.structure import take_call_apart
 from oneflow.passes.pipeline import prepare_whole
@@ -69,9 +70,7 @@ class _Planned(Recording):
     def _step(self, program: Program, binding: Binding) -> Any:
         kinds = {each.name: each.kind for each in self._variables}
         inputs = [Input(f"argument {place}", "argument") for place in binding.arguments]
-        inputs += [
-            Input(name, kinds[name]) for name in binding.names[: len(binding.variables)]
-        ]
+        inputs += [Input(name, kinds[name]) for name in binding.names[: len(binding.variables)]]
         inputs += [Input(f"constant {i}", "constant") for i in range(len(binding.constants))]
         first = len(binding.arguments)
         return RecordedProgram(
@@ -83,7 +82,7 @@ class _Planned(Recording):
         )
 
 
-def record_graph(graph: Recordable, args: tuple, kwargs: dict[str, Any]) -> RecordedProgram:
+def record_graph(graph: Graph, args: tuple, kwargs: dict[str, Any]) -> RecordedProgram:
     """What a call of a graph would run. The graph, its modules and optimizers stay as they are.
 
     Raises:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from oneflow.primitives.collectives import Collective, collectives_of
 from oneflow.primitives.work import work_of
 from oneflow.program.ir import Program
 
 
-class Exchange(NamedTuple):
+@dataclass(frozen=True, order=True)
+class Exchange:
     """Collectives of one kind among groups of one size, per device and step.
 
     Attributes:

@@ -1,4 +1,4 @@
-"""What XLA itself says of a program: it is compiled for devices that stand for those of the plan."""
+"""What XLA says of a program when it compiles it, for devices that stand for those of the plan."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ class Collective(NamedTuple):
 
 def collectives_of(operation: Operation) -> tuple[Collective, ...]:
     """What an operation exchanges; nothing unless it is a conversion that communicates."""
-    if "same_whole" not in operation.primitive.facts:
+    if "same_whole" not in operation.primitive.facts or not operation.in_specs[0].numel:
         return ()
     spec, given = operation.in_specs[0], operation.attributes
     return _collectives(

@@ -158,9 +158,7 @@ def _temporary(jaxpr: Any) -> int:
     """The most bytes stored at one time of what is neither given nor returned."""
     returned = {id(each) for each in jaxpr.outvars}
     last = {
-        id(each): place
-        for place, equation in enumerate(jaxpr.eqns)
-        for each in equation.invars
+        id(each): place for place, equation in enumerate(jaxpr.eqns) for each in equation.invars
     }
     dying: dict[int, int] = {}
     live = most = 0
@@ -184,9 +182,7 @@ def _bytes(array: Any) -> int:
 
 def _stores(jaxpr: Any) -> bool:
     """Whether something in it is not fused."""
-    return any(
-        _stored(equation) or any(map(_stores, _bodies(equation))) for equation in jaxpr.eqns
-    )
+    return any(_stored(equation) or any(map(_stores, _bodies(equation))) for equation in jaxpr.eqns)
 
 
 def _stored(equation: Any) -> bool:

@@ -118,37 +118,35 @@ class _Liveness:
                 needed.update(instruction.operands)
         return needed
 
-    def _end(self, place: int) -> int:
-        return self._delays.get(place, place)
-
     def most(self) -> int:
         """The most bytes stored at one time, beside what is given and returned."""
-        instructions = self._program.instructions
-        births: dict[int, list[int]] = defaultdict(list)
+        born, last = self._changes()
+        live = most = 0
+        dying: dict[int, int] = defaultdict(int)
+        for place, instruction in enumerate(self._program.instructions):
+            for number in born[place]:
+                if number in last:
+                    size = held_bytes(self._table[number])
+                    live += size
+                    dying[last[number]] += size
+            most = max(most, live + work_of(instruction.operation).temporary)
+            live -= dying[place]
+        return most
+
+    def _changes(self) -> tuple[dict[int, list[int]], dict[int, int]]:
+        """The values that are stored from each place on, and the last place that reads each."""
+        born: dict[int, list[int]] = defaultdict(list)
         last: dict[int, int] = {}
-        for place, instruction in enumerate(instructions):
-            end = self._end(place)
+        for place, instruction in enumerate(self._program.instructions):
+            end = self._delays.get(place, place)
             for operand in instruction.operands:
                 for root in self._roots[operand]:
                     last[root] = max(last.get(root, 0), end)
-            births[end] += instruction.results
-        deaths: dict[int, list[int]] = defaultdict(list)
-        for number, place in last.items():
-            if number >= self._given and number not in self._kept:
-                deaths[place].append(number)
-        live = most = 0
-        for place, instruction in enumerate(instructions):
-            for number in births[place]:
-                if number in last and number not in self._kept and self._is_stored(number):
-                    live += held_bytes(self._table[number])
-            most = max(most, live + work_of(instruction.operation).temporary)
-            for number in deaths[place]:
-                if self._is_stored(number):
-                    live -= held_bytes(self._table[number])
-        return most
+            born[end] += [number for number in instruction.results if self._is_temporary(number)]
+        return born, last
 
-    def _is_stored(self, number: int) -> bool:
-        return self._roots[number] == (number,)
+    def _is_temporary(self, number: int) -> bool:
+        return number not in self._kept and self._roots[number] == (number,)
 
 
 def _delays(program: Program) -> dict[int, int]:

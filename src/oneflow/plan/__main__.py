@@ -1,0 +1,5 @@
+"""``python -m oneflow.plan``: what a plan for many devices costs."""
+
+from oneflow.plan.command import main
+
+main()

@@ -1,0 +1,120 @@
+"""The planner's command line."""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import importlib.util
+import math
+import re
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from oneflow.base.joining import set_cpu_devices
+from oneflow.base.placement import Placement
+from oneflow.plan.plan import Plan, plan_graph
+from oneflow.plan.xla import MOST_DEVICES
+from oneflow.runtime.planning import planning
+
+_ABOUT = """\
+What would a step of a graph take on devices that are not there? Prints, for each device, memory,
+operations, bytes of every kind of collective, and how every tensor lies.
+
+FILE.py:FUNCTION is a function that takes a placement, and returns a graph on it and a tuple of the
+arguments to call it with. NAME=VALUE are further arguments for it. It runs without any device:
+tensors of any size cost nothing, and have no values."""
+
+
+def parse_args(arguments: Sequence[str] | None = None) -> argparse.Namespace:
+    """The planner's options, from the command line unless given."""
+    parser = argparse.ArgumentParser(
+        prog="python -m oneflow.plan",
+        description=_ABOUT,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add = parser.add_argument
+    add("function", metavar="FILE.py:FUNCTION", help="makes the graph and its arguments")
+    add("options", metavar="NAME=VALUE", nargs="*", help="arguments of FUNCTION")
+    add("--ranks", default="1", help="the mesh, such as 8 or 8x512; default: 1")
+    add("--type", default="cuda", choices=("cpu", "cuda", "tpu"), help="of the devices")
+    add("--model", action="store_true", help="use the cost model alone; do not ask XLA")
+    add("--edges", action="store_true", help="list every operator with the SBP of its tensors")
+    options = parser.parse_intermixed_args(arguments)
+    if not re.fullmatch(r"[1-9]\d*(x[1-9]\d*)*", options.ranks):
+        parser.error(f"--ranks must look like 8 or 8x512, got {options.ranks!r}")
+    if ":" not in options.function:
+        parser.error(f"name a function: `{options.function}:make`")
+    for each in options.options:
+        if "=" not in each:
+            parser.error(f"{each!r} is not NAME=VALUE")
+    return options
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Make the plan that the command line asks for, and show it."""
+    options = parse_args(arguments)
+    hierarchy = tuple(map(int, options.ranks.split("x")))
+    count = math.prod(hierarchy)
+    if not options.model and count <= MOST_DEVICES:
+        set_cpu_devices(count)
+    plan = make_plan(
+        function_named(options.function),
+        Placement(options.type, list(range(count)), hierarchy),
+        dict(map(_option, options.options)),
+        compile=not options.model,
+    )
+    sys.stdout.write(plan.listing() if options.edges else repr(plan))
+
+
+def make_plan(
+    make: Callable[..., tuple[Any, Any]],
+    placement: Placement,
+    options: dict[str, Any],
+    compile: bool = True,
+) -> Plan:
+    """The plan of what ``make(placement, **options)`` returns: a graph, and its arguments.
+
+    Raises:
+        TypeError: it returns something else.
+    """
+    with planning():
+        made = make(placement, **options)
+        if not isinstance(made, tuple) or len(made) != 2 or not isinstance(made[1], list | tuple):
+            raise TypeError(
+                f"`{make.__name__}` must return a graph and a tuple of its arguments, got {made!r}"
+            )
+        graph, args = made
+        return plan_graph(graph, *args, compile=compile)
+
+
+def function_named(name: str) -> Callable[..., Any]:
+    """The function that ``FILE.py:FUNCTION`` names.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        AttributeError: it has no such function.
+    """
+    file, _, attribute = name.rpartition(":")
+    path = Path(file)
+    if not path.is_file():
+        raise FileNotFoundError(f"there is no file {file}")
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    if spec is None or spec.loader is None:
+        raise FileNotFoundError(f"{file} is not a Python file")
+    module = importlib.util.module_from_spec(spec)
+    # As `python FILE.py` does.
+    sys.path.insert(0, str(path.resolve().parent))
+    sys.modules[path.stem] = module
+    spec.loader.exec_module(module)
+    return getattr(module, attribute)
+
+
+def _option(text: str) -> tuple[str, Any]:
+    """Name and value; what is no Python number, list or the like is text."""
+    name, _, value = text.partition("=")
+    try:
+        return name, ast.literal_eval(value)
+    except (ValueError, SyntaxError):
+        return name, value

@@ -1,0 +1,144 @@
+"""What a plan says, as data."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from oneflow.base.placement import Placement
+from oneflow.plan.recording import RecordedProgram
+from oneflow.plan.rows import InputRow, OperatorRow, input_rows, operator_rows
+from oneflow.plan.totals import Exchange, exchanges_of, flops_of, summed
+from oneflow.plan.xla import MOST_DEVICES, can_compile, compiled
+from oneflow.program.liveness import Memory, memory_of
+
+# How the kinds of inputs are called, in the order in which they are shown.
+KINDS = {
+    "parameter": "parameters",
+    "state": "optimizer states",
+    "buffer": "buffers",
+    "tensor": "other tensors",
+    "argument": "arguments",
+    "constant": "constants",
+}
+
+
+@dataclass(frozen=True)
+class Account:
+    """What one device needs and does in one step, by one who knows.
+
+    Attributes:
+        by: ``"model"`` or ``"XLA"``.
+        memory: bytes.
+        flops: operations computed.
+        exchanges: collectives, by kind and size of groups.
+    """
+
+    by: str
+    memory: Memory
+    flops: float
+    exchanges: tuple[Exchange, ...]
+
+    @property
+    def sent(self) -> float:
+        """Bytes that the device sends."""
+        return sum(each.sent for each in self.exchanges)
+
+
+@dataclass(frozen=True)
+class Contents:
+    """What a plan says.
+
+    Attributes:
+        name: of the graph.
+        placement: the devices.
+        inputs: what the step is given.
+        operators: what it consists of, in order.
+        model: the account by the cost model.
+        xla: the account by XLA, if it compiled the program.
+        why_not: why it did not.
+    """
+
+    name: str
+    placement: Placement
+    inputs: tuple[InputRow, ...]
+    operators: tuple[OperatorRow, ...]
+    model: Account
+    xla: Account | None
+    why_not: str
+
+    @property
+    def best(self) -> Account:
+        """XLA's account if there is one, else the model's."""
+        return self.xla or self.model
+
+    def held(self) -> dict[str, int]:
+        """Bytes on each device of what the step is given, by kind."""
+        sums = dict.fromkeys(KINDS, 0)
+        for row in self.inputs:
+            sums[row.kind] += row.held * row.count
+        return {KINDS[kind]: size for kind, size in sums.items() if size}
+
+    def mesh(self) -> str:
+        """The devices in words."""
+        grid = " x ".join(map(str, self.placement.hierarchy))
+        total = f" = {self.placement.size}" if self.placement.ndim > 1 else ""
+        return f"{grid}{total} {self.placement.type} device{'s' * (self.placement.size > 1)}"
+
+
+def contents_of(recorded: RecordedProgram, compile: bool = True) -> Contents:
+    """What is to be said of a recorded step.
+
+    Args:
+        recorded: the step.
+        compile: ask XLA, if there are devices that can stand for those of the plan.
+    """
+    program = recorded.prepared
+    model = Account(
+        "model",
+        memory_of(program, recorded.donated),
+        flops_of(program),
+        tuple(exchanges_of(program)),
+    )
+    why_not = _why_not(recorded, compile)
+    xla = None
+    if not why_not:
+        found = compiled(recorded)
+        xla = Account("XLA", found.memory, found.flops, tuple(summed(found.exchanges)))
+    return Contents(
+        recorded.name,
+        recorded.placement,
+        tuple(input_rows(recorded)),
+        tuple(operator_rows(recorded)),
+        model,
+        xla,
+        why_not,
+    )
+
+
+def _why_not(recorded: RecordedProgram, compile: bool) -> str:
+    size = recorded.placement.size
+    if not compile:
+        return "it was not asked"
+    if size > MOST_DEVICES:
+        return f"it compiles for at most {MOST_DEVICES} devices on one machine"
+    if not can_compile(recorded):
+        return f"ONEFLOW_CPU_DEVICES={size} is needed to compile for {size} devices"
+    return ""
+
+
+def bytes_text(size: float) -> str:
+    """A number of bytes for people."""
+    return f"{_scaled(size, 1024, ('B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'))}"
+
+
+def flops_text(count: float) -> str:
+    """A number of operations for people."""
+    return _scaled(count, 1000, ("FLOP", "kFLOP", "MFLOP", "GFLOP", "TFLOP", "PFLOP", "EFLOP"))
+
+
+def _scaled(number: float, base: int, units: tuple[str, ...]) -> str:
+    power = min(int(math.log(number, base)) if number >= 1 else 0, len(units) - 1)
+    scaled = number / base**power
+    digits = 0 if power == 0 or scaled >= 100 else 1 if scaled >= 10 else 2
+    return f"{scaled:.{digits}f} {units[power]}"

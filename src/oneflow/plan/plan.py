@@ -1,0 +1,65 @@
+"""`Plan`: what one step of a graph takes on each device, and how everything lies."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from oneflow.graph.graph import PLANNERS, Graph
+from oneflow.plan.contents import Account, Contents, contents_of
+from oneflow.plan.recording import record_graph
+from oneflow.plan.text import text_of
+
+
+class Plan:
+    """What one step of a graph takes on each device, and how everything lies. Printing shows it.
+
+    Attributes:
+        contents: everything it says, as data.
+    """
+
+    def __init__(self, contents: Contents) -> None:
+        self.contents = contents
+
+    @property
+    def account(self) -> Account:
+        """Memory, computation and collectives of each device: by XLA if it compiled the step."""
+        return self.contents.best
+
+    def __repr__(self) -> str:
+        return text_of(self.contents)
+
+    def listing(self) -> str:
+        """The plan as text with every single operator."""
+        return text_of(self.contents, everything=True)
+
+
+def plan_graph(graph: Graph, *args: Any, compile: bool = True, **kwargs: Any) -> Plan:
+    """What a call of a graph would take on each device of its placement. Nothing runs.
+
+    Args:
+        graph: a graph on a placement, whose devices need not exist if it was made in `planning`.
+        args: as the graph is called.
+        compile: ask XLA too, where this process has devices enough to stand for those of the plan.
+        kwargs: as the graph is called.
+
+    Raises:
+        TypeError: the graph's tensors are local.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from oneflow.plan import plan_graph, planning
+        >>> class Product(flow.nn.Graph):
+        ...     def build(self, x, y):
+        ...         return x @ y
+        >>> with planning():
+        ...     grid = flow.placement("cuda", [[0, 1], [2, 3]])
+        ...     x = flow.ones(64, 32, placement=grid, sbp=[flow.sbp.split(0), flow.sbp.broadcast])
+        ...     y = flow.ones(32, 64, placement=grid, sbp=[flow.sbp.broadcast, flow.sbp.split(1)])
+        ...     plan = plan_graph(Product(), x, y, compile=False)
+        >>> plan.account.flops, plan.account.sent
+        (65536, 0)
+    """
+    return Plan(contents_of(record_graph(graph, args, kwargs), compile))
+
+
+PLANNERS.append(plan_graph)

@@ -1,0 +1,131 @@
+"""The lines of a plan: what a program is given, and its operators with how their values lie."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from oneflow.base.sbp import sbp_text
+from oneflow.base.spec import TensorSpec
+from oneflow.plan.recording import RecordedProgram
+from oneflow.primitives.collectives import collectives_of
+from oneflow.primitives.work import held_bytes, held_shape, work_of
+from oneflow.program.ir import Instruction
+
+
+@dataclass(frozen=True)
+class InputRow:
+    """Inputs of one kind that look the same.
+
+    Attributes:
+        name: with ``*`` for the numbers of layers.
+        kind: as in `Input`.
+        shape: of the whole tensor.
+        dtype: of its elements.
+        sbp: how it lies.
+        part: shape of what each device holds.
+        held: bytes of that, of one of them.
+        count: how many there are.
+    """
+
+    name: str
+    kind: str
+    shape: tuple[int, ...]
+    dtype: str
+    sbp: str
+    part: tuple[int, ...]
+    held: int
+    count: int = 1
+
+
+@dataclass(frozen=True)
+class OperatorRow:
+    """Operators that look the same.
+
+    Attributes:
+        scope: path of their module, with ``*`` for the numbers of layers; empty for the backward
+            pass and the update.
+        operator: name; ``"convert"`` for a change of SBP.
+        operands: what goes in: dtype, shape and SBP.
+        results: what comes out.
+        exchanged: kinds of the collectives of one of them.
+        sent: bytes that each device sends for one of them.
+        flops: operations that each device computes for one of them.
+        count: how many there are.
+    """
+
+    scope: str
+    operator: str
+    operands: tuple[str, ...]
+    results: tuple[str, ...]
+    exchanged: tuple[str, ...]
+    sent: float
+    flops: int
+    count: int = 1
+
+
+def input_rows(recorded: RecordedProgram) -> list[InputRow]:
+    """What the program is given, with equal ones together."""
+    rows: dict[InputRow, int] = {}
+    for given, spec in zip(recorded.inputs, recorded.program.inputs, strict=True):
+        row = InputRow(
+            _without_numbers(given.name),
+            given.kind,
+            spec.shape,
+            spec.dtype.name,
+            sbp_text(spec.sbp or ()),
+            held_shape(spec),
+            held_bytes(spec),
+        )
+        rows[row] = rows.get(row, 0) + 1
+    return [replace(row, count=count) for row, count in rows.items()]
+
+
+def operator_rows(recorded: RecordedProgram) -> list[OperatorRow]:
+    """Every operator of the program, in order."""
+    return list(map(_operator_row, recorded.prepared.instructions))
+
+
+def together(rows: Iterable[OperatorRow]) -> list[OperatorRow]:
+    """The rows with equal ones, those of layers that are built alike, together."""
+    counts: dict[OperatorRow, int] = {}
+    for row in rows:
+        short = replace(row, scope=_without_numbers(row.scope))
+        counts[short] = counts.get(short, 0) + 1
+    return [replace(row, count=count) for row, count in counts.items()]
+
+
+def _operator_row(instruction: Instruction) -> OperatorRow:
+    operation = instruction.operation
+    tensors = [
+        spec
+        for spec, is_scalar in zip(operation.in_specs, operation.is_scalar, strict=True)
+        if not is_scalar
+    ]
+    exchanges = collectives_of(operation)
+    converts = "same_whole" in operation.primitive.facts
+    return OperatorRow(
+        instruction.scope,
+        "convert" if converts else operation.primitive.name,
+        _texts(tensors),
+        _texts(operation.out_specs),
+        tuple(f"{each.kind} of {each.group}" for each in exchanges),
+        sum(each.sent for each in exchanges),
+        work_of(operation).flops,
+    )
+
+
+# Updates of many parameters at once have hundreds of operands.
+_MOST_SHOWN = 6
+
+
+def _texts(specs: Sequence[TensorSpec]) -> tuple[str, ...]:
+    shown = tuple(map(repr, specs[:_MOST_SHOWN]))
+    rest = len(specs) - len(shown)
+    return (*shown, f"and {rest} more") if rest else shown
+
+
+def _without_numbers(path: str) -> str:
+    """A path with the numbers of layers replaced."""
+    return re.sub(r"(?<=\.)\d+(?=\.|$)", "*", path)
