@@ -2,4 +2,5 @@
 
 from oneflow.plan.command import main
 
-main()
+if __name__ == "__main__":
+    main()
