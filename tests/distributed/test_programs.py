@@ -21,3 +21,8 @@ def test_data_parallel_training():
 
 def test_ranks_that_record_different_graphs():
     assert assert_succeeds("different_graphs.py", processes=3).output == ""
+
+
+@pytest.mark.parametrize("processes", [2, 3])
+def test_pipelines(processes):
+    assert_succeeds("pipeline.py", processes=processes)

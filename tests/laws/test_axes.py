@@ -35,7 +35,7 @@ WITHOUT_AXES = {
         sgd_update_of_rows adam_update_of_rows adamax_update_of_rows nadam_update_of_rows
         radam_update_of_rows adagrad_update_of_rows adadelta_update_of_rows rmsprop_update_of_rows
         rprop_update_of_rows ftrl_update_of_rows gradient_of_rows rows_unless""",
-    "has rules of its own": "boxing",
+    "has rules of its own": "boxing transfer",
     "a vector of everything that one process exchanges": "pack_bucket unpack_bucket",
     "operands are numbers": "pack_numbers wrap_index",
 }

@@ -11,6 +11,7 @@ from oneflow.differentiation.grad_mode import no_grad
 from oneflow.functional.choosing import where
 from oneflow.optim.optimizer import Optimizer
 from oneflow.tensor.call import wrap
+from oneflow.tensor.global_values import value_on
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import value_from_numpy
 
@@ -40,12 +41,12 @@ class StaticGradScaler:
 
     def tensors(self, device: Device) -> dict[str, Tensor]:
         """The tensors that change from step to step, by attribute name, on `device`."""
-        return {"_scale": self._scale_on(device)}
-
-    def _scale_on(self, device: Device) -> Tensor:
         if self._scale is None:
             self._scale = _number(self._first_scale, np.float32, device)
-        return self._scale
+        return {"_scale": self._scale}
+
+    def _scale_on(self, device: Device) -> Tensor:
+        return _on(StaticGradScaler.tensors(self, device)["_scale"], device)
 
     def get_scale(self) -> float:
         """What the loss is multiplied by now."""
@@ -84,7 +85,7 @@ class StaticGradScaler:
             for grad in grads:
                 grad.assign((grad / self._scale_on(grad.device)).value)
                 bad = grad.isfinite().all().logical_not()
-                found = bad if found is None else found.logical_or(bad)
+                found = bad if found is None else found.logical_or(_on(bad, found.device))
         self._found[id(optimizer)] = found
         return found
 
@@ -165,9 +166,10 @@ class GradScaler(StaticGradScaler):
 
     def tensors(self, device: Device) -> dict[str, Tensor]:
         """The tensors that change from step to step, by attribute name, on `device`."""
+        tensors = super().tensors(device)
         if self._good_steps is None:
-            self._good_steps = _number(self._first_count, np.int64, device)
-        return {"_scale": self._scale_on(device), "_good_steps": self._good_steps}
+            self._good_steps = _number(self._first_count, np.int64, tensors["_scale"].device)
+        return {**tensors, "_good_steps": self._good_steps}
 
     def _step(self, optimizer: Optimizer, args: tuple, kwargs: dict[str, Any]) -> Any:
         found = self._found.get(id(optimizer))
@@ -191,9 +193,9 @@ class GradScaler(StaticGradScaler):
     def _adapt(self, found: list[Tensor]) -> None:
         """Nothing here reads a value, so that a graph can record it."""
         scale, good = self.tensors(found[0].device).values()
-        bad = found[0]
+        bad = _on(found[0], scale.device)
         for each in found[1:]:
-            bad = bad.logical_or(each)
+            bad = bad.logical_or(_on(each, bad.device))
         with no_grad():
             count = good + 1
             grown = count >= self.growth_interval
@@ -237,3 +239,10 @@ class GradScaler(StaticGradScaler):
 
 def _number(value: float, dtype: Any, device: Device = CPU) -> Tensor:
     return wrap(value_from_numpy(np.asarray(value, dtype), device))
+
+
+def _on(tensor: Tensor, device: Any) -> Tensor:
+    """A global tensor on another placement; itself if it is there, or local."""
+    value = tensor.value
+    moved = value_on(value, device)
+    return tensor if moved is value else wrap(moved)

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable
+from typing import Any
 
 from oneflow.differentiation.grad_mode import no_grad
 from oneflow.primitives import gradient_clipping as p
+from oneflow.primitives.elementwise import add, cast, clamp_max, div, mul
+from oneflow.program.value import Value
 from oneflow.tensor.call import wrap
+from oneflow.tensor.global_values import value_on
 from oneflow.tensor.tensor import Tensor
 
 
@@ -44,10 +49,9 @@ def clip_grad_norm_(
     if not grads:
         return Tensor._import(0.0)
     order = float(norm_type)
-    values = [grad.value for grad in grads]
     with no_grad():
         if error_if_nonfinite:
-            norm = wrap(p.total_norm(*values, order=order)).item()
+            norm = wrap(_norm_of(_by_place(grads), order)).item()
             if norm - norm != 0:
                 raise RuntimeError(
                     f"The total norm of order {order} for gradients from `parameters` is "
@@ -56,10 +60,47 @@ def clip_grad_norm_(
                     "non-finite norm anyway, "
                     "set `error_if_nonfinite=False`"
                 )
-        norm, *clipped = p.clip_norm(float(max_norm), *values, order=order)
-        for grad, value in zip(grads, clipped, strict=True):
-            grad.assign(value)
+        groups = _by_place(grads)
+        if len(groups) > 1:
+            norm = _norm_of(groups, order)
+            _scale_by_norm(groups, norm, max_norm)
+        else:
+            values = [grad.value for grad in grads]
+            norm, *clipped = p.clip_norm(float(max_norm), *values, order=order)
+            for grad, value in zip(grads, clipped, strict=True):
+                grad.assign(value)
     return wrap(norm)
+
+
+def _by_place(grads: list[Tensor]) -> list[list[Tensor]]:
+    """The gradients that are on the same device or placement, together."""
+    groups: dict[Any, list[Tensor]] = {}
+    for grad in grads:
+        groups.setdefault(grad.value.spec.device, []).append(grad)
+    return list(groups.values())
+
+
+def _norm_of(groups: list[list[Tensor]], order: float) -> Value:
+    """The norm of all gradients, where the first ones are."""
+    norms = [p.total_norm(*[grad.value for grad in group], order=order) for group in groups]
+    if len(norms) == 1:
+        return norms[0]
+    place = norms[0].spec.device
+    gathered = [value_on(norm, place) for norm in norms]
+    if order == 0:
+        # Each of them counts; the norm of counts would only say which are not zero.
+        return functools.reduce(add, gathered)
+    return p.total_norm(*gathered, order=order)
+
+
+def _scale_by_norm(groups: list[list[Tensor]], norm: Value, limit: float) -> None:
+    """Scale gradients on several placements by what their common norm asks for."""
+    scale = clamp_max(div(float(limit), add(norm, 1e-6)), 1.0)
+    for group in groups:
+        factor = value_on(scale, group[0].value.spec.device)
+        for grad in group:
+            value = grad.value
+            grad.assign(cast(mul(value, factor), dtype=value.spec.dtype))
 
 
 def clip_grad_value_(

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from oneflow.base.placement import Placement
 from oneflow.graph.verbosity import QUIET
 
 
@@ -28,7 +27,7 @@ class BlockConfig:
 
     def __init__(self) -> None:
         self._stage_id: int | None = None
-        self._placement: Any = None
+        self._placement: Placement | None = None
         self._activation_checkpointing = False
         self.verbosity = QUIET
 
@@ -44,17 +43,24 @@ class BlockConfig:
         self._stage_id = value
 
     @property
-    def stage_placement(self) -> Any:
+    def stage_placement(self) -> Placement | None:
         """Where the stage runs, as given to `set_stage`."""
         return self._placement
 
-    def set_stage(self, stage_id: int | None = None, placement: Any = None) -> None:
-        """Say which pipeline stage the module belongs to.
+    def set_stage(self, stage_id: int | None = None, placement: Placement | None = None) -> None:
+        """Say which pipeline stage the module belongs to; its inputs are brought there.
 
         Args:
             stage_id: number of the stage, from 0.
-            placement: where it runs.
+            placement: where it runs; default: where the module's parameters are.
+
+        Raises:
+            TypeError: `placement` is none.
         """
+        if not isinstance(placement, Placement | None):
+            raise TypeError(
+                f"`placement` must be a oneflow.placement, got {type(placement).__name__}"
+            )
         self.stage_id = stage_id
         self._placement = placement
 

@@ -145,6 +145,15 @@ def draw_step(step: Step, path: str | os.PathLike) -> None:
     Raises:
         ValueError: the name is that of another kind of file.
     """
+    svg_path(path).write_text(picture_of(step).svg(), encoding="utf-8")
+
+
+def svg_path(path: str | os.PathLike) -> Path:
+    """Where to write a picture.
+
+    Raises:
+        ValueError: the name is that of another kind of file.
+    """
     if Path(path).suffix.lower() not in ("", ".svg"):
         raise ValueError(f"a graph is drawn as SVG; give `path` the ending .svg, got {str(path)!r}")
-    Path(path).write_text(picture_of(step).svg(), encoding="utf-8")
+    return Path(path)

@@ -16,10 +16,12 @@ from oneflow.graph.block import Block, Blocks
 from oneflow.graph.drawing import draw_step
 from oneflow.graph.graph_config import GraphConfig
 from oneflow.graph.optimizing import Training
+from oneflow.graph.pipeline import Pipeline
 from oneflow.graph.recorder import is_capturing
 from oneflow.graph.recording import Recording, Settings
 from oneflow.graph.report import tree
 from oneflow.graph.saving import SavedGraph, save_steps
+from oneflow.graph.schedule_drawing import draw_schedule
 from oneflow.graph.state import graph_state, load_graph_state
 from oneflow.graph.step import Step
 from oneflow.graph.structure import take_call_apart
@@ -406,6 +408,26 @@ class Graph:
         if not self._steps:
             raise RuntimeError(f"{self.name} has not been called; there is nothing to draw yet")
         draw_step(next(reversed(self._steps.values())), path)
+
+    def draw_schedule(self, path: str | os.PathLike) -> None:
+        """Write a picture of the pipeline that was compiled last: what each stage does when.
+
+        Durations are those measured in the second call.
+
+        Args:
+            path: an SVG file.
+
+        Raises:
+            RuntimeError: the graph was not called yet, or has everything on one placement.
+        """
+        step = next(reversed(self._steps.values()), None)
+        if step is None or not isinstance(step.executable, Pipeline):
+            state = "has not been called" if step is None else "is no pipeline: it has one stage"
+            raise RuntimeError(
+                f"{self.name} {state}; put its modules on several placements, number them with "
+                "`config.set_stage`, and call the graph first"
+            )
+        draw_schedule(step.executable, path)
 
     def __repr__(self) -> str:
         if "_steps" not in self.__dict__:

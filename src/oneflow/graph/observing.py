@@ -18,6 +18,7 @@ from oneflow.dispatch.call import operand_casts
 from oneflow.functional.recompute import checkpoint
 from oneflow.graph.block import Blocks
 from oneflow.graph.recorder import CapturingRecorder
+from oneflow.graph.staging import on_stage, placement_of_stage
 from oneflow.graph.structure import describe
 from oneflow.graph.verbosity import QUIET, Verbosity
 from oneflow.nn.modules.module import Module
@@ -93,6 +94,9 @@ class Observation:
         own = QUIET if config is None else config.verbosity.here()
         if config is not None and config.activation_checkpointing:
             forward = _checkpointed(module, forward)
+        placement = None if config is None else placement_of_stage(module, config)
+        if placement is not None:
+            forward = on_stage(forward, placement)
 
         def watched(*args: Any, **kwargs: Any) -> Any:
             self._verbosities.append(max(self._verbosities[-1], own, key=lambda each: each.level))

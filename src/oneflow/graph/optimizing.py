@@ -13,6 +13,7 @@ from oneflow.graph.variables import Variables
 from oneflow.optim.lr_scheduler.scheduler import LRScheduler
 from oneflow.optim.optimizer import WATCHERS, Optimizer
 from oneflow.primitives.elementwise import where
+from oneflow.tensor.global_values import value_on
 from oneflow.tensor.tensor import Tensor
 
 
@@ -109,7 +110,8 @@ class RecordedStep:
         if bad is not None and skips:
             with no_grad():
                 for tensor, old in zip(updated, before, strict=True):
-                    tensor.assign(where(bad.value, old, tensor.value))
+                    skipped = value_on(bad.value, old.spec.device)
+                    tensor.assign(where(skipped, old, tensor.value))
 
     def _add_states(self, variables: Variables, prefix: str) -> list[Tensor]:
         """Make variables of the states; everything that the step updates, but for counts."""

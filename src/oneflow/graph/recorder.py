@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+from bisect import bisect_right
 from collections.abc import Iterator
 
 from oneflow.base.device import Device
 from oneflow.base.location import user_line
+from oneflow.base.placement import Placement
 from oneflow.base.spec import TensorSpec
+from oneflow.passes.tasks import PREPARE, Turn
 from oneflow.program.recorder import Recorder
 from oneflow.program.value import Value
 from oneflow.runtime.eager import current, flush_all
@@ -23,7 +26,7 @@ class CapturingRecorder(Recorder):
         outsider: the line that first used a tensor that requires grad and is no input; else None.
     """
 
-    __slots__ = ("graph_name", "outsider", "specs")
+    __slots__ = ("_turns", "graph_name", "outsider", "specs")
     symbolic = True
 
     def __init__(self, device: Device, graph_name: str) -> None:
@@ -31,6 +34,21 @@ class CapturingRecorder(Recorder):
         self.graph_name = graph_name
         self.specs: list[TensorSpec] = []
         self.outsider: str | None = None
+        self._turns: list[tuple[int, Turn]] = []
+
+    def takes(self, device: Device | Placement) -> bool:
+        """Whether tensors on `device` can be part of the step: on its device, or any placement."""
+        both = isinstance(device, Placement) and isinstance(self.device, Placement)
+        return both or device is self.device
+
+    def begin(self, turn: Turn) -> None:
+        """What is recorded from now on belongs to `turn`."""
+        self._turns.append((len(self.outputs), turn))
+
+    def turn_of(self, position: int) -> Turn:
+        """The turn to which the output at `position` belongs."""
+        place = bisect_right(self._turns, position, key=lambda change: change[0])
+        return self._turns[place - 1][1] if place else Turn(PREPARE)
 
     def new_input(self, spec: TensorSpec) -> Value:
         """A value that stands for an array given with each call."""
@@ -97,16 +115,18 @@ def capturing(recorder: CapturingRecorder) -> Iterator[None]:
     before, recorder_before = dict(current.recorders), current.recorder
     current.recorders.clear()
     current.recorders[recorder.device] = current.recorder = recorder
+    current.capture = recorder if isinstance(recorder.device, Placement) else None
     try:
         yield
         others = [d for d, each in current.recorders.items() if each is not recorder and each.key]
         if others:
             raise RuntimeError(
                 f"{recorder.graph_name}: `build` made tensors on `{others[0]}`, but the graph "
-                f"runs on `{recorder.device}`; a graph runs on one device"
+                f"runs on `{recorder.device}`; a graph runs on one device, or on placements"
             )
     finally:
         recorder.closed = True
+        current.capture = None
         current.recorders.clear()
         current.recorders.update(before)
         current.recorder = recorder_before

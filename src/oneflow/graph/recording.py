@@ -22,21 +22,26 @@ from oneflow.graph.graph_config import GraphConfig
 from oneflow.graph.micro_batches import MicroBatches
 from oneflow.graph.observing import Observation
 from oneflow.graph.optimizing import RecordedStep, Training
+from oneflow.graph.pipeline import Pipeline
 from oneflow.graph.recorder import CapturingRecorder, capturing
+from oneflow.graph.schedule_drawing import schedule_text
 from oneflow.graph.step import Binding, Draws, Report, Step
 from oneflow.graph.structure import describe_tensor, put_together, take_apart
 from oneflow.graph.variables import Variables
 from oneflow.graph.verbosity import QUIET, Verbosity
 from oneflow.graph.zero import apply_zero
 from oneflow.nn.modules.module import Module
+from oneflow.passes.dead_code import eliminate_dead_code
 from oneflow.passes.dumping import dump_for
 from oneflow.passes.inputs import inputs_read, with_inputs
 from oneflow.passes.pipeline import optimize, run_passes
 from oneflow.passes.sparse_updates import update_looked_up_rows
+from oneflow.passes.tasks import BACKWARD, FORWARD, UPDATE, Turn
 from oneflow.primitives.elementwise import cast, mul
 from oneflow.program.ir import Program, program_from_key
 from oneflow.program.value import Value
 from oneflow.tensor.call import wrap
+from oneflow.tensor.global_values import value_on
 from oneflow.tensor.tensor import Tensor
 
 
@@ -111,6 +116,8 @@ class Recording:
         self._stand_ins: list[Tensor] = []
         self._marks = DrawMarks()
         self._observation: Observation | None = None
+        self._batch = 0
+        self._turns: list[Turn] | None = None
         self._watch = dump_for(graph.name)
         self._report = Report([describe_tensor(each) for each in arguments])
 
@@ -168,9 +175,18 @@ class Recording:
         start = changing_start(self._starting_change(count))
         with set_grad_enabled(MODE.enabled or trains), observation, half_precision, start:
             if count == 1:
-                return self._build(self._stand_ins)
+                return self._build_in_turn(0, self._stand_ins)
             batches = MicroBatches(self._stand_ins, count)
-            return batches.joined([self._build(each) for each in batches])
+            results = [self._build_in_turn(i, each) for i, each in enumerate(list(batches))]
+            return batches.joined(results)
+
+    def _build_in_turn(self, batch: int, tensors: list[Tensor]) -> Any:
+        """Record what is to be done with one micro batch."""
+        self._recorder.begin(Turn(FORWARD, batch))
+        self._batch = batch
+        result = self._build(tensors)
+        self._recorder.begin(Turn(UPDATE))
+        return result
 
     def _build(self, tensors: list[Tensor]) -> Any:
         """Call `build` with these tensors in its arguments."""
@@ -187,10 +203,12 @@ class Recording:
             scale = scaler.tensors(self._device)["_scale"]
 
         def change(gradient: Value) -> Value:
+            self._recorder.begin(Turn(BACKWARD, self._batch))
             if count > 1:
                 gradient = mul(gradient, 1.0 / count)
             if scale is not None:
-                gradient = mul(gradient, cast(scale.value, dtype=gradient.spec.dtype))
+                factor = value_on(scale.value, gradient.spec.device)
+                gradient = mul(gradient, cast(factor, dtype=gradient.spec.dtype))
             return gradient
 
         return change
@@ -283,7 +301,12 @@ class Recording:
         recorder = self._recorder
         program = self._scoped(program_from_key(recorder.key, outputs, recorder.specs))
         program = self._with_sparse_updates(program)
-        program = optimize(program, self._watch)
+        if len({spec.device for spec in program.spec_table().values()}) > 1:
+            # Each task is optimised on its own.
+            program = eliminate_dead_code(program)
+            self._turns = self._turns_of(program)
+        else:
+            program = optimize(program, self._watch)
         read = inputs_read(program)
         updated = binding.unread
         places = {id(each.tensor): ~each.value.position for each in self._variables}
@@ -334,6 +357,12 @@ class Recording:
 
         return run_passes(program, [("sparse_updates", update_rows)], self._watch)
 
+    def _turns_of(self, program: Program) -> list[Turn]:
+        """The turn of each instruction, which has the number it got when it was recorded."""
+        first = len(program.inputs) + len(program.scalars)
+        turn_of = self._recorder.turn_of
+        return [turn_of(each.results.start - first) for each in program.instructions]
+
     def _step(self, program: Program, binding: Binding) -> Step:
         """The step that runs `program`."""
         numbers = list(self._recorder.scalars)
@@ -343,17 +372,19 @@ class Recording:
         changing |= _hidden_numbers(program)
         first = len(binding.arguments)
         constants = {place: each for place, each in enumerate(numbers) if place not in changing}
-        compare_programs(program, constants, self._device, self._graph.name)
-        executable = Executable(
-            program,
-            range(first, first + binding.changed),
-            self._device,
-            constants,
-            self._graph.name,
-            self._watch,
-        )
-        executable.compile()
+        compare_programs(program, constants, _everywhere(program, self._device), self._graph.name)
+        donated = range(first, first + binding.changed)
         checked = self._recorder.checked
+        name, watch = self._graph.name, self._watch
+        executable: Executable | Pipeline
+        if self._turns is None:
+            executable = Executable(program, donated, self._device, constants, name, watch)
+        else:
+            executable = Pipeline(program, self._turns, donated, constants, checked, name, watch)
+            self._report.stages = schedule_text(executable)
+            if self._observation is not None:
+                self._observation.say(1, "\n".join(self._report.stages))
+        executable.compile()
         specs = [tensor._value.spec for tensor in self._arguments]
         return Step(executable, binding, numbers, self._steps, draws, checked, self._report, specs)
 
@@ -379,6 +410,14 @@ def _hidden_numbers(program: Program) -> set[int]:
         for number in instruction.operands
         if first <= number < first + len(program.scalars)
     }
+
+
+def _everywhere(program: Program, device: Any) -> Any:
+    """The device of a program, or one placement with all ranks of its placements."""
+    if not isinstance(device, Placement):
+        return device
+    placements = {spec.device for spec in program.spec_table().values()}
+    return Placement(device.type, sorted({rank for each in placements for rank in each.flat}))
 
 
 def _device_of(graph: Recordable, arguments: Sequence[Tensor]) -> Any:

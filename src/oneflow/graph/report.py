@@ -27,6 +27,7 @@ def tree(graph: Recordable, report: Report | None) -> str:
             lines.append(f"(LR_SCHEDULER:{index}:{type(training.scheduler).__name__})")
     if report is not None:
         lines += _numbered("OUTPUT", graph.name, report.results)
+        lines += report.stages
     head = f"(GRAPH:{graph.name}:{type(graph).__name__})"
     return "\n".join([f"{head}: (", *_indented(lines), ")"])
 

@@ -25,7 +25,9 @@ from oneflow.checkpoint import serialization
 from oneflow.checkpoint.serialization import PROGRAM_FILE
 from oneflow.checkpoint.together import all_succeed, bytes_from
 from oneflow.compiler.export import ImportedProgram, to_bytes
+from oneflow.compiler.lower import Executable
 from oneflow.functional.generator import default_generator
+from oneflow.graph.pipeline import Pipeline
 from oneflow.graph.step import Step
 from oneflow.graph.structure import put_together, take_call_apart
 from oneflow.graph.structure_text import structure_from_data, structure_to_data
@@ -54,8 +56,9 @@ def save_steps(name: str, steps: Sequence[Step], path: Path) -> None:
     """
     if not steps:
         raise RuntimeError(f"{name} has not been called: call it once with the shapes to save")
-    device = steps[0].executable.device
-    if any(step.executable.device is not device for step in steps):
+    executables = [_executable_of(step, name) for step in steps]
+    device = executables[0].device
+    if any(executable.device is not device for executable in executables):
         raise RuntimeError(f"{name} was called on several devices; save a graph called on one")
     weights: dict[str, Tensor] = {}
     described = [_described(name, index, step, weights) for index, step in enumerate(steps)]
@@ -63,7 +66,7 @@ def save_steps(name: str, steps: Sequence[Step], path: Path) -> None:
     is_shared = isinstance(device, Placement)
     token = secrets.token_bytes(4)
     folder = _Folder(path, bytes_from(0, token) if is_shared else token, is_shared)
-    folder.write(weights, json.dumps(data, indent=1), steps)
+    folder.write(weights, json.dumps(data, indent=1), executables)
 
 
 class _Folder:
@@ -81,7 +84,9 @@ class _Folder:
         self._is_shared = is_shared
         self._leads = not is_shared or cluster.rank() == 0
 
-    def write(self, weights: Mapping[str, Tensor], data: str, steps: Sequence[Step]) -> None:
+    def write(
+        self, weights: Mapping[str, Tensor], data: str, programs: Sequence[Executable]
+    ) -> None:
         """Write everything; the folder appears when it is complete."""
         try:
             with self._together():
@@ -91,7 +96,7 @@ class _Folder:
             serialization.save(dict(weights), self._partial / kept)
             with self._together():
                 if self._leads:
-                    self._complete(data, steps)
+                    self._complete(data, programs)
         except BaseException:
             if self._leads:
                 shutil.rmtree(self._partial, ignore_errors=True)
@@ -101,11 +106,21 @@ class _Folder:
         deed = f"save the graph to `{self._path}`"
         return all_succeed(deed) if self._is_shared else contextlib.nullcontext()
 
-    def _complete(self, data: str, steps: Sequence[Step]) -> None:
-        for index, step in enumerate(steps):
-            (self._partial / f"step{index}.stablehlo").write_bytes(to_bytes(step.executable))
+    def _complete(self, data: str, programs: Sequence[Executable]) -> None:
+        for index, program in enumerate(programs):
+            (self._partial / f"step{index}.stablehlo").write_bytes(to_bytes(program))
         (self._partial / PROGRAM_FILE).write_text(data, encoding="utf-8")
         _put_in_place(self._partial, self._path)
+
+
+def _executable_of(step: Step, name: str) -> Executable:
+    """The program of a step on one device or placement."""
+    if isinstance(step.executable, Pipeline):
+        raise RuntimeError(
+            f"{name} runs on several placements, and only programs on one device or placement are "
+            "saved; make a graph for inference whose modules are on one placement"
+        )
+    return step.executable
 
 
 def _put_in_place(partial: Path, path: Path) -> None:
@@ -131,8 +146,9 @@ def _described(name: str, index: int, step: Step, weights: dict[str, Tensor]) ->
         raise RuntimeError(f"{name} uses a generator of its own, which cannot be saved")
     constants = _add_weights(step, index, weights)
     names = {id(t): n for t, n in zip(binding.variables, binding.names, strict=False)}
-    floats, integers = step.executable.changing_numbers
-    program = step.executable.program
+    executable = _executable_of(step, name)
+    floats, integers = executable.changing_numbers
+    program = executable.program
     return {
         "called": structure_to_data(binding.called),
         "arguments": [_spec_data(spec) for spec in step.argument_specs],

@@ -19,6 +19,7 @@ from oneflow.functional.generator import Generator
 from oneflow.graph.agreement import runner_of
 from oneflow.graph.observing import Traffic
 from oneflow.graph.optimizing import RecordedStep
+from oneflow.graph.pipeline import Pipeline
 from oneflow.graph.structure import put_together
 from oneflow.primitives.operation import Operation
 from oneflow.program.value import Value
@@ -101,11 +102,13 @@ class Report:
         arguments: the tensor arguments, as text.
         results: the tensors among the results, as text.
         traffic: what went into each module and came out, by path.
+        stages: what each stage of a pipeline does in order, as text.
     """
 
     arguments: list[str]
     results: list[str] = field(default_factory=list)
     traffic: dict[str, Traffic] = field(default_factory=dict)
+    stages: list[str] = field(default_factory=list)
 
 
 class _Holder:
@@ -150,7 +153,7 @@ class Step:
 
     def __init__(
         self,
-        executable: Executable,
+        executable: Executable | Pipeline,
         binding: Binding,
         numbers: list[Any],
         optimizers: Sequence[RecordedStep],
@@ -167,7 +170,7 @@ class Step:
         self.argument_specs = list(argument_specs)
         self.draws = list(draws)
         self.checked = list(checked)
-        self._run = runner_of(executable)
+        self._run = executable if isinstance(executable, Pipeline) else runner_of(executable)
         self._specs = [tensor._value.spec for tensor in binding.variables]
         self._wanting = self._who_wants() if optimizers or binding.gradients else None
         self._holders = [holder for holder, _, _ in binding.members]

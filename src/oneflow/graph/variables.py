@@ -79,7 +79,7 @@ class Variables:
         if id(tensor) in self.by_tensor:
             return
         old = tensor.value
-        if old.spec.device is not self._recorder.device:
+        if not self._recorder.takes(old.spec.device):
             raise RuntimeError(
                 f"{self._recorder.graph_name}: {kind} `{name}` is on `{old.spec.device}`, but the "
                 f"graph runs on `{self._recorder.device}`; move the module with `.to(...)`"

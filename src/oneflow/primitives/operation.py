@@ -153,7 +153,7 @@ def make_operation(primitive: Primitive, operands: tuple, attributes: dict) -> O
             operand = spec_of((), dtype, place, everywhere)
         in_specs.append(operand)
     operation = Operation(primitive, attributes, tuple(in_specs), tuple(is_scalar))
-    if isinstance(operation.device, Placement):
+    if isinstance(operation.device, Placement) and "leads_to" not in primitive.facts:
         settle(operation, wanted_sbp(operation, device))
     return operation
 
@@ -194,6 +194,8 @@ def _scalar_dtype(primitive: Primitive, position: int) -> DType | None:
 
 def infer(operation: Operation) -> TensorSpec | tuple[TensorSpec, ...]:
     """Output specs by abstract evaluation; errors name the primitive and its operands."""
+    if "leads_to" in operation.primitive.facts:
+        return operation.attributes[operation.primitive.facts["leads_to"]]
     abstract = [jax.ShapeDtypeStruct(spec.shape, spec.dtype.numpy) for spec in operation.in_specs]
     try:
         if "same_whole" in operation.primitive.facts:

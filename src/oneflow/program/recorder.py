@@ -16,6 +16,7 @@ from typing import Any
 from weakref import ref
 
 from oneflow.base.device import Device
+from oneflow.base.placement import Placement
 from oneflow.primitives.operation import Operation
 from oneflow.program.value import Value
 
@@ -55,7 +56,10 @@ class Recorder:
     symbolic = False
 
     def __init__(
-        self, device: Device, run: Callable[[Recorder, str], None], locate: Callable[[], str]
+        self,
+        device: Device | Placement,
+        run: Callable[[Recorder, str], None],
+        locate: Callable[[], str],
     ) -> None:
         self.device = device
         self.key: list[Any] = []

@@ -113,9 +113,15 @@ _MOST_PROGRAMS = 4096
 
 
 class ThreadState(threading.local):
-    """The recorders one thread appends to, one per device; `recorder` is the one used last."""
+    """The recorders one thread appends to, one per device.
+
+    Attributes:
+        recorder: the one used last.
+        capture: the one for all placements, while a graph is recorded.
+    """
 
     recorder: Recorder | None = None
+    capture: Recorder | None = None
 
     def __init__(self) -> None:
         self.recorders: dict[Device | Placement, Recorder] = {}
@@ -129,7 +135,9 @@ def recorder_for(device: Any, locate: Callable[[], str]) -> Recorder:
     """This thread's open recorder for `device`."""
     recorder = current.recorders.get(device)
     if recorder is None or recorder.closed:
-        recorder = current.recorders[device] = Recorder(device, run_recorder, locate)
+        recorder = current.capture if isinstance(device, Placement) else None
+        recorder = recorder or Recorder(device, run_recorder, locate)
+        current.recorders[device] = recorder
     current.recorder = recorder
     return recorder
 
@@ -230,6 +238,10 @@ class Absent:
             "a tensor made while planning has a shape and a place, but no values to read"
         )
 
+    def copy(self) -> Absent:
+        """Another one."""
+        return Absent()
+
 
 def _lookup(key: tuple, positions: tuple[int, ...], donated: tuple[int, ...]) -> Known:
     whole = (key, positions, donated)
@@ -245,7 +257,9 @@ def _lookup(key: tuple, positions: tuple[int, ...], donated: tuple[int, ...]) ->
     return known
 
 
-def _warm_up(known: Known, donated: tuple[int, ...], device: Device) -> Executable | None:
+def _warm_up(
+    known: Known, donated: tuple[int, ...], device: Device | Placement
+) -> Executable | None:
     """Count one more run of a program without executable; compile it when it is hot."""
     known.seen += 1
     if SETTINGS.mode == "immediate":
@@ -262,7 +276,7 @@ def _warm_up(known: Known, donated: tuple[int, ...], device: Device) -> Executab
     return known.executable
 
 
-def _compile(known: Known, donated: tuple[int, ...], device: Device) -> None:
+def _compile(known: Known, donated: tuple[int, ...], device: Device | Placement) -> None:
     """Make a program hot; runs on the background thread."""
     known.executable = Executable(known.program, donated, device).compile()
     STATISTICS.program_compiles += 1

@@ -35,6 +35,11 @@ def wait_for(device: Device) -> None:
     jax.device_put(np.zeros(()), xla_device(device)).block_until_ready()
 
 
+def wait_until_ready(arrays: Any) -> None:
+    """Wait until these arrays have been computed."""
+    jax.block_until_ready(arrays)
+
+
 def copy_of_dlpack(exporter: Any) -> tuple[jax.Array, Device]:
     """A copy of the memory behind an object with `__dlpack__`, and its device."""
     array = jax.numpy.array(jax.dlpack.from_dlpack(exporter), copy=True)

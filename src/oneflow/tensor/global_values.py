@@ -17,7 +17,9 @@ from oneflow.differentiation.grad_mode import MODE
 from oneflow.differentiation.node import Node
 from oneflow.dispatch.global_call import converted
 from oneflow.primitives.part_layout import counts_of, extent, part_slices, splitting_axes
+from oneflow.primitives.transfer import transfer
 from oneflow.program.value import Value
+from oneflow.runtime.carrying import carry, sbp_between
 from oneflow.runtime.eager import Absent, read_array
 from oneflow.runtime.memory import put
 from oneflow.runtime.shards import assemble, empty_part, part_here, part_of_whole
@@ -271,11 +273,14 @@ def move_global(value: Value, layout: Layout, grad_sbp: NdSbp | None = None) -> 
         return unread
     spec = value.spec
     source: Any = spec.device
-    whole = read_array(converted(value.alias(), source.broadcast))
-    on_target = Layout(layout.placement, layout.placement.broadcast)
-    array = _carried(whole, spec, source, on_target)
-    target = spec_of(spec.shape, spec.dtype, on_target.placement, on_target.sbp)
-    result = converted(Value(target, array), layout.sbp)
+    before, after = sbp_between(spec, layout)
+    given = converted(value.alias(), before)
+    target = spec_of(spec.shape, spec.dtype, layout.placement, after)
+    if given.is_symbolic:
+        moved = transfer(given, target=target)
+    else:
+        moved = Value(target, carry(read_array(given), given.spec, target))
+    result = converted(moved, layout.sbp)
     back_layout = Layout(source, grad_sbp or whole_grad_sbp(spec.sbp))
 
     def back(grad: Value) -> Value:
@@ -284,26 +289,8 @@ def move_global(value: Value, layout: Layout, grad_sbp: NdSbp | None = None) -> 
     return _linked(value, result, "to_global", back)
 
 
-def _carried(whole: Any, spec: Any, source: Placement, target: Layout) -> Any:
-    """A broadcast array on another placement."""
-    new = spec_of(spec.shape, spec.dtype, target.placement, target.sbp)
-    if not cluster.is_several_processes() or set(target.placement.flat) <= set(source.flat):
-        part = None if isinstance(whole, Absent) else whole.addressable_data(0)
-        return assemble(new, lambda places: part)
-    return _sent(whole, spec, source, target)
-
-
-def _sent(whole: Any, spec: Any, source: Placement, target: Layout) -> Any:
-    """A broadcast array of `source` on processes that have nothing of it."""
-    new = spec_of(spec.shape, spec.dtype, target.placement, target.sbp)
-    ranks = list(dict.fromkeys([*source.flat, *target.placement.flat]))
-    union = Placement(target.placement.type, ranks)
-    if not union.includes_this_process:
-        return Absent()
-    # The first rank has it, the others add nothing.
-    shape = spec_of(spec.shape, spec.dtype, union, (PARTIAL_SUM,))
-    is_first = cluster.rank() == ranks[0]
-    part = whole.addressable_data(0) if is_first else np.zeros(spec.shape, spec.dtype.numpy)
-    summed = converted(Value(shape, assemble(shape, lambda places: part)), (BROADCAST,))
-    received = read_array(summed)
-    return assemble(new, lambda places: received.addressable_data(0))
+def value_on(value: Value, place: Any) -> Value:
+    """A global value on another placement, broadcast; itself if it is there, or `place` is none."""
+    if value.spec.device is place or not isinstance(place, Placement):
+        return value
+    return move_global(value, Layout(place, place.broadcast))

@@ -1,0 +1,149 @@
+"""The schedule of a pipeline as text and as a picture."""
+
+from __future__ import annotations
+
+import os
+from html import escape
+
+from oneflow.base.placement import Placement
+from oneflow.graph.drawing import svg_path
+from oneflow.graph.pipeline import Pipeline
+from oneflow.graph.schedule import Slot, idle_shares, timeline
+from oneflow.passes.tasks import BACKWARD, FORWARD, PREPARE, UPDATE, Turn
+
+_LETTERS = {PREPARE: "P", FORWARD: "F", BACKWARD: "B", UPDATE: "U"}
+_WIDTH, _LEFT, _ROW, _CURVE, _MARGIN = 960, 190, 30, 26, 20
+_STYLE = (
+    "text{font:12px sans-serif;fill:#123}"
+    ".small{font-size:10px;fill:#567}"
+    ".middle{text-anchor:middle}"
+    ".forward{fill:#bcd4ee;stroke:#456}"
+    ".backward{fill:#f2cfa8;stroke:#654}"
+    ".update,.prepare{fill:#cfe6cf;stroke:#465}"
+    ".curve{fill:#e3dcf2;stroke:#759}"
+    ".base{stroke:#ccd}"
+)
+
+
+def schedule_text(pipeline: Pipeline) -> list[str]:
+    """One line per stage: its forward and backward passes in order, and what it keeps for them."""
+    kept, held = pipeline.kept_bytes(), pipeline.held_batches()
+    lines = []
+    for number, stage in enumerate(pipeline.stages):
+        turns = [task.turn for task in _tasks_of(pipeline, stage)]
+        passes = [turn for turn in turns if turn.phase in (FORWARD, BACKWARD)]
+        names = [f"{_LETTERS[turn.phase]}{turn.batch}" for turn in passes]
+        most = max((size for _, size in kept[stage]), default=0)
+        lines.append(
+            f"(STAGE:{number}:{stage!r}) {' '.join(dict.fromkeys(names))}; keeps activations of "
+            f"{held[stage]} micro batch(es), {bytes_text(most)} per device"
+        )
+    return lines
+
+
+def draw_schedule(pipeline: Pipeline, path: str | os.PathLike) -> None:
+    """Write the schedule as an SVG file: when each stage computes, and what it keeps meanwhile.
+
+    Durations are those that were measured in the second call; before that, a backward pass is drawn
+    twice as long as a forward pass.
+
+    Raises:
+        ValueError: the name is that of another kind of file.
+    """
+    svg_path(path).write_text(_Picture(pipeline).svg(), encoding="utf-8")
+
+
+def bytes_text(size: float) -> str:
+    """A number of bytes for people, such as ``1.5 MiB``."""
+    for unit in ("B", "KiB", "MiB"):
+        if size < 1024:
+            return f"{size:.3g} {unit}"
+        size /= 1024
+    return f"{size:.3g} GiB"
+
+
+def _tasks_of(pipeline: Pipeline, stage: Placement) -> list:
+    tasks = [pipeline.partition.tasks[slot.task] for slot in pipeline.order]
+    return [task for task in tasks if task.placement is stage]
+
+
+class _Picture:
+    """One row of boxes per stage, below it a curve of the bytes it keeps."""
+
+    def __init__(self, pipeline: Pipeline) -> None:
+        self._pipeline = pipeline
+        self._tasks = pipeline.partition.tasks
+        self._slots = timeline(self._tasks, pipeline.order, pipeline.duration)
+        self._span = max((slot.end for slot in self._slots), default=0.0) or 1.0
+        self._kept = pipeline.kept_bytes()
+        self._most = max((size for each in self._kept.values() for _, size in each), default=0)
+
+    def svg(self) -> str:
+        """The picture as text."""
+        stages = self._pipeline.stages
+        height = _MARGIN * 2 + 24 + len(stages) * (_ROW + _CURVE + 18)
+        lines = [
+            f'<svg xmlns="http://www.w3.org/2000/svg" width="{_LEFT + _WIDTH + _MARGIN}" '
+            f'height="{height}"><style>{_STYLE}</style>',
+            f'<text x="{_MARGIN}" y="{_MARGIN + 4}">{escape(self._title())}</text>',
+        ]
+        idle = idle_shares(self._tasks, self._slots)
+        for number, stage in enumerate(stages):
+            top = _MARGIN + 24 + number * (_ROW + _CURVE + 18)
+            lines += self._row(number, stage, top, idle[stage])
+        return "\n".join([*lines, "</svg>", ""])
+
+    def _title(self) -> str:
+        idle = idle_shares(self._tasks, self._slots)
+        mean = sum(idle.values()) / len(idle)
+        measured = bool(self._pipeline.durations)
+        length = f"{self._span * 1e3:.3g} ms, measured" if measured else "assumed durations"
+        return f"one forward, one backward: {length}; stages wait {mean:.0%} of the time"
+
+    def _row(self, number: int, stage: Placement, top: int, idle: float) -> list[str]:
+        most = max((size for _, size in self._kept[stage]), default=0)
+        ranks = escape(f"{stage.type} {stage.ranks}")
+        lines = [
+            f'<text x="{_MARGIN}" y="{top + 14}">stage {number}: {ranks}</text>',
+            f'<text class="small" x="{_MARGIN}" y="{top + 28}">waits {idle:.0%} of the time</text>',
+            f'<text class="small" x="{_MARGIN}" y="{top + _ROW + 16}">'
+            f"keeps at most {bytes_text(most)} per device</text>",
+        ]
+        for slot in self._slots:
+            if self._tasks[slot.task].placement is stage:
+                lines += self._box(slot, top)
+        return [*lines, self._curve(stage, top + _ROW)]
+
+    def _x(self, time: float) -> float:
+        return _LEFT + _WIDTH * time / self._span
+
+    def _box(self, slot: Slot, top: int) -> list[str]:
+        turn: Turn = self._tasks[slot.task].turn
+        x, width = self._x(slot.start), self._x(slot.end) - self._x(slot.start)
+        if width <= 0:
+            return []
+        batch = turn.batch if turn.phase in (FORWARD, BACKWARD) else ""
+        label, title = f"{_LETTERS[turn.phase]}{batch}", f"{turn.phase} {batch}".strip()
+        box = (
+            f'<rect class="{turn.phase}" x="{x:.1f}" y="{top}" width="{width:.1f}" '
+            f'height="{_ROW - 4}"><title>{title}: {(slot.end - slot.start) * 1e3:.3g} ms'
+            "</title></rect>"
+        )
+        if width < 20:
+            return [box]
+        return [
+            box,
+            f'<text class="middle" x="{x + width / 2:.1f}" y="{top + 17}">{label}</text>',
+        ]
+
+    def _curve(self, stage: Placement, top: int) -> str:
+        """Steps as high as the bytes kept after each task."""
+        bottom = top + _CURVE
+        points, height = [f"M{_LEFT} {bottom}"], float(bottom)
+        for place, size in self._kept[stage]:
+            x = self._x(self._slots[place].start)
+            points.append(f"L{x:.1f} {height:.1f}")
+            height = bottom - (_CURVE - 4) * size / max(self._most, 1)
+            points.append(f"L{x:.1f} {height:.1f}")
+        points.append(f"L{self._x(self._span):.1f} {height:.1f}L{self._x(self._span):.1f} {bottom}")
+        return f'<path class="curve" d="{"".join(points)}Z"/>'

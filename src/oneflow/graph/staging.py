@@ -1,0 +1,65 @@
+"""Stages of a pipeline: a module with a stage gets its inputs on the placement of that stage."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from oneflow.base.placement import Placement
+from oneflow.base.sbp import BROADCAST, Split
+from oneflow.functional.global_tensors import to_global
+from oneflow.graph.block_config import BlockConfig
+from oneflow.nn.modules.module import Module
+from oneflow.tensor.tensor import Tensor
+
+
+def placement_of_stage(module: Module, config: BlockConfig) -> Placement | None:
+    """Where the stage of a module runs.
+
+    What `set_stage` was told, or where the module's parameters and buffers are. None for a module
+    that has no stage or is not on a placement.
+    """
+    if config.stage_placement is not None:
+        return config.stage_placement
+    if config.stage_id is None:
+        return None
+    for tensor in (*module.parameters(), *module.buffers()):
+        return tensor.value.spec.device if tensor.is_global else None
+    return None
+
+
+def on_stage(forward: Callable, placement: Placement) -> Callable:
+    """`forward` with all global tensors among its arguments brought to `placement`."""
+
+    def run(*args: Any, **kwargs: Any) -> Any:
+        args, kwargs = brought(args, placement), brought(kwargs, placement)
+        return forward(*args, **kwargs)
+
+    return run
+
+
+def brought(value: Any, placement: Placement) -> Any:
+    """`value` with the global tensors in its lists, tuples and dicts on `placement`.
+
+    They stay split as they are where the placement has as many dimensions.
+    """
+    if isinstance(value, Tensor):
+        return _brought_tensor(value, placement)
+    if isinstance(value, dict):
+        return type(value)({key: brought(each, placement) for key, each in value.items()})
+    if isinstance(value, list):
+        return [brought(each, placement) for each in value]
+    if isinstance(value, tuple):
+        items = [brought(each, placement) for each in value]
+        return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
+    return value
+
+
+def _brought_tensor(tensor: Tensor, placement: Placement) -> Tensor:
+    spec = tensor._value.spec
+    if spec.sbp is None or spec.device is placement:
+        return tensor
+    sbp = placement.broadcast
+    if spec.device.ndim == placement.ndim:
+        sbp = tuple([each if isinstance(each, Split) else BROADCAST for each in spec.sbp])
+    return to_global(tensor, placement, sbp)

@@ -1,0 +1,323 @@
+"""Graphs over several placements: pipelines give what one device gives."""
+
+import itertools
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+import oneflow as flow
+from oneflow.passes.tasks import BACKWARD, FORWARD
+
+S, B = flow.sbp.split, flow.sbp.broadcast
+
+
+def places(*ranks):
+    return [flow.placement("cpu", each) for each in ranks]
+
+
+class Stage(flow.nn.Module):
+    """Some layers, the last without activation."""
+
+    def __init__(self, *sizes):
+        super().__init__()
+        pairs = itertools.pairwise(sizes)
+        self.layers = flow.nn.ModuleList([flow.nn.Linear(*pair) for pair in pairs])
+
+    def forward(self, x):
+        for layer in self.layers:
+            x = flow.relu(layer(x))
+        return x
+
+
+class Net(flow.nn.Module):
+    """Three unlike stages, and a dropout whose numbers must not depend on where it runs."""
+
+    def __init__(self, dropout=0.2):
+        super().__init__()
+        flow.manual_seed(0)
+        self.stages = flow.nn.ModuleList([Stage(6, 8), Stage(8, 10, 10), Stage(10, 8)])
+        self.dropout = flow.nn.Dropout(dropout)
+        self.head = flow.nn.Linear(8, 4)
+
+    def forward(self, x):
+        for stage in self.stages:
+            x = stage(x)
+        return self.head(self.dropout(x))
+
+
+class Training(flow.nn.Graph):
+    def __init__(self, net, optimizer, batches, placements=(), **settings):
+        super().__init__()
+        self.net = net
+        self.loss = flow.nn.CrossEntropyLoss()
+        self.add_optimizer(optimizer)
+        self.config.set_gradient_accumulation_steps(batches)
+        for index, stage in enumerate(placements):
+            self.net.stages[index].config.set_stage(index, stage)
+        if placements:
+            self.net.head.config.set_stage(len(placements) - 1, placements[-1])
+        for name, make in settings.items():
+            getattr(self, name)(make())
+
+    def build(self, x, y):
+        logits = self.net(x)
+        loss = self.loss(logits, y)
+        loss.backward()
+        return loss, logits
+
+
+def data(rows=16):
+    flow.manual_seed(1)
+    return flow.randn(rows, 6), flow.randint(0, 4, (rows,))
+
+
+def adamw(net, **options):
+    return flow.optim.AdamW([{"params": list(net.parameters()), **options}], lr=0.05)
+
+
+def losses_of(graph, x, y, calls=4):
+    flow.manual_seed(3)
+    return np.array([graph(x, y)[0].numpy() for _ in range(calls)])
+
+
+def one_device(batches, options=None, dropout=0.2, **settings):
+    net = Net(dropout)
+    graph = Training(net, adamw(net, **(options or {})), batches, **settings)
+    return losses_of(graph, *data()), net
+
+
+def pipelined(placements, sbp, batches, options=None, dropout=0.2, **settings):
+    net = Net(dropout)
+    for stage, place in zip(net.stages, placements, strict=True):
+        stage.to_global(place, [B] * place.ndim)
+    net.head.to_global(placements[-1], [B] * placements[-1].ndim)
+    graph = Training(net, adamw(net, **(options or {})), batches, placements, **settings)
+    x, y = data()
+    first, last = placements[0], placements[-1]
+    x = x.to_global(first, [B] * first.ndim).to_global(sbp=sbp)
+    y = y.to_global(last, [B] * last.ndim).to_global(sbp=sbp)
+    return losses_of(graph, x, y), net, graph
+
+
+def pipeline_of(graph):
+    (step,) = graph._steps.values()
+    return step.executable
+
+
+LAYOUTS = {
+    "three devices": (places([0], [1], [2]), (B,)),
+    "two stages share a device": (places([0], [1], [0]), (B,)),
+    "replicas": (places([0, 1], [2, 3], [4, 5]), (S(0),)),
+    "from two devices to one and three": (places([0, 1], [2], [3, 4, 5]), (B,)),
+    "overlapping": (places([0, 1], [1, 2], [2, 3]), (S(0),)),
+    "a grid per stage": (places([[0, 1], [2, 3]], [[4, 5], [6, 7]], [[0, 1], [2, 3]]), (S(0), B)),
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_a_pipeline_trains_as_one_device_does(layout):
+    placements, sbp = LAYOUTS[layout]
+    # Micro batches of split rows have other rows: the same in all, but other dropout.
+    dropout = 0.2 if sbp == (B,) else 0.0
+    expected, whole = one_device(4, dropout=dropout)
+    found, net, graph = pipelined(placements, sbp, 4, dropout=dropout)
+    if dropout == 0:
+        found, expected = found.mean(1), expected.mean(1)
+    np.testing.assert_allclose(found, expected, rtol=2e-5)
+    for one, other in zip(whole.parameters(), net.parameters(), strict=True):
+        np.testing.assert_allclose(other.numpy(), one.numpy(), rtol=2e-4, atol=2e-6)
+    assert pipeline_of(graph).stages == list(dict.fromkeys(placements))
+
+
+@pytest.mark.parametrize(
+    ("options", "settings"),
+    [
+        ({"clip_grad_max_norm": 0.1, "clip_grad_norm_type": 2.0}, {}),
+        ({}, {"set_grad_scaler": lambda: flow.amp.StaticGradScaler(64.0)}),
+    ],
+    ids=["clipping", "scaler"],
+)
+def test_what_spans_stages(options, settings):
+    expected, _ = one_device(2, options, **settings)
+    found, _, _ = pipelined(*LAYOUTS["three devices"], 2, options, **settings)
+    np.testing.assert_allclose(found, expected, rtol=2e-5)
+
+
+def test_a_scaler_that_skips_steps():
+    def scaler():
+        return flow.amp.GradScaler(init_scale=2.0**126, growth_interval=2)
+
+    expected, _ = one_device(2, set_grad_scaler=scaler)
+    found, _, _ = pipelined(*LAYOUTS["three devices"], 2, set_grad_scaler=scaler)
+    np.testing.assert_allclose(found, expected, rtol=2e-5)
+
+
+def test_micro_batches_share_programs_and_each_stage_holds_few_of_them():
+    _, _, graph = pipelined(*LAYOUTS["three devices"], 8)
+    pipeline = pipeline_of(graph)
+    assert list(pipeline.held_batches().values()) == [3, 2, 1]
+    tasks = pipeline.partition.tasks
+    assert sum(task.turn.phase == FORWARD for task in tasks) == 24
+    assert sum(task.turn.phase == BACKWARD for task in tasks) == 24
+    # Per stage: slices of arguments, forward, backward, backward that adds to gradients, update.
+    assert len(pipeline._executables) <= 3 * 5
+
+
+def test_activations_kept_do_not_grow_with_the_number_of_micro_batches():
+    def most(batches):
+        _, _, graph = pipelined(*LAYOUTS["three devices"], batches)
+        kept = pipeline_of(graph).kept_bytes()
+        rows = 16 // batches
+        return [max(size for _, size in each) / rows for each in kept.values()]
+
+    few, many = most(4), most(16)
+    # Slices of the arguments and accumulated gradients do not depend on the order of tasks.
+    assert all(later <= 5 * earlier for earlier, later in zip(few, many, strict=True))
+
+
+def test_stages_that_share_a_parameter():
+    class Tied(flow.nn.Module):
+        def __init__(self, first=None, last=None):
+            super().__init__()
+            flow.manual_seed(0)
+            self.embedding = flow.nn.Embedding(12, 8)
+            self.inner = flow.nn.Linear(8, 8)
+            self.last = last
+            if first is not None:
+                self.embedding.to_global(first, B)
+                self.inner.to_global(last, B)
+
+        def forward(self, tokens):
+            x, table = self.embedding(tokens), self.embedding.weight
+            if self.last is not None:
+                x, table = x.to_global(self.last, B), table.to_global(self.last, B)
+            return flow.relu(self.inner(x)) @ table.T
+
+    class Graph(flow.nn.Graph):
+        def __init__(self, net):
+            super().__init__()
+            self.net = net
+            self.config.set_gradient_accumulation_steps(4)
+            self.add_optimizer(flow.optim.Adam(net.parameters(), lr=0.02))
+
+        def build(self, tokens, target):
+            logits = self.net(tokens)
+            loss = flow.nn.functional.cross_entropy(logits, target)
+            loss.backward()
+            return loss
+
+    tokens, target = flow.arange(8) % 5, flow.arange(8) % 12
+    graph = Graph(Tied())
+    expected = [graph(tokens, target).numpy() for _ in range(4)]
+    first, last = places([0], [1])
+    graph = Graph(Tied(first, last))
+    tokens, target = tokens.to_global(first, B), target.to_global(last, B)
+    found = [graph(tokens, target).numpy() for _ in range(4)]
+    np.testing.assert_allclose(found, expected, rtol=2e-5)
+    moved = [each.source for each in pipeline_of(graph).partition.moves.values()]
+    assert len(moved) == len(set(moved)), "the table is carried once, not once per micro batch"
+
+
+def test_there_and_back():
+    first, second = places([0], [1])
+
+    class Graph(flow.nn.Graph):
+        def build(self, x):
+            y = (x * 2).to_global(second, B) + 1
+            return y.to_global(first, B) * x, y
+
+    x = flow.arange(3.0).to_global(first, B)
+    back, there = Graph()(x)
+    assert (back.placement, there.placement) == (first, second)
+    np.testing.assert_array_equal(back.numpy(), [0, 3, 10])
+    np.testing.assert_array_equal(there.numpy(), [1, 3, 5])
+
+
+def test_checkpointing_in_a_stage_and_zero_in_all():
+    expected, _ = one_device(2, dropout=0.0)
+    net = Net(dropout=0.0)
+    placements = places([0, 1], [2, 3], [4, 5])
+    for stage, place in zip(net.stages, placements, strict=True):
+        stage.to_global(place, B)
+    net.head.to_global(placements[-1], B)
+    graph = Training(net, adamw(net), 2, placements)
+    graph.net.stages[1].config.activation_checkpointing = True
+    graph.config.enable_zero(stage=2, shard_min_size=4)
+    x, y = data()
+    x = x.to_global(placements[0], B).to_global(sbp=S(0))
+    y = y.to_global(placements[-1], B).to_global(sbp=S(0))
+    found = losses_of(graph, x, y)
+    np.testing.assert_allclose(found.mean(1), expected.mean(1), rtol=2e-5)
+
+
+def test_checks_name_the_line_of_their_stage():
+    first, second = places([0], [1])
+
+    class Graph(flow.nn.Graph):
+        def build(self, x, index):
+            y = (x + 1).to_global(second, B)
+            return y.index_select(0, index)
+
+    x = flow.arange(3.0).to_global(first, B)
+    graph = Graph()
+    assert graph(x, flow.tensor([2]).to_global(second, B)).numpy() == 3
+    with pytest.raises(IndexError, match=r"test_pipelines\.py"):
+        graph(x, flow.tensor([5]).to_global(second, B)).numpy()
+
+
+def test_schedules_in_words_and_as_a_picture(tmp_path, capsys):
+    net = Net(dropout=0.0)
+    placements = places([0], [1], [2])
+    for stage, place in zip(net.stages, placements, strict=True):
+        stage.to_global(place, B)
+    net.head.to_global(placements[-1], B)
+    graph = Training(net, adamw(net), 4)
+    graph.debug(1)
+    # The number of a stage is enough: its inputs come to where its parameters are.
+    for index, module in enumerate([*graph.net.stages, graph.net.head]):
+        module.config.stage_id = min(index, 2)
+    with pytest.raises(RuntimeError, match="has not been called"):
+        graph.draw_schedule(tmp_path / "early.svg")
+    x, y = data()
+    x, y = x.to_global(placements[0], B), y.to_global(placements[2], B)
+    graph(x, y)
+    printed = capsys.readouterr().out
+    assert "ranks=[0])) F0 F1 F2 B0 F3 B1 B2 B3; keeps activations of 3 micro" in printed
+    assert "ranks=[2])) F0 B0 F1 B1 F2 B2 F3 B3; keeps activations of 1 micro" in printed
+    assert "(STAGE:1:" in repr(graph)
+    graph.draw_schedule(tmp_path / "assumed.svg")
+    assert "assumed durations" in (tmp_path / "assumed.svg").read_text()
+    graph(x, y)
+    graph.draw_schedule(tmp_path / "pipe.svg")
+    drawn = ElementTree.parse(tmp_path / "pipe.svg").getroot()
+    boxes = drawn.findall(".//{http://www.w3.org/2000/svg}rect")
+    assert sum(box.get("class") == "forward" for box in boxes) == 12
+    assert "measured" in (tmp_path / "pipe.svg").read_text()
+    graph.draw(tmp_path / "graph.svg")
+    with pytest.raises(ValueError, match="svg"):
+        graph.draw_schedule(tmp_path / "pipe.png")
+
+
+def test_one_stage_has_no_schedule(tmp_path):
+    class Graph(flow.nn.Graph):
+        def build(self, x):
+            return x + 1
+
+    graph = Graph()
+    graph(flow.ones(2))
+    with pytest.raises(RuntimeError, match="one stage"):
+        graph.draw_schedule(tmp_path / "pipe.svg")
+
+
+def test_pipelines_are_not_saved_for_deployment(tmp_path):
+    first, second = places([0], [1])
+
+    class Graph(flow.nn.Graph):
+        def build(self, x):
+            return (x + 1).to_global(second, B)
+
+    graph = Graph()
+    graph(flow.ones(2).to_global(first, B))
+    with pytest.raises(RuntimeError, match="several placements"):
+        graph.save(tmp_path / "saved")
