@@ -176,6 +176,25 @@ def test_activations_kept_do_not_grow_with_the_number_of_micro_batches():
     assert all(later <= 5 * earlier for earlier, later in zip(few, many, strict=True))
 
 
+def test_pipeline_data_and_tensor_parallelism_together():
+    expected, _ = one_device(4, dropout=0.0)
+    grids = places([[0, 1], [2, 3]], [[4, 5], [6, 7]], [[0, 1], [2, 3]])
+    net = Net(dropout=0.0)
+    for stage, grid in zip(net.stages, grids, strict=True):
+        stage.to_global(grid, (B, B))
+        for number, layer in enumerate(stage.layers):
+            # Columns and rows in turn, along the second dimension of the grid.
+            layer.weight.data = layer.weight.data.to_global(sbp=(B, S(number % 2)))
+    net.head.to_global(grids[-1], (B, B))
+    graph = Training(net, adamw(net), 4, grids)
+    x, y = data()
+    x = x.to_global(grids[0], (B, B)).to_global(sbp=(S(0), B))
+    y = y.to_global(grids[-1], (B, B)).to_global(sbp=(S(0), B))
+    found = losses_of(graph, x, y)
+    np.testing.assert_allclose(found.mean(1), expected.mean(1), rtol=2e-5)
+    assert net.stages[1].layers[1].weight.sbp == (B, S(1))
+
+
 def test_stages_that_share_a_parameter():
     class Tied(flow.nn.Module):
         def __init__(self, first=None, last=None):

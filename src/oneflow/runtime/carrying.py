@@ -59,6 +59,8 @@ def carry(array: Any, source: TensorSpec, target: TensorSpec) -> Any:
         target: spec of the result, which does likewise.
     """
     if not cluster.is_several_processes():
+        if isinstance(array, Absent):
+            return array
         # Memory of its own: either array may be donated later.
         return jax.device_put(array, sharding_of(target), may_alias=False)
     old, new = _ranks(source), _ranks(target)
