@@ -30,12 +30,16 @@ class Exchange:
 
 
 def exchanges_of(program: Program) -> list[Exchange]:
-    """What the devices exchange in a program, by kind and size of groups."""
-    return summed(
-        _exchange(each)
+    """What the devices exchange in a program, by kind and size of groups.
+
+    Conversions of one value that begin alike share their beginning.
+    """
+    found = {
+        (instruction.operands[0], each.path): _exchange(each)
         for instruction in program.instructions
         for each in collectives_of(instruction.operation)
-    )
+    }
+    return summed(found.values())
 
 
 def _exchange(collective: Collective) -> Exchange:

@@ -6,7 +6,7 @@ import functools
 import math
 from typing import NamedTuple
 
-from oneflow.base.sbp import BROADCAST, PARTIAL_SUM, Split
+from oneflow.base.sbp import BROADCAST, PARTIAL_SUM, NdSbp, Split
 from oneflow.primitives.boxing_path import Step, boxing_path
 from oneflow.primitives.operation import Operation
 from oneflow.primitives.part_layout import padded_size, part_shape, splitting_axes
@@ -23,8 +23,9 @@ class Collective(NamedTuple):
         group: how many devices take part in each exchange.
         given: bytes of what each device puts in, padding included.
         sent: bytes that each device sends, with the ring or pairwise algorithms.
-        staged: bytes of copies: shares are sent and received as one piece each, and those of a
-            dimension that is not the first one are not.
+        path: SBP from the beginning of the conversion until after this exchange.
+        staged: bytes of copies: shares are sent as one piece each, and those of a dimension that is
+            not the first one are not; what is received, XLA leaves to the readers to put in order.
     """
 
     kind: str
@@ -32,6 +33,7 @@ class Collective(NamedTuple):
     group: int
     given: int
     sent: float
+    path: tuple[NdSbp, ...]
     staged: int = 0
 
 
@@ -54,10 +56,12 @@ def _collectives(
     for index, step in enumerate(steps):
         if not step.communicates or hierarchy[step.axis] == 1:
             continue
-        new = _collective(step, shape, itemsize, hierarchy)
+        path = (source, *[each.target for each in steps[: index + 1]])
+        new = _collective(step, shape, itemsize, hierarchy)._replace(path=path)
         follows = index and steps[index - 1].communicates and found
         if follows and new.kind == found[-1].kind == "all-reduce":
-            found[-1] = _all_reduce(found[-1].axes + new.axes, new.given, hierarchy)
+            merged = _all_reduce(found[-1].axes + new.axes, new.given, hierarchy)
+            found[-1] = merged._replace(path=path)
         else:
             found.append(new)
     return tuple(found)
@@ -66,7 +70,7 @@ def _collectives(
 def _all_reduce(axes: tuple[int, ...], given: int, hierarchy: Sizes) -> Collective:
     """All-reduces of the same over several dimensions of the mesh are one."""
     group = math.prod(hierarchy[axis] for axis in axes)
-    return Collective("all-reduce", axes, group, given, 2 * given * (group - 1) / group)
+    return Collective("all-reduce", axes, group, given, 2 * given * (group - 1) / group, ())
 
 
 def _collective(step: Step, shape: Sizes, itemsize: int, hierarchy: Sizes) -> Collective:
@@ -81,16 +85,14 @@ def _collective(step: Step, shape: Sizes, itemsize: int, hierarchy: Sizes) -> Co
         assert isinstance(after, Split)
         given = made * group
         staged = given if after.dim or given != held else 0
-        return Collective("reduce-scatter", axes, group, given, made * (group - 1), staged)
-    assert isinstance(before, Split)
+        return Collective("reduce-scatter", axes, group, given, made * (group - 1), (), staged)
     if after is BROADCAST:
-        staged = made if before.dim or made != held * group else 0
-        return Collective("all-gather", axes, group, held, held * (group - 1), staged)
+        return Collective("all-gather", axes, group, held, held * (group - 1), ())
     assert isinstance(after, Split)
     given = held
     outer = [hierarchy[axis] for axis in splitting_axes(step.source[: step.axis], after.dim)]
     size = padded_size(shape[after.dim], tuple(outer))
     if size:
         given = held // size * -(-size // group) * group
-    staged = (given if after.dim else 0) + (made if before.dim else 0)
-    return Collective("all-to-all", axes, group, given, given * (group - 1) / group, staged)
+    staged = given if after.dim else 0
+    return Collective("all-to-all", axes, group, given, given * (group - 1) / group, (), staged)

@@ -8,8 +8,9 @@ Along one dimension of the mesh an operation can be computed
 * from partial sums, in operands in which it is linear.
 
 Over several dimensions of the mesh these combine freely. Of all combinations the one is taken whose
-operands cost least to convert, counted in bytes that each device sends; among equals, the one that
-changes fewest operands.
+operands cost least to convert, counted in bytes that each device sends, together with what adding
+up the partial sums that it makes will cost at least; among equals, the one that changes fewest
+operands.
 """
 
 from __future__ import annotations
@@ -211,8 +212,8 @@ def _output(operation: Operation, axes: Axes | None, choice: Choice, position: i
 def _cost(
     operation: Operation, axes: Axes | None, group: _Group, choices: Sequence[Choice]
 ) -> tuple[float, int]:
-    """Bytes that converting the operands costs, and how many are converted."""
-    total, changed = 0.0, 0
+    """Bytes that converting the operands and adding up results costs; how many are converted."""
+    total, changed = _made_debt(operation, axes, group, choices), 0
     for position in group.inputs:
         if operation.is_scalar[position]:
             continue
@@ -237,6 +238,22 @@ def _debt(spec: TensorSpec, target: NdSbp) -> float:
         if after is PARTIAL_SUM and before is not PARTIAL_SUM
     ]
     return sum(2 * size * (count - 1) / count for count in made)
+
+
+def _made_debt(
+    operation: Operation, axes: Axes | None, group: _Group, choices: Sequence[Choice]
+) -> float:
+    """Bytes that adding up costs at least, where splitting a name makes partial sums."""
+    hierarchy, total = operation.device.hierarchy, 0.0
+    for position in group.outputs:
+        sbp = tuple(_output(operation, axes, choice, position) for choice in choices)
+        spec = operation.out_specs[position]
+        size = math.prod(part_shape(spec.shape, hierarchy, sbp)) * spec.dtype.itemsize
+        for count, choice, made in zip(hierarchy, choices, sbp, strict=True):
+            if made is PARTIAL_SUM and isinstance(choice, str):
+                total += size * (count - 1) / count
+                size /= count
+    return total
 
 
 def conversion_cost(spec: TensorSpec, target: NdSbp) -> float:
