@@ -40,6 +40,7 @@ def parse_args(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     add("--ranks", default="1", help="the mesh, such as 8 or 8x512; default: 1")
     add("--type", default="cuda", choices=("cpu", "cuda", "tpu"), help="of the devices")
     add("--model", action="store_true", help="use the cost model alone; do not ask XLA")
+    add("--html", metavar="FILE", help="write the plan as a page, too")
     add("--edges", action="store_true", help="list every operator with the SBP of its tensors")
     options = parser.parse_intermixed_args(arguments)
     if not re.fullmatch(r"[1-9]\d*(x[1-9]\d*)*", options.ranks):
@@ -66,6 +67,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         compile=not options.model,
     )
     sys.stdout.write(plan.listing() if options.edges else repr(plan))
+    if options.html:
+        plan.save(options.html)
 
 
 def make_plan(

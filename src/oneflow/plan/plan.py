@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import Any
 
 from oneflow.graph.graph import PLANNERS, Graph
 from oneflow.plan.contents import Account, Contents, contents_of
+from oneflow.plan.page import page_of
 from oneflow.plan.recording import record_graph
 from oneflow.plan.text import text_of
 
@@ -27,6 +30,16 @@ class Plan:
 
     def __repr__(self) -> str:
         return text_of(self.contents)
+
+    def save(self, path: str | os.PathLike) -> None:
+        """Write the plan as an HTML page, which needs nothing else.
+
+        Raises:
+            ValueError: the name is that of another kind of file.
+        """
+        if Path(path).suffix.lower() not in (".html", ".htm"):
+            raise ValueError(f"a plan is saved as a page; give `path` the ending .html, got {path}")
+        Path(path).write_text(page_of(self.contents), encoding="utf-8")
 
     def listing(self) -> str:
         """The plan as text with every single operator."""

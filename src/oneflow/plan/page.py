@@ -1,0 +1,236 @@
+"""A plan as one HTML page that needs nothing else."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from html import escape
+
+from oneflow.plan.contents import Account, Contents, bytes_text, flops_text
+from oneflow.plan.rows import OperatorRow, together
+
+_STYLE = """
+:root { --text: #1c2733; --soft: #5b6b7b; --line: #dfe5ec; --page: #f6f8fa; --card: #fff;
+  --split: #2f6fdb; --whole: #3c8c5a; --sum: #c2571a; }
+@media (prefers-color-scheme: dark) { :root { --text: #e4eaf1; --soft: #9aa9b8; --line: #2c3744;
+  --page: #12181f; --card: #1a222c; --split: #7aa7ff; --whole: #74c795; --sum: #f2a56b; } }
+* { box-sizing: border-box; }
+body { margin: 0 auto; max-width: 1180px; padding: 28px 20px 60px; background: var(--page);
+  color: var(--text); font: 15px/1.5 system-ui, sans-serif; }
+h1 { font-size: 24px; margin: 0; } h2 { font-size: 17px; margin: 34px 0 10px; }
+p { margin: 4px 0; color: var(--soft); }
+.cards { display: flex; flex-wrap: wrap; gap: 14px; margin-top: 20px; }
+.card { flex: 1 1 220px; background: var(--card); border: 1px solid var(--line);
+  border-radius: 10px; padding: 14px 18px; }
+.card b { display: block; font-size: 24px; font-weight: 600; }
+.card span { color: var(--soft); font-size: 13px; }
+.bar { display: flex; height: 26px; border-radius: 6px; overflow: hidden; margin: 8px 0; }
+.bar i { display: block; min-width: 1px; }
+.key { display: inline-block; margin-right: 18px; font-size: 13px; color: var(--soft); }
+.key i { display: inline-block; width: 11px; height: 11px; border-radius: 3px; margin-right: 6px; }
+table { border-collapse: collapse; width: 100%; background: var(--card); font-size: 13px;
+  border: 1px solid var(--line); }
+th { text-align: left; font-weight: 600; position: sticky; top: 0; background: var(--card); }
+th, td { padding: 5px 10px; border-bottom: 1px solid var(--line); vertical-align: top; }
+.number { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; }
+tr.convert td { background: color-mix(in srgb, var(--sum) 9%, transparent); }
+code { font: 12px/1.6 ui-monospace, monospace; }
+.S { color: var(--split); font-weight: 600; } .B { color: var(--whole); font-weight: 600; }
+.P { color: var(--sum); font-weight: 600; }
+.wide { overflow-x: auto; }
+input[type=search] { font: inherit; padding: 5px 10px; width: 320px; max-width: 100%;
+  border: 1px solid var(--line); border-radius: 6px; background: var(--card); color: inherit; }
+label { margin-left: 16px; font-size: 13px; color: var(--soft); }
+"""
+_SCRIPT = """
+const search = document.getElementById("search"), all = document.getElementById("all");
+function show() {
+  const words = search.value.toLowerCase().split(/\\s+/);
+  for (const [name, wanted] of [["short", !all.checked], ["long", all.checked]]) {
+    const table = document.getElementById(name);
+    table.hidden = !wanted;
+    if (wanted) for (const row of table.tBodies[0].rows) {
+      const text = row.textContent.toLowerCase();
+      row.hidden = !words.every(word => text.includes(word));
+    }
+  }
+}
+search.addEventListener("input", show);
+all.addEventListener("change", show);
+"""
+_COLOURS = ("#2f6fdb", "#6a4fc7", "#b03a88", "#d98324", "#3c8c5a", "#4aa3a2", "#8a8f98", "#c4574b")
+_ENTRY = re.compile(r"S\(\d+\)|B|P")
+_SBP = re.compile(r"\((?:(?:S\(\d+\)|B|P)(?:, )?)+\)$")
+
+
+def page_of(contents: Contents) -> str:
+    """The page as text."""
+    title = escape(f"{contents.name} on {contents.mesh()}")
+    parts = [
+        f"<h1>{escape(contents.name)}</h1>",
+        f"<p>One step on a mesh of {escape(contents.mesh())}; all figures are for each device.</p>",
+        _cards(contents),
+        _memory(contents),
+        _exchanges(contents),
+        _inputs(contents),
+        _operators(contents),
+    ]
+    return (
+        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<style>{_STYLE}</style></head>\n<body>\n"
+        + "\n".join(parts)
+        + f"\n<script>{_SCRIPT}</script>\n</body></html>\n"
+    )
+
+
+def _cards(contents: Contents) -> str:
+    best, model = contents.best, contents.model
+    figures = [
+        ("memory, at most", bytes_text(best.memory.peak), bytes_text(model.memory.peak)),
+        ("computes", flops_text(best.flops), flops_text(model.flops)),
+        ("sends", bytes_text(best.sent), bytes_text(model.sent)),
+    ]
+    cards = [
+        f"<div class=card><span>{name}</span><b>{figure}</b>"
+        f"<span>{_source(best, other)}</span></div>"
+        for name, figure, other in figures
+    ]
+    if contents.xla is None:
+        note = f"XLA has no part in these figures: {escape(contents.why_not)}."
+    else:
+        note = "XLA compiled the step of each device here, for CPU devices, and says so itself."
+    return f'<div class="cards">{"".join(cards)}</div><p>{note}</p>'
+
+
+def _source(best: Account, modelled: str) -> str:
+    return "by the cost model" if best.by == "model" else f"by XLA; the cost model says {modelled}"
+
+
+def _memory(contents: Contents) -> str:
+    memory = contents.best.memory
+    parts = {**contents.held(), "results": memory.outputs, "temporary": memory.temporary}
+    return "<h2>Memory</h2>" + _bar(parts)
+
+
+def _bar(sizes: dict[str, int]) -> str:
+    total = max(sum(sizes.values()), 1)
+    pairs = list(zip(sizes.items(), _COLOURS, strict=False))
+    stripes = "".join(
+        f'<i style="width:{100 * size / total:.2f}%;background:{colour}" '
+        f'title="{escape(name)}: {bytes_text(size)}"></i>'
+        for (name, size), colour in pairs
+    )
+    keys = "".join(
+        f'<span class=key><i style="background:{colour}"></i>'
+        f"{escape(name)} {bytes_text(size)}</span>"
+        for (name, size), colour in pairs
+    )
+    return f'<div class="bar">{stripes}</div>{keys}'
+
+
+def _exchanges(contents: Contents) -> str:
+    account = contents.best
+    if not account.exchanges:
+        return "<h2>Collectives</h2><p>No device sends anything.</p>"
+    most = max(each.sent for each in account.exchanges) or 1
+    rows = [
+        (
+            "",
+            [
+                escape(each.kind),
+                f"of {each.group}",
+                _number(str(each.count)),
+                _number(bytes_text(each.given)),
+                _number(bytes_text(each.sent)),
+                f'<div class="bar" style="margin:2px 0;height:14px"><i style="background:#2f6fdb;'
+                f'width:{100 * each.sent / most:.2f}%"></i></div>',
+            ],
+        )
+        for each in account.exchanges
+    ]
+    head = ["collective", "devices", "how many", "puts in", "sends", ""]
+    return "<h2>Collectives</h2>" + _table(head, rows)
+
+
+def _inputs(contents: Contents) -> str:
+    rows = [
+        (
+            "",
+            [
+                f"<code>{escape(row.name)}</code>",
+                escape(row.kind),
+                f"<code>{row.dtype}{list(row.shape)}</code>",
+                f"<code>{_coloured(row.sbp)}</code>",
+                f"<code>{list(row.part)}</code>",
+                _number(bytes_text(row.held)),
+                _number(str(row.count)),
+            ],
+        )
+        for row in contents.inputs
+        if row.kind != "constant"
+    ]
+    head = ["what the step is given", "kind", "tensor", "SBP", "part", "of each", "count"]
+    return "<h2>Parameters, states and arguments</h2>" + _table(head, rows)
+
+
+def _operators(contents: Contents) -> str:
+    short, every = together(contents.operators), contents.operators
+    return (
+        "<h2>Operators</h2>"
+        "<p>How every tensor lies: <b class=S>S</b> split, <b class=B>B</b> broadcast, "
+        "<b class=P>P</b> partial sum, one per dimension of the mesh. Conversions are shaded.</p>"
+        '<p><input id="search" type="search" placeholder="Filter: module, operator, SBP, ...">'
+        '<label><input id="all" type="checkbox"> every layer by itself</label></p>'
+        + _operator_table(short, "short", "")
+        + _operator_table(every, "long", " hidden")
+    )
+
+
+def _operator_table(rows: Sequence[OperatorRow], name: str, hidden: str) -> str:
+    lines = [
+        (
+            "convert" if row.operator == "convert" else "",
+            [
+                f"<code>{escape(row.scope)}</code>",
+                f"<b>{escape(row.operator)}</b><br>{escape(', '.join(row.exchanged))}",
+                _tensors(row.operands),
+                _tensors(row.results),
+                _number(flops_text(row.flops) if row.flops else ""),
+                _number(bytes_text(row.sent) if row.sent else ""),
+                _number(str(row.count)),
+            ],
+        )
+        for row in rows
+    ]
+    head = ["module", "operator", "takes", "gives", "computes", "sends", "count"]
+    return _table(head, lines, f' id="{name}"{hidden}')
+
+
+def _tensors(texts: Iterable[str]) -> str:
+    return "<br>".join(f"<code>{_coloured(text)}</code>" for text in texts)
+
+
+def _coloured(text: str) -> str:
+    """A tensor's text, with its SBP in colour."""
+    found = _SBP.search(text)
+    if found is None:
+        return escape(text)
+    chips = _ENTRY.sub(lambda entry: f"<b class={entry[0][0]}>{entry[0]}</b>", found[0])
+    return escape(text[: found.start()]) + chips
+
+
+def _number(text: str) -> str:
+    return f'<div class="number">{text}</div>'
+
+
+def _table(head: Sequence[str], rows: Iterable[tuple[str, list[str]]], options: str = "") -> str:
+    titles = "".join(f"<th>{escape(title)}</th>" for title in head)
+    lines = "\n".join(
+        f'<tr class="{kind}">' + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>"
+        for kind, cells in rows
+    )
+    return (
+        f'<div class="wide"><table{options}><thead><tr>{titles}</tr></thead>'
+        f"<tbody>{lines}</tbody></table></div>"
+    )
