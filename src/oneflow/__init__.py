@@ -56,7 +56,6 @@ from oneflow.differentiation.grad_mode import (
 from oneflow.dispatch import call as _call  # installs the meaning of calling a primitive
 from oneflow.functional import (
     autograd as _autograd,  # gives Tensor `backward`
-    global_tensors as _global_tensors,  # gives Tensor `to_global`
     indexing as _indexing,
     operators as _operators,  # gives Tensor its operators
     random_inplace as _random_inplace,  # gives Tensor its methods
@@ -248,6 +247,12 @@ from oneflow.functional.generator import (
     seed as seed,
     set_rng_state as set_rng_state,
 )
+from oneflow.functional.global_tensors import (
+    global_to_global as global_to_global,
+    local_to_global as local_to_global,
+    to_consistent as to_consistent,
+)
+from oneflow.functional.global_trees import to_global as to_global, to_local as to_local
 from oneflow.functional.inplace import (
     abs_ as abs_,
     acos_ as acos_,

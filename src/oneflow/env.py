@@ -1,6 +1,7 @@
 """Which process this is among those that train together."""
 
 from oneflow.distributed.places import (
+    all_device_placement as all_device_placement,
     get_local_rank as get_local_rank,
     get_node_size as get_node_size,
     get_rank as get_rank,
@@ -12,6 +13,7 @@ from oneflow.distributed.places import (
 )
 
 __all__ = [
+    "all_device_placement",
     "get_local_rank",
     "get_node_size",
     "get_rank",

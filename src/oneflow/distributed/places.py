@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from oneflow.base import cluster
+from oneflow.base.placement import Placement
 
 
 def get_rank() -> int:
@@ -47,6 +48,20 @@ def get_node_size() -> int:
         True
     """
     return cluster.node_size()
+
+
+def all_device_placement(device_type: str) -> Placement:
+    """A placement with all devices of a type, in one dimension.
+
+    Args:
+        device_type: ``"cpu"``, ``"cuda"`` or ``"tpu"``.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.env.all_device_placement("cpu").ranks[0]
+        0
+    """
+    return Placement.all(device_type)
 
 
 def is_multi_client() -> bool:

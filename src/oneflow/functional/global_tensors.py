@@ -163,10 +163,10 @@ def to_local(input: Tensor, *, copy: bool = False) -> Tensor:
 
 
 def to_consistent(
-    self: Tensor, placement: Placement | None = None, sbp: Any = None, grad_sbp: Any = None
+    input: Tensor, placement: Placement | None = None, sbp: Any = None, grad_sbp: Any = None
 ) -> Tensor:
     """`to_global`, as OneFlow 0.5 and 0.6 called it."""
-    return to_global(self, placement, sbp, grad_sbp=grad_sbp)
+    return to_global(input, placement, sbp, grad_sbp=grad_sbp)
 
 
 def check_meta_consistency(self: Tensor) -> None:
@@ -191,3 +191,4 @@ attach("placement", property(placement))
 attach("sbp", property(sbp))
 for _method in (to_consistent, check_meta_consistency, global_id):
     attach(_method.__name__, _method)
+attach("consistent_id", global_id)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import threading
 from collections.abc import Sequence
 from typing import Any, cast
 
@@ -11,6 +12,19 @@ from oneflow.base.dtype import DType, bool_, complex128, float64, int64
 from oneflow.base.placement import Layout, Placement
 from oneflow.base.sbp import nd_sbp_of
 from oneflow.tensor.tensor import Tensor
+
+
+class GlobalMode(threading.local):
+    """What a thread has been told of new tensors.
+
+    Attributes:
+        layout: where they lie if nothing else is said; None for ordinary, local ones.
+    """
+
+    layout: Layout | None = None
+
+
+MODE = GlobalMode()
 
 
 def chosen_device(device: Any, default: Any = CPU) -> Any:
@@ -30,12 +44,15 @@ def chosen_device(device: Any, default: Any = CPU) -> Any:
 def chosen_place(device: Any, placement: Any, sbp: Any, default: Any = CPU) -> Any:
     """Where a new tensor is made: on a device, or with a placement and sbp as a global tensor.
 
+    Where neither placement nor sbp is given those of `oneflow.utils.global_view.global_mode` count.
+
     Raises:
         ValueError: a device and a placement, or one of placement and sbp without the other.
         TypeError: `placement` or `sbp` is something else.
     """
     if placement is None and sbp is None:
-        return chosen_device(device, default)
+        layout = MODE.layout
+        return chosen_device(device, default) if layout is None else layout
     if device is not None:
         raise ValueError("give `device` for a local tensor, or `placement` and `sbp`, not both")
     return layout_of(placement, sbp)

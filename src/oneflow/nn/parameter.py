@@ -7,6 +7,7 @@ from typing import Any, SupportsIndex
 from oneflow.base.device import Device
 from oneflow.base.dtype import DType, get_default_dtype
 from oneflow.base.placement import Layout
+from oneflow.functional.options import chosen_place
 from oneflow.primitives.creation import zeros
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import place_of
@@ -64,9 +65,8 @@ def new_parameter(
     requires_grad: bool = True,
 ) -> Parameter:
     """A parameter of zeros that shares its memory with nobody; initialisers fill it."""
-    value = zeros(
-        shape=tuple(shape), dtype=dtype or get_default_dtype(), device=Device(device or "cpu")
-    )
+    place = chosen_place(device, None, None)
+    value = zeros(shape=tuple(shape), dtype=dtype or get_default_dtype(), device=place)
     return _from_value(value, requires_grad)
 
 

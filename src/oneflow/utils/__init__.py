@@ -1,3 +1,8 @@
 """Utilities around training."""
 
-from oneflow.utils import checkpoint as checkpoint, data as data, vision as vision
+from oneflow.utils import (
+    checkpoint as checkpoint,
+    data as data,
+    global_view as global_view,
+    vision as vision,
+)

@@ -247,6 +247,11 @@ class Module(Hooked, Convertible):
         for _, buffer in self.named_buffers(recurse=recurse):
             yield buffer
 
+    @property
+    def consistent(self) -> bool:
+        """Whether all parameters and buffers are global, as OneFlow 0.5 asked."""
+        return all(each.is_global for each in (*self.parameters(), *self.buffers()))
+
     def named_children(self) -> Iterator[tuple[str, Module]]:
         """Modules directly inside this one with their names, shared ones once."""
         seen: set[int] = set()
