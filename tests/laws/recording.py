@@ -1,8 +1,10 @@
-"""The instructions that sample calls record, with their operands: nothing runs until asked for."""
+"""The instructions that samples record, with their operands: nothing runs until asked for."""
 
 from __future__ import annotations
 
 import contextlib
+import functools
+import itertools
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -15,6 +17,7 @@ from oneflow.primitives.registry import Primitive
 from oneflow.program.ir import Instruction, program_from_key
 from oneflow.program.recorder import Recorder
 from oneflow.runtime import eager
+from tests.laws.layer_calls import calls
 from tests.oracle import FLOW, with_gradients
 from tests.samples.table import Case, Operator, operators
 
@@ -84,7 +87,13 @@ def record(call: Callable[[], Any]) -> list[RecordedProgram]:
     return programs
 
 
-def record_samples() -> Iterator[RecordedProgram]:
+@functools.cache
+def recorded_programs() -> list[RecordedProgram]:
+    """The programs of the operator table and of the calls of `layer_calls`."""
+    return list(itertools.chain(_record_samples(), *map(record, calls())))
+
+
+def _record_samples() -> Iterator[RecordedProgram]:
     """The programs of the operator table: results and first gradients.
 
     Several samples of a row in its main dtype, the first one in one dtype of each other kind too.

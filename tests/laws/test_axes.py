@@ -5,8 +5,6 @@ gradients included. Nobody lists operations here: a primitive that says how it m
 appear among them, and one that says nothing must be explained below.
 """
 
-import itertools
-
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -20,8 +18,7 @@ from oneflow.primitives.operation import make_operation
 from oneflow.primitives.parts import Part
 from oneflow.primitives.registry import PRIMITIVES
 from oneflow.primitives.softmax import softmax
-from tests.laws.layer_calls import calls
-from tests.laws.recording import QUICKLY, record, record_samples, source_of
+from tests.laws.recording import QUICKLY, recorded_programs, source_of
 from tests.oracle import array_difference
 
 WITHOUT_AXES = {
@@ -91,8 +88,7 @@ def recorded():
     found = {}
     patterns = set()
     counts = {}
-    programs = itertools.chain(record_samples(), *map(record, calls()))
-    for program in programs:
+    for program in recorded_programs():
         for instruction in program.instructions:
             operation = instruction.operation
             axes = axes_of(operation)

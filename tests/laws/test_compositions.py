@@ -4,8 +4,6 @@ What the samples of the operator table and the calls of `layer_calls` record is 
 primitive and by its composition; results and gradients must agree.
 """
 
-import itertools
-
 import numpy as np
 import pytest
 
@@ -15,8 +13,7 @@ from oneflow.primitives import registry
 from oneflow.primitives.registry import PRIMITIVES
 from oneflow.tensor import Tensor
 from oneflow.tensor.call import wrap
-from tests.laws.layer_calls import calls
-from tests.laws.recording import record, record_samples
+from tests.laws.recording import recorded_programs
 from tests.oracle import array_difference, dtype_name, to_numpy
 
 COMPOSED = sorted(name for name, each in PRIMITIVES.items() if "composed" in each.facts)
@@ -27,7 +24,7 @@ MOST_CASES = 6
 def recorded():
     """Per primitive: operations that differ in attributes or types, with their operands."""
     found, patterns = {name: [] for name in COMPOSED}, set()
-    for program in itertools.chain(record_samples(), *map(record, calls())):
+    for program in recorded_programs():
         for instruction in program.instructions:
             operation = instruction.operation
             name = operation.primitive.name

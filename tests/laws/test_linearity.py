@@ -17,8 +17,7 @@ from oneflow.primitives.axes import differentiated
 from oneflow.primitives.linearity import linear_operands
 from oneflow.primitives.operation import operand_positions
 from oneflow.primitives.registry import PRIMITIVES
-from tests.laws.layer_calls import calls
-from tests.laws.recording import QUICKLY, record, record_samples, source_of
+from tests.laws.recording import QUICKLY, recorded_programs, source_of
 
 # What is linear in almost all numbers, or not worth saying: operand names, "|" between sets.
 NOT_DECLARED = {
@@ -102,7 +101,7 @@ GROUPS = [NAMES[start : start + AT_ONCE] for start in range(0, len(NAMES), AT_ON
 def recorded():
     """Per primitive: operations on it or its gradients that differ in attributes or kinds."""
     found, patterns, counts = {}, set(), {}
-    for program in itertools.chain(record_samples(), *map(record, calls())):
+    for program in recorded_programs():
         for instruction in program.instructions:
             operation, source = instruction.operation, source_of(instruction.operation)
             name, pattern = operation.primitive.name, pattern_of(operation)

@@ -23,6 +23,7 @@ from typing import Any
 
 from oneflow.base.spec import TensorSpec
 from oneflow.primitives.operation import Operation
+from oneflow.primitives.registry import Primitive
 
 Names = tuple[str | None, ...]
 
@@ -91,15 +92,25 @@ class Axes:
                     size if each is None else -(-size // counts.get(each, 1))
                     for size, each in zip(inner[attribute], names, strict=True)
                 )
-        if "vjp_of" in operation.primitive.facts:
-            return {**operation.attributes, "attributes": tuple(inner.items())}
-        return inner
+        return _with_attributes(operation.primitive, operation.attributes, inner)
 
 
 def _attributes_of(operation: Operation) -> Mapping[str, Any]:
-    """The attributes of an operation, or of what it is the gradient of."""
-    given = operation.attributes
-    return dict(given["attributes"]) if "vjp_of" in operation.primitive.facts else given
+    """The attributes of an operation, or of what it is the gradient of, maybe several times."""
+    primitive, given = operation.primitive, operation.attributes
+    while "vjp_of" in primitive.facts:
+        primitive, given = primitive.facts["vjp_of"], dict(given["attributes"])
+    return given
+
+
+def _with_attributes(
+    primitive: Primitive, given: Mapping[str, Any], inner: dict[str, Any]
+) -> dict[str, Any]:
+    """The attributes of a primitive, where `inner` are those that `_attributes_of` finds."""
+    if "vjp_of" not in primitive.facts:
+        return inner
+    forward = _with_attributes(primitive.facts["vjp_of"], dict(given["attributes"]), inner)
+    return {**given, "attributes": tuple(forward.items())}
 
 
 AxisRule = Callable[[Operation], Axes | None]

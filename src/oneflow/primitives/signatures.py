@@ -32,6 +32,7 @@ from oneflow.primitives.part_layout import part_shape
 # What happens along one dimension of the mesh: a name is split, partial sums pass through these
 # operands, or (None) everything is the same.
 Choice = str | frozenset[int] | None
+Choices = tuple[Choice, ...]
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ class _Group:
 
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
-    choices: tuple[Choice, ...]
+    choices: Choices
 
 
 def choose_signature(operation: Operation, made: NdSbp | None = None) -> None:
@@ -61,12 +62,39 @@ def choose_signature(operation: Operation, made: NdSbp | None = None) -> None:
         operation.settle(Signature(layouts, layouts, operation.attributes))
         return
     axes = axes_of(operation)
-    count = operation.device.ndim
-    inputs: list[NdSbp] = [(BROADCAST,) * count] * len(operation.in_specs)
-    outputs: list[NdSbp] = [(BROADCAST,) * count] * len(operation.out_specs)
+    groups = _groups(operation, axes)
+    chosen = [_best(operation, axes, group, made) for group in groups]
+    operation.settle(_signature(operation, axes, groups, chosen))
+
+
+install_settling(choose_signature)
+
+
+def candidates(operation: Operation) -> Iterator[Signature]:
+    """Signatures by which an operation on a placement can be computed, for tests.
+
+    All of an operation of one group. Groups have nothing to do with each other, so of several every
+    choice of each is among them, but not every combination.
+    """
+    axes = axes_of(operation)
+    groups = _groups(operation, axes)
+    possible = []
+    for group in groups:
+        products = itertools.product(group.choices, repeat=operation.device.ndim)
+        possible.append([c for c in products if _is_possible(operation, axes, c, None)])
+    for index in range(max(map(len, possible), default=0)):
+        yield _signature(operation, axes, groups, [each[index % len(each)] for each in possible])
+
+
+def _signature(
+    operation: Operation, axes: Axes | None, groups: Sequence[_Group], chosen: Sequence[Choices]
+) -> Signature:
+    """The signature in which that happens to each group."""
+    everywhere = operation.device.broadcast
+    inputs = [everywhere] * len(operation.in_specs)
+    outputs = [everywhere] * len(operation.out_specs)
     counts: dict[str, int] = {}
-    for group in _groups(operation, axes):
-        choices = _best(operation, axes, group, made)
+    for group, choices in zip(groups, chosen, strict=True):
         for position in group.inputs:
             inputs[position] = tuple(_input(operation, axes, c, position) for c in choices)
         for position in group.outputs:
@@ -77,35 +105,7 @@ def choose_signature(operation: Operation, made: NdSbp | None = None) -> None:
     attributes = operation.attributes
     if axes is not None and counts:
         attributes = axes.part_attributes(operation, counts)
-    operation.settle(Signature(tuple(inputs), tuple(outputs), attributes))
-
-
-install_settling(choose_signature)
-
-
-def candidates(operation: Operation) -> Iterator[Signature]:
-    """Every signature by which an operation of one group can be computed, for tests."""
-    axes = axes_of(operation)
-    (group,) = _groups(operation, axes)
-    hierarchy = operation.device.hierarchy
-    for choices in itertools.product(group.choices, repeat=len(hierarchy)):
-        if not _is_possible(operation, axes, choices, None):
-            continue
-        counts: dict[str, int] = {}
-        for choice, size in zip(choices, hierarchy, strict=True):
-            if isinstance(choice, str):
-                counts[choice] = counts.get(choice, 1) * size
-        yield Signature(
-            tuple(
-                tuple(_input(operation, axes, c, position) for c in choices)
-                for position in range(len(operation.in_specs))
-            ),
-            tuple(
-                tuple(_output(operation, axes, c, position) for c in choices)
-                for position in range(len(operation.out_specs))
-            ),
-            axes.part_attributes(operation, counts) if axes else operation.attributes,
-        )
+    return Signature(tuple(inputs), tuple(outputs), attributes)
 
 
 def _groups(operation: Operation, axes: Axes | None) -> list[_Group]:
@@ -136,21 +136,19 @@ def _groups(operation: Operation, axes: Axes | None) -> list[_Group]:
     ]
 
 
-def _best(
-    operation: Operation, axes: Axes | None, group: _Group, made: NdSbp | None
-) -> tuple[Choice, ...]:
+def _best(operation: Operation, axes: Axes | None, group: _Group, made: NdSbp | None) -> Choices:
     """The choices, one per dimension of the mesh, that cost least."""
-    best, least = None, (math.inf, math.inf)
+    best, least = (None,) * operation.device.ndim, (math.inf, math.inf)
     for choices in itertools.product(group.choices, repeat=operation.device.ndim):
         if _is_possible(operation, axes, choices, made):
             cost = _cost(operation, axes, group, choices)
             if cost < least:
                 best, least = choices, cost
-    return best if best is not None else (None,) * operation.device.ndim
+    return best
 
 
 def _is_possible(
-    operation: Operation, axes: Axes | None, choices: Sequence[Choice], made: NdSbp | None
+    operation: Operation, axes: Axes | None, choices: Choices, made: NdSbp | None
 ) -> bool:
     hierarchy = operation.device.hierarchy
     for name in {choice for choice in choices if isinstance(choice, str)}:
@@ -210,7 +208,7 @@ def _output(operation: Operation, axes: Axes | None, choice: Choice, position: i
 
 
 def _cost(
-    operation: Operation, axes: Axes | None, group: _Group, choices: Sequence[Choice]
+    operation: Operation, axes: Axes | None, group: _Group, choices: Choices
 ) -> tuple[float, int]:
     """Bytes that converting the operands and adding up results costs; how many are converted."""
     total, changed = _made_debt(operation, axes, group, choices), 0

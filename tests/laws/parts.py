@@ -1,0 +1,173 @@
+"""Operations on what the devices of a placement hold, made from whole arrays on the host.
+
+For the arrays nothing of the code under test is used but where parts begin and end: padding holds
+numbers that spoil every result they get into, and partial sums lie unevenly on the devices.
+"""
+
+from __future__ import annotations
+
+import copy
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import numpy as np
+
+from oneflow.base.placement import Placement
+from oneflow.base.sbp import PARTIAL_SUM, sbp_text
+from oneflow.base.spec import TensorSpec, spec_of
+from oneflow.compiler.sharding import on_parts, partial_axes, sharding_of, stored_shape
+from oneflow.primitives.operation import Operation, Signature
+from oneflow.primitives.part_layout import part_shape, part_slices, places_in
+from tests.laws.recording import QUICKLY
+
+Sizes = tuple[int, ...]
+
+
+def stored(whole: np.ndarray, spec: TensorSpec) -> jax.Array:
+    """The array behind a global tensor with these values."""
+    placement: Any = spec.device
+    hierarchy, sbp = placement.hierarchy, spec.sbp
+    assert sbp is not None
+    sums = partial_axes(spec)
+    array = np.empty(stored_shape(spec), whole.dtype)
+    array[...] = _padding(whole.dtype)
+    shape = part_shape(spec.shape, hierarchy, sbp)
+    for places in places_in(hierarchy):
+        part = whole[part_slices(spec.shape, hierarchy, sbp, places)]
+        if sums:
+            counts, own = [hierarchy[a] for a in sums], [places[a] for a in sums]
+            part = _share(part, int(np.ravel_multi_index(own, counts)), int(np.prod(counts)))
+        block = _block(spec, shape, places)
+        array[(*block, ...)][tuple(map(slice, part.shape))] = part
+    return jax.device_put(array, sharding_of(spec))
+
+
+def _padding(dtype: np.dtype) -> Any:
+    if dtype.kind == "b":
+        return True
+    return np.iinfo(dtype).max // 2 if dtype.kind in "iu" else np.nan
+
+
+def _block(spec: TensorSpec, shape: Sizes, places: Sizes) -> tuple[Any, ...]:
+    """Where in the array the part of one device is."""
+    placement: Any = spec.device
+    assert spec.sbp is not None
+    starts = []
+    for dim, size in enumerate(shape):
+        number = 0
+        for axis, each in enumerate(spec.sbp):
+            if getattr(each, "dim", None) == dim:
+                number = number * placement.hierarchy[axis] + places[axis]
+        starts.append(slice(number * size, (number + 1) * size))
+    return (*[places[axis] for axis in partial_axes(spec)], *starts)
+
+
+def _share(part: np.ndarray, number: int, count: int) -> np.ndarray:
+    """One of the parts that add up to `part`; multiples of it, other ones for every element.
+
+    Small whole multiples are exact. What is not finite is in one part alone.
+    """
+    if part.dtype.kind == "b":
+        raise TypeError("a truth value cannot be a partial sum")
+    if count == 1:
+        return part
+    position = np.arange(part.size).reshape(part.shape)
+    # The first parts are multiples that depend on the place, the last one is what is missing.
+    multiples = [(position + n) % 3 - 1 for n in range(count - 1)]
+    last = 1 - np.sum(multiples, axis=0)
+    chosen = multiples[number] if number < count - 1 else last
+    with np.errstate(all="ignore"):
+        share = (part * chosen.astype(part.dtype)).astype(part.dtype)
+    alone = part if number == count - 1 else np.zeros_like(part)
+    return np.where(np.isfinite(part.astype(np.complex128)), share, alone)
+
+
+def differences(array: jax.Array, whole: np.ndarray, spec: TensorSpec, compare: Any) -> list[str]:
+    """How what the devices hold differs from the parts of `whole`.
+
+    Args:
+        array: behind a global tensor.
+        whole: what the tensor should be.
+        spec: of the global tensor.
+        compare: ``(mine, expected)`` to a text or None.
+    """
+    placement: Any = spec.device
+    hierarchy, sbp = placement.hierarchy, spec.sbp
+    assert sbp is not None
+    blocks = {shard.device: np.asarray(shard.data) for shard in array.addressable_shards}
+    lead = len(partial_axes(spec))
+    sums: dict[Sizes, np.ndarray] = {}
+    for places, device in zip(places_in(hierarchy), placement.mesh.devices.flat, strict=True):
+        slices = part_slices(spec.shape, hierarchy, sbp, places)
+        block = blocks[device].reshape(blocks[device].shape[lead:])
+        part = block[tuple(slice(each.stop - each.start) for each in slices)]
+        group = tuple(0 if s is PARTIAL_SUM else p for s, p in zip(sbp, places, strict=True))
+        with np.errstate(all="ignore"):
+            sums[group] = (sums[group] + part).astype(part.dtype) if group in sums else part
+    problems = []
+    for places, part in sums.items():
+        problem = compare(part, whole[part_slices(spec.shape, hierarchy, sbp, places)])
+        if problem:
+            problems.append(f"at {places}: {problem}")
+    return problems
+
+
+def on_placement(operation: Operation, placement: Placement) -> Operation:
+    """The operation with all operands and results on a placement, for `settled`."""
+    moved = copy.copy(operation)
+    moved.device = placement
+    for name in ("in_specs", "out_specs"):
+        specs = getattr(operation, name)
+        own = [spec_of(s.shape, s.dtype, placement, placement.broadcast) for s in specs]
+        setattr(moved, name, tuple(own))
+    return moved
+
+
+def settled(operation: Operation, signature: Signature) -> Operation:
+    """An operation on a placement as it is under a signature."""
+    found = copy.copy(operation)
+    found.settle(signature)
+    return found
+
+
+def as_tuple(operation: Operation, results: Any) -> tuple:
+    """What an operation returns, as a tuple."""
+    return (results,) if operation.single else tuple(results)
+
+
+def evaluated(operations: Sequence[Operation], operands: Sequence[Sequence]) -> list[list]:
+    """Per operation the arrays behind its results: all of them run as one program.
+
+    Args:
+        operations: on one placement, settled.
+        operands: of each, whole.
+    """
+    inputs = [spec for each in operations for spec in each.in_specs]
+    outputs = [spec for each in operations for spec in each.out_specs]
+    arrays = [
+        stored(array, spec)
+        for operation, own in zip(operations, operands, strict=True)
+        for array, spec in zip(own, operation.in_specs, strict=True)
+    ]
+
+    def compute(*parts: Any) -> list:
+        rest = iter(parts)
+        return [
+            result
+            for each in operations
+            for result in as_tuple(each, each.evaluate(*itertools.islice(rest, len(each.in_specs))))
+        ]
+
+    run = jax.jit(on_parts(compute, inputs, outputs, operations[0].device))
+    results = iter(run.lower(*arrays).compile(compiler_options=QUICKLY)(*arrays))
+    return [list(itertools.islice(results, each.count)) for each in operations]
+
+
+def described(operation: Operation) -> str:
+    """An operation with how its operands and results lie."""
+    layouts = zip(operation.in_specs, operation.is_scalar, strict=True)
+    given = ", ".join(sbp_text(spec.sbp) for spec, scalar in layouts if not scalar)
+    results = ", ".join(sbp_text(spec.sbp) for spec in operation.out_specs)
+    return f"{operation} on {operation.device.hierarchy}: {given} -> {results}"

@@ -1,0 +1,190 @@
+"""Every primitive under every signature that is derived for it gives what it gives unsplit.
+
+What is tested is what the samples of the operator table and the calls of `layer_calls` record,
+gradients included. Operands are put on a mesh as a signature of `candidates` says, the operation is
+evaluated as the compiler does it, and what every device holds then is compared with the whole.
+Sizes of the samples often do not divide: parts are uneven.
+
+By default every primitive is tried with one of its signatures on each of two small meshes, other
+ones for every primitive. ``--exhaustive`` tries all, and the gradients made by `jax.vjp`, whose
+signatures follow from those of the primitive.
+"""
+
+import math
+import random
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+
+import oneflow as flow
+from oneflow.base.placement import Placement
+from oneflow.base.sbp import BROADCAST, PARTIAL_SUM, Split
+from oneflow.primitives.axes import axes_of
+from oneflow.primitives.linearity import linear_operands
+from oneflow.primitives.operation import Operation
+from oneflow.primitives.registry import PRIMITIVES
+from oneflow.primitives.signatures import candidates
+from oneflow.program.ir import Instruction
+from tests.laws.parts import as_tuple, described, differences, evaluated, on_placement, settled
+from tests.laws.recording import QUICKLY, RecordedProgram, recorded_programs, source_of
+from tests.oracle import array_difference
+
+MESHES = PAIR, SQUARE, *_ = [
+    flow.placement("cpu", np.arange(math.prod(sizes)).reshape(sizes))
+    for sizes in ((2,), (2, 2), (4,), (8,), (2, 4))
+]
+# Primitives tested together, and operations run by one executable: compiling takes the time.
+AT_ONCE, OPERATIONS_AT_ONCE = 48, 100
+
+NAMES = sorted(n for n, each in PRIMITIVES.items() if not each.impl.__module__.startswith("tests"))
+GROUPS = [NAMES[start : start + AT_ONCE] for start in range(0, len(NAMES), AT_ONCE)]
+
+
+@dataclass
+class Sample:
+    """One recorded instruction.
+
+    Attributes:
+        program: in which it is.
+        instruction: which one.
+        split: the operations by which its parts are computed.
+        whole: its operands and results, once they are known.
+    """
+
+    program: RecordedProgram
+    instruction: Instruction
+    split: dict[Placement, list[Operation]]
+    whole: Any = None
+
+    def operands(self, inputs: list) -> list:
+        """The whole operands when the program starts from `inputs`."""
+        return list(map(jax.numpy.asarray, self.program.operands(self.instruction, inputs)))
+
+
+def signatures_on(operation):
+    """The signatures of an operation on a placement, but for the one without parts."""
+    for signature in candidates(operation):
+        every = {each for sbp in (*signature.inputs, *signature.outputs) for each in sbp}
+        if every != {BROADCAST}:
+            yield signature
+
+
+def pattern_of(operation):
+    """What makes operations of one primitive different here."""
+    axes = axes_of(operation)
+    attributes = str(operation.attributes) if "positional" in operation.primitive.facts else ""
+    names = (axes.inputs, axes.outputs) if axes else None
+    return (operation.primitive.name, names, linear_operands(operation), attributes)
+
+
+def chosen(operation, exhaustive):
+    """The operations on placements by which an operation is tried."""
+    rng = random.Random(repr(operation))
+    most = {PAIR: 1, SQUARE: 1}
+    if exhaustive:
+        most = dict.fromkeys(MESHES)
+    elif operation.primitive.elementwise:  # All of them are alike.
+        most = {rng.choice([PAIR, SQUARE]): 1}
+    found = {}
+    for mesh, count in most.items():
+        moved = on_placement(operation, mesh)
+        every = list(signatures_on(moved))
+        rng.shuffle(every)
+        every.sort(key=sums_parts, reverse=True)
+        found[mesh] = [settled(moved, each) for each in every[:count]]
+    return found
+
+
+def sums_parts(signature):
+    """Whether a dimension is split over which there is a sum: where most can go wrong."""
+    given = {type(each) for sbp in signature.inputs for each in sbp}
+    return Split in given and any(PARTIAL_SUM in sbp for sbp in signature.outputs)
+
+
+@pytest.fixture(scope="module")
+def recorded(request):
+    """Per primitive: samples of it or of its gradients, each with names none has had yet."""
+    exhaustive = request.config.getoption("--exhaustive")
+    found, patterns, seen = {}, set(), set()
+    for program in recorded_programs():
+        for instruction in program.instructions:
+            operation, source = instruction.operation, source_of(instruction.operation)
+            name = operation.primitive.name
+            if not exhaustive and (name in seen or operation.primitive is not source):
+                continue
+            pattern = pattern_of(operation)
+            if pattern in patterns:
+                continue
+            split = chosen(operation, exhaustive)
+            if any(split.values()):
+                patterns.add(pattern)
+                seen.add(name)
+                found.setdefault(source.name, []).append(Sample(program, instruction, split))
+    return found
+
+
+def compute_wholes(samples):
+    """Fills in the operands and results of samples."""
+
+    def compute(inputs):
+        found = []
+        for sample, given in zip(samples, inputs, strict=True):
+            operation, operands = sample.instruction.operation, sample.operands(given)
+            found.append((operands, as_tuple(operation, operation.evaluate(*operands))))
+        return found
+
+    inputs = [sample.program.inputs for sample in samples]
+    results = jax.jit(compute).lower(inputs).compile(compiler_options=QUICKLY)(inputs)
+    for sample, whole in zip(samples, results, strict=True):
+        sample.whole = jax.tree.map(np.asarray, whole)
+
+
+def batches(things):
+    return [things[n : n + OPERATIONS_AT_ONCE] for n in range(0, len(things), OPERATIONS_AT_ONCE)]
+
+
+@pytest.mark.parametrize("names", GROUPS, ids=lambda names: f"{names[0]}-{names[-1]}")
+@pytest.mark.parametrize("placement", MESHES, ids=lambda mesh: "x".join(map(str, mesh.hierarchy)))
+def test_parts_equal_the_whole(recorded, placement, names):
+    samples = [sample for name in names for sample in recorded.get(name, ())]
+    tried = [sample for sample in samples if sample.split.get(placement)]
+    for batch in batches([sample for sample in tried if sample.whole is None]):
+        compute_wholes(batch)
+    cases = [
+        (operation, *sample.whole) for sample in tried for operation in sample.split[placement]
+    ]
+    problems = [
+        problem for batch in batches(cases) for problem in problems_of(*zip(*batch, strict=True))
+    ]
+    assert not problems, "\n".join(problems)
+
+
+def problems_of(operations: Any, operands: Any, expected: Any) -> list[str]:
+    """How results of operations on parts differ from what is expected; also what they raise."""
+    try:
+        found = evaluated(operations, operands)
+    except Exception as error:
+        if len(operations) == 1:
+            return [f"{described(operations[0])}: {type(error).__name__}: {error}"]
+        halves = slice(len(operations) // 2), slice(len(operations) // 2, None)
+        return [
+            problem
+            for half in halves
+            for problem in problems_of(operations[half], operands[half], expected[half])
+        ]
+    return [
+        f"{described(operation)}: {problem}"
+        for operation, arrays, results in zip(operations, found, expected, strict=True)
+        for spec, array, whole in zip(operation.out_specs, arrays, results, strict=True)
+        for problem in differences(array, whole, spec, difference_of)
+    ]
+
+
+def difference_of(mine, whole):
+    """How a part differs from that of the whole, or None."""
+    if (mine.shape, mine.dtype) != (whole.shape, whole.dtype):
+        return f"{mine.dtype}{mine.shape}, expected {whole.dtype}{whole.shape}"
+    return array_difference(mine, whole, whole.dtype.name, 10)
