@@ -166,3 +166,17 @@ def test_a_training_step_equals_the_local_one():
             losses[-1].append(loss.item())
     np.testing.assert_allclose(losses[0], losses[1], rtol=1e-5)
     assert twin[0].weight.sbp == (B,)
+
+
+@pytest.mark.parametrize("sbp", [S(0), B, P])
+def test_operands_without_elements(sbp):
+    x = flow.ones(2, 0, placement=PAIR, sbp=sbp)
+    assert (x @ x.T).tolist() == [[0, 0], [0, 0]]
+    assert flow.cat([x, x.to_global(sbp=B)], 1).to_global(sbp=S(1)).shape == (2, 0)
+
+
+def test_numbers_chosen_by_a_global_condition():
+    condition = flow.tensor([True, False, True], placement=PAIR, sbp=S(0))
+    chosen = flow.where(condition, 1, 2.5)
+    assert chosen.sbp == (S(0),)
+    assert chosen.tolist() == [1, 2.5, 1]

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 from jax.sharding import NamedSharding, PartitionSpec
 
 from oneflow.base.device import Device, xla_device
@@ -76,12 +77,18 @@ def on_parts(
         outputs: likewise; None for one whose parts are laid one after the other.
         placement: where it runs.
     """
+    # XLA fails where all that a device is given has no elements; it can make that itself.
+    given = [place for place, spec in enumerate(inputs) if spec is None or spec.numel]
+    specs = [inputs[place] for place in given]
 
     def run(*arrays: Any) -> list:
-        own = [
-            array if spec is None else array.reshape(array.shape[len(partial_axes(spec)) :])
-            for array, spec in zip(arrays, inputs, strict=True)
+        own: list[Any] = [
+            _empty_part(spec) if spec is not None and not spec.numel else None for spec in inputs
         ]
+        for place, spec, array in zip(given, specs, arrays, strict=True):
+            own[place] = (
+                array if spec is None else array.reshape(array.shape[len(partial_axes(spec)) :])
+            )
         return [
             result
             if spec is None
@@ -89,13 +96,20 @@ def on_parts(
             for result, spec in zip(function(*own), outputs, strict=True)
         ]
 
-    return jax.shard_map(
+    mapped = jax.shard_map(
         run,
         mesh=placement.mesh,
-        in_specs=tuple(_partitions(inputs, PartitionSpec())),
+        in_specs=tuple(_partitions(specs, PartitionSpec())),
         out_specs=_partitions(outputs, _one_after_the_other(placement)),
         check_vma=False,
     )
+    return lambda *arrays: mapped(*[arrays[place] for place in given])
+
+
+def _empty_part(spec: TensorSpec) -> jax.Array:
+    """What a device holds of a tensor without elements."""
+    placement: Any = spec.device
+    return jnp.zeros(part_shape(spec.shape, placement.hierarchy, spec.sbp or ()), spec.dtype.numpy)
 
 
 def _partitions(specs: Sequence[TensorSpec | None], others: PartitionSpec) -> list[PartitionSpec]:

@@ -12,7 +12,7 @@ from oneflow.functional.unary import require_tensor
 from oneflow.primitives import elementwise as p
 from oneflow.tensor.call import call
 from oneflow.tensor.methods import attach
-from oneflow.tensor.promotion import promoted
+from oneflow.tensor.promotion import as_operand, promoted
 from oneflow.tensor.tensor import Tensor
 
 
@@ -162,6 +162,8 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
         raise RuntimeError(
             f"where expected condition to be a boolean tensor, but got one with dtype {dtype!r}"
         )
+    if not isinstance(input, Tensor) and not isinstance(other, Tensor):
+        input = Tensor._import(as_operand(input), None, condition.device)
     x, y = promoted((input, other))
     return call(p.where, condition, x, y)
 

@@ -1,0 +1,162 @@
+"""What users call with global tensors gives what it gives with local ones, however they lie.
+
+Results, gradients and in-place forms of the operator table; `--exhaustive` tries every case of
+every operator, else a few operators of each family are tried.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import oneflow as flow
+from oneflow.base.placement import Layout
+from oneflow.tensor import Tensor
+from tests.oracle import (
+    FLOW,
+    Library,
+    array_difference,
+    dtype_name,
+    eager_mode,
+    flat_tensors,
+    to_numpy,
+    with_gradients,
+)
+from tests.samples.table import Case, Operator, TensorSample, operators
+
+PAIR = flow.placement("cpu", [0, 1])
+LAYOUTS = {
+    "split": flow.sbp.split(0),
+    "broadcast": flow.sbp.broadcast,
+    "partial sum": flow.sbp.partial_sum,
+}
+# One of so many operators is tried without `--exhaustive`.
+SHARE = 30
+# Their tensors are read: they make a local tensor of the numbers.
+READING = ("from_numpy", "tensor")
+FAMILIES = {
+    family: [row for _, row in rows]
+    for family, rows in itertools.groupby(operators(), key=lambda pair: pair[0])
+}
+
+Outcome = tuple[list[np.ndarray | None], list[Tensor | None]]
+
+
+def library_of(layout: str) -> Library:
+    """OneFlow with global tensors that lie like that where they can."""
+    sbp = LAYOUTS[layout]
+
+    def make(array: np.ndarray) -> Tensor:
+        can = array.ndim if layout == "split" else array.dtype.kind != "b"
+        place = Layout(PAIR, (sbp if can else flow.sbp.broadcast,))
+        return Tensor._import(array, None, place)
+
+    return Library(flow, make, FLOW.gradients)
+
+
+def samples_of(value: Any) -> Iterator[TensorSample]:
+    """The tensor samples in an argument."""
+    if isinstance(value, TensorSample):
+        yield value
+    elif isinstance(value, list | tuple):
+        for each in value:
+            yield from samples_of(each)
+
+
+def layouts_of(case: Case) -> list[str]:
+    """How the tensors of a case may lie."""
+    samples = list(samples_of([*case.args, *case.kwargs.values()]))
+    # Sums of parts know neither infinities nor negative zeros.
+    odd = any(
+        not np.isfinite(number) or (number == 0 and np.signbit(number))
+        for sample in samples
+        if sample.values is not None
+        for number in np.ravel(np.asarray(sample.values, np.complex128)).view(np.float64)
+    )
+    return [each for each in LAYOUTS if samples and not (odd and each == "partial sum")]
+
+
+def result_of(library: Library, row: Operator, case: Case, dtype: str) -> list[Tensor | None]:
+    """The tensors that a call returns."""
+    arguments = library.arguments(case, dtype, f"{row.name}{case!r}")
+    return flat_tensors(library.function(row)(*arguments.args, **arguments.kwargs))
+
+
+def gradients_of(library: Library, row: Operator, case: Case, dtype: str) -> list[Tensor | None]:
+    """The gradients of a call's tensors."""
+    _, levels = with_gradients(library, row, case, dtype, f"{row.name}{case!r}", 1)
+    return levels[0]
+
+
+def outcome(deed: Any, *given: Any) -> Outcome | Exception:
+    """What a call gives, read, or the exception it raised."""
+    flow.manual_seed(0)
+    try:
+        tensors = deed(*given)
+        return [None if each is None else to_numpy(each) for each in tensors], tensors
+    except Exception as error:
+        return error
+
+
+def difference(found: Outcome | Exception, expected: Outcome | Exception, row: Operator) -> str:
+    """How the outcome of a call with global tensors differs from that with local ones, or ""."""
+    if isinstance(found, Exception) or isinstance(expected, Exception):
+        alike = isinstance(expected, Exception) and isinstance(found, type(expected))
+        return "" if alike else f"gives {found!r}, locally {expected!r}"
+    if len(found[0]) != len(expected[0]):
+        return f"gives {len(found[0])} tensors, locally {len(expected[0])}"
+    for mine, theirs, tensor, local in zip(
+        found[0], expected[0], found[1], expected[1], strict=True
+    ):
+        if tensor is None or local is None:
+            problem = "" if tensor is local else f"gives {tensor!r}, locally {local!r}"
+        elif (mine.shape, tensor.dtype) != (theirs.shape, local.dtype):
+            problem = f"{tensor.dtype}{mine.shape}, locally {local.dtype}{theirs.shape}"
+        elif row.name not in READING and not (tensor.is_global and tensor.placement is PAIR):
+            problem = f"not a global tensor: {tensor!r}"
+        elif row.values:
+            problem = array_difference(mine, theirs, dtype_name(tensor), row.tolerance)
+        else:
+            problem = ""
+        if problem:
+            return f"{problem} ({tensor!r})"
+    return ""
+
+
+def deeds_of(row: Operator, is_first: bool) -> Iterator[tuple[str, Any, Operator, str]]:
+    """What is done with a case: a name, a function, the row it takes and the dtype."""
+    yield "result", result_of, row, row.dtypes[0]
+    for dtype in row.gradient_dtypes[:1]:
+        yield "gradients", gradients_of, row, dtype
+    if is_first and row.variants and hasattr(Tensor, f"{row.name}_"):
+        in_place = replace(row, name=f"Tensor.{row.name}_", call=None)
+        yield "in place", result_of, in_place, row.dtypes[0]
+
+
+def problems_of(row: Operator, exhaustive: bool) -> Iterator[str]:
+    for index, case in enumerate(row.cases if exhaustive else row.cases[:1]):
+        for name, deed, tried, dtype in deeds_of(row, not index):
+            expected = outcome(deed, FLOW, tried, case, dtype)
+            for layout in layouts_of(case):
+                found = outcome(deed, library_of(layout), tried, case, dtype)
+                problem = difference(found, expected, tried)
+                if problem:
+                    yield f"{tried.name}{case} in {dtype}, {name} of {layout}: {problem}"
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_global_tensors_give_what_local_ones_give(family: str, exhaustive: bool) -> None:
+    rows = FAMILIES[family]
+    with eager_mode("cold"):
+        problems = [
+            problem
+            for row in (rows if exhaustive else rows[::SHARE])
+            for problem in problems_of(row, exhaustive)
+        ]
+    if problems:
+        pytest.fail("\n".join(problems), pytrace=False)
