@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from oneflow.base.device import CPU
 from oneflow.base.dtype import get_default_dtype
 from oneflow.base.shape import Size, broadcast_shapes
 from oneflow.differentiation.grad_mode import no_grad
@@ -19,8 +20,9 @@ _SMALLEST = {"float16": 2.0**-10, "bfloat16": 2.0**-7, "float32": 2.0**-23, "flo
 
 def _parameters(**numbers: Any) -> list[Tensor]:
     """Parameters given as numbers or tensors, broadcast to one shape."""
+    place = next((each.device for each in numbers.values() if isinstance(each, Tensor)), CPU)
     made = [
-        each if isinstance(each, Tensor) else Tensor._import(each, get_default_dtype())
+        each if isinstance(each, Tensor) else Tensor._import(each, get_default_dtype(), place)
         for each in numbers.values()
     ]
     total = made[0]

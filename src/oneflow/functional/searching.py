@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from oneflow.base.device import CPU
 from oneflow.base.dtype import DType, bool_, float32, int32, int64
 from oneflow.base.shape import wrap_dim
 from oneflow.functional.registry import function
@@ -385,9 +386,10 @@ def isin(
         >>> flow.isin(flow.tensor([1, 2, 3]), flow.tensor([2, 5]))
         tensor([False,  True, False], dtype=oneflow.bool)
     """
+    given = (elements, test_elements)
+    place = next((each.device for each in given if isinstance(each, Tensor)), CPU)
     pair = [
-        each if isinstance(each, Tensor) else Tensor._import(each)
-        for each in (elements, test_elements)
+        each if isinstance(each, Tensor) else Tensor._import(each, None, place) for each in given
     ]
     common = promote_types(pair[0].dtype, pair[1].dtype)
     found = call(p.isin, cast_to(pair[0], common), cast_to(pair[1], common))

@@ -109,20 +109,27 @@ def _message(name: str, line: int, ranks: tuple[int, ...], texts: list[str]) -> 
 
 
 def runner_of(executable: Executable) -> Callable[..., Any]:
-    """What runs an executable: together with other processes if it takes part of several.
-
-    In a process without a part of it nothing runs, and all results are absent.
-    """
+    """What runs an executable, see `runner_on`."""
     place = executable.device
+    absent = [Absent()] * len(executable.program.outputs), None
+    digest = _digest(_lines_of(executable.program, {})) if _is_shared(place) else b""
+    return runner_on(place, executable, absent, f"step of a graph ({digest.hex()[:8]})")
+
+
+def runner_on(
+    place: Device | Placement, run: Callable[..., Any], absent: Any, description: str
+) -> Callable[..., Any]:
+    """What runs a program: together with other processes if it takes part of several.
+
+    Args:
+        place: where it runs.
+        run: runs it.
+        absent: what there is in a process without a part of it, where nothing runs.
+        description: for the watch over the processes, see `run_together`.
+    """
     if isinstance(place, Placement) and not place.includes_this_process:
-        results = [Absent()] * len(executable.program.outputs)
-        return lambda arrays, numbers: (results, None)
+        return lambda *given: absent
     if not _is_shared(place):
-        return executable
+        return run
     ranks = tuple(sorted(place.flat))
-    description = f"step of a graph ({_digest(_lines_of(executable.program, {})).hex()[:8]})"
-
-    def run(arrays: Any, numbers: Any) -> Any:
-        return run_together(ranks, description, lambda: executable(arrays, numbers), description)
-
-    return run
+    return lambda *given: run_together(ranks, description, lambda: run(*given), description)

@@ -11,6 +11,7 @@ import contextlib
 import json
 import secrets
 import shutil
+import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,7 @@ from oneflow.checkpoint.together import all_succeed, bytes_from
 from oneflow.compiler.export import ImportedProgram, to_bytes
 from oneflow.compiler.lower import Executable
 from oneflow.functional.generator import default_generator
+from oneflow.graph.agreement import runner_on
 from oneflow.graph.pipeline import Pipeline
 from oneflow.graph.step import Step
 from oneflow.graph.structure import put_together, take_call_apart
@@ -34,7 +36,7 @@ from oneflow.graph.structure_text import structure_from_data, structure_to_data
 from oneflow.primitives.operation import Operation
 from oneflow.program.value import Value
 from oneflow.runtime import checks
-from oneflow.runtime.eager import flush_all
+from oneflow.runtime.eager import Absent, flush_all
 from oneflow.tensor.call import wrap
 from oneflow.tensor.tensor import Tensor
 
@@ -346,7 +348,12 @@ class SavedStep:
         outputs += [self._spec(each) for each in data["results"] if isinstance(each, list)]
         outputs += [None] * bool(data["checks"])
         placement = device if isinstance(device, Placement) else None
-        self._program = ImportedProgram(content, placement, inputs, outputs)
+        self._run = runner_on(
+            device,
+            ImportedProgram(content, placement, inputs, outputs),
+            [None if spec is None else Absent() for spec in outputs],
+            f"run of a saved graph ({zlib.crc32(content):08x})",
+        )
 
     def _spec(self, data: list) -> TensorSpec:
         sbp = tuple(map(named_sbp, data[2])) if len(data) > 2 else None
@@ -363,9 +370,9 @@ class SavedStep:
         data = self._data
         arrays = [tensors[place].value.read() for place in data["read"]]
         arrays += [variables[key].read() for key in (*data["variables"], *data["constants"])]
-        outputs = self._program(arrays, data["floats"], self._integers())
-        if self._checked:
-            checks.add(outputs.pop(), self._checked)
+        outputs = self._run(arrays, data["floats"], self._integers())
+        if self._checked and outputs[-1] is not None:
+            checks.add(outputs[-1], self._checked)
         found = iter(outputs)
         for key in self._rewritten:
             variables[key] = Value(variables[key].spec, next(found))

@@ -25,3 +25,13 @@ np.testing.assert_allclose(run(graph, x).numpy(), expected, rtol=1e-6)
 graph.save(folder / "several")
 graph.save(folder / "several")
 np.testing.assert_allclose(run(flow.load(folder / "several"), x).numpy(), expected, rtol=1e-6)
+
+# A graph on one rank: the other has no part of it.
+alone = flow.placement("cpu", [1])
+graph = network(alone)
+x = rows(alone, alone.broadcast)
+expected = run(graph, x).to_local()
+graph.save(folder / "alone")
+found = run(flow.load(folder / "alone"), x).to_local()
+assert found.shape == ((5, 4) if flow.env.get_rank() == 1 else (0, 0))
+np.testing.assert_array_equal(found.numpy(), expected.numpy())
