@@ -23,6 +23,7 @@ _TICK = 0.25
 # A process may fail because another has died: wait that long for word of it.
 _SECONDS_FOR_THE_CAUSE = 2.0
 _SECONDS_UNTIL_WAITING_IS_SAID = 20.0
+_SECONDS_FOR_RANK_0 = 10.0
 
 
 @dataclass
@@ -73,6 +74,7 @@ class Hub:
         if problem is None:
             problem = self._serve()
         if problem is not None:
+            self._let_rank_0_in()
             self._end(problem)
         with contextlib.suppress(OSError):
             self._listener.close()
@@ -107,6 +109,14 @@ class Hub:
                 text = f"oneflow: still waiting for {_named(self._missing())} to start\n"
                 os.write(sys.__stderr__.fileno() if sys.__stderr__ else 2, text.encode())
         return self._start()
+
+    def _let_rank_0_in(self) -> None:
+        """Wait for the process of the hub itself, which may come last and has to hear as well."""
+        deadline = time.monotonic() + _SECONDS_FOR_RANK_0
+        while 0 not in self._peers and time.monotonic() < deadline:
+            with contextlib.suppress(TimeoutError):
+                connection, address = self._listener.accept()
+                self._admit(Channel(connection), address[0])
 
     def _missing(self) -> list[int]:
         return [rank for rank in range(self._job.world_size) if rank not in self._peers]
