@@ -1,10 +1,13 @@
 """What OneFlow has beyond PyTorch's tensor functions."""
 
+import inspect
+
 import numpy as np
 import pytest
 import torch
 
 import oneflow as flow
+import oneflow.nn.functional as F
 
 
 def kept_by_definition(boxes, scores, threshold):
@@ -114,7 +117,53 @@ def test_fused_operators_are_their_parts():
 def test_names_from_upstreams_paths():
     assert flow.framework.tensor.Tensor is flow.Tensor
     assert flow.grad_enable is flow.enable_grad
-    assert flow.nn.functional.upsample is flow.nn.Upsample
     assert flow.adaptive_avg_pool2d is flow.nn.functional.adaptive_avg_pool2d
     assert flow._C.transpose(flow.ones(2, 3), perm=[1, 0]).shape == (3, 2)
     assert flow.nn.optimizer.optimizer.Optimizer is flow.optim.Optimizer
+
+
+def test_both_names_of_arguments():
+    a, b = flow.randn(2, 3, 4), flow.randn(2, 4, 5)
+    assert flow.equal(flow.bmm(a=a, b=b), flow.bmm(input=a, mat2=b))
+    assert flow.sbp.split(axis=1) is flow.sbp.split(dim=1)
+    assert flow.placement(device_type="cpu", device_ids={0: [0]}) is flow.placement("cpu", [0])
+    assert a.size(idx=1) == a.size(dim=1) == 3
+    with pytest.raises(TypeError, match="mean the same"):
+        a.size(idx=1, dim=1)
+
+
+def test_help_shows_the_keywords_that_in_place_functions_take():
+    assert (
+        str(inspect.signature(flow.exp)) == "(x: 'Tensor', *, out=None, inplace=False) -> 'Tensor'"
+    )
+    assert list(inspect.signature(flow.Tensor.exp_).parameters) == ["x"]
+
+
+def test_where_as_a_method_means_either():
+    x, y, yes = flow.tensor([1.0, 2.0]), flow.tensor([3.0, 4.0]), flow.tensor([True, False])
+    wanted = [1.0, 4.0]
+    assert x.where(yes, y).tolist() == x.where(condition=yes, other=y).tolist() == wanted
+    assert yes.where(x, y).tolist() == yes.where(x=x, y=y).tolist() == wanted
+    assert (~yes).where(yes, flow.tensor([True, True])).tolist() == [False, True]
+    assert [each.tolist() for each in yes.where()] == [[0]]
+
+
+def test_upsample_of_a_tensor_and_as_a_layer():
+    x = flow.arange(4.0).reshape(1, 1, 2, 2)
+    wanted = F.interpolate(x, scale_factor=2)
+    for found in (
+        F.upsample(x, scale_factor=2),
+        F.upsample(x, (4, 4)),
+        F.upsample(input=x, size=4),
+        F.upsample(scale_factor=2)(x),
+        F.upsample((4, 4))(x),
+    ):
+        assert flow.equal(found, wanted)
+
+
+def test_a_graph_of_gradients_is_kept_without_asking():
+    x = flow.tensor(3.0, requires_grad=True)
+    y = x**3
+    (first,) = flow.autograd.grad(y, x, create_graph=True)
+    first.backward()
+    assert x.grad.item() == 18

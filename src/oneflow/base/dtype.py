@@ -7,6 +7,8 @@ import enum
 import jax.numpy as jnp
 import numpy as np
 
+from oneflow.base.spellings import spelled
+
 
 class Category(enum.IntEnum):
     """Promotion category; a higher category wins whatever the operands' ranks are."""
@@ -122,11 +124,12 @@ def get_default_dtype() -> DType:
     return _Default.dtype
 
 
-def set_default_dtype(dtype: DType) -> None:
+@spelled(dtype="d")
+def set_default_dtype(d: DType) -> None:
     """Set the floating point type that Python floats turn into.
 
     Raises TypeError unless it is one.
     """
-    if not isinstance(dtype, DType) or not dtype.is_floating_point:
-        raise TypeError(f"`dtype` must be a floating point dtype, got {dtype!r}")
-    _Default.dtype = dtype
+    if not isinstance(d, DType) or not d.is_floating_point:
+        raise TypeError(f"`dtype` must be a floating point dtype, got {d!r}")
+    _Default.dtype = d

@@ -15,6 +15,7 @@ from oneflow.base import cluster, environment
 from oneflow.base.device import platform_devices
 from oneflow.base.planning import is_planning
 from oneflow.base.sbp import BROADCAST, NdSbp, sbp_text
+from oneflow.base.spellings import spelled
 
 _TYPES = {"cpu": "cpu", "cuda": "cuda", "gpu": "cuda", "tpu": "tpu"}
 
@@ -47,6 +48,7 @@ class Placement:
     flat: tuple[int, ...]
     hierarchy: tuple[int, ...]
 
+    @spelled(device_type="type", device_ids="ranks")
     def __new__(cls, type: str, ranks: Any, hierarchy: Any = None) -> Placement:
         """The one placement of that type and grid."""
         if type not in _TYPES:
@@ -61,9 +63,12 @@ class Placement:
         return known
 
     @staticmethod
-    def all(type: str) -> Placement:
+    @spelled(type="device_type")
+    def all(device_type: str) -> Placement:
         """All devices of one type, in one dimension."""
-        return Placement(type, list(range(cluster.rank_count(_TYPES.get(type, type)))))
+        return Placement(
+            device_type, list(range(cluster.rank_count(_TYPES.get(device_type, device_type))))
+        )
 
     @property
     def ranks(self) -> list:

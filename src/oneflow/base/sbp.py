@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from oneflow.base.spellings import spelled
+
 
 class Sbp:
     """How a tensor lies on the devices of one dimension of a placement.
@@ -54,6 +56,7 @@ _SPLITS: dict[int, Split] = {}
 NdSbp = tuple[Sbp, ...]
 
 
+@spelled(axis="dim")
 def split(dim: int) -> Split:
     """Split along dimension `dim`; a negative one counts from the end of the tensor's shape.
 

@@ -19,12 +19,12 @@ class Size(tuple[int, ...]):
 
     __slots__ = ()
 
-    def __new__(cls, sizes: Iterable[SupportsIndex] = ()) -> Size:
+    def __new__(cls, iterable: Iterable[SupportsIndex] = ()) -> Size:
         """A shape with the given sizes."""
         try:
-            return super().__new__(cls, map(operator.index, sizes))
+            return super().__new__(cls, map(operator.index, iterable))
         except TypeError:
-            raise TypeError(f"Size expects whole numbers, got {sizes!r}") from None
+            raise TypeError(f"Size expects whole numbers, got {iterable!r}") from None
 
     def numel(self) -> int:
         """Number of elements of a tensor with this shape."""

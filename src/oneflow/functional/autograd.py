@@ -124,7 +124,7 @@ def _targets(inputs: list[Tensor]) -> list[Edge]:
 def backward(
     tensors: Tensors,
     grad_tensors: OptionalTensors = None,
-    retain_graph: bool | None = None,
+    retain_graph: bool | None = False,
     create_graph: bool = False,
     grad_variables: OptionalTensors = None,
     inputs: Tensors | None = None,
@@ -134,7 +134,7 @@ def backward(
     Args:
         tensors: where to start.
         grad_tensors: a gradient for each; may be left out for tensors of one element.
-        retain_graph: keep what the pass needs for another one, default `create_graph`.
+        retain_graph: keep what the pass needs for another one; `create_graph` does too.
         create_graph: record the pass, for higher derivatives.
         grad_variables: old name of `grad_tensors`.
         inputs: give gradients to these tensors only.
@@ -156,7 +156,7 @@ def backward(
     roots = _roots(_listed(tensors, "tensors"), grad_tensors)
     if _STARTING.change is not None:
         roots = [(edge, _STARTING.change(gradient)) for edge, gradient in roots]
-    keep = create_graph if retain_graph is None else bool(retain_graph)
+    keep = bool(retain_graph or create_graph)
     if inputs is None:
         backward_pass(roots, keep_graph=keep, create_graph=create_graph)
         return
@@ -175,7 +175,7 @@ def grad(
     outputs: Tensors,
     inputs: Tensors,
     grad_outputs: OptionalTensors = None,
-    retain_graph: bool | None = None,
+    retain_graph: bool | None = False,
     create_graph: bool = False,
     allow_unused: bool | None = None,
     is_grads_batched: bool = False,
@@ -187,7 +187,7 @@ def grad(
         outputs: what is differentiated.
         inputs: with respect to what.
         grad_outputs: a gradient for each output; may be left out for outputs of one element.
-        retain_graph: keep what the pass needs for another one, default `create_graph`.
+        retain_graph: keep what the pass needs for another one; `create_graph` does too.
         create_graph: record the pass, so that the results can be differentiated again.
         allow_unused: give None for an input that the outputs do not depend on; default
             `materialize_grads`.
@@ -219,7 +219,7 @@ def grad(
         raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
     grads = backward_pass(
         roots,
-        keep_graph=create_graph if retain_graph is None else bool(retain_graph),
+        keep_graph=bool(retain_graph or create_graph),
         create_graph=create_graph,
         targets=_targets(chosen),
     )
@@ -249,7 +249,7 @@ def _batched_grad(
     if not given or given[0] is None:
         raise ValueError("`is_grads_batched` needs `grad_outputs`")
     count = len(given[0])
-    keep = create_graph if retain_graph is None else retain_graph
+    keep = bool(retain_graph or create_graph)
     rows = [
         grad(
             outputs,
@@ -267,7 +267,7 @@ def _batched_grad(
 def _backward_method(
     self: Tensor,
     gradient: Tensor | None = None,
-    retain_graph: bool | None = None,
+    retain_graph: bool | None = False,
     create_graph: bool = False,
     inputs: Tensors | None = None,
 ) -> None:
@@ -276,7 +276,7 @@ def _backward_method(
     Args:
         self: where to start.
         gradient: gradient of this tensor; may be left out for a single element.
-        retain_graph: keep what the pass needs for another one, default `create_graph`.
+        retain_graph: keep what the pass needs for another one; `create_graph` does too.
         create_graph: record the pass, for higher derivatives.
         inputs: give gradients to these tensors only.
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 from oneflow.base import dtype as dt
+from oneflow.base.spellings import spelled
 from oneflow.functional.arithmetic import binary
 from oneflow.functional.registry import function
 from oneflow.functional.searching import nonzero
@@ -133,16 +134,16 @@ def clamp_max(input: Tensor, max: Tensor | float) -> Tensor:
 
 
 @function(method=False)
-def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
-    """`input` where `condition` holds, `other` elsewhere, broadcast.
+def where(condition: Tensor, x: Any = None, y: Any = None) -> Any:
+    """`x` where `condition` holds, `y` elsewhere, broadcast.
 
     Args:
         condition: bool tensor.
-        input: tensor or number.
-        other: tensor or number.
+        x: tensor or number.
+        y: tensor or number.
 
     Returns:
-        Tensor of the broadcast shape and the promoted dtype of `input` and `other`. With the
+        Tensor of the broadcast shape and the promoted dtype of `x` and `y`. With the
         condition alone: the indices where it holds, one tensor per dimension.
 
     Raises:
@@ -155,17 +156,27 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
         tensor([0., 2.], dtype=oneflow.float32)
     """
     require_tensor(condition, "where")
-    if input is None and other is None:
+    if x is None and y is None:
         return nonzero(condition, as_tuple=True)
     dtype = condition._value.spec.dtype
     if dtype is not dt.bool_ and dtype is not dt.uint8:
         raise RuntimeError(
             f"where expected condition to be a boolean tensor, but got one with dtype {dtype!r}"
         )
-    if not isinstance(input, Tensor) and not isinstance(other, Tensor):
-        input = Tensor._import(as_operand(input), None, condition.device)
-    x, y = promoted((input, other))
-    return call(p.where, condition, x, y)
+    if not isinstance(x, Tensor) and not isinstance(y, Tensor):
+        x = Tensor._import(as_operand(x), None, condition.device)
+    return call(p.where, condition, *promoted((x, y)))
 
 
-attach("where", lambda self, condition, other: where(condition, self, other))
+@spelled(condition="x", other="y")
+def _where_method(self: Tensor, x: Any = None, y: Any = None) -> Any:
+    """`where` with this tensor as the condition, as in OneFlow, or as the first choice.
+
+    The latter, PyTorch's ``self.where(condition, other)``, is meant if this tensor is not bool, or
+    if both it and `x` are.
+    """
+    is_condition = self.dtype is dt.bool_ and not (isinstance(x, Tensor) and x.dtype is dt.bool_)
+    return where(self, x, y) if is_condition else where(cast(Tensor, x), self, y)
+
+
+attach("where", _where_method)

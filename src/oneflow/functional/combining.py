@@ -105,8 +105,8 @@ def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
 
 
 @function(method=False)
-def broadcast_like(input: Tensor, like: Tensor, broadcast_axes: Sequence[int] = ()) -> Tensor:
-    """`input` expanded to the shape of `like`; `broadcast_axes` are new dimensions of it.
+def broadcast_like(x: Tensor, like: Tensor, broadcast_axes: Sequence[int] = ()) -> Tensor:
+    """`x` expanded to the shape of `like`; `broadcast_axes` are new dimensions of it.
 
     Example:
         >>> import oneflow as flow
@@ -114,9 +114,9 @@ def broadcast_like(input: Tensor, like: Tensor, broadcast_axes: Sequence[int] = 
         oneflow.Size([2, 3])
     """
     for axis in sorted(base_shape.wrap_dims(tuple(broadcast_axes), like.ndim)):
-        if input.ndim < like.ndim:
-            input = input.unsqueeze(axis)
-    return input.expand(like.shape)
+        if x.ndim < like.ndim:
+            x = x.unsqueeze(axis)
+    return x.expand(like.shape)
 
 
 @function(method=False)

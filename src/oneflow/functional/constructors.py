@@ -118,7 +118,7 @@ def _like(
 
 @function()
 def new_zeros(
-    input: Tensor,
+    x: Tensor,
     *size: Any,
     dtype: DType | None = None,
     device: Device | str | None = None,
@@ -126,14 +126,14 @@ def new_zeros(
     sbp: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Zeros of another shape, with the dtype and device of `input` unless given.
+    """Zeros of another shape, with the dtype and device of `x` unless given.
 
     Example:
         >>> import oneflow as flow
         >>> flow.ones(2, dtype=flow.int64).new_zeros(3)
         tensor([0, 0, 0], dtype=oneflow.int64)
     """
-    kind, place = _like(input, dtype, device, placement)
+    kind, place = _like(x, dtype, device, placement)
     return zeros(
         *size, dtype=kind, device=place, placement=placement, sbp=sbp, requires_grad=requires_grad
     )
@@ -141,7 +141,7 @@ def new_zeros(
 
 @function()
 def new_ones(
-    input: Tensor,
+    x: Tensor,
     *size: Any,
     dtype: DType | None = None,
     device: Device | str | None = None,
@@ -149,8 +149,8 @@ def new_ones(
     sbp: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Ones of another shape, with the dtype and device of `input` unless given."""
-    kind, place = _like(input, dtype, device, placement)
+    """Ones of another shape, with the dtype and device of `x` unless given."""
+    kind, place = _like(x, dtype, device, placement)
     return ones(
         *size, dtype=kind, device=place, placement=placement, sbp=sbp, requires_grad=requires_grad
     )
@@ -158,7 +158,7 @@ def new_ones(
 
 @function()
 def new_empty(
-    input: Tensor,
+    x: Tensor,
     *size: Any,
     dtype: DType | None = None,
     device: Device | str | None = None,
@@ -166,8 +166,8 @@ def new_empty(
     sbp: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """A tensor whose contents do not matter, with the dtype and device of `input` unless given."""
-    kind, place = _like(input, dtype, device, placement)
+    """A tensor whose contents do not matter, with the dtype and device of `x` unless given."""
+    kind, place = _like(x, dtype, device, placement)
     return empty(
         *size, dtype=kind, device=place, placement=placement, sbp=sbp, requires_grad=requires_grad
     )
@@ -175,7 +175,7 @@ def new_empty(
 
 @function()
 def new_full(
-    input: Tensor,
+    x: Tensor,
     size: Any,
     fill_value: Any,
     dtype: DType | None = None,
@@ -184,8 +184,8 @@ def new_full(
     sbp: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """One number everywhere, with the dtype and device of `input` unless given."""
-    kind, place = _like(input, dtype, device, placement)
+    """One number everywhere, with the dtype and device of `x` unless given."""
+    kind, place = _like(x, dtype, device, placement)
     return full(size, fill_value, kind, place, placement, sbp, requires_grad)
 
 
@@ -194,9 +194,9 @@ def new_tensor(
     data: Any,
     dtype: DType | None = None,
     device: Device | str | None = None,
+    requires_grad: bool = False,
     placement: Any = None,
     sbp: Any = None,
-    requires_grad: bool = False,
 ) -> Tensor:
     """A copy of `data`, with the dtype and device of this tensor unless given."""
     kind, place = _like(self, dtype, device, placement)

@@ -49,8 +49,8 @@ def contiguous(input: Tensor, memory_format: Any = None) -> Tensor:
 
 
 @function()
-def cast(input: Tensor, dtype: DType, pin_memory: bool = False) -> Tensor:
-    """`input` with another element type; itself if it has that type.
+def cast(x: Tensor, dtype: DType, pin_memory: bool = False) -> Tensor:
+    """`x` with another element type; itself if it has that type.
 
     Example:
         >>> import oneflow as flow
@@ -58,21 +58,21 @@ def cast(input: Tensor, dtype: DType, pin_memory: bool = False) -> Tensor:
         tensor([ 1, -1], dtype=oneflow.int32)
     """
     target = as_dtype(dtype)
-    if input._value.spec.dtype is target:
-        return input
-    return call(cast_primitive, input, dtype=target)
+    if x._value.spec.dtype is target:
+        return x
+    return call(cast_primitive, x, dtype=target)
 
 
 @function()
-def to(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-    """`input` on another device, with another dtype, or like another tensor.
+def to(x: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    """`x` on another device, with another dtype, or like another tensor.
 
-    If nothing changes, the result is `input` itself.
+    If nothing changes, the result is `x` itself.
 
     Called as ``to(dtype)``, ``to(device)``, ``to(device, dtype)`` or ``to(other_tensor)``.
 
     Args:
-        input: tensor.
+        x: tensor.
         args: device, dtype or tensor.
         kwargs: ``device``, ``dtype``, ``copy=True`` for a copy in any case; ``non_blocking`` and
             ``memory_format`` are accepted and change nothing.
@@ -87,12 +87,12 @@ def to(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         oneflow.float64
     """
     device, dtype, copy = _destination(args, kwargs)
-    result = input
-    if device is not None and device is not input.device:
-        result = wrap(move(input.value, device))
+    result = x
+    if device is not None and device is not x.device:
+        result = wrap(move(x.value, device))
     if dtype is not None:
         result = cast(result, dtype)
-    return clone(input) if copy and result is input else result
+    return clone(x) if copy and result is x else result
 
 
 def _destination(args: tuple, kwargs: dict) -> tuple[Device | None, DType | None, bool]:

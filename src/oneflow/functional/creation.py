@@ -262,7 +262,7 @@ def full_like(
 
 @function(method=False)
 def arange(
-    start: Any = 0,
+    start: Any = None,
     end: Any = None,
     step: Any = 1,
     dtype: DType | None = None,
@@ -274,7 +274,7 @@ def arange(
     """Numbers from `start` up to, not including, `end`.
 
     Args:
-        start: first number; with one positional argument that is `end` and this is 0.
+        start: first number, default 0; a single positional argument is `end`.
         end: bound.
         step: distance, not zero.
         dtype: default int64 if all three are whole numbers, else the default float type.
@@ -292,7 +292,8 @@ def arange(
         tensor([1, 3, 5], dtype=oneflow.int64)
     """
     if end is None:
-        start, end = 0, start
+        start, end = None, start
+    start = 0 if start is None else start
     start, end, step = plain_number(start), plain_number(end), plain_number(step)
     whole = all(isinstance(number, int) for number in (start, end, step))
     dtype = checked_dtype(dtype, int64 if whole else get_default_dtype())

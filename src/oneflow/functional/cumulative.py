@@ -26,7 +26,7 @@ def _scan(primitive: Primitive, x: Tensor, dim: int, dtype: DType | None) -> Ten
 
 
 @function(inplace=True)
-def cumsum(input: Tensor, dim: int, *, dtype: DType | None = None) -> Tensor:
+def cumsum(input: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
     """Sum of each element and those before it along `dim`.
 
     Args:
@@ -46,7 +46,7 @@ def cumsum(input: Tensor, dim: int, *, dtype: DType | None = None) -> Tensor:
 
 
 @function(inplace=True)
-def cumprod(input: Tensor, dim: int, *, dtype: DType | None = None) -> Tensor:
+def cumprod(input: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
     """Product of each element and those before it along `dim`.
 
     Args:

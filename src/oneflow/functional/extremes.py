@@ -196,7 +196,7 @@ def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> 
 
 
 def _index_of(
-    primitive: Primitive, x: Tensor, dim: int | None, keepdim: bool, dtype: DType | None
+    primitive: Primitive, x: Tensor, dim: int | None, keepdim: bool | None, dtype: DType | None
 ) -> Tensor:
     require_number(x, primitive.name, Category.FLOAT)
     spec = x._value.spec
@@ -211,14 +211,14 @@ def _index_of(
 
 @function()
 def argmax(
-    input: Tensor, dim: int | None = None, keepdim: bool = False, dtype: DType | None = None
+    x: Tensor, dim: int | None = None, keepdim: bool | None = None, dtype: DType | None = None
 ) -> Tensor:
     """Index of the largest element, of equal ones the first.
 
     Args:
-        input: real tensor; a NaN counts as the largest.
+        x: real tensor; a NaN counts as the largest.
         dim: dimension to reduce; None: all, as if flattened.
-        keepdim: keep it with size 1.
+        keepdim: keep it with size 1; None: no.
         dtype: dtype of the result, default int64.
 
     Returns:
@@ -232,19 +232,19 @@ def argmax(
         >>> flow.argmax(flow.tensor([[1.0, 5.0], [3.0, 4.0]]), 1)
         tensor([1, 1], dtype=oneflow.int64)
     """
-    return _index_of(p.argmax, input, dim, keepdim, dtype)
+    return _index_of(p.argmax, x, dim, keepdim, dtype)
 
 
 @function()
 def argmin(
-    input: Tensor, dim: int | None = None, keepdim: bool = False, dtype: DType | None = None
+    x: Tensor, dim: int | None = None, keepdim: bool | None = None, dtype: DType | None = None
 ) -> Tensor:
     """Index of the smallest element, of equal ones the first.
 
     Args:
-        input: real tensor; a NaN counts as the smallest.
+        x: real tensor; a NaN counts as the smallest.
         dim: dimension to reduce; None: all, as if flattened.
-        keepdim: keep it with size 1.
+        keepdim: keep it with size 1; None: no.
         dtype: dtype of the result, default int64.
 
     Returns:
@@ -258,4 +258,4 @@ def argmin(
         >>> flow.argmin(flow.tensor([[1.0, 5.0], [3.0, 4.0]]), 1)
         tensor([0, 0], dtype=oneflow.int64)
     """
-    return _index_of(p.argmin, input, dim, keepdim, dtype)
+    return _index_of(p.argmin, x, dim, keepdim, dtype)

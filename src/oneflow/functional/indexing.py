@@ -27,8 +27,8 @@ def contains(self: Tensor, element: Any) -> bool:
     return bool((self == element).any())
 
 
-def delete_item(self: Tensor, index: Any) -> None:
-    """Refuse ``del x[index]``: tensors do not shrink.
+def delete_item(self: Tensor, key: Any) -> None:
+    """Refuse ``del x[key]``: tensors do not shrink.
 
     Raises:
         TypeError: always.

@@ -89,8 +89,8 @@ def as_tensor(data: Any, dtype: DType | None = None, device: Device | str | None
 asarray = as_tensor
 
 
-@function(method=False, spellings={"obj": "ndarray"})
-def from_numpy(ndarray: np.ndarray) -> Tensor:
+@function(method=False, spellings={"ndarray": "obj"})
+def from_numpy(obj: np.ndarray) -> Tensor:
     """A tensor with a copy of a NumPy array.
 
     Raises:
@@ -102,9 +102,9 @@ def from_numpy(ndarray: np.ndarray) -> Tensor:
         >>> flow.from_numpy(np.array([1.5, 2.5]))
         tensor([1.5000, 2.5000], dtype=oneflow.float64)
     """
-    if not isinstance(ndarray, np.ndarray):
-        raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
-    return Tensor._import(ndarray)
+    if not isinstance(obj, np.ndarray):
+        raise TypeError(f"expected np.ndarray (got {type(obj).__name__})")
+    return Tensor._import(obj)
 
 
 @function(method=False)
@@ -125,12 +125,12 @@ def frombuffer(
     return with_grad(Tensor._import(array), requires_grad)
 
 
-@function(method=False, spellings={"obj": "ext_tensor"})
-def from_dlpack(ext_tensor: Any) -> Tensor:
+@function(method=False, spellings={"ext_tensor": "obj"})
+def from_dlpack(obj: Any) -> Tensor:
     """A tensor with a copy of what another library's array holds.
 
     Args:
-        ext_tensor: object with `__dlpack__`, such as a NumPy array or a PyTorch tensor.
+        obj: object with `__dlpack__`, such as a NumPy array or a PyTorch tensor.
 
     Example:
         >>> import numpy as np
@@ -138,7 +138,7 @@ def from_dlpack(ext_tensor: Any) -> Tensor:
         >>> flow.from_dlpack(np.array([1.0]))
         tensor([1.], dtype=oneflow.float64)
     """
-    return wrap(value_from_dlpack(ext_tensor))
+    return wrap(value_from_dlpack(obj))
 
 
 @function(method="__dlpack__")

@@ -54,11 +54,11 @@ def _alike(tensors: list[Tensor]) -> list[Tensor]:
 
 
 @function(method=False)
-def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
+def cat(inputs: Sequence[Tensor], dim: int = 0) -> Tensor:
     """The tensors one after the other along an existing dimension.
 
     Args:
-        tensors: tensors of equal sizes in all other dimensions; empty 1-dim tensors are skipped.
+        inputs: tensors of equal sizes in all other dimensions; empty 1-dim tensors are skipped.
         dim: dimension.
 
     Raises:
@@ -71,7 +71,7 @@ def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
         tensor([[0., 0.],
                 [1., 1.]], dtype=oneflow.float32)
     """
-    given = _alike(_sequence(tensors, "cat"))
+    given = _alike(_sequence(inputs, "cat"))
     real = [each for each in given if each._value.spec.shape != (0,)] or given[:1]
     shape = real[0]._value.spec.shape
     if not all(each._value.spec.shape for each in given):
@@ -102,7 +102,7 @@ def _check_fits(have: tuple, want: tuple, dim: int, position: int) -> None:
 
 
 @function(method=False)
-def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
+def stack(inputs: Sequence[Tensor], dim: int = 0) -> Tensor:
     """The tensors one after the other along a new dimension.
 
     Raises:
@@ -114,7 +114,7 @@ def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
         tensor([[0., 1.],
                 [0., 1.]], dtype=oneflow.float32)
     """
-    given = _alike(_sequence(tensors, "stack"))
+    given = _alike(_sequence(inputs, "stack"))
     shape = given[0]._value.spec.shape
     for position, each in enumerate(given):
         if each._value.spec.shape != shape:
@@ -136,9 +136,9 @@ def split_views(input: Tensor, sizes: Sequence[int], dim: int) -> tuple[Tensor, 
     return tuple(parts)
 
 
-@function()
+@function(spellings={"tensor": "x"})
 def split(
-    input: Tensor, split_size_or_sections: int | Sequence[int], dim: int = 0
+    x: Tensor, split_size_or_sections: int | Sequence[int], dim: int = 0
 ) -> tuple[Tensor, ...]:
     """Views of parts along `dim`, all of one size (the last may be smaller) or of given sizes.
 
@@ -150,10 +150,10 @@ def split(
         >>> [part.tolist() for part in flow.arange(5).split(2)]
         [[0, 1], [2, 3], [4]]
     """
-    if not input.ndim:
+    if not x.ndim:
         raise RuntimeError("split expects at least a 1-dimensional tensor")
-    at = wrap_dim(dim, input.ndim)
-    total = input._value.spec.shape[at]
+    at = wrap_dim(dim, x.ndim)
+    total = x._value.spec.shape[at]
     if isinstance(split_size_or_sections, Sequence):
         sizes = [operator.index(size) for size in split_size_or_sections]
         if sum(sizes) != total or any(size < 0 for size in sizes):
@@ -161,19 +161,19 @@ def split(
                 f"split_with_sizes expects split_sizes to sum exactly to {total} (input tensor's "
                 f"size at dimension {dim}) with no negative size, but got split_sizes={sizes}"
             )
-        return split_views(input, sizes, at)
+        return split_views(x, sizes, at)
     size = operator.index(split_size_or_sections)
     if size < 0 or (size == 0 and total):
         raise RuntimeError(f"split expects split_size be positive, but got split_size={size}")
     sizes = [min(size, total - start) for start in range(0, total, size)] if total else [0]
-    return split_views(input, sizes, at)
+    return split_views(x, sizes, at)
 
 
 attach("split_with_sizes", split)
 
 
 @function()
-def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
+def chunk(x: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     """At most `chunks` views of equal parts along `dim`; the last may be smaller.
 
     Raises:
@@ -186,13 +186,13 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     """
     if chunks <= 0:
         raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
-    if not input.ndim:
+    if not x.ndim:
         raise RuntimeError("chunk expects at least a 1-dimensional tensor")
-    at = wrap_dim(dim, input.ndim)
-    total = input._value.spec.shape[at]
+    at = wrap_dim(dim, x.ndim)
+    total = x._value.spec.shape[at]
     if not total:
-        return split_views(input, [0] * chunks, at)
-    return split(input, -(-total // chunks), at)
+        return split_views(x, [0] * chunks, at)
+    return split(x, -(-total // chunks), at)
 
 
 @function()
@@ -291,7 +291,7 @@ def dsplit(input: Tensor, indices_or_sections: int | Sequence[int]) -> tuple[Ten
 
 
 @function()
-def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
+def unbind(x: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     """Views of the slices along `dim`, which they do not have.
 
     Raises:
@@ -302,13 +302,13 @@ def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
         >>> [row.tolist() for row in flow.arange(4).reshape(2, 2).unbind()]
         [[0, 1], [2, 3]]
     """
-    if not input.ndim:
+    if not x.ndim:
         raise IndexError("Dimension specified as 0 but tensor has no dimensions")
-    at = wrap_dim(dim, input.ndim)
-    if not input._value.spec.shape[at]:
+    at = wrap_dim(dim, x.ndim)
+    if not x._value.spec.shape[at]:
         return ()
-    values = p.unbind(input.value, dim=at)
+    values = p.unbind(x.value, dim=at)
     return tuple(
-        join(wrap(value), input, (p.select, (index,), {"dims": (at,)}))
+        join(wrap(value), x, (p.select, (index,), {"dims": (at,)}))
         for index, value in enumerate(values)
     )

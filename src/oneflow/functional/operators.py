@@ -27,16 +27,16 @@ Binary = Callable[[Any, Any], Tensor]
 def _attach_operator(name: str, compute: Binary, inplace: bool = True) -> None:
     """Attach ``__name__``, ``__rname__`` and ``__iname__``."""
 
-    def forward(self: Tensor, other: Any) -> Any:
-        return compute(self, other) if isinstance(other, _OPERANDS) else NotImplemented
+    def forward(self: Tensor, value: Any) -> Any:
+        return compute(self, value) if isinstance(value, _OPERANDS) else NotImplemented
 
-    def reflected(self: Tensor, other: Any) -> Any:
-        return compute(other, self) if isinstance(other, _OPERANDS) else NotImplemented
+    def reflected(self: Tensor, value: Any) -> Any:
+        return compute(value, self) if isinstance(value, _OPERANDS) else NotImplemented
 
-    def in_place(self: Tensor, other: Any) -> Any:
-        if not isinstance(other, _OPERANDS):
+    def in_place(self: Tensor, value: Any) -> Any:
+        if not isinstance(value, _OPERANDS):
             return NotImplemented
-        return write_result(self, compute(before_write(self), other), f"{name}_")
+        return write_result(self, compute(before_write(self), value), f"{name}_")
 
     attach(f"__{name}__", forward)
     attach(f"__r{name}__", reflected)
@@ -47,8 +47,8 @@ def _attach_operator(name: str, compute: Binary, inplace: bool = True) -> None:
 def _attach_comparison(name: str, compute: Binary, otherwise: Any) -> None:
     """Attach ``__name__``; `otherwise` is the answer for what is neither tensor nor number."""
 
-    def compare(self: Tensor, other: Any) -> Any:
-        return compute(self, other) if isinstance(other, _OPERANDS) else otherwise
+    def compare(self: Tensor, value: Any) -> Any:
+        return compute(self, value) if isinstance(value, _OPERANDS) else otherwise
 
     attach(f"__{name}__", compare)
 

@@ -59,15 +59,15 @@ def hypot(input: Tensor, other: Tensor | float) -> Tensor:
 
 
 @function()
-def logaddexp(input: Tensor, other: Tensor | float) -> Tensor:
-    """``log(exp(input) + exp(other))``, without overflow.
+def logaddexp(x: Tensor, y: Tensor | float) -> Tensor:
+    """``log(exp(x) + exp(y))``, without overflow.
 
     Example:
         >>> import oneflow as flow
         >>> flow.logaddexp(flow.tensor([0.0, 100.0]), flow.tensor([0.0, 100.0]))
         tensor([  0.6931, 100.6931], dtype=oneflow.float32)
     """
-    return floating_pair(s.logaddexp, input, other)
+    return floating_pair(s.logaddexp, x, y)
 
 
 @function()
@@ -118,7 +118,7 @@ def nextafter(input: Tensor, other: Tensor | float) -> Tensor:
     return floating_pair(s.nextafter, input, other)
 
 
-@function(inplace=True)
+@function(inplace=True, spellings={"values": "other"})
 def heaviside(input: Tensor, other: Tensor | float) -> Tensor:
     """0 below 0, 1 above 0, and `other` at 0.
 

@@ -102,7 +102,7 @@ def max_pool(
 
 @function(method=False, namespace="nn.functional")
 def max_pool1d(
-    input: Tensor,
+    x: Tensor,
     kernel_size: Any,
     stride: Any = None,
     padding: Any = 0,
@@ -119,14 +119,14 @@ def max_pool1d(
         tensor([[3., 2.]], dtype=oneflow.float32)
     """
     return max_pool(
-        *(input, kernel_size, stride, padding, dilation, return_indices, ceil_mode),
+        *(x, kernel_size, stride, padding, dilation, return_indices, ceil_mode),
         *(data_format, 1),
     )
 
 
 @function(method=False, namespace="nn.functional")
 def max_pool2d(
-    input: Tensor,
+    x: Tensor,
     kernel_size: Any,
     stride: Any = None,
     padding: Any = 0,
@@ -138,7 +138,7 @@ def max_pool2d(
     """Maximum over windows of two spatial dimensions.
 
     Args:
-        input: ``[N, C, H, W]`` or ``[C, H, W]``.
+        x: ``[N, C, H, W]`` or ``[C, H, W]``.
         kernel_size: size of the windows, one number or one per spatial dimension.
         stride: distance between windows; default: `kernel_size`.
         padding: elements of minus infinity on both sides, at most half the kernel.
@@ -161,14 +161,14 @@ def max_pool2d(
         tensor([[[5., 6.]]], dtype=oneflow.float32)
     """
     return max_pool(
-        *(input, kernel_size, stride, padding, dilation, return_indices, ceil_mode),
+        *(x, kernel_size, stride, padding, dilation, return_indices, ceil_mode),
         *(data_format, 2),
     )
 
 
 @function(method=False, namespace="nn.functional")
 def max_pool3d(
-    input: Tensor,
+    x: Tensor,
     kernel_size: Any,
     stride: Any = None,
     padding: Any = 0,
@@ -185,7 +185,7 @@ def max_pool3d(
         oneflow.Size([1, 2, 2, 2, 3])
     """
     return max_pool(
-        *(input, kernel_size, stride, padding, dilation, return_indices, ceil_mode),
+        *(x, kernel_size, stride, padding, dilation, return_indices, ceil_mode),
         *(data_format, 3),
     )
 

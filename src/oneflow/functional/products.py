@@ -59,10 +59,10 @@ def mm(input: Tensor, mat2: Tensor) -> Tensor:
     return matmul(input, mat2)
 
 
-@function(spellings={"b": "mat2", "other": "mat2"})
+@function(spellings={"mat2": "b"})
 def bmm(
-    input: Tensor,
-    mat2: Tensor,
+    a: Tensor,
+    b: Tensor,
     transpose_a: bool = False,
     transpose_b: bool = False,
     alpha: float = 1.0,
@@ -70,10 +70,10 @@ def bmm(
     """Products of the matrices of two batches.
 
     Args:
-        input: ``[b, m, k]``.
-        mat2: ``[b, k, n]``, of the same dtype.
-        transpose_a: `input` is ``[b, k, m]``.
-        transpose_b: `mat2` is ``[b, n, k]``.
+        a: ``[b, m, k]``.
+        b: ``[b, k, n]``, of the same dtype.
+        transpose_a: `a` is ``[b, k, m]``.
+        transpose_b: `b` is ``[b, n, k]``.
         alpha: factor of the products.
 
     Returns:
@@ -87,13 +87,13 @@ def bmm(
         >>> flow.bmm(flow.ones(2, 1, 3), flow.ones(2, 3, 1)).tolist()
         [[[3.0]], [[3.0]]]
     """
-    require_rank("bmm", 3, batch1=input, batch2=mat2)
-    batch, other = input._value.spec.shape[0], mat2._value.spec.shape[0]
+    require_rank("bmm", 3, batch1=a, batch2=b)
+    batch, other = a._value.spec.shape[0], b._value.spec.shape[0]
     if batch != other:
         raise RuntimeError(
             f"bmm(): both batches must have one size, got {batch} matrices and {other} matrices"
         )
-    return matmul(input, mat2, transpose_a, transpose_b, alpha)
+    return matmul(a, b, transpose_a, transpose_b, alpha)
 
 
 @function()

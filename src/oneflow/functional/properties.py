@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from oneflow.base.shape import wrap_dim
+from oneflow.base.spellings import spelled
 from oneflow.functional.registry import function
 from oneflow.functional.shaping import permuted, transpose
 from oneflow.primitives.layout import is_row_major
@@ -13,18 +14,19 @@ from oneflow.tensor.methods import attach
 from oneflow.tensor.tensor import Tensor
 
 
-def size(self: Tensor, dim: int | None = None) -> Any:
+@spelled(dim="idx")
+def size(self: Tensor, idx: int | None = None) -> Any:
     """The shape, or the size of one dimension.
 
     Raises:
         IndexError: there is no such dimension.
     """
     shape = self.shape
-    if dim is None:
+    if idx is None:
         return shape
     if not shape:
         raise IndexError("Dimension specified as 0 but tensor has no dimensions")
-    return shape[wrap_dim(dim, len(shape))]
+    return shape[wrap_dim(idx, len(shape))]
 
 
 def dim(self: Tensor) -> int:

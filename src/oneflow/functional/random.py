@@ -250,7 +250,7 @@ def randint(
 
 @function(method=False)
 def randint_like(
-    input: Tensor,
+    x: Tensor,
     low: int = 0,
     high: int | None = None,
     *,
@@ -262,7 +262,7 @@ def randint_like(
     requires_grad: bool = False,
     memory_format: Any = None,
 ) -> Tensor:
-    """`randint` with the shape, dtype and device of `input` where nothing else is given.
+    """`randint` with the shape, dtype and device of `x` where nothing else is given.
 
     Example:
         >>> import oneflow as flow
@@ -272,10 +272,10 @@ def randint_like(
     return randint(
         low if high is not None else 0,
         high if high is not None else low,
-        input.shape,
+        x.shape,
         generator=generator,
-        dtype=dtype or input.dtype,
-        device=chosen_device(device, input.device),
+        dtype=dtype or x.dtype,
+        device=chosen_device(device, x.device),
         placement=placement,
         sbp=sbp,
         requires_grad=requires_grad,
@@ -431,7 +431,7 @@ def _bernoulli(
 
 @function()
 def multinomial(
-    input: Tensor,
+    x: Tensor,
     num_samples: int,
     replacement: bool = False,
     generator: Generator | None = None,
@@ -439,7 +439,7 @@ def multinomial(
     """Draw indices with probabilities proportional to the weights in each row.
 
     Args:
-        input: weights, not negative, floating point, of shape ``(n,)`` or ``(rows, n)``.
+        x: weights, not negative, floating point, of shape ``(n,)`` or ``(rows, n)``.
         num_samples: how many indices per row.
         replacement: may an index come up again.
         generator: where the numbers come from, default the default generator.
@@ -455,18 +455,18 @@ def multinomial(
         >>> flow.multinomial(flow.tensor([0.0, 1.0, 0.0]), 2, replacement=True)
         tensor([1, 1], dtype=oneflow.int64)
     """
-    if not input.dtype.is_floating_point:
+    if not x.dtype.is_floating_point:
         raise RuntimeError(
-            f"multinomial only supports floating-point dtypes for input, got: {input.dtype!r}"
+            f"multinomial only supports floating-point dtypes for input, got: {x.dtype!r}"
         )
-    if input.ndim not in (1, 2):
-        raise RuntimeError(f"prob_dist must be 1 or 2 dim, got {input.ndim} dims")
+    if x.ndim not in (1, 2):
+        raise RuntimeError(f"prob_dist must be 1 or 2 dim, got {x.ndim} dims")
     if num_samples <= 0:
         raise RuntimeError(f"cannot sample n_sample <= 0 samples, got num_samples={num_samples}")
-    if not replacement and num_samples > input.shape[-1]:
+    if not replacement and num_samples > x.shape[-1]:
         raise RuntimeError(
             f"cannot sample n_sample > prob_dist.size(-1) samples without replacement: "
-            f"num_samples={num_samples}, categories={input.shape[-1]}"
+            f"num_samples={num_samples}, categories={x.shape[-1]}"
         )
     options = {"count": num_samples, "replacement": bool(replacement)}
-    return call(sampling.random_multinomial, input.detach(), *draw(generator), **options)
+    return call(sampling.random_multinomial, x.detach(), *draw(generator), **options)

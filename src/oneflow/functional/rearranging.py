@@ -24,7 +24,7 @@ from oneflow.tensor.tensor import Tensor
 
 
 @function()
-def flip(input: Tensor, dims: Any, *more: int) -> Tensor:
+def flip(x: Tensor, dims: Any, *more: int) -> Tensor:
     """The elements in reverse order along `dims`; a copy.
 
     Raises:
@@ -35,7 +35,7 @@ def flip(input: Tensor, dims: Any, *more: int) -> Tensor:
         >>> flow.arange(3).flip(0)
         tensor([2, 1, 0], dtype=oneflow.int64)
     """
-    return call(p.flip, input, dims=wrap_dims(sizes_of((dims, *more), "dims"), input.ndim))
+    return call(p.flip, x, dims=wrap_dims(sizes_of((dims, *more), "dims"), x.ndim))
 
 
 @function()
@@ -229,7 +229,7 @@ def repeat_interleave(
 
 
 @function(inplace=True)
-def tril(input: Tensor, diagonal: int = 0) -> Tensor:
+def tril(x: Tensor, diagonal: int = 0) -> Tensor:
     """The lower triangle of the last two dimensions, up to `diagonal`; zeros elsewhere.
 
     Raises:
@@ -240,13 +240,13 @@ def tril(input: Tensor, diagonal: int = 0) -> Tensor:
         >>> flow.ones(2, 2).tril().tolist()
         [[1.0, 0.0], [1.0, 1.0]]
     """
-    if input.ndim < 2:
+    if x.ndim < 2:
         raise RuntimeError("tril: input tensor must have at least 2 dimensions")
-    return call(rearrange.tril, input, operator.index(diagonal))
+    return call(rearrange.tril, x, operator.index(diagonal))
 
 
 @function(inplace=True)
-def triu(input: Tensor, diagonal: int = 0) -> Tensor:
+def triu(x: Tensor, diagonal: int = 0) -> Tensor:
     """The upper triangle of the last two dimensions, from `diagonal`; zeros elsewhere.
 
     Raises:
@@ -257,9 +257,9 @@ def triu(input: Tensor, diagonal: int = 0) -> Tensor:
         >>> flow.ones(2, 2).triu(1).tolist()
         [[0.0, 1.0], [0.0, 0.0]]
     """
-    if input.ndim < 2:
+    if x.ndim < 2:
         raise RuntimeError("triu: input tensor must have at least 2 dimensions")
-    return call(rearrange.triu, input, operator.index(diagonal))
+    return call(rearrange.triu, x, operator.index(diagonal))
 
 
 @function()
@@ -283,7 +283,7 @@ def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -
 
 
 @function()
-def diag(input: Tensor, diagonal: int = 0) -> Tensor:
+def diag(x: Tensor, diagonal: int = 0) -> Tensor:
     """A vector as the diagonal of a matrix, or a copy of the diagonal of a matrix.
 
     Raises:
@@ -294,11 +294,11 @@ def diag(input: Tensor, diagonal: int = 0) -> Tensor:
         >>> flow.diag(flow.tensor([1, 2])).tolist()
         [[1, 0], [0, 2]]
     """
-    if input.ndim == 1:
-        return diag_embed(input, diagonal)
-    if input.ndim == 2:
-        return diagonal_view(input, diagonal).clone()
-    raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {input.ndim}D")
+    if x.ndim == 1:
+        return diag_embed(x, diagonal)
+    if x.ndim == 2:
+        return diagonal_view(x, diagonal).clone()
+    raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {x.ndim}D")
 
 
 @function()

@@ -44,12 +44,12 @@ def reduced(primitive: Primitive, x: Tensor, dim: Dims, keepdim: bool, dtype: DT
 
 @function()
 def sum_(
-    input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: DType | None = None
+    x: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: DType | None = None
 ) -> Tensor:
     """Sum over dimensions.
 
     Args:
-        input: tensor of any dtype; whole numbers and bools add up in int64.
+        x: tensor of any dtype; whole numbers and bools add up in int64.
         dim: dimension or dimensions to sum over; None: all.
         keepdim: keep them with size 1.
         dtype: convert to this type first.
@@ -62,18 +62,18 @@ def sum_(
         >>> flow.sum(flow.tensor([[1.0, 2.0], [3.0, 4.0]]), 0)
         tensor([4., 6.], dtype=oneflow.float32)
     """
-    require_tensor(input, "sum")
-    return reduced(p.sum_, input, dim, keepdim, dtype or sum_dtype(input._value.spec.dtype))
+    require_tensor(x, "sum")
+    return reduced(p.sum_, x, dim, keepdim, dtype or sum_dtype(x._value.spec.dtype))
 
 
 @function()
 def mean(
-    input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: DType | None = None
+    x: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: DType | None = None
 ) -> Tensor:
     """Mean over dimensions.
 
     Args:
-        input: float or complex tensor.
+        x: float or complex tensor.
         dim: dimension or dimensions to average over; None: all.
         keepdim: keep them with size 1.
         dtype: convert to this type first.
@@ -89,24 +89,24 @@ def mean(
         >>> flow.mean(flow.tensor([[1.0, 2.0], [3.0, 4.0]]), 1)
         tensor([1.5000, 3.5000], dtype=oneflow.float32)
     """
-    require_tensor(input, "mean")
-    chosen = dtype or input._value.spec.dtype
+    require_tensor(x, "mean")
+    chosen = dtype or x._value.spec.dtype
     if chosen.category < Category.FLOAT:
         raise RuntimeError(
             "mean(): could not infer output dtype. Input dtype must be either a floating point "
             f"or complex dtype. Got: {chosen!r}; give one with dtype="
         )
-    return reduced(p.mean, input, dim, keepdim, chosen)
+    return reduced(p.mean, x, dim, keepdim, chosen)
 
 
 @function()
 def prod(
-    input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: DType | None = None
+    x: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: DType | None = None
 ) -> Tensor:
     """Product over dimensions.
 
     Args:
-        input: tensor of any dtype; whole numbers and bools multiply in int64.
+        x: tensor of any dtype; whole numbers and bools multiply in int64.
         dim: dimension or dimensions to multiply over; None: all.
         keepdim: keep them with size 1.
         dtype: convert to this type first.
@@ -119,8 +119,8 @@ def prod(
         >>> flow.prod(flow.tensor([[1.0, 2.0], [3.0, 4.0]]), 0)
         tensor([3., 8.], dtype=oneflow.float32)
     """
-    require_tensor(input, "prod")
-    return reduced(p.prod, input, dim, keepdim, dtype or sum_dtype(input._value.spec.dtype))
+    require_tensor(x, "prod")
+    return reduced(p.prod, x, dim, keepdim, dtype or sum_dtype(x._value.spec.dtype))
 
 
 @function()
@@ -202,11 +202,11 @@ def count_nonzero(input: Tensor, dim: Dims = None) -> Tensor:
 
 
 @function()
-def logsumexp(input: Tensor, dim: Dims, keepdim: bool = False) -> Tensor:
-    """``log(sum(exp(input)))`` over dimensions, without overflow.
+def logsumexp(x: Tensor, dim: Dims, keepdim: bool = False) -> Tensor:
+    """``log(sum(exp(x)))`` over dimensions, without overflow.
 
     Args:
-        input: tensor.
+        x: tensor.
         dim: dimension or dimensions to sum over.
         keepdim: keep them with size 1.
 
@@ -218,10 +218,10 @@ def logsumexp(input: Tensor, dim: Dims, keepdim: bool = False) -> Tensor:
         >>> flow.logsumexp(flow.tensor([100.0, 100.0]), 0)
         tensor(100.6931, dtype=oneflow.float32)
     """
-    require_tensor(input, "logsumexp")
-    dtype = input._value.spec.dtype
+    require_tensor(x, "logsumexp")
+    dtype = x._value.spec.dtype
     chosen = dtype if dtype.category >= Category.FLOAT else get_default_dtype()
-    return reduced(p.logsumexp, input, dim, keepdim, chosen)
+    return reduced(p.logsumexp, x, dim, keepdim, chosen)
 
 
 def _truth(primitive: Primitive, x: Tensor, dim: Dims, keepdim: bool) -> Tensor:
@@ -232,11 +232,11 @@ def _truth(primitive: Primitive, x: Tensor, dim: Dims, keepdim: bool) -> Tensor:
 
 
 @function()
-def all_(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
+def all_(x: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
     """Whether all elements are true; every number but 0 is.
 
     Args:
-        input: tensor.
+        x: tensor.
         dim: dimension or dimensions to reduce; None: all.
         keepdim: keep them with size 1.
 
@@ -248,15 +248,15 @@ def all_(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
         >>> flow.all(flow.tensor([[True, False], [True, True]]), 1)
         tensor([False,  True], dtype=oneflow.bool)
     """
-    return _truth(p.all_true, input, dim, keepdim)
+    return _truth(p.all_true, x, dim, keepdim)
 
 
 @function()
-def any_(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
+def any_(x: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
     """Whether any element is true; every number but 0 is.
 
     Args:
-        input: tensor.
+        x: tensor.
         dim: dimension or dimensions to reduce; None: all.
         keepdim: keep them with size 1.
 
@@ -268,4 +268,4 @@ def any_(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
         >>> flow.any(flow.tensor([[True, False], [False, False]]), 1)
         tensor([ True, False], dtype=oneflow.bool)
     """
-    return _truth(p.any_true, input, dim, keepdim)
+    return _truth(p.any_true, x, dim, keepdim)

@@ -6,10 +6,12 @@ That is a public function, a Tensor method, an in-place method and keyword spell
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from oneflow.base.parameters import parameters_of
+from oneflow.base.spellings import rename_keywords
 from oneflow.tensor.call import wrap
 from oneflow.tensor.methods import attach, attach_inplace, write_result
 from oneflow.tensor.tensor import Tensor
@@ -83,6 +85,8 @@ def _accept_spellings(body: Callable, own: Mapping[str, str], inplace: bool) -> 
         chosen = [name for name in spellings if name in declared]
         if len(chosen) == 1:
             rename.update({other: chosen[0] for other in spellings if other != chosen[0]})
+    for name in rename.keys() & set(declared):
+        del rename[name]
     takes_out = "out" in declared
     writes_back = inplace and "inplace" not in declared
     first = declared[0]
@@ -92,13 +96,7 @@ def _accept_spellings(body: Callable, own: Mapping[str, str], inplace: bool) -> 
         if not kwargs:
             return body(*args)
         out = None if takes_out else kwargs.pop("out", None)
-        for name in [name for name in kwargs if name in rename and name not in declared]:
-            target = rename[name]
-            if target in kwargs:
-                raise TypeError(
-                    f"{body.__name__}() got both `{name}` and `{target}`, which mean the same"
-                )
-            kwargs[target] = kwargs.pop(name)
+        rename_keywords(kwargs, rename, body.__name__)
         if writes_back and kwargs.pop("inplace", False):
             out = args[0] if args else kwargs[first]
         if variadic in kwargs:  # `size=(2, 3)` for `*size`
@@ -106,7 +104,20 @@ def _accept_spellings(body: Callable, own: Mapping[str, str], inplace: bool) -> 
         result = body(*args, **kwargs)
         return result if out is None else _put_out(out, result, body.__name__)
 
+    if inplace:
+        setattr(public, "__signature__", _shown_signature(body))  # noqa: B010
     return public
+
+
+def _shown_signature(body: Callable) -> inspect.Signature:
+    """The signature of `body`, with the keywords that `_accept_spellings` adds."""
+    shown = inspect.signature(body)
+    added = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default)
+        for name, default in (("out", None), ("inplace", False))
+        if name not in shown.parameters
+    ]
+    return shown.replace(parameters=[*shown.parameters.values(), *added])
 
 
 def _put_out(out: Any, result: Any, name: str) -> Any:

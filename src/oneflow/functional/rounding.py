@@ -20,7 +20,7 @@ def rounded(primitive: Primitive, x: Tensor) -> Tensor:
 
 
 @function(inplace=True)
-def floor(input: Tensor) -> Tensor:
+def floor(x: Tensor) -> Tensor:
     """The next whole number below.
 
     Example:
@@ -28,11 +28,11 @@ def floor(input: Tensor) -> Tensor:
         >>> flow.floor(flow.tensor([-1.5, 1.5]))
         tensor([-2.,  1.], dtype=oneflow.float32)
     """
-    return rounded(p.floor, input)
+    return rounded(p.floor, x)
 
 
 @function(inplace=True)
-def ceil(input: Tensor) -> Tensor:
+def ceil(x: Tensor) -> Tensor:
     """The next whole number above.
 
     Example:
@@ -40,7 +40,7 @@ def ceil(input: Tensor) -> Tensor:
         >>> flow.ceil(flow.tensor([-1.5, 1.5]))
         tensor([-1.,  2.], dtype=oneflow.float32)
     """
-    return rounded(p.ceil, input)
+    return rounded(p.ceil, x)
 
 
 @function(inplace=True, aliases=("fix",))
@@ -56,11 +56,11 @@ def trunc(input: Tensor) -> Tensor:
 
 
 @function(inplace=True)
-def round_(input: Tensor, *, decimals: int = 0) -> Tensor:
+def round_(x: Tensor, *, decimals: int = 0) -> Tensor:
     """The nearest whole number; of two equally near ones the even one.
 
     Args:
-        input: real tensor.
+        x: real tensor.
         decimals: round to this many decimals instead; negative: to tens, hundreds and so on.
 
     Example:
@@ -69,12 +69,12 @@ def round_(input: Tensor, *, decimals: int = 0) -> Tensor:
         tensor([ 0.,  2., -1.], dtype=oneflow.float32)
     """
     if not decimals:
-        return rounded(p.round_, input)
-    require_number(input, "round", Category.FLOAT)
-    if not input._value.spec.dtype.is_floating_point:
+        return rounded(p.round_, x)
+    require_number(x, "round", Category.FLOAT)
+    if not x._value.spec.dtype.is_floating_point:
         raise NotImplementedError("round() with decimals is not implemented for whole numbers")
     primitive = s.round_finer if decimals > 0 else s.round_coarser
-    return call(primitive, input, 10.0 ** abs(decimals))
+    return call(primitive, x, 10.0 ** abs(decimals))
 
 
 @function(inplace=True)
@@ -93,21 +93,21 @@ def frac(input: Tensor) -> Tensor:
 
 
 @function(inplace=True)
-def sign(input: Tensor) -> Tensor:
+def sign(x: Tensor) -> Tensor:
     """-1, 0 or 1 by the sign of each element.
 
     Raises:
-        NotImplementedError: `input` is complex; see `sgn`.
+        NotImplementedError: `x` is complex; see `sgn`.
 
     Example:
         >>> import oneflow as flow
         >>> flow.sign(flow.tensor([-3.0, 0.0, 2.0]))
         tensor([-1.,  0.,  1.], dtype=oneflow.float32)
     """
-    require_tensor(input, "sign")
-    if input._value.spec.dtype.is_complex:
+    require_tensor(x, "sign")
+    if x._value.spec.dtype.is_complex:
         raise NotImplementedError("sign() is not for complex numbers; use oneflow.sgn instead")
-    return call(p.sign, input)
+    return call(p.sign, x)
 
 
 @function(inplace=True)

@@ -105,12 +105,12 @@ def msort(input: Tensor) -> Tensor:
 
 @function()
 def topk(
-    input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True
+    input: Tensor, k: int, dim: int | None = None, largest: bool = True, sorted: bool = True
 ) -> tuple[Tensor, Tensor]:
-    """The `k` largest (or smallest) elements along `dim`, in order, and their positions.
+    """The `k` largest (or smallest) elements along `dim` (the last by default), in order.
 
     Returns:
-        Named tuple ``(values, indices)``.
+        Named tuple ``(values, indices)``, the indices int64.
 
     Raises:
         RuntimeError: `k` is not within the dimension.
@@ -120,7 +120,7 @@ def topk(
         >>> flow.topk(flow.tensor([3, 1, 2]), 2).values
         tensor([3, 2], dtype=oneflow.int64)
     """
-    at = wrap_dim(dim if dim is not None else -1, input.ndim)
+    at = wrap_dim(-1 if dim is None else dim, input.ndim)
     if not 0 <= k <= (input.shape[at] if input.ndim else 1):
         raise RuntimeError("selected index k out of range")
     if not input.ndim:
@@ -136,7 +136,7 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> tup
     """The `k`-th smallest element along `dim`, counted from 1, and its position.
 
     Returns:
-        Named tuple ``(values, indices)``.
+        Named tuple ``(values, indices)``, the indices int64.
 
     Raises:
         RuntimeError: `k` is not within the dimension.
@@ -155,7 +155,7 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> tup
     return _KthValue(*(part.clone() if keepdim else part.squeeze(at).clone() for part in parts))
 
 
-@function()
+@function(spellings={"input": "values", "self": "values"})
 def searchsorted(
     sorted_sequence: Tensor,
     values: Tensor | float,
@@ -312,7 +312,7 @@ def unique_consecutive(
 
 
 @function()
-def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
+def bincount(input: Tensor, weights: Tensor | None = None, minlength: int | None = None) -> Tensor:
     """How often each number from 0 to the largest appears, or the sum of its weights.
 
     Reads the values.

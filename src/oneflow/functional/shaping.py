@@ -238,7 +238,7 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
 
 
 @function()
-def squeeze(input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
+def squeeze(x: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
     """View without dimensions of size 1: all of them, or those in `dim` that have size 1.
 
     Example:
@@ -246,10 +246,10 @@ def squeeze(input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
         >>> flow.ones(1, 2, 1).squeeze(0).shape
         oneflow.Size([2, 1])
     """
-    shape = input._value.spec.shape
+    shape = x._value.spec.shape
     dims = wrap_dims(dim, len(shape))
     kept = tuple(size for at, size in enumerate(shape) if size != 1 or at not in dims)
-    return _same_memory(input, kept)
+    return _same_memory(x, kept)
 
 
 @function()
@@ -275,7 +275,7 @@ def _same_memory(input: Tensor, shape: tuple[int, ...]) -> Tensor:
 
 
 @function()
-def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
+def flatten(x: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     """The dimensions from `start_dim` to `end_dim` made one; shares memory where possible.
 
     Raises:
@@ -286,18 +286,18 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
         >>> flow.ones(2, 3, 4).flatten(1).shape
         oneflow.Size([2, 12])
     """
-    shape = input._value.spec.shape
+    shape = x._value.spec.shape
     start, end = wrap_dim(start_dim, len(shape)), wrap_dim(end_dim, len(shape))
     if start > end:
         raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
     if not shape:
-        return reshape(input, 1)
+        return reshape(x, 1)
     if start == end:
-        return input
+        return x
     size = 1
     for each in shape[start : end + 1]:
         size *= each
-    return reshape(input, (*shape[:start], size, *shape[end + 1 :]))
+    return reshape(x, (*shape[:start], size, *shape[end + 1 :]))
 
 
 @function()

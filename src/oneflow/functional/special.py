@@ -17,7 +17,7 @@ from oneflow.tensor.tensor import Tensor
 
 
 @function(inplace=True)
-def erf(input: Tensor) -> Tensor:
+def erf(x: Tensor) -> Tensor:
     """Error function.
 
     Example:
@@ -25,23 +25,23 @@ def erf(input: Tensor) -> Tensor:
         >>> flow.erf(flow.tensor([0.0, 1.0]))
         tensor([0.0000, 0.8427], dtype=oneflow.float32)
     """
-    return floating(e.erf, input)
+    return floating(e.erf, x)
 
 
 @function(inplace=True)
-def erfc(input: Tensor) -> Tensor:
-    """``1 - erf(input)``, exact for large numbers.
+def erfc(x: Tensor) -> Tensor:
+    """``1 - erf(x)``, exact for large numbers.
 
     Example:
         >>> import oneflow as flow
         >>> flow.erfc(flow.tensor([0.0, 1.0]))
         tensor([1.0000, 0.1573], dtype=oneflow.float32)
     """
-    return floating(p.erfc, input)
+    return floating(p.erfc, x)
 
 
 @function(inplace=True)
-def erfinv(input: Tensor) -> Tensor:
+def erfinv(x: Tensor) -> Tensor:
     """Inverse of the error function; NaN outside [-1, 1].
 
     Example:
@@ -49,11 +49,11 @@ def erfinv(input: Tensor) -> Tensor:
         >>> flow.erfinv(flow.tensor([0.0, 0.5]))
         tensor([0.0000, 0.4769], dtype=oneflow.float32)
     """
-    return floating(p.erfinv, input)
+    return floating(p.erfinv, x)
 
 
 @function(inplace=True)
-def lgamma(input: Tensor) -> Tensor:
+def lgamma(x: Tensor) -> Tensor:
     """Logarithm of the absolute value of the gamma function.
 
     Example:
@@ -61,7 +61,7 @@ def lgamma(input: Tensor) -> Tensor:
         >>> flow.lgamma(flow.tensor([0.5, 4.0]))
         tensor([0.5724, 1.7918], dtype=oneflow.float32)
     """
-    return floating(p.lgamma, input)
+    return floating(p.lgamma, x)
 
 
 @function(inplace=True)

@@ -29,22 +29,23 @@ def _spread(
     require_tensor(x, primitive.name)
     if isinstance(dim, bool):
         dim, unbiased = None, dim
-    if unbiased is not None and correction is not None:
+    default = unbiased is None or bool(unbiased)
+    if correction is not None and not default:
         raise TypeError(f"{primitive.name}() takes `unbiased` or `correction`, not both")
     dtype = x._value.spec.dtype
     if dtype.category < Category.FLOAT:
         raise RuntimeError(f"std and var only support floating point and complex, got {dtype!r}")
     if correction is None:
-        correction = 1 if unbiased is None else int(unbiased)
+        correction = int(default)
     dims = reduced_dims(x, dim)
     return call(primitive, x, dims=dims, correction=correction, keepdim=bool(keepdim))
 
 
 @function()
 def var(
-    input: Tensor,
+    x: Tensor,
     dim: Dims = None,
-    unbiased: bool | None = None,
+    unbiased: bool = True,
     keepdim: bool = False,
     *,
     correction: float | None = None,
@@ -52,7 +53,7 @@ def var(
     """Variance over dimensions.
 
     Args:
-        input: float or complex tensor.
+        x: float or complex tensor.
         dim: dimension or dimensions to reduce; None: all.
         unbiased: divide by the number of elements less 1 (the default) or by their number.
         keepdim: keep the dimensions with size 1.
@@ -62,21 +63,21 @@ def var(
         Tensor without the reduced dimensions.
 
     Raises:
-        RuntimeError: `input` holds whole numbers.
+        RuntimeError: `x` holds whole numbers.
 
     Example:
         >>> import oneflow as flow
         >>> flow.var(flow.tensor([[1.0, 2.0], [3.0, 7.0]]), 1)
         tensor([0.5000, 8.0000], dtype=oneflow.float32)
     """
-    return _spread(p.var, input, dim, unbiased, keepdim, correction)
+    return _spread(p.var, x, dim, unbiased, keepdim, correction)
 
 
 @function()
 def std(
-    input: Tensor,
+    x: Tensor,
     dim: Dims = None,
-    unbiased: bool | None = None,
+    unbiased: bool = True,
     keepdim: bool = False,
     *,
     correction: float | None = None,
@@ -84,7 +85,7 @@ def std(
     """Standard deviation over dimensions: the root of `var`.
 
     Args:
-        input: float or complex tensor.
+        x: float or complex tensor.
         dim: dimension or dimensions to reduce; None: all.
         unbiased: divide by the number of elements less 1 (the default) or by their number.
         keepdim: keep the dimensions with size 1.
@@ -94,14 +95,14 @@ def std(
         Tensor without the reduced dimensions.
 
     Raises:
-        RuntimeError: `input` holds whole numbers.
+        RuntimeError: `x` holds whole numbers.
 
     Example:
         >>> import oneflow as flow
         >>> flow.std(flow.tensor([[1.0, 2.0], [3.0, 7.0]]), 1)
         tensor([0.7071, 2.8284], dtype=oneflow.float32)
     """
-    return _spread(p.std, input, dim, unbiased, keepdim, correction)
+    return _spread(p.std, x, dim, unbiased, keepdim, correction)
 
 
 @function(method=False)
@@ -262,17 +263,16 @@ def _quantile(
 
 @function()
 def quantile(
-    input: Tensor,
+    x: Tensor,
     q: float | Tensor,
     dim: int | None = None,
     keepdim: bool = False,
-    *,
     interpolation: str = "linear",
 ) -> Tensor:
     """The values below which the given shares of the elements lie.
 
     Args:
-        input: float32 or float64 tensor.
+        x: float32 or float64 tensor.
         q: share in [0, 1], or a 0-dim or 1-dim tensor of them.
         dim: dimension to reduce; None: all.
         keepdim: keep it with size 1.
@@ -290,7 +290,7 @@ def quantile(
         >>> flow.quantile(flow.tensor([0.0, 1.0, 2.0, 3.0]), 0.5)
         tensor(1.5000, dtype=oneflow.float32)
     """
-    return _quantile(input, q, dim, keepdim, interpolation, skip_nan=False)
+    return _quantile(x, q, dim, keepdim, interpolation, skip_nan=False)
 
 
 @function()

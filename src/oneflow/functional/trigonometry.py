@@ -12,7 +12,7 @@ from oneflow.tensor.tensor import Tensor
 
 
 @function(inplace=True)
-def sin(input: Tensor) -> Tensor:
+def sin(x: Tensor) -> Tensor:
     """Sine.
 
     Example:
@@ -20,11 +20,11 @@ def sin(input: Tensor) -> Tensor:
         >>> flow.sin(flow.tensor([0.0, 1.0]))
         tensor([0.0000, 0.8415], dtype=oneflow.float32)
     """
-    return floating(e.sin, input)
+    return floating(e.sin, x)
 
 
 @function(inplace=True)
-def cos(input: Tensor) -> Tensor:
+def cos(x: Tensor) -> Tensor:
     """Cosine.
 
     Example:
@@ -32,11 +32,11 @@ def cos(input: Tensor) -> Tensor:
         >>> flow.cos(flow.tensor([0.0, 1.0]))
         tensor([1.0000, 0.5403], dtype=oneflow.float32)
     """
-    return floating(e.cos, input)
+    return floating(e.cos, x)
 
 
 @function(inplace=True)
-def tan(input: Tensor) -> Tensor:
+def tan(x: Tensor) -> Tensor:
     """Tangent.
 
     Example:
@@ -44,11 +44,11 @@ def tan(input: Tensor) -> Tensor:
         >>> flow.tan(flow.tensor([0.0, 1.0]))
         tensor([0.0000, 1.5574], dtype=oneflow.float32)
     """
-    return floating(p.tan, input)
+    return floating(p.tan, x)
 
 
 @function(inplace=True, aliases=("arcsin",))
-def asin(input: Tensor) -> Tensor:
+def asin(x: Tensor) -> Tensor:
     """Inverse sine; NaN outside [-1, 1].
 
     Example:
@@ -56,11 +56,11 @@ def asin(input: Tensor) -> Tensor:
         >>> flow.asin(flow.tensor([0.0, 1.0]))
         tensor([0.0000, 1.5708], dtype=oneflow.float32)
     """
-    return floating(p.asin, input)
+    return floating(p.asin, x)
 
 
 @function(inplace=True, aliases=("arccos",))
-def acos(input: Tensor) -> Tensor:
+def acos(x: Tensor) -> Tensor:
     """Inverse cosine; NaN outside [-1, 1].
 
     Example:
@@ -68,11 +68,11 @@ def acos(input: Tensor) -> Tensor:
         >>> flow.acos(flow.tensor([0.0, 1.0]))
         tensor([1.5708, 0.0000], dtype=oneflow.float32)
     """
-    return floating(p.acos, input)
+    return floating(p.acos, x)
 
 
 @function(inplace=True, aliases=("arctan",))
-def atan(input: Tensor) -> Tensor:
+def atan(x: Tensor) -> Tensor:
     """Inverse tangent.
 
     Example:
@@ -80,11 +80,11 @@ def atan(input: Tensor) -> Tensor:
         >>> flow.atan(flow.tensor([0.0, 1.0]))
         tensor([0.0000, 0.7854], dtype=oneflow.float32)
     """
-    return floating(p.atan, input)
+    return floating(p.atan, x)
 
 
 @function(inplace=True)
-def sinh(input: Tensor) -> Tensor:
+def sinh(x: Tensor) -> Tensor:
     """Hyperbolic sine.
 
     Example:
@@ -92,11 +92,11 @@ def sinh(input: Tensor) -> Tensor:
         >>> flow.sinh(flow.tensor([0.0, 1.0]))
         tensor([0.0000, 1.1752], dtype=oneflow.float32)
     """
-    return floating(p.sinh, input)
+    return floating(p.sinh, x)
 
 
 @function(inplace=True)
-def cosh(input: Tensor) -> Tensor:
+def cosh(x: Tensor) -> Tensor:
     """Hyperbolic cosine.
 
     Example:
@@ -104,11 +104,11 @@ def cosh(input: Tensor) -> Tensor:
         >>> flow.cosh(flow.tensor([0.0, 1.0]))
         tensor([1.0000, 1.5431], dtype=oneflow.float32)
     """
-    return floating(p.cosh, input)
+    return floating(p.cosh, x)
 
 
 @function(inplace=True, aliases=("arcsinh",))
-def asinh(input: Tensor) -> Tensor:
+def asinh(x: Tensor) -> Tensor:
     """Inverse hyperbolic sine.
 
     Example:
@@ -116,11 +116,11 @@ def asinh(input: Tensor) -> Tensor:
         >>> flow.asinh(flow.tensor([0.0, 1.0]))
         tensor([0.0000, 0.8814], dtype=oneflow.float32)
     """
-    return floating(p.asinh, input)
+    return floating(p.asinh, x)
 
 
 @function(inplace=True, aliases=("arccosh",))
-def acosh(input: Tensor) -> Tensor:
+def acosh(x: Tensor) -> Tensor:
     """Inverse hyperbolic cosine; NaN below 1.
 
     Example:
@@ -128,11 +128,11 @@ def acosh(input: Tensor) -> Tensor:
         >>> flow.acosh(flow.tensor([1.0, 2.0]))
         tensor([0.0000, 1.3170], dtype=oneflow.float32)
     """
-    return floating(p.acosh, input)
+    return floating(p.acosh, x)
 
 
 @function(inplace=True, aliases=("arctanh",))
-def atanh(input: Tensor) -> Tensor:
+def atanh(x: Tensor) -> Tensor:
     """Inverse hyperbolic tangent; NaN outside [-1, 1].
 
     Example:
@@ -140,7 +140,7 @@ def atanh(input: Tensor) -> Tensor:
         >>> flow.atanh(flow.tensor([0.0, 0.5]))
         tensor([0.0000, 0.5493], dtype=oneflow.float32)
     """
-    return floating(p.atanh, input)
+    return floating(p.atanh, x)
 
 
 @function(inplace=True)

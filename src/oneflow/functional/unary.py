@@ -46,24 +46,24 @@ def require_number(x: Tensor, name: str, highest: Category = Category.COMPLEX) -
 
 
 @function(inplace=True, aliases=("negative",))
-def neg(input: Tensor) -> Tensor:
-    """``-input``.
+def neg(x: Tensor) -> Tensor:
+    """``-x``.
 
     Raises:
-        RuntimeError: `input` is bool.
+        RuntimeError: `x` is bool.
 
     Example:
         >>> import oneflow as flow
         >>> flow.neg(flow.tensor([1.0, -2.0]))
         tensor([-1.,  2.], dtype=oneflow.float32)
     """
-    require_tensor(input, "neg")
-    if input._value.spec.dtype.category is Category.BOOL:
+    require_tensor(x, "neg")
+    if x._value.spec.dtype.category is Category.BOOL:
         raise RuntimeError(
             "Negation, the `-` operator, on a bool tensor is not supported. "
             "If you are trying to invert a mask, use the `~` or `logical_not()` operator instead."
         )
-    return call(p.neg, input)
+    return call(p.neg, x)
 
 
 @function()
@@ -85,7 +85,7 @@ def positive(input: Tensor) -> Tensor:
 
 
 @function(inplace=True, aliases=("absolute",))
-def abs_(input: Tensor) -> Tensor:
+def abs_(x: Tensor) -> Tensor:
     """Absolute value; of a complex number its magnitude, a float.
 
     Example:
@@ -93,35 +93,35 @@ def abs_(input: Tensor) -> Tensor:
         >>> flow.abs(flow.tensor([1.0, -2.0]))
         tensor([1., 2.], dtype=oneflow.float32)
     """
-    require_number(input, "abs")
-    return call(p.abs_, input)
+    require_number(x, "abs")
+    return call(p.abs_, x)
 
 
 @function(inplace=True)
-def square(input: Tensor) -> Tensor:
-    """``input ** 2``.
+def square(x: Tensor) -> Tensor:
+    """``x ** 2``.
 
     Example:
         >>> import oneflow as flow
         >>> flow.square(flow.tensor([1.0, -2.0]))
         tensor([1., 4.], dtype=oneflow.float32)
     """
-    require_tensor(input, "square")
-    if input._value.spec.dtype.category is Category.BOOL:
-        input = cast_to(input, int64)
-    return call(p.square, input)
+    require_tensor(x, "square")
+    if x._value.spec.dtype.category is Category.BOOL:
+        x = cast_to(x, int64)
+    return call(p.square, x)
 
 
 @function(inplace=True)
-def exp(input: Tensor) -> Tensor:
-    """``e ** input``.
+def exp(x: Tensor) -> Tensor:
+    """``e ** x``.
 
     Example:
         >>> import oneflow as flow
         >>> flow.exp(flow.tensor([0.0, 1.0]))
         tensor([1.0000, 2.7183], dtype=oneflow.float32)
     """
-    return floating(p.exp, input)
+    return floating(p.exp, x)
 
 
 @function(inplace=True)
@@ -137,19 +137,19 @@ def exp2(input: Tensor) -> Tensor:
 
 
 @function(inplace=True)
-def expm1(input: Tensor) -> Tensor:
-    """``e ** input - 1``, exact near 0.
+def expm1(x: Tensor) -> Tensor:
+    """``e ** x - 1``, exact near 0.
 
     Example:
         >>> import oneflow as flow
         >>> flow.expm1(flow.tensor([0.0, 1.0]))
         tensor([0.0000, 1.7183], dtype=oneflow.float32)
     """
-    return floating(p.expm1, input)
+    return floating(p.expm1, x)
 
 
 @function(inplace=True)
-def log(input: Tensor) -> Tensor:
+def log(x: Tensor) -> Tensor:
     """Natural logarithm.
 
     Example:
@@ -157,11 +157,11 @@ def log(input: Tensor) -> Tensor:
         >>> flow.log(flow.tensor([1.0, 2.0]))
         tensor([0.0000, 0.6931], dtype=oneflow.float32)
     """
-    return floating(p.log, input)
+    return floating(p.log, x)
 
 
 @function(inplace=True)
-def log2(input: Tensor) -> Tensor:
+def log2(x: Tensor) -> Tensor:
     """Logarithm of base 2.
 
     Example:
@@ -169,11 +169,11 @@ def log2(input: Tensor) -> Tensor:
         >>> flow.log2(flow.tensor([1.0, 8.0]))
         tensor([0., 3.], dtype=oneflow.float32)
     """
-    return floating(p.log2, input)
+    return floating(p.log2, x)
 
 
 @function(inplace=True)
-def log10(input: Tensor) -> Tensor:
+def log10(x: Tensor) -> Tensor:
     """Logarithm of base 10.
 
     Example:
@@ -181,23 +181,23 @@ def log10(input: Tensor) -> Tensor:
         >>> flow.log10(flow.tensor([1.0, 100.0]))
         tensor([0., 2.], dtype=oneflow.float32)
     """
-    return floating(p.log10, input)
+    return floating(p.log10, x)
 
 
 @function(inplace=True)
-def log1p(input: Tensor) -> Tensor:
-    """``log(1 + input)``, exact near 0.
+def log1p(x: Tensor) -> Tensor:
+    """``log(1 + x)``, exact near 0.
 
     Example:
         >>> import oneflow as flow
         >>> flow.log1p(flow.tensor([0.0, 1.0]))
         tensor([0.0000, 0.6931], dtype=oneflow.float32)
     """
-    return floating(p.log1p, input)
+    return floating(p.log1p, x)
 
 
 @function(inplace=True)
-def sqrt(input: Tensor) -> Tensor:
+def sqrt(x: Tensor) -> Tensor:
     """Square root; NaN below 0.
 
     Example:
@@ -205,28 +205,28 @@ def sqrt(input: Tensor) -> Tensor:
         >>> flow.sqrt(flow.tensor([4.0, 9.0]))
         tensor([2., 3.], dtype=oneflow.float32)
     """
-    return floating(p.sqrt, input)
+    return floating(p.sqrt, x)
 
 
 @function(inplace=True)
-def rsqrt(input: Tensor) -> Tensor:
-    """``1 / sqrt(input)``.
+def rsqrt(x: Tensor) -> Tensor:
+    """``1 / sqrt(x)``.
 
     Example:
         >>> import oneflow as flow
         >>> flow.rsqrt(flow.tensor([4.0, 16.0]))
         tensor([0.5000, 0.2500], dtype=oneflow.float32)
     """
-    return floating(p.rsqrt, input)
+    return floating(p.rsqrt, x)
 
 
 @function(inplace=True)
-def reciprocal(input: Tensor) -> Tensor:
-    """``1 / input``.
+def reciprocal(x: Tensor) -> Tensor:
+    """``1 / x``.
 
     Example:
         >>> import oneflow as flow
         >>> flow.reciprocal(flow.tensor([2.0, 4.0]))
         tensor([0.5000, 0.2500], dtype=oneflow.float32)
     """
-    return floating(p.reciprocal, input)
+    return floating(p.reciprocal, x)

@@ -83,11 +83,11 @@ def select(input: Tensor, dim: int, index: int) -> Tensor:
 
 
 @function()
-def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
+def diagonal(x: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
     """View of the diagonal of two dimensions, which becomes the last dimension.
 
     Args:
-        input: tensor of at least 2 dimensions.
+        x: tensor of at least 2 dimensions.
         offset: above (positive) or below the main diagonal.
         dim1: dimension of the rows.
         dim2: dimension of the columns.
@@ -100,15 +100,15 @@ def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Te
         >>> flow.arange(4).reshape(2, 2).diagonal()
         tensor([0, 3], dtype=oneflow.int64)
     """
-    first, second = wrap_dim(dim1, input.ndim), wrap_dim(dim2, input.ndim)
+    first, second = wrap_dim(dim1, x.ndim), wrap_dim(dim2, x.ndim)
     if first == second:
         raise RuntimeError(
             f"diagonal dimensions cannot be identical {operator.index(dim1)}, "
             f"{operator.index(dim2)}"
         )
-    shape = input._value.spec.shape
+    shape = x._value.spec.shape
     offset = max(-shape[first], min(operator.index(offset), shape[second]))
-    return call_view(strided.diagonal, input, offset=offset, dim1=first, dim2=second)
+    return call_view(strided.diagonal, x, offset=offset, dim1=first, dim2=second)
 
 
 def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:

@@ -142,4 +142,4 @@ from oneflow.functional.unpooling import (
     max_unpool2d as max_unpool2d,
     max_unpool3d as max_unpool3d,
 )
-from oneflow.nn.modules.upsampling import Upsample as upsample
+from oneflow.nn.modules.upsampling import upsample as upsample

@@ -203,8 +203,8 @@ def parse(tensor: Tensor, index: Any) -> Selection:
         ) from None
 
 
-def get_item(self: Tensor, index: Any) -> Tensor:
-    """``x[index]`` with PyTorch's rules: a view for numbers, slices, None and Ellipsis.
+def get_item(self: Tensor, key: Any) -> Tensor:
+    """``x[key]`` with PyTorch's rules: a view for numbers, slices, None and Ellipsis.
 
     A copy for tensors and masks.
 
@@ -217,9 +217,9 @@ def get_item(self: Tensor, index: Any) -> Tensor:
         >>> x[:, 1], x[flow.tensor([1]), 0]
         (tensor([1, 4], dtype=oneflow.int64), tensor([3], dtype=oneflow.int64))
     """
-    if type(index) is int:
-        return call_view(views.select, self, _first_position(self, index), dims=(0,))
-    selection = parse(self, index)
+    if type(key) is int:
+        return call_view(views.select, self, _first_position(self, key), dims=(0,))
+    selection = parse(self, key)
     result = self
     for step in selection.steps:
         result = _step(result, step)
@@ -260,14 +260,14 @@ def _index_values(indices: list[tuple[int, Tensor]]) -> tuple[tuple[int, ...], l
     return tuple(dims), values
 
 
-def set_item(self: Tensor, index: Any, value: Any) -> None:
-    """``x[index] = value``; gradients flow to `value` and to what was in `x` elsewhere.
+def set_item(self: Tensor, key: Any, value: Any) -> None:
+    """``x[key] = value``; gradients flow to `value` and to what was in `x` elsewhere.
 
     Raises:
         IndexError: a position that does not exist (for index tensors at the next read of a value).
         RuntimeError: `value` does not broadcast to the selected part.
     """
-    self.assign(index_put_value(self, index, value))
+    self.assign(index_put_value(self, key, value))
 
 
 def index_put_value(tensor: Tensor, index: Any, value: Any, accumulate: bool = False) -> Value:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -27,7 +28,7 @@ def attach(name: str, function: Callable | property) -> None:
 def attach_inplace(name: str, function: Callable) -> None:
     """Make the in-place form of `function` the Tensor method `name`."""
 
-    @functools.wraps(function)
+    @functools.wraps(inspect.unwrap(function))
     def inplace(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         return write_result(self, function(before_write(self), *args, **kwargs), name)
 

@@ -210,11 +210,11 @@ def format_tensor(self: Tensor) -> str:
     return text + ")"
 
 
-def format_with_spec(self: Tensor, specification: str) -> str:
+def format_with_spec(self: Tensor, format_spec: str) -> str:
     """A 0-dim tensor formats as its number."""
     if self.ndim:
-        return object.__format__(self, specification)
-    return format(self.item(), specification)
+        return object.__format__(self, format_spec)
+    return format(self.item(), format_spec)
 
 
 attach("__repr__", format_tensor)

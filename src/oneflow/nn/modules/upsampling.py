@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable
 from typing import Any
 
@@ -53,6 +54,29 @@ class Upsample(Module):
         if self.scale_factor is not None:
             return f"scale_factor={self.scale_factor!r}, mode={self.mode!r}"
         return f"size={self.size!r}, mode={self.mode!r}"
+
+
+@functools.wraps(Upsample, assigned=(), updated=())  # which shows these parameters
+def upsample(*args: Any, **kwargs: Any) -> Any:
+    """`interpolate`, if given a tensor first or as `input`; else the layer `Upsample`.
+
+    Args:
+        args: the arguments of either.
+        kwargs: likewise.
+
+    Returns:
+        The resized tensor, or the layer.
+
+    Example:
+        >>> import oneflow as flow
+        >>> x = flow.ones(1, 1, 2, 3)
+        >>> flow.nn.functional.upsample(x, scale_factor=2).shape
+        oneflow.Size([1, 1, 4, 6])
+        >>> flow.nn.functional.upsample(scale_factor=2)(x).shape
+        oneflow.Size([1, 1, 4, 6])
+    """
+    resizes = "input" in kwargs or (args and isinstance(args[0], Tensor))
+    return (interpolate if resizes else Upsample)(*args, **kwargs)
 
 
 class UpsamplingNearest2d(Upsample):

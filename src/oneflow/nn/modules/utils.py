@@ -9,8 +9,8 @@ from typing import Any
 def _ntuple(count: int) -> Callable[[Any], tuple]:
     """A function that makes a tuple of `count` of a single value and keeps several as they are."""
 
-    def expand(value: Any) -> tuple:
-        return tuple(value) if isinstance(value, Iterable) else (value,) * count
+    def expand(x: Any) -> tuple:
+        return tuple(x) if isinstance(x, Iterable) else (x,) * count
 
     return expand
 

@@ -1,0 +1,51 @@
+"""Arguments with more than one name, as in OneFlow, PyTorch and NumPy."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+_Function = TypeVar("_Function", bound=Callable)
+
+
+def rename_keywords(keywords: dict[str, Any], names: Mapping[str, str], function: str) -> None:
+    """Give keyword arguments their declared names, in place.
+
+    Args:
+        keywords: arguments by the name a caller used.
+        names: declared name by other name.
+        function: what was called, for the message.
+
+    Raises:
+        TypeError: two names of one argument are used at once.
+    """
+    for name in [name for name in keywords if name in names]:
+        target = names[name]
+        if target in keywords:
+            raise TypeError(f"{function}() got both `{name}` and `{target}`, which mean the same")
+        keywords[target] = keywords.pop(name)
+
+
+def spelled(**names: str) -> Callable[[_Function], _Function]:
+    """Decorator: the function takes arguments by further names, each with the declared one.
+
+    Example:
+        >>> from oneflow.base.spellings import spelled
+        >>> @spelled(axis="dim")
+        ... def size_of(shape, dim):
+        ...     return shape[dim]
+        >>> size_of((2, 3), axis=1)
+        3
+    """
+
+    def accept(function: Any) -> Any:
+        @functools.wraps(function)
+        def accepting(*args: Any, **keywords: Any) -> Any:
+            if keywords:
+                rename_keywords(keywords, names, function.__name__)
+            return function(*args, **keywords)
+
+        return accepting
+
+    return accept
