@@ -26,3 +26,7 @@ def test_ranks_that_record_different_graphs():
 @pytest.mark.parametrize("processes", [2, 3])
 def test_pipelines(processes):
     assert_succeeds("pipeline.py", processes=processes)
+
+
+def test_auto_parallel():
+    assert_succeeds("auto_parallel.py")

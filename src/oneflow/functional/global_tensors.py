@@ -9,6 +9,7 @@ from oneflow.base.sbp import NdSbp, nd_sbp_of
 from oneflow.functional.conversion import clone
 from oneflow.functional.options import layout_of
 from oneflow.functional.registry import function
+from oneflow.runtime.eager import current
 from oneflow.tensor.call import wrap
 from oneflow.tensor.global_values import (
     global_to_local,
@@ -137,7 +138,10 @@ def global_to_global(
         return clone(input) if copy else input
     value = input.value
     if target.placement is spec.device:
-        return wrap(relaid(value, target.sbp, gradient))
+        result = relaid(value, target.sbp, gradient)
+        if current.pinned is not None:
+            current.pinned.add(result.position)
+        return wrap(result)
     return wrap(move_global(value, target, gradient))
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from oneflow.base.dtype import DType, bfloat16, float16
+from oneflow.graph.auto_parallel import AutoParallel
 from oneflow.graph.backends import BACKENDS
 
 _ORDERS = ("Disable", "SpeedFirst", "MemoryFirst", "OverlapCpuGpu", "DelayShortGpu")
@@ -42,6 +43,12 @@ class GraphConfig:
             "zero_redundancy_optimizer_mode": None,
             "zero_redundancy_optimizer_min_size_after_split": 1024,
             "zero_stage": 0,
+            "auto_parallel": False,
+            "auto_parallel_ignore_user_sbp_config": False,
+            "auto_parallel_sbp_collector": True,
+            "auto_parallel_trunk_algo": True,
+            "auto_parallel_computation_cost_ratio": 1.0,
+            "auto_parallel_wait_time": None,
             "straighten_algorithm": "MemoryFirst",
             "compress_memory": True,
             "multi_tensor_update": True,
@@ -86,6 +93,19 @@ class GraphConfig:
     def zero_least(self) -> int:
         """How many elements the parts of what ZeRO splits have at least."""
         return self._options["zero_redundancy_optimizer_min_size_after_split"]
+
+    @property
+    def auto_parallel(self) -> AutoParallel | None:
+        """How SBP are chosen for the whole graph, or None."""
+        prefix = "auto_parallel"
+        if not self._options[prefix]:
+            return None
+        return AutoParallel(
+            ignores_user=self._options[f"{prefix}_ignore_user_sbp_config"],
+            shares=self._options[f"{prefix}_sbp_collector"],
+            computing=self._options[f"{prefix}_computation_cost_ratio"],
+            latency=self._options[f"{prefix}_wait_time"],
+        )
 
     def check_backends(self, training: bool) -> None:
         """See that the backends that were asked for can run the graph; without one, XLA does.
@@ -183,6 +203,48 @@ class GraphConfig:
         if type(value) is not int or value < 1:
             raise ValueError(f"`value` must be a whole number of at least 1, got {value!r}")
         self._set("zero_redundancy_optimizer_min_size_after_split", value)
+
+    def enable_auto_parallel(self, mode: bool = True) -> None:
+        """Choose how everything lies for the whole graph at once.
+
+        Acts on graphs on one placement. Parameters, buffers and other tensors that are
+        ``broadcast``, and states of optimizers, are brought to where they cost least; those that
+        are split stay, and so do arguments and results. The first call chooses, by a model of what
+        the devices compute and exchange (see `oneflow.plan`); results do not change.
+        """
+        self._set("auto_parallel", _flag("mode", mode))
+
+    def enable_auto_parallel_ignore_user_sbp_config(self, mode: bool = True) -> None:
+        """Let auto parallel also change tensors that are split, and `to_global` in `build`."""
+        self._set("auto_parallel_ignore_user_sbp_config", _flag("mode", mode))
+
+    def enable_auto_parallel_sbp_collector(self, mode: bool = True) -> None:
+        """Let auto parallel count one conversion for all readers of a value (default)."""
+        self._set("auto_parallel_sbp_collector", _flag("mode", mode))
+
+    def enable_auto_parallel_trunk_algo(self, mode: bool = True) -> None:
+        """Accepted for OneFlow's sake: the whole graph is searched, and needs no trunk to begin."""
+        self._set("auto_parallel_trunk_algo", _flag("mode", mode))
+
+    def set_auto_parallel_computation_cost_ratio(self, ratio: float) -> None:
+        """How much the time of computing counts in auto parallel, against that of exchanging.
+
+        Args:
+            ratio: 1 counts both alike (default); less lets devices rather compute the same thing.
+        """
+        if isinstance(ratio, bool) or not isinstance(ratio, int | float) or not ratio > 0:
+            raise ValueError(f"`ratio` must be a number above 0, got {ratio!r}")
+        self._set("auto_parallel_computation_cost_ratio", float(ratio))
+
+    def set_auto_parallel_wait_time(self, cost: float) -> None:
+        """How long a collective takes in auto parallel besides sending its bytes.
+
+        Args:
+            cost: microseconds; unless set, a figure for the type of devices.
+        """
+        if isinstance(cost, bool) or not isinstance(cost, int | float) or not cost >= 0:
+            raise ValueError(f"`cost` must be a number of at least 0, got {cost!r}")
+        self._set("auto_parallel_wait_time", cost * 1e-6)
 
     def enable_straighten_algorithm(self, mode: str = "MemoryFirst") -> None:
         """Choose the order in which operators run; XLA orders them for little memory.

@@ -23,16 +23,18 @@ class CapturingRecorder(Recorder):
         graph_name: for errors.
         specs: spec of each input, in the order of `arrays`; an array is None where it differs from
             call to call.
+        pinned: positions of conversions that the user asked for.
         outsider: the line that first used a tensor that requires grad and is no input; else None.
     """
 
-    __slots__ = ("_turns", "graph_name", "outsider", "specs")
+    __slots__ = ("_turns", "graph_name", "outsider", "pinned", "specs")
     symbolic = True
 
     def __init__(self, device: Device, graph_name: str) -> None:
         super().__init__(device, _run_nothing, user_line)
         self.graph_name = graph_name
         self.specs: list[TensorSpec] = []
+        self.pinned: set[int] = set()
         self.outsider: str | None = None
         self._turns: list[tuple[int, Turn]] = []
 
@@ -116,6 +118,7 @@ def capturing(recorder: CapturingRecorder) -> Iterator[None]:
     current.recorders.clear()
     current.recorders[recorder.device] = current.recorder = recorder
     current.capture = recorder if isinstance(recorder.device, Placement) else None
+    current.pinned = recorder.pinned
     try:
         yield
         others = [d for d, each in current.recorders.items() if each is not recorder and each.key]
@@ -126,7 +129,7 @@ def capturing(recorder: CapturingRecorder) -> Iterator[None]:
             )
     finally:
         recorder.closed = True
-        current.capture = None
+        current.capture = current.pinned = None
         current.recorders.clear()
         current.recorders.update(before)
         current.recorder = recorder_before

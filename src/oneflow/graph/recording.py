@@ -11,12 +11,14 @@ from oneflow.amp.autocast import autocast
 from oneflow.amp.grad_scaler import StaticGradScaler
 from oneflow.base.device import CPU, Device
 from oneflow.base.placement import Placement
+from oneflow.base.sbp import NdSbp
 from oneflow.base.spec import TensorSpec
 from oneflow.compiler.lower import Executable
 from oneflow.differentiation.grad_mode import MODE, set_grad_enabled
 from oneflow.functional.autograd import changing_start
 from oneflow.functional.generator import DrawMarks, marking_draws
 from oneflow.graph.agreement import compare_programs
+from oneflow.graph.auto_parallel import lay_out_program, move_tensors
 from oneflow.graph.block import Blocks
 from oneflow.graph.graph_config import GraphConfig
 from oneflow.graph.micro_batches import MicroBatches
@@ -118,6 +120,7 @@ class Recording:
         self._observation: Observation | None = None
         self._batch = 0
         self._turns: list[Turn] | None = None
+        self._moves: Sequence[tuple[Tensor, NdSbp]] = ()
         self._watch = dump_for(graph.name)
         self._report = Report([describe_tensor(each) for each in arguments])
 
@@ -300,6 +303,7 @@ class Recording:
         """Optimise and compile what was recorded."""
         recorder = self._recorder
         program = self._scoped(program_from_key(recorder.key, outputs, recorder.specs))
+        program = self._laid_out(program, binding.unread)
         program = self._with_sparse_updates(program)
         if len({spec.device for spec in program.spec_table().values()}) > 1:
             # Each task is optimised on its own.
@@ -345,6 +349,23 @@ class Recording:
         )
         return replace(program, instructions=instructions)
 
+    def _laid_out(self, program: Program, updated: list[Tensor]) -> Program:
+        """The program with SBP that were chosen for all of it, if that is asked for."""
+        options = self._graph.settings.config.auto_parallel
+        if options is None or not isinstance(self._device, Placement):
+            return program
+        first = len(program.inputs) + len(program.scalars)
+        pinned = {first + position for position in self._recorder.pinned}
+
+        def lay_out(whole: Program) -> Program:
+            laid = lay_out_program(whole, self._variables, updated, pinned, options)
+            self._moves = laid.moves
+            if self._observation is not None:
+                self._observation.say(1, str(laid))
+            return laid.program
+
+        return run_passes(program, [("auto_parallel", lay_out)], self._watch)
+
     def _with_sparse_updates(self, program: Program) -> Program:
         """The program after the pass for optimizers that were added with `is_sparse`."""
         chosen = set().union(*(step.tensors for step in self._steps if step.training.sparse))
@@ -365,6 +386,7 @@ class Recording:
 
     def _step(self, program: Program, binding: Binding) -> Step:
         """The step that runs `program`."""
+        move_tensors(self._moves)
         numbers = list(self._recorder.scalars)
         draws, changing = self._find_draws(numbers)
         for step in self._steps:

@@ -6,10 +6,12 @@ import math
 from dataclasses import dataclass
 
 from oneflow.base.placement import Placement
+from oneflow.passes.auto_parallel import program_seconds
 from oneflow.plan.recording import RecordedProgram
 from oneflow.plan.rows import InputRow, OperatorRow, input_rows, operator_rows
 from oneflow.plan.totals import Exchange, exchanges_of, flops_of, summed
 from oneflow.plan.xla import MOST_DEVICES, can_compile, compiled
+from oneflow.primitives.timing import MACHINES
 from oneflow.program.liveness import Memory, memory_of
 
 # How the kinds of inputs are called, in the order in which they are shown.
@@ -55,6 +57,7 @@ class Contents:
         inputs: what the step is given.
         operators: what it consists of, in order.
         model: the account by the cost model.
+        seconds: that computing and exchanging take, by the model, for devices of the type.
         xla: the account by XLA, if it compiled the program.
         why_not: why it did not.
     """
@@ -64,6 +67,7 @@ class Contents:
     inputs: tuple[InputRow, ...]
     operators: tuple[OperatorRow, ...]
     model: Account
+    seconds: tuple[float, float]
     xla: Account | None
     why_not: str
 
@@ -111,6 +115,7 @@ def contents_of(recorded: RecordedProgram, compile: bool = True) -> Contents:
         tuple(input_rows(recorded)),
         tuple(operator_rows(recorded)),
         model,
+        program_seconds(program, MACHINES[recorded.placement.type]),
         xla,
         why_not,
     )
@@ -135,6 +140,11 @@ def bytes_text(size: float) -> str:
 def flops_text(count: float) -> str:
     """A number of operations for people."""
     return _scaled(count, 1000, ("FLOP", "kFLOP", "MFLOP", "GFLOP", "TFLOP", "PFLOP", "EFLOP"))
+
+
+def seconds_text(seconds: float) -> str:
+    """A time for people."""
+    return _scaled(seconds * 1e9, 1000, ("ns", "us", "ms", "s"))
 
 
 def _scaled(number: float, base: int, units: tuple[str, ...]) -> str:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from html import escape
 
-from oneflow.plan.contents import Account, Contents, bytes_text, flops_text
+from oneflow.plan.contents import Account, Contents, bytes_text, flops_text, seconds_text
 from oneflow.plan.rows import OperatorRow, together
 
 _STYLE = """
@@ -96,6 +96,11 @@ def _cards(contents: Contents) -> str:
         f"<span>{_source(best, other)}</span></div>"
         for name, figure, other in figures
     ]
+    computing, exchanging = map(seconds_text, contents.seconds)
+    cards.append(
+        f"<div class=card><span>takes about</span><b>{seconds_text(sum(contents.seconds))}</b>"
+        f"<span>computing {computing}, exchanging {exchanging}, by the cost model</span></div>"
+    )
     if contents.xla is None:
         note = f"XLA has no part in these figures: {escape(contents.why_not)}."
     else:

@@ -28,6 +28,11 @@ class Plan:
         """Memory, computation and collectives of each device: by XLA if it compiled the step."""
         return self.contents.best
 
+    @property
+    def seconds(self) -> float:
+        """What the step takes, roughly: for comparing plans, by the cost model."""
+        return sum(self.contents.seconds)
+
     def __repr__(self) -> str:
         return text_of(self.contents)
 

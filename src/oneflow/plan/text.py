@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from oneflow.plan.contents import Account, Contents, bytes_text, flops_text
+from oneflow.plan.contents import Account, Contents, bytes_text, flops_text, seconds_text
 from oneflow.plan.rows import OperatorRow, together
 
 _RIGHT = {"each device", "computes", "sends", "count", "number", "model", "XLA", "group", "given"}
@@ -46,6 +46,11 @@ def _totals(contents: Contents) -> list[str]:
         ["  temporary", *(bytes_text(each.memory.temporary) for each in accounts)],
         ["computes", *(flops_text(each.flops) for each in accounts)],
         ["sends", *(bytes_text(each.sent) for each in accounts)],
+        ["takes about", seconds_text(sum(contents.seconds))],
+        *(
+            [f"  {what}", seconds_text(seconds)]
+            for what, seconds in zip(("computing", "exchanging"), contents.seconds, strict=True)
+        ),
     ]
     lines = _table(["each device, each step", *(each.by for each in accounts)], rows)
     return [*lines, *_sources(contents)]

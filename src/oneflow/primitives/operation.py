@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -100,6 +101,13 @@ class Operation:
         self.signature = signature
         self.in_specs = tuple(map(resettled, self.in_specs, signature.inputs))
         self.out_specs = tuple(map(resettled, self.out_specs, signature.outputs))
+
+    def settled(self, signature: Signature) -> Operation:
+        """The same operation, computed as the signature says; this one stays as it is."""
+        other = copy(self)
+        other._plans, other.executable, other.check_executable = {}, None, None
+        other.settle(signature)
+        return other
 
     def evaluate(self, *arrays: Any) -> Any:
         """Run the primitive on arrays, or trace it if they are tracers.

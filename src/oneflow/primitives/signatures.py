@@ -36,7 +36,7 @@ Choices = tuple[Choice, ...]
 
 
 @dataclass(frozen=True)
-class _Group:
+class Group:
     """Operands and results that have names in common, so that they are decided together.
 
     Attributes:
@@ -50,6 +50,109 @@ class _Group:
     choices: Choices
 
 
+class Ways:
+    """All ways to compute one operation from parts.
+
+    Attributes:
+        operation: on a placement.
+        groups: what is decided by itself. Choices for a group are one per dimension of the mesh.
+    """
+
+    def __init__(self, operation: Operation) -> None:
+        self.operation = operation
+        self._axes = axes_of(operation)
+        self.groups = _groups(operation, self._axes)
+
+    def signature(self, chosen: Sequence[Choices]) -> Signature:
+        """The signature in which that happens to each group."""
+        operation = self.operation
+        everywhere = operation.device.broadcast
+        inputs = [everywhere] * len(operation.in_specs)
+        outputs = [everywhere] * len(operation.out_specs)
+        counts: dict[str, int] = {}
+        for group, choices in zip(self.groups, chosen, strict=True):
+            for position in group.inputs:
+                inputs[position] = self.input(choices, position)
+            for position in group.outputs:
+                outputs[position] = self.output(choices, position)
+            for choice, size in zip(choices, operation.device.hierarchy, strict=True):
+                if isinstance(choice, str):
+                    counts[choice] = counts.get(choice, 1) * size
+        attributes = operation.attributes
+        if self._axes is not None and counts:
+            attributes = self._axes.part_attributes(operation, counts)
+        return Signature(tuple(inputs), tuple(outputs), attributes)
+
+    def input(self, choices: Choices, position: int) -> NdSbp:
+        """How an operand lies with these choices for its group."""
+        return tuple([_input(self.operation, self._axes, each, position) for each in choices])
+
+    def output(self, choices: Choices, position: int) -> NdSbp:
+        """How a result lies with these choices for its group."""
+        return tuple([_output(self.operation, self._axes, each, position) for each in choices])
+
+    def is_possible(self, choices: Choices) -> bool:
+        """Whether sizes and operands allow these choices for a group."""
+        operation = self.operation
+        hierarchy = operation.device.hierarchy
+        for name in {choice for choice in choices if isinstance(choice, str)}:
+            assert self._axes is not None
+            counts = [n for n, choice in zip(hierarchy, choices, strict=True) if choice == name]
+            if not _can_split(operation, self._axes, name, math.prod(counts)):
+                return False
+        return not any(
+            isinstance(choice, frozenset) and any(operation.is_scalar[p] for p in choice)
+            for choice in choices
+        )
+
+    def possible(self, group: Group) -> list[Choices]:
+        """All choices for a group that `is_possible`."""
+        products = itertools.product(group.choices, repeat=self.operation.device.ndim)
+        return list(filter(self.is_possible, products))
+
+    def best(self, group: Group, made: NdSbp | None) -> Choices:
+        """The choices for a group that cost least.
+
+        Args:
+            group: to decide.
+            made: how the first result is wanted, if it matters.
+        """
+        best, least = (None,) * self.operation.device.ndim, (math.inf, math.inf)
+        for choices in self.possible(group):
+            if made is None or self.output(choices, 0) == made:
+                cost = self._cost(group, choices)
+                if cost < least:
+                    best, least = choices, cost
+        return best
+
+    def _cost(self, group: Group, choices: Choices) -> tuple[float, int]:
+        """Bytes that converting the operands and adding up results costs; how many change."""
+        operation = self.operation
+        total, changed = self._made_debt(group, choices), 0
+        for position in group.inputs:
+            if operation.is_scalar[position]:
+                continue
+            spec = operation.in_specs[position]
+            target = self.input(choices, position)
+            if target != spec.sbp:
+                total += conversion_cost(spec, target) + _debt(spec, target)
+                changed += 1
+        return total, changed
+
+    def _made_debt(self, group: Group, choices: Choices) -> float:
+        """Bytes that adding up costs at least, where splitting a name makes partial sums."""
+        hierarchy, total = self.operation.device.hierarchy, 0.0
+        for position in group.outputs:
+            sbp = self.output(choices, position)
+            spec = self.operation.out_specs[position]
+            size = math.prod(part_shape(spec.shape, hierarchy, sbp)) * spec.dtype.itemsize
+            for count, choice, made in zip(hierarchy, choices, sbp, strict=True):
+                if made is PARTIAL_SUM and isinstance(choice, str):
+                    total += size * (count - 1) / count
+                    size /= count
+        return total
+
+
 def choose_signature(operation: Operation, made: NdSbp | None = None) -> None:
     """What `settle` does: afterwards the operation's specs are those that it computes with."""
     if "same_whole" in operation.primitive.facts:
@@ -61,10 +164,8 @@ def choose_signature(operation: Operation, made: NdSbp | None = None) -> None:
         layouts: Any = tuple([spec.sbp for spec in operation.in_specs])
         operation.settle(Signature(layouts, layouts, operation.attributes))
         return
-    axes = axes_of(operation)
-    groups = _groups(operation, axes)
-    chosen = [_best(operation, axes, group, made) for group in groups]
-    operation.settle(_signature(operation, axes, groups, chosen))
+    ways = Ways(operation)
+    operation.settle(ways.signature([ways.best(group, made) for group in ways.groups]))
 
 
 install_settling(choose_signature)
@@ -76,45 +177,19 @@ def candidates(operation: Operation) -> Iterator[Signature]:
     All of an operation of one group. Groups have nothing to do with each other, so of several every
     choice of each is among them, but not every combination.
     """
-    axes = axes_of(operation)
-    groups = _groups(operation, axes)
-    possible = []
-    for group in groups:
-        products = itertools.product(group.choices, repeat=operation.device.ndim)
-        possible.append([c for c in products if _is_possible(operation, axes, c, None)])
+    ways = Ways(operation)
+    possible = list(map(ways.possible, ways.groups))
     for index in range(max(map(len, possible), default=0)):
-        yield _signature(operation, axes, groups, [each[index % len(each)] for each in possible])
+        yield ways.signature([each[index % len(each)] for each in possible])
 
 
-def _signature(
-    operation: Operation, axes: Axes | None, groups: Sequence[_Group], chosen: Sequence[Choices]
-) -> Signature:
-    """The signature in which that happens to each group."""
-    everywhere = operation.device.broadcast
-    inputs = [everywhere] * len(operation.in_specs)
-    outputs = [everywhere] * len(operation.out_specs)
-    counts: dict[str, int] = {}
-    for group, choices in zip(groups, chosen, strict=True):
-        for position in group.inputs:
-            inputs[position] = tuple(_input(operation, axes, c, position) for c in choices)
-        for position in group.outputs:
-            outputs[position] = tuple(_output(operation, axes, c, position) for c in choices)
-        for choice, size in zip(choices, operation.device.hierarchy, strict=True):
-            if isinstance(choice, str):
-                counts[choice] = counts.get(choice, 1) * size
-    attributes = operation.attributes
-    if axes is not None and counts:
-        attributes = axes.part_attributes(operation, counts)
-    return Signature(tuple(inputs), tuple(outputs), attributes)
-
-
-def _groups(operation: Operation, axes: Axes | None) -> list[_Group]:
+def _groups(operation: Operation, axes: Axes | None) -> list[Group]:
     """Operands and results in groups without common names; one group where names are summed."""
     everything = tuple(range(len(operation.in_specs))), tuple(range(len(operation.out_specs)))
     linear = tuple(linear_operands(operation))
     if axes is None or axes.sums:
         names = axes.names() if axes is not None else []
-        return [_Group(*everything, (None, *names, *linear))]
+        return [Group(*everything, (None, *names, *linear))]
     groups: list[tuple[set[str], list[int], list[int]]] = []
     for place, dims in enumerate((*axes.inputs, *axes.outputs)):
         own = {name for name in dims if name is not None}
@@ -131,37 +206,9 @@ def _groups(operation: Operation, axes: Axes | None) -> list[_Group]:
         groups.append(mine)
     order = axes.names()
     return [
-        _Group(tuple(i), tuple(o), (None, *[name for name in order if name in names]))
+        Group(tuple(i), tuple(o), (None, *[name for name in order if name in names]))
         for names, i, o in groups
     ]
-
-
-def _best(operation: Operation, axes: Axes | None, group: _Group, made: NdSbp | None) -> Choices:
-    """The choices, one per dimension of the mesh, that cost least."""
-    best, least = (None,) * operation.device.ndim, (math.inf, math.inf)
-    for choices in itertools.product(group.choices, repeat=operation.device.ndim):
-        if _is_possible(operation, axes, choices, made):
-            cost = _cost(operation, axes, group, choices)
-            if cost < least:
-                best, least = choices, cost
-    return best
-
-
-def _is_possible(
-    operation: Operation, axes: Axes | None, choices: Choices, made: NdSbp | None
-) -> bool:
-    hierarchy = operation.device.hierarchy
-    for name in {choice for choice in choices if isinstance(choice, str)}:
-        assert axes is not None
-        counts = [n for n, choice in zip(hierarchy, choices, strict=True) if choice == name]
-        if not _can_split(operation, axes, name, math.prod(counts)):
-            return False
-    for choice in choices:
-        if isinstance(choice, frozenset) and any(operation.is_scalar[p] for p in choice):
-            return False
-    if made is not None:
-        return tuple(_output(operation, axes, choice, 0) for choice in choices) == made
-    return True
 
 
 def _can_split(operation: Operation, axes: Axes, name: str, count: int) -> bool:
@@ -207,22 +254,6 @@ def _output(operation: Operation, axes: Axes | None, choice: Choice, position: i
     return PARTIAL_SUM if _is_summed(axes, choice, position) else BROADCAST
 
 
-def _cost(
-    operation: Operation, axes: Axes | None, group: _Group, choices: Choices
-) -> tuple[float, int]:
-    """Bytes that converting the operands and adding up results costs; how many are converted."""
-    total, changed = _made_debt(operation, axes, group, choices), 0
-    for position in group.inputs:
-        if operation.is_scalar[position]:
-            continue
-        spec = operation.in_specs[position]
-        target = tuple(_input(operation, axes, choice, position) for choice in choices)
-        if target != spec.sbp:
-            total += conversion_cost(spec, target) + _debt(spec, target)
-            changed += 1
-    return total, changed
-
-
 def _debt(spec: TensorSpec, target: NdSbp) -> float:
     """Bytes that adding up again will cost, where a whole or split operand becomes a partial sum.
 
@@ -236,22 +267,6 @@ def _debt(spec: TensorSpec, target: NdSbp) -> float:
         if after is PARTIAL_SUM and before is not PARTIAL_SUM
     ]
     return sum(2 * size * (count - 1) / count for count in made)
-
-
-def _made_debt(
-    operation: Operation, axes: Axes | None, group: _Group, choices: Sequence[Choice]
-) -> float:
-    """Bytes that adding up costs at least, where splitting a name makes partial sums."""
-    hierarchy, total = operation.device.hierarchy, 0.0
-    for position in group.outputs:
-        sbp = tuple(_output(operation, axes, choice, position) for choice in choices)
-        spec = operation.out_specs[position]
-        size = math.prod(part_shape(spec.shape, hierarchy, sbp)) * spec.dtype.itemsize
-        for count, choice, made in zip(hierarchy, choices, sbp, strict=True):
-            if made is PARTIAL_SUM and isinstance(choice, str):
-                total += size * (count - 1) / count
-                size /= count
-    return total
 
 
 def conversion_cost(spec: TensorSpec, target: NdSbp) -> float:

@@ -101,6 +101,13 @@ def work_of(operation: Operation) -> Work:
     return Work(flops, touched, _temporary(traced), not _stores(traced), relays)
 
 
+@functools.lru_cache(maxsize=65536)
+def whole_flops(operation: Operation) -> int:
+    """What one device would do that computes all of it."""
+    whole = [jax.ShapeDtypeStruct(spec.shape, spec.dtype.numpy) for spec in operation.in_specs]
+    return _counted(jax.make_jaxpr(operation.evaluate_whole)(*whole).jaxpr)
+
+
 def _traceable(operation: Operation) -> Any:
     """The implementation as a function of one device's parts."""
     implementation = operation.primitive.implementation(operation.device.type)

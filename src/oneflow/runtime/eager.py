@@ -118,10 +118,12 @@ class ThreadState(threading.local):
     Attributes:
         recorder: the one used last.
         capture: the one for all placements, while a graph is recorded.
+        pinned: positions in it of conversions that the user asked for.
     """
 
     recorder: Recorder | None = None
     capture: Recorder | None = None
+    pinned: set[int] | None = None
 
     def __init__(self) -> None:
         self.recorders: dict[Device | Placement, Recorder] = {}
