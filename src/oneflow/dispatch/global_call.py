@@ -15,7 +15,7 @@ from oneflow.differentiation.grad_mode import MODE
 from oneflow.differentiation.node import OperationNode
 from oneflow.primitives import signatures as signatures  # settles operations
 from oneflow.primitives.boxing import boxing
-from oneflow.primitives.boxing_path import boxing_path, communicates
+from oneflow.primitives.boxing_path import boxing_path, communicating_axes
 from oneflow.primitives.composition import composition_of
 from oneflow.primitives.operation import Operation, wanted_sbp
 from oneflow.program.value import Value
@@ -30,7 +30,8 @@ class GlobalCall:
         device: its placement.
         conversions: the SBP to which operands are converted, by their position.
         result: how the result shall lie, if not as the operation leaves it.
-        alone: it runs as a program of its own, in all processes of the placement at once.
+        alone: it runs as a program of its own, in all processes of the placement at once, which
+            exchange data along these dimensions of the mesh.
         ranks: those processes, if it runs alone.
         description: what it does, for the watch over the processes.
     """
@@ -46,7 +47,7 @@ class GlobalCall:
         operation: Operation,
         conversions: dict[int, NdSbp],
         result: NdSbp | None,
-        alone: bool,
+        alone: frozenset[int],
     ) -> None:
         self.operation = operation
         self.device = operation.device
@@ -77,7 +78,7 @@ class GlobalCall:
             OperationNode(operation, operands, result)
         if self.alone and not result.is_symbolic and self.device.includes_this_process:
             placement = self.device
-            group = (placement.flat, placement.hierarchy)
+            group = (placement.flat, placement.hierarchy, self.alone)
             run_together(self.ranks, self.description, lambda: read_array(result), group)
         return result if self.result is None else converted(result, self.result)
 
@@ -92,7 +93,7 @@ class ComposedCall(GlobalCall):
     __slots__ = ("compute",)
 
     def __init__(self, operation: Operation, compute: Callable) -> None:
-        super().__init__(operation, {}, None, False)
+        super().__init__(operation, {}, None, frozenset())
         self.compute = compute
 
     def record(self, operands: tuple) -> Any:
@@ -118,11 +119,9 @@ def plan_call(operation: Operation, specs: tuple, attributes: dict) -> Operation
     result = wanted_sbp(operation, attributes.get("device"))
     if result == operation.out_specs[0].sbp:
         result = None
-    alone = (
-        operation.primitive is boxing
-        and cluster.is_several_processes()
-        and communicates(_steps(operation))
-    )
+    alone = frozenset()
+    if operation.primitive is boxing and cluster.is_several_processes():
+        alone = communicating_axes(_steps(operation))
     if not (conversions or result or alone):
         return operation
     return GlobalCall(operation, conversions, result, alone)

@@ -113,6 +113,6 @@ def boxing_path(
     raise ValueError(f"no way from {source} to {target}")
 
 
-def communicates(steps: tuple[Step, ...]) -> bool:
-    """Whether some step exchanges data between devices."""
-    return any(step.communicates for step in steps)
+def communicating_axes(steps: tuple[Step, ...]) -> frozenset[int]:
+    """The dimensions of the mesh along which some step exchanges data between devices."""
+    return frozenset(step.axis for step in steps if step.communicates)
