@@ -29,6 +29,7 @@ class Membership:
         local_size: how many there are on each machine.
         joined: whether it is connected with the others. Processes that a rank starts know its
             numbers and are not.
+        seed: a random number that all joined processes share.
     """
 
     rank: int = 0
@@ -36,6 +37,7 @@ class Membership:
     local_rank: int = 0
     local_size: int = 1
     joined: bool = False
+    seed: int | None = None
 
 
 _membership = Membership()
@@ -64,6 +66,11 @@ def node_size() -> int:
 def node_rank() -> int:
     """The number of this process's machine."""
     return _membership.rank // _membership.local_size
+
+
+def shared_seed() -> int | None:
+    """A random number that all processes of the job know; None for a process on its own."""
+    return _membership.seed
 
 
 def is_several_processes() -> bool:

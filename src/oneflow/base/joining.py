@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import glob
 import os
 import socket
@@ -79,7 +80,7 @@ def _join_told(told: Membership) -> None:
         listener = _listen(_own_address(host), port)
         Hub(listener, Job(told.world_size, job), _free_port())
     member = Member((host, port), told.rank, told.world_size, job, timeout)
-    coordinator = member.await_start(timeout + 60.0)
+    coordinator, seed = member.await_start(timeout + 60.0)
     member.watch()
     _prepare_jax()
     jax.distributed.initialize(
@@ -90,7 +91,7 @@ def _join_told(told: Membership) -> None:
         cluster_detection_method="deactivate",
         coordinator_bind_address=f"{_own_address(host) or '[::]'}:{coordinator}",
     )
-    _finish(told)
+    _finish(told, seed)
 
 
 def _prepare_jax() -> None:
@@ -170,9 +171,9 @@ def _join_managed(method: str) -> None:
             Hub(listener, Job(world, ""), 0)
         host, port = _from_rank_0(host, port)
         member = Member((host, port), rank, world, "", float(environment.JOIN_TIMEOUT.read()))
-        member.await_start(float(environment.JOIN_TIMEOUT.read()))
+        _, seed = member.await_start(float(environment.JOIN_TIMEOUT.read()))
         member.watch()
-        _finish(Membership(rank, world, local, local_size or world))
+        _finish(Membership(rank, world, local, local_size or world), seed)
 
 
 def _outer_address() -> str:
@@ -193,10 +194,8 @@ def _from_rank_0(host: str, port: int) -> tuple[str, int]:
     return host, int(number)
 
 
-def _finish(place: Membership) -> None:
-    cluster.set_membership(
-        Membership(place.rank, place.world_size, place.local_rank, place.local_size, True)
-    )
+def _finish(place: Membership, seed: int) -> None:
+    cluster.set_membership(dataclasses.replace(place, joined=True, seed=seed))
 
 
 def _number(variable: environment.Variable) -> int:

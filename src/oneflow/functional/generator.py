@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from oneflow.base import cluster
 from oneflow.base.device import CPU, Device
 from oneflow.functional.options import chosen_device
 from oneflow.tensor.tensor import Tensor
@@ -213,7 +214,11 @@ def _generator_at(device: Device, position: tuple[int, int]) -> Generator:
 
 
 default_generator = Generator()
-default_generator.seed()
+if (_shared := cluster.shared_seed()) is None:
+    default_generator.seed()
+else:
+    # What is broadcast in a global tensor must be the same on all ranks.
+    default_generator.manual_seed(_shared)
 
 
 def draw(generator: Generator | None) -> tuple[int, int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import secrets
 import selectors
 import socket
 import sys
@@ -164,12 +165,13 @@ class Hub:
 
     def _start(self) -> Verdict | None:
         """Say that all are there: to rank 0 first, whose service the others need."""
-        self._tell(0, start=True, coordinator=self._coordinator)
+        start = {"start": True, "coordinator": self._coordinator, "seed": secrets.randbits(63)}
+        self._tell(0, **start)
         if self._coordinator:
             _wait_for_port(self._listener.getsockname()[0], self._coordinator)
         for rank in self._peers:
             if rank != 0:
-                self._tell(rank, start=True, coordinator=self._coordinator)
+                self._tell(rank, **start)
         return None
 
     # --- while they work

@@ -70,11 +70,11 @@ class Member:
         if "welcome" not in answer:
             raise RuntimeError(f"what answers at {self._where} is not a job of OneFlow")
 
-    def await_start(self, timeout: float) -> int:
+    def await_start(self, timeout: float) -> tuple[int, int]:
         """Wait until all processes are there.
 
         Returns:
-            The port of JAX's own service.
+            The port of JAX's own service, and a random number, on all processes the same.
 
         Raises:
             RuntimeError: the job cannot start.
@@ -84,7 +84,7 @@ class Member:
             # Lets the hub tell the others, if it is in this process, before the process ends.
             time.sleep(_SECONDS_BETWEEN_REPORTS)
             raise RuntimeError(f"the processes cannot train together: {answer['verdict']}")
-        return int(answer["coordinator"])
+        return int(answer["coordinator"]), int(answer["seed"])
 
     def _await_message(self, timeout: float) -> dict[str, Any]:
         deadline = time.monotonic() + timeout
