@@ -610,6 +610,7 @@ from oneflow import (
     _C as _C,
     amp as amp,
     autograd as autograd,
+    boxing as boxing,
     comm as comm,
     cuda as cuda,
     distributed as distributed,

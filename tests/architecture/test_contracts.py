@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "src"
 FACADES = sorted(
     path
-    for folder in ("", "autograd", "nn/graph", "utils")
+    for folder in ("", "autograd", "boxing", "nn/graph", "utils")
     for path in (SOURCE / "oneflow" / folder).glob("*.py")
 )
 

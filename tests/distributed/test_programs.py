@@ -23,6 +23,22 @@ def test_ranks_that_record_different_graphs():
     assert assert_succeeds("different_graphs.py", processes=3).output == ""
 
 
+TUTORIALS = {
+    2: (
+        *("launcher", "global_tensor", "ddp_linear_regression", "global_data_parallelism"),
+        *("pipeline_of_two_stages", "pipeline_of_graph_modules", "zero"),
+    ),
+    4: ("launcher", "two_dimensions", "parallel_strategies"),
+}
+
+
+@pytest.mark.parametrize("processes", TUTORIALS)
+def test_programs_of_tutorials(processes, tmp_path):
+    names = TUTORIALS[processes]
+    outcome = assert_succeeds("tutorials.py", str(tmp_path), *names, processes=processes)
+    assert "[Gloo]" not in outcome.output
+
+
 @pytest.mark.parametrize("processes", [2, 3])
 def test_pipelines(processes):
     assert_succeeds("pipeline.py", processes=processes)
