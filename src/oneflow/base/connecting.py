@@ -34,14 +34,14 @@ def run_together(
     if key in _met:
         return run()
     # Gloo, which connects processes, announces that on standard output, where it does not belong.
-    with _without_announcements():
+    with without_announcements():
         result = jax.block_until_ready(run())
     _met.add(key)
     return result
 
 
 @contextlib.contextmanager
-def _without_announcements() -> Iterator[None]:
+def without_announcements() -> Iterator[None]:
     """Keep lines of Gloo out of standard output; everything else comes out at the end."""
     sys.stdout.flush()
     kept = os.dup(1)

@@ -14,6 +14,7 @@ from jax.experimental import multihost_utils
 
 from oneflow.base import cluster, environment
 from oneflow.base.cluster import Membership
+from oneflow.base.connecting import without_announcements
 from oneflow.base.control.hub import Hub, Job
 from oneflow.base.control.member import Member
 from oneflow.base.device import number_devices
@@ -162,7 +163,8 @@ def _join_managed(method: str) -> None:
     jax.distributed.initialize(cluster_detection_method=method)
     rank, world = jax.process_index(), jax.process_count()
     local = _count_in("OMPI_COMM_WORLD_LOCAL_RANK") or _count_in("SLURM_LOCALID")
-    local_size = _count_in("OMPI_COMM_WORLD_LOCAL_SIZE") or _count_in("SLURM_NTASKS_PER_NODE")
+    machines = _count_in("SLURM_STEP_NUM_NODES") or 1
+    local_size = _count_in("OMPI_COMM_WORLD_LOCAL_SIZE") or -(-world // machines)
     if world > 1:
         host, port = "", 0
         if rank == 0:
@@ -173,7 +175,7 @@ def _join_managed(method: str) -> None:
         member = Member((host, port), rank, world, "", float(environment.JOIN_TIMEOUT.read()))
         _, seed = member.await_start(float(environment.JOIN_TIMEOUT.read()))
         member.watch()
-        _finish(Membership(rank, world, local, local_size or world), seed)
+        _finish(Membership(rank, world, local, local_size), seed)
 
 
 def _outer_address() -> str:
@@ -189,7 +191,8 @@ def _outer_address() -> str:
 
 def _from_rank_0(host: str, port: int) -> tuple[str, int]:
     text = f"{host}:{port}".encode().ljust(64)
-    received = multihost_utils.broadcast_one_to_all(np.frombuffer(text, np.uint8))
+    with without_announcements():
+        received = multihost_utils.broadcast_one_to_all(np.frombuffer(text, np.uint8))
     host, _, number = bytes(np.asarray(received)).decode().strip().rpartition(":")
     return host, int(number)
 

@@ -1,0 +1,86 @@
+"""Jobs that are started by something else than the launcher: what it tells processes is enough."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from tests.distributed.launching import PROGRAMS, environment, free_port
+
+pytestmark = [pytest.mark.multiprocess, pytest.mark.xdist_group("processes")]
+
+PLACE = [sys.executable, str(PROGRAMS / "place.py")]
+
+
+def slurm(rank: int, port: int) -> dict[str, object]:
+    """What `srun --nodes 2 --ntasks 2` sets; the number of the job decides the port."""
+    return {
+        "SLURM_JOB_ID": port % 4096,
+        "SLURM_STEP_NODELIST": "localhost",
+        "SLURM_NTASKS": 2,
+        "SLURM_STEP_NUM_TASKS": 2,
+        "SLURM_STEP_NUM_NODES": 2,
+        "SLURM_PROCID": rank,
+        "SLURM_LOCALID": 0,
+    }
+
+
+def open_mpi(rank: int, port: int) -> dict[str, object]:
+    """What `mpirun -n 2` of Open MPI sets."""
+    return {
+        "OMPI_MCA_orte_hnp_uri": f"{port % 4096 * 4096}.0;tcp://127.0.0.1:1",
+        "OMPI_COMM_WORLD_SIZE": 2,
+        "OMPI_COMM_WORLD_RANK": rank,
+        "OMPI_COMM_WORLD_LOCAL_RANK": rank,
+        "OMPI_COMM_WORLD_LOCAL_SIZE": 2,
+    }
+
+
+def variables(rank: int, port: int) -> dict[str, object]:
+    """What Ray Train and Kubeflow set, here for two machines."""
+    return {
+        "MASTER_ADDR": "localhost",
+        "MASTER_PORT": port,
+        "WORLD_SIZE": 2,
+        "RANK": rank,
+        "LOCAL_RANK": 0,
+        "LOCAL_WORLD_SIZE": 1,
+    }
+
+
+# What tells processes who they are; the machines, and the numbers of processes on theirs.
+MANAGERS = {"slurm": (slurm, 2, (0, 0)), "open_mpi": (open_mpi, 1, (0, 1))}
+MANAGERS["variables"] = (variables, 2, (0, 0))
+
+
+@pytest.mark.parametrize("manager", MANAGERS)
+def test_processes_of(manager):
+    told, machines, local_ranks = MANAGERS[manager]
+    port = free_port()
+    processes = [
+        subprocess.Popen(
+            PLACE,
+            env=environment(**{name: str(value) for name, value in told(rank, port).items()}),
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for rank in range(2)
+    ]
+    for rank, process in enumerate(processes):
+        output = process.communicate(timeout=120)[0]
+        assert json.loads(output) == [rank, 2, local_ranks[rank], machines, [2.0, 2.0]]
+
+
+def test_processes_of_torchrun():
+    run = subprocess.run(
+        [*(sys.executable, "-m", "torch.distributed.run", "--nproc_per_node", "2"), PLACE[1]],
+        env=environment(MASTER_PORT=str(free_port())),
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert run.returncode == 0, run.stderr
+    lines = sorted(map(json.loads, run.stdout.splitlines()))
+    assert lines == [[rank, 2, rank, 1, [2.0, 2.0]] for rank in range(2)]
