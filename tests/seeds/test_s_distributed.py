@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from tests.distributed.launching import PROGRAMS, Outcome, launch
+from tests.distributed.launching import PROGRAMS, ROOT, Outcome, launch
 
 pytestmark = [pytest.mark.multiprocess, pytest.mark.xdist_group("processes")]
 
@@ -34,3 +34,21 @@ def test_row(program, row):
 def test_s000_16_every_process_says_who_it_is():
     lines = outcome_of("rows_of_two.py").output.splitlines()
     assert {"rank 0 of 2", "rank 1 of 2"} <= set(lines)
+
+
+def test_s000_24_the_page_on_strategies_runs(tmp_path):
+    page = (ROOT / "docs" / "distributed.md").read_text()
+    for title in ("Data parallelism", "Tensor parallelism", "Pipelines"):
+        assert f"\n## {title}\n" in page
+    for number, program in enumerate(re.findall(r"```python\n(.*?)```", page, re.DOTALL)):
+        (tmp_path / f"{number}.py").write_text(program)
+    run_all = tmp_path / "run_all.py"
+    run_all.write_text(
+        "import os, pathlib, runpy\n"
+        "os.chdir(pathlib.Path(__file__).parent)\n"
+        "for path in sorted(pathlib.Path().glob('?.py')):\n"
+        "    runpy.run_path(str(path))\n"
+    )
+    outcome = launch(str(run_all))
+    assert outcome.code == 0, outcome.error
+    assert (tmp_path / "model").exists()
