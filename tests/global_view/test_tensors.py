@@ -180,3 +180,19 @@ def test_numbers_chosen_by_a_global_condition():
     chosen = flow.where(condition, 1, 2.5)
     assert chosen.sbp == (S(0),)
     assert chosen.tolist() == [1, 2.5, 1]
+
+
+def test_arrays_and_numbers_join_a_global_tensor():
+    x = flow.arange(6.0, placement=PAIR, sbp=S(0)).reshape(2, 3)
+    array = np.array([1.0, 2.0, 3.0], np.float32)
+    for found in (
+        x + array,
+        array + x,
+        x.add(array),
+        x + flow.tensor(2.0),
+        x * np.float64(2),
+        x * 1j,
+    ):
+        assert found.placement is PAIR
+    assert (x + array).tolist() == [[1.0, 3.0, 5.0], [4.0, 6.0, 8.0]]
+    assert (array - x).tolist() == [[1.0, 1.0, 1.0], [-2.0, -2.0, -2.0]]

@@ -1,12 +1,14 @@
 """What users call with global tensors gives what it gives with local ones, however they lie.
 
 Results, gradients and in-place forms of the operator table; `--exhaustive` tries every case of
-every operator, else a few operators of each family are tried.
+every operator, else a few operators of each family are tried. All tensors of a call lie alike on
+two devices, or each differently on a grid of four.
 """
 
 from __future__ import annotations
 
 import itertools
+import random
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -30,10 +32,12 @@ from tests.oracle import (
 from tests.samples.table import Case, Operator, TensorSample, operators
 
 PAIR = flow.placement("cpu", [0, 1])
+GRID = flow.placement("cpu", [[0, 1], [2, 3]])
 LAYOUTS = {
     "split": flow.sbp.split(0),
     "broadcast": flow.sbp.broadcast,
     "partial sum": flow.sbp.partial_sum,
+    "grid": None,
 }
 # One of so many operators is tried without `--exhaustive`.
 SHARE = 30
@@ -47,14 +51,20 @@ FAMILIES = {
 Outcome = tuple[list[np.ndarray | None], list[Tensor | None]]
 
 
-def library_of(layout: str) -> Library:
-    """OneFlow with global tensors that lie like that where they can."""
-    sbp = LAYOUTS[layout]
+def library_of(layout: str, name: str) -> Library:
+    """OneFlow with global tensors that lie like that where they can; the name is for the grid."""
+    rng = random.Random(name)
 
     def make(array: np.ndarray) -> Tensor:
-        can = array.ndim if layout == "split" else array.dtype.kind != "b"
-        place = Layout(PAIR, (sbp if can else flow.sbp.broadcast,))
-        return Tensor._import(array, None, place)
+        splits = [flow.sbp.split(dim) for dim in range(array.ndim)]
+        sums = [] if array.dtype.kind == "b" else [flow.sbp.partial_sum]
+        if layout == "grid":
+            chosen = rng.choices([flow.sbp.broadcast, *splits, *splits], k=2)
+            return Tensor._import(array, None, Layout(GRID, tuple(chosen)))
+        can = LAYOUTS[layout] in (*splits, *sums)
+        return Tensor._import(
+            array, None, Layout(PAIR, (LAYOUTS[layout] if can else flow.sbp.broadcast,))
+        )
 
     return Library(flow, make, FLOW.gradients)
 
@@ -117,7 +127,7 @@ def difference(found: Outcome | Exception, expected: Outcome | Exception, row: O
             problem = "" if tensor is local else f"gives {tensor!r}, locally {local!r}"
         elif (mine.shape, tensor.dtype) != (theirs.shape, local.dtype):
             problem = f"{tensor.dtype}{mine.shape}, locally {local.dtype}{theirs.shape}"
-        elif row.name not in READING and not (tensor.is_global and tensor.placement is PAIR):
+        elif row.name not in READING and not tensor.is_global:
             problem = f"not a global tensor: {tensor!r}"
         elif row.values:
             problem = array_difference(mine, theirs, dtype_name(tensor), row.tolerance)
@@ -143,7 +153,8 @@ def problems_of(row: Operator, exhaustive: bool) -> Iterator[str]:
         for name, deed, tried, dtype in deeds_of(row, not index):
             expected = outcome(deed, FLOW, tried, case, dtype)
             for layout in layouts_of(case):
-                found = outcome(deed, library_of(layout), tried, case, dtype)
+                library = library_of(layout, f"{tried.name}{case}")
+                found = outcome(deed, library, tried, case, dtype)
                 problem = difference(found, expected, tried)
                 if problem:
                     yield f"{tried.name}{case} in {dtype}, {name} of {layout}: {problem}"

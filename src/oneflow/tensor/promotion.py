@@ -14,6 +14,7 @@ import numpy as np
 
 from oneflow.base import dtype as dt
 from oneflow.base.dtype import Category, DType, complex_dtype, get_default_dtype
+from oneflow.base.placement import Placement
 from oneflow.primitives.elementwise import cast as cast_primitive
 from oneflow.tensor.call import call
 from oneflow.tensor.tensor import Tensor
@@ -98,8 +99,12 @@ def result_type(*operands: Any) -> DType:
     return _result_of(tuple(map(_kind, operands)), get_default_dtype())
 
 
-def as_operand(value: Any) -> Any:
+def as_operand(value: Any, place: Placement | None = None) -> Any:
     """A tensor or Python number as is; NumPy scalars, complex numbers and arrays converted.
+
+    Args:
+        value: an operand as given by a user.
+        place: where a tensor is made, whole on every device; None: on the CPU.
 
     Raises:
         TypeError: it is neither a tensor nor a number.
@@ -109,7 +114,7 @@ def as_operand(value: Any) -> Any:
     if isinstance(value, np.generic):
         return as_operand(value.item())
     if hasattr(value, "dtype") or isinstance(value, complex):
-        return Tensor._import(value)
+        return Tensor._import(value, None, place)
     for number in (bool, int, float):
         if isinstance(value, number):
             return number(value)
@@ -151,13 +156,23 @@ def promoted(operands: tuple, floating: bool = False) -> tuple:
     """
     if _need_nothing(operands, floating):
         return operands
-    operands = on_one_device(tuple(as_operand(operand) for operand in operands))
+    place = _common_place(operands)
+    operands = on_one_device(tuple(as_operand(operand, place) for operand in operands))
     dtype = result_type(*operands)
     if floating and dtype.category < Category.FLOAT:
         dtype = get_default_dtype()
     if not any(isinstance(operand, Tensor) for operand in operands):
         operands = (Tensor._import(operands[0]), *operands[1:])
     return tuple(cast_to(operand, dtype) for operand in operands)
+
+
+def _common_place(operands: tuple) -> Placement | None:
+    """Where arrays beside a global tensor go; None if the first tensor is local."""
+    for operand in operands:
+        if isinstance(operand, Tensor):
+            device = operand._value.spec.device
+            return device if isinstance(device, Placement) else None
+    return None
 
 
 def _need_nothing(operands: tuple, floating: bool) -> bool:
