@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import oneflow as flow
+from tests.graph.helpers import TrainGraph
 
 S, B = flow.sbp.split, flow.sbp.broadcast
 PAIR = flow.placement("cpu", [0, 1])
@@ -165,3 +166,31 @@ def test_zero_splits_states_gradients_and_parameters():
 def test_gradients_are_scattered_not_reduced():
     _, _, _, graph = train_with_zero(2)
     assert "reduce-scatter" in executable_of(graph).hlo()
+
+
+def test_zero_3_gathers_when_and_where_it_is_needed():
+    placement = flow.placement("cpu", range(4))
+    layers = [flow.nn.Linear(64, 96), flow.nn.ReLU(), flow.nn.Linear(96, 64)]
+    model = flow.nn.Sequential(*layers).to_global(placement, B)
+    x = flow.randn(256, 64, placement=placement, sbp=S(0))
+    optimizer = flow.optim.SGD(model.parameters(), lr=0.1)
+    graph = TrainGraph(model, lambda m, x: m(x).square().mean(), optimizer)
+    graph.config.enable_zero(stage=3, shard_min_size=1)
+    graph(x)
+    (step,) = graph._steps.values()
+    program = step.executable.program
+    made = {n: each for each in program.instructions for n in each.results}
+    gathers = [
+        each
+        for each in program.instructions
+        if each.operation.primitive.name == "boxing"
+        and each.operation.attributes["source"] == (S(0),)
+        and each.operation.in_specs[0].shape == (64, 96)
+    ]
+    # The second layer's weight: for the forward pass, and for the backward pass.
+    assert len(gathers) == 2
+    sources = [made[each.operands[0]] for each in gathers]
+    assert [each.operation.primitive.name for each in sources] == ["together", "together"]
+    anchors = [made[each.operands[1]].operation.primitive.name for each in sources]
+    assert anchors[0] == "relu"
+    assert anchors[1] != "relu"

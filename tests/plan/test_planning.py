@@ -49,10 +49,11 @@ def test_what_was_recorded_before_runs():
     assert x.tolist() == [2, 2, 2]
 
 
-def test_a_plan_leaves_a_graph_as_it_was():
+@pytest.mark.parametrize("zero", [0, 3])
+def test_a_plan_leaves_a_graph_as_it_was(zero):
     pair = flow.placement("cpu", [0, 1])
     flow.manual_seed(0)
-    graph, inputs = plans.mlp(pair, batch=4, width=8)
+    graph, inputs = plans.mlp(pair, batch=4, width=8, zero=zero)
     position = flow.get_rng_state().tolist()
     plan = graph.plan(*inputs, compile=False)
     assert plan.account.sent > 0
@@ -63,8 +64,21 @@ def test_a_plan_leaves_a_graph_as_it_was():
     assert after.account == plan.account
     losses.append(graph(*inputs).item())
     flow.manual_seed(0)
-    graph, inputs = plans.mlp(pair, batch=4, width=8)
+    graph, inputs = plans.mlp(pair, batch=4, width=8, zero=zero)
     assert losses == [graph(*inputs).item() for _ in range(4)]
+
+
+def test_a_plan_is_not_about_pipelines():
+    with planning():
+        first, second = flow.placement("cuda", [0]), flow.placement("cuda", [1])
+        x = flow.ones(4, placement=first, sbp=flow.sbp.broadcast)
+
+        class Twice(flow.nn.Graph):
+            def build(self, x):
+                return (x * 2).to_global(second, flow.sbp.broadcast) * 2
+
+        with pytest.raises(RuntimeError, match="pipeline over 2 placements"):
+            Twice().plan(x)
 
 
 def test_a_plan_is_about_a_placement():

@@ -37,6 +37,7 @@ from oneflow.passes.dead_code import eliminate_dead_code
 from oneflow.passes.dumping import dump_for
 from oneflow.passes.inputs import inputs_read, with_inputs
 from oneflow.passes.pipeline import optimize, run_passes
+from oneflow.passes.regather import regather
 from oneflow.passes.sparse_updates import update_looked_up_rows
 from oneflow.passes.tasks import BACKWARD, FORWARD, UPDATE, Turn
 from oneflow.primitives.elementwise import cast, mul
@@ -303,7 +304,7 @@ class Recording:
         """Optimise and compile what was recorded."""
         recorder = self._recorder
         program = self._scoped(program_from_key(recorder.key, outputs, recorder.specs))
-        program = self._laid_out(program, binding.unread)
+        program = self._laid_out(self._regathered(program), binding.unread)
         program = self._with_sparse_updates(program)
         if len({spec.device for spec in program.spec_table().values()}) > 1:
             # Each task is optimised on its own.
@@ -348,6 +349,19 @@ class Recording:
             for each in program.instructions
         )
         return replace(program, instructions=instructions)
+
+    def _regathered(self, program: Program) -> Program:
+        """The program for ZeRO 3, on one placement."""
+        config = self._graph.settings.config
+        places = {spec.device for spec in program.spec_table().values()}
+        if config.zero_stage < 3 or config.auto_parallel or len(places) > 1:
+            return program
+        parameters = {~each.value.position for each in self._variables if each.kind == "parameter"}
+
+        def gather_again(whole: Program) -> Program:
+            return regather(whole, parameters, self._turns_of(whole))
+
+        return run_passes(program, [("regather", gather_again)], self._watch)
 
     def _laid_out(self, program: Program, updated: list[Tensor]) -> Program:
         """The program with SBP that were chosen for all of it, if that is asked for."""

@@ -8,8 +8,9 @@ reduce-scatter of gradients, an all-gather of updated parameters) is found as fo
 
 from __future__ import annotations
 
+import contextlib
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import partial
 
 from oneflow.base.sbp import BROADCAST, NdSbp, split
@@ -53,6 +54,30 @@ def apply_zero(optimizers: Iterable[Optimizer], stage: int, least: int) -> None:
             for parameter in group["params"]:
                 if parameter.is_global:
                     _apply_to(parameter, optimizer.state.get(parameter, {}), stage, least)
+
+
+@contextlib.contextmanager
+def undoing_zero(optimizers: Iterable[Optimizer]) -> Iterator[None]:
+    """Context manager: afterwards everything lies as before."""
+    optimizers = list(optimizers)
+    parameters = [p for each in optimizers for group in each.param_groups for p in group["params"]]
+    kept = [(each, each._value, each.gradient_sbp) for each in parameters]
+    states = [
+        (each, each.state_sbp, [(key, state, dict(state)) for key, state in each.state.items()])
+        for each in optimizers
+    ]
+    try:
+        yield
+    finally:
+        for parameter, value, gradient_sbp in kept:
+            parameter._value, parameter.gradient_sbp = value, gradient_sbp
+        for optimizer, state_sbp, before in states:
+            optimizer.state_sbp = state_sbp
+            optimizer.state.clear()
+            for key, state, content in before:
+                state.clear()
+                state.update(content)
+                optimizer.state[key] = state
 
 
 def _apply_to(parameter: Tensor, state: dict, stage: int, least: int) -> None:

@@ -66,10 +66,22 @@ class Rewriting:
     ) -> None:
         """Append `primitive` of old values; its results take the place of the old `results`."""
         renamed = [self.new[number] for number in operands]
-        specs = tuple(self.specs[number] for number in renamed)
+        self.new.update(
+            zip(results, self.apply(primitive, renamed, attributes, scope), strict=True)
+        )
+
+    def apply(
+        self,
+        primitive: Primitive,
+        operands: Sequence[int],
+        attributes: Mapping[str, Any] | None = None,
+        scope: str = "",
+    ) -> range:
+        """Append `primitive` of new values; returns the numbers of its results."""
+        specs = tuple(self.specs[number] for number in operands)
         options = tuple((attributes or {}).items())
         operation = operation_of(primitive, specs, (False,) * len(specs), options)
-        self.new.update(zip(results, self.append(operation, renamed, scope), strict=True))
+        return self.append(operation, operands, scope)
 
     def append(self, operation: Operation, operands: Sequence[int], scope: str) -> range:
         """Append an operation of new values; returns the numbers of its results."""

@@ -11,6 +11,7 @@ from oneflow.graph.graph import Graph
 from oneflow.graph.recording import Recording
 from oneflow.graph.step import Binding
 from oneflow.graph.structure import take_call_apart
+from oneflow.graph.zero import undoing_zero
 from oneflow.passes.pipeline import prepare_whole
 from oneflow.program.equal_values import share_equal_values
 from oneflow.program.ir import Program
@@ -61,11 +62,8 @@ class _Planned(Recording):
 
     def run(self) -> Any:
         """The step as a `RecordedProgram`."""
-        try:
+        with undoing_zero(each.optimizer for each in self._graph.trainings()):
             return super().run()
-        finally:
-            for step in self._steps:
-                step.undo()
 
     def _step(self, program: Program, binding: Binding) -> Any:
         kinds = {each.name: each.kind for each in self._variables}
@@ -87,6 +85,7 @@ def record_graph(graph: Graph, args: tuple, kwargs: dict[str, Any]) -> RecordedP
 
     Raises:
         TypeError: the graph's tensors are local; a plan is about a placement.
+        RuntimeError: the graph is on several placements.
     """
     tensors: list[Tensor] = []
     structure = take_call_apart(args, kwargs, tensors, graph.name)
@@ -96,5 +95,11 @@ def record_graph(graph: Graph, args: tuple, kwargs: dict[str, Any]) -> RecordedP
         raise TypeError(
             f"{graph.name} runs on `{recorded.placement}`; a plan is about global tensors: bring "
             "its modules and arguments to a placement with `to_global(placement, sbp)`"
+        )
+    places = {spec.device for spec in recorded.program.spec_table().values()}
+    if len(places) > 1:
+        raise RuntimeError(
+            f"{graph.name} is a pipeline over {len(places)} placements, and a plan is about one; "
+            "plan each stage as a graph of its own"
         )
     return recorded

@@ -8,6 +8,7 @@ matrix product), that is a waste: the others may as well read it. `together` ord
 from __future__ import annotations
 
 import jax
+from jax import lax
 from jax.experimental.xla_metadata import set_xla_metadata
 
 from oneflow.primitives.axes import Axes, independent_names
@@ -47,7 +48,7 @@ def _together_axes(operation: Operation) -> Axes:
 # it did, whatever the others do.
 together = primitive(
     "together",
-    lambda *xs: xs,
+    lambda *xs: lax.optimization_barrier(xs),
     differentiable=False,
     axes=_together_axes,
     linear=("*xs",),
