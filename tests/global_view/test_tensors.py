@@ -196,3 +196,24 @@ def test_arrays_and_numbers_join_a_global_tensor():
         assert found.placement is PAIR
     assert (x + array).tolist() == [[1.0, 3.0, 5.0], [4.0, 6.0, 8.0]]
     assert (array - x).tolist() == [[1.0, 1.0, 1.0], [-2.0, -2.0, -2.0]]
+
+
+@pytest.mark.parametrize("placement", [PAIR, GRID])
+def test_a_table_split_by_rows_stays_where_it_is(placement):
+    table = flow.randn(64, 3)
+    indices = flow.tensor([[0, 63, 31], [32, 7, 40]])
+    wanted = flow.nn.functional.embedding(indices, table)
+    every = (B,) * placement.ndim
+    rows = (S(0),) * placement.ndim
+    mine = table.to_global(placement, every).to_global(sbp=rows).requires_grad_()
+    found = flow.nn.functional.embedding(indices.to_global(placement, every), mine)
+    assert found.sbp == (P,) * placement.ndim
+    assert flow.equal(flow.tensor(found.numpy()), wanted)
+    (found * found).sum().backward()
+    theirs = table.clone().requires_grad_()
+    (flow.nn.functional.embedding(indices, theirs) ** 2).sum().backward()
+    np.testing.assert_allclose(mine.grad.numpy(), theirs.grad.numpy(), rtol=1e-6)
+    with pytest.raises(IndexError, match="index 64, but the table has 64 rows"):
+        flow.nn.functional.embedding(
+            flow.tensor([64]).to_global(placement, every), mine.detach()
+        ).numpy()

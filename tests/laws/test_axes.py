@@ -14,7 +14,7 @@ from jax import lax
 import oneflow as flow
 from oneflow.primitives.axes import axes_of, notation
 from oneflow.primitives.matmul import linear, matmul
-from oneflow.primitives.operation import make_operation
+from oneflow.primitives.operation import make_operation, operand_positions
 from oneflow.primitives.parts import Part
 from oneflow.primitives.registry import PRIMITIVES
 from oneflow.primitives.softmax import softmax
@@ -74,7 +74,7 @@ def most_patterns(primitive, source):
     `jax.vjp` follow from those of the primitive; it is enough to see that they do for one gradient
     of each.
     """
-    if primitive.facts.get("positional"):
+    if "positional" in primitive.facts:
         return 4
     if primitive is source:
         return 1 if source.elementwise else 2
@@ -125,11 +125,16 @@ def run(operation, operands, attributes):
 
 
 def part_of(operation, axes, name, count, number):
-    """Where the part of that number is in the first result."""
-    shape = operation.out_specs[0].shape
+    """Where the part of that number is in the first result, or the operand that counts."""
+    operand = operation.primitive.facts["positional"]
+    spec, names = operation.out_specs[0], axes.outputs[0]
+    if operand:
+        (place,) = operand_positions(operation)[operand]
+        spec, names = operation.in_specs[place], axes.inputs[place]
+    shape = spec.shape
     starts = [
         number * (size // count) if each == name else 0
-        for size, each in zip(shape, axes.outputs[0], strict=True)
+        for size, each in zip(shape, names, strict=True)
     ]
     return Part(shape, tuple(starts))
 

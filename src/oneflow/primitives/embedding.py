@@ -4,19 +4,43 @@ from __future__ import annotations
 
 import jax
 import jax.numpy as jnp
+from jax import lax
 
 from oneflow.primitives.axes import Axes
 from oneflow.primitives.distance import safe_norm
 from oneflow.primitives.indexing import out_of_range
 from oneflow.primitives.linearity import Linearity
 from oneflow.primitives.operation import Operation
+from oneflow.primitives.parts import Part, positional_in
 from oneflow.primitives.registry import primitive
 
 NO_PADDING = -1
 
 
-def _embedding(indices, weight, *, padding: int = NO_PADDING, by_frequency: bool = False):
-    return jnp.take(weight, indices, axis=0, mode="clip")
+def _embedding(
+    indices,
+    weight,
+    *,
+    padding: int = NO_PADDING,
+    by_frequency: bool = False,
+    rows: int | None = None,
+    part: Part | None = None,
+):
+    """Rows of the table; of a part of it, zeros for the rows that are in other parts."""
+    count = weight.shape[0]
+    if part is None or part.shape[0] == count:
+        return jnp.take(weight, indices, axis=0, mode="clip")
+    own = indices - lax.convert_element_type(part.starts[0], indices.dtype)
+    found = jnp.take(weight, own, axis=0, mode="clip")
+    return jnp.where(((own >= 0) & (own < count))[..., None], found, 0)
+
+
+def _axes(operation: Operation) -> Axes:
+    """Parts of the table give parts of a sum: every row is in one of them."""
+    indices, weight = operation.in_specs
+    lead = tuple(f"d{dim}" for dim in range(indices.ndim))
+    whole = {"rows": weight.shape[0]}
+    return Axes((lead, ("row", "width")), ((*lead, "width"),), whole=whole)
 
 
 def _embedding_backward(g, indices, *, rows: int, padding: int, by_frequency: bool):
@@ -43,12 +67,17 @@ def _row_error(value, attributes, in_specs):
     )
 
 
-embedding = primitive("embedding", _embedding, axes="..., _ d -> ... d", linear=("weight",))
+embedding = primitive(
+    "embedding", _embedding, axes=_axes, linear=("weight",), facts=positional_in("weight")
+)
 embedding_backward = primitive(
     "embedding_backward", _embedding_backward, axes=_backward_axes, linear=("g",)
 )
 embedding.checked(
-    lambda indices, weight, **attributes: out_of_range(indices, 0, weight.shape[0]), _row_error
+    lambda indices, weight, rows=None, **attributes: out_of_range(
+        indices, 0, rows or weight.shape[0]
+    ),
+    _row_error,
 )
 
 

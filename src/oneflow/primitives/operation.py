@@ -123,8 +123,9 @@ class Operation:
         return implementation(*arrays, **attributes)
 
     def _part(self) -> Part:
-        """Where this device's part of the first result is, while tracing."""
-        spec = self.out_specs[0]
+        """Where this device's part of the first result, or of an operand, is; while tracing."""
+        operand = self.primitive.facts["positional"]
+        spec = self.in_specs[operand_positions(self)[operand][0]] if operand else self.out_specs[0]
         return Part(spec.shape, traced_starts(spec.shape, self.device.hierarchy, spec.sbp))
 
     def evaluate_whole(self, *arrays: Any) -> Any:

@@ -13,11 +13,16 @@ from typing import Any, NamedTuple
 import jax
 from jax import lax
 
-POSITIONAL = {"positional": True}
+POSITIONAL = {"positional": ""}
+
+
+def positional_in(operand: str) -> dict[str, str]:
+    """The fact that a primitive's values depend on where its part of an operand is."""
+    return {"positional": operand}
 
 
 class Part(NamedTuple):
-    """A box of the first result.
+    """A box of the first result, or of the operand that the primitive names.
 
     Attributes:
         shape: of the whole.
