@@ -13,7 +13,7 @@ from oneflow.base.dtype import DType
 from oneflow.differentiation.backward import call_after_backward
 from oneflow.differentiation.grad_mode import MODE, no_grad
 from oneflow.distributed.collectives import broadcast_all, value_of
-from oneflow.distributed.exchange import all_reduce, everyone, exchange
+from oneflow.distributed.exchange import average, everyone, exchange
 from oneflow.nn.modules.module import Module
 from oneflow.primitives.bucket import pack_bucket, unpack_bucket
 from oneflow.primitives.creation import zeros
@@ -157,7 +157,7 @@ def _means(vectors: list[Value]) -> list[Value]:
         return []
     device = vectors[0].spec.device
     arrays = [read_array(vector) for vector in vectors]
-    results = exchange(all_reduce, everyone(device.type), arrays, op="mean")
+    results = exchange(average, everyone(device.type), arrays)
     return [value_of(result, device) for result in results]
 
 

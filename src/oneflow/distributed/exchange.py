@@ -134,7 +134,7 @@ def _program(kind: Callable[..., Any], group: Group, attributes: tuple) -> Calla
 
 
 def all_reduce(*arrays: Any, op: str) -> tuple[Any, ...]:
-    """The arrays of all processes combined: `op` is sum, mean, max, min or product."""
+    """The arrays of all processes combined: `op` is sum, max, min or product."""
     return tuple(_reductions[op](array) for array in arrays)
 
 
@@ -155,11 +155,24 @@ def _extreme(reduce: Callable[..., Any]) -> Callable[[Any], Any]:
 
 _reductions: dict[str, Callable[[Any], Any]] = {
     "sum": _sum,
-    "mean": lambda array: lax.pmean(array, _AXIS),
     "max": _extreme(lax.pmax),
     "min": _extreme(lax.pmin),
     "product": lambda array: jnp.prod(lax.all_gather(array, _AXIS), axis=0, dtype=array.dtype),
 }
+
+
+def average(*arrays: Any) -> tuple[Any, ...]:
+    """The means over all processes, of arrays that are known to have equal shapes everywhere.
+
+    Two processes on CPUs send each other theirs. Gloo's all-reduce sends as much but in two rounds,
+    one waiting for the other: for half a megabyte it took four times as long. What it does not do
+    is to abort a process at once when shapes differ a little, before the watch can say so.
+    """
+    if lax.axis_size(_AXIS) != 2 or jax.default_backend() != "cpu":
+        return tuple(lax.pmean(array, _AXIS) for array in arrays)
+    swap = [(0, 1), (1, 0)]
+    # The order of two operands does not matter, so both processes get the same bits.
+    return tuple((array + lax.ppermute(array, _AXIS, swap)) / 2 for array in arrays)
 
 
 def all_gather(array: Any) -> tuple[Any, ...]:

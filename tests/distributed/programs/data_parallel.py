@@ -93,6 +93,14 @@ def check_gradients_add_up():
     close(model.weight.grad, plain.weight.grad)
 
 
+def check_means_are_the_same_bits_everywhere():
+    model = ddp(nn.Linear(5, 7))
+    model(flow.randn(3, 5) * (rank + 1)).square().sum().backward()
+    grads = [flow.zeros(7, 5) for _ in range(size)]
+    flow.comm.all_gather(grads, model.weight.grad)
+    assert all(flow.equal(grads[0], each) for each in grads)
+
+
 def check_only_modules_that_gradients_reach():
     first, second = ddp(nn.Linear(2, 2)), ddp(nn.Linear(2, 1))
     second(first(flow.ones(1, 2)).detach()).sum().backward()
