@@ -128,7 +128,7 @@ def test_names_of_earlier_versions():
 
 
 def test_inferred_layouts():
-    x, w = flow.randn(4, 5, placement=PAIR, sbp=S(0)), flow.randn(5, 8, placement=PAIR, sbp=B)
+    x, w = flow.randn(4, 6, placement=PAIR, sbp=S(0)), flow.randn(6, 8, placement=PAIR, sbp=B)
     assert flow.matmul(x, w).sbp == (S(0),)
     y, v = x.to_global(sbp=B), w.to_global(sbp=S(1))
     assert flow.matmul(y, v).sbp == (S(1),)

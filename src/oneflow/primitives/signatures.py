@@ -9,8 +9,8 @@ Along one dimension of the mesh an operation can be computed
 
 Over several dimensions of the mesh these combine freely. Of all combinations the one is taken whose
 operands cost least to convert, counted in bytes that each device sends, together with what adding
-up the partial sums that it makes will cost at least; among equals, the one that changes fewest
-operands.
+up the partial sums that it makes will cost at least, and bringing together what it splits where
+nothing was split; among equals, the one that changes fewest operands.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from oneflow.base.sbp import BROADCAST, PARTIAL_SUM, NdSbp, Sbp, split
-from oneflow.base.spec import TensorSpec
+from oneflow.base.sbp import BROADCAST, PARTIAL_SUM, NdSbp, Sbp, Split, split
+from oneflow.base.spec import TensorSpec, resettled
 from oneflow.primitives.axes import Axes, axes_of
 from oneflow.primitives.boxing_path import boxing_path
 from oneflow.primitives.linearity import linear_operands
@@ -128,7 +128,7 @@ class Ways:
     def _cost(self, group: Group, choices: Choices) -> tuple[float, int]:
         """Bytes that converting the operands and adding up results costs; how many change."""
         operation = self.operation
-        total, changed = self._made_debt(group, choices), 0
+        total, changed = self._made_debt(group, choices) + self._split_debt(group, choices), 0
         for position in group.inputs:
             if operation.is_scalar[position]:
                 continue
@@ -150,6 +150,29 @@ class Ways:
                 if made is PARTIAL_SUM and isinstance(choice, str):
                     total += size * (count - 1) / count
                     size /= count
+        return total
+
+    def _split_debt(self, group: Group, choices: Choices) -> float:
+        """What bringing results together costs, along axes where only conversions split operands.
+
+        Scattering a partial sum is half the price of summing it everywhere. But where the other
+        operands are whole (a residual connection), the other half follows, often more than once.
+        """
+        operation = self.operation
+        given = [operation.in_specs[place].sbp for place in group.inputs]
+        wanted = [self.input(choices, place) for place in group.inputs]
+        new = [_is_new_split(axis, given, wanted) for axis in range(len(choices))]
+        if not any(new):
+            return 0.0
+        total = 0.0
+        for position in group.outputs:
+            sbp = self.output(choices, position)
+            whole = [
+                BROADCAST if is_new and isinstance(each, Split) else each
+                for each, is_new in zip(sbp, new, strict=True)
+            ]
+            spec = resettled(operation.out_specs[position], sbp)
+            total += conversion_cost(spec, tuple(whole))
         return total
 
 
@@ -254,19 +277,25 @@ def _output(operation: Operation, axes: Axes | None, choice: Choice, position: i
     return PARTIAL_SUM if _is_summed(axes, choice, position) else BROADCAST
 
 
+def _is_new_split(axis: int, given: Sequence[NdSbp | None], wanted: Sequence[NdSbp]) -> bool:
+    """Whether operands are split along an axis that was not: a whole one, with none split so."""
+    pairs = [(a[axis], b[axis]) for a, b in zip(given, wanted, strict=True) if a is not None]
+    splits = [(a, b) for a, b in pairs if isinstance(b, Split)]
+    return any(a is BROADCAST for a, _ in splits) and not any(a is b for a, b in splits)
+
+
 def _debt(spec: TensorSpec, target: NdSbp) -> float:
-    """Bytes that adding up again will cost, where a whole or split operand becomes a partial sum.
+    """What adding up again will cost, where a whole or split operand becomes a partial sum.
 
     Making it one is free, but then so is the result, which is wanted whole some day.
     """
-    hierarchy: Any = spec.device.hierarchy
-    size = math.prod(part_shape(spec.shape, hierarchy, target)) * spec.dtype.itemsize
-    made = [
-        count
-        for count, before, after in zip(hierarchy, spec.sbp, target, strict=True)
-        if after is PARTIAL_SUM and before is not PARTIAL_SUM
-    ]
-    return sum(2 * size * (count - 1) / count for count in made)
+    whole = tuple(
+        [
+            BROADCAST if after is PARTIAL_SUM and before is not PARTIAL_SUM else after
+            for before, after in zip(spec.sbp or (), target, strict=True)
+        ]
+    )
+    return conversion_cost(resettled(spec, target), whole)
 
 
 def conversion_cost(spec: TensorSpec, target: NdSbp) -> float:
