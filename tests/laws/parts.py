@@ -38,7 +38,7 @@ def stored(whole: np.ndarray, spec: TensorSpec) -> jax.Array:
         part = whole[part_slices(spec.shape, hierarchy, sbp, places)]
         if sums:
             counts, own = [hierarchy[a] for a in sums], [places[a] for a in sums]
-            part = _share(part, int(np.ravel_multi_index(own, counts)), int(np.prod(counts)))
+            part = share_of(part, int(np.ravel_multi_index(own, counts)), int(np.prod(counts)))
         block = _block(spec, shape, places)
         array[(*block, ...)][tuple(map(slice, part.shape))] = part
     return jax.device_put(array, sharding_of(spec))
@@ -64,7 +64,7 @@ def _block(spec: TensorSpec, shape: Sizes, places: Sizes) -> tuple[Any, ...]:
     return (*[places[axis] for axis in partial_axes(spec)], *starts)
 
 
-def _share(part: np.ndarray, number: int, count: int) -> np.ndarray:
+def share_of(part: np.ndarray, number: int, count: int) -> np.ndarray:
     """One of the parts that add up to `part`; multiples of it, other ones for every element.
 
     Small whole multiples are exact. What is not finite is in one part alone.

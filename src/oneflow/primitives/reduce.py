@@ -9,6 +9,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from oneflow.base.dtype import DType
+from oneflow.base.spec import TensorSpec
 from oneflow.primitives.axes import Axes, Names, free_dims, reduced_axes, summed_to_axes
 from oneflow.primitives.composition import composed
 from oneflow.primitives.elementwise import cast, div, eq, isnan, logical_not, ne
@@ -44,6 +45,21 @@ def undone_axes(operation: Operation) -> Axes:
     kept = tuple(name for name in full if name is not None)
     inputs = [{out.ndim: full, len(kept): kept}.get(s.ndim, ()) for s in operation.in_specs]
     return Axes(tuple(inputs), (full,))
+
+
+def spread_axes(operation: Operation) -> Axes:
+    """Gradients of reductions over `dims` that are found element by element: all may be split."""
+    (out,), dims = operation.out_specs, operation.attributes["dims"]
+    full = tuple(f"d{dim}" for dim in range(out.ndim))
+    kept = tuple(name for dim, name in enumerate(full) if dim not in dims)
+
+    def names_of(spec: TensorSpec) -> tuple[str | None, ...]:
+        if spec.ndim != out.ndim:
+            return kept if spec.ndim == len(kept) else ()
+        pairs = zip(full, spec.shape, out.shape, strict=True)
+        return tuple(name if size == whole else None for name, size, whole in pairs)
+
+    return Axes(tuple(map(names_of, operation.in_specs)), (full,))
 
 
 # --- sums and means
@@ -311,5 +327,5 @@ def _logsumexp_gradient(g, x, out, *, dims: tuple[int, ...]):
 
 
 logsumexp = primitive("logsumexp", _logsumexp, axes=reduced_axes(summed=False))
-_logsumexp_x = primitive("logsumexp_gradient", _logsumexp_gradient, axes=undone_axes, linear=("g",))
+_logsumexp_x = primitive("logsumexp_gradient", _logsumexp_gradient, axes=spread_axes, linear=("g",))
 logsumexp.gradient(x=lambda g, x, out, dims: _logsumexp_x(g, x, out, dims=dims))

@@ -31,6 +31,7 @@ from oneflow.primitives.reduce import (
     mean,
     picked_along,
     share_among_equal,
+    spread_axes,
     sum_,
     undone_axes,
 )
@@ -144,8 +145,8 @@ def _norm2_of_sums(x, *, dims: tuple[int, ...], keepdim: bool = False):
 
 norm2 = primitive("norm2", _norm2, axes=reduced_axes(summed=False), facts=composed(_norm2_of_sums))
 norm = primitive("norm", _norm, axes=reduced_axes(summed=False))
-_norm2_x = primitive("norm2_gradient", _norm2_gradient, axes=undone_axes, linear=("g", "x"))
-_norm_x = primitive("norm_gradient", _norm_gradient, axes=undone_axes, linear=("g",))
+_norm2_x = primitive("norm2_gradient", _norm2_gradient, axes=spread_axes, linear=("g", "x"))
+_norm_x = primitive("norm_gradient", _norm_gradient, axes=spread_axes, linear=("g",))
 norm2.gradient(x=lambda g, x, out, dims: _norm2_x(g, x, out, dims=dims))
 norm.gradient(x=lambda g, x, order, out, dims: _norm_x(g, x, order, out, dims=dims), order=None)
 
