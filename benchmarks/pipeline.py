@@ -15,13 +15,15 @@ import argparse
 import statistics
 from collections import defaultdict
 from pathlib import Path
+from typing import Any
 
 import oneflow as flow
 from oneflow.base.joining import set_cpu_devices
 from oneflow.graph.schedule import idle_shares, timeline
+from oneflow.passes.tasks import Task
 
 STAGES, MICRO_BATCHES = (2, 4, 8), (4, 8, 16)
-WIDTH, ROWS, LAYERS = 512, 64, 4
+WIDTH, ROWS, LAYERS, ROUNDS = 512, 64, 4, 5
 BROADCAST = flow.sbp.broadcast
 
 
@@ -54,24 +56,28 @@ class Training(flow.nn.Graph):
         return loss
 
 
-def measure(
-    stages: int, micro_batches: int, rounds: int = 5
-) -> tuple[Training, float, list[float]]:
+def run(stages: int, micro_batches: int) -> tuple[Training, Any]:
+    """A graph after the call that is timed, and its pipeline."""
+    graph = Training(stages, micro_batches)
+    x = flow.randn(ROWS * micro_batches, WIDTH, placement=graph.places[0], sbp=BROADCAST)
+    for _ in range(2):
+        graph(x)
+    (step,) = graph._steps.values()
+    return graph, step.executable
+
+
+def measure(stages: int, micro_batches: int) -> tuple[Training, float, list[int]]:
     """The graph, the share of time in which stages wait, and how many micro batches each keeps."""
+    runs = [run(stages, micro_batches) for _ in range(ROUNDS)]
+    graph, pipeline = runs[-1]
+    tasks = pipeline.partition.tasks
     times: dict[tuple, list[float]] = defaultdict(list)
-    for _ in range(rounds):
-        graph = Training(stages, micro_batches)
-        x = flow.randn(ROWS * micro_batches, WIDTH, placement=graph.places[0], sbp=BROADCAST)
-        for _ in range(2):
-            graph(x)
-        (step,) = graph._steps.values()
-        pipeline = step.executable
-        tasks = pipeline.partition.tasks
-        for place, seconds in pipeline.durations.items():
+    for _, each in runs:
+        for place, seconds in each.durations.items():
             times[tasks[place].placement, tasks[place].turn.phase].append(seconds)
     medians = {key: statistics.median(each) for key, each in times.items()}
 
-    def duration(task) -> float:
+    def duration(task: Task) -> float:
         # Updates and what comes before the first micro batch are no part of the schedule.
         ours = task.turn.phase in ("forward", "backward")
         return medians[task.placement, task.turn.phase] if ours else 0.0
