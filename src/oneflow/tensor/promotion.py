@@ -13,6 +13,7 @@ from typing import Any, cast
 import numpy as np
 
 from oneflow.base import dtype as dt
+from oneflow.base.device import CPU, Device
 from oneflow.base.dtype import Category, DType, complex_dtype, get_default_dtype
 from oneflow.base.placement import Placement
 from oneflow.primitives.elementwise import cast as cast_primitive
@@ -99,12 +100,12 @@ def result_type(*operands: Any) -> DType:
     return _result_of(tuple(map(_kind, operands)), get_default_dtype())
 
 
-def as_operand(value: Any, place: Placement | None = None) -> Any:
+def as_operand(value: Any, place: Device | Placement = CPU) -> Any:
     """A tensor or Python number as is; NumPy scalars, complex numbers and arrays converted.
 
     Args:
         value: an operand as given by a user.
-        place: where a tensor is made, whole on every device; None: on the CPU.
+        place: where a tensor is made; on a placement, whole on every device.
 
     Raises:
         TypeError: it is neither a tensor nor a number.
@@ -112,7 +113,7 @@ def as_operand(value: Any, place: Placement | None = None) -> Any:
     if isinstance(value, Tensor) or type(value) in (bool, int, float):
         return value
     if isinstance(value, np.generic):
-        return as_operand(value.item())
+        return as_operand(value.item(), place)
     if hasattr(value, "dtype") or isinstance(value, complex):
         return Tensor._import(value, None, place)
     for number in (bool, int, float):
@@ -166,13 +167,13 @@ def promoted(operands: tuple, floating: bool = False) -> tuple:
     return tuple(cast_to(operand, dtype) for operand in operands)
 
 
-def _common_place(operands: tuple) -> Placement | None:
-    """Where arrays beside a global tensor go; None if the first tensor is local."""
+def _common_place(operands: tuple) -> Device | Placement:
+    """Where arrays beside tensors are made: on the placement of a global one, else on the CPU."""
     for operand in operands:
         if isinstance(operand, Tensor):
             device = operand._value.spec.device
-            return device if isinstance(device, Placement) else None
-    return None
+            return device if isinstance(device, Placement) else CPU
+    return CPU
 
 
 def _need_nothing(operands: tuple, floating: bool) -> bool:
