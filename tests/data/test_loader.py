@@ -451,6 +451,8 @@ def test_ctrl_c_and_leaving_early_end_cleanly(tmp_path):
             import signal, sys
             from oneflow.utils.data import DataLoader
             from tests.data.samples import Squares
+            # Where tests run in the background, the signal is ignored from the start.
+            signal.signal(signal.SIGINT, signal.default_int_handler)
             loader = DataLoader(Squares(100), num_workers=2, persistent_workers=True)
             for batch in loader:
                 {ending}
