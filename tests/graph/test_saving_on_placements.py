@@ -22,7 +22,7 @@ ROWS = np.arange(30, dtype=np.float32).reshape(5, 6) / 30
 
 def network(placement, **sbp):
     """A graph with parameters that lie as `sbp` says, a counter, and random numbers."""
-    net = nn.Sequential(nn.Linear(6, 7), nn.Dropout(0.3), nn.Linear(7, 4))
+    net = nn.Sequential(nn.Linear(6, 8), nn.Dropout(0.3), nn.Linear(8, 4))
     net.register_buffer("calls", flow.zeros(1))
     net.to_global(placement, placement.broadcast)
     for name, layout in sbp.items():

@@ -128,6 +128,7 @@ class Ways:
     def _cost(self, group: Group, choices: Choices) -> tuple[float, int]:
         """Bytes that converting the operands and adding up results costs; how many change."""
         operation = self.operation
+        addends = () if self._axes is None else self._axes.addends
         total, changed = self._made_debt(group, choices) + self._split_debt(group, choices), 0
         for position in group.inputs:
             if operation.is_scalar[position]:
@@ -135,7 +136,9 @@ class Ways:
             spec = operation.in_specs[position]
             target = self.input(choices, position)
             if target != spec.sbp:
-                total += conversion_cost(spec, target) + _debt(spec, target)
+                total += conversion_cost(spec, target)
+                # That a sum with addends is made in parts has been counted.
+                total += 0 if position in addends else _debt(spec, target)
                 changed += 1
         return total, changed
 
