@@ -16,7 +16,6 @@ myst_heading_anchors = 3
 
 autodoc_member_order = "groupwise"
 autodoc_typehints = "signature"
-autodoc_preserve_defaults = True
 napoleon_google_docstring = True
 napoleon_numpy_docstring = False
 
