@@ -19,6 +19,7 @@ MOST_DEVICES = 2048
 _KINDS = ("all-reduce", "reduce-scatter", "all-gather", "all-to-all", "collective-permute")
 _COLLECTIVE = re.compile(rf" = (.*?) ({'|'.join(_KINDS)})(?:-start)?\((.*)$")
 _SHAPE = re.compile(r"\b([a-z]+\d*)(?:e\dm\d\w*)?\[([\d,]*)\]")
+_MESH = re.compile(r"replica_groups=mesh\[([^\]]*)\]\s*\{([^}]*)\}")
 _GROUPS = re.compile(r"replica_groups=(?:\{\{([\d,]*)\}|\[(\d+),(\d+)\])")
 
 
@@ -94,6 +95,11 @@ def _itemsize(kind: str) -> int:
 
 
 def _group_size(text: str) -> int:
+    mesh = _MESH.search(text)
+    if mesh is not None:
+        # As JAX 0.12 writes it: dimensions of the mesh with their sizes, and those of the group.
+        sizes = dict(re.findall(r"'(\w+)'=(\d+)", mesh[1]))
+        return math.prod(int(sizes[name]) for name in re.findall(r"'(\w+)'", mesh[2]))
     match = _GROUPS.search(text)
     if match is None:
         raise ValueError(f"no replica groups in {text!r}")
