@@ -25,7 +25,6 @@ import pytest
 import oneflow as flow
 from oneflow.base.sbp import BROADCAST, PARTIAL_SUM, Sbp, Split, split
 from oneflow.primitives import signatures
-from oneflow.primitives.axes import axes_of
 from oneflow.primitives.operation import Operation
 from oneflow.primitives.part_layout import part_slices
 from oneflow.primitives.registry import PRIMITIVES
@@ -250,7 +249,7 @@ def searched(name: str) -> bool:
 
 def is_several(operation: Operation) -> bool:
     """Whether its operands fall into groups that have nothing to do with each other."""
-    return len(signatures._groups(operation, axes_of(operation))) > 1
+    return len(signatures.Ways(operation).groups) > 1
 
 
 NAMES = sorted(filter(searched, PRIMITIVES))

@@ -10,7 +10,7 @@ from oneflow.base.sbp import BROADCAST, NdSbp
 from oneflow.differentiation.grad_mode import no_grad
 from oneflow.functional.global_tensors import to_global
 from oneflow.graph.variables import Variable
-from oneflow.passes.auto_parallel import parallelize, program_seconds
+from oneflow.passes.auto_parallel import parallelize
 from oneflow.passes.lay_out import Freedom
 from oneflow.primitives.timing import MACHINES, Machine
 from oneflow.program.ir import Program
@@ -90,7 +90,7 @@ def lay_out_program(
     Raises:
         RuntimeError: the program runs on several placements.
     """
-    devices = {spec.device for spec in program.spec_table().values()}
+    devices = program.devices
     if len(devices) > 1:
         raise RuntimeError(
             f"auto parallel lays out a graph on one placement, and this one is on {len(devices)}; "
@@ -104,14 +104,13 @@ def lay_out_program(
         () if options.ignores_user else pinned,
     )
     machine = options.machine(next(iter(devices)))
-    found = parallelize(program, freedom, machine, options.shares)
+    found, seconds = parallelize(program, freedom, machine, options.shares)
     moves = [
         (by_place[place].tensor, now.sbp)
         for place, (before, now) in enumerate(zip(program.inputs, found.inputs, strict=True))
         if now is not before and now.sbp is not None
     ]
-    before, after = (sum(program_seconds(each, machine)) for each in (program, found))
-    return Laid(found, moves, (before, after))
+    return Laid(found, moves, seconds)
 
 
 def move_tensors(moves: Iterable[tuple[Tensor, NdSbp]]) -> None:

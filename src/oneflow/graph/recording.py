@@ -306,7 +306,7 @@ class Recording:
         program = self._scoped(program_from_key(recorder.key, outputs, recorder.specs))
         program = self._laid_out(self._regathered(program), binding.unread)
         program = self._with_sparse_updates(program)
-        if len({spec.device for spec in program.spec_table().values()}) > 1:
+        if len(program.devices) > 1:
             # Each task is optimised on its own.
             program = eliminate_dead_code(program)
             self._turns = self._turns_of(program)
@@ -353,8 +353,7 @@ class Recording:
     def _regathered(self, program: Program) -> Program:
         """The program for ZeRO 3, on one placement."""
         config = self._graph.settings.config
-        places = {spec.device for spec in program.spec_table().values()}
-        if config.zero_stage < 3 or config.auto_parallel or len(places) > 1:
+        if config.zero_stage < 3 or config.auto_parallel or len(program.devices) > 1:
             return program
         parameters = {~each.value.position for each in self._variables if each.kind == "parameter"}
 
@@ -452,8 +451,7 @@ def _everywhere(program: Program, device: Any) -> Any:
     """The device of a program, or one placement with all ranks of its placements."""
     if not isinstance(device, Placement):
         return device
-    placements = {spec.device for spec in program.spec_table().values()}
-    return Placement(device.type, sorted({rank for each in placements for rank in each.flat}))
+    return Placement(device.type, sorted({rank for each in program.devices for rank in each.flat}))
 
 
 def _device_of(graph: Recordable, arguments: Sequence[Tensor]) -> Any:

@@ -17,10 +17,10 @@ from oneflow.base.sbp import BROADCAST, NdSbp
 from oneflow.base.spec import TensorSpec
 from oneflow.passes.lay_out import Freedom, Layouts, lay_out
 from oneflow.passes.layout_nodes import WHOLE, Computed, Edge, Fixed, Kept, Node, Port
-from oneflow.passes.minimize import minimize
+from oneflow.passes.minimize import minimize, total
 from oneflow.primitives.signatures import Ways
-from oneflow.primitives.timing import Machine, conversion_seconds, operation_seconds
-from oneflow.program.equal_values import share_equal_values
+from oneflow.primitives.timing import Machine, conversion_seconds
+from oneflow.program.duration import program_seconds
 from oneflow.program.ir import Instruction, Program
 
 _ROUNDS = 4
@@ -28,16 +28,9 @@ _ROUNDS = 4
 _STAYS = frozenset(("same_whole", "leads_to", "keeps_layouts"))
 
 
-def program_seconds(program: Program, machine: Machine) -> tuple[float, float]:
-    """Seconds that a program on a placement computes, and that it converts, by the model."""
-    shared = share_equal_values(program)
-    parts = [operation_seconds(machine, each.operation) for each in shared.instructions]
-    return sum(part[0] for part in parts), sum(part[1] for part in parts)
-
-
 def parallelize(
     program: Program, freedom: Freedom, machine: Machine, shares: bool = True
-) -> Program:
+) -> tuple[Program, tuple[float, float]]:
     """The program with everything laid out to take the least time; itself if nothing is gained.
 
     Args:
@@ -45,11 +38,14 @@ def parallelize(
         freedom: what may be changed.
         machine: by whose rates time is counted.
         shares: let all readers of a value share one conversion of it.
+
+    Returns:
+        The program, and the seconds that it took before and takes now.
     """
     search = _Search(program, freedom, machine, shares)
     found = lay_out(program, freedom, search.run())
     before, after = (sum(program_seconds(each, machine)) for each in (program, found))
-    return found if after < before else program
+    return (found, (before, after)) if after < before else (program, (before, before))
 
 
 class _Search:
@@ -81,9 +77,7 @@ class _Search:
         """The best layouts that were found."""
         least = float("inf")
         for _ in range(_ROUNDS):
-            for axis in range(self._ndim):
-                self._settle(axis)
-            now = self._seconds()
+            now = min(self._settle(axis) for axis in range(self._ndim))
             if now >= least:
                 break
             least = now
@@ -109,12 +103,11 @@ class _Search:
             else:
                 node = self._add(Fixed({WHOLE: spec.sbp or ()}))
             makers[number] = (node, WHOLE)
-        same: dict[int, int] = {}
+        same = freedom.same_values(program)
         for place, instruction in enumerate(program.instructions):
-            operands = [same.get(number, number) for number in instruction.operands]
-            if freedom.looks_through(instruction):
-                same[instruction.results[0]] = operands[0]
+            if instruction.results[0] in same:
                 continue
+            operands = [same.get(number, number) for number in instruction.operands]
             inward, outward = self._add_instruction(place, instruction)
             for position, node in inward.items():
                 readers[operands[position]].append((node, ("in", position)))
@@ -184,8 +177,8 @@ class _Search:
 
     # --- the search
 
-    def _settle(self, axis: int) -> None:
-        """Choose along one dimension of the mesh, with the others as they are."""
+    def _settle(self, axis: int) -> float:
+        """Choose along one dimension of the mesh, with the others as they are; what it takes."""
         possible = [
             [
                 changed
@@ -212,6 +205,7 @@ class _Search:
                 pairs[key] = pairs[key] + table if key in pairs else table
         states = minimize(costs, pairs, start)
         self._chosen = [each[state] for each, state in zip(possible, states, strict=True)]
+        return total(costs, pairs, states)
 
     def _table(self, edge: Edge, before: list[tuple], after: list[tuple]) -> np.ndarray:
         """What the conversion costs, for all choices at both ends."""
@@ -219,20 +213,4 @@ class _Search:
         wanted = [self._nodes[edge.target].layout(edge.into, each) for each in after]
         return np.array(
             [[conversion_seconds(self._machine, edge.spec, a, b) for b in wanted] for a in leaves]
-        )
-
-    def _seconds(self) -> float:
-        """What the present choices take."""
-        chosen, machine = self._chosen, self._machine
-        computing = sum(
-            node.seconds(now, machine) for node, now in zip(self._nodes, chosen, strict=True)
-        )
-        return computing + sum(
-            conversion_seconds(
-                machine,
-                edge.spec,
-                self._nodes[edge.source].layout(edge.out, chosen[edge.source]),
-                self._nodes[edge.target].layout(edge.into, chosen[edge.target]),
-            )
-            for edge in self._edges
         )

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from oneflow.base.sbp import NdSbp
 from oneflow.base.spec import TensorSpec, resettled
-from oneflow.passes.rewriting import Rewriting, operation_of
+from oneflow.passes.rewriting import Rewriting
 from oneflow.primitives.boxing import boxing
 from oneflow.primitives.operation import Operation, Signature
 from oneflow.primitives.signatures import conversion_cost
@@ -29,10 +29,15 @@ class Freedom:
     updates: Mapping[int, int]
     pinned: Collection[int] = ()
 
-    def looks_through(self, instruction: Instruction) -> bool:
-        """Whether an instruction is a conversion that may be left out."""
-        converts = "same_whole" in instruction.operation.primitive.facts
-        return converts and instruction.results[0] not in self.pinned
+    def same_values(self, program: Program) -> dict[int, int]:
+        """By result of each conversion that may be left out, the value that it converts."""
+        same: dict[int, int] = {}
+        for instruction in program.instructions:
+            converts = "same_whole" in instruction.operation.primitive.facts
+            if converts and instruction.results[0] not in self.pinned:
+                source = instruction.operands[0]
+                same[instruction.results[0]] = same.get(source, source)
+        return same
 
 
 @dataclass(frozen=True)
@@ -71,16 +76,13 @@ class _Laying:
         self._forms: dict[int, dict[NdSbp, int]] = defaultdict(dict)
         for number, spec in enumerate(self._new.specs):
             self._forms[number][spec.sbp or ()] = number
-        self._same: dict[int, int] = {}
+        self._same = freedom.same_values(old)
         self._settled: dict[tuple, Operation] = {}
 
     def run(self) -> Program:
         """The program laid out."""
         for place, instruction in enumerate(self._old.instructions):
-            if self._freedom.looks_through(instruction):
-                source = instruction.operands[0]
-                self._same[instruction.results[0]] = self._same.get(source, source)
-            else:
+            if instruction.results[0] not in self._same:
                 self._compute(instruction, self._layouts.signatures.get(place))
         table = self._old.spec_table()
         outputs = []
@@ -130,6 +132,4 @@ class _Laying:
             "source": source,
             "target": sbp,
         }
-        specs = (resettled(wanted, source),)
-        operation = operation_of(boxing, specs, (False,), tuple(attributes.items()))
-        (forms[sbp],) = self._new.append(operation, [forms[source]], scope)
+        (forms[sbp],) = self._new.apply(boxing, [forms[source]], attributes, scope)

@@ -82,7 +82,7 @@ class Computed:
             held_bytes(resettled(operation.out_specs[place], self.ways.output(chosen, place)))
             for place in group.outputs
         )
-        return self._flops / parts / machine.flops + touched / machine.memory
+        return machine.seconds(self._flops / parts, touched)
 
 
 class Kept:

@@ -6,12 +6,12 @@ import math
 from dataclasses import dataclass
 
 from oneflow.base.placement import Placement
-from oneflow.passes.auto_parallel import program_seconds
 from oneflow.plan.recording import RecordedProgram
 from oneflow.plan.rows import InputRow, OperatorRow, input_rows, operator_rows
 from oneflow.plan.totals import Exchange, exchanges_of, flops_of, summed
 from oneflow.plan.xla import MOST_DEVICES, can_compile, compiled
 from oneflow.primitives.timing import MACHINES
+from oneflow.program.duration import program_seconds
 from oneflow.program.liveness import Memory, memory_of
 
 # How the kinds of inputs are called, in the order in which they are shown.

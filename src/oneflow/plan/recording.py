@@ -96,7 +96,7 @@ def record_graph(graph: Graph, args: tuple, kwargs: dict[str, Any]) -> RecordedP
             f"{graph.name} runs on `{recorded.placement}`; a plan is about global tensors: bring "
             "its modules and arguments to a placement with `to_global(placement, sbp)`"
         )
-    places = {spec.device for spec in recorded.program.spec_table().values()}
+    places = recorded.program.devices
     if len(places) > 1:
         raise RuntimeError(
             f"{graph.name} is a pipeline over {len(places)} placements, and a plan is about one; "

@@ -33,6 +33,10 @@ class Machine:
     link: float
     latency: float
 
+    def seconds(self, flops: float, touched: int) -> float:
+        """Seconds that it computes, with so many bytes read and written."""
+        return flops / self.flops + touched / self.memory
+
 
 # By the type of a placement. Data sheets: NVIDIA H100 SXM (bfloat16 at half of the peak, NVLink in
 # one direction), Google TPU v5p (likewise, links of one chip). CPU: a few cores, and a process per
@@ -65,4 +69,4 @@ def operation_seconds(machine: Machine, operation: Operation) -> tuple[float, fl
         given, spec = operation.attributes, operation.in_specs[0]
         return 0.0, conversion_seconds(machine, spec, given["source"], given["target"])
     work = work_of(operation)
-    return work.flops / machine.flops + work.touched / machine.memory, 0.0
+    return machine.seconds(work.flops, work.touched), 0.0

@@ -57,6 +57,11 @@ class Program:
         return table
 
     @property
+    def devices(self) -> set[Any]:
+        """The devices, or placements, that its values are on."""
+        return {spec.device for spec in self.spec_table().values()}
+
+    @property
     def checks(self) -> tuple[Instruction, ...]:
         """Instructions with a run-time check, in order."""
         return tuple(i for i in self.instructions if i.operation.needs_check)

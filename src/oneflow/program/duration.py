@@ -1,0 +1,14 @@
+"""How long a program takes, by the model of `oneflow.primitives.timing`."""
+
+from __future__ import annotations
+
+from oneflow.primitives.timing import Machine, operation_seconds
+from oneflow.program.equal_values import share_equal_values
+from oneflow.program.ir import Program
+
+
+def program_seconds(program: Program, machine: Machine) -> tuple[float, float]:
+    """Seconds that a program on a placement computes, and that it converts."""
+    shared = share_equal_values(program)
+    parts = [operation_seconds(machine, each.operation) for each in shared.instructions]
+    return sum(part[0] for part in parts), sum(part[1] for part in parts)
