@@ -68,7 +68,8 @@ def s001_60_from_one_dimension_to_two():
             np.testing.assert_array_equal(moved.numpy(), whole)
 
 
-for name, check in list(globals().items()):
-    if name.startswith("s00"):
-        check()
-        sys.stdout.write(f"{name} holds\n")
+if __name__ == "__main__":
+    for name, check in list(globals().items()):
+        if name.startswith("s00"):
+            check()
+            sys.stdout.write(f"{name} holds\n")

@@ -113,7 +113,8 @@ def s001_61_from_numpy():
     assert x.to_local().tolist() == [2.0 * RANK, 2.0 * RANK + 1]
 
 
-for name, check in list(globals().items()):
-    if name.startswith("s00"):
-        check()
-        sys.stdout.write(f"{name} holds\n")
+if __name__ == "__main__":
+    for name, check in list(globals().items()):
+        if name.startswith("s00"):
+            check()
+            sys.stdout.write(f"{name} holds\n")
