@@ -17,6 +17,7 @@ import numpy as np
 
 from oneflow.base import environment
 from oneflow.base.device import Device
+from oneflow.base.heap import trim_heap
 from oneflow.base.placement import Placement
 from oneflow.base.planning import is_planning
 from oneflow.compiler.lower import Executable, check_executable, operation_executable, typed_scalar
@@ -28,7 +29,6 @@ from oneflow.program.value import Value
 from oneflow.runtime import checks
 from oneflow.runtime.background import COMPILER
 from oneflow.runtime.explain import remember_miss
-from oneflow.runtime.heap import trim_heap
 from oneflow.runtime.statistics import STATISTICS
 
 
