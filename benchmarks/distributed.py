@@ -6,7 +6,8 @@
 Two processes run, each on a core of its own, with both libraries in each. In a round every process
 runs the same steps four times, one after the other: with either library, alone and data parallel.
 Both cores are busy all the time, so the difference between alone and together is what exchanging
-gradients costs: the overhead. Figures are medians over the rounds, of the slower process.
+gradients costs: the overhead. Figures are medians over the rounds, of the slower process; the
+overhead is the median of what it was in each round, as the machine's speed drifts by more.
 """
 
 from __future__ import annotations
@@ -34,6 +35,8 @@ from benchmarks.models.training import eager_step
 from benchmarks.run import WORKLOADS, seconds_per_step, warm_up
 
 CHOSEN = ("mlp", "mlp_small", "lenet", "gpt")
+# What is measured is a small difference: many rounds, of many steps.
+ROUNDS, STEPS = 3, 4
 
 
 def data_parallel(parallel):
@@ -62,7 +65,7 @@ def connect_torch():
 
 
 def measure(workload) -> dict[str, float]:
-    """Median seconds per step of each library, alone and together."""
+    """Median seconds per step of each library, alone and together, and of the difference."""
     import torch
 
     torch.manual_seed(0)
@@ -78,24 +81,27 @@ def measure(workload) -> dict[str, float]:
     for step in steps.values():
         warm_up(step)
     times = {name: [] for name in steps}
-    for _ in range(workload.rounds):
+    for _ in range(workload.rounds * ROUNDS):
         for name, step in steps.items():
             oneflow.comm.barrier()
-            times[name].append(seconds_per_step(step, workload.steps))
+            times[name].append(seconds_per_step(step, workload.steps * STEPS))
+    for library in ("torch", "oneflow"):
+        pairs = zip(times[f"{library} together"], times[f"{library} alone"], strict=True)
+        times[f"{library} overhead"] = [together - alone for together, alone in pairs]
     medians = oneflow.tensor([statistics.median(each) for each in times.values()])
-    both = [oneflow.zeros(len(steps)) for _ in range(PROCESSES)]
+    both = [oneflow.zeros(len(times)) for _ in range(PROCESSES)]
     oneflow.comm.all_gather(both, medians)
     slower = oneflow.stack(both).max(dim=0)[0]
-    return dict(zip(steps, slower.tolist(), strict=True))
+    return dict(zip(times, slower.tolist(), strict=True))
 
 
 def row(name: str, medians: dict[str, float]) -> str:
     """One line of the Markdown table."""
     ms = {key: value * 1e3 for key, value in medians.items()}
-    overhead = {key: ms[f"{key} together"] - ms[f"{key} alone"] for key in ("oneflow", "torch")}
-    cells = [f"{ms[f'{key} {how}']:.2f}" for key in overhead for how in ("alone", "together")]
-    cells += [f"{overhead[key]:.2f}" for key in overhead]
-    cells.append(f"{overhead['oneflow'] / overhead['torch']:.2f}")
+    libraries = ("oneflow", "torch")
+    cells = [f"{ms[f'{key} {how}']:.2f}" for key in libraries for how in ("alone", "together")]
+    cells += [f"{ms[f'{key} overhead']:.2f}" for key in libraries]
+    cells.append(f"{ms['oneflow overhead'] / ms['torch overhead']:.2f}")
     cells.append(f"{ms['oneflow together'] / ms['torch together']:.2f}")
     return f"| {name} | {' | '.join(cells)} |"
 
