@@ -17,9 +17,11 @@ from oneflow.base.dtype import from_numpy_dtype
 from oneflow.base.spec import TensorSpec, spec_of
 from oneflow.differentiation.grad_mode import no_grad
 from oneflow.distributed import exchange as kinds
+from oneflow.distributed.buckets import in_buckets, pack, unpack
 from oneflow.distributed.exchange import everyone, exchange
 from oneflow.program.value import Value
 from oneflow.runtime.eager import read_array
+from oneflow.tensor.call import wrap
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import value_from_numpy
 
@@ -187,10 +189,15 @@ def broadcast(tensor: Tensor, src: int) -> None:
 def broadcast_all(tensors: Sequence[Tensor], src: int) -> None:
     """Give all processes the tensors of process `src`, in one program."""
     _check_rank("src", src)
+    for tensor in tensors:
+        check_local(tensor)
     if tensors:
-        results = _run(kinds.broadcast, tensors, source=src)
-        for tensor, result in zip(tensors, results, strict=True):
-            _write(tensor, result)
+        buckets = in_buckets(tensors)
+        with no_grad():
+            vectors = [wrap(pack([tensor.value for tensor in bucket])) for bucket in buckets]
+        for bucket, vector in zip(buckets, _run(kinds.broadcast, vectors, source=src), strict=True):
+            for tensor, part in zip(bucket, unpack(vector, bucket), strict=True):
+                _write(tensor, part)
 
 
 def scatter(tensor: Tensor, scatter_list: Sequence[Tensor] | None = None, src: int = 0) -> None:

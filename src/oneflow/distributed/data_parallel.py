@@ -8,14 +8,12 @@ from dataclasses import fields, is_dataclass
 from typing import Any
 
 from oneflow.base import cluster
-from oneflow.base.device import Device
-from oneflow.base.dtype import DType
 from oneflow.differentiation.backward import call_after_backward
 from oneflow.differentiation.grad_mode import MODE, no_grad
+from oneflow.distributed.buckets import in_buckets, pack, unpack
 from oneflow.distributed.collectives import broadcast_all, value_of
 from oneflow.distributed.exchange import average, everyone, exchange
 from oneflow.nn.modules.module import Module
-from oneflow.primitives.bucket import pack_bucket, unpack_bucket
 from oneflow.primitives.creation import zeros
 from oneflow.program.value import Value
 from oneflow.runtime.eager import read_array
@@ -39,8 +37,9 @@ def DistributedDataParallel(
 
     Args:
         module: what is trained; on every process the same.
-        broadcast_buffers: before each training forward pass all processes take the buffers
-            (such as running means) of process 0.
+        broadcast_buffers: before each training forward pass all processes take those buffers
+            (such as running means) of process 0 that were written since they last did; all
+            processes must have written the same ones.
         broadcast_parameters: all processes begin with the parameters and buffers of process 0.
         bucket_size: how many gradients travel together as one vector.
         use_bucket: without, each gradient travels on its own.
@@ -67,14 +66,11 @@ def DistributedDataParallel(
         return module
     if broadcast_parameters:
         broadcast_all(replica.parameters, 0)
-        broadcast_all(replica.buffers, 0)
+        replica.take_buffers()
     if broadcast_buffers and replica.buffers:
         module.register_forward_pre_hook(replica.before_forward)
     module.register_forward_hook(replica.after_forward)
     return module
-
-
-TensorKind = tuple[DType, Device]
 
 
 class _Replica:
@@ -83,6 +79,7 @@ class _Replica:
     def __init__(self, module: Module, bucket_size: int) -> None:
         self.parameters = list(module.parameters())
         self.buffers = list(module.buffers())
+        self._agreed: dict[int, Value] = {}  # what buffers were when all processes had the same
         self._bucket_size = bucket_size
         self._averages = True
 
@@ -98,7 +95,14 @@ class _Replica:
     def before_forward(self, module: Module, inputs: Any) -> None:
         """Take the buffers of process 0."""
         if module.training and self._averages and MODE.enabled:
-            broadcast_all(self.buffers, 0)
+            self.take_buffers()
+
+    def take_buffers(self) -> None:
+        """Take those buffers of process 0 that were written since; often there are none."""
+        agreed = self._agreed
+        written = [i for i, each in enumerate(self.buffers) if each.value is not agreed.get(i)]
+        broadcast_all([self.buffers[i] for i in written], 0)
+        agreed.update({i: self.buffers[i].value for i in written})
 
     def after_forward(self, module: Module, inputs: Any, output: Any) -> None:
         """Make sure to be asked when gradients flow into the results."""
@@ -113,28 +117,13 @@ class _Replica:
     def _average(self) -> None:
         """Replace all gradients by their means over the processes."""
         with no_grad():
-            buckets = self._buckets()
-            vectors = [pack_bucket(*_take_gradients(bucket)) for bucket in buckets]
+            trained = [each for each in self.parameters if each.requires_grad]
+            buckets = in_buckets(trained, self._bucket_size)
+            vectors = [pack(_take_gradients(bucket)) for bucket in buckets]
             # Only the vectors are held now, so only they are computed.
             for bucket, mean in zip(buckets, _means(vectors), strict=True):
-                shapes = tuple([tuple(parameter.shape) for parameter in bucket])
-                parts = unpack_bucket(mean, shapes=shapes)
-                for parameter, part in zip(bucket, parts, strict=True):
+                for parameter, part in zip(bucket, unpack(mean, bucket), strict=True):
                     parameter.grad = wrap(part)
-
-    def _buckets(self) -> list[list[Tensor]]:
-        """The trained parameters, those of one dtype together, not too many in one bucket."""
-        buckets: list[list[Tensor]] = []
-        filling: dict[TensorKind, list[Tensor]] = {}
-        for parameter in self.parameters:
-            if parameter.requires_grad:
-                kind = (parameter.dtype, parameter.device)
-                bucket = filling.get(kind)
-                if bucket is None or len(bucket) >= self._bucket_size:
-                    bucket = filling[kind] = []
-                    buckets.append(bucket)
-                bucket.append(parameter)
-        return buckets
 
 
 def _take_gradients(parameters: Sequence[Tensor]) -> list[Value]:

@@ -6,6 +6,7 @@ import numpy as np
 
 import oneflow as flow
 from oneflow import nn
+from oneflow.distributed import data_parallel
 from oneflow.nn.parallel import DistributedDataParallel as ddp
 from oneflow.utils.data import DataLoader, DistributedSampler, TensorDataset
 
@@ -121,6 +122,32 @@ def check_buffers():
     apart = ddp(nn.BatchNorm1d(3), broadcast_buffers=False)
     apart(own_part(INPUTS))
     assert apart.num_batches_tracked.item() == 1
+
+
+class Masked(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(flow.ones(3))
+        self.register_buffer("mask", flow.tensor([True, False, True]))
+        self.register_buffer("scale", flow.tensor([1.0 + rank]))
+
+    def forward(self, x):
+        return x * self.weight * self.mask * self.scale
+
+
+def check_only_written_buffers_are_sent():
+    model = ddp(Masked())
+    assert model.scale.item() == 1.0  # of process 0, from the start
+    sent = []
+    real, data_parallel.broadcast_all = data_parallel.broadcast_all, lambda *args: sent.append(args)
+    try:
+        model(flow.ones(1, 3)).sum().backward()
+        assert sent == [([], 0)]
+    finally:
+        data_parallel.broadcast_all = real
+    model.scale.fill_(5.0 + rank)
+    model(flow.ones(1, 3)).sum().backward()
+    assert model.scale.item() == 5.0
 
 
 def check_loaders():
