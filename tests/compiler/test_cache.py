@@ -1,7 +1,11 @@
 """The compilation cache stays small."""
 
 import os
+import subprocess
+import sys
 from pathlib import Path
+
+import pytest
 
 from oneflow.compiler.cache import tidy, tidy_daily
 
@@ -22,3 +26,22 @@ def test_tidying_happens_once_a_day(tmp_path: Path):
     first = stamp.stat().st_mtime
     tidy_daily(tmp_path / "xla")
     assert 1e9 < first == stamp.stat().st_mtime
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="cores cannot be chosen here")
+def test_what_was_compiled_for_one_core_is_not_used_on_two(tmp_path: Path):
+    cores = sorted(os.sched_getaffinity(0))
+    if len(cores) < 2:
+        pytest.skip("one core only")
+    program = (
+        "import os, sys; os.sched_setaffinity(0, set(map(int, sys.argv[1:])));"
+        "import oneflow; (oneflow.ones(3) * 7).numpy()"
+    )
+    for own in (cores[:1], cores[:2]):
+        subprocess.run(
+            [sys.executable, "-c", program, *map(str, own)],
+            env={**os.environ, "ONEFLOW_CACHE_DIR": str(tmp_path)},
+            check=True,
+        )
+    alone, both = (len(list(tmp_path.glob(f"xla-{n}-cores/jit*"))) for n in (1, 2))
+    assert alone == both > 0

@@ -9,7 +9,7 @@ import jax
 
 from oneflow.base.environment import cache_folder
 from oneflow.base.joining import join
-from oneflow.compiler.cache import tidy_daily
+from oneflow.compiler.cache import own_folder, tidy_daily
 
 
 def _configure_jax() -> None:
@@ -26,10 +26,11 @@ def _configure_jax() -> None:
         folder.chmod(0o700)
     except OSError:
         return
-    jax.config.update("jax_compilation_cache_dir", str(folder / "xla"))
+    programs = own_folder(folder)
+    jax.config.update("jax_compilation_cache_dir", str(programs))
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
     jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
-    tidy_daily(folder / "xla")
+    tidy_daily(programs)
 
 
 # Compiler options of programs with convolutions, by platform.
