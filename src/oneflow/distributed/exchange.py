@@ -88,6 +88,10 @@ def exchange(
 
     Returns:
         This process's results.
+
+    Raises:
+        RuntimeError: the processes do not call the same operation with the same shapes, and none of
+            them has done so before.
     """
     device, sharding = group.own_device, group.sharding
     operands = [
@@ -98,8 +102,42 @@ def exchange(
     ]
     program = _program(kind, group, tuple(sorted(attributes.items())))
     description = describe(kind, arrays, attributes)
-    results = run_together(group.ranks, description, lambda: program(*operands), group.type)
+
+    def run() -> Any:
+        if (group.ranks, group.type, description) not in _agreed:
+            _agree(group, description)
+        return program(*operands)
+
+    results = run_together(group.ranks, description, run, group.type)
     return [result.addressable_data(0) for result in results]
+
+
+_agreed: set[tuple[tuple[int, ...], str, str]] = set()
+_LONGEST_DESCRIPTION = 400
+
+
+def _agree(group: Group, description: str) -> None:
+    """Compare what the processes of a group are about to do for the first time.
+
+    Gloo ends a process at once where messages are longer than it expects, and takes shorter ones
+    for the whole; here nobody has sent anything yet.
+    """
+    own = description.encode()[:_LONGEST_DESCRIPTION].ljust(_LONGEST_DESCRIPTION)
+    operand = jax.make_array_from_single_device_arrays(
+        (_LONGEST_DESCRIPTION,),
+        group.sharding,
+        [jax.device_put(np.frombuffer(own, np.uint8), group.own_device)],
+    )
+    told = [
+        bytes(np.asarray(each.addressable_data(0))).decode(errors="replace").rstrip()
+        for each in _program(all_gather, group, ())(operand)
+    ]
+    if len(set(told)) > 1:
+        lines = [f"\n  rank {rank}: {text}" for rank, text in zip(group.ranks, told, strict=True)]
+        raise RuntimeError(
+            f"different programs: the processes call different operations{''.join(lines)}"
+        )
+    _agreed.add((group.ranks, group.type, description))
 
 
 def describe(kind: Callable[..., Any], arrays: Sequence[Any], attributes: dict[str, Any]) -> str:

@@ -25,6 +25,8 @@ if flow.env.get_rank() == culprit:
         flow.comm.broadcast(x, 0)
     elif what == "shapes":
         x = flow.ones(4)
+    elif what == "lengths":
+        x = flow.ones(400_000)
     elif what == "converts":
         ranks = flow.placement("cpu", [0, 1])
         flow.ones(2, placement=ranks, sbp=flow.sbp.split(0)).to_global(sbp=flow.sbp.broadcast)
