@@ -63,6 +63,8 @@ class Member:
         self._is_cause = threading.Event()
         self._leaving = threading.Event()
         self._may_leave = threading.Event()
+        self._must_flush = threading.Event()
+        self._flushed = threading.Event()
         self._inbox: list[dict[str, Any]] = []
         answer = self._await_message(10.0)
         if "refused" in answer:
@@ -104,8 +106,8 @@ class Member:
 
     def watch(self) -> None:
         """Report from now on, end when told to, and tell the hub how this process ends."""
-        thread = threading.Thread(target=self._run, name="oneflow-member", daemon=True)
-        thread.start()
+        for target in (self._run, self._flush_when_asked):
+            threading.Thread(target=target, name="oneflow-member", daemon=True).start()
         sys.excepthook = self._reporting(sys.excepthook)
         atexit.register(self._leave)
 
@@ -160,7 +162,7 @@ class Member:
                 if wait_first:
                     report(kind, error, trace)
             finally:
-                _exit(130 if issubclass(kind, KeyboardInterrupt) else 1)
+                self._exit(130 if issubclass(kind, KeyboardInterrupt) else 1)
 
         return hook
 
@@ -187,7 +189,27 @@ class Member:
             text += _where_the_main_thread_is()
         with contextlib.suppress(OSError):
             os.write(2, text.encode())
-        _exit(1)
+        self._exit(1)
+
+    def _exit(self, code: int) -> NoReturn:
+        """End the process at once, whatever its other threads wait for."""
+        for child in multiprocessing.active_children():
+            child.kill()
+        self._must_flush.set()
+        self._flushed.wait(_SECONDS_TO_FLUSH)
+        os._exit(code)
+
+    def _flush_when_asked(self) -> None:
+        """Write out what streams hold: on a thread, as another may hold their lock for ever.
+
+        It waits from the start: while Python shuts down, no thread can be started any more.
+        """
+        self._must_flush.wait()
+        with contextlib.suppress(Exception):
+            logging.shutdown()
+            sys.stdout.flush()
+            sys.stderr.flush()
+        self._flushed.set()
 
 
 def _lifeline() -> int | None:
@@ -244,21 +266,3 @@ def _where_the_main_thread_is() -> str:
 
 def _is_in_packages(file: str) -> bool:
     return file.startswith(PACKAGE) or f"{os.sep}site-packages{os.sep}" in file
-
-
-def _exit(code: int) -> NoReturn:
-    """End the process at once, whatever its other threads wait for."""
-    for child in multiprocessing.active_children():
-        child.kill()
-    # Another thread may hold the lock of a stream for ever.
-    flushing = threading.Thread(target=_flush, daemon=True)
-    flushing.start()
-    flushing.join(_SECONDS_TO_FLUSH)
-    os._exit(code)
-
-
-def _flush() -> None:
-    with contextlib.suppress(Exception):
-        logging.shutdown()
-        sys.stdout.flush()
-        sys.stderr.flush()
