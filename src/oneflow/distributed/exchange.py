@@ -104,7 +104,7 @@ def exchange(
     description = describe(kind, arrays, attributes)
 
     def run() -> Any:
-        if (group.ranks, group.type, description) not in _agreed:
+        if len(group.ranks) > 1 and (group.ranks, group.type, description) not in _agreed:
             _agree(group, description)
         return program(*operands)
 
