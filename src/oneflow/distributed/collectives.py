@@ -12,16 +12,12 @@ from typing import Any
 import numpy as np
 
 from oneflow.base import cluster
-from oneflow.base.device import Device
-from oneflow.base.dtype import from_numpy_dtype
-from oneflow.base.spec import TensorSpec, spec_of
+from oneflow.base.spec import TensorSpec
 from oneflow.differentiation.grad_mode import no_grad
 from oneflow.distributed import exchange as kinds
-from oneflow.distributed.buckets import in_buckets, pack, unpack
-from oneflow.distributed.exchange import everyone, exchange
+from oneflow.distributed.buckets import exchange_in_buckets, in_buckets, values_of
+from oneflow.distributed.exchange import everyone, exchange, exchange_values
 from oneflow.program.value import Value
-from oneflow.runtime.eager import read_array
-from oneflow.tensor.call import wrap
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import value_from_numpy
 
@@ -191,13 +187,9 @@ def broadcast_all(tensors: Sequence[Tensor], src: int) -> None:
     _check_rank("src", src)
     for tensor in tensors:
         check_local(tensor)
-    if tensors:
-        buckets = in_buckets(tensors)
-        with no_grad():
-            vectors = [wrap(pack([tensor.value for tensor in bucket])) for bucket in buckets]
-        for bucket, vector in zip(buckets, _run(kinds.broadcast, vectors, source=src), strict=True):
-            for tensor, part in zip(bucket, unpack(vector, bucket), strict=True):
-                _write(tensor, part)
+    buckets = in_buckets(tensors)
+    for tensor, value in exchange_in_buckets(kinds.broadcast, buckets, values_of, source=src):
+        _write(tensor, value)
 
 
 def scatter(tensor: Tensor, scatter_list: Sequence[Tensor] | None = None, src: int = 0) -> None:
@@ -277,15 +269,7 @@ def _run(kind: Callable[..., Any], tensors: Sequence[Tensor], **attributes: Any)
     """Run a collective operation on tensors of this process."""
     for tensor in tensors:
         check_local(tensor)
-    device = tensors[0].device
-    arrays = [read_array(tensor.value) for tensor in tensors]
-    results = exchange(kind, everyone(device.type), arrays, **attributes)
-    return [value_of(result, device) for result in results]
-
-
-def value_of(array: Any, device: Device) -> Value:
-    """A value that holds a result."""
-    return Value(spec_of(tuple(array.shape), from_numpy_dtype(array.dtype), device), array)
+    return exchange_values(kind, values_of(tensors), **attributes)
 
 
 def _write(tensor: Tensor, value: Value) -> None:

@@ -9,14 +9,13 @@ from typing import Any
 
 from oneflow.base import cluster
 from oneflow.differentiation.backward import call_after_backward
-from oneflow.differentiation.grad_mode import MODE, no_grad
-from oneflow.distributed.buckets import in_buckets, pack, unpack
-from oneflow.distributed.collectives import broadcast_all, value_of
-from oneflow.distributed.exchange import average, everyone, exchange
+from oneflow.differentiation.grad_mode import MODE
+from oneflow.distributed.buckets import exchange_in_buckets, in_buckets
+from oneflow.distributed.collectives import broadcast_all
+from oneflow.distributed.exchange import average
 from oneflow.nn.modules.module import Module
 from oneflow.primitives.creation import zeros
 from oneflow.program.value import Value
-from oneflow.runtime.eager import read_array
 from oneflow.tensor.call import wrap
 from oneflow.tensor.tensor import Tensor
 
@@ -116,14 +115,10 @@ class _Replica:
 
     def _average(self) -> None:
         """Replace all gradients by their means over the processes."""
-        with no_grad():
-            trained = [each for each in self.parameters if each.requires_grad]
-            buckets = in_buckets(trained, self._bucket_size)
-            vectors = [pack(_take_gradients(bucket)) for bucket in buckets]
-            # Only the vectors are held now, so only they are computed.
-            for bucket, mean in zip(buckets, _means(vectors), strict=True):
-                for parameter, part in zip(bucket, unpack(mean, bucket), strict=True):
-                    parameter.grad = wrap(part)
+        trained = [each for each in self.parameters if each.requires_grad]
+        buckets = in_buckets(trained, self._bucket_size)
+        for parameter, mean in exchange_in_buckets(average, buckets, _take_gradients):
+            parameter.grad = wrap(mean)
 
 
 def _take_gradients(parameters: Sequence[Tensor]) -> list[Value]:
@@ -138,16 +133,6 @@ def _take_gradients(parameters: Sequence[Tensor]) -> list[Value]:
         )
         parameter.grad = None
     return values
-
-
-def _means(vectors: list[Value]) -> list[Value]:
-    """The means of vectors over all processes."""
-    if not vectors:
-        return []
-    device = vectors[0].spec.device
-    arrays = [read_array(vector) for vector in vectors]
-    results = exchange(average, everyone(device.type), arrays)
-    return [value_of(result, device) for result in results]
 
 
 def tensors_in(output: Any) -> Iterator[Tensor]:

@@ -1,4 +1,4 @@
-"""Collective operations of XLA on arrays that each process has of its own.
+"""Collective operations of XLA on arrays and values that each process has of its own.
 
 Each process gives its arrays and gets its results; in between they are one global array over the
 devices of the group, on which one compiled program runs in all processes at once.
@@ -19,6 +19,11 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from oneflow.base import cluster
 from oneflow.base.connecting import run_together
+from oneflow.base.device import Device
+from oneflow.base.dtype import from_numpy_dtype
+from oneflow.base.spec import spec_of
+from oneflow.program.value import Value
+from oneflow.runtime.eager import read_array
 
 _AXIS = "ranks"
 
@@ -43,6 +48,12 @@ class Group:
     def own_device(self) -> Any:
         """The device of this process."""
         return self.devices[self.ranks.index(cluster.rank())]
+
+    def operand(self, array: Any) -> Any:
+        """This process's array as its part of what a program of the group takes."""
+        return jax.make_array_from_single_device_arrays(
+            array.shape, self.sharding, [jax.device_put(array, self.own_device)]
+        )
 
 
 @functools.cache
@@ -93,13 +104,7 @@ def exchange(
         RuntimeError: the processes do not call the same operation with the same shapes, and none of
             them has done so before.
     """
-    device, sharding = group.own_device, group.sharding
-    operands = [
-        jax.make_array_from_single_device_arrays(
-            array.shape, sharding, [jax.device_put(array, device)]
-        )
-        for array in arrays
-    ]
+    operands = [group.operand(array) for array in arrays]
     program = _program(kind, group, tuple(sorted(attributes.items())))
     description = describe(kind, arrays, attributes)
 
@@ -110,6 +115,21 @@ def exchange(
 
     results = run_together(group.ranks, description, run, group.type)
     return [result.addressable_data(0) for result in results]
+
+
+def exchange_values(
+    kind: Callable[..., Any], values: Sequence[Value], **attributes: Any
+) -> list[Value]:
+    """Run a collective operation of all processes on values; there must be at least one."""
+    device = values[0].spec.device
+    arrays = [read_array(value) for value in values]
+    results = exchange(kind, everyone(device.type), arrays, **attributes)
+    return [value_of(result, device) for result in results]
+
+
+def value_of(array: Any, device: Device) -> Value:
+    """A value that holds a result."""
+    return Value(spec_of(tuple(array.shape), from_numpy_dtype(array.dtype), device), array)
 
 
 _agreed: set[tuple[tuple[int, ...], str, str]] = set()
@@ -123,14 +143,9 @@ def _agree(group: Group, description: str) -> None:
     for the whole; here nobody has sent anything yet.
     """
     own = description.encode()[:_LONGEST_DESCRIPTION].ljust(_LONGEST_DESCRIPTION)
-    operand = jax.make_array_from_single_device_arrays(
-        (_LONGEST_DESCRIPTION,),
-        group.sharding,
-        [jax.device_put(np.frombuffer(own, np.uint8), group.own_device)],
-    )
     told = [
         bytes(np.asarray(each.addressable_data(0))).decode(errors="replace").rstrip()
-        for each in _program(all_gather, group, ())(operand)
+        for each in _program(all_gather, group, ())(group.operand(np.frombuffer(own, np.uint8)))
     ]
     if len(set(told)) > 1:
         lines = [f"\n  rank {rank}: {text}" for rank, text in zip(group.ranks, told, strict=True)]

@@ -10,8 +10,8 @@ import numpy as np
 from oneflow.base import cluster
 from oneflow.base.device import CPU, Device
 from oneflow.base.dtype import DType, dtype_named
-from oneflow.distributed.collectives import check_local, value_of
-from oneflow.distributed.exchange import everyone, exchange, group_of, transfer
+from oneflow.distributed.collectives import check_local
+from oneflow.distributed.exchange import everyone, exchange, group_of, transfer, value_of
 from oneflow.runtime.eager import read_array
 from oneflow.tensor.call import wrap
 from oneflow.tensor.tensor import Tensor

@@ -97,6 +97,7 @@ def s000_18_inference():
     x = flow.randn(4, 5, placement=PAIR, sbp=S(0))
     w = flow.randn(5, 8, placement=PAIR, sbp=B)
     assert flow.matmul(x, w).sbp == (S(0),)
+    assert flow.matmul(x.to_global(sbp=B), w.to_global(sbp=S(1))).sbp == (S(1),)
     w = flow.randn(5, 8, placement=PAIR, sbp=S(1))
     assert flow.matmul(x.to_global(sbp=B), w).sbp == (S(1),)
 
