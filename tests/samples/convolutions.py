@@ -44,6 +44,9 @@ OPERATORS = [
             case(ONE, tensor(3, 1, 3, 3), stride=2, dilation=2),
             case(FEW, tensor(2, 4, 5, 5)),
             case(FEW, tensor(2, 4, 4, 4), tensor(2)),
+            # Large kernels on small images, where the gradient in the image is added up by rows.
+            case(IMAGE, tensor(3, 2, 4, 3)),
+            case(tensor(2, 1, 7, 8), tensor(2, 1, 4, 5), padding=(1, 0), dilation=(1, 1)),
             case(IMAGE, tensor(3, 2, 2, 3), padding="same"),
             case(IMAGE, tensor(3, 2, 2, 3), padding="valid"),
             case(tensor(2, 6, 5), tensor(3, 2, 3, 2), tensor(3)),

@@ -43,6 +43,9 @@ def bind(primitive: Primitive, operands: tuple, attributes: dict) -> Any:  # noq
             x.spec if type(x) is Value else type(x),
             y.spec if type(y) is Value else type(y),
         )
+    elif len(operands) == 1:
+        x = operands[0]
+        key = (primitive, x.spec if type(x) is Value else type(x))
     else:
         key = (primitive, *[x.spec if type(x) is Value else type(x) for x in operands])
     if attributes:

@@ -9,7 +9,7 @@ from oneflow.functional.registry import function
 from oneflow.functional.unary import require_tensor
 from oneflow.primitives import elementwise as p
 from oneflow.primitives.registry import Primitive
-from oneflow.tensor.call import call
+from oneflow.tensor.call import call, call_two
 from oneflow.tensor.promotion import cast_to, promoted, result_type, same_dtype
 from oneflow.tensor.tensor import Tensor
 
@@ -17,7 +17,7 @@ from oneflow.tensor.tensor import Tensor
 def binary(primitive: Primitive, x: Any, y: Any) -> Tensor:
     """Apply an elementwise primitive of two operands after promotion."""
     if isinstance(x, Tensor) and same_dtype(x, y):
-        return call(primitive, x, y)
+        return call_two(primitive, x, y)
     return call(primitive, *promoted((x, y)))
 
 

@@ -6,7 +6,7 @@ from oneflow.base.dtype import Category, get_default_dtype, int64
 from oneflow.functional.registry import function
 from oneflow.primitives import elementwise as p
 from oneflow.primitives.registry import Primitive
-from oneflow.tensor.call import call
+from oneflow.tensor.call import call, call_one
 from oneflow.tensor.promotion import cast_to
 from oneflow.tensor.tensor import Tensor
 
@@ -29,7 +29,7 @@ def floating(primitive: Primitive, x: Tensor) -> Tensor:
         require_tensor(x, primitive.name)
     if x._value.spec.dtype.category < Category.FLOAT:
         x = cast_to(x, get_default_dtype())
-    return call(primitive, x)
+    return call_one(primitive, x)
 
 
 def require_number(x: Tensor, name: str, highest: Category = Category.COMPLEX) -> None:

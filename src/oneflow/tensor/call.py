@@ -19,6 +19,27 @@ def wrap(value: Any) -> Tensor:
     return tensor
 
 
+_NO_ATTRIBUTES: dict[str, Any] = {}
+
+
+def call_one(primitive: Primitive, x: Tensor) -> Tensor:
+    """`call` of a primitive of one operand, without attributes, that has one result."""
+    value = x._value if x._family is None else x.value
+    tensor = _new(Tensor)
+    tensor._value = bind(primitive, (value,), _NO_ATTRIBUTES)
+    return tensor
+
+
+def call_two(primitive: Primitive, x: Tensor, y: Any) -> Tensor:
+    """`call` of a primitive of a tensor and a tensor or number, likewise."""
+    first = x._value if x._family is None else x.value
+    if isinstance(y, Tensor):
+        y = y._value if y._family is None else y.value
+    tensor = _new(Tensor)
+    tensor._value = bind(primitive, (first, y), _NO_ATTRIBUTES)
+    return tensor
+
+
 def call(primitive: Primitive, *operands: Any, **attributes: Any) -> Any:
     """Apply a primitive to tensors and Python numbers; returns a tensor, or a tuple of them."""
     values = tuple(
