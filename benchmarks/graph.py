@@ -1,18 +1,21 @@
-"""Training steps as one program: `nn.Graph` beside its rivals, alternating in one process.
+"""Training steps and models as one program: `nn.Graph` and its rivals, alternating in one process.
 
     python benchmarks/graph.py                   # the quick ones
     python benchmarks/graph.py --all             # with the large vision models
+    python benchmarks/graph.py --inference       # the models alone, without training
     python benchmarks/graph.py --overhead        # cost of a call with 160 parameters
     python benchmarks/graph.py mlp gpt --without-compile
 
 Rivals are `torch.compile` of the same source, PyTorch and OneFlow in eager mode, and, where there
 is one, a hand-written and donated `jax.jit` step. Every figure is the median over the rounds; in a
-round each runs the same number of steps and reads the loss once, at the end.
+round each runs the same number of steps and reads the loss once, at the end. The results of models
+without training are read every time.
 """
 
 from __future__ import annotations
 
 import argparse
+import functools
 import statistics
 import sys
 import time
@@ -25,32 +28,76 @@ import oneflow
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from benchmarks.models.training import compiled_step, graph_step
+from benchmarks.models.training import (
+    compiled_inference,
+    compiled_step,
+    eager_inference,
+    graph_inference,
+    graph_step,
+)
 from benchmarks.run import WORKLOADS, Workload, seconds_per_step, warm_up
 
 
-def measure(workload: Workload, with_compile: bool) -> dict[str, float]:
+def training_steps(workload: Workload) -> dict[str, Callable[[], Callable]]:
+    """What builds the training step of each rival."""
+    import torch
+
+    steps: dict[str, Callable[[], Callable]] = {
+        "graph": lambda: workload.build("models", oneflow, make_step=graph_step),
+        "oneflow eager": lambda: workload.build("models", oneflow),
+        "torch eager": lambda: workload.build("models", torch),
+        "torch.compile": lambda: workload.build("models", torch, make_step=compiled_step),
+    }
+    if workload.has_jax:
+        steps["jax.jit"] = lambda: workload.build("jax_steps")
+    return steps
+
+
+def inference_steps(workload: Workload) -> dict[str, Callable[[], Callable]]:
+    """What builds the model alone for each rival."""
+    import torch
+
+    def eager(library):
+        make_step = functools.partial(eager_inference, library)
+        return lambda: workload.build("models", library, make_step=make_step)
+
+    steps: dict[str, Callable[[], Callable]] = {
+        "graph": lambda: workload.build("models", oneflow, make_step=graph_inference),
+        "oneflow eager": eager(oneflow),
+        "torch eager": eager(torch),
+        "torch.compile": lambda: workload.build("models", torch, make_step=compiled_inference),
+    }
+    if workload.has_jax:
+        steps["jax.jit"] = workload.build_jax_inference
+    return steps
+
+
+def measure(workload: Workload, training: bool, with_compile: bool) -> dict[str, float]:
     """Median seconds per step of each rival."""
     import torch
 
     torch.manual_seed(0)
     oneflow.manual_seed(0)
-    steps = {
-        "graph": workload.build("models", oneflow, make_step=graph_step),
-        "oneflow eager": workload.build("models", oneflow),
-        "torch eager": workload.build("models", torch),
-    }
-    if with_compile:
-        steps["torch.compile"] = workload.build("models", torch, make_step=compiled_step)
-    if workload.has_jax:
-        steps["jax.jit"] = workload.build("jax_steps")
+    builders = training_steps(workload) if training else inference_steps(workload)
+    if not with_compile:
+        del builders["torch.compile"]
+    steps = {name: build() for name, build in builders.items()}
     for step in steps.values():
         warm_up(step)
     times: dict[str, list[float]] = {name: [] for name in steps}
     for _ in range(workload.rounds):
         for name, step in steps.items():
-            times[name].append(seconds_per_step(step, workload.steps))
+            seconds = seconds_per_step if training else seconds_per_result
+            times[name].append(seconds(step, workload.steps))
     return {name: statistics.median(values) for name, values in times.items()}
+
+
+def seconds_per_result(step: Callable, steps: int) -> float:
+    """Wall-clock seconds per result, each of which is read."""
+    start = time.perf_counter()
+    for _ in range(steps):
+        np.asarray(step())
+    return (time.perf_counter() - start) / steps
 
 
 def call_overhead(rounds: int = 21, calls: int = 100) -> tuple[float, float]:
@@ -116,6 +163,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("names", nargs="*", help="workloads to run; default: the quick ones")
     parser.add_argument("--all", action="store_true", help="run the slow ones as well")
+    parser.add_argument("--inference", action="store_true", help="the models alone")
     parser.add_argument("--overhead", action="store_true", help="only the cost of a call")
     parser.add_argument("--without-compile", action="store_true", help="leave out torch.compile")
     options = parser.parse_args()
@@ -133,10 +181,12 @@ def main() -> None:
     ]
     heads = ("graph ms", "oneflow eager ms", "torch eager ms", "torch.compile ms", "jax.jit ms")
     rivals = ("/ torch.compile", "/ torch eager", "/ jax.jit")
-    print(f"| training step | {' | '.join(heads + rivals)} |")
+    what = "inference" if options.inference else "training step"
+    print(f"| {what} | {' | '.join(heads + rivals)} |")
     print(f"|{'---|' * 9}", flush=True)
     for workload in chosen:
-        print(row(workload.name, measure(workload, not options.without_compile)), flush=True)
+        medians = measure(workload, not options.inference, not options.without_compile)
+        print(row(workload.name, medians), flush=True)
 
 
 if __name__ == "__main__":

@@ -50,8 +50,14 @@ class Workload:
 
     def build(self, package: str, *libraries: Any, **options: Any) -> Callable:
         """The training step in `models` or `jax_steps`."""
-        module = importlib.import_module(f"benchmarks.{package}.{self.model or self.name}")
-        return module.build(*libraries, **self.options, **options)
+        return self._module(package).build(*libraries, **self.options, **options)
+
+    def build_jax_inference(self) -> Callable:
+        """The model alone in `jax_steps`."""
+        return self._module("jax_steps").build_inference(**self.options)
+
+    def _module(self, package: str) -> Any:
+        return importlib.import_module(f"benchmarks.{package}.{self.model or self.name}")
 
 
 WORKLOADS = (

@@ -50,6 +50,8 @@ def _dense(x, p):
 
 
 def _drop(x, key, rate):
+    if rate == 0:
+        return x
     return jnp.where(jax.random.bernoulli(key, 1 - rate, x.shape), x / (1 - rate), 0.0)
 
 
@@ -66,6 +68,22 @@ def _block(x, p, keys, heads, rate):
     return x + _drop(_dense(hidden, p["down"]), next(keys), rate)
 
 
+def _logits(p, tokens, key, heads, rate):
+    keys = iter(jax.random.split(key, 3 * len(p["blocks"]) + 1))
+    x = _drop(p["tokens"][tokens] + p["positions"], next(keys), rate)
+    for block in p["blocks"]:
+        x = _block(x, block, keys, heads, rate)
+    return _norm(x, p["norm"]) @ p["head"]
+
+
+def build_inference(batch=8, context=128, vocabulary=512, width=256, heads=4, layers=4):
+    """A function that returns the logits."""
+    tokens = jnp.asarray(np.random.default_rng(1).integers(0, vocabulary, (batch, context)))
+    p = _parameters(vocabulary, width, layers, context)
+    compiled = jax.jit(lambda p, tokens: _logits(p, tokens, jax.random.key(0), heads, rate=0))
+    return lambda: compiled(p, tokens)
+
+
 def build(batch=8, context=128, vocabulary=512, width=256, heads=4, layers=4, rate=0.1):
     """A function that runs one step and returns the loss."""
     rng = np.random.default_rng(1)
@@ -73,11 +91,7 @@ def build(batch=8, context=128, vocabulary=512, width=256, heads=4, layers=4, ra
     targets = jnp.asarray(rng.integers(0, vocabulary, (batch, context)))
 
     def loss_of(p, key):
-        keys = iter(jax.random.split(key, 3 * layers + 1))
-        x = _drop(p["tokens"][tokens] + p["positions"], next(keys), rate)
-        for block in p["blocks"]:
-            x = _block(x, block, keys, heads, rate)
-        logits = jax.nn.log_softmax(_norm(x, p["norm"]) @ p["head"])
+        logits = jax.nn.log_softmax(_logits(p, tokens, key, heads, rate))
         return -jnp.take_along_axis(logits, targets[..., None], axis=-1).mean()
 
     def update(p, first, second, count, key):

@@ -7,22 +7,38 @@ import jax.numpy as jnp
 import numpy as np
 
 
-def build(batch=32, sizes=(784, 512, 512, 10)):
-    """A function that runs one step and returns the loss."""
+def _parameters_and_data(batch, sizes):
     rng = np.random.default_rng(0)
     pairs = list(itertools.pairwise(sizes))
     weights = [jnp.asarray(rng.standard_normal((n, m)) * 0.05, jnp.float32) for m, n in pairs]
     biases = [jnp.zeros(n, jnp.float32) for _, n in pairs]
     images = jnp.asarray(rng.standard_normal((batch, sizes[0])), jnp.float32)
-    labels = jnp.asarray(rng.integers(0, sizes[-1], batch))
+    return (weights, biases), images, jnp.asarray(rng.integers(0, sizes[-1], batch))
+
+
+def _logits(parameters, x):
+    weights, biases = parameters
+    for index, (weight, bias) in enumerate(zip(weights, biases, strict=True)):
+        x = x @ weight.T + bias
+        if index < len(weights) - 1:
+            x = jax.nn.relu(x)
+    return x
+
+
+def build_inference(batch=32, sizes=(784, 512, 512, 10)):
+    """A function that returns the logits."""
+    parameters, images, _ = _parameters_and_data(batch, sizes)
+    compiled = jax.jit(_logits)
+    return lambda: compiled(parameters, images)
+
+
+def build(batch=32, sizes=(784, 512, 512, 10)):
+    """A function that runs one step and returns the loss."""
+    parameters, images, labels = _parameters_and_data(batch, sizes)
 
     def loss_of(parameters):
-        x = images
-        for index, (weight, bias) in enumerate(zip(*parameters, strict=True)):
-            x = x @ weight.T + bias
-            if index < len(pairs) - 1:
-                x = jax.nn.relu(x)
-        chosen = jnp.take_along_axis(jax.nn.log_softmax(x), labels[:, None], axis=1)
+        logits = jax.nn.log_softmax(_logits(parameters, images))
+        chosen = jnp.take_along_axis(logits, labels[:, None], axis=1)
         return -chosen.mean()
 
     def update(parameters, momentum):
@@ -32,7 +48,7 @@ def build(batch=32, sizes=(784, 512, 512, 10)):
         return loss, parameters, momentum
 
     compiled = jax.jit(update, donate_argnums=(0, 1))
-    state = [(weights, biases), jax.tree.map(jnp.zeros_like, (weights, biases))]
+    state = [parameters, jax.tree.map(jnp.zeros_like, parameters)]
 
     def step():
         loss, *state[:] = compiled(*state)

@@ -2,7 +2,7 @@
 
 from jax.nn import relu6
 
-from benchmarks.jax_steps.vision import conv, norm, training_step
+from benchmarks.jax_steps.vision import conv, inference_step, norm, training_step
 from benchmarks.models.mobilenet_v2 import STAGES
 
 
@@ -30,3 +30,8 @@ def model(state, x):
 def build(batch=8):
     """A function that runs one step and returns the loss."""
     return training_step(model, batch)
+
+
+def build_inference(batch=8):
+    """A function that returns the logits."""
+    return inference_step(model, batch)

@@ -4,7 +4,7 @@ import jax.numpy as jnp
 from jax import lax
 from jax.nn import relu
 
-from benchmarks.jax_steps.vision import conv, norm, training_step
+from benchmarks.jax_steps.vision import conv, inference_step, norm, training_step
 
 
 def bottleneck(state, x, width, stride):
@@ -33,3 +33,8 @@ def model(state, x):
 def build(batch=8):
     """A function that runs one step and returns the loss."""
     return training_step(model, batch)
+
+
+def build_inference(batch=8):
+    """A function that returns the logits."""
+    return inference_step(model, batch)

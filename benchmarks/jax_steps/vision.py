@@ -13,6 +13,8 @@ from jax import lax
 class Maker:
     """Makes parameters and statistics, as NumPy arrays, where a model first asks for them."""
 
+    training = True
+
     def __init__(self):
         self.rng = np.random.default_rng(0)
         self.parameters, self.statistics, self.updated = [], [], []
@@ -38,9 +40,9 @@ class Maker:
 class Taker:
     """Hands out existing parameters and statistics in the order they were made."""
 
-    def __init__(self, parameters, statistics):
+    def __init__(self, parameters, statistics, training=True):
         self._parameters, self._statistics = iter(parameters), iter(statistics)
-        self.updated = []
+        self.training, self.updated = training, []
 
     def weight(self, *shape):
         return next(self._parameters)
@@ -70,8 +72,10 @@ def norm(state, x):
     """Batch normalisation with running statistics."""
     count = x.shape[-1]
     scale, shift = state.constant(1.0, count), state.constant(0.0, count)
-    mean, var = x.mean((0, 1, 2)), x.var((0, 1, 2))
     old_mean, old_var = state.running(count)
+    if not state.training:
+        return (x - old_mean) * lax.rsqrt(old_var + 1e-5) * scale + shift
+    mean, var = x.mean((0, 1, 2)), x.var((0, 1, 2))
     rows = x.size // count
     state.updated.append(
         (
@@ -82,13 +86,27 @@ def norm(state, x):
     return (x - mean) * lax.rsqrt(var + 1e-5) * scale + shift
 
 
-def training_step(model, batch, size=224):
-    """A function that runs one donated SGD step with momentum of ``model(state, images)``."""
+def _made(model, batch, size):
+    """What a model made when it was first run, and images and labels."""
     maker = Maker()
     rng = np.random.default_rng(1)
     images = jnp.asarray(rng.standard_normal((batch, size, size, 3), dtype=np.float32))
     labels = jnp.asarray(rng.integers(0, 1000, batch))
     jax.eval_shape(lambda x: model(maker, x), images)
+    return maker, images, labels
+
+
+def inference_step(model, batch, size=224):
+    """A function that returns the logits of ``model(state, images)``."""
+    maker, images, _ = _made(model, batch, size)
+    compiled = jax.jit(lambda p, statistics, x: model(Taker(p, statistics, training=False), x))
+    state = jax.tree.map(jnp.array, [maker.parameters, maker.statistics])
+    return lambda: compiled(*state, images)
+
+
+def training_step(model, batch, size=224):
+    """A function that runs one donated SGD step with momentum of ``model(state, images)``."""
+    maker, images, labels = _made(model, batch, size)
 
     def loss_of(parameters, statistics):
         state = Taker(parameters, statistics)

@@ -68,3 +68,38 @@ def compiled_step(training):
         return loss
 
     return step
+
+
+def eager_inference(torch, training):
+    """A function that runs the model alone, in evaluation mode and without gradients."""
+    model, inputs = training.model.eval(), training.inputs[:-1]  # the last are the labels
+
+    def step():
+        with torch.no_grad():
+            return model(*inputs)
+
+    return step
+
+
+def graph_inference(training):
+    """The same as one `nn.Graph` of OneFlow."""
+    from oneflow import nn
+
+    class Inference(nn.Graph):
+        def __init__(self):
+            super().__init__()
+            self.model = training.model.eval()
+
+        def build(self, *inputs):
+            return self.model(*inputs)
+
+    graph = Inference()
+    return lambda: graph(*training.inputs[:-1])
+
+
+def compiled_inference(training):
+    """The same with `torch.compile`."""
+    import torch
+
+    model = torch.compile(training.model.eval())
+    return eager_inference(torch, Training(model, None, None, training.inputs))
