@@ -1,6 +1,6 @@
-"""How long a new process takes: the import and the first training step.
+"""How long a new process takes: the import and the first training step, eager and as a graph.
 
-The step is measured with a cold and with a warm compilation cache.
+Steps are measured with a cold and with a warm compilation cache.
 
     python benchmarks/cold_start.py [workload]      # default: resnet50
 
@@ -25,8 +25,10 @@ import sys, time
 sys.path.insert(0, {folder!r})
 import importlib
 import oneflow
+from benchmarks.models import training
 oneflow.manual_seed(0)
-step = importlib.import_module("benchmarks.models.{name}").build(oneflow)
+module = importlib.import_module("benchmarks.models.{name}")
+step = module.build(oneflow, make_step=training.{kind}_step)
 start = time.perf_counter()
 float(step().sum().item())
 print(time.perf_counter() - start)
@@ -63,9 +65,9 @@ def import_times(rounds: int = 9) -> dict[str, float]:
     return {package: statistics.median(values) for package, values in times.items()}
 
 
-def first_steps(name: str) -> tuple[float, float]:
+def first_steps(name: str, kind: str) -> tuple[float, float]:
     """Seconds of the first step with an empty cache, and in a second process with a full one."""
-    code = FIRST_STEP.format(folder=str(HERE.parent), name=name)
+    code = FIRST_STEP.format(folder=str(HERE.parent), name=name, kind=kind)
     with tempfile.TemporaryDirectory() as folder:
         environment = {"ONEFLOW_CACHE_DIR": folder}
         return seconds(code, environment), seconds(code, environment)
@@ -82,8 +84,12 @@ def main() -> None:
         f"import jax {imports['jax']:.3f} s, import oneflow {imports['oneflow']:.3f} s, "
         f"ratio {ratio:.2f}"
     )
-    cold, warm = first_steps(options.workload)
-    print(f"first {options.workload} step: cold cache {cold:.1f} s, warm cache {warm:.1f} s")
+    for kind in ("eager", "graph"):
+        cold, warm = first_steps(options.workload, kind)
+        print(
+            f"first {options.workload} step, {kind}: cold cache {cold:.1f} s, "
+            f"warm cache {warm:.1f} s"
+        )
 
 
 if __name__ == "__main__":

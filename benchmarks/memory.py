@@ -1,9 +1,11 @@
-"""Peak memory of a training step, each library in a process of its own.
+"""Peak memory of a training step, each rival in a process of its own.
+
+The rivals are OneFlow, eager and as a graph, PyTorch, and a hand-written, donated `jax.jit` step.
 
     python benchmarks/memory.py [workload ...]      # default: resnet50 gpt
 
 The figure is the highest resident memory during three warm steps less what was resident after the
-import: parameters, optimizer state, activations and gradients, and whatever the library keeps for
+import: parameters, optimizer state, activations and gradients, and whatever the rival keeps for
 itself. Warm means that oneflow has compiled the step and run it compiled once: that run lets go of
 what compiling and the steps before it needed. Linux only.
 """
@@ -14,7 +16,9 @@ import argparse
 import importlib
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 HERE = Path(__file__).parent
 STATUS = Path("/proc/self/status")
@@ -32,16 +36,32 @@ def reset_peak() -> None:
     Path("/proc/self/clear_refs").write_text("5")
 
 
-def child(library_name: str, workload: str) -> None:
+# The module in which each rival's operators are.
+LIBRARIES = {"oneflow": "oneflow", "graph": "oneflow", "torch": "torch", "jax": "jax.numpy"}
+
+
+def build(rival: str, library: Any, workload: str) -> Callable:
+    """The rival's training step."""
+    if rival == "jax":
+        return importlib.import_module(f"benchmarks.jax_steps.{workload}").build()
+    module = importlib.import_module(f"benchmarks.models.{workload}")
+    if rival != "graph":
+        return module.build(library)
+    from benchmarks.models.training import graph_step
+
+    return module.build(library, make_step=graph_step)
+
+
+def child(rival: str, workload: str) -> None:
     """Measure in this process and print the figure."""
     sys.path.insert(0, str(HERE.parent))
-    library = importlib.import_module(library_name)
+    library = importlib.import_module(LIBRARIES[rival])
     library.ones(1).sum().item()
     base = resident("VmRSS")
-    step = importlib.import_module(f"benchmarks.models.{workload}").build(library)
+    step = build(rival, library, workload)
     for _ in range(WARM_UP):
         step().item()
-        if library_name == "oneflow":
+        if LIBRARIES[rival] == "oneflow":
             library.eager.synchronize()
     reset_peak()
     for _ in range(3):
@@ -49,9 +69,9 @@ def child(library_name: str, workload: str) -> None:
     print(resident("VmHWM") - base)
 
 
-def measure(library_name: str, workload: str) -> float:
-    """Peak MiB of one library on one workload."""
-    command = [sys.executable, __file__, "--child", library_name, workload]
+def measure(rival: str, workload: str) -> float:
+    """Peak MiB of one rival on one workload."""
+    command = [sys.executable, __file__, "--child", rival, workload]
     run = subprocess.run(command, check=True, capture_output=True, text=True)
     return float(run.stdout.split()[-1])
 
@@ -65,11 +85,15 @@ def main() -> None:
     if options.child:
         child(options.child, options.workloads[0])
         return
-    print("| step | oneflow MiB | torch MiB | ratio |")
-    print("|---|---|---|---|", flush=True)
+    heads = [f"{rival} MiB" for rival in LIBRARIES]
+    print(f"| step | {' | '.join(heads)} | oneflow / torch | graph / jax |")
+    print(f"|{'---|' * 7}", flush=True)
     for workload in options.workloads:
-        ours, theirs = measure("oneflow", workload), measure("torch", workload)
-        print(f"| {workload} | {ours:.0f} | {theirs:.0f} | {ours / theirs:.2f} |", flush=True)
+        peaks = {rival: measure(rival, workload) for rival in LIBRARIES}
+        cells = [f"{peak:.0f}" for peak in peaks.values()]
+        cells += [f"{peaks['oneflow'] / peaks['torch']:.2f}"]
+        cells += [f"{peaks['graph'] / peaks['jax']:.2f}"]
+        print(f"| {workload} | {' | '.join(cells)} |", flush=True)
 
 
 if __name__ == "__main__":

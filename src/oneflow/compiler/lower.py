@@ -14,6 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from oneflow.base.device import CPU, Device, xla_device
+from oneflow.base.heap import HOLES
 from oneflow.base.placement import Placement
 from oneflow.compiler.donation import plan_donations
 from oneflow.compiler.jax_compat import compiler_options
@@ -123,7 +124,7 @@ class Executable:
         """Compile now, ahead of the first call; safe on another thread."""
         if self._compiled:
             return self
-        with default_device(self.device):
+        with default_device(self.device), HOLES.closed_afterwards():
             # Takes the place of the traced function, so that what JAX traced is freed.
             self._run = self._run.lower(*self.abstract_inputs()).compile()
         self._compiled = True

@@ -17,7 +17,7 @@ import numpy as np
 
 from oneflow.base import environment
 from oneflow.base.device import Device
-from oneflow.base.heap import trim_heap
+from oneflow.base.heap import HOLES
 from oneflow.base.placement import Placement
 from oneflow.base.planning import is_planning
 from oneflow.compiler.lower import Executable, check_executable, operation_executable, typed_scalar
@@ -291,10 +291,10 @@ def _release_cold() -> None:
     before the hot one, to make parameters, seldom run again; should one, they come from the
     persistent cache.
     """
-    for known in list(_known.values()):
-        for instruction in known.program.instructions:
-            instruction.operation.executable = None
-    trim_heap()
+    with HOLES.closed_afterwards():
+        for known in list(_known.values()):
+            for instruction in known.program.instructions:
+                instruction.operation.executable = None
 
 
 def _run_cold(

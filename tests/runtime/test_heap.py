@@ -1,0 +1,65 @@
+"""Holes in the heap are taken out of the C library's lists, and given back."""
+
+import ctypes
+import os
+import subprocess
+import sys
+
+import pytest
+
+from oneflow.base.heap import HOLES, Holes
+
+BLOCK, BLOCKS = 20_000, 6_000
+
+
+@pytest.fixture
+def scattered():
+    """Sixty megabytes of free blocks with used ones in between."""
+    libc = ctypes.CDLL(None)
+    libc.malloc.restype, libc.malloc.argtypes = ctypes.c_void_p, [ctypes.c_size_t]
+    libc.free.argtypes = [ctypes.c_void_p]
+    blocks = [libc.malloc(BLOCK) for _ in range(BLOCKS)]
+    for address in blocks[::2]:
+        libc.free(address)
+    yield
+    for address in blocks[1::2]:
+        libc.free(address)
+
+
+keeps = pytest.mark.skipif(not HOLES.keeps, reason="the C library is not glibc, or left alone")
+
+
+@keeps
+def test_holes_are_closed_and_given_back(scattered):
+    with HOLES.closed_afterwards():
+        pass
+    assert len(HOLES.taken) >= BLOCKS // 2
+    with HOLES.closed_afterwards():
+        assert not HOLES.taken
+    assert HOLES.taken
+
+
+@keeps
+def test_holes_stay_open_until_the_last_maker_is_done(scattered):
+    with HOLES.closed_afterwards():
+        with HOLES.closed_afterwards():
+            pass
+        assert not HOLES.taken
+    assert HOLES.taken
+
+
+def test_a_heap_that_is_left_alone_is_left_alone(scattered):
+    holes = Holes(keeps=False)
+    with holes.closed_afterwards():
+        pass
+    assert not holes.taken
+
+
+@pytest.mark.parametrize("name", ["ONEFLOW_KEEP_HEAP", "MALLOC_ARENA_MAX"])
+def test_settings_of_the_user_stay(name):
+    code = "from oneflow.base.heap import HOLES; print(HOLES.keeps)"
+    environment = {**os.environ, name: "0"}
+    run = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
+    )
+    assert run.stdout.strip() == "False"
