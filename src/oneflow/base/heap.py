@@ -11,7 +11,7 @@ Compiling leaves many free blocks between small ones that stay: holes, tens of t
 a large model. glibc keeps them in lists by size and walks along these for every block above a
 kilobyte, which XLA's libraries take in every product, one thread at a time: a step of MobileNetV2
 took 1.6 times as long in the process that had compiled it. So holes are taken out of the lists when
-compiling is over, by allocating them, and given back before the next time.
+compiling is over, by allocating them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ import ctypes
 import os
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 from oneflow.base import environment
@@ -38,8 +37,8 @@ _LARGEST = 2**31 - 1
 # Holes of these sizes are closed. Larger ones there are not; for smaller ones glibc keeps a list
 # for each size, in which the first will do.
 _HOLES = (2**10, 2**26)
-# What holes must amount to before it is worth the tenth of a second that closing them takes.
-_LEAST_FREE = 2**25
+# How many more free blocks there must be before it is worth the tenths of a second that it takes.
+_MANY = 4096
 # glibc leaves this much, or less, at the end of a heap that was trimmed.
 _PAD = 2**18
 
@@ -76,7 +75,7 @@ def keep_heap() -> bool:
 
 
 class _Usage(ctypes.Structure):
-    """What mallinfo2(3) returns; `fordblks` is free, of which `keepcost` at the heap's end."""
+    """What mallinfo2(3) returns; `ordblks` is the number of free blocks."""
 
     _fields_ = tuple(
         (name, ctypes.c_size_t)
@@ -104,42 +103,32 @@ class Holes:
         self._usage = _function("mallinfo2", _Usage)
         self.keeps = keeps and None not in (self._end, self._trim, self._usage)
         self._lock = threading.Lock()
-        self._makers = 0
+        self._free_blocks = 0  # that were left over the last time
         self.taken: list[int] = []
 
-    @contextmanager
-    def closed_afterwards(self) -> Iterator[None]:
-        """Around what makes holes, such as compiling."""
-        with self._lock:
-            self._makers += 1
-            self._give_back()
-        try:
-            yield
-        finally:
-            with self._lock:
-                self._makers -= 1
-                if not self._makers:
-                    self._take()
+    def close(self) -> None:
+        """Take the holes if there are many new ones, and return the memory in them to the system.
 
-    def _give_back(self) -> None:
-        for address in self.taken:
-            self._free(address)
-        self.taken.clear()
-
-    def _take(self) -> None:
-        """Return the memory in holes to the system, and take the holes themselves."""
+        Those that were taken before are given back first: they may have grown together with others.
+        """
         if not self.keeps:
             return
-        usage = self._usage()
-        if usage.fordblks - usage.keepcost < _LEAST_FREE:
-            return
-        self._trim(0)
+        with self._lock:
+            if self._usage().ordblks < self._free_blocks + _MANY:
+                return
+            for address in self.taken:
+                self._free(address)
+            self._trim(0)
+            self.taken = list(self._holes())
+            self._free_blocks = self._usage().ordblks
+
+    def _holes(self) -> Iterator[int]:
         end = self._end(0) - _PAD
         least, size = _HOLES
         while size >= least:
             address = self._allocate(size)
             if address is not None and address < end:
-                self.taken.append(address)
+                yield address
                 continue
             # No hole is as large: this is at the end of the heap.
             self._free(address)

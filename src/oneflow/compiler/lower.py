@@ -124,10 +124,11 @@ class Executable:
         """Compile now, ahead of the first call; safe on another thread."""
         if self._compiled:
             return self
-        with default_device(self.device), HOLES.closed_afterwards():
+        with default_device(self.device):
             # Takes the place of the traced function, so that what JAX traced is freed.
             self._run = self._run.lower(*self.abstract_inputs()).compile()
         self._compiled = True
+        HOLES.close()
         return self
 
     def abstract_inputs(self) -> list[Any]:

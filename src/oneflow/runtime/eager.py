@@ -291,10 +291,10 @@ def _release_cold() -> None:
     before the hot one, to make parameters, seldom run again; should one, they come from the
     persistent cache.
     """
-    with HOLES.closed_afterwards():
-        for known in list(_known.values()):
-            for instruction in known.program.instructions:
-                instruction.operation.executable = None
+    for known in list(_known.values()):
+        for instruction in known.program.instructions:
+            instruction.operation.executable = None
+    HOLES.close()
 
 
 def _run_cold(
