@@ -35,7 +35,7 @@ from benchmarks.models.training import (
     graph_inference,
     graph_step,
 )
-from benchmarks.run import WORKLOADS, Workload, seconds_per_step, warm_up
+from benchmarks.run import WORKLOADS, Workload, read, seconds_per_step, warm_up
 
 
 def training_steps(workload: Workload) -> dict[str, Callable[[], Callable]]:
@@ -83,7 +83,7 @@ def measure(workload: Workload, training: bool, with_compile: bool) -> dict[str,
         del builders["torch.compile"]
     steps = {name: build() for name, build in builders.items()}
     for step in steps.values():
-        warm_up(step)
+        warm_up(step, read if training else np.asarray)
     times: dict[str, list[float]] = {name: [] for name in steps}
     for _ in range(workload.rounds):
         for name, step in steps.items():
