@@ -21,6 +21,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -32,44 +33,49 @@ from benchmarks.models.training import (
     compiled_inference,
     compiled_step,
     eager_inference,
+    eager_step,
     graph_inference,
     graph_step,
 )
-from benchmarks.run import WORKLOADS, Workload, read, seconds_per_step, warm_up
+from benchmarks.run import WORKLOADS, Workload, seconds_per_step, warm_up
 
 
-def training_steps(workload: Workload) -> dict[str, Callable[[], Callable]]:
-    """What builds the training step of each rival."""
+def training_steps(library: Any) -> dict[str, Callable]:
+    """Ways to make a training step of `library`, by the names of the rivals."""
+    if library is oneflow:
+        return {"graph": graph_step, "oneflow eager": eager_step}
+    return {"torch eager": eager_step, "torch.compile": compiled_step}
+
+
+def inference_steps(library: Any) -> dict[str, Callable]:
+    """Ways to make a step of a model alone, likewise."""
+    eager = functools.partial(eager_inference, library)
+    if library is oneflow:
+        return {"graph": graph_inference, "oneflow eager": eager}
+    return {"torch eager": eager, "torch.compile": compiled_inference}
+
+
+def reading(step: Callable) -> Callable:
+    """The step, and its result read; eager mode would not compute what nobody reads."""
+    return lambda: np.asarray(step())
+
+
+def rivals_of(workload: Workload, training: bool, with_compile: bool) -> dict[str, Callable]:
+    """The step of each rival."""
     import torch
 
-    steps: dict[str, Callable[[], Callable]] = {
-        "graph": lambda: workload.build("models", oneflow, make_step=graph_step),
-        "oneflow eager": lambda: workload.build("models", oneflow),
-        "torch eager": lambda: workload.build("models", torch),
-        "torch.compile": lambda: workload.build("models", torch, make_step=compiled_step),
+    ways = training_steps if training else inference_steps
+    steps = {
+        name: workload.build("models", library, make_step=way)
+        for library in (oneflow, torch)
+        for name, way in ways(library).items()
+        if with_compile or name != "torch.compile"
     }
     if workload.has_jax:
-        steps["jax.jit"] = lambda: workload.build("jax_steps")
-    return steps
-
-
-def inference_steps(workload: Workload) -> dict[str, Callable[[], Callable]]:
-    """What builds the model alone for each rival."""
-    import torch
-
-    def eager(library):
-        make_step = functools.partial(eager_inference, library)
-        return lambda: workload.build("models", library, make_step=make_step)
-
-    steps: dict[str, Callable[[], Callable]] = {
-        "graph": lambda: workload.build("models", oneflow, make_step=graph_inference),
-        "oneflow eager": eager(oneflow),
-        "torch eager": eager(torch),
-        "torch.compile": lambda: workload.build("models", torch, make_step=compiled_inference),
-    }
-    if workload.has_jax:
-        steps["jax.jit"] = workload.build_jax_inference
-    return steps
+        steps["jax.jit"] = (
+            workload.build("jax_steps") if training else workload.build_jax_inference()
+        )
+    return steps if training else {name: reading(step) for name, step in steps.items()}
 
 
 def measure(workload: Workload, training: bool, with_compile: bool) -> dict[str, float]:
@@ -78,27 +84,14 @@ def measure(workload: Workload, training: bool, with_compile: bool) -> dict[str,
 
     torch.manual_seed(0)
     oneflow.manual_seed(0)
-    builders = training_steps(workload) if training else inference_steps(workload)
-    if not with_compile:
-        del builders["torch.compile"]
-    steps = {name: build() for name, build in builders.items()}
+    steps = rivals_of(workload, training, with_compile)
     for step in steps.values():
-        warm_up(step, read if training else np.asarray)
+        warm_up(step)
     times: dict[str, list[float]] = {name: [] for name in steps}
     for _ in range(workload.rounds):
         for name, step in steps.items():
-            seconds = seconds_per_step if training else seconds_per_result
-            times[name].append(seconds(step, workload.steps))
+            times[name].append(seconds_per_step(step, workload.steps))
     return {name: statistics.median(values) for name, values in times.items()}
-
-
-def seconds_per_result(step: Callable, steps: int) -> float:
-    """Wall-clock seconds per result, each of which is read; the first does not count."""
-    np.asarray(step())
-    start = time.perf_counter()
-    for _ in range(steps):
-        np.asarray(step())
-    return (time.perf_counter() - start) / steps
 
 
 def call_overhead(rounds: int = 21, calls: int = 100) -> tuple[float, float]:

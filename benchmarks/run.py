@@ -97,8 +97,8 @@ def seconds_per_step(step: Callable, steps: int) -> float:
     return (time.perf_counter() - start) / steps
 
 
-def warm_up(step: Callable, read: Callable[[Any], Any] = read) -> None:
-    """Run, and read as it will be read later, until every program is compiled."""
+def warm_up(step: Callable) -> None:
+    """Run until every program is compiled."""
     for _ in range(4):
         read(step())
         oneflow.eager.synchronize()

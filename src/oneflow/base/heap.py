@@ -34,8 +34,8 @@ _CHOSEN_BY_USER = (
 )
 # Larger blocks do go back to the system: most are a user's own, a step's memory seldom is.
 _LARGEST = 2**31 - 1
-# Holes of these sizes are closed. Larger ones there are not; for smaller ones glibc keeps a list
-# for each size, in which the first will do.
+# Holes are taken in blocks of these sizes, larger ones in several. For smaller ones glibc keeps a
+# list for each size, in which the first will do.
 _HOLES = (2**10, 2**26)
 # How many more free blocks there must be before it is worth the tenths of a second that it takes.
 _MANY = 4096
@@ -74,6 +74,13 @@ def keep_heap() -> bool:
     return True
 
 
+def trim_heap() -> None:
+    """Give memory that was freed back to the system, where the C library is glibc."""
+    trim = _function("malloc_trim", ctypes.c_int, ctypes.c_size_t)
+    if trim is not None:
+        trim(0)
+
+
 class _Usage(ctypes.Structure):
     """What mallinfo2(3) returns; `ordblks` is the number of free blocks."""
 
@@ -99,9 +106,8 @@ class Holes:
         self._allocate = _function("malloc", address, size)
         self._free = _function("free", None, address)
         self._end = _function("sbrk", address, ctypes.c_ssize_t)
-        self._trim = _function("malloc_trim", ctypes.c_int, size)
         self._usage = _function("mallinfo2", _Usage)
-        self.keeps = keeps and None not in (self._end, self._trim, self._usage)
+        self.keeps = keeps and None not in (self._end, self._usage)
         self._lock = threading.Lock()
         self._free_blocks = 0  # that were left over the last time
         self.taken: list[int] = []
@@ -118,7 +124,7 @@ class Holes:
                 return
             for address in self.taken:
                 self._free(address)
-            self._trim(0)
+            trim_heap()
             self.taken = list(self._holes())
             self._free_blocks = self._usage().ordblks
 

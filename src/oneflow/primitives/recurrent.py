@@ -1,9 +1,9 @@
 """Recurrent layers over a whole sequence: one primitive per layer and direction.
 
 The input's part of every step is one matrix product made beforehand; what is scanned here is only
-the part that depends on the step before. A backward step multiplies the gradients that arrive with
-slopes of the gates, which are computed for all steps before the scan; the gradient of the recurrent
-weight is one product over all steps after it.
+the part that depends on the step before, with weights transposed once. A backward step multiplies
+the gradients that arrive with slopes of the gates, which are computed for all steps before the
+scan; the gradient of the recurrent weight is one product over all steps after it.
 
 Shapes: ``projected`` [S, B, G], states [B, H], recurrent weight [G, H], with S steps, B sequences,
 H features and G = H times the number of gates. `lengths` [B], if given, freezes the state of a
@@ -20,11 +20,6 @@ from oneflow.primitives.axes import Axes, Names
 from oneflow.primitives.linearity import Linearity
 from oneflow.primitives.operation import Operation
 from oneflow.primitives.registry import ABSENT_GRADIENTS, primitive
-
-
-def _transposed(weight):
-    """The weight as a scan multiplies states with it: transposed once, not in every step."""
-    return None if weight is None else weight.T
 
 
 def _weight_gradient(grads, rows):
@@ -125,7 +120,7 @@ def _lstm_step(gates, c):
 def _lstm(projected, h0, c0, weight, *rest, reverse: bool = False, extra: bool = False):
     """States ``h`` and ``c`` after every step and the gates, all [S, B, ...]."""
     projection, lengths = _options(rest, extra)
-    projection = _transposed(projection)
+    projection = None if projection is None else projection.T
     # Two products in each step: XLA's CPU library divides one of that many columns badly among
     # two cores (112 us against 77 us for 32 sequences and 256 features).
     halves = jnp.split(weight.T, 2, -1)
@@ -214,7 +209,7 @@ def _gru_step(projected, recurrent, h):
 def _gru(projected, h0, weight, *rest, reverse: bool = False, extra: bool = False):
     """The state after every step and what the backward pass needs, [S, B, H] and [S, B, 4 H]."""
     bias, lengths = _options(rest, extra)
-    weight = _transposed(weight)
+    weight = weight.T
 
     def step(h, inputs, alive):
         recurrent = h @ weight
@@ -231,15 +226,16 @@ def _gru_backward(*operands, given: tuple[bool, ...], reverse: bool = False, ext
     bias, lengths = _options(tuple(rest), extra)
     states = _shifted(h0, hs, reverse)
     r, z, n, recurrent_n = jnp.split(gates, 4, -1)
-    inner = [recurrent_n * r * (1 - r), z * (1 - z), 1 - n * n]
-    by_new = (1 - z) * inner[2]
-    slopes = jnp.concatenate([by_new * inner[0], (states - n) * inner[1], by_new], -1)
+    inner_r, inner_z, inner_n = r * (1 - r), z * (1 - z), 1 - n * n
+    by_n = (1 - z) * inner_n
+    slopes = [by_n * recurrent_n * inner_r, (states - n) * inner_z, by_n]
+    slopes = jnp.concatenate(slopes, -1)
     added = g_recurrent = None
     if g_gates is not None:
         g_r, g_z, g_n, g_recurrent = jnp.split(g_gates, 4, -1)
-        dn = g_n * inner[2]
-        dr = g_r * r * (1 - r) + dn * inner[0]
-        added = jnp.concatenate([dr, g_z * inner[1], dn], -1)
+        dn = g_n * inner_n
+        dr = (g_r + dn * recurrent_n) * inner_r
+        added = jnp.concatenate([dr, g_z * inner_z, dn], -1)
 
     def step(carry, inputs, alive):
         g_h, added, g_recurrent, slopes, r, z = inputs
@@ -288,7 +284,7 @@ gru_cell = primitive(
 
 def _rnn(projected, h0, weight, *lengths, reverse: bool = False, relu: bool = False):
     """The state after every step, [S, B, H]."""
-    weight = _transposed(weight)
+    weight = weight.T
 
     def step(h, inputs, alive):
         new = inputs[0] + h @ weight

@@ -17,7 +17,7 @@ import numpy as np
 
 from oneflow.base import environment
 from oneflow.base.device import Device
-from oneflow.base.heap import HOLES
+from oneflow.base.heap import HOLES, trim_heap
 from oneflow.base.placement import Placement
 from oneflow.base.planning import is_planning
 from oneflow.compiler.lower import Executable, check_executable, operation_executable, typed_scalar
@@ -294,6 +294,7 @@ def _release_cold() -> None:
     for known in list(_known.values()):
         for instruction in known.program.instructions:
             instruction.operation.executable = None
+    trim_heap()
     HOLES.close()
 
 

@@ -126,11 +126,12 @@ def _scattered_products(y, weight, size: tuple[int, ...], window: Window):
     out, channels, *kernel = weight.shape
     by_tap = jnp.moveaxis(weight, 1, -1).reshape(out, -1)
     columns = _product(y, by_tap, ((y.ndim - 1,), (0,))).reshape(*y.shape[:-1], *kernel, channels)
+    taps = _taps(tuple(kernel), window)
     if math.prod(kernel) <= _MOST_AT_ONCE:
         place = (slice(None),) * (y.ndim - 1)
-        return _taps(tuple(kernel), window).scatter(lambda tap: columns[(*place, *tap)], size)
+        return taps.scatter(lambda tap: columns[(*place, *tap)], size)
     for axis in reversed(range(len(kernel))):
-        columns = _scattered_along(columns, axis, size, window)
+        columns = _scattered_along(columns, taps.along(axis), size[axis])
     return columns
 
 
@@ -139,17 +140,9 @@ def _scattered_products(y, weight, size: tuple[int, ...], window: Window):
 _MOST_AT_ONCE = 9
 
 
-def _scattered_along(columns, axis: int, size: tuple[int, ...], window: Window):
-    """Parts added where they belong along a spatial axis, whose taps come before the channels."""
-    along = slice(axis, axis + 1)
-    taps = Taps(
-        window.dims[along],
-        (columns.shape[-2],),
-        window.stride[along],
-        window.padding[along],
-        window.dilation[along],
-    )
-    return materialized(taps.scatter(lambda tap: columns[..., tap[0], :], size[along]))
+def _scattered_along(columns, taps: Taps, size: int):
+    """Parts added where they belong along one axis, whose taps come before the channels."""
+    return materialized(taps.scatter(lambda tap: columns[..., tap[0], :], (size,)))
 
 
 def _spread(x, size: tuple[int, ...], stride: tuple[int, ...]):

@@ -34,6 +34,10 @@ class Taps(NamedTuple):
         """Every tap, the last dimension running fastest."""
         return list(itertools.product(*map(range, self.kernel)))
 
+    def along(self, axis: int) -> Taps:
+        """The windows along one of the dimensions."""
+        return Taps._make(each[axis : axis + 1] for each in self)
+
     def counts(self, shape: tuple[int, ...]) -> tuple[int, ...]:
         """How many windows there are along each dimension of an array of `shape`."""
         return tuple(
