@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import gc
 
 import jax
@@ -31,37 +30,6 @@ def _configure_jax() -> None:
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
     jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
     tidy_daily(programs)
-
-
-# Compiler options of programs with convolutions, by platform.
-_OPTIONS = {
-    "cpu": {
-        # Their instructions share all cores, one after the other; the order that needs the least
-        # memory is then the fastest too. Elsewhere it can cost memory: a checkpointed chain of
-        # products took 3.3 MB with it and 0.9 MB without.
-        "xla_cpu_scheduler_type": "CPU_SCHEDULER_TYPE_MEMORY_OPTIMIZED",
-        # Everything but convolutions without padding, for which XNNPACK uses one core only: 2.6 ms
-        # against 1.2 ms for 16 to 32 channels at 14 by 14.
-        "xla_cpu_experimental_ynn_fusion_type": (
-            "LIBRARY_FUSION_TYPE_INDIVIDUAL_DOT,LIBRARY_FUSION_TYPE_REDUCE"
-        ),
-    }
-}
-
-
-@functools.cache
-def compiler_options(platform: str) -> dict[str, str]:
-    """Options for compiling whole programs, as far as this version of XLA knows them."""
-    options = _OPTIONS.get(platform, {})
-    return {name: value for name, value in options.items() if _is_known(name, value)}
-
-
-def _is_known(name: str, value: str) -> bool:
-    try:
-        jax.jit(lambda: 0, compiler_options={name: value}).lower().compile()
-    except jax.errors.JaxRuntimeError:
-        return False
-    return True
 
 
 # JAX's import leaves some 90,000 objects that stay. A full garbage collection took 50 ms to look at

@@ -17,7 +17,7 @@ from oneflow.base.device import CPU, Device, xla_device
 from oneflow.base.heap import HOLES
 from oneflow.base.placement import Placement
 from oneflow.compiler.donation import plan_donations
-from oneflow.compiler.jax_compat import compiler_options
+from oneflow.compiler.options import compiler_options
 from oneflow.compiler.sharding import abstract_array, default_device, on_parts
 from oneflow.passes.pipeline import Watch, prepare_whole
 from oneflow.primitives import lowering as lowering  # registers them
@@ -84,7 +84,7 @@ class Executable:
         self._run: Any = jax.jit(
             _named(function, name),
             donate_argnums=used,
-            compiler_options=compiler_options(device.type) if _convolves(program) else None,
+            compiler_options=compiler_options(device.type, _convolves(program)),
         )
 
     def trace(self, *arguments: Any) -> Any:
