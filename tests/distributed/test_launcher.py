@@ -38,6 +38,15 @@ def test_environment_of_processes():
     ]
 
 
+@pytest.mark.parametrize("tunables", [None, "glibc.malloc.tcache_count=9"])
+def test_threads_put_more_blocks_aside_unless_the_user_says_otherwise(monkeypatch, tunables):
+    monkeypatch.delenv("GLIBC_TUNABLES", raising=False)
+    if tunables is not None:
+        monkeypatch.setenv("GLIBC_TUNABLES", tunables)
+    run = run_launcher("--no_python", "bash", "-c", 'echo "$GLIBC_TUNABLES"')
+    assert run.stdout.strip() == (tunables or "glibc.malloc.tcache_count=200")
+
+
 def test_a_module_with_arguments_that_look_like_options():
     run = run_launcher("-m", "json.tool", "--help")
     assert run.returncode == 0, run.stderr

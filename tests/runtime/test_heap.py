@@ -49,11 +49,28 @@ def test_a_heap_that_is_left_alone_is_left_alone(scattered):
     assert not holes.taken
 
 
-@pytest.mark.parametrize("name", ["ONEFLOW_KEEP_HEAP", "MALLOC_ARENA_MAX"])
-def test_settings_of_the_user_stay(name):
+def keeps_with(name, value):
+    """Whether a process with that environment variable keeps freed memory."""
     code = "from oneflow.base.heap import HOLES; print(HOLES.keeps)"
-    environment = {**os.environ, name: "0"}
+    environment = {**os.environ, name: value}
     run = subprocess.run(
         [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
     )
-    assert run.stdout.strip() == "False"
+    return run.stdout.strip() == "True"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("ONEFLOW_KEEP_HEAP", "0"),
+        ("MALLOC_ARENA_MAX", "0"),
+        ("GLIBC_TUNABLES", "glibc.malloc.tcache_count=9:glibc.malloc.arena_max=2"),
+    ],
+)
+def test_settings_of_the_user_stay(name, value):
+    assert not keeps_with(name, value)
+
+
+@keeps
+def test_settings_of_other_things_are_no_reason_to_leave_it():
+    assert keeps_with("GLIBC_TUNABLES", "glibc.malloc.tcache_count=200")

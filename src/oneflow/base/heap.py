@@ -24,14 +24,14 @@ from typing import Any
 
 from oneflow.base import environment
 
-# Options of mallopt(3), and what the environment may already say about them.
+# Options of mallopt(3), and the names by which a user may have set them in the environment: a
+# variable of its own, or one of ``GLIBC_TUNABLES``.
 _TRIM_THRESHOLD, _MMAP_THRESHOLD, _ARENA_MAX = -1, -3, -8
-_CHOSEN_BY_USER = (
-    "GLIBC_TUNABLES",
-    "MALLOC_TRIM_THRESHOLD_",
-    "MALLOC_MMAP_THRESHOLD_",
-    "MALLOC_ARENA_MAX",
-)
+_NAMES = {
+    "MALLOC_TRIM_THRESHOLD_": "glibc.malloc.trim_threshold",
+    "MALLOC_MMAP_THRESHOLD_": "glibc.malloc.mmap_threshold",
+    "MALLOC_ARENA_MAX": "glibc.malloc.arena_max",
+}
 # Larger blocks do go back to the system: most are a user's own, a step's memory seldom is.
 _LARGEST = 2**31 - 1
 # Holes are taken in blocks of these sizes, larger ones in several. For smaller ones glibc keeps a
@@ -65,13 +65,19 @@ def keep_heap() -> bool:
     set_option = _function("mallopt", ctypes.c_int, ctypes.c_int, ctypes.c_int)
     if set_option is None or environment.KEEP_HEAP.read() == "0":
         return False
-    if any(name in os.environ for name in _CHOSEN_BY_USER):
+    if _are_chosen():
         return False
     set_option(_MMAP_THRESHOLD, _LARGEST)
     set_option(_TRIM_THRESHOLD, -1)
     # Heaps of threads other than the main one cannot hold blocks above 64 MiB.
     set_option(_ARENA_MAX, 1)
     return True
+
+
+def _are_chosen() -> bool:
+    """Whether the user has set any of the options."""
+    tunables = os.environ.get("GLIBC_TUNABLES", "")
+    return any(name in os.environ or f"{other}=" in tunables for name, other in _NAMES.items())
 
 
 def trim_heap() -> None:

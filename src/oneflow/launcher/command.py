@@ -95,6 +95,9 @@ def environment_of(options: argparse.Namespace, local_rank: int) -> dict[str, st
     # The launcher may itself have been started by a process that trains.
     for name in ("ONEFLOW_RANK_PROCESS", "ONEFLOW_JOB", "TORCHELASTIC_USE_AGENT_STORE"):
         whole.pop(name, None)
+    # Python's and XLA's threads share one heap, and glibc lets a thread put only 7 blocks of a size
+    # aside. It reads this when a process begins, so a process cannot set it for itself.
+    whole.setdefault("GLIBC_TUNABLES", "glibc.malloc.tcache_count=200")
     if options.nnodes == 1:
         whole["ONEFLOW_JOB"] = uuid.uuid4().hex
     return whole
