@@ -44,7 +44,27 @@ def test_options_that_this_xla_does_not_know_are_left_out(monkeypatch):
     assert set(options._FOR_CONVOLUTIONS["cpu"]) >= set(known) - {WIDTH}
 
 
-def test_only_programs_that_convolve_are_compiled_for_convolutions(monkeypatch):
+class Applied(flow.nn.Graph):
+    def __init__(self, function):
+        super().__init__()
+        self.function = function
+
+    def build(self, x):
+        return self.function(x)
+
+
+def convolved(x):
+    return flow.nn.functional.conv2d(x, flow.ones(4, 3, 3, 3))
+
+
+def doubled(x):
+    return x * 2
+
+
+@pytest.mark.parametrize(("function", "convolves"), [(convolved, True), (doubled, False)])
+def test_programs_that_convolve_are_compiled_for_it_saved_ones_too(
+    monkeypatch, tmp_path, function, convolves
+):
     asked = []
 
     def choose(platform, convolves=False):
@@ -52,16 +72,12 @@ def test_only_programs_that_convolve_are_compiled_for_convolutions(monkeypatch):
         return {}
 
     monkeypatch.setattr("oneflow.compiler.lower.compiler_options", choose)
-    x, weight = flow.randn(2, 3, 8, 8), flow.randn(4, 3, 3, 3)
-
-    class Model(flow.nn.Graph):
-        def __init__(self, function):
-            super().__init__()
-            self.function = function
-
-        def build(self, x):
-            return self.function(x)
-
-    Model(lambda x: flow.nn.functional.conv2d(x, weight))(x)
-    Model(lambda x: x * 2)(x)
-    assert asked[-2:] == [("cpu", True), ("cpu", False)]
+    monkeypatch.setattr("oneflow.compiler.export.compiler_options", choose)
+    x = flow.randn(2, 3, 8, 8)
+    graph = Applied(function)
+    graph(x)
+    assert asked[-1] == ("cpu", convolves)
+    graph.save(tmp_path / "graph")
+    asked.clear()
+    flow.nn.Graph.load(tmp_path / "graph")(x)
+    assert asked == [("cpu", convolves)]

@@ -12,6 +12,7 @@ from jax import export
 from oneflow.base.placement import Placement
 from oneflow.base.spec import TensorSpec
 from oneflow.compiler.lower import Executable
+from oneflow.compiler.options import compiler_options
 from oneflow.compiler.sharding import shardings
 
 
@@ -70,11 +71,19 @@ class ImportedProgram:
                 f"machine runs on {platform}"
             )
         self._waits = placement is not None and placement.type == "cpu"
+        options = compiler_options(
+            platform, "stablehlo.convolution" in self._exported.mlir_module()
+        )
         if placement is None:
-            self._run: Any = jax.jit(self._exported.call)
+            self._run: Any = jax.jit(self._exported.call, compiler_options=options)
             return
         given, made = shardings(inputs, outputs, placement)
-        self._run = jax.jit(self._exported.call, in_shardings=given, out_shardings=made)
+        self._run = jax.jit(
+            self._exported.call,
+            in_shardings=given,
+            out_shardings=made,
+            compiler_options=options,
+        )
 
     def __call__(
         self, arrays: Sequence[Any], floats: Sequence[float], integers: Sequence[int]

@@ -163,8 +163,8 @@ def _lstm(
     def step(state, inputs, alive):
         h, c = state
         given = jnp.split(inputs[0], 2, -1)
-        into = [x + h @ half for x, half in zip(given, halves, strict=True)]
-        into = jnp.concatenate(into, -1)
+        parts = [x + h @ half for x, half in zip(given, halves, strict=True)]
+        into = jnp.concatenate(parts, -1)
         new_h, new_c = _lstm_step(into, c)
         if projection is not None:
             new_h = new_h @ projection
@@ -191,12 +191,12 @@ def _lstm_backward(*operands, given: tuple[bool, ...], reverse: bool = False, ex
 
     def step(carry, inputs, alive):
         g_h, g_c, g_into, slopes, slope, f = inputs
-        dh, dc = _plus(carry[0], g_h), _plus(carry[1], g_c)
+        dh, arrived = _plus(carry[0], g_h), _plus(carry[1], g_c)
         dm = dh if projection is None else dh @ projection
-        into = dc + dm * slope
-        before = _plus(jnp.concatenate([into, into, into, dm], -1) * slopes, g_into)
+        dc = arrived + dm * slope
+        before = _plus(jnp.concatenate([dc, dc, dc, dm], -1) * slopes, g_into)
         before = _keep(alive, before, 0)
-        carry = (_keep(alive, before @ weight, dh), _keep(alive, into * f, dc))
+        carry = (_keep(alive, before @ weight, dh), _keep(alive, dc * f, arrived))
         return carry, (before, _keep(alive, dh, 0))
 
     zeros = (jnp.zeros_like(h0), jnp.zeros_like(c0))
