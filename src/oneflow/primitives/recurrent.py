@@ -17,10 +17,7 @@ sequence from its end on (in the reverse direction: until it begins).
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
-from typing import Any
 
-import jax
 import jax.numpy as jnp
 from jax import lax
 
@@ -46,24 +43,18 @@ def _options(rest: tuple, extra: bool) -> tuple:
 _UNROLL = 4
 
 
-def _in_place(x: Any) -> Any:
-    """What a step reads, read where it lies."""
+def _in_place(x):
+    """How a layer's step reads its part of ``projected``: where it lies. The CPU copies it."""
     return x
 
 
-def _scan(step, state, inputs, lengths, reverse: bool, read: Callable = _in_place):
-    """Scan over the first dimension; `step` gets what is alive as its last argument, or None.
-
-    `read` is applied to what a step reads of `inputs`.
-    """
+def _scan(step, state, inputs, lengths, reverse: bool):
+    """Scan over the first dimension; `step` gets what is alive as its last argument, or None."""
     steps = inputs[-1].shape[0]
     alive = None if lengths is None else (jnp.arange(steps)[:, None] < lengths)[..., None]
-
-    def body(state, given):
-        inputs, alive = given
-        return step(state, jax.tree.map(read, inputs), alive)
-
-    return lax.scan(body, state, (inputs, alive), reverse=reverse, unroll=_UNROLL)
+    return lax.scan(
+        lambda s, x: step(s, *x), state, (inputs, alive), reverse=reverse, unroll=_UNROLL
+    )
 
 
 def _plus(value, gradient):
@@ -143,16 +134,7 @@ def _lstm_step(into, c):
     return o * jnp.tanh(c), c
 
 
-def _lstm(
-    projected,
-    h0,
-    c0,
-    weight,
-    *rest,
-    reverse: bool = False,
-    extra: bool = False,
-    read: Callable = _in_place,
-):
+def _lstm(read, projected, h0, c0, weight, *rest, reverse: bool = False, extra: bool = False):
     """States ``h`` and ``c`` after every step and what went into the gates, all [S, B, ...]."""
     projection, lengths = _options(rest, extra)
     projection = None if projection is None else projection.T
@@ -162,7 +144,7 @@ def _lstm(
 
     def step(state, inputs, alive):
         h, c = state
-        given = jnp.split(inputs[0], 2, -1)
+        given = jnp.split(read(inputs[0]), 2, -1)
         parts = [x + h @ half for x, half in zip(given, halves, strict=True)]
         into = jnp.concatenate(parts, -1)
         new_h, new_c = _lstm_step(into, c)
@@ -171,7 +153,7 @@ def _lstm(
         new_h, new_c = _keep(alive, new_h, h), _keep(alive, new_c, c)
         return (new_h, new_c), (new_h, new_c, _keep(alive, into, 0))
 
-    return _scan(step, (h0, c0), (projected,), lengths, reverse, read)[1]
+    return _scan(step, (h0, c0), (projected,), lengths, reverse)[1]
 
 
 def _lstm_backward(*operands, given: tuple[bool, ...], reverse: bool = False, extra: bool = False):
@@ -209,9 +191,12 @@ def _lstm_backward(*operands, given: tuple[bool, ...], reverse: bool = False, ex
 
 
 lstm = primitive(
-    "lstm", _lstm, axes=lambda each: _batch_axes(each, states=(1, 2)), facts=ABSENT_GRADIENTS
+    "lstm",
+    functools.partial(_lstm, _in_place),
+    axes=lambda each: _batch_axes(each, states=(1, 2)),
+    facts=ABSENT_GRADIENTS,
 )
-lstm.lowering("cpu")(functools.partial(_lstm, read=materialized))
+lstm.lowering("cpu")(functools.partial(_lstm, materialized))
 lstm_backward = primitive(
     "lstm_backward",
     _lstm_backward,
@@ -247,15 +232,7 @@ def _gru_step(projected, recurrent, h):
     return n + z * (h - n), jnp.concatenate([r, z, n, recurrent_n], -1)
 
 
-def _gru(
-    projected,
-    h0,
-    weight,
-    *rest,
-    reverse: bool = False,
-    extra: bool = False,
-    read: Callable = _in_place,
-):
+def _gru(read, projected, h0, weight, *rest, reverse: bool = False, extra: bool = False):
     """The state after every step and what the backward pass needs, [S, B, H] and [S, B, 4 H]."""
     bias, lengths = _options(rest, extra)
     weight = weight.T
@@ -263,11 +240,11 @@ def _gru(
     def step(h, inputs, alive):
         recurrent = h @ weight
         recurrent = recurrent if bias is None else recurrent + bias
-        new, gates = _gru_step(inputs[0], recurrent, h)
+        new, gates = _gru_step(read(inputs[0]), recurrent, h)
         new = _keep(alive, new, h)
         return new, (new, _keep(alive, gates, 0))
 
-    return _scan(step, h0, (projected,), lengths, reverse, read)[1]
+    return _scan(step, h0, (projected,), lengths, reverse)[1]
 
 
 def _gru_backward(*operands, given: tuple[bool, ...], reverse: bool = False, extra: bool = False):
@@ -303,9 +280,12 @@ def _gru_backward(*operands, given: tuple[bool, ...], reverse: bool = False, ext
 
 
 gru = primitive(
-    "gru", _gru, axes=lambda each: _batch_axes(each, states=(1,)), facts=ABSENT_GRADIENTS
+    "gru",
+    functools.partial(_gru, _in_place),
+    axes=lambda each: _batch_axes(each, states=(1,)),
+    facts=ABSENT_GRADIENTS,
 )
-gru.lowering("cpu")(functools.partial(_gru, read=materialized))
+gru.lowering("cpu")(functools.partial(_gru, materialized))
 gru_backward = primitive(
     "gru_backward",
     _gru_backward,
@@ -332,25 +312,16 @@ gru_cell = primitive(
 # --- the plain recurrent layer, with tanh or relu
 
 
-def _rnn(
-    projected,
-    h0,
-    weight,
-    *lengths,
-    reverse: bool = False,
-    relu: bool = False,
-    read: Callable = _in_place,
-):
+def _rnn(read, projected, h0, weight, *lengths, reverse: bool = False, relu: bool = False):
     """The state after every step, [S, B, H]."""
     weight = weight.T
 
     def step(h, inputs, alive):
-        new = inputs[0] + h @ weight
+        new = read(inputs[0]) + h @ weight
         new = _keep(alive, jnp.maximum(new, 0) if relu else jnp.tanh(new), h)
         return new, new
 
-    limits = lengths[0] if lengths else None
-    return _scan(step, h0, (projected,), limits, reverse, read)[1]
+    return _scan(step, h0, (projected,), lengths[0] if lengths else None, reverse)[1]
 
 
 def _rnn_backward(g, h0, weight, hs, *lengths, reverse: bool = False, relu: bool = False):
@@ -366,8 +337,12 @@ def _rnn_backward(g, h0, weight, hs, *lengths, reverse: bool = False, relu: bool
     return before, dh0, _weight_gradient(before, _shifted(h0, hs, reverse))
 
 
-rnn = primitive("rnn", _rnn, axes=lambda each: _batch_axes(each, states=(1,)))
-rnn.lowering("cpu")(functools.partial(_rnn, read=materialized))
+rnn = primitive(
+    "rnn",
+    functools.partial(_rnn, _in_place),
+    axes=lambda each: _batch_axes(each, states=(1,)),
+)
+rnn.lowering("cpu")(functools.partial(_rnn, materialized))
 rnn_backward = primitive(
     "rnn_backward",
     _rnn_backward,
