@@ -57,11 +57,19 @@ def convolved(x):
     return flow.nn.functional.conv2d(x, flow.ones(4, 3, 3, 3))
 
 
+def convolved_pointwise(x):
+    # A matrix product by the time it is saved, where no convolution is left to be seen.
+    return flow.nn.functional.conv2d(x, flow.ones(4, 3, 1, 1))
+
+
 def doubled(x):
     return x * 2
 
 
-@pytest.mark.parametrize(("function", "convolves"), [(convolved, True), (doubled, False)])
+@pytest.mark.parametrize(
+    ("function", "convolves"),
+    [(convolved, True), (convolved_pointwise, True), (doubled, False)],
+)
 def test_programs_that_convolve_are_compiled_for_it_saved_ones_too(
     monkeypatch, tmp_path, function, convolves
 ):

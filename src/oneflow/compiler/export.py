@@ -44,6 +44,7 @@ class ImportedProgram:
         placement: where it runs, of as many devices as it was saved for; None for one device.
         inputs: what its arrays are, None for a vector of numbers.
         outputs: likewise; None for the table of run-time checks.
+        convolves: the executable's.
 
     Raises:
         RuntimeError: the bytes are damaged, or were saved for another kind of device.
@@ -55,6 +56,7 @@ class ImportedProgram:
         placement: Placement | None,
         inputs: Sequence[TensorSpec | None],
         outputs: Sequence[TensorSpec | None],
+        convolves: bool,
     ) -> None:
         try:
             self._exported = export.deserialize(bytearray(content))
@@ -71,18 +73,11 @@ class ImportedProgram:
                 f"machine runs on {platform}"
             )
         self._waits = placement is not None and placement.type == "cpu"
-        options = compiler_options(
-            platform, "stablehlo.convolution" in self._exported.mlir_module()
-        )
-        if placement is None:
-            self._run: Any = jax.jit(self._exported.call, compiler_options=options)
-            return
-        given, made = shardings(inputs, outputs, placement)
-        self._run = jax.jit(
-            self._exported.call,
-            in_shardings=given,
-            out_shardings=made,
-            compiler_options=options,
+        where: dict[str, Any] = {}
+        if placement is not None:
+            where["in_shardings"], where["out_shardings"] = shardings(inputs, outputs, placement)
+        self._run: Any = jax.jit(
+            self._exported.call, compiler_options=compiler_options(platform, convolves), **where
         )
 
     def __call__(

@@ -35,6 +35,7 @@ class Executable:
     Attributes:
         function: of arrays and vectors of numbers, on all devices of a placement; see
             `sorted_results` for what it returns.
+        convolves: some instruction is a convolution, which chooses XLA's options.
 
     Args:
         program: what to compile.
@@ -81,10 +82,11 @@ class Executable:
                 device,
             )
         self.function = function
+        self.convolves = _convolves(program)
         self._run: Any = jax.jit(
             _named(function, name),
             donate_argnums=used,
-            compiler_options=compiler_options(device.type, _convolves(program)),
+            compiler_options=compiler_options(device.type, self.convolves),
         )
 
     def trace(self, *arguments: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 from pathlib import Path
 
 import jax
@@ -44,12 +45,15 @@ def has_wide_vectors(processor: str) -> bool:
 
 
 def _processor() -> str:
+    """What Linux says of the first processor; there may be hundreds."""
     try:
-        return Path("/proc/cpuinfo").read_text()
+        with Path("/proc/cpuinfo").open() as lines:
+            return "".join(itertools.takewhile(str.strip, lines))
     except OSError:  # not Linux
         return ""
 
 
+@functools.cache
 def _is_known(name: str, value: str) -> bool:
     try:
         jax.jit(lambda: 0, compiler_options={name: value}).lower().compile()

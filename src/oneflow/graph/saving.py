@@ -168,6 +168,7 @@ def _described(name: str, index: int, step: Step, weights: dict[str, Tensor]) ->
             for each in binding.results
         ],
         "structure": structure_to_data(binding.structure),
+        "convolves": executable.convolves,
         "floats": [step.numbers[place] for place in floats],
         "integers": [int(step.numbers[place]) for place in integers],
         "draws": [
@@ -350,7 +351,7 @@ class SavedStep:
         placement = device if isinstance(device, Placement) else None
         self._run = runner_on(
             device,
-            ImportedProgram(content, placement, inputs, outputs),
+            ImportedProgram(content, placement, inputs, outputs, data.get("convolves", False)),
             [None if spec is None else Absent() for spec in outputs],
             f"run of a saved graph ({zlib.crc32(content):08x})",
         )
