@@ -19,6 +19,7 @@ from oneflow.base.placement import Placement
 from oneflow.compiler.donation import plan_donations
 from oneflow.compiler.options import compiler_options
 from oneflow.compiler.sharding import abstract_array, default_device, on_parts
+from oneflow.compiler.turns import run_in_turn
 from oneflow.passes.pipeline import Watch, prepare_whole
 from oneflow.primitives import lowering as lowering  # registers them
 from oneflow.primitives.operation import Operation
@@ -70,7 +71,7 @@ class Executable:
         used, self._order = plan_donations(program, donated)
         # Where each output is among the results.
         self._places = sorted(range(len(self._order)), key=self._order.__getitem__)
-        self._compiled = False
+        self._compiled: Any = None
         function = self.trace
         if isinstance(device, Placement):
             outputs = [program.outputs[slot] for slot in self._order]
@@ -124,12 +125,12 @@ class Executable:
 
     def compile(self) -> Executable:
         """Compile now, ahead of the first call; safe on another thread."""
-        if self._compiled:
+        if self._compiled is not None:
             return self
         with default_device(self.device):
-            # Takes the place of the traced function, so that what JAX traced is freed.
-            self._run = self._run.lower(*self.abstract_inputs()).compile()
-        self._compiled = True
+            self._compiled = self._run.lower(*self.abstract_inputs()).compile()
+        # Takes the place of the traced function, so that what JAX traced is freed.
+        self._run = run_in_turn(self._compiled, self.device.type)
         HOLES.close()
         return self
 
@@ -147,17 +148,17 @@ class Executable:
     def memory(self) -> Any:
         """XLA's own account of the program's memory (argument, output, temporary bytes)."""
         self.compile()
-        return self._run.memory_analysis()
+        return self._compiled.memory_analysis()
 
     def cost(self) -> dict[str, float]:
         """XLA's own account of the program's work: ``"flops"``, ``"bytes accessed"`` and others."""
         self.compile()
-        return self._run.cost_analysis()
+        return self._compiled.cost_analysis()
 
     def hlo(self) -> str:
         """What XLA made of the program, as text."""
         self.compile()
-        return self._run.as_text()
+        return self._compiled.as_text()
 
     def __call__(self, arrays: Sequence[Any], scalars: Sequence[Any]) -> tuple[list[Any], Any]:
         """The results, and the rows of the run-time checks or None."""

@@ -1,0 +1,100 @@
+"""Programs with much working memory wait for each other."""
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+import oneflow as flow
+from oneflow.compiler import turns
+from oneflow.compiler.turns import Turns, run_in_turn
+
+
+class Result:
+    """Stands for an array of a program that is still running."""
+
+    def __init__(self, overwritten=False):
+        self.overwritten = overwritten
+        self.is_ready = False
+
+    def is_deleted(self):
+        return self.overwritten
+
+    def block_until_ready(self):
+        self.is_ready = True
+
+
+@pytest.fixture
+def trims(monkeypatch):
+    """How often the heap was trimmed; no program has run before."""
+    counted = []
+    monkeypatch.setattr(turns, "trim_heap", lambda: counted.append(1))
+    monkeypatch.setattr(Turns, "_latest", None)
+    return counted
+
+
+def compiled(rows):
+    """A program that writes down `rows` rows of 4 KiB before it adds them up."""
+
+    def running_sum(x):
+        sums = jnp.cumsum(jnp.broadcast_to(x, (rows, 1024)) + 1.0, axis=0)
+        return [jnp.sort(sums, axis=0).sum()]
+
+    return jax.jit(running_sum).lower(jax.ShapeDtypeStruct((1024,), "float32")).compile()
+
+
+def test_only_large_programs_take_turns():
+    small, large = compiled(16), compiled(turns.LARGE // 4096 + 1)
+    assert run_in_turn(small, "cpu") is small
+    assert isinstance(run_in_turn(large, "cpu"), Turns)
+    assert run_in_turn(large, "cuda") is large
+    x = jnp.ones(1024, "float32")
+    assert run_in_turn(large, "cpu")(x) == large(x)
+
+
+def test_a_program_waits_for_the_one_before(trims):
+    first, second = Result(), Result()
+    Turns(lambda: [first])()
+    assert not first.is_ready
+
+    def run():
+        assert first.is_ready
+        return [second]
+
+    Turns(run)()
+
+
+def test_results_that_were_overwritten_are_passed_over(trims):
+    gone = Result(overwritten=True)
+    Turns(lambda: [gone])()
+    Turns(list)()
+    assert not gone.is_ready
+
+
+def test_results_are_not_kept(trims):
+    kept = Result()
+    Turns(lambda: [kept])()
+    assert Turns._latest() is kept
+    kept = None
+    assert Turns._latest() is None
+
+
+def test_the_first_runs_give_free_memory_back(trims):
+    run = Turns(list)
+    after = []
+    for _ in range(6):
+        run()
+        after.append(len(trims))
+    assert after == [1, 2, 2, 3, 3, 3]
+
+
+def test_a_graph_with_much_working_memory_is_right():
+    class Sorted(flow.nn.Graph):
+        def build(self, x):
+            return flow.cumsum(x + 1, dim=0).sort(dim=0)[0].sum()
+
+    graph = Sorted()
+    x = flow.rand(turns.LARGE // 4096 + 1, 1024)
+    (want,) = {graph(x).item() for _ in range(3)}
+    (step,) = graph._steps.values()
+    assert isinstance(step.executable._run, Turns)
+    assert want == pytest.approx(flow.cumsum(x + 1, dim=0).sum().item(), rel=1e-4)
