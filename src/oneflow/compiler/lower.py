@@ -130,7 +130,8 @@ class Executable:
         with default_device(self.device):
             self._compiled = self._run.lower(*self.abstract_inputs()).compile()
         # Takes the place of the traced function, so that what JAX traced is freed.
-        self._run = run_in_turn(self._compiled, self.device.type)
+        # Those on placements may be stages of a pipeline, which run side by side.
+        self._run = run_in_turn(self._compiled) if self.device is CPU else self._compiled
         HOLES.close()
         return self
 

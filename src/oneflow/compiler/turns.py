@@ -28,10 +28,8 @@ _PAUSE = 0.0005
 _SETTLING_RUNS = (1, 2, 4)
 
 
-def run_in_turn(compiled: Any, platform: str) -> Callable[..., Any]:
-    """What runs a compiled program: itself, or for large ones on the CPU a `Turns`."""
-    if platform != "cpu":
-        return compiled
+def run_in_turn(compiled: Any) -> Callable[..., Any]:
+    """What runs a program compiled for the CPU: itself, or for large ones a `Turns`."""
     memory = compiled.memory_analysis()
     return Turns(compiled) if memory and memory.temp_size_in_bytes >= LARGE else compiled
 
