@@ -16,6 +16,7 @@ import numpy as np
 from oneflow.base.device import CPU, Device, xla_device
 from oneflow.base.heap import HOLES
 from oneflow.base.placement import Placement
+from oneflow.compiler.check_rows import check_rows
 from oneflow.compiler.donation import plan_donations
 from oneflow.compiler.options import compiler_options
 from oneflow.compiler.sharding import abstract_array, default_device, on_parts
@@ -23,7 +24,7 @@ from oneflow.compiler.turns import run_in_turn
 from oneflow.passes.pipeline import Watch, prepare_whole
 from oneflow.primitives import lowering as lowering  # registers them
 from oneflow.primitives.operation import Operation
-from oneflow.program.evaluate import evaluate
+from oneflow.program.evaluate import walk
 from oneflow.program.ir import Program
 
 
@@ -104,14 +105,9 @@ class Executable:
                 vector = vectors.pop(0)
                 for index, slot in enumerate(slots):
                     scalars[slot] = vector[index].astype(self.program.scalars[slot].dtype.numpy)
-        outputs, checks = evaluate(self.program, arrays, scalars)
+        outputs, checked = walk(self.program, arrays, scalars)
         outputs = [outputs[slot] for slot in self._order]
-        if not checks:
-            return outputs
-        rows = [
-            jnp.stack([bad.astype(jnp.int64), value.astype(jnp.int64)]) for bad, value in checks
-        ]
-        return [*outputs, jnp.stack(rows)]
+        return [*outputs, check_rows(checked)] if checked else outputs
 
     def _vectors(self, scalars: Sequence[Any]) -> list[np.ndarray]:
         if self._only_floats:

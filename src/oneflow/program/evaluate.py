@@ -8,19 +8,32 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from oneflow.primitives.operation import Operation
 from oneflow.program.ir import Program
 
 
 def evaluate(program: Program, arrays: Sequence[Any], scalars: Sequence[Any]) -> tuple[list, list]:
     """Run `program` on arrays and Python numbers.
 
-    Given tracers instead of arrays it traces, so this same walk is also what the compiler compiles.
-
     Returns:
         One array per program output, and ``(is_bad, value)`` per checked instruction.
     """
+    outputs, checked = walk(program, arrays, scalars)
+    return outputs, [operation.evaluate_check(*operands) for operation, operands in checked]
+
+
+def walk(
+    program: Program, arrays: Sequence[Any], scalars: Sequence[Any]
+) -> tuple[list[Any], list[tuple[Operation, list[Any]]]]:
+    """Run `program` without its checks.
+
+    Given tracers instead of arrays it traces, so this same walk is also what the compiler compiles.
+
+    Returns:
+        One array per program output, and the operation and operands of each checked instruction.
+    """
     environment = dict(enumerate((*arrays, *scalars)))
-    checks = []
+    checked = []
     for instruction in program.instructions:
         operation = instruction.operation
         operands = [environment[number] for number in instruction.operands]
@@ -29,5 +42,5 @@ def evaluate(program: Program, arrays: Sequence[Any], scalars: Sequence[Any]) ->
             zip(instruction.results, (results,) if operation.single else results, strict=True)
         )
         if operation.needs_check:
-            checks.append(operation.evaluate_check(*operands))
-    return [environment[number] for number in program.outputs], checks
+            checked.append((operation, operands))
+    return [environment[number] for number in program.outputs], checked

@@ -1,0 +1,57 @@
+"""A program's run-time checks, as few operations for XLA.
+
+A model that looks up 26 small tables checks 26 vectors of positions. One by one that took XLA four
+kernels each and more time than the lookups; alike checks are computed together instead.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from oneflow.primitives.operation import Operation
+
+# Operands with more elements are not copied next to each other.
+_MOST_ELEMENTS = 1 << 14
+
+
+def check_rows(checked: Sequence[tuple[Operation, Sequence[Any]]]) -> jax.Array:
+    """The checks of operations with their operands: rows ``(is_bad, value)`` of int64, in order."""
+    alike: dict[Operation, list[int]] = defaultdict(list)
+    for place, (operation, _) in enumerate(checked):
+        alike[operation].append(place)
+    tables, order = [], []
+    for operation, places in alike.items():
+        tables += _tables(operation, [checked[place][1] for place in places])
+        order += places
+    rows = jnp.concatenate(tables)
+    return rows if order == sorted(order) else rows[np.argsort(order)]
+
+
+def _tables(operation: Operation, calls: list[Sequence[Any]]) -> list[jax.Array]:
+    """The rows of the calls of one operation."""
+    if len(calls) > 1 and _reads_little(operation, calls[0]):
+        together = [jnp.stack(each) for each in zip(*calls, strict=True)]
+        return [_table(*jax.vmap(operation.evaluate_check)(*together))]
+    return [_table(*map(jnp.ravel, operation.evaluate_check(*operands))) for operands in calls]
+
+
+def _table(bad: jax.Array, value: jax.Array) -> jax.Array:
+    return jnp.stack([bad.astype(jnp.int64), value.astype(jnp.int64)], axis=-1)
+
+
+def _reads_little(operation: Operation, operands: Sequence[Any]) -> bool:
+    """Whether the operands that the check reads are small; a table of features it does not read."""
+    check = jax.make_jaxpr(operation.evaluate_check)(*operands).jaxpr
+    read = {id(each) for step in check.eqns for each in step.invars}
+    return all(
+        math.prod(given.shape) <= _MOST_ELEMENTS
+        for variable, given in zip(check.invars, map(jnp.asarray, operands), strict=True)
+        if id(variable) in read
+    )

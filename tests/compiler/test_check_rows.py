@@ -1,0 +1,84 @@
+"""Alike run-time checks are computed together and reported as if they were not."""
+
+import functools
+import operator
+
+import jax
+import numpy as np
+import pytest
+
+import oneflow as flow
+from oneflow.compiler import check_rows as module
+from oneflow.compiler.check_rows import check_rows
+from oneflow.program.evaluate import evaluate, walk
+
+POSITIONS = [[0, 9], [11, 3], [2, 2], [-1, 30], [4, 12]]
+
+
+def lookups(small, large, *columns):
+    """The rows of one of two tables for each column, of the large one for every third."""
+    embed = flow.nn.functional.embedding
+    found = [embed(each, large if i % 3 == 2 else small) for i, each in enumerate(columns)]
+    return functools.reduce(operator.add, [each.sum() for each in found])
+
+
+def recorded(columns):
+    """A program of lookups, recorded with other positions, and its arrays in order of use."""
+    tables = [np.ones((10, 4), "float32"), np.ones((12, 4), "float32")]
+    arrays = []
+    for i, column in enumerate(columns):
+        arrays.append(np.array(column))
+        if i in (0, 2):
+            arrays.append(tables[i // 2])
+    zeros = [flow.zeros(len(each), dtype=flow.int64) for each in columns]
+    return flow.eager.record(lookups, *map(flow.tensor, tables), *zeros), arrays
+
+
+def rows_of(program, arrays):
+    return check_rows(walk(program, arrays, [])[1])
+
+
+@pytest.mark.parametrize("most", [0, module._MOST_ELEMENTS])
+def test_rows_are_those_of_the_evaluator_in_order(most, monkeypatch):
+    monkeypatch.setattr(module, "_MOST_ELEMENTS", most)
+    program, arrays = recorded(POSITIONS)
+    want = [(int(bad), int(value)) for bad, value in evaluate(program, arrays, [])[1]]
+    assert [bad for bad, _ in want] == [0, 1, 0, 1, 1]
+    rows = jax.jit(rows_of, static_argnums=0)(program, arrays)
+    assert rows.dtype == np.int64
+    assert [tuple(row) for row in rows.tolist()] == want
+
+
+def test_alike_checks_are_one():
+    def reductions(columns):
+        program, arrays = recorded(columns)
+        traced = jax.make_jaxpr(lambda *arrays: rows_of(program, arrays))(*arrays)
+        return str(traced).count("argmax[")
+
+    assert reductions(POSITIONS[:1]) == 1
+    assert reductions(POSITIONS) == 2  # one for each table
+    long = [each * 10_000 for each in POSITIONS]
+    assert reductions(long) == len(POSITIONS)
+
+
+def test_a_large_table_that_is_not_read_does_not_count():
+    program, arrays = recorded(POSITIONS[:2])
+    ((operation, operands), _) = walk(program, arrays, [])[1]
+    table = np.zeros((module._MOST_ELEMENTS, 4), "float32")
+    places = [i for i, each in enumerate(operands) if each.ndim == 2]
+    assert module._reads_little(
+        operation, [table if i in places else x for i, x in enumerate(operands)]
+    )
+
+
+@pytest.mark.parametrize("wrong", range(len(POSITIONS)))
+def test_a_graph_names_the_position(wrong):
+    class Lookups(flow.nn.Graph):
+        def build(self, *tensors):
+            return lookups(*tensors)
+
+    columns = [[0, 1]] * len(POSITIONS)
+    columns[wrong] = [3, 50 + wrong]
+    size = 12 if wrong % 3 == 2 else 10
+    with pytest.raises(IndexError, match=f"index {50 + wrong}, but the table has {size} rows"):
+        Lookups()(flow.ones(10, 4), flow.ones(12, 4), *map(flow.tensor, columns)).item()
