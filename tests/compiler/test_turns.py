@@ -16,10 +16,9 @@ class Result:
         self.overwritten = overwritten
         self.is_ready = False
 
-    def is_deleted(self):
-        return self.overwritten
-
     def block_until_ready(self):
+        if self.overwritten:
+            raise RuntimeError("Array has been deleted")
         self.is_ready = True
 
 
