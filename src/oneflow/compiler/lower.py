@@ -226,11 +226,10 @@ def _jit_on_parts(operation: Operation, function: Callable) -> Callable:
     is_check = function == operation.evaluate_check
 
     def rows(*operands: Any) -> Any:
-        if not is_check:
-            results = function(*operands)
-            return [results] if operation.single else list(results)
-        bad, value = function(*operands)
-        return [jnp.stack([bad.astype(jnp.int64), value.astype(jnp.int64)])[None]]
+        if is_check:
+            return [check_rows([(operation, operands)])]
+        results = function(*operands)
+        return [results] if operation.single else list(results)
 
     outputs = [None] if is_check else list(operation.out_specs)
     run = jax.jit(on_parts(rows, list(operation.in_specs), outputs, operation.device))

@@ -55,10 +55,9 @@ class Turns:
                 latest.block_until_ready()
         jax.block_until_ready(arguments)
         time.sleep(_PAUSE)
-        if self._runs < max(_SETTLING_RUNS):
-            self._runs += 1
-            if self._runs in _SETTLING_RUNS:
-                trim_heap()
+        self._runs += 1
+        if self._runs in _SETTLING_RUNS:
+            trim_heap()
         results = self._compiled(*arguments)
         if results:
             Turns._latest = weakref.ref(results[0])
