@@ -32,7 +32,8 @@ if "RANK" in os.environ:
 
 import oneflow
 from benchmarks.models.training import eager_step
-from benchmarks.run import WORKLOADS, seconds_per_step, warm_up
+from benchmarks.rivals import warm_up
+from benchmarks.workloads import WORKLOADS, seconds_per_step
 
 CHOSEN = ("mlp", "mlp_small", "lenet", "gpt")
 # What is measured is a small difference: many rounds, of many steps.
@@ -78,8 +79,8 @@ def measure(workload) -> dict[str, float]:
         "torch together": workload.build("models", torch, make_step=data_parallel(torch_ddp)),
         "oneflow together": workload.build("models", oneflow, make_step=data_parallel(our_ddp)),
     }
-    for step in steps.values():
-        warm_up(step)
+    for name, step in steps.items():
+        warm_up(step, name.split()[0])
     times = {name: [] for name in steps}
     for _ in range(workload.rounds * ROUNDS):
         for name, step in steps.items():

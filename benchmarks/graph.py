@@ -1,4 +1,4 @@
-"""Training steps and models as one program: `nn.Graph` and its rivals, alternating in one process.
+"""Training steps and models as one program: `nn.Graph` and its rivals, in turns.
 
     python benchmarks/graph.py                   # the quick ones
     python benchmarks/graph.py --all             # with the large vision models
@@ -15,88 +15,27 @@ without training are read every time.
 from __future__ import annotations
 
 import argparse
-import functools
 import statistics
 import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-import oneflow
-
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from benchmarks.models.training import (
-    compiled_inference,
-    compiled_step,
-    eager_inference,
-    eager_step,
-    graph_inference,
-    graph_step,
-)
-from benchmarks.run import WORKLOADS, Workload, seconds_per_step, warm_up
+from benchmarks.rivals import inference_step, measure, training_step
+from benchmarks.workloads import WORKLOADS
 
-
-def training_steps(library: Any) -> dict[str, Callable]:
-    """Ways to make a training step of `library`, by the names of the rivals."""
-    if library is oneflow:
-        return {"graph": graph_step, "oneflow eager": eager_step}
-    return {"torch eager": eager_step, "torch.compile": compiled_step}
-
-
-def inference_steps(library: Any) -> dict[str, Callable]:
-    """Ways to make a step of a model alone, likewise."""
-    eager = functools.partial(eager_inference, library)
-    if library is oneflow:
-        return {"graph": graph_inference, "oneflow eager": eager}
-    return {"torch eager": eager, "torch.compile": compiled_inference}
-
-
-def reading(step: Callable) -> Callable:
-    """The step, and its result read; eager mode would not compute what nobody reads."""
-    return lambda: np.asarray(step())
-
-
-def rivals_of(workload: Workload, training: bool, with_compile: bool) -> dict[str, Callable]:
-    """The step of each rival."""
-    import torch
-
-    ways = training_steps if training else inference_steps
-    steps = {
-        name: workload.build("models", library, make_step=way)
-        for library in (oneflow, torch)
-        for name, way in ways(library).items()
-        if with_compile or name != "torch.compile"
-    }
-    if workload.has_jax:
-        steps["jax.jit"] = (
-            workload.build("jax_steps") if training else workload.build_jax_inference()
-        )
-    return steps if training else {name: reading(step) for name, step in steps.items()}
-
-
-def measure(workload: Workload, training: bool, with_compile: bool) -> dict[str, float]:
-    """Median seconds per step of each rival."""
-    import torch
-
-    torch.manual_seed(0)
-    oneflow.manual_seed(0)
-    steps = rivals_of(workload, training, with_compile)
-    for step in steps.values():
-        warm_up(step)
-    times: dict[str, list[float]] = {name: [] for name in steps}
-    for _ in range(workload.rounds):
-        for name, step in steps.items():
-            times[name].append(seconds_per_step(step, workload.steps))
-    return {name: statistics.median(values) for name, values in times.items()}
+RIVALS = ("graph", "oneflow", "torch", "torch.compile", "jax.jit")
 
 
 def call_overhead(rounds: int = 21, calls: int = 100) -> tuple[float, float]:
     """Microseconds per call of a graph with 160 parameters, and of the bare executable."""
-    nn = oneflow.nn
+    import oneflow
+    from oneflow import nn
+
     model = nn.Sequential(*(nn.Linear(4, 4) for _ in range(80)))
     optimizer = oneflow.optim.SGD(model.parameters(), lr=1e-3)
 
@@ -143,11 +82,10 @@ def bare_calls(step, x) -> Callable:
 
 def row(name: str, medians: dict[str, float]) -> str:
     """One line of the Markdown table."""
-    rivals = ("graph", "oneflow eager", "torch eager", "torch.compile", "jax.jit")
-    cells = [f"{medians[key] * 1e3:.2f}" if key in medians else "" for key in rivals]
+    cells = [f"{medians[key] * 1e3:.2f}" if key in medians else "" for key in RIVALS]
     ratios = [
         f"{medians['graph'] / medians[key]:.2f}" if key in medians else ""
-        for key in ("torch.compile", "torch eager", "jax.jit")
+        for key in ("torch.compile", "torch", "jax.jit")
     ]
     return f"| {name} | {' | '.join(cells + ratios)} |"
 
@@ -174,12 +112,14 @@ def main() -> None:
         workload for workload in known.values() if options.all or not workload.slow
     ]
     heads = ("graph ms", "oneflow eager ms", "torch eager ms", "torch.compile ms", "jax.jit ms")
-    rivals = ("/ torch.compile", "/ torch eager", "/ jax.jit")
+    ratios = ("/ torch.compile", "/ torch eager", "/ jax.jit")
+    build = inference_step if options.inference else training_step
+    rivals = [name for name in RIVALS if name != "torch.compile" or not options.without_compile]
     what = "inference" if options.inference else "training step"
-    print(f"| {what} | {' | '.join(heads + rivals)} |")
+    print(f"| {what} | {' | '.join(heads + ratios)} |")
     print(f"|{'---|' * 9}", flush=True)
     for workload in chosen:
-        medians = measure(workload, not options.inference, not options.without_compile)
+        medians = measure(build, workload, rivals)
         print(row(workload.name, medians), flush=True)
 
 

@@ -16,13 +16,16 @@ import argparse
 import importlib
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-HERE = Path(__file__).parent
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from benchmarks.rivals import RIVALS, training_step, warm_up
+from benchmarks.workloads import WORKLOADS
+
+COMPARED = ("oneflow", "graph", "torch", "jax.jit")
 STATUS = Path("/proc/self/status")
-WARM_UP = 8
 
 
 def resident(field: str) -> float:
@@ -36,33 +39,20 @@ def reset_peak() -> None:
     Path("/proc/self/clear_refs").write_text("5")
 
 
-# The module in which each rival's operators are.
-LIBRARIES = {"oneflow": "oneflow", "graph": "oneflow", "torch": "torch", "jax": "jax.numpy"}
-
-
-def build(rival: str, library: Any, workload: str) -> Callable:
-    """The rival's training step."""
-    if rival == "jax":
-        return importlib.import_module(f"benchmarks.jax_steps.{workload}").build()
-    module = importlib.import_module(f"benchmarks.models.{workload}")
-    if rival != "graph":
-        return module.build(library)
-    from benchmarks.models.training import graph_step
-
-    return module.build(library, make_step=graph_step)
+def library_of(rival: str) -> Any:
+    """The module in which the rival's operators are."""
+    return importlib.import_module(RIVALS[rival].library if rival in RIVALS else "jax.numpy")
 
 
 def child(rival: str, workload: str) -> None:
     """Measure in this process and print the figure."""
-    sys.path.insert(0, str(HERE.parent))
-    library = importlib.import_module(LIBRARIES[rival])
+    library = library_of(rival)
     library.ones(1).sum().item()
     base = resident("VmRSS")
-    step = build(rival, library, workload)
-    for _ in range(WARM_UP):
-        step().item()
-        if LIBRARIES[rival] == "oneflow":
-            library.eager.synchronize()
+    (chosen,) = (each for each in WORKLOADS if each.name == workload)
+    step = training_step(chosen, rival)
+    for _ in range(2):
+        warm_up(step, rival)
     reset_peak()
     for _ in range(3):
         step().item()
@@ -85,14 +75,14 @@ def main() -> None:
     if options.child:
         child(options.child, options.workloads[0])
         return
-    heads = [f"{rival} MiB" for rival in LIBRARIES]
+    heads = [f"{rival} MiB" for rival in COMPARED]
     print(f"| step | {' | '.join(heads)} | oneflow / torch | graph / jax |")
     print(f"|{'---|' * 7}", flush=True)
     for workload in options.workloads:
-        peaks = {rival: measure(rival, workload) for rival in LIBRARIES}
+        peaks = {rival: measure(rival, workload) for rival in COMPARED}
         cells = [f"{peak:.0f}" for peak in peaks.values()]
         cells += [f"{peaks['oneflow'] / peaks['torch']:.2f}"]
-        cells += [f"{peaks['graph'] / peaks['jax']:.2f}"]
+        cells += [f"{peaks['graph'] / peaks['jax.jit']:.2f}"]
         print(f"| {workload} | {' | '.join(cells)} |", flush=True)
 
 

@@ -81,11 +81,10 @@ def eager_inference(torch, training):
     return step
 
 
-def graph_inference(training):
+def graph_inference(flow, training):
     """The same as one `nn.Graph` of OneFlow."""
-    from oneflow import nn
 
-    class Inference(nn.Graph):
+    class Inference(flow.nn.Graph):
         def __init__(self):
             super().__init__()
             self.model = training.model.eval()
@@ -97,9 +96,7 @@ def graph_inference(training):
     return lambda: graph(*training.inputs[:-1])
 
 
-def compiled_inference(training):
+def compiled_inference(torch, training):
     """The same with `torch.compile`."""
-    import torch
-
     model = torch.compile(training.model.eval())
     return eager_inference(torch, Training(model, None, None, training.inputs))
