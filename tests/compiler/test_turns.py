@@ -6,6 +6,7 @@ import pytest
 
 import oneflow as flow
 from oneflow.compiler import turns
+from oneflow.compiler.export import ImportedProgram, to_bytes
 from oneflow.compiler.turns import Turns, run_in_turn
 
 
@@ -110,3 +111,13 @@ def test_programs_on_placements_do_not_wait():
     placed = x.to_global(flow.placement("cpu", [0]), flow.sbp.broadcast)
     _, executable = graph_and_step(placed)
     assert not isinstance(executable._run, Turns)
+
+
+def test_saved_programs_take_turns_too(trims):
+    x = flow.rand(turns.LARGE // 4096 + 1, 1024)
+    value, executable = graph_and_step(x)
+    trims.clear()
+    saved = ImportedProgram(to_bytes(executable), None, [x.value.spec], [None], convolves=False)
+    (total,) = saved([x.value.array], [], [])
+    assert float(total) == pytest.approx(value)
+    assert len(trims) == 1

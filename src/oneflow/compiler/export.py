@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
 import numpy as np
 from jax import export
 
+from oneflow.base.heap import HOLES
 from oneflow.base.placement import Placement
 from oneflow.base.spec import TensorSpec
 from oneflow.compiler.lower import Executable
 from oneflow.compiler.options import compiler_options
 from oneflow.compiler.sharding import shardings
+from oneflow.compiler.turns import run_in_turn
 
 
 def to_bytes(executable: Executable) -> bytes:
@@ -73,12 +76,20 @@ class ImportedProgram:
                 f"machine runs on {platform}"
             )
         self._waits = placement is not None and placement.type == "cpu"
+        self._takes_turns = placement is None and platform == "cpu"
         where: dict[str, Any] = {}
         if placement is not None:
             where["in_shardings"], where["out_shardings"] = shardings(inputs, outputs, placement)
-        self._run: Any = jax.jit(
+        self._traced = jax.jit(
             self._exported.call, compiler_options=compiler_options(platform, convolves), **where
         )
+
+    @functools.cached_property
+    def _run(self) -> Callable[..., Any]:
+        """The program, compiled by the first call: a graph may be saved for many shapes."""
+        compiled = self._traced.lower(*self._exported.in_avals).compile()
+        HOLES.close()
+        return run_in_turn(compiled) if self._takes_turns else compiled
 
     def __call__(
         self, arrays: Sequence[Any], floats: Sequence[float], integers: Sequence[int]
