@@ -362,7 +362,7 @@ from oneflow.functional.logic import (
     logical_xor as logical_xor,
     signbit as signbit,
 )
-from oneflow.functional.norms import cdist as cdist
+from oneflow.functional.norms import cdist as cdist, norm_ as norm
 from oneflow.functional.padding import pad as pad
 from oneflow.functional.pairs import (
     atan2 as arctan2,

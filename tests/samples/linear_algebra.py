@@ -317,6 +317,20 @@ NORMS = [
         tolerance=20,
     ),
     Operator(
+        "norm",  # and the method
+        cases=[
+            case(_M),
+            case(_M, 1),
+            case(_B, "fro", (0, 1)),
+            case(_M, "nuc"),
+            case(_M, 3, 1, True),
+            case(_V, 0.5),
+            case(tensor(0, 3)),
+        ],
+        errors=[case(_INT), case(_M, dim=4)],
+        tolerance=20,
+    ),
+    Operator(
         "cdist",
         cases=[case(_M, tensor(4, 3)), case(_B, tensor(2, 1, 3), 1.0), case(_M, _M, 3.5)],
         dtypes=("float64", "float32"),

@@ -4,7 +4,6 @@ import inspect
 
 import numpy as np
 import pytest
-import torch
 
 import oneflow as flow
 import oneflow.nn.functional as F
@@ -55,22 +54,6 @@ def test_in_top_k():
         assert targets.in_top_k(predictions, k).tolist() == wanted
     with pytest.raises(RuntimeError, match="in_top_k"):
         flow.in_top_k(flow.tensor([0]), predictions, 1)
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [{}, {"p": 1}, {"p": "fro"}, {"p": "nuc"}, {"p": 3, "dim": 1}, {"dim": (0, 1)}, {"p": 0.5}],
-)
-def test_norm_method(arguments):
-    values = np.random.default_rng(0).normal(size=(3, 4))
-    mine, theirs = flow.tensor(values), torch.tensor(values)
-    mine.requires_grad_()
-    theirs.requires_grad_()
-    got, wanted = mine.norm(**arguments), theirs.norm(**arguments)
-    np.testing.assert_allclose(got.numpy(), wanted.detach().numpy(), rtol=1e-10)
-    got.sum().backward()
-    wanted.sum().backward()
-    np.testing.assert_allclose(mine.grad.numpy(), theirs.grad.numpy(), rtol=1e-8, atol=1e-10)
 
 
 @pytest.mark.parametrize("name", ["xavier", "kaiming"])

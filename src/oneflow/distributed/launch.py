@@ -1,7 +1,13 @@
-"""Starts a script as several processes that train together.
+r"""Starts a script as several processes that train together.
 
-Example:
-    ``python -m oneflow.distributed.launch --nproc_per_node 2 train.py --epochs 3``
+Examples, the last for the second of two machines::
+
+    python -m oneflow.distributed.launch --nproc_per_node 2 train.py --epochs 3
+    python -m oneflow.distributed.launch --nproc_per_node 2 --module project.train
+    python -m oneflow.distributed.launch --nproc_per_node 2 --no_python ./train.sh
+    python -m oneflow.distributed.launch --logdir logs --redirect_stdout_and_stderr train.py
+    python -m oneflow.distributed.launch --nnodes 2 --node_rank 1 --nproc_per_node 4 \
+        --master_addr 10.0.0.1 --master_port 29500 train.py
 """
 
 from __future__ import annotations

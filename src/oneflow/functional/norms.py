@@ -14,7 +14,6 @@ from oneflow.primitives import linalg as p, reduce
 from oneflow.primitives.elementwise import abs_
 from oneflow.primitives.statistics import norm as any_norm, norm2
 from oneflow.tensor.call import call
-from oneflow.tensor.methods import attach
 from oneflow.tensor.promotion import cast_to
 from oneflow.tensor.tensor import Tensor
 
@@ -211,9 +210,10 @@ def norm(
     return vector_norm(input, ord, dims, keepdim, dtype=dtype)
 
 
-def tensor_norm(
-    self: Tensor,
-    p: Order | None = None,
+@function()
+def norm_(
+    input: Tensor,
+    p: Order | None = "fro",
     dim: int | Sequence[int] | None = None,
     keepdim: bool = False,
     dtype: DType | None = None,
@@ -221,24 +221,24 @@ def tensor_norm(
     """Norm of the elements along dimensions, all without `dim`, taken for one vector.
 
     Args:
-        self: float or complex tensor.
-        p: order of the vector norm, default 2; ``"fro"`` is the same as 2, ``"nuc"`` is the
-            nuclear norm of matrices.
+        input: float or complex tensor.
+        p: order of the vector norm; ``"fro"`` and None are the same as 2, ``"nuc"`` is the nuclear
+            norm of matrices.
         dim: dimension or dimensions; default all.
         keepdim: keep them with size 1.
         dtype: compute in this dtype.
 
+    Raises:
+        RuntimeError: whole numbers, or an order that needs an element and there is none.
+
     Example:
         >>> import oneflow as flow
-        >>> flow.tensor([[3.0, 4.0]]).norm()
+        >>> flow.norm(flow.tensor([[3.0, 4.0]]))
         tensor(5., dtype=oneflow.float32)
     """
     if p == "nuc":
-        return matrix_norm(self, p, (-2, -1) if dim is None else dim, keepdim, dtype=dtype)
-    return vector_norm(self, 2 if p is None or p == "fro" else p, dim, keepdim, dtype=dtype)
-
-
-attach("norm", tensor_norm)
+        return matrix_norm(input, p, (-2, -1) if dim is None else dim, keepdim, dtype=dtype)
+    return vector_norm(input, 2 if p is None or p == "fro" else p, dim, keepdim, dtype=dtype)
 
 
 @function(method=False)
