@@ -213,7 +213,7 @@ def norm(
 @function()
 def norm_(
     input: Tensor,
-    p: Order | None = "fro",
+    p: Order | None = None,
     dim: int | Sequence[int] | None = None,
     keepdim: bool = False,
     dtype: DType | None = None,
