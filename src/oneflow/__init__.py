@@ -219,7 +219,11 @@ from oneflow.functional.decompositions import (
     qr_ as qr,
     svd_ as svd,
 )
-from oneflow.functional.detection import in_top_k as in_top_k, nms as nms
+from oneflow.functional.detection import (
+    in_top_k as in_top_k,
+    nms as nms,
+    roi_align as roi_align,
+)
 from oneflow.functional.division import (
     div as div,
     div as divide,

@@ -1,10 +1,11 @@
-"""Choosing among the answers of a detector or classifier."""
+"""What detectors and classifiers do with boxes and answers."""
 
 from __future__ import annotations
 
 from oneflow.functional.logic import isfinite
 from oneflow.functional.registry import function
 from oneflow.functional.selecting import gather
+from oneflow.primitives import roi_align as p
 from oneflow.primitives.boxes import not_suppressed
 from oneflow.tensor.call import call
 from oneflow.tensor.tensor import Tensor
@@ -41,6 +42,62 @@ def nms(boxes: Tensor, scores: Tensor, iou_threshold: float) -> Tensor:
         )
     order, kept = call(not_suppressed, boxes.detach(), scores.detach(), float(iou_threshold))
     return order[kept]
+
+
+@function(method=False)
+def roi_align(
+    x: Tensor,
+    rois: Tensor,
+    spatial_scale: float,
+    pooled_h: int,
+    pooled_w: int,
+    sampling_ratio: int,
+    aligned: bool,
+) -> Tensor:
+    """Features of rectangles, each divided into bins; a bin holds the mean of interpolated samples.
+
+    He et al., Mask R-CNN, https://arxiv.org/abs/1703.06870.
+
+    Args:
+        x: ``[n, c, h, w]``.
+        rois: ``[r, 5]``: number of the image in `x`, then x1, y1, x2, y2. No gradient is taken.
+        spatial_scale: elements of `x` per unit of `rois`.
+        pooled_h: bins of a rectangle one below the other.
+        pooled_w: bins side by side.
+        sampling_ratio: samples per bin and direction; 0 or less: one per element, rounded up.
+        aligned: coordinates are of corners, half an element from the centres. Without it they are
+            of centres, and rectangles are taken to be at least one element large.
+
+    Returns:
+        Tensor ``[r, c, pooled_h, pooled_w]``. Samples more than one element outside count as 0.
+
+    Raises:
+        RuntimeError: the shapes are others, or there are no bins.
+        IndexError: `rois` names an image that `x` does not hold.
+
+    Example:
+        >>> import oneflow as flow
+        >>> x = flow.arange(16.0).reshape(1, 1, 4, 4)
+        >>> flow.roi_align(x, flow.tensor([[0.0, 1, 1, 3, 3]]), 1.0, 2, 2, 2, False)
+        tensor([[[[ 7.5000,  8.5000],
+                  [11.5000, 12.5000]]]], dtype=oneflow.float32)
+    """
+    if x.ndim != 4 or rois.ndim != 2 or rois.shape[1] != 5:
+        raise RuntimeError(
+            "roi_align needs `x` of shape [n, c, h, w] and `rois` of shape [r, 5], got "
+            f"{list(x.shape)} and {list(rois.shape)}"
+        )
+    if pooled_h < 1 or pooled_w < 1:
+        raise RuntimeError(
+            f"`pooled_h` and `pooled_w` must be at least 1, got {pooled_h} and {pooled_w}"
+        )
+    return call(
+        *(p.roi_align, x, rois.detach(), float(spatial_scale)),
+        pooled_h=int(pooled_h),
+        pooled_w=int(pooled_w),
+        sampling_ratio=max(int(sampling_ratio), 0),
+        aligned=bool(aligned),
+    )
 
 
 @function()
