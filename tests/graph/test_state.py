@@ -64,6 +64,28 @@ def test_buffers_and_attributes_written_in_build():
     assert plain.item() == 6.0
 
 
+def test_tensors_of_the_graph_itself():
+    class Total(nn.Graph):
+        def __init__(self):
+            super().__init__()
+            self.counted = flow.zeros(1)
+            self.total = flow.zeros(1)
+
+        def build(self, x):
+            self.counted += 1
+            self.total = self.total + x
+            return self.counted * self.total
+
+    graph = Total()
+    total = graph.total
+    assert [graph(flow.ones(1)).item() for _ in range(3)] == [1.0, 4.0, 9.0]
+    assert graph.total is total
+    assert total.item() == 3.0
+    graph.total = flow.full((1,), 9.0)
+    assert graph(flow.ones(1)).item() == 40.0
+    assert (graph.total.item(), total.item()) == (10.0, 3.0)
+
+
 def test_variables_keep_their_shapes():
     model = Counter()
 

@@ -148,7 +148,7 @@ class Recording:
         """Call `build`, and the optimizers; what to bind, and references to the outputs."""
         self._stand_ins = [self._stand_in(tensor) for tensor in self._arguments]
         self._variables.add_modules(self._graph.named_modules())
-        self._add_own_tensors()
+        self._variables.add_members(self._graph.own_tensors(), "", "tensor")
         self._add_optimized_tensors()
         result = self._record_build()
         results: list[Tensor] = []
@@ -239,12 +239,6 @@ class Recording:
         """A tensor that takes the place of an argument in `build`."""
         stand_in = wrap(self._recorder.new_input(tensor.value.spec))
         return stand_in.requires_grad_(tensor.requires_grad and tensor.is_leaf)
-
-    def _add_own_tensors(self) -> None:
-        members = self._graph.own_tensors()
-        for name, tensor in members.items():
-            if isinstance(tensor, Tensor):
-                self._variables.add(name, "tensor", tensor, (members, name))
 
     def _add_optimized_tensors(self) -> None:
         """Parameters may belong to modules that are no attributes of the graph."""

@@ -48,6 +48,7 @@ class Variables:
         self._storages: dict[int, str] = {}
         self.by_tensor: dict[int, Variable] = {}
         self.bindings: list[tuple[dict, Any, Any]] = []
+        self.registries: list[dict] = []
 
     def __iter__(self) -> Any:
         return iter(self.by_tensor.values())
@@ -57,17 +58,20 @@ class Variables:
         for root, top in modules:
             for path, module in top.named_modules(prefix=root):
                 members = vars(module)
+                self.registries.append(members["_modules"])
                 for name, child in members["_modules"].items():
                     self.bindings.append((members["_modules"], name, child))
                 for registry, kind in _MEMBERS.items():
-                    self._add_members(members[registry], path, kind)
-                self._add_members(members, path, "tensor")
+                    self.registries.append(members[registry])
+                    self.add_members(members[registry], f"{path}.", kind)
+                self.add_members(members, f"{path}.", "tensor")
 
-    def _add_members(self, members: dict, path: str, kind: str) -> None:
+    def add_members(self, members: dict, prefix: str, kind: str) -> None:
+        """Add the tensors in a dict of attributes."""
         for name, tensor in members.items():
             if isinstance(tensor, Tensor):
                 self.bindings.append((members, name, tensor))
-                self.add(f"{path}.{name}", kind, tensor, (members, name))
+                self.add(f"{prefix}{name}", kind, tensor, (members, name))
 
     def add(self, name: str, kind: str, tensor: Tensor, place: tuple[dict, Any]) -> None:
         """Add a tensor and let it stand for an input from now on; a known one is left alone.
