@@ -34,6 +34,21 @@ def test_modules_replaced_later_are_seen():
     assert graph(flow.ones(1)).item() == 7.0
 
 
+def test_modules_and_parameters_added_or_taken_away_later_are_seen():
+    model = nn.Sequential(nn.Linear(2, 2, bias=False))
+    graph = graph_of(lambda x: model(x), model=model)
+    x = flow.ones(1, 2)
+    graph(x)
+    model.append(nn.Threshold(9.0, 7.0))
+    assert graph(x).tolist() == [[7.0, 7.0]]
+    del model[1]
+    assert flow.equal(graph(x), model(x))
+    model[0].bias = nn.Parameter(flow.ones(2))
+    assert flow.equal(graph(x), model(x))
+    model[0].bias = None
+    assert flow.equal(graph(x), model(x))
+
+
 class Counter(nn.Module):
     """A buffer counted in place, one that is assigned anew, and a plain attribute."""
 

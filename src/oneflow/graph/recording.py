@@ -274,6 +274,7 @@ class Recording:
             called=self._called,
             names=[],
             members=self._variables.bindings,
+            registries=self._variables.registries,
         )
         values = [value for _, value in updates] + new_contents
         values += [value for _, value in gradients]

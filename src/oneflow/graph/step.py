@@ -78,6 +78,7 @@ class Binding:
         called: structure of the arguments.
         names: the variables' names.
         members: ``(dict, key, object)`` that have to be the same for the binding to hold.
+        registries: dicts of modules that may get no further modules, parameters and buffers.
     """
 
     arguments: list[int]
@@ -92,6 +93,7 @@ class Binding:
     called: Any
     names: list[str]
     members: list[tuple[dict, Any, Any]]
+    registries: list[dict]
 
 
 @dataclass
@@ -173,9 +175,14 @@ class Step:
         self._run = executable if isinstance(executable, Pipeline) else runner_of(executable)
         self._specs = [tensor._value.spec for tensor in binding.variables]
         self._wanting = self._who_wants() if optimizers or binding.gradients else None
-        self._holders = [holder for holder, _, _ in binding.members]
-        self._keys = [key for _, key, _ in binding.members]
-        self._objects = [value for _, _, value in binding.members]
+        empty = [
+            (held, key, None) for held in binding.registries for key in held if held[key] is None
+        ]
+        members = binding.members + empty
+        self._holders = [holder for holder, _, _ in members]
+        self._keys = [key for _, key, _ in members]
+        self._objects = [value for _, _, value in members]
+        self._sizes = list(map(len, binding.registries))
         self._unshared = [_OF_VALUE] * binding.changed, [_OF_ARRAY] * binding.changed
 
     def fits(self) -> bool:
@@ -183,6 +190,7 @@ class Step:
         now = map(dict.get, self._holders, self._keys)
         return (
             not any(map(is_not, now, self._objects))
+            and list(map(len, self.binding.registries)) == self._sizes
             and [tensor._value.spec for tensor in self.binding.variables] == self._specs
             and (self._wanting is None or self._wanting == self._who_wants())
             and all(each.fits() for each in self.optimizers)
