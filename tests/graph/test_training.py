@@ -223,6 +223,17 @@ def test_what_decides_the_form_of_a_step_may_change_too():
     np.testing.assert_allclose(before - model.weight.numpy(), 0.1 * 2.71, rtol=1e-5)
 
 
+def test_parameters_of_an_optimizer_may_be_replaced():
+    first, second = flow.ones(1, requires_grad=True), flow.full((1,), 5.0, requires_grad=True)
+    optimizer = flow.optim.SGD([first], lr=1.0)
+    parameters = optimizer.param_groups[0]["params"]
+    graph = TrainGraph(nn.Identity(), lambda _, x: (parameters[0] * x).sum(), optimizer)
+    assert graph(flow.ones(1)).item() == 1.0
+    parameters[0] = second
+    assert graph(flow.ones(1)).item() == 5.0
+    assert (first.item(), second.item()) == (0.0, 4.0)
+
+
 def test_several_optimizers():
     first, second = nn.Linear(3, 3), nn.Linear(3, 1)
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from operator import is_not
 from typing import Any
 
 from oneflow.amp.grad_scaler import GradScaler, StaticGradScaler
@@ -34,11 +36,12 @@ WATCHERS.append(refuse_in_build)
 
 
 def _has_gradients(optimizer: Optimizer) -> bool:
-    return any(
-        parameter.grad is not None
-        for group in optimizer.param_groups
-        for parameter in group["params"]
-    )
+    return any(parameter.grad is not None for parameter in parameters_of(optimizer))
+
+
+def parameters_of(optimizer: Optimizer) -> Iterator[Tensor]:
+    """The parameters of all groups."""
+    return chain.from_iterable(group["params"] for group in optimizer.param_groups)
 
 
 class Training:
@@ -81,6 +84,7 @@ class RecordedStep:
         self._optimizer = training.optimizer
         self._state = self._optimizer.state
         self._forms: list[tuple] = []
+        self._parameters: list[Tensor] = []
         self._counts: StepCounts
         self._before: list[tuple[Any, dict[str, Any]]] = [
             (key, dict(state)) for key, state in self._state.items()
@@ -120,6 +124,7 @@ class RecordedStep:
         names = {id(each.tensor): each.name for each in variables}
         for group in optimizer.param_groups:
             self._forms.append(optimizer.form(group))
+            self._parameters += group["params"]
             stepped = [each for each in group["params"] if each.grad is not None]
             self.tensors.update(map(id, stepped))
             updated += stepped
@@ -153,6 +158,7 @@ class RecordedStep:
             optimizer.state is self._state
             and len(optimizer.param_groups) == len(self._forms)
             and all(map(self._has_form, optimizer.param_groups, self._forms))
+            and not any(map(is_not, parameters_of(optimizer), self._parameters))
             and optimizer.steps_by_update
         )
 

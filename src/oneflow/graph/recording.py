@@ -23,7 +23,7 @@ from oneflow.graph.block import Blocks
 from oneflow.graph.graph_config import GraphConfig
 from oneflow.graph.micro_batches import MicroBatches
 from oneflow.graph.observing import Observation
-from oneflow.graph.optimizing import RecordedStep, Training
+from oneflow.graph.optimizing import RecordedStep, Training, parameters_of
 from oneflow.graph.pipeline import Pipeline
 from oneflow.graph.recorder import CapturingRecorder, capturing
 from oneflow.graph.schedule_drawing import schedule_text
@@ -243,8 +243,7 @@ class Recording:
     def _add_optimized_tensors(self) -> None:
         """Parameters may belong to modules that are no attributes of the graph."""
         for index, training in enumerate(self._graph.trainings()):
-            tensors = [each for g in training.optimizer.param_groups for each in g["params"]]
-            for place, tensor in enumerate(tensors):
+            for place, tensor in enumerate(parameters_of(training.optimizer)):
                 name = f"optimizer{index}.params.{place}"
                 self._variables.add(name, "parameter", tensor, ({}, name))
 
