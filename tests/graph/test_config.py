@@ -244,6 +244,17 @@ def test_checkpointing_gives_the_same_gradients_in_less_memory():
     assert memory[1] < 0.7 * memory[0], memory
 
 
+def test_checkpointing_may_be_turned_on_after_a_call():
+    calls = []
+    model = nn.Linear(2, 1)
+    graph = TrainGraph(model, lambda m, x: calls.append(1) or m(x).sum(), sgd(model))
+    for checkpointed in (False, True):
+        graph.module.config.activation_checkpointing = checkpointed
+        graph(flow.ones(1, 2))
+        graph(flow.ones(1, 2))
+    assert len(calls) == 2
+
+
 def test_checkpointed_modules_draw_and_count_once():
     model = nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4), nn.Dropout(0.5), nn.Linear(4, 1))
     states = []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -12,9 +12,14 @@ from oneflow.nn.modules.module import Module
 
 
 class Blocks:
-    """The blocks of one graph: one per module, however often it is asked for."""
+    """The blocks of one graph: one per module, however often it is asked for.
 
-    def __init__(self) -> None:
+    Args:
+        changed: called when an option of a module was changed.
+    """
+
+    def __init__(self, changed: Callable[[], None]) -> None:
+        self._changed = changed
         self._known: WeakKeyDictionary[Module, Block] = WeakKeyDictionary()
         self.configs: WeakKeyDictionary[Module, BlockConfig] = WeakKeyDictionary()
 
@@ -29,7 +34,7 @@ class Blocks:
         """The configuration of `module`, made when it is first asked for."""
         config = self.configs.get(module)
         if config is None:
-            config = self.configs[module] = BlockConfig()
+            config = self.configs[module] = BlockConfig(self._changed)
         return config
 
 

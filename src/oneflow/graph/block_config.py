@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from oneflow.base.placement import Placement
 from oneflow.graph.verbosity import QUIET
 
 
 class BlockConfig:
     """Options of one module of a graph: ``graph.module.config``.
+
+    Changing one compiles the graph again at the next call.
 
     Example:
         >>> import oneflow as flow
@@ -23,9 +27,10 @@ class BlockConfig:
         True
     """
 
-    __slots__ = ("_activation_checkpointing", "_placement", "_stage_id", "verbosity")
+    __slots__ = ("_activation_checkpointing", "_changed", "_placement", "_stage_id", "verbosity")
 
-    def __init__(self) -> None:
+    def __init__(self, changed: Callable[[], None] = lambda: None) -> None:
+        self._changed = changed
         self._stage_id: int | None = None
         self._placement: Placement | None = None
         self._activation_checkpointing = False
@@ -41,6 +46,7 @@ class BlockConfig:
         if value is not None and (type(value) is not int or value < 0):
             raise ValueError(f"`stage_id` must be a whole number from 0 or None, got {value!r}")
         self._stage_id = value
+        self._changed()
 
     @property
     def stage_placement(self) -> Placement | None:
@@ -74,6 +80,7 @@ class BlockConfig:
         if not isinstance(mode, bool):
             raise TypeError(f"`activation_checkpointing` must be True or False, got {mode!r}")
         self._activation_checkpointing = mode
+        self._changed()
 
     def __repr__(self) -> str:
         return (

@@ -73,7 +73,7 @@ class Graph:
         members["_modules"] = {}
         members["_steps"] = steps = OrderedDict()
         members["config"] = GraphConfig(steps.clear)
-        members["settings"] = Settings(self.config, Blocks())
+        members["settings"] = Settings(self.config, Blocks(steps.clear))
         members["_trainings"] = []
         members["_told_of_recompiling"] = False
 
