@@ -271,6 +271,32 @@ def test_checkpointed_modules_draw_and_count_once():
         np.testing.assert_allclose(kept.numpy(), again.numpy(), rtol=1e-6, atol=1e-6)
 
 
+def test_what_checkpointed_modules_assign_is_assigned_once():
+    class Counted(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = nn.Linear(2, 2)
+            self.register_buffer("steps", flow.zeros(1))
+            self.total = flow.zeros(1)
+            self.sums = flow.zeros(1)
+            self.runs = 0
+
+        def forward(self, x):
+            self.steps = self.steps + 1
+            self.total = self.total + x.sum()
+            self.sums += x.sum()
+            self.runs += 1
+            return self.layer(x).tanh() * self.steps
+
+    model = Counted()
+    graph = TrainGraph(model, mean_square, sgd(model))
+    graph.module.activation_checkpointing = True
+    for _ in range(2):
+        graph(flow.ones(1, 2))
+    assert [model.steps.item(), model.total.item(), model.sums.item()] == [2.0, 4.0, 4.0]
+    assert model.runs == 1
+
+
 # --- blocks
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 import threading
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,6 +24,7 @@ from oneflow.graph.verbosity import QUIET, Verbosity
 from oneflow.nn.modules.module import Module
 from oneflow.primitives.registry import Primitive
 from oneflow.program.value import Value
+from oneflow.tensor.tensor import Tensor
 
 
 @dataclass
@@ -139,7 +140,7 @@ class Observation:
 
 
 def _checkpointed(module: Module, forward: Callable) -> Callable:
-    """`forward` under `checkpoint`; buffers are updated by the first run only."""
+    """`forward` under `checkpoint`; the first run alone changes buffers and attributes."""
 
     def run(*args: Any, **kwargs: Any) -> Any:
         runs = 0
@@ -149,14 +150,22 @@ def _checkpointed(module: Module, forward: Callable) -> Callable:
             runs += 1
             if runs == 1:
                 return forward(*inner, **named)
-            buffers = [(vars(each), dict(vars(each))) for each in module.buffers()]
+            kept = [(members, dict(members)) for members in _changeable(module)]
             try:
                 return forward(*inner, **named)
             finally:
-                for members, before in buffers:
+                for members, before in kept:
                     members.clear()
                     members.update(before)
 
         return checkpoint(once, *args, **kwargs)
 
     return run
+
+
+def _changeable(module: Module) -> Iterator[dict]:
+    """Dicts with what `forward` may change: attributes and buffers, and the insides of tensors."""
+    for each in module.modules():
+        for members in (vars(each), each._buffers):
+            yield members
+            yield from (vars(held) for held in members.values() if isinstance(held, Tensor))
