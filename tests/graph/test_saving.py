@@ -81,6 +81,24 @@ def test_several_shapes_random_draws_counters_and_checks(tmp_path):
         loaded(flow.tensor([9]))[0].numpy()
 
 
+def test_results_that_are_parameters_and_buffers(tmp_path):
+    model = nn.Linear(2, 2)
+    model.register_buffer("last", flow.zeros(2))
+
+    def build(x):
+        model.last.copy_(x)
+        return {"weight": model.weight, "last": model.last, "x": x}
+
+    graph = graph_of(build, model=model)
+    graph(flow.ones(2))
+    graph.save(tmp_path / "graph")
+    loaded = nn.Graph.load(tmp_path / "graph")
+    result = loaded(flow.full((2,), 3.0))
+    assert flow.equal(result["weight"], model.weight)
+    assert result["last"].tolist() == result["x"].tolist() == [3.0, 3.0]
+    assert set(loaded.state_dict()) == {"model.weight", "model.last"}
+
+
 def test_what_cannot_be_saved(tmp_path):
     graph, _ = classifier()
     with pytest.raises(RuntimeError, match="has not been called"):

@@ -271,7 +271,7 @@ class Recording:
             results=shown,
             structure=structure,
             called=self._called,
-            names=[],
+            names={id(each.tensor): each.name for each in self._variables},
             members=self._variables.bindings,
             registries=self._variables.registries,
         )
@@ -320,8 +320,6 @@ class Recording:
             for each in self._variables
             if id(each.tensor) not in chosen and places[id(each.tensor)] in read
         ]
-        names = {id(each.tensor): each.name for each in self._variables}
-        binding.names = [names[id(each)] for each in (*binding.variables, *binding.unread)]
         binding.arguments = [place for place in range(len(self._arguments)) if place in read]
         constants = [number for number in sorted(read) if recorder.arrays[number] is not None]
         binding.constants = [recorder.arrays[number] for number in constants]

@@ -147,7 +147,7 @@ def _described(name: str, index: int, step: Step, weights: dict[str, Tensor]) ->
     if not generators <= {id(default_generator)} or any(d.count is None for d in step.draws):
         raise RuntimeError(f"{name} uses a generator of its own, which cannot be saved")
     constants = _add_weights(step, index, weights)
-    names = {id(t): n for t, n in zip(binding.variables, binding.names, strict=False)}
+    names = binding.names
     executable = _executable_of(step, name)
     floats, integers = executable.changing_numbers
     program = executable.program
@@ -155,9 +155,9 @@ def _described(name: str, index: int, step: Step, weights: dict[str, Tensor]) ->
         "called": structure_to_data(binding.called),
         "arguments": [_spec_data(spec) for spec in step.argument_specs],
         "read": binding.arguments,
-        "variables": binding.names[: len(binding.variables)],
+        "variables": [names[id(each)] for each in binding.variables],
         "changed": binding.changed,
-        "unread": binding.names[len(binding.variables) :],
+        "unread": [names[id(each)] for each in binding.unread],
         "constants": constants,
         "results": [
             _spec_data(each)
@@ -189,8 +189,9 @@ def _described(name: str, index: int, step: Step, weights: dict[str, Tensor]) ->
 def _add_weights(step: Step, index: int, weights: dict[str, Tensor]) -> list[str]:
     """Add the variables and constants of a step to `weights`; returns the names of the latter."""
     binding = step.binding
-    for key, tensor in zip(binding.names, (*binding.variables, *binding.unread), strict=True):
-        weights[key] = wrap(tensor.value.alias())
+    returned = [each for each in binding.results if isinstance(each, Tensor)]
+    for tensor in (*binding.variables, *binding.unread, *returned):
+        weights[binding.names[id(tensor)]] = wrap(tensor.value.alias())
     constants = [f"constant.{index}.{place}" for place in range(len(binding.constants))]
     specs = step.executable.program.inputs[-len(constants) :]
     for key, array, spec in zip(constants, binding.constants, specs, strict=False):

@@ -76,7 +76,7 @@ class Binding:
         results: per result, its spec, or the tensor or number of the argument that it is.
         structure: of the results.
         called: structure of the arguments.
-        names: the variables' names.
+        names: the variables' names, by the identity of the tensor.
         members: ``(dict, key, object)`` that have to be the same for the binding to hold.
         registries: dicts of modules that may get no further modules, parameters and buffers.
     """
@@ -91,7 +91,7 @@ class Binding:
     results: list[TensorSpec | Tensor | int]
     structure: Any
     called: Any
-    names: list[str]
+    names: dict[int, str]
     members: list[tuple[dict, Any, Any]]
     registries: list[dict]
 

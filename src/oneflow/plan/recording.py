@@ -68,7 +68,8 @@ class _Planned(Recording):
     def _step(self, program: Program, binding: Binding) -> Any:
         kinds = {each.name: each.kind for each in self._variables}
         inputs = [Input(f"argument {place}", "argument") for place in binding.arguments]
-        inputs += [Input(name, kinds[name]) for name in binding.names[: len(binding.variables)]]
+        names = [binding.names[id(each)] for each in binding.variables]
+        inputs += [Input(name, kinds[name]) for name in names]
         inputs += [Input(f"constant {i}", "constant") for i in range(len(binding.constants))]
         first = len(binding.arguments)
         return RecordedProgram(
