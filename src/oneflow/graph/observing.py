@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 import threading
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -140,32 +140,43 @@ class Observation:
 
 
 def _checkpointed(module: Module, forward: Callable) -> Callable:
-    """`forward` under `checkpoint`; the first run alone changes buffers and attributes."""
+    """`forward` under `checkpoint`; each run starts from the same buffers and attributes.
+
+    Only the first one changes them.
+    """
 
     def run(*args: Any, **kwargs: Any) -> Any:
         runs = 0
+        before = _snapshot(module)
 
         def once(*inner: Any, **named: Any) -> Any:
             nonlocal runs
             runs += 1
             if runs == 1:
                 return forward(*inner, **named)
-            kept = [(members, dict(members)) for members in _changeable(module)]
+            now = _snapshot(module)
+            _put_back(before)
             try:
                 return forward(*inner, **named)
             finally:
-                for members, before in kept:
-                    members.clear()
-                    members.update(before)
+                _put_back(now)
 
         return checkpoint(once, *args, **kwargs)
 
     return run
 
 
-def _changeable(module: Module) -> Iterator[dict]:
-    """Dicts with what `forward` may change: attributes and buffers, and the insides of tensors."""
+def _snapshot(module: Module) -> list[tuple[dict, dict]]:
+    """What `forward` may change, with copies: attributes, buffers, and the insides of tensors."""
+    changeable: list[dict] = []
     for each in module.modules():
         for members in (vars(each), each._buffers):
-            yield members
-            yield from (vars(held) for held in members.values() if isinstance(held, Tensor))
+            changeable.append(members)
+            changeable += [vars(held) for held in members.values() if isinstance(held, Tensor)]
+    return [(members, dict(members)) for members in changeable]
+
+
+def _put_back(snapshot: list[tuple[dict, dict]]) -> None:
+    for members, copied in snapshot:
+        members.clear()
+        members.update(copied)
