@@ -101,6 +101,52 @@ def test_tensors_of_the_graph_itself():
     assert (graph.total.item(), total.item()) == (10.0, 3.0)
 
 
+@pytest.mark.parametrize("write", [lambda t: t.add_(1), lambda t: t[0].mul_(2)])
+def test_writing_to_a_tensor_that_is_no_part_of_the_graph_is_an_error(write):
+    outside = flow.ones(2)
+    part = outside[:1]
+
+    def build(x):
+        write(outside)
+        return x + outside
+
+    graph = graph_of(build)
+    for _ in range(2):
+        with pytest.raises(RuntimeError, match=r"wrote to a tensor.*test_state\.py"):
+            graph(flow.ones(2))
+        assert (outside.tolist(), part.tolist()) == ([1.0, 1.0], [1.0])
+    outside.add_(1)
+    assert part.tolist() == [2.0]
+    graph.total = outside
+    expected = outside.clone()
+    write(expected)
+    assert flow.equal(graph(flow.ones(2)), expected + 1)
+    assert flow.equal(outside, expected)
+
+
+def test_buffers_of_a_module_that_is_no_part_of_the_graph_stay():
+    model = nn.BatchNorm1d(2)
+    with (
+        pytest.warns(UserWarning, match="belongs to no"),
+        pytest.raises(RuntimeError, match="the module whose buffer it is"),
+    ):
+        graph_of(lambda x: model(x))(flow.randn(4, 2))
+    assert model.running_mean.tolist() == [0.0, 0.0]
+
+
+def test_tensors_made_of_data_in_build_may_be_written():
+    def build(x):
+        made = flow.tensor([1.0, 2.0])
+        made[1] = x
+        made += 1
+        return made, made[:1].mul_(2)
+
+    graph = graph_of(build)
+    for value in (5.0, 6.0):
+        made, part = graph(flow.tensor(value))
+        assert (made.tolist(), part.tolist()) == ([4.0, value + 1], [4.0])
+
+
 def test_variables_keep_their_shapes():
     model = Counter()
 

@@ -24,6 +24,7 @@ from oneflow.graph.graph_config import GraphConfig
 from oneflow.graph.micro_batches import MicroBatches
 from oneflow.graph.observing import Observation
 from oneflow.graph.optimizing import RecordedStep, Training, parameters_of
+from oneflow.graph.overwriting import Overwritten
 from oneflow.graph.pipeline import Pipeline
 from oneflow.graph.recorder import CapturingRecorder, capturing
 from oneflow.graph.schedule_drawing import schedule_text
@@ -132,17 +133,31 @@ class Recording:
             optimizers = [each.optimizer for each in self._graph.trainings()]
             apply_zero(optimizers, config.zero_stage, config.zero_least)
         try:
-            with capturing(self._recorder), marking_draws() as self._marks:
-                parts = self._record()
+            binding, outputs = self._recorded()
+            return self._compile(binding, outputs)
         except BaseException:
             for step in self._steps:
                 step.undo()
             if self._graph.settings.scaler is not None:
                 self._graph.settings.scaler.forget()
             raise
+
+    def _recorded(self) -> tuple[Binding, list[int]]:
+        """Record, and give every tensor its value back."""
+        overwritten = Overwritten(self._recorder)
+        try:
+            with capturing(self._recorder), marking_draws() as self._marks, overwritten:
+                parts = self._record()
         finally:
             self._variables.restore()
-        return self._compile(*parts)
+            line = overwritten.put_back()
+        if line is not None:
+            raise RuntimeError(
+                f"{self._graph.name}: `build` wrote to a tensor{line} that is no argument and "
+                "belongs to no module of the graph, so it would not change in later calls. Assign "
+                "the tensor, or the module whose buffer it is, to an attribute of the graph"
+            )
+        return parts
 
     def _record(self) -> tuple[Binding, list[int]]:
         """Call `build`, and the optimizers; what to bind, and references to the outputs."""

@@ -49,6 +49,8 @@ class Handle(Protocol):
 
 
 T = TypeVar("T", bound=Handle)
+# Called with a tensor and its new value before each write.
+WATCHERS: list[Callable[[Handle, Value], None]] = []
 
 
 class Storage:
@@ -261,6 +263,8 @@ def write(tensor: Handle, new: Value) -> None:
         RuntimeError: a leaf that requires grad, or a view of one, while gradients are recorded; or
             an expanded tensor.
     """
+    for watch in WATCHERS:
+        watch(tensor, new)
     old = tensor.value
     family = tensor._family
     if old.stale is INFERENCE and not MODE.inference:
@@ -279,7 +283,12 @@ def write(tensor: Handle, new: Value) -> None:
     if family is None:
         mark_stale(old)
         tensor._value = new
-        return
+    else:
+        _write_to_family(tensor, family, new)
+
+
+def _write_to_family(tensor: Handle, family: Family, new: Value) -> None:
+    """Write `new` to `tensor`, which shares its memory."""
     root = new
     if tensor._chain:
         root = marked_like(scatter_back(family.current(), tensor._chain, new), new)
