@@ -205,6 +205,19 @@ def test_memory_shared_by_two_variables_is_refused():
         graph_of(lambda x: second(first(x)), first=first, second=second)(flow.ones(1, 2))
 
 
+@pytest.mark.parametrize("normalised", [nn.utils.spectral_norm, nn.utils.weight_norm])
+def test_normalised_weights_that_have_not_run_yet(normalised):
+    model = normalised(nn.Linear(3, 3))
+    twin = normalised(nn.Linear(3, 3))
+    twin.load_state_dict(model.state_dict())
+    graph = graph_of(lambda x: model(x), model=model)
+    x = flow.ones(1, 3)
+    for _ in range(2):
+        np.testing.assert_allclose(graph(x).numpy(), twin(x).detach().numpy(), rtol=1e-5)
+    for mine, theirs in zip(model.state_dict().values(), twin.state_dict().values(), strict=True):
+        np.testing.assert_allclose(mine.numpy(), theirs.numpy(), rtol=1e-5)
+
+
 def test_tied_parameters_stay_one_tensor():
     class Tied(nn.Module):
         def __init__(self):

@@ -105,7 +105,7 @@ def spectral_norm(
     rows, columns = rule.matrix(weight).shape
     del module._parameters[name]
     module.register_parameter(f"{name}_orig", weight)
-    setattr(module, name, weight.detach())
+    setattr(module, name, weight.detach().clone())
     module.register_buffer(f"{name}_u", _random_unit_vector(rows, weight, eps))
     module.register_buffer(f"{name}_v", _random_unit_vector(columns, weight, eps))
     module.register_forward_pre_hook(rule)
