@@ -162,6 +162,8 @@ def test_graphs_do_not_nest():
     with pytest.raises(RuntimeError, match="nested"):
         graph_of(lambda x: inner(x))(flow.ones(1))
     assert inner(flow.ones(1)).item() == 2.0
+    with pytest.raises(RuntimeError, match="nested"):  # `inner` is compiled now
+        graph_of(lambda x: inner(x))(flow.ones(1))
 
 
 def test_wrong_arguments():

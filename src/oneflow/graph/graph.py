@@ -214,6 +214,11 @@ class Graph:
         """
         if "_steps" not in self.__dict__:
             raise RuntimeError(f"{type(self).__name__}.__init__ must call super().__init__()")
+        if is_capturing():
+            raise RuntimeError(
+                f"{self.name} is called inside `build` of another graph; graphs cannot be nested. "
+                "Call its modules instead"
+            )
         key = None if kwargs else _plain_key(args)
         tensors: Sequence[Any] = args
         if key is None:
@@ -255,11 +260,6 @@ class Graph:
         return step
 
     def _check_call(self, args: tuple, kwargs: dict[str, Any]) -> None:
-        if is_capturing():
-            raise RuntimeError(
-                f"{self.name} is called inside `build` of another graph; graphs cannot be nested. "
-                "Call its modules instead"
-            )
         if type(self).build is Graph.build:
             Graph.build(self)
         try:
