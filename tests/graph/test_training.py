@@ -323,6 +323,24 @@ def test_an_optimizer_may_load_its_state_between_calls():
     assert optimizer.state[model.weight]["step"] == 2
 
 
+def test_the_state_of_an_optimizer_may_be_cleared_between_calls():
+    weights = []
+    for clears in (False, True):
+        model = nn.Linear(2, 1, bias=False)
+        optimizer = flow.optim.Adam(model.parameters(), lr=0.1)
+        graph = TrainGraph(model, lambda m, x: m(x).sum(), optimizer)
+        for size in (5.0, 1.0, 1.0):
+            with flow.no_grad():
+                model.weight.fill_(1.0)
+            if clears:
+                optimizer.state.clear()
+            graph(flow.full((1, 2), size))
+        weights.append(model.weight[0, 0].item())
+        assert optimizer.state[model.weight]["step"] == (1 if clears else 3)
+    assert weights[1] == pytest.approx(0.9)
+    assert weights[0] != pytest.approx(0.9)
+
+
 @pytest.mark.parametrize("act", ["step", "zero_grad"])
 def test_optimizers_are_not_stepped_inside_build(act):
     model = nn.Linear(2, 1)

@@ -86,6 +86,7 @@ class RecordedStep:
         self._forms: list[tuple] = []
         self._parameters: list[Tensor] = []
         self._counts: StepCounts
+        self._kept = 0
         self._before: list[tuple[Any, dict[str, Any]]] = [
             (key, dict(state)) for key, state in self._state.items()
         ]
@@ -102,6 +103,7 @@ class RecordedStep:
         skips = isinstance(scaler, GradScaler) and scaler.is_enabled()
         counts = self._counts = (TensorCounts if skips else HostCounts)(optimizer, recorder)
         updated = self._add_states(variables, prefix)
+        self._kept = len(self._state)
         updated += counts.begin(variables, prefix)
         bad = None if scaler is None else scaler.unscale_(optimizer)
         before = [each.value for each in updated]
@@ -156,6 +158,7 @@ class RecordedStep:
         optimizer = self._optimizer
         return (
             optimizer.state is self._state
+            and len(self._state) >= self._kept
             and len(optimizer.param_groups) == len(self._forms)
             and all(map(self._has_form, optimizer.param_groups, self._forms))
             and not any(map(is_not, parameters_of(optimizer), self._parameters))
