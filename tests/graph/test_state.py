@@ -165,6 +165,26 @@ def test_arguments_written_in_build_change_as_in_eager_mode():
     assert x.tolist() == [8.0, 8.0]
 
 
+def test_arguments_that_are_written_may_not_overlap():
+    model = nn.Linear(2, 2)
+
+    def build(written, read):
+        with flow.no_grad():
+            written.mul_(2)
+        return model(read)
+
+    graph = graph_of(build, model=model)
+    x = flow.ones(2, 2)
+    for written, read in ((x, x), (x, x[0]), (x[0], x), (x[0], x[0]), (model.weight, x)):
+        with pytest.raises(RuntimeError, match="shares memory"):
+            graph(written, read)
+    assert x.tolist() == [[1.0, 1.0], [1.0, 1.0]]
+    assert flow.equal(graph(x[0], x[1]), model(x[1]))
+    assert x.tolist() == [[2.0, 2.0], [1.0, 1.0]]
+    with pytest.raises(RuntimeError, match="shares memory"):
+        graph(x[1], x[1])
+
+
 def test_tensors_that_share_memory_follow():
     model = nn.BatchNorm1d(2)
     state = model.state_dict()

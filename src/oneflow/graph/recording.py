@@ -28,7 +28,7 @@ from oneflow.graph.overwriting import Overwritten
 from oneflow.graph.pipeline import Pipeline
 from oneflow.graph.recorder import CapturingRecorder, capturing
 from oneflow.graph.schedule_drawing import schedule_text
-from oneflow.graph.step import Binding, Draws, Report, Step
+from oneflow.graph.step import Binding, Draws, Report, Step, refuse_overlaps
 from oneflow.graph.structure import describe_tensor, put_together, take_apart
 from oneflow.graph.variables import Variables
 from oneflow.graph.verbosity import QUIET, Verbosity
@@ -406,6 +406,8 @@ class Recording:
 
     def _step(self, program: Program, binding: Binding) -> Step:
         """The step that runs `program`."""
+        variables = (*binding.variables, *binding.unread)
+        refuse_overlaps(self._arguments, binding.written, variables)
         move_tensors(self._moves)
         numbers = list(self._recorder.scalars)
         draws, changing = self._find_draws(numbers)

@@ -6,8 +6,9 @@ fills in the numbers that changed, runs, and hands the new arrays to their tenso
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from operator import is_not
 from sys import getrefcount
 from typing import Any
@@ -208,9 +209,10 @@ class Step:
             first: the optimizers have counted this step already, while it was recorded.
         """
         flush_all("graph")
+        binding = self.binding
+        refuse_overlaps(arguments, binding.written, (*binding.variables, *binding.unread))
         for each in self.optimizers:
             each.settle()
-        binding = self.binding
         for tensor in [each for each in binding.variables if each._family is not None]:
             _leave_family(tensor)
         given = [arguments[place].value.read() for place in binding.arguments]
@@ -274,6 +276,33 @@ class Step:
                 each.refill(self.numbers)
         for draws in self.draws:
             draws.refill(self.numbers)
+
+
+def refuse_overlaps(
+    arguments: Sequence[Tensor], written: Sequence[int], variables: Iterable[Tensor]
+) -> None:
+    """See that nothing else of a step has the memory of an argument that it writes to.
+
+    Raises:
+        RuntimeError: an argument or a variable has.
+    """
+    for place in written:
+        tensor = arguments[place]
+        others = [*arguments[:place], *arguments[place + 1 :], *variables]
+        if any(map(partial(_overlap, tensor), others)):
+            raise RuntimeError(
+                f"`build` writes to tensor argument {place}, which shares memory with another "
+                "argument or with a tensor of the graph's modules; give the graph a clone"
+            )
+
+
+def _overlap(one: Tensor, other: Tensor) -> bool:
+    """Whether one of two tensors is a view of the other, or the same."""
+    mine, theirs = one._family, other._family
+    if mine is None or theirs is None or mine.storage is not theirs.storage:
+        return one is other
+    steps = zip(mine.prefix + one._chain, theirs.prefix + other._chain, strict=False)
+    return all(a == b for a, b in steps)
 
 
 def _write(tensor: Tensor, array: Any) -> None:
