@@ -134,6 +134,42 @@ def test_eager_steps_between_those_of_a_graph_with_a_grad_scaler():
     assert other.counts_of(other.state[twin.weight]) == pytest.approx(before)
 
 
+def scaler_after_changes(is_static):
+    """State of a scaler that is changed between steps, which a graph does or eager mode."""
+    flow.manual_seed(0)
+    model = nn.Linear(2, 1)
+    optimizer = sgd(model)
+    scaler = flow.amp.GradScaler(init_scale=8.0, growth_interval=1)
+    graph = TrainGraph(model, mean_square, optimizer)
+    graph.set_grad_scaler(scaler)
+    x = flow.ones(1, 2)
+
+    def step():
+        if is_static:
+            graph(x)
+            return
+        scaler.scale(mean_square(model, x)).backward()
+        scaler.step(optimizer)
+        scaler.update()
+        optimizer.zero_grad()
+
+    step()
+    scaler.load_state_dict({**scaler.state_dict(), "scale": 4.0, "growth_interval": 3})
+    step()
+    step()
+    scaler.growth_factor = 4.0
+    step()
+    scaler.update(32.0)
+    step()
+    return scaler.state_dict()
+
+
+def test_a_grad_scaler_may_be_changed_between_the_steps_of_a_graph():
+    state = scaler_after_changes(is_static=True)
+    assert state == scaler_after_changes(is_static=False)
+    assert state["scale"] == 32.0
+
+
 def test_a_scaler_that_is_turned_off_skips_nothing():
     model = nn.Linear(1, 1)
     graph = TrainGraph(model, lambda m, x: m(x).sum(), sgd(model))

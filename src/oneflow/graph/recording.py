@@ -219,6 +219,7 @@ class Recording:
         if scaler is not None:
             for name, tensor in scaler.tensors(self._device).items():
                 self._variables.add(f"grad_scaler.{name}", "state", tensor, (vars(scaler), name))
+            self._variables.bindings += [(vars(scaler), *each) for each in vars(scaler).items()]
             scale = scaler.tensors(self._device)["_scale"]
 
         def change(gradient: Value) -> Value:
