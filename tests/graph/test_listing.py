@@ -170,3 +170,10 @@ def test_a_picture(tmp_path):
     boxes = [each.attrib for each in root.iter("{http://www.w3.org/2000/svg}rect")]
     assert len({(box["x"], box["y"]) for box in boxes}) == len(boxes)
     assert all(int(box["x"]) + int(box["width"]) <= int(root.attrib["width"]) for box in boxes)
+
+
+def test_dumps_of_passes_that_do_not_exist(capsys, monkeypatch):
+    monkeypatch.setenv("ONEFLOW_DEBUG_PASS", "dead_code, dead_cod")
+    with pytest.warns(UserWarning, match="there is no pass dead_cod; choose among .*dead_code"):
+        graph_of(lambda x: x + 1)(flow.ones(1))
+    assert "before dead_code" in capsys.readouterr().err

@@ -37,7 +37,13 @@ from oneflow.nn.modules.module import Module
 from oneflow.passes.dead_code import eliminate_dead_code
 from oneflow.passes.dumping import dump_for
 from oneflow.passes.inputs import inputs_read, with_inputs
-from oneflow.passes.pipeline import optimize, run_passes
+from oneflow.passes.pipeline import (
+    AUTO_PARALLEL,
+    REGATHER,
+    SPARSE_UPDATES,
+    optimize,
+    run_passes,
+)
 from oneflow.passes.regather import regather
 from oneflow.passes.sparse_updates import update_looked_up_rows
 from oneflow.passes.tasks import BACKWARD, FORWARD, UPDATE, Turn
@@ -368,7 +374,7 @@ class Recording:
         def gather_again(whole: Program) -> Program:
             return regather(whole, parameters, self._turns_of(whole))
 
-        return run_passes(program, [("regather", gather_again)], self._watch)
+        return run_passes(program, [(REGATHER, gather_again)], self._watch)
 
     def _laid_out(self, program: Program, updated: list[Tensor]) -> Program:
         """The program with SBP that were chosen for all of it, if that is asked for."""
@@ -385,7 +391,7 @@ class Recording:
                 self._observation.say(1, str(laid))
             return laid.program
 
-        return run_passes(program, [("auto_parallel", lay_out)], self._watch)
+        return run_passes(program, [(AUTO_PARALLEL, lay_out)], self._watch)
 
     def _with_sparse_updates(self, program: Program) -> Program:
         """The program after the pass for optimizers that were added with `is_sparse`."""
@@ -397,7 +403,7 @@ class Recording:
         def update_rows(whole: Program) -> Program:
             return update_looked_up_rows(whole, tables)
 
-        return run_passes(program, [("sparse_updates", update_rows)], self._watch)
+        return run_passes(program, [(SPARSE_UPDATES, update_rows)], self._watch)
 
     def _turns_of(self, program: Program) -> list[Turn]:
         """The turn of each instruction, which has the number it got when it was recorded."""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from pathlib import Path
 
 from oneflow.base.environment import DEBUG_PASS, LOG_DIR
-from oneflow.passes.pipeline import Watch
+from oneflow.passes.pipeline import NAMES, Watch
 from oneflow.program.ir import Program
 from oneflow.program.printer import format_program
 
@@ -14,6 +15,13 @@ from oneflow.program.printer import format_program
 def dump_for(name: str) -> Watch | None:
     """What dumps the passes of program `name` that the environment names; None without any."""
     chosen = {each.strip() for each in DEBUG_PASS.read().split(",") if each.strip()}
+    unknown = sorted(chosen - {"ALL", *NAMES})
+    if unknown:
+        warnings.warn(
+            f"{DEBUG_PASS.name}: there is no pass {', '.join(unknown)}; choose among "
+            f"{', '.join(NAMES)} and ALL",
+            stacklevel=2,
+        )
     return _Dump(name, chosen) if chosen else None
 
 

@@ -27,6 +27,9 @@ WHOLE_PASSES: tuple[Pass, ...] = (
     # New parameters are written over the old ones; nothing is copied for it.
     ("order_updates", order_updates),
 )
+# Passes of graphs alone, which know more than the program.
+REGATHER, AUTO_PARALLEL, SPARSE_UPDATES = "regather", "auto_parallel", "sparse_updates"
+NAMES = (REGATHER, AUTO_PARALLEL, SPARSE_UPDATES, *(name for name, _ in PASSES + WHOLE_PASSES))
 
 
 def run_passes(program: Program, passes: Sequence[Pass], watch: Watch | None = None) -> Program:
