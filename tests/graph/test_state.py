@@ -226,12 +226,13 @@ def test_memory_shared_by_two_variables_is_refused():
 
 
 @pytest.mark.parametrize("normalised", [nn.utils.spectral_norm, nn.utils.weight_norm])
-def test_normalised_weights_that_have_not_run_yet(normalised):
-    model = normalised(nn.Linear(3, 3))
-    twin = normalised(nn.Linear(3, 3))
+@pytest.mark.parametrize("dtype", [flow.float32, flow.float64])
+def test_normalised_weights_that_have_not_run_yet(normalised, dtype):
+    model = normalised(nn.Linear(3, 3)).to(dtype)
+    twin = normalised(nn.Linear(3, 3)).to(dtype)
     twin.load_state_dict(model.state_dict())
     graph = graph_of(lambda x: model(x), model=model)
-    x = flow.ones(1, 3)
+    x = flow.ones(1, 3, dtype=dtype)
     for _ in range(2):
         np.testing.assert_allclose(graph(x).numpy(), twin(x).detach().numpy(), rtol=1e-5)
     for mine, theirs in zip(model.state_dict().values(), twin.state_dict().values(), strict=True):

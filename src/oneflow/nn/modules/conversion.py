@@ -21,9 +21,13 @@ class Convertible:
     children: Callable[[], Any]
     _parameters: dict[str, Any]
     _buffers: dict[str, Any]
+    _forward_pre_hooks: Any
 
     def _apply(self, fn: Callable[[Tensor], Tensor]) -> Self:
-        """Replace every parameter's data, every gradient and every buffer by ``fn`` of it."""
+        """Replace every parameter's data, every gradient and every buffer by ``fn`` of it.
+
+        And weights that a hook derives from parameters, see `oneflow.nn.utils.weight_norm`.
+        """
         for child in self.children():
             child._apply(fn)
         for parameter in self._parameters.values():
@@ -32,6 +36,10 @@ class Convertible:
         for name, buffer in self._buffers.items():
             if buffer is not None:
                 self._buffers[name] = fn(buffer)
+        for hook in self._forward_pre_hooks.values():
+            name = getattr(hook.function, "derives", None)
+            if name is not None:
+                setattr(self, name, fn(getattr(self, name).detach()))
         return self
 
     def to(self, *args: Any, **kwargs: Any) -> Self:

@@ -19,14 +19,18 @@ AnyModule = TypeVar("AnyModule", bound=Module)
 
 
 class SpectralNorm:
-    """The hook that computes the weight before every call."""
+    """The hook that computes the weight before every call.
+
+    Attributes:
+        derives: the attribute that gets it; a tensor that moves with the module.
+    """
 
     def __init__(self, name: str, steps: int, dim: int, eps: float) -> None:
         if steps <= 0:
             raise ValueError(
                 f"Expected n_power_iterations to be positive, but got n_power_iterations={steps}"
             )
-        self.name = name
+        self.derives = name
         self.steps = steps
         self.dim = dim
         self.eps = eps
@@ -39,8 +43,8 @@ class SpectralNorm:
 
     def compute(self, module: Module, improve: bool) -> Tensor:
         """The weight; with `improve` the singular vectors are improved first, in place."""
-        original = getattr(module, f"{self.name}_orig")
-        u, v = (getattr(module, f"{self.name}_{each}") for each in "uv")
+        original = getattr(module, f"{self.derives}_orig")
+        u, v = (getattr(module, f"{self.derives}_{each}") for each in "uv")
         matrix = self.matrix(original)
         if improve:
             with no_grad():
@@ -52,7 +56,7 @@ class SpectralNorm:
         return call(div, original, call(singular_value, matrix, u, v))
 
     def __call__(self, module: Module, inputs: Any) -> None:
-        setattr(module, self.name, self.compute(module, improve=module.training))
+        setattr(module, self.derives, self.compute(module, improve=module.training))
 
 
 def _default_dim(module: Module) -> int:
@@ -96,7 +100,7 @@ def spectral_norm(
         (oneflow.Size([40]), oneflow.Size([20]))
     """
     for hook in module._forward_pre_hooks.values():
-        if isinstance(hook.function, SpectralNorm) and hook.function.name == name:
+        if isinstance(hook.function, SpectralNorm) and hook.function.derives == name:
             raise RuntimeError(
                 f"Cannot register two spectral_norm hooks on the same parameter {name}"
             )
@@ -126,7 +130,7 @@ def remove_spectral_norm(module: AnyModule, name: str = "weight") -> AnyModule:
     """
     for number, hook in module._forward_pre_hooks.items():
         rule = hook.function
-        if isinstance(rule, SpectralNorm) and rule.name == name:
+        if isinstance(rule, SpectralNorm) and rule.derives == name:
             with no_grad():
                 weight = rule.compute(module, improve=False)
             for each in (name, f"{name}_u", f"{name}_v", f"{name}_orig"):

@@ -15,19 +15,23 @@ AnyModule = TypeVar("AnyModule", bound=Module)
 
 
 class WeightNorm:
-    """The hook that computes the weight before every call."""
+    """The hook that computes the weight before every call.
+
+    Attributes:
+        derives: the attribute that gets it; a tensor that moves with the module.
+    """
 
     def __init__(self, name: str, dim: int | None) -> None:
-        self.name = name
+        self.derives = name
         self.dim = dim
 
     def compute(self, module: Module) -> Tensor:
         """The weight from its direction ``name_v`` and its size ``name_g``."""
-        direction, size = (getattr(module, f"{self.name}_{each}") for each in "vg")
+        direction, size = (getattr(module, f"{self.derives}_{each}") for each in "vg")
         return call(weight_of_norm, direction, size, dim=self.dim)
 
     def __call__(self, module: Module, inputs: Any) -> None:
-        setattr(module, self.name, self.compute(module))
+        setattr(module, self.derives, self.compute(module))
 
 
 def weight_norm(module: AnyModule, name: str = "weight", dim: int | None = 0) -> AnyModule:
@@ -51,7 +55,7 @@ def weight_norm(module: AnyModule, name: str = "weight", dim: int | None = 0) ->
         (oneflow.Size([3, 1]), oneflow.Size([3, 2]))
     """
     for hook in module._forward_pre_hooks.values():
-        if isinstance(hook.function, WeightNorm) and hook.function.name == name:
+        if isinstance(hook.function, WeightNorm) and hook.function.derives == name:
             raise RuntimeError(
                 f"Cannot register two weight_norm hooks on the same parameter {name}"
             )
@@ -81,7 +85,7 @@ def remove_weight_norm(module: AnyModule, name: str = "weight") -> AnyModule:
     """
     for number, hook in module._forward_pre_hooks.items():
         rule = hook.function
-        if isinstance(rule, WeightNorm) and rule.name == name:
+        if isinstance(rule, WeightNorm) and rule.derives == name:
             weight = rule.compute(module).detach()
             delattr(module, name)
             del module._parameters[f"{name}_g"], module._parameters[f"{name}_v"]
