@@ -62,6 +62,19 @@ def test_rows_looked_up_change_as_ever_and_others_not_at_all(name):
     assert "embedding_backward" not in text
 
 
+@pytest.mark.parametrize("shape", [(0,), (0, 3), ()])
+def test_batches_without_rows_and_single_rows(shape):
+    table = nn.Embedding(4, 2)
+    before = table.weight.numpy()
+    optimizer = flow.optim.SGD(table.parameters(), lr=1.0)
+    graph = TrainGraph(table, lambda module, i: module(i).sum(), optimizer, is_sparse=True)
+    indices = flow.full(shape, 3, dtype=flow.int64)
+    graph(indices)
+    expected = before.copy()
+    expected[3] -= indices.numel()
+    np.testing.assert_allclose(table.weight.numpy(), expected, rtol=1e-6)
+
+
 def test_momentum_of_rows_that_are_not_looked_up_rests():
     module = Lookups()
     optimizer = flow.optim.SGD(module.parameters(), lr=0.1, momentum=0.9)

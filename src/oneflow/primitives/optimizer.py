@@ -11,6 +11,7 @@ Half precision is computed in float32 and complex numbers as pairs of real ones,
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
@@ -130,7 +131,7 @@ def _gradient_of_rows(*found: Any, count: int, paddings: tuple[int, ...]) -> tup
     for gradient, index, padding in zip(found[::2], found[1::2], paddings, strict=True):
         flat = index.reshape(-1)
         indices.append(jnp.where((flat == padding) | (flat < 0), count, flat).astype(jnp.int64))
-        gradients.append(gradient.reshape(flat.shape[0], -1))
+        gradients.append(gradient.reshape(flat.shape[0], math.prod(gradient.shape[index.ndim :])))
     every = jnp.minimum(jnp.concatenate(indices), count)
     rows, places = jnp.unique(every, return_inverse=True, size=every.shape[0], fill_value=count)
     # What was not looked up, or is padding, has no gradient.
