@@ -239,6 +239,20 @@ def test_normalised_weights_that_have_not_run_yet(normalised, dtype):
         np.testing.assert_allclose(mine.numpy(), theirs.numpy(), rtol=1e-5)
 
 
+@pytest.mark.parametrize("normalised", [nn.utils.spectral_norm, nn.utils.weight_norm])
+def test_normalised_weights_used_eagerly_in_between_compile_nothing(normalised):
+    model = normalised(nn.Linear(3, 3))
+    calls = []
+    graph = graph_of(lambda x: calls.append(1) or model(x), model=model)
+    x = flow.ones(1, 3)
+    model.eval()
+    for factor in (1.0, 2.0):
+        with flow.no_grad():
+            model.bias.mul_(factor)
+        np.testing.assert_allclose(graph(x).numpy(), model(x).detach().numpy(), rtol=1e-5)
+    assert len(calls) == 1
+
+
 def test_tied_parameters_stay_one_tensor():
     class Tied(nn.Module):
         def __init__(self):

@@ -6,7 +6,7 @@ While a step is recorded each of them stands for an input of the program.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -49,6 +49,8 @@ class Variables:
         self.by_tensor: dict[int, Variable] = {}
         self.bindings: list[tuple[dict, Any, Any]] = []
         self.registries: list[dict] = []
+        # Attributes that every forward makes anew, as bindings are.
+        self._derived: list[tuple[dict, Any, Any]] = []
 
     def __iter__(self) -> Any:
         return iter(self.by_tensor.values())
@@ -64,13 +66,18 @@ class Variables:
                 for registry, kind in _MEMBERS.items():
                     self.registries.append(members[registry])
                     self.add_members(members[registry], f"{path}.", kind)
-                self.add_members(members, f"{path}.", "tensor")
+                hooks = [hook.function for hook in module._forward_pre_hooks.values()]
+                derived = {getattr(hook, "derives", None) for hook in hooks}
+                self.add_members(members, f"{path}.", "tensor", derived)
 
-    def add_members(self, members: dict, prefix: str, kind: str) -> None:
-        """Add the tensors in a dict of attributes."""
+    def add_members(
+        self, members: dict, prefix: str, kind: str, derived: Collection[str | None] = ()
+    ) -> None:
+        """Add the tensors in a dict of attributes; those in `derived` may be replaced later."""
         for name, tensor in members.items():
             if isinstance(tensor, Tensor):
-                self.bindings.append((members, name, tensor))
+                held = self._derived if name in derived else self.bindings
+                held.append((members, name, tensor))
                 self.add(f"{prefix}{name}", kind, tensor, (members, name))
 
     def add(self, name: str, kind: str, tensor: Tensor, place: tuple[dict, Any]) -> None:
@@ -140,7 +147,7 @@ class Variables:
         """Give every tensor back what it was, and every name its tensor."""
         for variable in self.by_tensor.values():
             _set(variable.tensor, variable.before)
-        for holder, key, value in self.bindings:
+        for holder, key, value in self.bindings + self._derived:
             if holder.get(key) is not value:
                 holder[key] = value
 
