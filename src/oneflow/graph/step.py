@@ -210,7 +210,8 @@ class Step:
         """
         flush_all("graph")
         binding = self.binding
-        refuse_overlaps(arguments, binding.written, (*binding.variables, *binding.unread))
+        if binding.written:
+            refuse_overlaps(arguments, binding.written, (*binding.variables, *binding.unread))
         for each in self.optimizers:
             each.settle()
         for tensor in [each for each in binding.variables if each._family is not None]:
