@@ -34,6 +34,10 @@ DIVISION = [
     case(tensor(2, 3, low=-9, high=9, dtype="int64"), 0.5),
     case(tensor(2, 3, dtype="int64", low=-9, high=9), tensor(3, dtype="int32", low=1, high=4)),
     NOT_NUMBERS,
+    case(
+        tensor(4, values=[-3.0, 3.0, 0.0, -2.5], grad=False),
+        tensor(4, values=[float("inf"), float("-inf"), float("inf"), float("-inf")], grad=False),
+    ),
 ]
 BY_ZERO = [
     case(tensor(2, dtype="int64"), 0),

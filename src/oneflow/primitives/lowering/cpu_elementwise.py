@@ -21,7 +21,9 @@ from oneflow.primitives.registry import PRIMITIVES, Primitive
 def _rest_of_moderate(x, y):
     """Exact for quotients below 2^29: double precision holds quotient times divisor."""
     wide, divisor = x.astype(jnp.float64), y.astype(jnp.float64)
-    rest = wide - jnp.trunc(wide / divisor) * divisor
+    whole = jnp.trunc(wide / divisor)
+    # 0 times an infinite divisor would be NaN.
+    rest = wide - jnp.where(whole == 0, 0, whole * divisor)
     # The quotient was rounded up to a whole number.
     rest = jnp.where(rest * wide < 0, rest + jnp.copysign(divisor, wide), rest)
     return jnp.where(rest == 0, jnp.copysign(0, x), rest.astype(x.dtype))
