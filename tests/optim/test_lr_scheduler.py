@@ -64,6 +64,7 @@ SAME = [
     ),
     ("CyclicLR", {"base_lr": 0.1, "max_lr": 1.0, "step_size_up": 2, "scale_fn": lambda x: 1 / x}),
     ("OneCycleLR", {"max_lr": 1.0, "total_steps": STEPS + 1}),
+    ("OneCycleLR", {"max_lr": 1.0, "total_steps": STEPS}),
     ("OneCycleLR", {"max_lr": [1.0, 2.0], "epochs": 5, "steps_per_epoch": 4, "three_phase": True}),
     ("OneCycleLR", {"max_lr": 1.0, "total_steps": 20, "anneal_strategy": "linear"}),
 ]
@@ -237,3 +238,11 @@ def test_goes_on_from_a_last_step(optimizer):
 def test_wrong_arguments(optimizer, make, error):
     with pytest.raises(error):
         make(optimizer)
+
+
+def test_one_cycle_ends(optimizer):
+    scheduler = schedulers.OneCycleLR(optimizer, 1.0, 2, cycle_momentum=False)
+    scheduler.step()
+    scheduler.step()
+    with pytest.raises(ValueError, match="tried to step 3 times"):
+        scheduler.step()

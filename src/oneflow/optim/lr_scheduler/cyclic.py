@@ -233,9 +233,10 @@ class OneCycleLR(_MomentumLR):
 
     def _interpolate(self, step: int, points: dict[str, float]) -> float:
         """The value at `step` of a curve through `points`."""
-        if step >= self.total_steps:
+        # One past the phases is fine: the last call of `step` in a loop is followed by nothing.
+        if step > self.total_steps:
             raise ValueError(
-                f"tried to step {step + 1} times; the total number of steps is {self.total_steps}"
+                f"tried to step {step} times; the total number of steps is {self.total_steps}"
             )
         along = _along_cosine if self.anneal_strategy == "cos" else _along_line
         phases = self._phases()
