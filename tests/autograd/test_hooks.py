@@ -1,6 +1,7 @@
 """Hooks on tensors and on nodes."""
 
 import pytest
+import torch
 
 import oneflow as flow
 from tests.autograd.both import agree
@@ -172,3 +173,28 @@ def test_error_in_a_hook_comes_through():
     x.register_hook(lambda grad: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         x.sum().backward()
+
+
+@pytest.mark.parametrize(
+    ("hook", "error"),
+    [
+        (lambda grad: grad[:1], RuntimeError),
+        (lambda grad: grad.double(), RuntimeError),
+        (lambda grad: 2.0, TypeError),
+    ],
+)
+def test_hook_that_returns_no_such_gradient(hook, error):
+    for lib in (flow, torch):
+        x = lib.ones(2, requires_grad=True)
+        x.register_hook(hook)
+        with pytest.raises(error, match="hook"):
+            x.sum().backward()
+        assert x.grad is None
+
+
+def test_deleting_a_gradient():
+    for lib in (flow, torch):
+        x = lib.ones(2, requires_grad=True)
+        x.sum().backward()
+        del x.grad
+        assert x.grad is None

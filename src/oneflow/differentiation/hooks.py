@@ -62,9 +62,8 @@ class NodeHooks:
             for index, hooks in table.items():
                 for hook in list(hooks):
                     grad = grads[index]
-                    replaced = None if grad is None else hook(Boundary.wrap(grad))
-                    if replaced is not None:
-                        grads[index] = Boundary.unwrap(replaced)
+                    if grad is not None:
+                        grads[index] = _replaced(grad, hook)
 
     def enter(self, grads: list[Value | None]) -> list[Value | None]:
         """Run the hooks before the node."""
@@ -81,6 +80,32 @@ class NodeHooks:
             if replaced is not None:
                 results = _unwrapped(replaced)
         return results
+
+
+def _replaced(grad: Value, hook: Callable) -> Value:
+    """The gradient after `hook` of a tensor has seen it.
+
+    Raises:
+        TypeError: the hook returned no tensor.
+        RuntimeError: it returned one of another shape or dtype.
+    """
+    tensor = Boundary.wrap(grad)
+    replaced = hook(tensor)
+    if replaced is None:
+        return grad
+    name = getattr(hook, "__name__", hook)
+    if not isinstance(replaced, type(tensor)):
+        raise TypeError(
+            f"hook `{name}` of a tensor must return a gradient or None, got {replaced!r}"
+        )
+    value = Boundary.unwrap(replaced)
+    old, new = grad.spec, value.spec
+    if new.shape != old.shape or new.dtype is not old.dtype:
+        raise RuntimeError(
+            f"hook `{name}` of a tensor must return a gradient as it got it, of {old.dtype!r} and "
+            f"shape {list(old.shape)}, and returned {new.dtype!r} of shape {list(new.shape)}"
+        )
+    return value
 
 
 def _wrapped(grads: Sequence[Value | None]) -> tuple:

@@ -243,6 +243,10 @@ class Tensor:
             )
         self._grad = grad
 
+    @grad.deleter
+    def grad(self) -> None:
+        self._grad = None
+
     def register_hook(self, hook: Callable) -> HookHandle:
         """Call ``hook(grad)`` on this tensor's complete gradient.
 
