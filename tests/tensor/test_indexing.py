@@ -183,6 +183,11 @@ def test_the_error_names_index_and_size() -> None:
         lambda lib, x: x.__setitem__(lib.tensor([0, 1]), lib.zeros(3, 1, 1)),
         lambda lib, x: x.__setitem__(lib.tensor([0, 1]), lib.zeros(2, 1, 1, dtype=lib.int32)),
         lambda lib, x: x.__setitem__(x > 0, lib.zeros(5)),
+        lambda lib, x: x.__setitem__(0, 1 + 2j),
+        lambda lib, x: x.__setitem__(x > 0, 1j),
+        lambda lib, x: x.fill_(1j),
+        lambda lib, x: x.masked_fill_(x > 0, 1j),
+        lambda lib, x: lib.full_like(x, 1j),
     ],
 )
 def test_values_that_do_not_fit(assign: Callable) -> None:

@@ -6,7 +6,7 @@ import operator
 from collections.abc import Sequence
 from typing import Any
 
-from oneflow.base.dtype import Category, bool_
+from oneflow.base.dtype import bool_
 from oneflow.base.limits import iinfo
 from oneflow.base.shape import broadcast_shapes, wrap_dim
 from oneflow.functional.registry import function
@@ -281,9 +281,6 @@ def _number_value(value: Any, input: Tensor, shape: tuple[int, ...], name: str) 
     """A number or 0-dim tensor as a value of `shape` with the dtype of `input`."""
     spec = input._value.spec
     if not isinstance(value, Tensor):
-        kind = Category.COMPLEX if isinstance(value, complex) else Category.BOOL
-        if kind > spec.dtype.category:
-            raise RuntimeError(f"{name}(): a complex value does not fit into {spec.dtype!r}")
         return filled_value(value, shape, spec.dtype, spec.device)
     if value.ndim:
         raise RuntimeError(

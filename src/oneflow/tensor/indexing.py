@@ -310,7 +310,7 @@ def _written(view: Value, indices: list[tuple[int, Tensor]], value: Any, accumul
 def _source(value: Any, view: Value, exact: bool) -> Value:
     """The assigned value on the device and with the dtype of the target."""
     spec = view.spec
-    if type(value) in (bool, int, float):
+    if type(value) in (bool, int, float, complex):
         return filled_value(value, (), spec.dtype, spec.device)
     if not isinstance(value, Tensor):
         return Tensor._import(value, None, spec.device).to(spec.dtype).value

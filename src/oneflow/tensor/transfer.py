@@ -151,8 +151,14 @@ Tensor._import = staticmethod(import_array)
 
 
 def filled_value(number: Any, shape: tuple[int, ...], dtype: DType, device: Any) -> Value:
-    """A value with `number` everywhere; another number compiles nothing."""
+    """A value with `number` everywhere; another number compiles nothing.
+
+    Raises:
+        RuntimeError: a complex number for a dtype that is not complex.
+    """
     if isinstance(number, complex):
+        if dtype.category is not Category.COMPLEX:
+            raise RuntimeError(f"the complex value {number!r} does not fit into {dtype!r}")
         one = value_from_numpy(np.asarray(number, np.complex128), device)
         return cast(broadcast_to(one, shape=shape), dtype=dtype)
     fill = full_integer if isinstance(number, int) else full_float
