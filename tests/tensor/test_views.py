@@ -214,6 +214,16 @@ def test_data_can_be_exchanged() -> None:
         assert w.grad.tolist() == [12, 14]
 
 
+def test_exchanged_data_of_a_result_keeps_its_history() -> None:
+    for lib in (flow, torch):
+        w = lib.ones(2, requires_grad=True)
+        y = w * 3
+        y.data = lib.tensor([5.0, 6.0])
+        assert y.requires_grad
+        (y * y).sum().backward()
+        assert w.grad.tolist() == [30, 36]
+
+
 def test_tied_weights_share_gradient_and_update() -> None:
     for lib in (flow, torch):
         first, second = lib.nn.Linear(2, 2, bias=False), lib.nn.Linear(2, 2, bias=False)
@@ -268,6 +278,23 @@ def test_shape_changes_in_place() -> None:
         assert row.tolist() == [0, 1, 7]
         assert tuple(x.squeeze_().shape) == (3, 2)
         assert x.t_().tolist() == [[0, 1, 7], [3, 4, 5]]
+
+
+def test_shape_changes_in_place_without_gradients() -> None:
+    for lib in (flow, torch):
+        w = lib.ones(2, 3, requires_grad=True)
+        with lib.no_grad():
+            assert w.t_() is w
+        assert w.requires_grad
+        assert w.is_leaf
+        (w * 2).sum().backward()
+        assert w.grad.tolist() == [[2, 2]] * 3
+        y = w * 3
+        with lib.no_grad():
+            y.unsqueeze_(0)
+        assert y.requires_grad
+        y.mul_(2)
+        assert y.tolist() == [[[6, 6]] * 3]
 
 
 def test_a_view_made_without_gradients_refuses_writes_with_them() -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 from oneflow.base import dtype as dt
 from oneflow.base.shape import wrap_dim
+from oneflow.differentiation.grad_mode import MODE, enable_grad
 from oneflow.functional.joining import narrowed
 from oneflow.functional.options import sizes_of
 from oneflow.functional.registry import function
@@ -271,7 +272,14 @@ attach("mH", property(adjoint))
 
 def _in_place(name: str, function: Callable[..., Tensor]) -> None:
     def become(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        return self._become(function(self, *args, **kwargs))
+        if MODE.enabled or not self.requires_grad:
+            return self._become(function(self, *args, **kwargs))
+        if self.is_leaf:
+            self.data = function(self.data, *args, **kwargs)
+            return self
+        # The history is that of the tensor, which lives on, and not of what is done to it.
+        with enable_grad():
+            return self._become(function(self, *args, **kwargs))
 
     become.__name__ = name
     become.__doc__ = f"`{name.rstrip('_')}`, made of this tensor itself."

@@ -27,7 +27,14 @@ from oneflow.primitives.creation import zeros
 from oneflow.primitives.elementwise import add
 from oneflow.program.value import INFERENCE, Value
 from oneflow.runtime.eager import Absent, read_array
-from oneflow.tensor.views import cut_off, detached_twin, found_family, refresh, write
+from oneflow.tensor.views import (
+    cut_off,
+    detached_twin,
+    found_family,
+    refresh,
+    with_history_of,
+    write,
+)
 
 # Stands in `Tensor._grad` for zeros that nobody has looked at yet.
 ZERO_GRAD: Any = object()
@@ -324,10 +331,13 @@ class Tensor:
 
     @data.setter
     def data(self, new: Tensor) -> None:
-        node = self.value.node if self.is_leaf else None
+        old, is_leaf = self.value, self.is_leaf
+        node, fits = old.node, old.spec is new.value.spec
         self._value = new.value.alias()
+        if not is_leaf and fits:
+            with_history_of(self._value, old)
         found_family(self, new).storage.lend(self._value)
-        if node is not None:
+        if is_leaf and node is not None:
             self.requires_grad_()
             self._value.node.hooks, self._value.node.post_hooks = node.hooks, node.post_hooks
 
