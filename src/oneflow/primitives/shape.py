@@ -6,7 +6,7 @@ Views say how they are written through.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import cast
+from typing import Any, NoReturn, cast
 
 import jax.numpy as jnp
 from jax import lax
@@ -25,14 +25,14 @@ from oneflow.primitives.layout import Place, reshaped_strides
 from oneflow.primitives.registry import primitive
 
 
-def views(write: Callable, layout: Callable) -> dict[str, Callable]:
+def views(write: Callable, layout: Callable, overlaps: bool = False) -> dict[str, Any]:
     """The fact that a primitive's result shares its operand's memory in PyTorch.
 
     ``write(base, new, *numbers, **attributes)`` is `base` after `new` was written into the view;
     ``layout(place, *numbers, **attributes)`` is the `Place` of the view in the storage from that of
-    its base.
+    its base; `overlaps` says that several of its elements may be one element of the base.
     """
-    return {"write": write, "layout": layout}
+    return {"write": write, "layout": layout, "overlaps": overlaps}
 
 
 def _reshaped_place(place: Place, shape: tuple[int, ...]) -> Place:
@@ -75,13 +75,18 @@ transpose = primitive(
 transpose.gradient(x=lambda g, perm: transpose(g, perm=_inverse(perm)))
 
 
-def _write_expanded(base, new, shape):
-    if base.spec.numel == new.spec.numel:
-        return reshape(new, shape=base.spec.shape)
+def refuse_overlap() -> NoReturn:
+    """Raise: what is written to has several elements in one place."""
     raise RuntimeError(
         "unsupported operation: more than one element of the written-to tensor refers to a single "
         "memory location. Please clone() the tensor before performing the operation."
     )
+
+
+def _write_expanded(base, new, shape):
+    if base.spec.numel != new.spec.numel:
+        refuse_overlap()
+    return reshape(new, shape=base.spec.shape)
 
 
 def _layout_expanded(place, shape):
@@ -97,7 +102,7 @@ broadcast_to = primitive(
     "broadcast_to",
     lambda x, *, shape: jnp.broadcast_to(x, shape),
     axes=broadcast_axes,
-    facts=views(_write_expanded, _layout_expanded),
+    facts=views(_write_expanded, _layout_expanded, overlaps=True),
     linear=("x",),
 )
 # The caller sums gradients of broadcast operands to the operand's shape.

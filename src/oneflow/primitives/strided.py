@@ -129,6 +129,7 @@ unfold = primitive(
             base, new, dim=dim, size=size, step=step, accumulate=False
         ),
         _layout_unfold,
+        overlaps=True,
     ),
     linear=("x",),
 )
@@ -181,6 +182,7 @@ as_strided = primitive(
             base, new, shape=shape, strides=strides, offset=offset, accumulate=False
         ),
         lambda place, shape, strides, offset: Place(shape, strides, ((offset, 1),)),
+        overlaps=True,
     ),
     linear=("x",),
 )

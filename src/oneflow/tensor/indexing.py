@@ -6,6 +6,7 @@ advanced part (index tensors, lists and masks), which gathers from that view.
 
 from __future__ import annotations
 
+import functools
 import operator
 from dataclasses import dataclass, field
 from typing import Any
@@ -20,7 +21,7 @@ from oneflow.program.value import Value
 from oneflow.tensor.call import call_view, wrap
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import filled_value
-from oneflow.tensor.views import ViewStep, join, replacing
+from oneflow.tensor.views import ViewStep, join, overlapping, replacing
 
 _NO_DIMENSIONS = (
     "invalid index of a 0-dim tensor. Use `tensor.item()` in Python to convert a 0-dim tensor to a "
@@ -220,9 +221,7 @@ def get_item(self: Tensor, key: Any) -> Tensor:
     if type(key) is int:
         return call_view(views.select, self, _first_position(self, key), dims=(0,))
     selection = parse(self, key)
-    result = self
-    for step in selection.steps:
-        result = _step(result, step)
+    result = functools.reduce(_step, selection.steps, self)
     if not selection.indices:
         return result
     dims, indices = _index_values(selection.indices)
@@ -267,6 +266,12 @@ def set_item(self: Tensor, key: Any, value: Any) -> None:
         IndexError: a position that does not exist (for index tensors at the next read of a value).
         RuntimeError: `value` does not broadcast to the selected part.
     """
+    if self._family is not None and any(map(overlapping, self._chain)):
+        selection = parse(self, key)
+        if not selection.indices:
+            part = functools.reduce(_step, selection.steps, self)
+            part.assign(_written(part.value, [], value, accumulate=False))
+            return
     self.assign(index_put_value(self, key, value))
 
 

@@ -15,9 +15,13 @@ from collections.abc import Callable
 from typing import Any, Protocol, TypeVar
 from weakref import ref
 
+from oneflow.base.dtype import int64
 from oneflow.differentiation.grad_mode import MODE, enable_grad, no_grad
+from oneflow.primitives.creation import range_integer
+from oneflow.primitives.indexing import index_put
+from oneflow.primitives.layout import Place, row_major
 from oneflow.primitives.registry import Primitive
-from oneflow.primitives.shape import overwrite
+from oneflow.primitives.shape import overwrite, refuse_overlap, reshape
 from oneflow.program.value import INFERENCE, Value
 
 ViewStep = tuple[Primitive, tuple, dict[str, Any]]
@@ -150,14 +154,49 @@ def replay(value: Value, chain: Chain) -> Value:
 
 def scatter_back(root: Value, chain: Chain, new: Value) -> Value:
     """The root after `new` was written into the view at the end of `chain`."""
+    first = next((i for i, step in enumerate(chain) if overlapping(step)), len(chain))
+    if first < len(chain) - 1:
+        base = replay(root, chain[:first])
+        new = _put_where_seen(base, chain[first:], new)
+        chain = chain[:first]
     bases = [root]
     for primitive, numbers, attributes in chain[:-1]:
         bases.append(primitive(bases[-1], *numbers, **attributes))
     for base, (primitive, numbers, attributes) in zip(
-        reversed(bases), reversed(chain), strict=True
+        reversed(bases[: len(chain)]), reversed(chain), strict=True
     ):
         new = primitive.facts["write"](base, new, *numbers, **attributes)
     return new
+
+
+def overlapping(step: ViewStep) -> bool:
+    """Whether a view made by `step` may show an element of its base several times."""
+    return step[0].facts["overlaps"]
+
+
+def _put_where_seen(base: Value, chain: Chain, new: Value) -> Value:
+    """`base` with `new` in the places that the view at the end of `chain` shows.
+
+    Where elements of a view overlap, writing back step by step would let those that stayed as they
+    were win over those written.
+
+    Raises:
+        RuntimeError: the view has the same element several times along a dimension, or it sees the
+            elements as others of another dtype.
+    """
+    spec = base.spec
+    place = Place(spec.shape, row_major(spec.shape))
+    for primitive, numbers, attributes in chain:
+        place = primitive.facts["layout"](place, *numbers, **attributes)
+    repeated = any(n > 1 and not step for n, step in zip(place.shape, place.strides, strict=True))
+    if repeated or new.spec.dtype is not spec.dtype:
+        refuse_overlap()
+    flat = (spec.numel,)
+    positions = range_integer(0, 1, size=spec.numel, dtype=int64, device=spec.device)
+    seen = replay(reshape(positions, shape=spec.shape), chain)
+    seen, new = (reshape(each, shape=(each.spec.numel,)) for each in (seen, new))
+    root = index_put(reshape(base, shape=flat), new, seen, dims=(0,), accumulate=False)
+    return reshape(root, shape=spec.shape)
 
 
 def mark_stale(value: Value) -> None:
