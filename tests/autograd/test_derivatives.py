@@ -112,3 +112,12 @@ def test_gradient_check_finds_a_wrong_gradient():
     with pytest.raises(RuntimeError, match="differs from the difference quotient"):
         flow.autograd.gradcheck(Wrong.apply, x)
     assert not flow.autograd.gradcheck(Wrong.apply, x, raise_exception=False)
+
+
+def test_gradient_of_an_angle_at_the_origin():
+    def case(lib):
+        x = lib.tensor([0.0, 0.0, 1.0], requires_grad=True)
+        y = lib.tensor([0.0, 1.0, 0.0], requires_grad=True)
+        return lib.autograd.grad(lib.atan2(x, y).sum(), [x, y])
+
+    agree(case)

@@ -51,11 +51,19 @@ def _sinc(x):
 sinc = unary("sinc", in_single(_sinc), _sinc_slope)
 
 atan2 = elementwise("atan2", jnp.arctan2, "x y")
+
+
+def _by_square(number, x, y):
+    """``number / (x * x + y * y)``, and 0 at the origin, where there is no slope."""
+    square = x * x + y * y
+    return jnp.where(square == 0, 0, number / jnp.where(square == 0, 1, square))
+
+
 _atan2_x = elementwise(
-    "atan2_x_gradient", lambda g, x, y: g * y / (x * x + y * y), "g x y", linear=("g",)
+    "atan2_x_gradient", lambda g, x, y: _by_square(g * y, x, y), "g x y", linear=("g",)
 )
 _atan2_y = elementwise(
-    "atan2_y_gradient", lambda g, x, y: -g * x / (x * x + y * y), "g x y", linear=("g",)
+    "atan2_y_gradient", lambda g, x, y: _by_square(-g * x, x, y), "g x y", linear=("g",)
 )
 atan2.gradient(x=lambda g, x, y: _atan2_x(g, x, y), y=lambda g, x, y: _atan2_y(g, x, y))
 
