@@ -194,3 +194,24 @@ def test_checkpoint_sequential():
     found, x.grad = x.grad, None
     x.exp().tanh().exp().tanh().sum().backward()
     np.testing.assert_allclose(found.numpy(), x.grad.numpy(), rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "compute",
+    [
+        lambda lib, x, other: lib.addcmul(x, other, other),
+        lambda lib, x, other: lib.addcdiv(x, other, lib.ones(2)),
+        lambda lib, x, other: lib.lerp(x, other, 0.25),
+    ],
+    ids=["addcmul", "addcdiv", "lerp"],
+)
+def test_what_no_gradient_needs_may_be_overwritten(compute):
+    def case(lib):
+        x = lib.tensor([1.0, 2.0], requires_grad=True)
+        other = lib.tensor([3.0, 4.0])
+        y = compute(lib, x, other)
+        other.zero_()
+        y.sum().backward()
+        return x.grad
+
+    agree(case)

@@ -132,6 +132,18 @@ add_product = elementwise(
 add_quotient = elementwise(
     "add_quotient", lambda x, y, z, a: x + a * y / z, "x y z a", linear=("x y", "x a")
 )
+add_product.gradient(
+    x=lambda g: g,
+    y=lambda g, z, a: mul(mul(g, _conjugate(a)), _conjugate(z)),
+    z=lambda g, y, a: mul(mul(g, _conjugate(a)), _conjugate(y)),
+    a=lambda g, y, z: mul(mul(g, _conjugate(y)), _conjugate(z)),
+)
+add_quotient.gradient(
+    x=lambda g: g,
+    y=lambda g, z, a: div(mul(g, _conjugate(a)), _conjugate(z)),
+    z=lambda g, y, z, a: _div_y_gradient(mul(g, _conjugate(a)), y, z),
+    a=lambda g, y, z: mul(g, _conjugate(div(y, z))),
+)
 
 
 def _lerp(x, y, weight):
@@ -141,6 +153,11 @@ def _lerp(x, y, weight):
 
 
 lerp = elementwise("lerp", _lerp, "x y weight", linear=("x y",))
+lerp.gradient(
+    x=lambda g, weight: sub(g, mul(g, weight)),
+    y=lambda g, weight: mul(g, weight),
+    weight=lambda g, x, y: mul(g, sub(y, x)),
+)
 
 
 def _power_of_whole_numbers(x, y):
