@@ -149,10 +149,16 @@ PAIRS = [
 ]
 NUMBERS = [case(tensor(2, 3), 1), case(tensor(2, 3), 0.5), case(tensor(2, 3, dtype="int64"), 0.5)]
 ERRORS = [case(tensor(2), tensor(3)), case(tensor(2), "text"), case(tensor(2), None)]
+UNORDERED = case(tensor(2, dtype="complex64"), tensor(2))
 
 COMPARISONS = [
     *[
-        Operator(name, cases=[*PAIRS, *NUMBERS, NOT_NUMBERS], dtypes=REAL_AND_BOOL, errors=ERRORS)
+        Operator(
+            name,
+            cases=[*PAIRS, *NUMBERS, NOT_NUMBERS],
+            dtypes=REAL_AND_BOOL,
+            errors=[*ERRORS, UNORDERED],
+        )
         for name in ("lt", "le", "gt", "ge")
     ],
     *[
@@ -219,7 +225,7 @@ CHOOSING = [
             name,
             cases=[*PAIRS, case(TIED, LEVEL), NOT_NUMBERS],
             dtypes=REAL_AND_BOOL,
-            errors=ERRORS[:2],
+            errors=[*ERRORS[:2], UNORDERED],
         )
         for name in ("maximum", "minimum", "fmax", "fmin")
     ],
@@ -240,7 +246,12 @@ CHOOSING = [
             case(tensor(2, 3, dtype="int64"), min=0),
         ],
         dtypes=REAL,
-        errors=[case(tensor(2)), case(tensor(2), "text"), case(tensor(2), tensor(3))],
+        errors=[
+            case(tensor(2)),
+            case(tensor(2), "text"),
+            case(tensor(2), tensor(3)),
+            case(tensor(2, dtype="complex64"), 0, 1),
+        ],
     ),
     Operator("clamp_min", cases=[case(tensor(2, 3), 0.5), case(TIED, tensor(4))], dtypes=REAL),
     Operator("clamp_max", cases=[case(tensor(2, 3), 0.5), case(TIED, tensor(4))], dtypes=REAL),

@@ -33,6 +33,26 @@ def is_bool(operand: Any) -> bool:
     return isinstance(operand, bool)
 
 
+def require_order(name: str, *operands: Any) -> None:
+    """Refuse to ask which of some complex numbers is larger.
+
+    Raises:
+        NotImplementedError: an operand is complex.
+    """
+    for each in operands:
+        if isinstance(each, complex | Tensor) and computed_dtype(each).is_complex:
+            raise NotImplementedError(
+                f"{name}() is not implemented for {computed_dtype(each)!r}: complex numbers have "
+                "no order; compare their `abs()` or their parts"
+            )
+
+
+def ordering(primitive: Primitive, x: Any, y: Any) -> Tensor:
+    """`binary` of a primitive that asks which of two elements is larger."""
+    require_order(primitive.name, x, y)
+    return binary(primitive, x, y)
+
+
 @function(inplace=True)
 def add(input: Tensor, other: Tensor | float, *, alpha: float = 1) -> Tensor:
     """``input + alpha * other``, broadcast.

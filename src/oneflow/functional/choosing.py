@@ -6,7 +6,7 @@ from typing import Any, cast
 
 from oneflow.base import dtype as dt
 from oneflow.base.spellings import spelled
-from oneflow.functional.arithmetic import binary
+from oneflow.functional.arithmetic import ordering, require_order
 from oneflow.functional.registry import function
 from oneflow.functional.searching import nonzero
 from oneflow.functional.unary import require_tensor
@@ -29,7 +29,7 @@ def maximum(input: Tensor, other: Tensor) -> Tensor:
         >>> flow.maximum(flow.tensor([1.0, 5.0]), flow.tensor([3.0, 4.0]))
         tensor([3., 5.], dtype=oneflow.float32)
     """
-    return binary(p.maximum, input, other)
+    return ordering(p.maximum, input, other)
 
 
 @function()
@@ -44,7 +44,7 @@ def minimum(input: Tensor, other: Tensor) -> Tensor:
         >>> flow.minimum(flow.tensor([1.0, 5.0]), flow.tensor([3.0, 4.0]))
         tensor([1., 4.], dtype=oneflow.float32)
     """
-    return binary(p.minimum, input, other)
+    return ordering(p.minimum, input, other)
 
 
 @function()
@@ -59,7 +59,7 @@ def fmax(input: Tensor, other: Tensor) -> Tensor:
         >>> flow.fmax(flow.tensor([1.0, float("nan")]), flow.tensor([3.0, 4.0]))
         tensor([3., 4.], dtype=oneflow.float32)
     """
-    return binary(p.fmax, input, other)
+    return ordering(p.fmax, input, other)
 
 
 @function()
@@ -74,7 +74,7 @@ def fmin(input: Tensor, other: Tensor) -> Tensor:
         >>> flow.fmin(flow.tensor([1.0, float("nan")]), flow.tensor([3.0, 4.0]))
         tensor([1., 4.], dtype=oneflow.float32)
     """
-    return binary(p.fmin, input, other)
+    return ordering(p.fmin, input, other)
 
 
 @function(inplace=True, aliases=("clip",))
@@ -103,9 +103,10 @@ def clamp(
     if min is None and max is None:
         raise RuntimeError("clamp: At least one of 'min' or 'max' must not be None")
     if max is None:
-        return binary(p.clamp_min, input, min)
+        return ordering(p.clamp_min, input, min)
     if min is None:
-        return binary(p.clamp_max, input, max)
+        return ordering(p.clamp_max, input, max)
+    require_order("clamp", input, min, max)
     return call(p.clamp, *promoted((input, min, max)))
 
 

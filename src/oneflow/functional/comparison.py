@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from oneflow.functional.arithmetic import binary
+from oneflow.functional.arithmetic import binary, ordering
 from oneflow.functional.registry import function
 from oneflow.functional.unary import require_tensor
 from oneflow.primitives import elementwise as p
@@ -53,7 +53,7 @@ def lt(input: Tensor, other: Tensor | float) -> Tensor:
         >>> flow.lt(flow.tensor([1.0, 2.0]), 2)
         tensor([ True, False], dtype=oneflow.bool)
     """
-    return binary(p.lt, input, other)
+    return ordering(p.lt, input, other)
 
 
 @function(inplace=True, aliases=("less_equal",))
@@ -68,7 +68,7 @@ def le(input: Tensor, other: Tensor | float) -> Tensor:
         >>> flow.le(flow.tensor([1.0, 3.0]), 2)
         tensor([ True, False], dtype=oneflow.bool)
     """
-    return binary(p.le, input, other)
+    return ordering(p.le, input, other)
 
 
 @function(inplace=True, aliases=("greater",))
@@ -83,7 +83,7 @@ def gt(input: Tensor, other: Tensor | float) -> Tensor:
         >>> flow.gt(flow.tensor([1.0, 3.0]), 2)
         tensor([False,  True], dtype=oneflow.bool)
     """
-    return binary(p.gt, input, other)
+    return ordering(p.gt, input, other)
 
 
 @function(inplace=True, aliases=("greater_equal",))
@@ -98,7 +98,7 @@ def ge(input: Tensor, other: Tensor | float) -> Tensor:
         >>> flow.ge(flow.tensor([1.0, 3.0]), 2)
         tensor([False,  True], dtype=oneflow.bool)
     """
-    return binary(p.ge, input, other)
+    return ordering(p.ge, input, other)
 
 
 def _require_one_dtype(name: str, x: Tensor, y: Tensor) -> None:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from oneflow.base.dtype import Category, DType
 from oneflow.base.shape import wrap_dim
-from oneflow.functional.arithmetic import binary
+from oneflow.functional.arithmetic import ordering, require_order
 from oneflow.functional.reduction import Dims, reduced_dims
 from oneflow.functional.registry import function
 from oneflow.functional.unary import require_number, require_tensor
@@ -54,7 +54,8 @@ def _extreme(x: Tensor, dim: Any, keepdim: bool, other: Any, kind: _Extreme) -> 
     """The three meanings of `max` and `min`: of all elements, along a dimension, of two tensors."""
     require_tensor(x, kind.name)
     if other is not None or isinstance(dim, Tensor):
-        return binary(kind.of_two, x, dim if other is None else other)
+        return ordering(kind.of_two, x, dim if other is None else other)
+    require_order(kind.name, x)
     ndim = x._value.spec.ndim
     if dim is None:
         require_elements(kind.name, x)
@@ -118,6 +119,7 @@ def min_(
 
 def _extreme_over(primitive: Primitive, x: Tensor, dim: Dims, keepdim: bool) -> Tensor:
     require_tensor(x, primitive.name)
+    require_order(primitive.name, x)
     dims = reduced_dims(x, dim)
     if dim is None or dim == ():
         require_elements(primitive.name, x)
