@@ -288,6 +288,8 @@ def test_wrong_arguments(tmp_path):
     flow.save(1, tmp_path / "file")
     with pytest.raises(TypeError, match="map_location"):
         flow.load(tmp_path / "file", map_location=3.5)
+    with pytest.raises(TypeError, match="called with one argument"):
+        flow.load(tmp_path / "file", map_location=lambda storage, location: storage)
     with pytest.raises(ValueError, match="only ranks 0 to 7"):
         flow.load(tmp_path / "file", global_src_rank=8)
     with pytest.raises(ValueError, match="only ranks 0 to 7"):

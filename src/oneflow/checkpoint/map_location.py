@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -28,9 +29,26 @@ def place_function(location: Location | None) -> Callable[[Place], Place]:
         table = {_named(_one_place(old)): _one_place(new) for old, new in location.items()}
         return lambda saved: table.get(_named(saved), saved)
     if callable(location) and not isinstance(location, Placement | Layout):
+        _check_takes_one(location)
         return lambda saved: _one_place(location(_named(saved)))
     chosen = _one_place(location)
     return lambda saved: chosen
+
+
+def _check_takes_one(function: Callable) -> None:
+    """Refuse PyTorch's functions of a storage and the name of its place."""
+    try:
+        signature = inspect.signature(function)
+    except ValueError:
+        return  # Some built-in functions have none to look at.
+    try:
+        signature.bind(None)
+    except TypeError as error:
+        raise TypeError(
+            "a function given as `map_location` is called with one argument, the device or "
+            f"placement that a tensor was saved from, and returns where it goes ({error}); for "
+            "`lambda storage, location: storage` of PyTorch give 'cpu'"
+        ) from None
 
 
 def _named(place: Place) -> Device | Placement:
