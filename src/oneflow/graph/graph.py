@@ -27,6 +27,7 @@ from oneflow.graph.step import Step
 from oneflow.graph.structure import take_call_apart
 from oneflow.graph.verbosity import chosen_verbosity
 from oneflow.nn.modules.module import Module
+from oneflow.optim.lbfgs import LBFGS
 from oneflow.optim.lr_scheduler.plateau import ReduceLROnPlateau
 from oneflow.optim.lr_scheduler.scheduler import LRScheduler
 from oneflow.optim.optimizer import Optimizer
@@ -171,13 +172,19 @@ class Graph:
             is_sparse: update only those rows of embeddings that were looked up.
 
         Raises:
-            TypeError: `optim` is not an optimizer, or `lr_sch` not a schedule that steps by itself.
+            TypeError: `optim` is not an optimizer or is `LBFGS`, or `lr_sch` is not a schedule that
+                steps by itself.
             ValueError: `optim` was added before, or `lr_sch` is the schedule of another one.
         """
         if isinstance(optim, SparseOptimizer):
             optim, is_sparse = optim.optimizer, True
         if not isinstance(optim, Optimizer):
             raise TypeError(f"`optim` must be an Optimizer, got {type(optim).__name__}")
+        if isinstance(optim, LBFGS):
+            raise TypeError(
+                "LBFGS computes the loss anew several times per step, as often as it turns out to "
+                "be necessary; a graph computes it once. Use it in eager mode"
+            )
         if isinstance(lr_sch, ReduceLROnPlateau) or not isinstance(lr_sch, LRScheduler | None):
             raise TypeError(
                 f"`lr_sch` must be a learning rate schedule that steps without arguments, "
