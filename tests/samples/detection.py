@@ -54,7 +54,8 @@ def _roi_align(x, rois, spatial_scale, pooled_h, pooled_w, sampling_ratio, align
                             image, y, x1 + (column + (j + 0.5) / columns) * bin_w
                         )
                 results.append(total / max(rows * columns, 1))
-    stacked = torch.stack(results).reshape(len(rois), pooled_h, pooled_w, x.shape[1])
+    stacked = torch.stack(results) if results else x[:0].sum((2, 3))
+    stacked = stacked.reshape(len(rois), pooled_h, pooled_w, x.shape[1])
     return stacked.permute(0, 3, 1, 2).to(x.dtype)
 
 
@@ -66,6 +67,7 @@ OPERATORS = [
             case(tensor(2, 3, 5, 7), _rois(), 1.0, 2, 3, 2, True),
             case(tensor(2, 3, 5, 7), _rois(), 0.5, 2, 2, 0, False),
             case(tensor(2, 1, 4, 4), _rois(), 1.0, 1, 3, -1, True),
+            case(tensor(2, 3, 4, 4), tensor(0, 5, dtype="float32", grad=False), 1.0, 2, 2, 2, True),
         ],
         dtypes=FLOATS,
         tolerance=20,

@@ -60,8 +60,6 @@ def _roi_align(
         image = x[roi[0].astype(jnp.int32)].astype(rows.dtype)
         return (rows @ (image @ columns.T)).astype(x.dtype)
 
-    if not len(rois):
-        return jnp.zeros((0, x.shape[1], pooled_h, pooled_w), x.dtype)
     return lax.map(one, _wide(rois, x))  # one after the other: there may be a thousand
 
 
@@ -76,17 +74,18 @@ def _roi_align_backward(
     aligned: bool,
 ):
     """The gradient of x, which holds so many images of these sizes."""
-    rois = _wide(rois, dy)
     shape = (images, dy.shape[1], *sizes)
 
-    def add(index, total):
-        roi = rois[index]
+    def add(total, rectangle):
+        roi, own = rectangle
         rows, columns = _both_weights(
             roi, spatial_scale, shape, dy.shape[-2], dy.shape[-1], sampling_ratio, aligned
         )
-        return total.at[roi[0].astype(jnp.int32)].add(rows.T @ (dy[index] @ columns))
+        return total.at[roi[0].astype(jnp.int32)].add(rows.T @ (own @ columns)), None
 
-    return lax.fori_loop(0, len(rois), add, jnp.zeros(shape, rois.dtype)).astype(dy.dtype)
+    wide = _wide(rois, dy)
+    total, _ = lax.scan(add, jnp.zeros(shape, wide.dtype), (wide, dy))
+    return total.astype(dy.dtype)
 
 
 _SCALAR = {"spatial_scale": "float64"}
