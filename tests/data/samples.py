@@ -92,8 +92,10 @@ class Misbehaves(Dataset):
             raise ValueError("sample 3 is broken")
         if self.how == "key":
             return {}["missing"]
-        if self.how == "odd":
-            raise Odd(1, 2)
+        if self.how in ODD_EXCEPTIONS:
+            raise ODD_EXCEPTIONS[self.how](1, 2)
+        if self.how == "stop":
+            next(iter(()))
         if self.how == "exit":
             os._exit(7)
         if self.how == "kill":
@@ -105,6 +107,72 @@ class Misbehaves(Dataset):
 class Odd(Exception):
     def __init__(self, one, other):
         super().__init__(f"{one} {other}")
+
+
+class WantsANumber(Exception):
+    def __init__(self, one, other=None):
+        super().__init__(int(one))
+
+
+class WantsAttributes(Exception):
+    def __init__(self, one, other=None):
+        super().__init__(one.real)
+
+
+class IsNothing(Exception):
+    def __new__(cls, one, other=None):
+        return None if isinstance(one, str) else super().__new__(cls, one, other)
+
+
+class CannotBeShown(Exception):
+    def __str__(self):
+        return f"{self.args[1]}"
+
+
+class SaysTheSame(Exception):
+    def __init__(self, *content):
+        super().__init__("always this")
+
+
+# Exceptions that cannot be made again of a text, or do not show it.
+ODD_EXCEPTIONS = {
+    each.__name__: each
+    for each in (Odd, WantsANumber, WantsAttributes, IsNothing, CannotBeShown, SaysTheSame)
+}
+
+
+class Texts(Dataset):
+    """As many texts as asked for: neither they nor their indices fit into a pipe."""
+
+    def __init__(self, length):
+        self.length = length
+
+    def __len__(self):
+        return self.length
+
+    def __getitem__(self, index):
+        return f"sample number {index} and then some"
+
+
+class StopsAtOnce(IterableDataset):
+    def __iter__(self):
+        return next(iter(()))
+
+
+class InBatches(Dataset):
+    def __len__(self):
+        return 4
+
+    def __getitems__(self, indices):
+        return next(iter(()))
+
+
+def stop(*samples):
+    return next(iter(()))
+
+
+def generate(samples):
+    return (each for each in samples)
 
 
 class FailsToUnpack(Dataset):
@@ -133,6 +201,10 @@ class Large(Dataset):
 
 def keep_list(samples):
     return samples
+
+
+def to_length(samples):
+    return len(samples)
 
 
 def to_sum(samples):

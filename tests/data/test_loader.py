@@ -1,11 +1,6 @@
 """The loader in one process and with workers."""
 
 import os
-import signal
-import subprocess
-import sys
-import textwrap
-import time
 
 import numpy as np
 import pytest
@@ -13,6 +8,7 @@ import pytest
 import oneflow as flow
 from oneflow.utils.data import BatchSampler, DataLoader, IterableDataset, TensorDataset
 from tests.data import samples
+from tests.data.scripts import run
 
 workers = pytest.mark.parametrize("num_workers", [0, 2])
 
@@ -299,68 +295,7 @@ def test_between_epochs_the_state_is_the_generator():
     assert numbers(resumed) == numbers(loader)
 
 
-# --- when something goes wrong
-
-
-@workers
-def test_exceptions_of_samples(num_workers):
-    def load(how):
-        return DataLoader(samples.Misbehaves(how), num_workers=num_workers)
-
-    with pytest.raises(ValueError, match="sample 3 is broken") as caught:
-        list(load("raise"))
-    if num_workers:
-        assert "in DataLoader worker process 1" in str(caught.value)
-        assert "in misbehave" in str(caught.value)
-    with pytest.raises(KeyError, match="missing"):
-        list(load("key"))
-    with pytest.raises((samples.Odd, RuntimeError), match="1 2"):
-        list(load("odd"))
-
-
-def test_the_epoch_goes_on_after_an_exception():
-    batches = iter(DataLoader(samples.Misbehaves("raise"), num_workers=2))
-    seen = []
-    for _ in range(6):
-        try:
-            seen.append(next(batches).item())
-        except ValueError:
-            seen.append("error")
-    assert seen == [0, 1, 2, "error", 4, 5]
-
-
-@pytest.mark.parametrize(("how", "message"), [("exit", "exit code 7"), ("kill", "SIGKILL")])
-def test_dead_workers(how, message):
-    batches = iter(DataLoader(samples.Misbehaves(how), num_workers=2))
-    with pytest.raises(RuntimeError, match=message):
-        list(batches)
-    assert next(batches, "over") == "over"
-
-
-def test_timeout():
-    start = time.monotonic()
-    with pytest.raises(RuntimeError, match=r"timed out after .* seconds"):
-        list(DataLoader(samples.Misbehaves("sleep"), num_workers=1, timeout=0.5))
-    assert time.monotonic() - start < 30
-
-
-@pytest.mark.parametrize(
-    ("dataset", "options", "error", "message"),
-    [
-        (samples.FailsToUnpack(), {}, OSError, "no such disk"),
-        (samples.FailsToStart(), {}, LookupError, "nothing to read"),
-        (
-            samples.Squares(),
-            {"worker_init_fn": samples.fail_at_start},
-            RuntimeError,
-            "cannot start",
-        ),
-        (samples.Squares(), {"collate_fn": lambda x: x}, RuntimeError, "cannot be sent"),
-    ],
-)
-def test_workers_that_cannot_start(dataset, options, error, message):
-    with pytest.raises(error, match=message):
-        list(DataLoader(dataset, num_workers=1, **options))
+# --- options
 
 
 @pytest.mark.parametrize(
@@ -389,21 +324,6 @@ def test_streams_take_no_order():
 
 
 # --- whole programs
-
-
-def run(program, folder, **options):
-    """Run a script; returns the finished process."""
-    script = folder / "script.py"
-    script.write_text(textwrap.dedent(program))
-    return subprocess.run(
-        [sys.executable, str(script)],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-        **options,
-    )
 
 
 def test_a_script_without_a_main_guard_works_if_its_data_set_is_importable(tmp_path):
@@ -441,28 +361,6 @@ def test_a_script_that_defines_its_data_set_needs_a_guard(tmp_path):
     unguarded = run(DEFINES_ITS_DATA_SET.format(guard="if True:"), tmp_path)
     assert unguarded.returncode == 1
     assert "if __name__ == '__main__':" in unguarded.stderr.splitlines()[-1]
-
-
-def test_ctrl_c_and_leaving_early_end_cleanly(tmp_path):
-    for ending in ("signal.raise_signal(signal.SIGINT)", "sys.exit(3)"):
-        start = time.monotonic()
-        result = run(
-            f"""
-            import signal, sys
-            from oneflow.utils.data import DataLoader
-            from tests.data.samples import Squares
-            # Where tests run in the background, the signal is ignored from the start.
-            signal.signal(signal.SIGINT, signal.default_int_handler)
-            loader = DataLoader(Squares(100), num_workers=2, persistent_workers=True)
-            for batch in loader:
-                {ending}
-            """,
-            tmp_path,
-        )
-        assert time.monotonic() - start < 60
-        assert result.returncode == (3 if "exit" in ending else -signal.SIGINT)
-        errors = [line for line in result.stderr.splitlines() if "Error" in line]
-        assert errors == [], result.stderr
 
 
 class Lengthy(IterableDataset):

@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+import reprlib
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from oneflow.data.collate import collate_arrays, convert_arrays, default_collate, default_convert
 from oneflow.data.dataset import IterableDataset, Subset, TensorDataset
 
+_ADVICE = "an iterator that has ended is asked for more: give `next` a default or check its end"
 # The default functions, and their forms that leave making tensors to the end.
 _UNFINISHED = {default_collate: collate_arrays, default_convert: convert_arrays}
+
+
+class EndOfStream(Exception):
+    """An iterable data set has no more samples.
+
+    It is not `StopIteration`, which a data set or `collate_fn` may also raise by mistake: an
+    unguarded `next` would then end an epoch as if it were complete.
+    """
 
 
 class Fetcher:
@@ -47,26 +57,53 @@ class Fetcher:
         """The batch of the samples with these numbers; the next one of a stream.
 
         Raises:
-            StopIteration: the stream has ended.
+            EndOfStream: the stream has ended.
+            RuntimeError: the data set or `collate_fn` raised `StopIteration`.
         """
         if self._stream is not None:
-            return self._collate(self._from_stream())
-        if not self._batched:
-            return self._collate(self.dataset[numbers])
-        if self._ready_made:
+            content = self._from_stream()
+        elif not self._batched:
+            content = self._samples((numbers,))[0]
+        elif self._ready_made:
             return convert_arrays(_rows(self.dataset, numbers))
-        if hasattr(self.dataset, "__getitems__"):
-            return self._collate(self.dataset.__getitems__(numbers))
-        return self._collate([self.dataset[number] for number in numbers])
+        elif hasattr(self.dataset, "__getitems__"):
+            content = self._samples_at_once(numbers)
+        else:
+            content = self._samples(numbers)
+        try:
+            return self._collate(content)
+        except StopIteration as error:
+            raise RuntimeError(f"`collate_fn` raised StopIteration; {_ADVICE}") from error
+
+    def _samples(self, numbers: Iterable[Any]) -> list:
+        """The samples with these numbers, one after the other."""
+        samples, number = [], None
+        try:
+            for number in numbers:
+                samples.append(self.dataset[number])
+        except StopIteration as error:
+            raise RuntimeError(
+                f"`__getitem__` of the data set raised StopIteration for index {number!r}; "
+                f"{_ADVICE}"
+            ) from error
+        return samples
+
+    def _samples_at_once(self, numbers: Any) -> Any:
+        try:
+            return self.dataset.__getitems__(numbers)
+        except StopIteration as error:
+            raise RuntimeError(
+                f"`__getitems__` of the data set raised StopIteration for the indices "
+                f"{reprlib.repr(numbers)}; {_ADVICE}"
+            ) from error
 
     def _from_stream(self) -> Any:
-        if not self._batched:
-            return next(self._stream)
-        size = self._batch_size or 0
+        """The next sample, or list of samples, of the stream."""
+        size = (self._batch_size or 0) if self._batched else 1
         samples = list(itertools.islice(self._stream, size))
         if not samples or (self._drop_last and len(samples) < size):
-            raise StopIteration
-        return samples
+            raise EndOfStream
+        return samples if self._batched else samples[0]
 
 
 def _consists_of_rows(dataset: Any) -> bool:

@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar
 
 from oneflow.data.collate import default_collate, default_convert, to_tensors
 from oneflow.data.dataset import IterableDataset
-from oneflow.data.fetch import Fetcher
+from oneflow.data.fetch import EndOfStream, Fetcher
 from oneflow.data.pool import WorkerPool, context_for
 from oneflow.data.sampler import BatchSampler, RandomSampler, SequentialSampler
 from oneflow.data.worker import Failure, Finished, Setup, Task
@@ -49,7 +49,7 @@ class DataLoader(Generic[T_co]):
         collate_fn: makes a batch of a list of samples, default `default_collate`.
         pin_memory: accepted; XLA manages transfer memory itself.
         drop_last: leave out a last batch that is shorter.
-        timeout: seconds to wait for a batch of a worker; 0 waits for ever.
+        timeout: seconds to wait for a batch of a worker that has started; 0 waits for ever.
         worker_init_fn: called with the worker's number in each worker process; seeding is then left
             to it.
         multiprocessing_context: ``"spawn"``, ``"forkserver"`` (default where it exists) or such a
@@ -250,14 +250,26 @@ class _Batches(Iterator):
         if self.position.ended:
             raise StopIteration
         try:
-            batch = to_tensors(self._source.next())
-        except BaseException as error:
-            if isinstance(error, StopIteration) or not isinstance(error, Exception):
-                self.position.ended = isinstance(error, StopIteration)
-                self._source.close()
+            batch = self._source.next()
+            if not isinstance(batch, _Problem):
+                batch = to_tensors(batch)
+                self.position.given += 1
+                return batch
+        except StopIteration:
+            self.position.ended = True
+            self._source.end()
             raise
-        self.position.given += 1
-        return batch
+        except BaseException:
+            self._source.abandon()
+            raise
+        error = batch.exception()
+        # The traceback of an exception keeps the variables of this call. Without these the workers
+        # end when the loop is left, and not when the exception is forgotten.
+        del self, batch
+        try:
+            raise error
+        finally:
+            del error
 
 
 class _InThisProcess:
@@ -269,10 +281,28 @@ class _InThisProcess:
         self._fetcher.start()
 
     def next(self) -> Any:
-        return self._fetcher.fetch(next(self._numbers))
+        numbers = next(self._numbers)
+        try:
+            return self._fetcher.fetch(numbers)
+        except EndOfStream:
+            raise StopIteration from None
 
-    def close(self) -> None:
-        """There is nothing to close."""
+    def end(self) -> None:
+        """There is nothing to end."""
+
+    def abandon(self) -> None:
+        """There is nothing to end; the next sample may be better."""
+
+
+@dataclass(frozen=True)
+class _Problem:
+    """A batch that a worker failed to fetch."""
+
+    worker: int
+    failure: Failure
+
+    def exception(self) -> Exception:
+        return self.failure.exception(f"DataLoader worker process {self.worker}")
 
 
 class _InWorkers:
@@ -289,10 +319,13 @@ class _InWorkers:
         self._turns = deque((first + offset) % workers for offset in range(workers))
         self._waiting: deque[int] = deque()
         self._next_batch = first
-        self._pool.begin(seeds)
-        self._epoch = self._pool.epoch
-        for _ in range(workers * loader.prefetch_factor):
-            self._order()
+        self._epoch = self._pool.begin(seeds)
+        try:
+            for _ in range(workers * loader.prefetch_factor):
+                self._order()
+        except BaseException:
+            self.abandon()
+            raise
 
     def _order(self) -> None:
         """Ask the worker whose turn it is for one more batch."""
@@ -312,30 +345,25 @@ class _InWorkers:
             raise RuntimeError("this iterator's workers have gone on to another epoch")
         while self._waiting:
             number = self._waiting.popleft()
-            answer = self._answer(number)
+            answer = self._pool.answer(number)
             if isinstance(answer, Finished):
                 if number in self._turns:
                     self._turns.remove(number)
                 continue
             self._order()
-            if isinstance(answer, Failure):
-                answer.reraise(f"DataLoader worker process {number}")
-            return answer
+            return _Problem(number, answer) if isinstance(answer, Failure) else answer
         raise StopIteration
 
-    def _answer(self, number: int) -> Any:
-        try:
-            return self._pool.answer(number)
-        except RuntimeError:
-            # A worker died or is too late: nothing more can come.
-            self._waiting.clear()
-            self._turns.clear()
-            self._pool.close()
-            raise
-
-    def close(self) -> None:
-        """End the workers, unless they are to stay."""
+    def end(self) -> None:
+        """End the workers after the last batch, unless they are to stay."""
         if not self._persistent:
+            self._pool.close()
+
+    def abandon(self) -> None:
+        """End the workers at once: the epoch cannot go on, and what they send may be half read."""
+        self._waiting.clear()
+        self._turns.clear()
+        if self._pool.epoch == self._epoch:
             self._pool.close()
 
 

@@ -9,6 +9,7 @@ import pickle
 import signal
 import sys
 import threading
+import time
 import types
 import weakref
 from collections.abc import Iterator
@@ -50,7 +51,7 @@ class WorkerPool:
     Args:
         setup: what every worker gets.
         context: how to start processes.
-        timeout: seconds to wait for a batch, 0 for ever.
+        timeout: seconds to wait for a batch, 0 for ever; workers start without a limit.
 
     Attributes:
         epoch: number of the current epoch; answers that belong to an earlier one are thrown away.
@@ -61,7 +62,8 @@ class WorkerPool:
         self._timeout = timeout or None
         self._processes: list[Any] = []
         self._connections: list[channels.Connection] = []
-        self._stop = weakref.finalize(self, _stop, self._processes, self._connections)
+        self._senders: list[transport.Sender] = []
+        self._stop = weakref.finalize(self, _stop, os.getpid(), self._processes, self._senders)
         content = _pickled(setup)
         hidden = contextlib.nullcontext() if _refers_to_main(content) else _without_main_module()
         with hidden:
@@ -82,6 +84,7 @@ class WorkerPool:
         theirs.close()
         self._processes.append(process)
         self._connections.append(ours)
+        self._senders.append(transport.Sender(ours))
 
     def _greet(self, number: int) -> None:
         """Wait until a worker has unpacked its data set."""
@@ -96,17 +99,18 @@ class WorkerPool:
             ) from None
         if isinstance(problem, worker.Failure):
             self.close()
-            problem.reraise(
+            raise problem.exception(
                 f"DataLoader worker process {number} while it unpacked the data set; what a data "
                 "set is made of must be "
                 "importable there, so define it in a module, or use num_workers=0"
             )
 
-    def begin(self, seeds: tuple[int, int]) -> None:
-        """Begin an epoch in all workers."""
+    def begin(self, seeds: tuple[int, int]) -> int:
+        """Begin an epoch in all workers; returns its number."""
         self.epoch += 1
         for number in range(len(self._processes)):
             self.send(number, worker.Epoch(self.epoch, seeds))
+        return self.epoch
 
     def answer(self, number: int) -> Any:
         """What comes of the next task of a worker in this epoch."""
@@ -116,9 +120,11 @@ class WorkerPool:
                 return answer.content
 
     def send(self, number: int, request: Any) -> None:
-        """Send a request to a worker; a dead one is noticed when its answer is waited for."""
-        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
-            transport.send(self._connections[number], request)
+        """Send a request to a worker, without waiting until it takes it.
+
+        The worker may be waiting itself, for its answers to be taken.
+        """
+        self._senders[number].put(transport.Message.copying(request))
 
     def receive(self, number: int, wait_for_ever: bool = False) -> Any:
         """The next answer of a worker.
@@ -136,6 +142,11 @@ class WorkerPool:
                 return transport.receive(channel)
             except (EOFError, ConnectionResetError):
                 pass
+        problem = self._senders[number].error
+        if problem is not None:
+            raise RuntimeError(
+                f"a request to DataLoader worker {number} could not be sent: {problem!r}"
+            ) from problem
         process.join(_SECONDS_TO_EXIT)
         raise RuntimeError(
             f"DataLoader worker {number} (pid {process.pid}) exited unexpectedly "
@@ -152,14 +163,23 @@ class WorkerPool:
         self._stop()
 
 
-def _stop(processes: list[Any], connections: list[channels.Connection]) -> None:
-    for channel in connections:
-        channel.close()
+def _stop(owner: int, processes: list[Any], senders: list[transport.Sender]) -> None:
+    """End worker processes: they notice that their connections end; those that do not are killed.
+
+    Does nothing in a forked copy of the process that owns them.
+    """
+    if os.getpid() != owner:
+        return
+    for sender in senders:
+        sender.close()
+    deadline = time.monotonic() + _SECONDS_TO_EXIT
     for process in processes:
-        process.join(_SECONDS_TO_EXIT)
-        if process.is_alive():
-            process.terminate()
-            process.join(_SECONDS_TO_EXIT)
+        process.join(max(0.0, deadline - time.monotonic()))
+    late = [process for process in processes if process.is_alive()]
+    for process in late:
+        process.kill()
+    for process in late:
+        process.join()
 
 
 def _cause(exit_code: int | None) -> str:

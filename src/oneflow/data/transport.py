@@ -1,15 +1,20 @@
-"""How batches travel from a worker process to its parent.
+"""How requests and batches travel between a worker process and its parent.
 
-A message is pickled; the memory of its large arrays goes beside it, in a memory file that the
-kernel frees when nobody has it open any more, so that nothing is left behind whoever dies.
+A message is pickled. A small one goes through the connection as it is; the memory of a large one,
+with all arrays in it, goes in a memory file that the kernel frees when nobody has it open any more,
+so that nothing is left behind whoever dies, and only a few bytes ever wait in the connection.
 """
 
 from __future__ import annotations
 
+import contextlib
 import mmap
 import os
 import pickle
+import queue
+import socket
 import sys
+import threading
 from multiprocessing import reduction
 from multiprocessing.connection import Connection
 from typing import Any
@@ -20,28 +25,45 @@ _ALIGNMENT = 64
 _HAS_MEMORY_FILES = sys.platform == "linux"
 
 
-def send(connection: Connection, message: Any) -> None:
-    """Send an object; blocks only until the connection's buffer has taken a small message."""
-    buffers: list[pickle.PickleBuffer] = []
-    body = pickle.dumps(message, protocol=5, buffer_callback=buffers.append)
-    views = [buffer.raw() for buffer in buffers]
-    sizes = [view.nbytes for view in views]
-    shared = _HAS_MEMORY_FILES and sum(sizes) >= _LARGE
-    connection.send_bytes(pickle.dumps((body, sizes, shared)))
-    if not shared:
-        for view in views:
-            connection.send_bytes(view)
-        return
-    descriptor = os.memfd_create("oneflow-batch", os.MFD_CLOEXEC)
-    try:
-        ends = _ends(sizes)
-        os.ftruncate(descriptor, ends[-1])
-        with mmap.mmap(descriptor, ends[-1]) as memory:
-            for view, size, end in zip(views, sizes, ends, strict=True):
-                memory[end - _padded(size) : end - _padded(size) + size] = view
-        reduction.send_handle(connection, descriptor, None)
-    finally:
-        os.close(descriptor)
+class Message:
+    """A pickled object.
+
+    Args:
+        parts: the pickle, then the memory of those of its arrays that are not in it.
+    """
+
+    def __init__(self, parts: list[memoryview]) -> None:
+        self.parts = parts
+
+    @classmethod
+    def sharing(cls, content: Any) -> Message:
+        """A message that shares the memory of the arrays in it: to be sent before they change."""
+        buffers: list[pickle.PickleBuffer] = []
+        body = pickle.dumps(content, protocol=5, buffer_callback=buffers.append)
+        return cls([memoryview(body), *(buffer.raw() for buffer in buffers)])
+
+    @classmethod
+    def copying(cls, content: Any) -> Message:
+        """A message with everything as it is now."""
+        return cls([memoryview(pickle.dumps(content, protocol=5))])
+
+    def send(self, connection: Connection) -> None:
+        """Send it; blocks while the connection is full."""
+        sizes = [part.nbytes for part in self.parts]
+        if not _HAS_MEMORY_FILES or sum(sizes) < _LARGE:
+            connection.send_bytes(pickle.dumps([bytearray(part) for part in self.parts]))
+            return
+        descriptor = os.memfd_create("oneflow-batch", os.MFD_CLOEXEC)
+        try:
+            ends = _ends(sizes)
+            os.ftruncate(descriptor, ends[-1])
+            with mmap.mmap(descriptor, ends[-1]) as memory:
+                for part, size, end in zip(self.parts, sizes, ends, strict=True):
+                    memory[end - _padded(size) : end - _padded(size) + size] = part
+            connection.send_bytes(pickle.dumps(tuple(sizes)))
+            reduction.send_handle(connection, descriptor, None)
+        finally:
+            os.close(descriptor)
 
 
 def receive(connection: Connection) -> Any:
@@ -50,28 +72,83 @@ def receive(connection: Connection) -> Any:
     Raises:
         EOFError: the other side is gone.
     """
-    body, sizes, shared = pickle.loads(connection.recv_bytes())
-    if not shared:
-        return pickle.loads(body, buffers=[bytearray(connection.recv_bytes()) for _ in sizes])
-    descriptor = reduction.recv_handle(connection)
+    parts = pickle.loads(connection.recv_bytes())
+    if isinstance(parts, tuple):
+        parts = _from_memory_file(reduction.recv_handle(connection), parts)
+    return pickle.loads(parts[0], buffers=parts[1:])
+
+
+def _from_memory_file(descriptor: int, sizes: tuple[int, ...]) -> list[memoryview]:
     try:
         ends = _ends(sizes)
         memory = memoryview(mmap.mmap(descriptor, ends[-1]))
     finally:
         os.close(descriptor)
     starts = [end - _padded(size) for size, end in zip(sizes, ends, strict=True)]
-    parts = [memory[start : start + size] for start, size in zip(starts, sizes, strict=True)]
-    return pickle.loads(body, buffers=parts)
+    return [memory[start : start + size] for start, size in zip(starts, sizes, strict=True)]
 
 
 def _padded(size: int) -> int:
-    """Every array begins at a multiple of the alignment; even an empty one takes memory."""
+    """Every part begins at a multiple of the alignment; even an empty one takes memory."""
     return max(1, -(-size // _ALIGNMENT)) * _ALIGNMENT
 
 
-def _ends(sizes: list[int]) -> list[int]:
+def _ends(sizes: tuple[int, ...] | list[int]) -> list[int]:
     ends, position = [], 0
     for size in sizes:
         position += _padded(size)
         ends.append(position)
     return ends
+
+
+class Sender:
+    """A thread that sends, so that whoever puts a message never waits for the other side.
+
+    Args:
+        connection: where to; closing the sender closes it.
+
+    Attributes:
+        error: why nothing is sent any more, if it is not that the other side has gone.
+    """
+
+    def __init__(self, connection: Connection) -> None:
+        self.error: BaseException | None = None
+        self._connection = connection
+        self._messages: queue.SimpleQueue[Message | None] = queue.SimpleQueue()
+        self._thread = threading.Thread(target=self._run, name="oneflow-loader-sender", daemon=True)
+        self._thread.start()
+
+    def put(self, message: Message) -> None:
+        """Send a message after those that were put before."""
+        self._messages.put(message)
+
+    def _run(self) -> None:
+        while (message := self._messages.get()) is not None:
+            try:
+                message.send(self._connection)
+            except (BrokenPipeError, ConnectionResetError):
+                # The other side has gone, which is noticed when its answer is waited for.
+                return
+            except BaseException as error:
+                self.error = error
+                _shut_down(self._connection)
+                return
+
+    def close(self) -> None:
+        """End the connection in both directions, whatever either side waits for."""
+        self._messages.put(None)
+        _shut_down(self._connection)
+        # A garbage collection on that very thread may be what closes.
+        if self._thread is not threading.current_thread():
+            self._thread.join()
+        self._connection.close()
+
+
+def _shut_down(connection: Connection) -> None:
+    """Let what is blocked in the connection, here and on the other side, go on and fail."""
+    with contextlib.suppress(OSError):
+        end = socket.socket(fileno=connection.fileno())
+        try:
+            end.shutdown(socket.SHUT_RDWR)
+        finally:
+            end.detach()

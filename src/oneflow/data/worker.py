@@ -6,6 +6,7 @@ starts in it only if the data set makes tensors.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pickle
 import random
@@ -20,7 +21,7 @@ import numpy as np
 
 from oneflow.data import transport
 from oneflow.data.collate import from_tensors
-from oneflow.data.fetch import Fetcher
+from oneflow.data.fetch import EndOfStream, Fetcher
 from oneflow.data.randomness import numbers_from
 from oneflow.functional.generator import manual_seed
 from oneflow.runtime.memory import use_cpu_only
@@ -108,18 +109,22 @@ class Failure:
     name: str
     trace: str
 
-    def reraise(self, where: str) -> None:
-        """Raise the exception in the parent, with the worker's traceback in its text."""
+    def exception(self, where: str) -> Exception:
+        """The exception for the parent, with the worker's traceback in its text.
+
+        Its class is the worker's, unless that cannot be made of a text, or would end a loop in
+        silence.
+        """
         text = f"Caught {self.name} in {where}.\nOriginal {self.trace}"
-        kind = pickle.loads(self.kind) if self.kind is not None else RuntimeError
-        if issubclass(kind, KeyError):
+        with contextlib.suppress(Exception):
+            kind = RuntimeError if self.kind is None else pickle.loads(self.kind)
             # KeyError shows the repr of its text, line breaks and all.
-            text = _Verbatim(text)
-        try:
-            error = kind(text)
-        except TypeError:
-            error = RuntimeError(text)
-        raise error
+            error = kind(_Verbatim(text) if issubclass(kind, KeyError) else text)
+            if isinstance(error, Exception) and not isinstance(error, StopIteration):
+                if text not in str(error):
+                    error.add_note(text)
+                return error
+        return RuntimeError(text)
 
 
 class _Verbatim(str):
@@ -131,10 +136,9 @@ class _Verbatim(str):
 
 def failure(error: BaseException) -> Failure:
     """What to tell the parent about an exception."""
-    try:
+    kind = None
+    with contextlib.suppress(Exception):
         kind = pickle.dumps(type(error))
-    except (pickle.PicklingError, AttributeError, TypeError):
-        kind = None
     return Failure(kind, type(error).__name__, "".join(traceback.format_exception(error)))
 
 
@@ -156,9 +160,9 @@ def work(connection: Connection, setup: bytes, number: int, environment: dict[st
     try:
         made = pickle.loads(setup)
     except Exception as error:
-        transport.send(connection, failure(error))
+        transport.Message.sharing(failure(error)).send(connection)
         return
-    transport.send(connection, None)
+    transport.Message.sharing(None).send(connection)
     try:
         _Worker(connection, made, number).run()
     except (EOFError, BrokenPipeError, ConnectionResetError):
@@ -182,8 +186,15 @@ class _Worker:
                 # Told to the parent in answer to the epoch's first task.
                 self._broken = _attempt(self._begin)
             else:
-                content = self._broken or _attempt(lambda task=request: self._fetch(task))
-                transport.send(self._connection, Answer(self._epoch.number, content))
+                self._answer(self._broken or _attempt(lambda task=request: self._fetch(task)))
+
+    def _answer(self, content: Any) -> None:
+        answer = Answer(self._epoch.number, content)
+        message = _attempt(lambda: transport.Message.sharing(answer))
+        if isinstance(message, Failure):
+            # The batch cannot be pickled.
+            message = transport.Message.sharing(Answer(self._epoch.number, message))
+        message.send(self._connection)
 
     def _begin(self) -> None:
         """Start an epoch: seeds, the user's function, the stream."""
@@ -209,7 +220,7 @@ def _attempt(action: Callable[[], Any]) -> Any:
     """The result of `action`, or what to tell the parent instead."""
     try:
         return action()
-    except StopIteration:
+    except EndOfStream:
         return Finished()
     except Exception as error:
         return failure(error)
