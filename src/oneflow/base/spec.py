@@ -13,6 +13,29 @@ from oneflow.base.dtype import DType
 from oneflow.base.placement import Placement
 from oneflow.base.sbp import NdSbp, sbp_text
 
+# XLA counts bytes in int64, and ends the process where they do not fit.
+_MOST_BYTES = 2**63 - 1
+
+
+def require_size(name: str, shape: tuple[int, ...], dtype: Any, copies: int = 1) -> None:
+    """Refuse sizes whose product no array can have.
+
+    Args:
+        name: of the operator that would make it, for the error.
+        shape: sizes. Zeros count as ones, because XLA multiplies the others nevertheless.
+        dtype: a dtype, or NumPy's.
+        copies: over how many devices a global tensor is spread; each may hold all of it.
+
+    Raises:
+        RuntimeError: it would take more than ``2**63 - 1`` bytes.
+    """
+    size = math.prod([each or 1 for each in shape]) * dtype.itemsize * copies
+    if size > _MOST_BYTES:
+        raise RuntimeError(
+            f"`{name}` cannot make a tensor of shape {tuple(shape)} and dtype {dtype.name}: that "
+            f"is {size} bytes, and no array has more than {_MOST_BYTES}; check the sizes given"
+        )
+
 
 class TensorSpec:
     """Shape, dtype and place of a tensor.
@@ -35,6 +58,7 @@ class TensorSpec:
         self.sbp = sbp
         self.ndim = len(shape)
         self.numel = math.prod(shape)
+        require_size("tensor", shape, dtype, 1 if sbp is None else device.size)
 
     def __repr__(self) -> str:
         text = f"{self.dtype.name}[{','.join(map(str, self.shape))}]"

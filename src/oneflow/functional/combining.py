@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import operator
 from collections.abc import Sequence
 from typing import Any
@@ -11,8 +12,9 @@ import numpy as np
 
 from oneflow.base import shape as base_shape
 from oneflow.base.device import Device
-from oneflow.base.dtype import DType, int64
+from oneflow.base.dtype import DType, bool_, int64
 from oneflow.base.shape import Size
+from oneflow.base.spec import require_size
 from oneflow.functional.joining import cat, stack
 from oneflow.functional.options import checked_dtype, chosen_device, sizes_of
 from oneflow.functional.registry import function
@@ -151,6 +153,8 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
         raise RuntimeError(f"Expect a non-negative number, but got {r}")
     if r == 0:
         return input.new_empty(0)
+    length = len(input) + r - 1 if with_replacement else len(input)
+    require_size("combinations", (math.comb(max(length, 0), r), r), int64)
     choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
     rows = np.array(list(choose(range(len(input)), r)), np.int64).reshape(-1, r)
     return input[Tensor._import(rows, None, input.device)]
@@ -161,6 +165,7 @@ def _triangle(
 ) -> Tensor:
     if row < 0 or col < 0:
         raise RuntimeError(f"{name}: row and col must be non-negative, got {row} and {col}")
+    require_size(name, (row, col), bool_)
     lower = np.tri(row, col, offset if name == "tril_indices" else offset - 1, dtype=bool)
     found = np.nonzero(lower if name == "tril_indices" else ~lower)
     return Tensor._import(np.stack(found), checked_dtype(dtype, int64), chosen_device(device))

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from oneflow.base.dtype import Category
 from oneflow.base.shape import broadcast_shapes, wrap_dim
 from oneflow.functional.arithmetic import binary
+from oneflow.functional.creation import arange
 from oneflow.functional.linear_algebra import matmul, require_one_dtype
 from oneflow.functional.registry import function
 from oneflow.functional.viewing import diagonal
@@ -360,7 +361,7 @@ def chain_matmul(*matrices: Tensor) -> Tensor:
 
 def _powers(x: Tensor, count: int) -> Tensor:
     """``x ** 0`` to ``x ** (count - 1)`` along a new last dimension."""
-    exponents = Tensor._import(list(range(count)), None, x.device)
+    exponents = arange(count, device=x.device)
     return x.unsqueeze(-1) ** exponents.to(x.dtype if x.dtype.is_complex else exponents.dtype)
 
 

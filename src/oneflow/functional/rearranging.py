@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from oneflow.base.dtype import bool_
+from oneflow.base.dtype import bool_, int64
 from oneflow.base.shape import wrap_dim, wrap_dims
+from oneflow.base.spec import require_size
 from oneflow.functional.options import sizes_of
 from oneflow.functional.registry import function
 from oneflow.functional.shaping import transpose
@@ -202,8 +203,7 @@ def repeat_interleave(
         tensor([1, 1, 2, 2], dtype=oneflow.int64)
     """
     if repeats is None:
-        counts = input.numpy()
-        return Tensor._import(np.repeat(np.arange(len(counts)), counts), None, input.device)
+        return Tensor._import(_repeated_places(input.numpy()), None, input.device)
     source = input.reshape(-1) if dim is None else input
     at = 0 if dim is None else wrap_dim(dim, input.ndim)
     size = source.shape[at]
@@ -221,11 +221,17 @@ def repeat_interleave(
         )
     if (counts < 0).any():
         raise RuntimeError("repeats can not be negative")
-    positions = np.repeat(np.arange(size), counts)
+    positions = _repeated_places(np.broadcast_to(counts, size))
     if output_size is not None and len(positions) != output_size:
         raise RuntimeError(f"output_size is {output_size}, the repeats give {len(positions)}")
     chosen = Tensor._import(positions, None, input.device)
     return call(index_primitive, source, chosen, dims=(at,))
+
+
+def _repeated_places(counts: np.ndarray) -> np.ndarray:
+    """The place of each count, as often as it says."""
+    require_size("repeat_interleave", (int(counts.sum(dtype=np.float64)),), int64)
+    return np.repeat(np.arange(len(counts)), counts)
 
 
 @function(inplace=True)

@@ -10,6 +10,7 @@ import numpy as np
 from oneflow.base.device import CPU
 from oneflow.base.dtype import DType, bool_, float32, int32, int64
 from oneflow.base.shape import wrap_dim
+from oneflow.base.spec import require_size
 from oneflow.functional.registry import function
 from oneflow.primitives import sorting as p
 from oneflow.primitives.elementwise import where as choose
@@ -333,6 +334,7 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int | None
     numbers = None if weights is None else weights.numpy()
     if numbers is not None and numbers.shape != array.shape:
         raise RuntimeError("weights should be 1-d and have the same length as input")
+    require_size("bincount", (max(int(array.max(initial=0)), minlength or 0),), int64)
     counts = np.bincount(array.astype(np.int64), numbers, minlength or 0)
     if weights is not None and weights.dtype is float32:
         counts = counts.astype(np.float32)

@@ -21,6 +21,7 @@ from oneflow.base.spec import TensorSpec, resettled, spec_of
 from oneflow.primitives.part_layout import traced_starts
 from oneflow.primitives.parts import Part
 from oneflow.primitives.registry import NO_GRADIENT, Primitive, Rule
+from oneflow.primitives.tracing import traced_results
 
 _ALL_OPERANDS = "all_operands"
 
@@ -210,8 +211,8 @@ def infer(operation: Operation) -> TensorSpec | tuple[TensorSpec, ...]:
         if "same_whole" in operation.primitive.facts:
             spec, signature = operation.in_specs[0], operation.signature
             return spec if signature is None else resettled(spec, signature.outputs[0])
-        result = jax.eval_shape(operation.evaluate_whole, *abstract)
-    except (TypeError, ValueError) as error:
+        result = traced_results(operation.primitive.name, operation.evaluate_whole, abstract)
+    except (TypeError, ValueError, OverflowError, MemoryError) as error:
         described = ", ".join(map(repr, operation.in_specs))
         raise RuntimeError(
             f"`{operation.primitive.name}` cannot take ({described}): {error}"

@@ -64,9 +64,13 @@ class Resampling:
 
 
 def _area(plan: Resampling, dtype: np.dtype):
-    starts = [i * plan.source // plan.target for i in range(plan.target)]
-    ends = [-(-(i + 1) * plan.source // plan.target) for i in range(plan.target)]
-    return _padded([list(range(a, b)) for a, b in zip(starts, ends, strict=True)], None, dtype)
+    places = np.arange(plan.target)
+    starts = places * plan.source // plan.target
+    counts = -(-(places + 1) * plan.source // plan.target) - starts
+    taps = np.arange(counts.max(initial=1))
+    inside = taps < counts[:, None]
+    index = starts[:, None] + np.where(inside, taps, 0)
+    return index, np.where(inside, 1.0 / counts[:, None], 0.0).astype(dtype)
 
 
 def _nearest(plan: Resampling, dtype: np.dtype):
@@ -121,8 +125,8 @@ def _around(plan: Resampling, dtype: np.dtype):
     return places[:, None], np.ones((plan.target, 1), dtype)
 
 
-def _padded(rows: list[list[int]], weights: list[list[float]] | None, dtype: np.dtype):
-    """Rows of different lengths as arrays; the filling has weight 0. Without weights: averages."""
+def _padded(rows: list[list[int]], weights: list[list[float]], dtype: np.dtype):
+    """Rows of different lengths as arrays; the filling has weight 0."""
     taps = max(1, max(map(len, rows), default=1))
     index = np.zeros((len(rows), taps), np.int64)
     weight = np.zeros((len(rows), taps), dtype)
@@ -130,7 +134,7 @@ def _padded(rows: list[list[int]], weights: list[list[float]] | None, dtype: np.
         if row:
             index[place] = row[0]
             index[place, : len(row)] = row
-            weight[place, : len(row)] = 1.0 / len(row) if weights is None else weights[place]
+            weight[place, : len(row)] = weights[place]
     return index, weight
 
 

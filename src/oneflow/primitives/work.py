@@ -20,6 +20,7 @@ from oneflow.primitives.collectives import collectives_of
 from oneflow.primitives.operation import Operation
 from oneflow.primitives.part_layout import part_shape, traced_starts
 from oneflow.primitives.parts import Part
+from oneflow.primitives.tracing import bodies
 
 # Steps of a traced implementation that compute nothing.
 _MOVES = frozenset(
@@ -138,7 +139,7 @@ def _counted(jaxpr: Any) -> int:
 def _count(equation: Any) -> int:
     """The operations of one step of a traced implementation."""
     name = equation.primitive.name
-    inner = _bodies(equation)
+    inner = bodies(equation)
     if inner:
         counts = [_counted(each) for each in inner]
         if name == "cond":
@@ -170,7 +171,7 @@ def _temporary(jaxpr: Any) -> int:
     dying: dict[int, int] = {}
     live = most = 0
     for place, equation in enumerate(jaxpr.eqns):
-        inner = sum(_temporary(each) for each in _bodies(equation))
+        inner = sum(_temporary(each) for each in bodies(equation))
         if equation.primitive.name.startswith("scatter"):
             inner += _bytes(equation.invars[0])  # XLA writes to a copy.
         if _stored(equation):
@@ -189,27 +190,8 @@ def _bytes(array: Any) -> int:
 
 def _stores(jaxpr: Any) -> bool:
     """Whether something in it is not fused."""
-    return any(_stored(equation) or any(map(_stores, _bodies(equation))) for equation in jaxpr.eqns)
+    return any(_stored(equation) or any(map(_stores, bodies(equation))) for equation in jaxpr.eqns)
 
 
 def _stored(equation: Any) -> bool:
     return equation.primitive.name in _STORED
-
-
-def _bodies(equation: Any) -> list[Any]:
-    """The steps inside a step: loops, branches and calls."""
-    return [each for each in map(_body, _parameters(equation)) if each is not None]
-
-
-def _parameters(equation: Any) -> list[Any]:
-    """The parameters of a step, those in tuples (the branches of a condition) one by one."""
-    flat: list[Any] = []
-    for value in equation.params.values():
-        flat += value if isinstance(value, tuple | list) else [value]
-    return flat
-
-
-def _body(parameter: Any) -> Any:
-    """The steps inside a step, if the parameter holds some."""
-    inner = getattr(parameter, "jaxpr", parameter)
-    return inner if hasattr(inner, "eqns") else None

@@ -37,6 +37,8 @@ from oneflow.tensor.global_values import (
 from oneflow.tensor.promotion import promote_types, result_type
 from oneflow.tensor.tensor import Tensor
 
+_MOST_DIMENSIONS = 64  # NumPy's limit
+
 
 def value_from_numpy(array: np.ndarray, device: Any = CPU) -> Value:
     """A value with a copy of `array` on `device`, or as a global one on a placement.
@@ -62,14 +64,15 @@ def numpy_from_data(data: Any, dtype: DType | None) -> np.ndarray:
     Raises:
         TypeError: text.
         RuntimeError: other contents that are not numbers.
-        ValueError: ragged nesting.
+        ValueError: nesting that is ragged, or deeper than any array (a list within itself).
     """
     if isinstance(data, np.ndarray | np.generic):
         return np.asarray(data, None if dtype is None else dtype.numpy)
+    plain = _without_tensors(data)
     inferred = dtype
     if dtype is None and isinstance(_first_leaf(data), np.ndarray | np.generic | Tensor):
         inferred = functools.reduce(promote_types, _leaf_dtypes(data))
-    array = np.asarray(_without_tensors(data))
+    array = np.asarray(plain)
     _require_numbers(array, data)
     if inferred is not None:
         return _fitted(array, inferred) if inferred is dtype else array.astype(inferred.numpy)
@@ -133,12 +136,17 @@ def _fitted(array: np.ndarray, dtype: DType) -> np.ndarray:
     return array.astype(np.int64).astype(dtype.numpy)
 
 
-def _without_tensors(data: Any) -> Any:
+def _without_tensors(data: Any, depth: int = 0) -> Any:
     """Tensors inside nested lists replaced by their values."""
     if isinstance(data, Tensor):
         return data.tolist()
     if isinstance(data, list | tuple):
-        return [_without_tensors(each) for each in data]
+        if depth == _MOST_DIMENSIONS:
+            raise ValueError(
+                f"lists are nested deeper than {_MOST_DIMENSIONS} times, or contain themselves: "
+                "an array has no more dimensions than that"
+            )
+        return [_without_tensors(each, depth + 1) for each in data]
     return data
 
 
