@@ -130,18 +130,35 @@ class Library:
             found = getattr(found, part)
         return found
 
-    def arguments(self, case: Case, dtype: str, seed: str, with_grad: bool = False) -> Arguments:
-        """The arguments of a case as this library's tensors."""
-        return Arguments(self, case, dtype, seed, with_grad)
+    def arguments(
+        self,
+        case: Case,
+        dtype: str,
+        seed: str,
+        with_grad: bool = False,
+        prepare: Callable = lambda leaf: leaf,
+    ) -> Arguments:
+        """The arguments of a case as this library's tensors.
+
+        Those that take a gradient are `prepare` of the leaves.
+        """
+        return Arguments(self, case, dtype, seed, with_grad, prepare)
 
 
 class Arguments:
     """Arguments made from samples; `leaves` are the tensors that take a gradient."""
 
     def __init__(
-        self, library: Library, case: Case, dtype: str, seed: str, with_grad: bool
+        self,
+        library: Library,
+        case: Case,
+        dtype: str,
+        seed: str,
+        with_grad: bool,
+        prepare: Callable,
     ) -> None:
         self._library, self._dtype, self._seed, self._with_grad = library, dtype, seed, with_grad
+        self._prepare = prepare
         self.leaves: list = []
         self.args = [self._make(each, str(index)) for index, each in enumerate(case.args)]
         self.kwargs = {name: self._make(each, name) for name, each in case.kwargs.items()}
@@ -157,6 +174,7 @@ class Arguments:
             ):
                 memory.requires_grad_()
                 self.leaves.append(memory)
+                memory = self._prepare(memory)
             return _laid_out(memory, value)
         if isinstance(value, DTypeSample):
             return getattr(self._library.module, value.name)
@@ -207,10 +225,7 @@ def with_gradients(
     levels: list = []
     inputs, current_outputs = arguments.leaves, outputs
     for level in range(order):
-        cotangents = [
-            library.make(_cotangent(y, f"{seed}/cotangent{level}.{index}"))
-            for index, y in enumerate(current_outputs)
-        ]
+        cotangents = cotangents_of(library, current_outputs, f"{seed}/cotangent{level}")
         if level + 1 < order:
             for cotangent in cotangents:
                 cotangent.requires_grad_()
@@ -219,6 +234,13 @@ def with_gradients(
         inputs = [*inputs, *cotangents]
         current_outputs = [grad for grad in grads if grad is not None and grad.requires_grad]
     return outputs, levels
+
+
+def cotangents_of(library: Library, outputs: Sequence, seed: str) -> list:
+    """Numbers to start a backward pass from `outputs` with."""
+    return [
+        library.make(_cotangent(output, f"{seed}.{index}")) for index, output in enumerate(outputs)
+    ]
 
 
 def _cotangent(output: Any, seed: str) -> np.ndarray:
@@ -305,14 +327,14 @@ def array_difference(
 
 
 def gradient_difference(mine: list, theirs: list, tolerance: float) -> str | None:
-    """How gradients differ, or None; no gradient counts as zero."""
+    """How gradients differ, or None; where PyTorch has no gradient, zeros will do."""
     for index, (a, b) in enumerate(zip(mine, theirs, strict=True)):
         if a is None and b is None:
             continue
         if b is None:
             b = torch.zeros(tuple(a.shape), dtype=getattr(torch, dtype_name(a)))
         if a is None:
-            a = to_flow(np.zeros(tuple(b.shape), to_numpy(b).dtype))
+            return f"gradient {index}: there is none, expected {b!r}"
         problem = difference(a, b, tolerance)
         if problem:
             return f"gradient {index}: {problem}"

@@ -423,3 +423,54 @@ def test_graph_is_freed_without_the_garbage_collector():
         assert [each() for each in (*nodes, *values)] == [None] * 5
     finally:
         gc.enable()
+
+
+@pytest.mark.parametrize(
+    ("written", "function"),
+    [
+        ("result", lambda lib, x: lib.nn.functional.max_pool1d(x, 2)),
+        ("result", lambda lib, x: lib.nn.functional.relu6(x)),
+        ("result", lambda lib, x: x.topk(3)[0]),
+        ("operand", lambda lib, x: 2 / x),
+        ("operand", lambda lib, x: lib.nn.functional.cross_entropy(x, lib.tensor([2, 0]))),
+        ("operand", lambda lib, x: lib.nn.functional.pairwise_distance(x, 2 * x)),
+    ],
+)
+def test_programs_keep_what_is_overwritten_before_the_backward_pass(written, function):
+    """Also the third time, when a program is compiled as a whole and reuses memory."""
+
+    def case(lib):
+        grads = []
+        for step in range(4):
+            x = leaf(lib, [1.0 + 0.25 * step, 2.0, 5.0, 3.0], [7.0, 0.5, 4.0, 6.0])
+            operand = x * 1
+            result = function(lib, operand)
+            loss = (result if written == "operand" else result * 1).sum()
+            (operand if written == "operand" else result).zero_()
+            loss.backward()
+            grads.append(x.grad)
+        return grads
+
+    agree(case)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda lib, x: lib.nn.functional.avg_pool1d(x, 2),
+        lambda lib, x: lib.nn.functional.max_pool1d(x, 2),
+        lambda lib, x: lib.nn.functional.adaptive_avg_pool1d(x, 3),
+        lambda lib, x: lib.nn.functional.relu6(x),
+    ],
+    ids=["avg_pool1d", "max_pool1d", "adaptive_avg_pool1d", "relu6"],
+)
+def test_gradients_that_do_not_depend_on_the_operand_have_zero_gradients_there(function):
+    def case(lib):
+        x = leaf(lib, [[1.0, 3.0, 2.0, 4.0]])
+        y = function(lib, x)
+        g = lib.ones_like(y).requires_grad_()
+        (dx,) = lib.autograd.grad(y, x, g, create_graph=True)
+        (of_x,) = lib.autograd.grad(dx, x, lib.ones_like(dx), retain_graph=True)
+        return dx, of_x, *lib.autograd.grad(dx, [x, g], lib.ones_like(dx))
+
+    agree(case)

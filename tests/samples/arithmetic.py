@@ -44,12 +44,24 @@ BY_ZERO = [
     case(tensor(2, dtype="int64"), tensor(2, dtype="int64", values=[1, 0])),
 ]
 
+COMPLEX_PAIR = tensor(2, dtype="complex64")
+
 OPERATORS = [
     Operator(
         "add",
-        cases=[*BINARY, NOT_NUMBERS, case(tensor(2, 3), tensor(3), alpha=2.5), case(1, tensor(2))],
+        cases=[
+            *BINARY,
+            NOT_NUMBERS,
+            case(tensor(2, 3), tensor(3), alpha=2.5),
+            case(COMPLEX_PAIR, COMPLEX_PAIR, alpha=2 - 1j),
+            case(1, tensor(2)),
+        ],
         dtypes=ALL,
-        errors=[*ERRORS, case(tensor(2, dtype="int64"), 1, alpha=1.5)],
+        errors=[
+            *ERRORS,
+            case(tensor(2, dtype="int64"), 1, alpha=1.5),
+            case(tensor(2), tensor(2), alpha=1j),
+        ],
     ),
     Operator(
         "sub",
@@ -112,6 +124,7 @@ OPERATORS = [
         cases=[
             case(tensor(2, 3), tensor(3), tensor(2, 1)),
             case(tensor(2, 3), tensor(3), tensor(2, 1), value=2.5),
+            case(COMPLEX_PAIR, COMPLEX_PAIR, COMPLEX_PAIR, value=2 - 1j),
         ],
         dtypes=REAL,
         errors=[case(tensor(2), tensor(3), tensor(2))],
@@ -121,6 +134,7 @@ OPERATORS = [
         cases=[
             case(tensor(2, 3), tensor(3), tensor(2, 1, low=1)),
             case(tensor(2, 3), tensor(3), tensor(2, 1, low=1), value=2.5),
+            case(COMPLEX_PAIR, COMPLEX_PAIR, COMPLEX_PAIR, value=2 - 1j),
         ],
         dtypes=("float32", "float64", "float16"),
         errors=[case(tensor(2), tensor(2, dtype="int64"), tensor(2, dtype="int64"))],
@@ -131,8 +145,9 @@ OPERATORS = [
             case(tensor(2, 3), tensor(3), tensor(2, 1, low=0, high=1)),
             case(tensor(2, 3), tensor(3), 0.25),
             case(tensor(2, 3), tensor(3), 0.75),
+            case(COMPLEX_PAIR, COMPLEX_PAIR, 0.5 + 0.5j),
         ],
-        dtypes=("float32", "float64", "float16", "bfloat16"),
+        dtypes=("float32", "float64", "float16", "bfloat16", "complex64"),
         errors=[case(tensor(2), tensor(2, dtype="float64"), 0.5), case(tensor(2), tensor(3), 0.5)],
     ),
     *[

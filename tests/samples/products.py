@@ -6,6 +6,7 @@ _EVERY = ("float32", "int64", "float64", "bfloat16", "int32", "complex64")
 _PRODUCT = ("float32", "int64", "complex64")
 _V, _M, _N, _B, _C = tensor(3), tensor(2, 3), tensor(3, 2), tensor(2, 2, 3), tensor(2, 3, 2)
 _BOOL = tensor(2, 2, dtype="bool")
+_COMPLEX = [tensor(2, 2, dtype="complex64")] * 3
 
 PRODUCTS = [
     Operator(
@@ -34,7 +35,7 @@ PRODUCTS = [
         "matmul_transposed",
         cases=[case(_N, _M, alpha=2.5)],
         call=lambda lib, x, y, alpha: lib.matmul(x, y, True, True, alpha),
-        torch=lambda x, y, alpha: alpha * x.mT @ y.mT,
+        torch=lambda x, y, alpha: alpha * (x.mT @ y.mT),
     ),
     Operator(
         "mm",
@@ -132,6 +133,7 @@ ADDED = [
             case(tensor(2, 2), _M, _N),
             case(tensor(2), _M, _N, beta=0.5, alpha=2.0),
             case(tensor(values=float("nan")), _M, _N, beta=0),
+            case(*_COMPLEX, beta=2j, alpha=1 - 1j),
         ],
         dtypes=_PRODUCT,
         errors=[
@@ -165,6 +167,7 @@ ADDED = [
             case(_M, tensor(2), _V),
             case(tensor(3), tensor(2), _V, beta=0.5, alpha=2.0),
             case(tensor(2, 3, dtype="int32"), tensor(2), _V),
+            case(_COMPLEX[0], *[tensor(2, dtype="complex64")] * 2, beta=2j, alpha=1 - 1j),
         ],
         dtypes=("float32", "int64", "bool", "complex64"),
         errors=[

@@ -12,6 +12,7 @@ from oneflow.base.spec import TensorSpec
 from oneflow.differentiation.grad_mode import MODE
 from oneflow.differentiation.hooks import HookHandle, NodeHooks
 from oneflow.differentiation.saved import Packed, packed
+from oneflow.primitives.creation import zeros
 from oneflow.primitives.operation import Operation
 from oneflow.program.value import INFERENCE, Value
 
@@ -168,15 +169,26 @@ class OperationNode(Node):
         for value in saved:
             if type(value) is Value:
                 if value.stale:
-                    if value.stale is INFERENCE:  # made by another thread
-                        raise RuntimeError(INFERENCE_SAVED)
-                    raise modified_error(value.spec, self._plan.operation.primitive.name)
+                    self._refuse_stale(saved)
             elif type(value) is Packed:
                 saved = tuple([x.unpack(grads) if type(x) is Packed else x for x in saved])
                 break
         if outputs:
             outputs = self._unpack_outputs(outputs, grads)
-        return self._plan.run(grads, saved, outputs)
+        results = self._plan.run(grads, saved, outputs)
+        if MODE.enabled and self._plan.zero_second:
+            return list(map(_tied, results, self.edges))
+        return results
+
+    def _refuse_stale(self, saved: tuple) -> None:
+        """Raise unless what was overwritten since is free to be."""
+        for position, value in zip(self._plan.saved, saved, strict=True):
+            if type(value) is not Value or not value.stale:
+                continue
+            if value.stale is INFERENCE:  # made by another thread
+                raise RuntimeError(INFERENCE_SAVED)
+            if not self._plan.may_overwrite(position):
+                raise modified_error(value.spec, self._plan.operation.primitive.name)
 
     def _unpack_outputs(self, outputs: tuple, grads: list) -> tuple:
         """The saved outputs, with their history if this pass is itself recorded.
@@ -185,7 +197,7 @@ class OperationNode(Node):
         """
         if type(outputs[0]) is Packed:
             outputs = tuple([output.unpack(grads) for output in outputs])
-        elif self.stale_outputs:
+        elif self.stale_outputs and "out" not in self._plan.writable:
             raise modified_error(self.out_specs[0], self._plan.operation.primitive.name)
         if not MODE.enabled:
             return outputs
@@ -212,6 +224,33 @@ class OperationNode(Node):
         behind = dict(zip(self._plan.positions, self.edges, strict=True))
         numbers = self._plan.operation.is_scalar
         return tuple(behind.get(p, _NO_EDGE) for p, number in enumerate(numbers) if not number)
+
+
+class ZeroGradient(Node):
+    """Gives what a gradient does not depend on zeros, and the gradient's own history the rest."""
+
+    __slots__ = ()
+
+    def apply(self, grads: list) -> list:
+        """The gradient that has arrived, if there is history, and zeros."""
+        node, index = self.edges[-1]
+        spec = node.out_specs[index]
+        nothing = zeros(shape=spec.shape, dtype=spec.dtype, device=spec.device)
+        return [*grads[: len(self.edges) - 1], nothing]
+
+    def name(self) -> str:
+        """The same for all."""
+        return "zero_gradient"
+
+
+def _tied(grad: Value | None, edge: tuple) -> Value | None:
+    """`grad` with a gradient, zeros, for what `edge` leads to."""
+    if grad is None:
+        return None
+    history = () if grad.node is None else ((grad.node, grad.output_index),)
+    tied = grad.alias()
+    tied.node = ZeroGradient((*history, edge), (grad.spec,))
+    return tied
 
 
 class AccumulateGrad(Node):

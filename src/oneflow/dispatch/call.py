@@ -10,10 +10,13 @@ from collections.abc import Callable
 from typing import Any
 from weakref import ref
 
+from oneflow.base.dtype import real_dtype
 from oneflow.base.location import user_line
 from oneflow.differentiation.grad_mode import MODE, inference_switched
 from oneflow.differentiation.node import OperationNode
 from oneflow.dispatch.global_call import GlobalCall, plan_call
+from oneflow.primitives.complex import complex_
+from oneflow.primitives.creation import full_float
 from oneflow.primitives.operation import Operation, make_operation
 from oneflow.primitives.registry import Primitive, install_interpreter
 from oneflow.program.value import INFERENCE, Value
@@ -114,8 +117,32 @@ def _record_general(recorder: Any, operation: Any, operands: tuple) -> Any:
     return result
 
 
+def _with_tensors(primitive: Primitive, operands: tuple) -> tuple:
+    """Operands with tensors of 0 dimensions in place of complex numbers.
+
+    Raises:
+        RuntimeError: no tensor among them is complex.
+    """
+    spec = next((x.spec for x in operands if type(x) is Value and x.spec.dtype.is_complex), None)
+    if spec is None:
+        number = next(x for x in operands if type(x) is complex)
+        raise RuntimeError(f"`{primitive.name}` of real tensors cannot take the number {number}")
+    part = {"shape": (), "dtype": real_dtype(spec.dtype), "device": spec.device}
+    return tuple(
+        complex_(full_float(x.real, **part), full_float(x.imag, **part))
+        if type(x) is complex
+        else x
+        for x in operands
+    )
+
+
 def _evaluate(primitive: Primitive, operands: tuple, attributes: dict) -> Any:
-    """Primitives inside another primitive's implementation get arrays and simply run on them."""
+    """Primitives inside another primitive's implementation get arrays and simply run on them.
+
+    Complex numbers are brought into tensors first.
+    """
+    if any(type(x) is complex for x in operands):
+        return bind(primitive, _with_tensors(primitive, operands), attributes)
     for x in operands:
         if type(x) is Value or (not hasattr(x, "dtype") and type(x) not in _NUMBERS):
             raise TypeError(f"`{primitive.name}` takes tensors and numbers, got {type(x).__name__}")

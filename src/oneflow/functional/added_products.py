@@ -9,6 +9,7 @@ from oneflow.functional.linear_algebra import require_one_dtype, scaled
 from oneflow.functional.products import bmm, mm, mv, outer, require_rank
 from oneflow.functional.registry import function
 from oneflow.primitives.elementwise import add, add_scaled
+from oneflow.primitives.shape import overwrite
 from oneflow.tensor.call import call
 from oneflow.tensor.promotion import promoted
 from oneflow.tensor.tensor import Tensor
@@ -29,7 +30,8 @@ def _added(name: str, input: Tensor, product: Tensor, beta: float, alpha: float)
             f"shape {list(shape)}"
         )
     if beta == 0:
-        return product if alpha == 1 else scaled(product, alpha)
+        result = product if alpha == 1 else scaled(product, alpha)
+        return call(overwrite, input, result) if input.requires_grad else result
     base = input if beta == 1 else scaled(input, beta)
     if alpha == 1:
         return call(add, base, product)
@@ -156,7 +158,11 @@ def addr(
     require_rank("addr", 1, vec1=vec1, vec2=vec2)
     input, vec1, vec2 = promoted((input, vec1, vec2))
     for name, factor in (("beta", beta), ("alpha", alpha)):
-        if factor != int(factor) and input._value.spec.dtype.category < Category.FLOAT:
+        if (
+            not isinstance(factor, complex)
+            and factor != int(factor)
+            and input._value.spec.dtype.category < Category.FLOAT
+        ):
             raise RuntimeError(
                 f"For integral input tensors, argument {name} must not be a floating point number."
             )

@@ -82,6 +82,14 @@ def cat(inputs: Sequence[Tensor], dim: int = 0) -> Tensor:
     at = wrap_dim(operator.index(dim), len(shape))
     for position, each in enumerate(real):
         _check_fits(each._value.spec.shape, shape, at, position)
+    if len(real) < len(given):
+        # What is skipped gets a gradient all the same.
+        nothing = (*shape[:at], 0, *shape[at + 1 :])
+        real += [
+            call(p.reshape, each, shape=nothing)
+            for each in given
+            if each.requires_grad and each._value.spec.shape == (0,)
+        ]
     return call(p.concat, *real, dim=at)
 
 

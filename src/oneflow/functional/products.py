@@ -15,6 +15,7 @@ from oneflow.functional.registry import function
 from oneflow.functional.viewing import diagonal
 from oneflow.primitives import einsum as p
 from oneflow.primitives.elementwise import conj, mul as multiply
+from oneflow.primitives.shape import reshape
 from oneflow.tensor.call import call
 from oneflow.tensor.tensor import Tensor
 
@@ -211,8 +212,9 @@ def kron(input: Tensor, other: Tensor) -> Tensor:
     ndim = max(input.ndim, other.ndim)
     left = (1,) * (ndim - input.ndim) + tuple(input.shape)
     right = (1,) * (ndim - other.ndim) + tuple(other.shape)
-    x = input.reshape([each for size in left for each in (size, 1)])
-    y = other.reshape([each for size in right for each in (1, size)])
+    # Reshaped copies, not views, so that writes to the operands do not reach what is kept of them.
+    x = call(reshape, input, shape=tuple(each for size in left for each in (size, 1)))
+    y = call(reshape, other, shape=tuple(each for size in right for each in (1, size)))
     return binary(multiply, x, y).reshape([m * n for m, n in zip(left, right, strict=True)])
 
 

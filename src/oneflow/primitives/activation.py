@@ -24,7 +24,7 @@ from oneflow.primitives.elementwise import (
     where,
     zeros_like,
 )
-from oneflow.primitives.registry import Primitive
+from oneflow.primitives.registry import ZERO_SECOND_GRADIENTS, Primitive
 
 
 def _activation(name: str, impl: Callable, operands: str = "x", **facts: Any) -> Primitive:
@@ -103,10 +103,12 @@ hardtanh = elementwise(
     "hardtanh",
     lambda x, low, high: jnp.where(x <= low, low, jnp.where(x >= high, high, x)),
     "x low high",
+    facts=ZERO_SECOND_GRADIENTS,
 )
 # By the output, so that the input need not be kept (relu6 after a convolution).
 hardtanh.gradient(
     x=lambda g, out, low, high: where(logical_and(gt(out, low), lt(out, high)), g, zeros_like(g)),
+    writable="out",
 )
 hardshrink = elementwise(
     "hardshrink", lambda x, limit: jnp.where((x >= -limit) & (x <= limit), 0, x), "x limit"

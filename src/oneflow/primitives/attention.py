@@ -354,4 +354,4 @@ def _attention_gradient(
     return [*grads[:3], None, None, None, None, *(grads[3:] or [None] * len(mask))]
 
 
-attention.gradient(_attention_gradient)
+attention.gradient(_attention_gradient, writable="q k v mask out")

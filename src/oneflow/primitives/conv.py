@@ -151,11 +151,18 @@ def _window(attributes: dict) -> dict[str, Any]:
     return {name: attributes[name] for name in Window._fields}
 
 
+def _writable(operation: Operation) -> str:
+    """PyTorch keeps a padded copy where the padding is not the same on both sides."""
+    sides = operation.attributes["padding"]
+    return "x" if any(low != high for low, high in sides) else ""
+
+
 conv.gradient(
     x=lambda g, weight, x_spec, all_attributes: _to_input(g, weight, x_spec, all_attributes),
     weight=lambda g, x, weight_spec, all_attributes: _to_weight(
         _conjugate(x), g, weight_spec, all_attributes
     ),
+    writable=_writable,
 )
 conv_input_adjoint.gradient(
     y=lambda g, weight, all_attributes: _forward(g, weight, all_attributes),

@@ -160,7 +160,7 @@ def _gradient(g, x, target, smoothing, weight, reduction, ignore_index, smooth):
     return [slope, None, None, *[None] * len(weight)]
 
 
-cross_entropy.gradient(_gradient)
+cross_entropy.gradient(_gradient, writable="x")
 
 
 def _bad_label(x, target, smoothing, *weight, reduction, ignore_index, smooth):

@@ -37,12 +37,13 @@ def unary(
     impl: Callable,
     slope: Callable | None = None,
     slope_of_out: Callable | None = None,
+    writable: str = "",
 ) -> Primitive:
     """Define a function of one number by its derivative.
 
     The derivative is given the operand (`slope`) or the result (`slope_of_out`).
 
-    What the derivative takes is what the backward pass keeps.
+    What the derivative takes is what the backward pass keeps; `writable` as for its rule.
     """
     made = elementwise(name, impl)
     derivative = slope or slope_of_out
@@ -55,8 +56,8 @@ def unary(
         linear=("g",),
     )
     if slope:
-        return made.gradient(x=lambda g, x: backward(g, x))
-    return made.gradient(x=lambda g, out: backward(g, out))
+        return made.gradient(x=lambda g, x: backward(g, x), writable=writable)
+    return made.gradient(x=lambda g, out: backward(g, out), writable=writable)
 
 
 def step(name: str, impl: Callable, operands: str = "x") -> Primitive:
@@ -114,7 +115,11 @@ div = elementwise("div", jnp.true_divide, "x y", linear=("x",))
 _div_y_gradient = elementwise(
     "div_y_gradient", lambda g, x, y: -g * jnp.conj(x / y / y), "g x y", linear=("g", "x")
 )
-div.gradient(x=lambda g, y: div(g, _conjugate(y)), y=lambda g, x, y: _div_y_gradient(g, x, y))
+div.gradient(
+    x=lambda g, y: div(g, _conjugate(y)),
+    y=lambda g, x, y: _div_y_gradient(g, x, y),
+    writable=lambda operation: "y" if operation.is_scalar[0] else "",
+)
 
 neg = elementwise("neg", jnp.negative, linear=("x",))
 neg.gradient(x=lambda g: neg(g))
@@ -154,9 +159,9 @@ def _lerp(x, y, weight):
 
 lerp = elementwise("lerp", _lerp, "x y weight", linear=("x y",))
 lerp.gradient(
-    x=lambda g, weight: sub(g, mul(g, weight)),
-    y=lambda g, weight: mul(g, weight),
-    weight=lambda g, x, y: mul(g, sub(y, x)),
+    x=lambda g, weight: sub(g, mul(g, _conjugate(weight))),
+    y=lambda g, weight: mul(g, _conjugate(weight)),
+    weight=lambda g, x, y: mul(g, _conjugate(sub(y, x))),
 )
 
 
@@ -426,9 +431,12 @@ round_ = step("round", jnp.round)
 
 square = unary("square", lambda x: x * x, lambda x: 2 * x)
 cube = unary("cube", lambda x: x * x * x, lambda x: 3 * (x * x))
-sqrt = unary("sqrt", jnp.sqrt, slope_of_out=lambda out: 0.5 / out)
-rsqrt = unary("rsqrt", lax.rsqrt, slope_of_out=lambda out: -0.5 * (out * out * out))
-reciprocal = unary("reciprocal", lambda x: 1 / x, slope_of_out=lambda out: -(out * out))
+# PyTorch's powers of 0.5, -0.5 and -1, which these are too, keep the operand.
+sqrt = unary("sqrt", jnp.sqrt, slope_of_out=lambda out: 0.5 / out, writable="out")
+rsqrt = unary("rsqrt", lax.rsqrt, slope_of_out=lambda out: -0.5 * (out * out * out), writable="out")
+reciprocal = unary(
+    "reciprocal", lambda x: 1 / x, slope_of_out=lambda out: -(out * out), writable="out"
+)
 exp = unary("exp", jnp.exp, slope_of_out=lambda out: out)
 exp2 = unary("exp2", jnp.exp2, slope_of_out=lambda out: out * math.log(2))
 expm1 = unary("expm1", jnp.expm1, slope_of_out=lambda out: out + 1)

@@ -75,7 +75,13 @@ def _matmul_y_gradient(g, x, x_spec, y_spec):
     return grad if y_spec.ndim > 1 else reshape(grad, shape=(*grad.spec.shape[:-2], *y_spec.shape))
 
 
-matmul.gradient(x=_matmul_x_gradient, y=_matmul_y_gradient)
+def _writable(operation: Operation) -> str:
+    """PyTorch keeps copies of batches that broadcast."""
+    x, y = (spec.shape[:-2] for spec in operation.in_specs)
+    return "x y" if x and y and x != y else ""
+
+
+matmul.gradient(x=_matmul_x_gradient, y=_matmul_y_gradient, writable=_writable)
 
 
 def _linear_no_bias(x, weight):

@@ -265,7 +265,8 @@ class BackwardPlan:
     """Which values one recorded call keeps for its backward pass, and the rules that use them.
 
     `positions` are the wanted operands, `saved` the operands to keep; `saves_output` says whether
-    outputs are kept as well.
+    outputs are kept as well. `writable` are the names of those that may be overwritten meanwhile.
+    `zero_second` says whether gradients have a gradient, zeros, for operands they do not depend on.
     """
 
     __slots__ = (
@@ -277,6 +278,8 @@ class BackwardPlan:
         "saved",
         "saves_output",
         "wanted",
+        "writable",
+        "zero_second",
     )
 
     def __init__(self, operation: Operation, wanted: tuple[bool, ...]) -> None:
@@ -292,6 +295,9 @@ class BackwardPlan:
         kept = {p for _, rule in rules for need in rule.needs for p in names.get(need, ())}
         self.saved = tuple(sorted(kept))
         self.saves_output = any(need == "out" for _, rule in rules for need in rule.needs)
+        self.writable = _writable(operation)
+        zero_second = operation.primitive.facts.get("zero_second_gradients", False)
+        self.zero_second = zero_second(operation) if callable(zero_second) else zero_second
         # What rules may ask for: the gradient, the output, the saved operands, then constants.
         first = 2 + len(self.saved)
         self._constants: list[Any] = []
@@ -360,6 +366,11 @@ class BackwardPlan:
                 known[f"{name}_spec"] = specs if name in (variadic, _ALL_OPERANDS) else specs[0]
         return known
 
+    def may_overwrite(self, position: int) -> bool:
+        """Whether the operand at `position` may be overwritten before the backward pass."""
+        operands = self.operation.primitive.operands
+        return operands[min(position, len(operands) - 1)].lstrip("*") in self.writable
+
     def run(self, grads: Sequence, saved: tuple, outputs: tuple) -> list:
         """Gradients of the wanted operands in order, None for zero.
 
@@ -374,6 +385,15 @@ class BackwardPlan:
             results = function(*pick(pool))
             return [results[position] for position in self.positions]
         return [function(*pick(pool)) for function, pick in self._steps]
+
+
+def _writable(operation: Operation) -> frozenset[str]:
+    """What the backward pass keeps of a call and may be overwritten meanwhile."""
+    primitive = operation.primitive
+    if not primitive.gradients:  # a derived rule keeps all operands, needed or not
+        return frozenset(name.lstrip("*") for name in primitive.operands)
+    declared = primitive.writable
+    return frozenset((declared(operation) if callable(declared) else declared).split())
 
 
 def _picker(places: list) -> Callable[[tuple], tuple]:

@@ -18,7 +18,7 @@ from jax import lax
 from oneflow.primitives.axes import free_dims
 from oneflow.primitives.channels_last import follows
 from oneflow.primitives.materialize import READS_MEMORY
-from oneflow.primitives.registry import primitive
+from oneflow.primitives.registry import ZERO_SECOND_GRADIENTS, primitive
 
 Pairs = tuple[tuple[int, int], ...]
 # Planes are independent of each other.
@@ -90,7 +90,11 @@ def _window_sum_adjoint(y, *, size, dims, kernel, stride, padding):
 
 
 window_sum = primitive(
-    "window_sum", _window_sum, axes=_PLANES, facts=follows((True,), (True,)), linear=("x",)
+    "window_sum",
+    _window_sum,
+    axes=_PLANES,
+    facts=follows((True,), (True,)) | ZERO_SECOND_GRADIENTS,
+    linear=("x",),
 )
 window_sum_adjoint = primitive(
     "window_sum_adjoint",
@@ -175,7 +179,7 @@ max_pool = primitive(
     "max_pool",
     _max_pool,
     axes=_PLANES,
-    facts=follows((True,), (True,)) | READS_MEMORY | {"fuses": True},
+    facts=follows((True,), (True,)) | READS_MEMORY | ZERO_SECOND_GRADIENTS | {"fuses": True},
 )
 max_pool_gradient = primitive(
     "max_pool_gradient",
@@ -184,10 +188,13 @@ max_pool_gradient = primitive(
     facts=follows((True, True, True), (True,)) | READS_MEMORY | {"fuses": True},
     linear=("y",),
 )
-max_pool_with_indices = primitive("max_pool_with_indices", _max_pool_with_indices, axes=_PLANES)
+max_pool_with_indices = primitive(
+    "max_pool_with_indices", _max_pool_with_indices, axes=_PLANES, facts=ZERO_SECOND_GRADIENTS
+)
 
 max_pool.gradient(
-    x=lambda g, x, out, all_attributes: max_pool_gradient(g, x, out, **all_attributes)
+    x=lambda g, x, out, all_attributes: max_pool_gradient(g, x, out, **all_attributes),
+    writable="out",
 )
 # Where the maximum is does not change with x, so only the incoming gradient has a gradient.
 max_pool_gradient.gradient(
@@ -202,7 +209,8 @@ max_pool_with_indices.gradient(
         dims=dims,
         size=tuple(x_spec.shape[dim] for dim in dims),
         accumulate=True,
-    )
+    ),
+    writable="out",
 )
 
 

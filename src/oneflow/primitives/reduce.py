@@ -304,7 +304,9 @@ def picked_along(name: str, best_index: Callable) -> Primitive:
         values = jnp.take_along_axis(x, index, axis=dim)
         return (values, index) if keepdim else (values.squeeze(dim), index.squeeze(dim))
 
-    return primitive(name, impl, axes=reduced_axes(summed=False)).gradient(x=spread_picked)
+    return primitive(name, impl, axes=reduced_axes(summed=False)).gradient(
+        x=spread_picked, writable="out"
+    )
 
 
 # A NaN counts as the extreme, as in PyTorch.

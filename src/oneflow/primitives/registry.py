@@ -25,6 +25,9 @@ PRIMITIVES: dict[str, Primitive] = {}
 # A fact of primitives with several outputs whose gradient rule takes None for the gradient of an
 # output that nothing depends on; others get zeros.
 ABSENT_GRADIENTS = {"absent_gradients": True}
+# A fact of primitives whose gradient does not depend on the operand, and yet has a gradient there:
+# zeros, as that of PyTorch's pooling. The value may be a function of the operation.
+ZERO_SECOND_GRADIENTS = {"zero_second_gradients": True}
 
 
 def install_interpreter(bind: Callable) -> None:
@@ -51,6 +54,7 @@ class Primitive:
             them.
         attributes: names of the keyword-only parameters with their defaults.
         gradients: rule per operand name, see `gradient`; or one joint rule under ``"*"``.
+        writable: what rules keep and yet may be overwritten after the call, see `gradient`.
         differentiable: False for comparisons, random numbers, indices: results never require grad.
         scalar: dtype name that Python-number operands take, or such a name per operand name; where
             nothing is said they take that of the tensor operands.
@@ -69,6 +73,7 @@ class Primitive:
             "variadic",
             "attributes",
             "gradients",
+            "writable",
             "differentiable",
             "scalar",
         ),
@@ -92,6 +97,7 @@ class Primitive:
         self.impl = impl
         self.operands, self.variadic, self.attributes = _signature(impl, operands)
         self.gradients: dict[str, Rule] = {}
+        self.writable: str | Callable[[Any], str] = ""
         self.differentiable = differentiable
         self.scalar = scalar
         self.check: Any = None  # functions, or None without a run-time check
@@ -110,7 +116,13 @@ class Primitive:
     def __repr__(self) -> str:
         return f"<primitive {self.name}>"
 
-    def gradient(self, joint: Callable | None = None, **rules: Callable | None) -> Primitive:
+    def gradient(
+        self,
+        joint: Callable | None = None,
+        *,
+        writable: str | Callable[[Any], str] = "",
+        **rules: Callable | None,
+    ) -> Primitive:
         """Declare gradient rules, written with primitives so that they can be differentiated again.
 
         A rule's parameter names say what it gets, and so what is kept for the backward pass: ``g``
@@ -119,6 +131,10 @@ class Primitive:
         kept), an attribute's name. Give one rule per operand (None: no gradient flows there), or
         one joint rule that also may take ``wanted`` (a bool per operand) and returns one gradient
         (or None) per operand. Broadcast operands are summed to shape by the caller.
+
+        A backward pass refuses what was written to in place since the rule kept it, as in PyTorch.
+        `writable` names what is not refused, as PyTorch keeps something else there: operands, or
+        ``out``; or it is a function of the operation. What is kept stays as it was in any case.
         """
         if self.gradients:
             raise ValueError(f"primitive `{self.name}` already has a gradient")
@@ -132,6 +148,7 @@ class Primitive:
             self.gradients["*"] = Rule(joint)
         for name, rule in rules.items():
             self.gradients[name] = Rule(rule) if rule is not None else NO_GRADIENT
+        self.writable = writable
         return self
 
     def lowering(self, platform: str) -> Callable[[Callable], Callable]:

@@ -16,8 +16,9 @@ from jax import lax
 
 from oneflow.primitives.axes import free_dims
 from oneflow.primitives.channels_last import follows
+from oneflow.primitives.operation import Operation
 from oneflow.primitives.pool import plane_scatter
-from oneflow.primitives.registry import primitive
+from oneflow.primitives.registry import ZERO_SECOND_GRADIENTS, primitive
 
 # With more taps than this one product with a matrix is cheaper than gathering.
 _MOST_TAPS = 16
@@ -168,13 +169,14 @@ def _table(plan: Resampling, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _resample(x, *, dim: int, plan: Resampling):
-    wide = np.dtype(np.float64) if x.dtype == jnp.float64 else np.dtype(np.float32)
+    double = x.dtype in (jnp.float64, jnp.complex128)
+    wide = np.dtype(np.float64) if double else np.dtype(np.float32)
     index, weight = _table(plan, wide)
     if index.shape[1] == 1 and (weight == 1).all():
         return jnp.take(x, index[:, 0], axis=dim)
-    values = x.astype(wide)
+    values = x if jnp.iscomplexobj(x) else x.astype(wide)
     if index.shape[1] > _MOST_TAPS:
-        matrix = np.zeros((len(index), x.shape[dim]), wide)
+        matrix = np.zeros((len(index), x.shape[dim]), values.dtype)
         np.add.at(matrix, (np.arange(len(index))[:, None], index), weight)
         product = lax.dot_general(values, matrix, (((dim,), (1,)), ((), ())))
         return jnp.moveaxis(product, -1, dim).astype(x.dtype)
@@ -187,11 +189,17 @@ def _resample(x, *, dim: int, plan: Resampling):
     return functools.reduce(jnp.add, taken).astype(x.dtype)
 
 
+def _has_zero_second_gradients(operation: Operation) -> bool:
+    """PyTorch's pooling and these kinds of its padding do, its interpolation does not."""
+    return operation.attributes["plan"].kind in ("area", "reflect", "replicate")
+
+
 resample = primitive(
     "resample",
     _resample,
     axes=free_dims("dim"),
-    facts=follows((True,), (True,), attribute="dim"),
+    facts=follows((True,), (True,), attribute="dim")
+    | {"zero_second_gradients": _has_zero_second_gradients},
     linear=("x",),
 )
 resample.gradient(x=lambda g, dim, plan: resample(g, dim=dim, plan=plan.transposed()))
@@ -226,7 +234,12 @@ def _adaptive_max_pool(x, *, dims: tuple[int, ...], size: tuple[int, ...]):
     )
 
 
-adaptive_max_pool = primitive("adaptive_max_pool", _adaptive_max_pool, axes=free_dims("dims"))
+adaptive_max_pool = primitive(
+    "adaptive_max_pool",
+    _adaptive_max_pool,
+    axes=free_dims("dims"),
+    facts=ZERO_SECOND_GRADIENTS,
+)
 adaptive_max_pool.gradient(
     x=lambda g, out, x_spec, dims: plane_scatter(
         g[0],
@@ -234,5 +247,6 @@ adaptive_max_pool.gradient(
         dims=dims,
         size=tuple(x_spec.shape[dim] for dim in dims),
         accumulate=True,
-    )
+    ),
+    writable="out",
 )

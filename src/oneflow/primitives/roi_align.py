@@ -126,6 +126,7 @@ roi_align.gradient(
     ),
     rois=None,
     spatial_scale=None,
+    writable="rois",
 )
 roi_align_backward.gradient(
     dy=lambda g, rois, spatial_scale, dy_spec, sampling_ratio, aligned: roi_align(

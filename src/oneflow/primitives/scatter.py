@@ -49,7 +49,9 @@ def _gather(x, index, *, dim: int):
 gather = primitive("gather", _gather, axes=_aligned_axes, linear=("x",))
 gather.checked(lambda x, index, *, dim: out_of_range(index, 0, x.shape[dim]), _error)
 gather.gradient(
-    x=lambda g, index, x_spec, dim: scatter_add(zeros_of(x_spec), g, index, dim=dim), index=None
+    x=lambda g, index, x_spec, dim: scatter_add(zeros_of(x_spec), g, index, dim=dim),
+    index=None,
+    writable="index",
 )
 
 

@@ -40,8 +40,8 @@ def _put_back(g, out, x_spec, dim):
 
 sort = primitive("sort", _sort, axes=free_dims("dim"))
 topk = primitive("topk", _topk, axes=free_dims("dim"))
-sort.gradient(x=_put_back)
-topk.gradient(x=_put_back)
+sort.gradient(x=_put_back, writable="out")
+topk.gradient(x=_put_back, writable="out")
 
 
 def _searchsorted(sequence, values, *, right: bool, dtype: DType):

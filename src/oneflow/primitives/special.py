@@ -73,7 +73,12 @@ hypot.gradient(x=lambda g, x, out: mul(g, div(x, out)), y=lambda g, y, out: mul(
 # --- error function, logarithms, gamma
 
 erfc = unary("erfc", lax.erfc, lambda x: -jnp.exp(-x * x) / _HALF_PI_ROOT)
-erfinv = unary("erfinv", lax.erf_inv, slope_of_out=lambda out: _HALF_PI_ROOT * jnp.exp(out * out))
+erfinv = unary(
+    "erfinv",
+    lax.erf_inv,
+    slope_of_out=lambda out: _HALF_PI_ROOT * jnp.exp(out * out),
+    writable="out",
+)
 lgamma = unary("lgamma", in_single(lax.lgamma), lax.digamma)
 
 
@@ -182,7 +187,9 @@ _copysign_gradient = elementwise(
     "g x y",
     linear=("g",),
 )
-copysign.gradient(x=lambda g, x, y: _copysign_gradient(g, x, y), y=lambda g: zeros_like(g))
+copysign.gradient(
+    x=lambda g, x, y: _copysign_gradient(g, x, y), y=lambda g: zeros_like(g), writable="x y"
+)
 nextafter = without_gradient("nextafter", jnp.nextafter, "x y")
 heaviside = without_gradient(
     "heaviside", lambda x, y: jnp.where(x == 0, y, (x > 0).astype(x.dtype)), "x y"

@@ -1,0 +1,118 @@
+"""A law for every operator of the table: what is written to after the call does not matter.
+
+Where PyTorch runs the backward pass although the result or an operand was written to in place
+after the call, OneFlow does too. Where PyTorch refuses, OneFlow may. The gradients are those of the
+values that were there when the operator was called.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.laws.test_operators import ROWS
+from tests.oracle import (
+    FLOW,
+    TORCH,
+    Library,
+    cotangents_of,
+    eager_mode,
+    flat_tensors,
+    gradient_difference,
+)
+from tests.samples.table import Case, Operator
+
+CASES = 2
+
+
+@pytest.fixture(autouse=True)
+def _quiet_torch() -> Iterator[None]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+def _copied(leaf: Any) -> Any:
+    return leaf * 1
+
+
+class Call:
+    """One call on tensors that are no leaves, so that they can be written to."""
+
+    def __init__(self, library: Library, row: Operator, case: Case, dtype: str) -> None:
+        self.library = library
+        self.seed = f"{row.name}{case!r}"
+        arguments = library.arguments(case, dtype, self.seed, with_grad=True, prepare=_copied)
+        self.leaves = arguments.leaves
+        self.operands = flat_tensors([*arguments.args, *arguments.kwargs.values()])
+        self.results = flat_tensors(library.function(row)(*arguments.args, **arguments.kwargs))
+
+    def gradients(self) -> list:
+        """Gradients of the leaves."""
+        outputs = [each for each in self.results if each.requires_grad]
+        cotangents = cotangents_of(self.library, outputs, self.seed)
+        return self.library.gradients(outputs, cotangents, self.leaves, create_graph=False)
+
+
+def _after_write(
+    library: Library, row: Operator, case: Case, dtype: str, place: tuple[str, int]
+) -> Any:
+    """The gradients after a write to a result or operand; the exception where that is refused."""
+    kind, index = place
+    call = Call(library, row, case, dtype)
+    target = getattr(call, kind)[index]
+    try:
+        target.add_(1)
+    except RuntimeError:
+        return None
+    try:
+        return call.gradients()
+    except RuntimeError as error:
+        return error
+
+
+def _problem(row: Operator, case: Case, dtype: str, place: tuple[str, int]) -> str | None:
+    theirs = _after_write(TORCH, row, case, dtype, place)
+    if theirs is None:
+        return None
+    mine = _after_write(FLOW, row, case, dtype, place)
+    if mine is None:
+        return "cannot be written to, in torch it can"
+    if isinstance(mine, Exception):
+        return None if isinstance(theirs, Exception) else f"raised {mine}, torch does not"
+    # Not what torch gives after the write: its `kron` then takes the new values for the old ones.
+    expected = Call(TORCH, row, case, dtype).gradients()
+    return gradient_difference(mine, expected, row.tolerance)
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        pytest.param(row, id=f"{family}-{row.name}", marks=pytest.mark.xdist_group(row.name))
+        for family, row in ROWS
+        if row.gradient_dtypes
+    ],
+)
+def test_writes_after_the_call_are_allowed_where_torch_allows_them(
+    row: Operator, exhaustive: bool
+) -> None:
+    problems = []
+    dtype = row.gradient_dtypes[0]
+    with eager_mode("cold"):
+        for case in row.cases if exhaustive else row.cases[:CASES]:
+            try:
+                call = Call(TORCH, row, case, dtype)
+            except Exception:
+                continue
+            if not any(each.requires_grad for each in call.results):
+                continue
+            for kind in ("results", "operands"):
+                for index in range(len(getattr(call, kind))):
+                    problem = _problem(row, case, dtype, (kind, index))
+                    if problem:
+                        problems.append(f"{row.name}{case}, {kind}[{index}]: {problem}")
+    if problems:
+        pytest.fail("\n".join(problems), pytrace=False)
