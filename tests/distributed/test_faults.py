@@ -22,9 +22,28 @@ FAULTS = [
         1,
         ["rank 1 failed: ValueError: something is wrong here", 'File "', "exit code 1"],
     ),
-    ("exits", 1, ["rank 1 finished after 1 collective operation(s)", "rank 0 waits for it"]),
+    (
+        "exits",
+        1,
+        [
+            *("rank 1 finished after 1 collective operation(s)", "rank 0 waits for it"),
+            "rank 1 ended with exit code 0",
+        ],
+    ),
+    (
+        "exits with 3",
+        3,
+        ["rank 1 finished after 1 collective operation(s)", "rank 1 ended with exit code 3"],
+    ),
     ("leaves", 1, ["rank 1 ended abruptly", "rank 1 ended with exit code 0"]),
-    ("sleeps", 1, ["rank 1 has done nothing for", "rank 0 waits for it", "time.sleep(600)"]),
+    (
+        "sleeps",
+        1,
+        [
+            *("rank 1 has done nothing for", "rank 0 waits for it", "time.sleep(600)"),
+            "(ONEFLOW_HANG_TIMEOUT=2; 0 waits for ever)",
+        ],
+    ),
     ("strays", 1, ["different programs", "all_reduce(float32[3]", "broadcast(float32[3]"]),
     (
         "converts",
@@ -76,6 +95,30 @@ def test_rank_0_is_killed(mark):
     assert outcome.code == 137, outcome.error
     assert "rank 0 was killed by SIGKILL" in outcome.error
     assert not processes_with(mark)
+
+
+def test_rank_0_exits():
+    outcome = launch("fault.py", "exits with 3", "0")
+    assert outcome.code == 3, outcome.error
+    assert "rank 0 finished after 1 collective operation(s)" in outcome.error
+    assert "rank 0 ended with exit code 3" in outcome.error
+
+
+def test_ranks_that_wait_for_each_other(mark):
+    outcome = launch("fault.py", "circle", "0", mark, processes=3)
+    assert outcome.code == 1, outcome.error
+    message = outcome.error[outcome.error.index("oneflow.distributed.launch: ") :]
+    assert "deadlock: the ranks wait for each other in different operations" in message
+    for one, other in ((0, 1), (1, 2), (2, 0)):
+        assert f"rank {one} waits for rank {other} in conversion of float32[2]" in message
+    assert not processes_with(mark)
+
+
+@pytest.mark.slow
+def test_a_process_that_comes_late_to_the_first_operation():
+    outcome = launch("fault.py", "starts late", "0")
+    assert outcome.code == 0, outcome.error
+    assert sorted(outcome.output.split("\n")) == ["", "done 0", "done 1"]
 
 
 def test_a_process_that_works_longer_than_others_is_no_fault():

@@ -36,9 +36,38 @@ def test_all_hear_that_world_sizes_differ(order):
         assert welcome == {"welcome": True}
         assert "rank 1 was started as one of 3 processes" in end["verdict"]
         channel.close()
+    ended(hub)
+
+
+def ended(hub: Hub) -> None:
+    """Wait for the hub's end and clear up; elsewhere its process ends with it."""
     hub.thread.join(10.0)
     assert not hub.thread.is_alive()
-    # Elsewhere its process ends with it.
     hub._selector.close()
     for peer in hub._peers.values():
         peer.channel.close()
+
+
+def test_ranks_meet_when_all_have_come():
+    listener = socket.create_server(("127.0.0.1", 0))
+    hub = Hub(listener, Job(3, ""), 0)
+    channels = [joined(listener.getsockname(), rank, 3) for rank in range(3)]
+    for channel in channels:
+        welcome, start = messages(channel, 2)
+        assert welcome == {"welcome": True}
+        assert start["start"]
+    for rank, place in ((0, ["0,1,2", 1]), (0, ["0,2", 1]), (1, ["0,1,2", 1])):
+        channels[rank].send(meet=place)
+    assert channels[0].receive(0.5) == []
+    channels[2].send(meet=["0,1,2", 1])
+    for channel in channels:
+        assert messages(channel, 1) == [{"met": ["0,1,2", 1]}]
+    channels[2].send(meet=["0,2", 1])
+    for rank in (0, 2):
+        assert messages(channels[rank], 1) == [{"met": ["0,2", 1]}]
+    for channel in channels:
+        channel.send(record={}, leaving=True)
+    for channel in channels:
+        assert messages(channel, 1) == [{"leave": True}]
+        channel.close()
+    ended(hub)

@@ -10,8 +10,16 @@ import pytest
 
 from oneflow.base.control.activity import activity, is_busy
 from oneflow.base.control.channel import Channel
-from oneflow.base.control.judge import Report, Watch, find_late, find_mismatch
+from oneflow.base.control.judge import (
+    Measurement,
+    Report,
+    find_circle,
+    find_late,
+    find_mismatch,
+)
 from oneflow.base.control.record import Progress
+from oneflow.base.control.watch import Watch
+from oneflow.base.environment import COLLECTIVE_TIMEOUT, HANG_TIMEOUT
 
 
 def report(*descriptions: str, group: str = "0,1", **more) -> Report:
@@ -66,26 +74,49 @@ def test_a_process_that_is_done_and_not_needed():
     assert watch.judge(reports, 1e6) == (None, [])
 
 
+def measured(at: float, seconds: float = 0.0, in_runtime: bool = False) -> Measurement:
+    return Measurement(at, (seconds, 0.0), in_runtime)
+
+
 @pytest.mark.parametrize("busy", [True, False])
 def test_a_process_that_is_late(busy):
     watch = Watch(idle_limit=20, limit=100)
     reports = {0: report("a", "b"), 1: report("a")}
     for now in (0.0, 1.0):
         assert watch.judge(reports, now) == (None, [1])
-    reports[1].activity = (5.0, 0.0)
+    reports[1].measurement = measured(2.0, 5.0)
     assert watch.judge(reports, 2.0) == (None, [])
     assert watch.judge(reports, 15.0) == (None, [])
     assert watch.judge(reports, 23.0) == (None, [1])
-    reports[1].activity = (15.0 if busy else 5.1, 0.0)
+    reports[1].measurement = measured(24.0, 15.0 if busy else 5.1)
     verdict, _ = watch.judge(reports, 24.0)
     if busy:
         assert verdict is None
         verdict, _ = watch.judge(reports, 101.0)
         assert verdict is not None
-        assert "has not come for 101 seconds" in verdict.reason
+        assert "has not come for 101 seconds (ONEFLOW_COLLECTIVE_TIMEOUT=" in verdict.reason
     else:
         assert verdict is not None
-        assert "rank 1 has done nothing for 24 seconds after 1" in verdict.reason
+        assert "rank 1 has done nothing for 24 seconds (ONEFLOW_HANG_TIMEOUT=" in verdict.reason
+        assert "; 0 waits for ever) after 1 collective operation(s)" in verdict.reason
+
+
+def test_a_silent_process_is_given_half_an_hour():
+    watch = Watch(float(HANG_TIMEOUT.default), float(COLLECTIVE_TIMEOUT.default))
+    reports = {0: report("a", "b"), 1: report("a")}
+    for now in range(0, 1800, 20):
+        reports[1].measurement = measured(now)
+        assert watch.judge(reports, now)[0] is None
+    reports[1].measurement = measured(1801.0)
+    assert watch.judge(reports, 1801.0)[0] is not None
+
+
+def test_a_busy_process_is_never_given_up():
+    watch = Watch(float(HANG_TIMEOUT.default), float(COLLECTIVE_TIMEOUT.default))
+    reports = {0: report("a", "b"), 1: report("a")}
+    for now in range(0, 100_000, 100):
+        reports[1].measurement = measured(now, 0.5 * now)
+        assert watch.judge(reports, now)[0] is None
 
 
 def test_progress_ends_the_wait():
@@ -99,10 +130,85 @@ def test_progress_ends_the_wait():
 
 def test_limits_can_be_switched_off():
     watch = Watch(idle_limit=0, limit=0)
-    reports = {0: report("a", "b"), 1: report("a", activity=(0.0, 0.0))}
+    reports = {0: report("a", "b"), 1: report("a")}
     for now in (0.0, 1e3, 1e6):
-        reports[1].activity = (0.0, 0.0)
-        assert watch.judge(reports, now)[0] is None
+        reports[1].measurement = measured(now)
+        assert watch.judge(reports, now) == (None, [])
+
+
+# --- deadlocks
+
+
+def started(**counts: int) -> Report:
+    """What a process that has started so many operations in each group reports."""
+    groups = {",".join(name[1:]): ["x"] * count for name, count in counts.items()}
+    whole = Report()
+    for group, operations in groups.items():
+        whole.record.update(report(*operations, group=group).record)
+    return whole
+
+
+@pytest.mark.parametrize(
+    ("reports", "circle"),
+    [
+        # Two that begin with different groups, and one that waits for one of them.
+        (
+            {0: started(_012=1), 1: started(_01=1), 2: started(_012=1)},
+            [(0, 1), (1, 0), (2, 1)],
+        ),
+        ({0: started(_012=1), 1: started(_01=1), 2: started()}, []),
+        ({0: started(_012=1), 1: started(_01=1)}, [(0, 1), (1, 0)]),
+        # Three, each of which has begun with another pair.
+        ({0: started(_01=1), 1: started(_12=1), 2: started(_02=1)}, [(0, 1), (1, 2), (2, 0)]),
+        # The third may still come, and release the second, which releases the first.
+        ({0: started(_01=1), 1: started(_12=1), 2: started()}, []),
+        # A circle, and one that waits for it.
+        (
+            {0: started(_01=1), 1: started(_12=1), 2: started(_02=1), 3: started(_03=1)},
+            [(0, 1), (1, 2), (2, 0), (3, 0)],
+        ),
+        ({0: started(_01=2), 1: started(_01=2)}, []),
+    ],
+)
+def test_who_waits_for_each_other(reports, circle):
+    assert [(each.waiting, each.rank) for each in find_circle(reports)] == circle
+
+
+def in_a_circle(now: float, *in_runtime: bool, seconds: float = 0.0) -> dict[int, Report]:
+    """Reports of two processes that wait for each other, as measured."""
+    reports = {0: started(_01=1, _012=1), 1: started(_01=2)}
+    for rank, each in enumerate(in_runtime):
+        reports[rank].measurement = measured(now, seconds, each)
+    return reports
+
+
+def test_a_deadlock_takes_some_seconds_to_be_sure():
+    watch = Watch(idle_limit=0, limit=0)
+    assert watch.judge(in_a_circle(0.0), 0.0) == (None, [0, 1])
+    assert watch.judge(in_a_circle(1.0, True, True), 1.0) == (None, [])
+    assert watch.judge(in_a_circle(1.0, True, True), 7.0) == (None, [0, 1])
+    verdict, _ = watch.judge(in_a_circle(8.0, True, True), 8.0)
+    assert verdict is not None
+    assert "rank 0 waits for rank 1 in x among ranks 0,1,2" in verdict.reason
+    assert "rank 1 waits for rank 0 in x among ranks 0,1" in verdict.reason
+
+
+@pytest.mark.parametrize(
+    "last",
+    [
+        # One sleeps, reads a file or is looked at by a person.
+        in_a_circle(8.0, True, False),
+        # It compiles.
+        in_a_circle(8.0, True, True, seconds=5.0),
+        # It goes on.
+        {0: started(_01=2, _012=1), 1: started(_01=2)},
+    ],
+)
+def test_what_only_looks_like_a_deadlock(last):
+    watch = Watch(idle_limit=0, limit=0)
+    watch.judge(in_a_circle(0.0), 0.0)
+    watch.judge(in_a_circle(1.0, True, True), 1.0)
+    assert watch.judge(last, 8.0)[0] is None
 
 
 def test_activity_counts_descendants():

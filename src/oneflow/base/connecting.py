@@ -11,9 +11,17 @@ from typing import Any
 
 import jax
 
+from oneflow.base.control.member import Member
 from oneflow.base.control.record import note_collective
 
 _met: set[Hashable] = set()
+_member: Member | None = None
+
+
+def connect_through(member: Member) -> None:
+    """Say what connects this process with the others of its job; done once."""
+    global _member
+    _member = member
 
 
 def run_together(
@@ -33,6 +41,8 @@ def run_together(
     key = (ranks, group)
     if key in _met:
         return run()
+    if _member is not None and len(ranks) > 1:
+        _member.meet(ranks)
     # Gloo, which connects processes, announces that on standard output, where it does not belong.
     with without_announcements():
         result = jax.block_until_ready(run())

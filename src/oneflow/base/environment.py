@@ -124,12 +124,12 @@ JOIN_TIMEOUT = Variable(
 )
 HANG_TIMEOUT = Variable(
     "ONEFLOW_HANG_TIMEOUT",
-    "20",
+    "1800",
     "Seconds to wait for a process that others need and that does nothing; 0: for ever.",
 )
 COLLECTIVE_TIMEOUT = Variable(
     "ONEFLOW_COLLECTIVE_TIMEOUT",
-    "1800",
+    "0",
     "Seconds to wait for a process that others need and that is busy; 0: for ever.",
 )
 ALL_VARIABLES = (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import dataclasses
 import glob
 import os
@@ -14,7 +15,7 @@ from jax.experimental import multihost_utils
 
 from oneflow.base import cluster, environment
 from oneflow.base.cluster import Membership
-from oneflow.base.connecting import without_announcements
+from oneflow.base.connecting import connect_through, without_announcements
 from oneflow.base.control.hub import Hub, Job
 from oneflow.base.control.member import Member
 from oneflow.base.device import number_devices
@@ -22,6 +23,10 @@ from oneflow.base.device import number_devices
 # A rank notes its process id here, so that processes which it starts (workers of loaders, programs)
 # and which inherit its environment do not take themselves for the rank.
 _OWNER = "ONEFLOW_RANK_PROCESS"
+# XLA on CPUs gives up on another process after half an hour, even if that works; the hub knows
+# better. A month is as long as for ever.
+_PATIENCE = "xla_cpu_collective_timeout_seconds"
+_SECONDS_OF_PATIENCE = 30 * 24 * 3600
 
 
 def join() -> None:
@@ -92,14 +97,32 @@ def _join_told(told: Membership) -> None:
         cluster_detection_method="deactivate",
         coordinator_bind_address=f"{_own_address(host) or '[::]'}:{coordinator}",
     )
+    _keep_service()
+    # All processes start XLA now, while they are together: it gives up on those that come later.
+    jax.local_devices()
+    connect_through(member)
     _finish(told, seed)
 
 
 def _prepare_jax() -> None:
     set_cpu_devices(1)
+    flags = os.environ.get("XLA_FLAGS", "")
+    if _PATIENCE not in flags:
+        os.environ["XLA_FLAGS"] = f"{flags} --{_PATIENCE}={_SECONDS_OF_PATIENCE}".strip()
     # It would make processes deaf to SIGTERM.
     with contextlib.suppress(AttributeError):
         jax.config.update("jax_enable_preemption_service", False)
+
+
+def _keep_service() -> None:
+    """Let JAX's service of rank 0 be shut down in order or not at all.
+
+    When the objects of an ending process are destroyed, it would wait for other processes, which
+    may have gone.
+    """
+    with contextlib.suppress(AttributeError, KeyError):
+        state = jax.distributed.shutdown.__globals__["global_state"]
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(state))
 
 
 def _own_address(host: str) -> str:
@@ -161,6 +184,7 @@ def _join_managed(method: str) -> None:
     """Let JAX connect the processes; then rank 0 tells the others where its hub is."""
     _prepare_jax()
     jax.distributed.initialize(cluster_detection_method=method)
+    _keep_service()
     rank, world = jax.process_index(), jax.process_count()
     local = _count_in("OMPI_COMM_WORLD_LOCAL_RANK") or _count_in("SLURM_LOCALID")
     machines = _count_in("SLURM_STEP_NUM_NODES") or 1
@@ -175,6 +199,7 @@ def _join_managed(method: str) -> None:
         member = Member((host, port), rank, world, "", float(environment.JOIN_TIMEOUT.read()))
         _, seed = member.await_start(float(environment.JOIN_TIMEOUT.read()))
         member.watch()
+        connect_through(member)
         _finish(Membership(rank, world, local, local_size), seed)
 
 

@@ -8,8 +8,27 @@ import time
 import oneflow as flow
 
 what, culprit = sys.argv[1], int(sys.argv[2])
+if what == "starts late" and flow.env.get_rank() == culprit:
+    # Longer than Gloo waits for processes that connect.
+    time.sleep(40.0)
 x = flow.ones(3)
 flow.comm.all_reduce(x)
+
+
+def gather_between(*ranks: int) -> None:
+    """A collective operation of some ranks."""
+    placement = flow.placement("cpu", list(ranks))
+    parts = flow.ones(2, placement=placement, sbp=flow.sbp.split(0))
+    if flow.env.get_rank() in ranks:
+        parts.to_global(sbp=flow.sbp.broadcast).numpy()
+
+
+if what == "circle":
+    pairs = [(0, 1), (1, 2), (0, 2)]
+    for pair in pairs:
+        gather_between(*pair)
+    # Each with another one first.
+    gather_between(*pairs[flow.env.get_rank()])
 if flow.env.get_rank() == culprit:
     if what == "killed":
         os.kill(os.getpid(), signal.SIGKILL)
@@ -17,6 +36,8 @@ if flow.env.get_rank() == culprit:
         raise ValueError("something is wrong here")
     elif what == "exits":
         sys.exit(0)
+    elif what == "exits with 3":
+        raise SystemExit(3)
     elif what == "leaves":
         os._exit(0)
     elif what == "sleeps":
@@ -36,7 +57,7 @@ if flow.env.get_rank() == culprit:
 for _ in range(3):
     flow.comm.all_reduce(x)
     x.numpy()
-if what == "late":
+if what in ("late", "starts late"):
     # Work that no other process waits for.
     time.sleep(3.0 * (flow.env.get_rank() == culprit))
     sys.stdout.write(f"done {flow.env.get_rank()}\n")

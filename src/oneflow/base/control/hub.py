@@ -16,7 +16,8 @@ from typing import Any
 
 from oneflow.base import environment
 from oneflow.base.control.channel import Channel
-from oneflow.base.control.judge import Report, Verdict, Watch, find_mismatch
+from oneflow.base.control.judge import Measurement, Report, Verdict, find_mismatch, members_of
+from oneflow.base.control.watch import Watch
 from oneflow.launcher.cause import blames_others
 
 # How often the hub looks at the clock.
@@ -33,6 +34,7 @@ class _Peer:
     host: str
     process: int
     report: Report = field(default_factory=Report)
+    asked: bool = False
     gone: bool = False
 
 
@@ -64,6 +66,7 @@ class Hub:
         self._coordinator = coordinator
         self._peers: dict[int, _Peer] = {}
         self._failures: dict[int, tuple[float, str]] = {}
+        self._meetings: dict[tuple[str, int], set[int]] = {}
         self._selector = selectors.DefaultSelector()
         idle = float(environment.HANG_TIMEOUT.read())
         self._watch = Watch(idle, float(environment.COLLECTIVE_TIMEOUT.read()))
@@ -192,7 +195,7 @@ class Hub:
             if problem is None and not self._failures:
                 problem, ask = self._watch.judge(reports, time.monotonic())
                 for rank in ask:
-                    self._tell(rank, measure=True)
+                    self._ask(rank)
             if problem is not None:
                 return problem
             if all(peer.report.leaving for peer in self._peers.values()):
@@ -216,10 +219,30 @@ class Hub:
             peer.report.record = message.get("record", peer.report.record)
             peer.report.leaving = message.get("leaving", peer.report.leaving)
             if "activity" in message:
-                peer.report.activity = tuple(message["activity"])
+                peer.asked = False
+                peer.report.measurement = Measurement(
+                    time.monotonic(), tuple(message["activity"]), message["in_runtime"]
+                )
+            if "meet" in message:
+                self._meet(rank, *message["meet"])
             if "failure" in message:
                 self._failures.setdefault(rank, (time.monotonic(), message["failure"]))
         return None
+
+    def _ask(self, rank: int) -> None:
+        """Ask a process what it does, unless it still has to answer."""
+        if not self._peers[rank].asked:
+            self._peers[rank].asked = True
+            self._tell(rank, measure=True)
+
+    def _meet(self, rank: int, group: str, count: int) -> None:
+        """Tell the members of a group when all of them have come to the same operation."""
+        come = self._meetings.setdefault((group, count), set())
+        come.add(rank)
+        if come == set(members_of(group)):
+            del self._meetings[group, count]
+            for member in come:
+                self._tell(member, met=[group, count])
 
     def _settled_failure(self) -> Verdict | None:
         """The failure that caused the others, once that is clear."""

@@ -6,8 +6,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from oneflow.base.control.activity import is_busy
-
 
 @dataclass(frozen=True)
 class Verdict:
@@ -17,6 +15,21 @@ class Verdict:
     reason: str
 
 
+@dataclass(frozen=True)
+class Measurement:
+    """What a process said when it was asked what it does.
+
+    Attributes:
+        at: when the answer came, in seconds.
+        activity: what it had done, see `activity`.
+        in_runtime: its main thread waited for XLA or for other processes, and not in the script.
+    """
+
+    at: float
+    activity: tuple[float, float]
+    in_runtime: bool
+
+
 @dataclass
 class Report:
     """The last that was heard of one process.
@@ -24,12 +37,12 @@ class Report:
     Attributes:
         record: its progress: by group ``[count, tail]``, see `record.Progress`.
         leaving: it has reached its end and waits for the others.
-        activity: what it had done when it was last asked, see `activity`.
+        measurement: its last answer to what it does.
     """
 
     record: dict[str, list[Any]] = field(default_factory=dict)
     leaving: bool = False
-    activity: tuple[float, float] | None = None
+    measurement: Measurement | None = None
 
     def count(self, group: str) -> int:
         """How many operations of a group it has started."""
@@ -87,8 +100,34 @@ def _tail(reports: Mapping[int, Report], rank: int, group: str) -> list[Any]:
     return report.record[group][1] if report is not None and group in report.record else []
 
 
+def find_circle(reports: Mapping[int, Report]) -> list[Late]:
+    """Processes that all wait for one another in operations that cannot meet.
+
+    Each has started an operation that another of them has not come to, and all that it waits for
+    are among them. This alone is no proof: what was started may not have been waited for yet.
+
+    Returns:
+        For each of them the wait of another for it; empty if there are none.
+    """
+    waits = list(find_waits(reports))
+    circle = {each.waiting for each in waits}
+    while outside := {each.waiting for each in waits if each.rank not in circle} & circle:
+        circle -= outside
+    named = {each.waiting: each for each in waits if each.waiting in circle}
+    return [named[rank] for rank in sorted(named)]
+
+
 def find_late(reports: Mapping[int, Report]) -> Iterator[Late]:
-    """Processes that have started fewer operations than others of their group."""
+    """Processes that have started fewer operations than others of a group, each once a group."""
+    seen = set()
+    for each in find_waits(reports):
+        if (each.rank, each.group) not in seen:
+            seen.add((each.rank, each.group))
+            yield each
+
+
+def find_waits(reports: Mapping[int, Report]) -> Iterator[Late]:
+    """All pairs of processes of which one has started more operations of a group than the other."""
     for group in sorted({group for report in reports.values() for group in report.record}):
         members = [rank for rank in members_of(group) if rank in reports]
         for rank in members:
@@ -96,7 +135,6 @@ def find_late(reports: Mapping[int, Report]) -> Iterator[Late]:
             for other in members:
                 if reports[other].count(group) > count:
                     yield Late(rank, group, count, other, _operation(reports, other, group, count))
-                    break
 
 
 def _operation(reports: Mapping[int, Report], rank: int, group: str, before: int) -> str:
@@ -107,6 +145,19 @@ def _operation(reports: Mapping[int, Report], rank: int, group: str, before: int
     return "a collective operation"
 
 
+def describe_circle(circle: list[Late]) -> Verdict:
+    """The verdict on processes that all wait for one another."""
+    waits = [
+        f"rank {each.waiting} waits for rank {each.rank} in {each.description} among ranks "
+        f"{each.group}"
+        for each in circle
+    ]
+    return Verdict(
+        circle[0].waiting,
+        f"deadlock: the ranks wait for each other in different operations: {'; '.join(waits)}",
+    )
+
+
 def describe(late: Late, what: str) -> Verdict:
     """The verdict on a process that does not come: `what` says why, as in "finished"."""
     return Verdict(
@@ -114,66 +165,3 @@ def describe(late: Late, what: str) -> Verdict:
         f"rank {late.rank} {what} after {late.count} collective operation(s) among ranks "
         f"{late.group}, while rank {late.waiting} waits for it in the next: {late.description}",
     )
-
-
-@dataclass
-class _Wait:
-    """A process that is late: since when, and what it had done when measuring began."""
-
-    started: int
-    since: float
-    measured_at: float = 0.0
-    before: tuple[float, float] | None = None
-
-
-@dataclass
-class Watch:
-    """How long processes have been late.
-
-    Args:
-        idle_limit: seconds to wait for a process that does nothing; 0 for ever.
-        limit: seconds to wait for one that works; 0 for ever.
-    """
-
-    idle_limit: float
-    limit: float
-    _waits: dict[int, _Wait] = field(default_factory=dict)
-
-    def judge(self, reports: Mapping[int, Report], now: float) -> tuple[Verdict | None, list[int]]:
-        """A verdict if some process is too late, and the ranks to ask what they have done."""
-        late = {each.rank: each for each in find_late(reports)}
-        self._waits = {rank: each for rank, each in self._waits.items() if rank in late}
-        ask = []
-        for rank, each in late.items():
-            report = reports[rank]
-            if report.leaving:
-                return describe(each, "finished"), []
-            started = report.operations_started()
-            wait = self._waits.get(rank)
-            if wait is None or wait.started != started:
-                wait = self._waits[rank] = _Wait(started, now)
-                report.activity = None
-            verdict = self._judge_late(each, wait, report, now)
-            if verdict is not None:
-                return verdict, []
-            if report.activity is None and (wait.before is None or self._is_over(wait, now)):
-                ask.append(rank)
-        return None, ask
-
-    def _is_over(self, wait: _Wait, now: float) -> bool:
-        return bool(self.idle_limit) and now - wait.measured_at > self.idle_limit
-
-    def _judge_late(self, late: Late, wait: _Wait, report: Report, now: float) -> Verdict | None:
-        if self.limit and now - wait.since > self.limit:
-            return describe(late, f"has not come for {now - wait.since:.0f} seconds")
-        if report.activity is None:
-            return None
-        elapsed = now - wait.measured_at
-        if wait.before is None:
-            wait.before, wait.measured_at, report.activity = report.activity, now, None
-        elif self._is_over(wait, now):
-            if not is_busy(wait.before, report.activity, elapsed):
-                return describe(late, f"has done nothing for {now - wait.since:.0f} seconds")
-            # It works: look again after as long.
-            wait.before, wait.measured_at, report.activity = report.activity, now, None
-        return None

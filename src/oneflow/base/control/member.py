@@ -10,6 +10,7 @@ import logging
 import multiprocessing
 import os
 import select
+import signal
 import socket
 import stat
 import sys
@@ -19,6 +20,8 @@ import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn
+
+import jax
 
 from oneflow.base import environment
 from oneflow.base.control.activity import activity
@@ -30,6 +33,12 @@ from oneflow.launcher.cause import Word, blames_others
 _SECONDS_BETWEEN_REPORTS = 0.5
 _SECONDS_FOR_A_VERDICT = 6.0
 _SECONDS_TO_FLUSH = 1.0
+_SECONDS_TO_EXIT = 5.0
+# Where the main thread is while it waits for XLA.
+_RUNTIME = (
+    str(Path(jax.__file__).parent),
+    *(os.path.join(PACKAGE, room) for room in ("base", "compiler", "distributed", "runtime")),
+)
 
 
 class Member:
@@ -66,6 +75,7 @@ class Member:
         self._must_flush = threading.Event()
         self._flushed = threading.Event()
         self._inbox: list[dict[str, Any]] = []
+        self._meetings: dict[tuple[str, int], threading.Event] = {}
         answer = self._await_message(10.0)
         if "refused" in answer:
             raise RuntimeError(f"rank {rank} cannot join at {self._where}: {answer['refused']}")
@@ -133,17 +143,47 @@ class Member:
         if "verdict" in message:
             self._end(message["verdict"], message["culprit"])
         if "measure" in message:
-            self._channel.send(activity=activity())
+            self._channel.send(activity=activity(), in_runtime=self._is_in_runtime())
+        if "met" in message:
+            group, count = message["met"]
+            self._meetings[group, count].set()
         if "leave" in message:
             self._may_leave.set()
 
+    def meet(self, ranks: tuple[int, ...]) -> None:
+        """Wait until all of these ranks have come to the operation that was noted last.
+
+        Libraries give up after some seconds when processes that connect do not come at once.
+        """
+        group = ",".join(map(str, ranks))
+        record = whole_record()
+        place = group, record[group][0]
+        met = self._meetings[place] = threading.Event()
+        with contextlib.suppress(OSError):
+            self._channel.send(record=record, meet=place)
+        met.wait()
+        del self._meetings[place]
+
+    def _is_in_runtime(self) -> bool:
+        """Whether the main thread waits for XLA or for other processes, and not in the script."""
+        if self._meetings:
+            return True
+        frame = sys._current_frames().get(threading.main_thread().ident or 0)
+        return frame is not None and frame.f_code.co_filename.startswith(_RUNTIME)
+
     def _leave(self) -> None:
         """The ordinary end: wait until all others have come to theirs."""
-        if not self._failed.is_set():
-            self._leaving.set()
-            with contextlib.suppress(OSError):
-                self._channel.send(record=whole_record(), leaving=True)
-            self._may_leave.wait()
+        if self._failed.is_set():
+            return
+        self._leaving.set()
+        with contextlib.suppress(OSError):
+            self._channel.send(record=whole_record(), leaving=True)
+        self._may_leave.wait()
+        if self._is_cause.is_set():
+            # Python alone knows the exit code. Nothing else is to be done in order: that would wait
+            # for the other processes.
+            atexit._clear()
+            _end_within(_SECONDS_TO_EXIT)
 
     def _reporting(self, report: Callable[..., Any]) -> Callable[..., None]:
         """An exception hook that reports as `report` does, then to the hub, and ends the process.
@@ -189,6 +229,11 @@ class Member:
             text += _where_the_main_thread_is()
         with contextlib.suppress(OSError):
             os.write(2, text.encode())
+        if culprit == self.rank and self._leaving.is_set():
+            # It has come to its end too early, and goes on to it.
+            self._is_cause.set()
+            self._may_leave.set()
+            time.sleep(_SECONDS_TO_EXIT)
         self._exit(1)
 
     def _exit(self, code: int) -> NoReturn:
@@ -210,6 +255,12 @@ class Member:
             sys.stdout.flush()
             sys.stderr.flush()
         self._flushed.set()
+
+
+def _end_within(seconds: float) -> None:
+    """Let the kernel end this process if Python does not do so soon."""
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
 
 
 def _lifeline() -> int | None:
