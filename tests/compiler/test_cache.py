@@ -1,13 +1,14 @@
 """The compilation cache stays small."""
 
 import os
+import stat
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from oneflow.compiler.cache import tidy, tidy_daily
+from oneflow.compiler.cache import prepare, tidy, tidy_daily
 
 
 def test_files_not_used_for_longest_go_first(tmp_path: Path):
@@ -45,3 +46,28 @@ def test_what_was_compiled_for_one_core_is_not_used_on_two(tmp_path: Path):
         )
     alone, both = (len(list(tmp_path.glob(f"xla-{n}-cores/jit*"))) for n in (1, 2))
     assert alone == both > 0
+
+
+def test_folders_that_exist_are_left_as_they_are(tmp_path: Path):
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    shared.chmod(0o777)
+    for root in (shared, tmp_path / "own" / "cache"):
+        subprocess.run(
+            [sys.executable, "-c", "import oneflow; (oneflow.ones(3) * 7).numpy()"],
+            env={**os.environ, "ONEFLOW_CACHE_DIR": str(root)},
+            check=True,
+        )
+        (programs,) = root.iterdir()
+        assert stat.S_IMODE(programs.stat().st_mode) == 0o700
+        assert list(programs.glob("jit*"))
+    assert stat.S_IMODE(shared.stat().st_mode) == 0o777
+    assert stat.S_IMODE((tmp_path / "own" / "cache").stat().st_mode) == 0o700
+
+
+def test_somebody_elses_folder_is_not_used(tmp_path: Path, monkeypatch):
+    assert prepare(tmp_path / "cache" / "xla")
+    monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
+    assert not prepare(tmp_path / "cache" / "xla")
+    (tmp_path / "file").touch()
+    assert not prepare(tmp_path / "file" / "xla")

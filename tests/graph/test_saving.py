@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import functools
+import hashlib
 import json
 import subprocess
 import sys
 from pathlib import Path
 
+import jax
 import numpy as np
 import pytest
 
@@ -25,6 +28,11 @@ def classifier():
     return graph_of(lambda x: {"scores": model(x), "none": [None, 1.5]}, model=model), model
 
 
+def files_of(path):
+    """The folder of the files that a saved graph names."""
+    return path / json.loads((path / "program.json").read_text())["files"]
+
+
 def test_a_saved_graph_runs_where_the_class_is_unknown(tmp_path):
     graph, model = classifier()
     x = flow.randn(2, 1, 4, 4)
@@ -33,7 +41,9 @@ def test_a_saved_graph_runs_where_the_class_is_unknown(tmp_path):
     flow.save(graph, tmp_path / "two")
     for name in ("one", "two"):
         names = {each.name for each in (tmp_path / name).iterdir()}
-        assert names == {"program.json", "step0.stablehlo", "weights.safetensors"}
+        assert names == {"program.json", files_of(tmp_path / name).name}
+        names = {each.name for each in files_of(tmp_path / name).iterdir()}
+        assert names == {"step0.stablehlo", "weights.safetensors"}
     np.save(tmp_path / "x.npy", x.numpy())
     script = (
         "import numpy as np, oneflow as flow\n"
@@ -120,19 +130,104 @@ def test_folders_are_replaced_as_a_whole_and_damage_is_told(tmp_path):
     graph, _ = classifier()
     graph(flow.randn(2, 1, 4, 4))
     path = tmp_path / "graph"
-    path.mkdir()
-    with pytest.raises(FileExistsError, match="no saved graph"):
+    path.touch()
+    with pytest.raises(FileExistsError, match="is a file"):
         graph.save(path)
-    path.rmdir()
+    path.unlink()
+    path.mkdir()
+    (path / "notes").touch()
+    with pytest.raises(FileExistsError, match="no saved graph, but holds `notes`"):
+        graph.save(path)
+    (path / "notes").unlink()
     graph.save(path)
     graph.save(path)
     assert [each.name for each in tmp_path.iterdir()] == ["graph"]
-    (path / "step0.stablehlo").write_bytes(b"nothing")
-    with pytest.raises(RuntimeError, match="damaged"):
+    assert len(list(path.iterdir())) == 2
+    (files_of(path) / "step0.stablehlo").write_bytes(b"nothing")
+    with pytest.raises(RuntimeError, match="not the one that was saved"):
         nn.Graph.load(path)
-    data = json.loads((path / "program.json").read_text())
-    (path / "program.json").write_text(json.dumps({**data, "version": 99}))
-    with pytest.raises(RuntimeError, match="format 99"):
+    (files_of(path) / "step0.stablehlo").unlink()
+    with pytest.raises(RuntimeError, match="damaged, or was saved again"):
         nn.Graph.load(path)
     with pytest.raises(FileNotFoundError, match=r"program\.json"):
         nn.Graph.load(tmp_path)
+
+
+# What a changed description leads to. Each is a path into the description and what is put there.
+DAMAGE = [
+    (["version"], 99, "format 99"),
+    (["files"], "../elsewhere", "no name that saving gives"),
+    (["files"], None, "damaged"),
+    (["steps"], 5, "damaged"),
+    (["steps", 0, "called"], ["list", [], []], "`called`"),
+    (["steps", 0, "structure"], ["list", [], []], "`structure`"),
+    (["steps", 0, "structure"], ["value", "int", "text"], "not of the type"),
+    (["steps", 0, "arguments"], [], "`called`"),
+    (["steps", 0, "arguments", 0, 0], [2, 1, 4, 5], "does not fit"),
+    (["steps", 0, "read"], [-1], "`read`"),
+    (["steps", 0, "read"], [], "does not fit"),
+    (["steps", 0, "results"], ["nowhere"], "`results`"),
+    (["steps", 0, "results"], [[[1], "float32"]], "does not fit"),
+    (["steps", 0, "variables", 0], "nowhere", "nowhere"),
+    (["steps", 0, "variables"], [], "does not fit|`changed`"),
+    (["steps", 0, "changed"], 70, "`changed`"),
+    (["steps", 0, "floats"], [1.5], "does not fit"),
+    (["steps", 0, "integers"], [2**70], "`integers`"),
+    (["steps", 0, "draws"], [{"count": 1, "seeds": [0], "streams": []}], "`draws`"),
+    (["steps", 0, "checks"], [["IndexError"]], "damaged"),
+    (["steps", 0, "sha256"], "", "not the one that was saved"),
+]
+
+
+def test_damaged_descriptions(tmp_path):
+    graph, _ = classifier()
+    graph(flow.randn(2, 1, 4, 4))
+    path = tmp_path / "graph"
+    graph.save(path)
+    text = (path / "program.json").read_text()
+    for steps, value, match in DAMAGE:
+        data = json.loads(text)
+        functools.reduce(lambda at, step: at[step], steps[:-1], data)[steps[-1]] = value
+        (path / "program.json").write_text(json.dumps(data))
+        with pytest.raises(RuntimeError, match=match) as caught:
+            nn.Graph.load(path)
+        assert str(path) in str(caught.value)
+    (path / "program.json").write_text("[" * 100_000)
+    with pytest.raises(RuntimeError, match="damaged"):
+        nn.Graph.load(path)
+    (path / "program.json").write_text(text)
+    nn.Graph.load(path)
+
+
+def test_programs_call_no_native_functions_but_our_own(tmp_path):
+    graph = graph_of(lambda x: flow.linalg.svd(x @ flow.linalg.inv(x))[1] + flow.linalg.qr(x)[1])
+    x = flow.eye(3)
+    expected = graph(x)
+    graph.save(tmp_path / "graph")
+    np.testing.assert_allclose(nn.Graph.load(tmp_path / "graph")(x).numpy(), expected.numpy())
+    path = tmp_path / "graph"
+    program = files_of(path) / "step0.stablehlo"
+    for foreign in (calls_python, calls_an_address):
+        content = bytes(exported(foreign).serialize())
+        program.write_bytes(content)
+        data = json.loads((path / "program.json").read_text())
+        data["steps"][0]["sha256"] = hashlib.sha256(content).hexdigest()
+        (path / "program.json").write_text(json.dumps(data))
+        with pytest.raises(RuntimeError, match=r"graph`: a program calls `\w+`"):
+            nn.Graph.load(path)
+
+
+def calls_python(x):
+    form = jax.ShapeDtypeStruct(x.shape, x.dtype)
+    return jax.ffi.ffi_call("xla_ffi_python_cpu_callback", form)(x, index=np.uint64(123456))
+
+
+def calls_an_address(x):
+    return jax.ffi.ffi_call("xla_python_cpu_callback", jax.ShapeDtypeStruct(x.shape, x.dtype))(x)
+
+
+def exported(function):
+    targets = ("xla_ffi_python_cpu_callback", "xla_python_cpu_callback")
+    unsafe = [jax.export.DisabledSafetyCheck.custom_call(each) for each in targets]
+    form = jax.ShapeDtypeStruct((3, 3), np.float32)
+    return jax.export.export(jax.jit(function), disabled_checks=unsafe)(form)

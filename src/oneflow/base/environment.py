@@ -50,7 +50,9 @@ EAGER_EXPLAIN = Variable(
 CACHE_DIR = Variable(
     "ONEFLOW_CACHE_DIR",
     "",
-    "Folder of the persistent compilation cache; default `~/.cache/oneflow`; `off` disables it.",
+    "Folder of the persistent compilation cache; default `~/.cache/oneflow`; `off` disables it. A "
+    "folder that is made is yours alone; one that exists is left as it is, and whoever may write "
+    "there can make your process run their code.",
 )
 KEEP_HEAP = Variable(
     "ONEFLOW_KEEP_HEAP",

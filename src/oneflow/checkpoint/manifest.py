@@ -7,19 +7,22 @@ then replaces the manifest, which is what makes them the checkpoint.
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from oneflow.base.dtype import DType, dtype_named
-from oneflow.checkpoint.parts import Part
-from oneflow.checkpoint.tensor_file import replacing
+from oneflow.base.replacing import replacing
+from oneflow.checkpoint.damage import LoadError, loading
+from oneflow.checkpoint.parts import Part, cover_exactly
 
 MANIFEST = "checkpoint.json"
 _FORMAT = "oneflow.checkpoint"
 _VERSION = 1
-_FOLDER = re.compile(r"parts-[0-9a-f]{16}")
+FOLDERS = "parts-" + 16 * "[0-9a-f]"
+_FOLDER = re.compile(FOLDERS)
 _FILE = re.compile(r"rank\d+-\d+\.safetensors")
 
 
@@ -65,8 +68,8 @@ class Manifest(NamedTuple):
             },
             "structure": self.structure,
         }
-        with replacing(root / MANIFEST) as partial:
-            partial.write_text(json.dumps(content))
+        with replacing(root / MANIFEST) as file:
+            file.write(json.dumps(content).encode())
 
 
 def folder_name(number: int) -> str:
@@ -74,14 +77,18 @@ def folder_name(number: int) -> str:
     return f"parts-{number:016x}"
 
 
-def part_folders(root: Path) -> list[Path]:
-    """All folders with files of saves, complete or not."""
-    return [path for path in root.iterdir() if _FOLDER.fullmatch(path.name) and path.is_dir()]
+def named_folder(root: Path) -> str | None:
+    """The folder that counts now; None before the first save is complete.
+
+    Raises:
+        RuntimeError: the manifest is damaged.
+    """
+    return read_manifest(root).folder if (root / MANIFEST).exists() else None
 
 
 def is_checkpoint(root: Path) -> bool:
     """Whether a folder is one that holds, or should have come to hold, a checkpoint in parts."""
-    return (root / MANIFEST).exists() or bool(part_folders(root))
+    return (root / MANIFEST).exists() or any(root.glob(FOLDERS))
 
 
 def read_manifest(root: Path) -> Manifest:
@@ -97,18 +104,14 @@ def read_manifest(root: Path) -> Manifest:
             f"cannot load `{root}`: saving it was never completed (it has parts, but no "
             f"`{MANIFEST}`, which is written last)"
         )
-    try:
+    with loading(root, f"its `{MANIFEST}` is damaged"):
         content = json.loads(path.read_text())
         if content["format"] != _FORMAT:
             raise ValueError(f"its format is {content['format']!r}")
         version = int(content["version"])
         if version <= _VERSION:
             return _manifest_of(content)
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise RuntimeError(
-            f"cannot load `{root}`: its `{MANIFEST}` is damaged ({error})"
-        ) from error
-    raise RuntimeError(
+    raise LoadError(
         f"cannot load `{root}`: it has version {version} of the format, from a newer OneFlow; this "
         f"one knows versions up to {_VERSION}"
     )
@@ -119,12 +122,23 @@ def _manifest_of(content: dict[str, Any]) -> Manifest:
     for name, pattern in (*((file, _FILE) for file in files), (content["folder"], _FOLDER)):
         if not pattern.fullmatch(name):
             raise ValueError(f"{name!r} is no name that saving gives")
-    tensors = {
-        name: Entry(
-            dtype_named(each["dtype"]),
-            tuple(map(int, each["shape"])),
-            [Part(file, tuple(starts), tuple(sizes)) for file, starts, sizes in each["parts"]],
-        )
-        for name, each in content["tensors"].items()
-    }
+    tensors = {name: _entry_of(name, each, files) for name, each in content["tensors"].items()}
     return Manifest(content["folder"], files, tensors, content["structure"])
+
+
+def _entry_of(name: str, data: dict[str, Any], files: Mapping[str, int]) -> Entry:
+    shape = _sizes(data["shape"])
+    parts = [Part(file, _sizes(starts), _sizes(sizes)) for file, starts, sizes in data["parts"]]
+    for part in parts:
+        if part.file not in files:
+            raise ValueError(f"`{name}` is in {part.file!r}, which is none of its files")
+    if math.prod(shape) and not cover_exactly(parts, shape):
+        raise ValueError(f"the parts of `{name}` do not cover its shape {shape} exactly")
+    return Entry(dtype_named(data["dtype"]), shape, parts)
+
+
+def _sizes(numbers: Any) -> tuple[int, ...]:
+    """Whole numbers that are not negative."""
+    if not all(type(each) is int and each >= 0 for each in numbers):
+        raise ValueError(f"{numbers!r} are no sizes")
+    return tuple(numbers)

@@ -30,9 +30,24 @@ def place_function(location: Location | None) -> Callable[[Place], Place]:
         return lambda saved: table.get(_named(saved), saved)
     if callable(location) and not isinstance(location, Placement | Layout):
         _check_takes_one(location)
-        return lambda saved: _one_place(location(_named(saved)))
+        return lambda saved: _place_by(location, _named(saved))
     chosen = _one_place(location)
     return lambda saved: chosen
+
+
+def _place_by(function: Callable[[Any], Any], saved: Device | Placement) -> Place:
+    """Where a user's function puts what was saved there.
+
+    Raises:
+        RuntimeError: the function failed; not the file, although it is in the middle of loading.
+    """
+    try:
+        return _one_place(function(saved))
+    except Exception as error:
+        raise RuntimeError(
+            f"`map_location` gives no place for what was saved on {saved!r} "
+            f"({type(error).__name__}: {error})"
+        ) from error
 
 
 def _check_takes_one(function: Callable) -> None:

@@ -2,14 +2,48 @@
 
 from __future__ import annotations
 
+import os
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from oneflow.checkpoint.pickle_reader import Buildable, PickleReader
+from oneflow.base.device import Device
+from oneflow.base.dtype import DType
+from oneflow.base.shape import Size
+from oneflow.checkpoint.damage import loading
+from oneflow.checkpoint.pickle_reader import Buildable, PickleReader, checked_keys
+
+
+class Budget:
+    """How many bytes the content of a file may become in memory.
+
+    A file can name the same numbers again and again, or expand one of them to any shape. So what
+    is made of a file is bounded by its size.
+
+    Args:
+        size: of the file, in bytes.
+    """
+
+    _LEAST, _TIMES = 2**28, 16
+
+    def __init__(self, size: int) -> None:
+        self._limit = self._left = max(self._LEAST, self._TIMES * size)
+
+    def take(self, count: int) -> None:
+        """Enter that so many bytes will be made.
+
+        Raises:
+            ValueError: they are too many.
+        """
+        self._left -= count
+        if self._left < 0:
+            raise ValueError(
+                f"its content would take more than {self._limit} bytes of memory; save clones of "
+                "tensors that are expanded or overlap"
+            )
 
 
 class Pending(Buildable):
@@ -30,60 +64,99 @@ class Pending(Buildable):
         """Attributes that users set on tensors are left out."""
 
 
-class PendingArray(Pending):
-    """A NumPy array, whose content comes as its state."""
-
-    def build(self, state: Any) -> None:
-        """Take shape, dtype and content."""
-        _, shape, kind, fortran, content = state
-        order = "F" if fortran else "C"
-        # Python 2 wrote bytes as text.
-        content = content.encode("latin1") if isinstance(content, str) else content
-        numbers = np.frombuffer(content, kind.numpy)
-        self._make = lambda: numbers.reshape(shape, order=order).copy()
-
-
-class NumpyType(Buildable):
+class _NumpyType(Pending):
     """A NumPy dtype of numbers."""
 
-    def __init__(self, text: str, *_: Any) -> None:
+    def __init__(self, text: Any, *_: Any) -> None:
+        if not isinstance(text, str):
+            raise ValueError(f"a NumPy dtype is described by a {type(text).__name__}")
         self.numpy = np.dtype(text)
         if self.numpy.kind not in "biufc":
             raise ValueError(f"NumPy data of type {text} is not read")
+        super().__init__(lambda: self.numpy)
 
     def build(self, state: Any) -> None:
         """Take the byte order."""
         self.numpy = self.numpy.newbyteorder(state[1])
 
 
-_PLAIN = (set, frozenset, bytearray, complex)
+class _PendingArray(Pending):
+    """A NumPy array, whose content comes as its state."""
+
+    def __init__(self, budget: Budget) -> None:
+        super().__init__()
+        self._budget = budget
+
+    def build(self, state: Any) -> None:
+        """Take shape, dtype and content."""
+        _, shape, kind, fortran, content = state
+        order = "F" if fortran else "C"
+        self._budget.take(len(content))
+        # Python 2 wrote bytes as text.
+        content = content.encode("latin1") if isinstance(content, str) else content
+        numbers = np.frombuffer(content, kind.numpy)
+        self._make = lambda: numbers.reshape(shape, order=order).copy()
+
+
 _NUMPY_MODULES = ("numpy.core.multiarray", "numpy._core.multiarray")
+_BUILTINS = ("builtins", "__builtin__")
 
 
-def _encode(text: str, encoding: str) -> bytes:
-    """How old pickles write bytes."""
-    if encoding != "latin1":
-        raise ValueError(f"bytes in the encoding {encoding} are not read")
-    return text.encode("latin1")
-
-
-def _numpy_scalar(kind: NumpyType, content: bytes) -> Any:
+def _numpy_scalar(kind: _NumpyType, content: bytes) -> Any:
     return np.frombuffer(content, kind.numpy)[0]
 
 
-def _numpy_array(*_: Any) -> PendingArray:
-    return PendingArray()
+def _set_of(items: Iterable[Any] = ()) -> set:
+    return set(checked_keys(items))
 
 
-NUMPY_TABLE: dict[tuple[str, str], Any] = {
-    ("collections", "OrderedDict"): OrderedDict,
-    ("_codecs", "encode"): _encode,
-    ("numpy", "dtype"): NumpyType,
-    ("numpy", "ndarray"): "ndarray",
-    **{(module, made.__name__): made for made in _PLAIN for module in ("builtins", "__builtin__")},
-    **{(module, "scalar"): _numpy_scalar for module in _NUMPY_MODULES},
-    **{(module, "_reconstruct"): _numpy_array for module in _NUMPY_MODULES},
-}
+def _frozenset_of(items: Iterable[Any] = ()) -> frozenset:
+    return frozenset(checked_keys(items))
+
+
+def ordered_dict_of(pairs: Iterable[Any] = ()) -> OrderedDict:
+    """What pickles of an ordered dict call."""
+    pairs = list(pairs)
+    keys = checked_keys([key for key, _ in pairs])
+    return OrderedDict(zip(keys, [value for _, value in pairs], strict=True))
+
+
+def numpy_table(budget: Budget) -> dict[tuple[str, str], Any]:
+    """What the names in pickles of plain data and NumPy arrays stand for."""
+
+    def encode(text: str, encoding: str) -> bytes:
+        """How old pickles write bytes."""
+        if encoding != "latin1":
+            raise ValueError(f"bytes in the encoding {encoding} are not read")
+        budget.take(len(text))
+        return text.encode("latin1")
+
+    def byte_array(content: Any = b"", encoding: str = "latin1") -> bytearray:
+        # Not a number, of which Python would make as many zeros.
+        content = encode(content, encoding) if isinstance(content, str) else content
+        if not isinstance(content, bytes | bytearray):
+            raise ValueError(f"a bytearray is made of a {type(content).__name__}")
+        budget.take(len(content))
+        return bytearray(content)
+
+    def array(*_: Any) -> _PendingArray:
+        return _PendingArray(budget)
+
+    plain = {
+        "set": _set_of,
+        "frozenset": _frozenset_of,
+        "bytearray": byte_array,
+        "complex": complex,
+    }
+    return {
+        ("collections", "OrderedDict"): ordered_dict_of,
+        ("_codecs", "encode"): encode,
+        ("numpy", "dtype"): _NumpyType,
+        ("numpy", "ndarray"): array,
+        **{(module, name): made for name, made in plain.items() for module in _BUILTINS},
+        **{(module, "scalar"): _numpy_scalar for module in _NUMPY_MODULES},
+        **{(module, "_reconstruct"): array for module in _NUMPY_MODULES},
+    }
 
 
 def read_numpy_pickle(path: Path) -> Any:
@@ -92,26 +165,68 @@ def read_numpy_pickle(path: Path) -> Any:
     Raises:
         RuntimeError: it is damaged or contains anything else.
     """
-    try:
-        with path.open("rb") as file:
-            return finished(PickleReader(file, NUMPY_TABLE).read(), set())
-    except ValueError as error:
-        raise RuntimeError(f"cannot read `{path}`: it is damaged ({error})") from error
+    with loading(path, "it is damaged"), path.open("rb") as file:
+        table = numpy_table(Budget(os.fstat(file.fileno()).st_size))
+        return finished(PickleReader(file, table).read())
 
 
-def finished(value: Any, done: set[int]) -> Any:
-    """`value` with everything that was pending in its place."""
-    if isinstance(value, Pending):
-        return value.value()
-    if type(value) is tuple:
-        return tuple([finished(each, done) for each in value])
-    if id(value) in done:
+def finished(value: Any) -> Any:
+    """`value` with everything that was pending in its place.
+
+    Raises:
+        ValueError: it holds something that is no data, or is nested too deeply.
+    """
+    return _Finisher().finish(value, 0)
+
+
+class _Finisher:
+    _DEEPEST = 150
+    _LEAVES = (
+        *(type(None), bool, int, float, complex, str, bytes, bytearray),
+        *(np.generic, DType, Device, Size),
+    )
+
+    def __init__(self) -> None:
+        # With what it was made of, which must live on, or another object may get its id.
+        self._known: dict[int, tuple[Any, Any]] = {}
+
+    def finish(self, value: Any, depth: int) -> Any:
+        """`value`, finished; what occurs twice in it is the same object twice."""
+        if isinstance(value, Pending):
+            return value.value()
+        if isinstance(value, self._LEAVES):
+            return value
+        if id(value) in self._known:
+            return self._known[id(value)][1]
+        if depth > self._DEEPEST:
+            raise ValueError(f"its data are nested more than {self._DEEPEST} times")
+        if type(value) in (tuple, frozenset):
+            made = type(value)([self.finish(each, depth + 1) for each in value])
+            self._known[id(value)] = value, made
+            return made
+        # These may contain themselves.
+        self._known[id(value)] = value, value
+        self._fill(value, depth + 1)
         return value
-    if isinstance(value, dict):
-        done.add(id(value))
-        for key in list(value):
-            value[key] = finished(value[key], done)
-    elif isinstance(value, list):
-        done.add(id(value))
-        value[:] = [finished(each, done) for each in value]
-    return value
+
+    def _fill(self, value: Any, depth: int) -> None:
+        """Finish what is in a container, which stays the same object."""
+        if type(value) is list:
+            value[:] = [self.finish(each, depth) for each in value]
+        elif type(value) is set:
+            items = [self.finish(each, depth) for each in value]
+            value.clear()
+            value.update(items)
+        elif type(value) in (dict, OrderedDict):
+            pairs = [
+                (self.finish(key, depth), self.finish(each, depth)) for key, each in value.items()
+            ]
+            value.clear()
+            value.update(pairs)
+            if "_metadata" in getattr(value, "__dict__", ()):
+                value._metadata = self.finish(value._metadata, depth)
+        else:
+            raise ValueError(
+                f"it holds a {type(value).__name__.strip('_')} by itself, which is no data; save "
+                "tensors, numbers, text and containers of these"
+            )

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections import OrderedDict
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,9 @@ import numpy as np
 from oneflow.base import dtype as dt
 from oneflow.base.device import CPU, Device
 from oneflow.base.shape import Size
-from oneflow.checkpoint.pickle_reader import Buildable, PickleReader
+from oneflow.checkpoint.damage import loading
+from oneflow.checkpoint.numpy_pickle import Pending, finished, ordered_dict_of
+from oneflow.checkpoint.pickle_reader import PickleReader
 from oneflow.nn.parameter import Parameter
 from oneflow.tensor.tensor import Tensor
 
@@ -40,27 +41,23 @@ _PICKLE, _DATA, _META = "pickled_data", "out", "meta"
 _TENSOR_MODULES = ("oneflow", "oneflow._oneflow_internal", "oneflow.framework.tensor")
 
 
-class _Reference(Buildable):
+class _Reference(Pending):
     """A tensor in the pickle: the name of its folder comes as its state."""
 
-    def __init__(self, parameter: bool, *_: Any) -> None:
-        self._parameter = parameter
-        self._folder = ""
-        self._made: Tensor | None = None
+    def __init__(self, read: Callable[[str], Tensor], is_parameter: bool) -> None:
+        super().__init__()
+        self._read, self._is_parameter = read, is_parameter
 
     def build(self, state: Any) -> None:
+        """Take the name."""
         if isinstance(state, tuple):
             state = state[0]
-        self._folder = state["path"]
-
-    def tensor(self, root: Path, device: Device) -> Tensor:
-        """The tensor, always the same one."""
-        if self._made is None:
-            if not re.fullmatch(r"[\w.-]+", self._folder):
-                raise ValueError(f"`{self._folder}` is not the name of a tensor's folder")
-            made = _read_tensor(root / self._folder, device)
-            self._made = Parameter(made) if self._parameter else made
-        return self._made
+        folder = state["path"]
+        if not re.fullmatch(r"[\w.-]+", folder) or folder in (".", ".."):
+            raise ValueError(f"`{folder}` is not the name of a tensor's folder")
+        self._make = lambda: (
+            Parameter(self._read(folder)) if self._is_parameter else self._read(folder)
+        )
 
 
 def load(folder: Path, place: Callable[[Device], Device]) -> Any:
@@ -69,41 +66,36 @@ def load(folder: Path, place: Callable[[Device], Device]) -> Any:
     Raises:
         RuntimeError: it is damaged or nothing that OneFlow saved.
     """
-    device = place(CPU)
-    try:
+    with loading(folder, "it is damaged or not one that OneFlow saved"):
+        device = place(CPU)
         if not (folder / _PICKLE).is_file():
             return _read_variables(folder, device)
+
+        def read(name: str) -> Tensor:
+            return _read_tensor(folder / name, device)
+
         with (folder / _PICKLE).open("rb") as file:
-            content = PickleReader(file, _table()).read()
-        return _finished(content["data"], folder, device)
-    except (ValueError, KeyError, TypeError, OSError) as error:
-        raise RuntimeError(
-            f"cannot load the folder `{folder}`: it is damaged or not one that OneFlow saved "
-            f"({error})"
-        ) from error
+            content = PickleReader(file, _table(read)).read()
+        return finished(content["data"])
 
 
-def _table() -> dict[tuple[str, str], Any]:
+def _table(read: Callable[[str], Tensor]) -> dict[tuple[str, str], Any]:
+    def tensor(*_: Any) -> _Reference:
+        return _Reference(read, is_parameter=False)
+
+    def parameter(*_: Any) -> _Reference:
+        return _Reference(read, is_parameter=True)
+
     table: dict[tuple[str, str], Any] = {
-        ("collections", "OrderedDict"): OrderedDict,
+        ("collections", "OrderedDict"): ordered_dict_of,
         ("oneflow._oneflow_internal", "Size"): Size,
         ("oneflow", "Size"): Size,
-        ("oneflow.nn.parameter", "Parameter"): lambda *_: _Reference(True),
+        ("oneflow.nn.parameter", "Parameter"): parameter,
     }
     for module in _TENSOR_MODULES:
-        table[module, "Tensor"] = lambda *_: _Reference(False)
-        table[module, "Parameter"] = lambda *_: _Reference(True)
+        table[module, "Tensor"] = tensor
+        table[module, "Parameter"] = parameter
     return table
-
-
-def _finished(value: Any, root: Path, device: Device) -> Any:
-    if isinstance(value, _Reference):
-        return value.tensor(root, device)
-    if isinstance(value, dict):
-        return type(value)((key, _finished(each, root, device)) for key, each in value.items())
-    if isinstance(value, list | tuple):
-        return type(value)([_finished(each, root, device) for each in value])
-    return value
 
 
 def _read_variables(folder: Path, device: Device) -> dict[str, Tensor]:
@@ -121,7 +113,10 @@ def _read_tensor(folder: Path, device: Device) -> Tensor:
     kind = _DTYPES.get(found[1]) if found else None
     if kind is None:
         raise ValueError(f"`{folder.name}/{_META}` names no dtype that is known")
+    size = (folder / _DATA).stat().st_size
+    if size != math.prod(shape) * kind.itemsize:
+        raise ValueError(
+            f"`{folder.name}/{_DATA}` has {size} bytes, and its shape is {shape} of {kind.name}"
+        )
     numbers = np.fromfile(folder / _DATA, kind.numpy)
-    if numbers.size != math.prod(shape):
-        raise ValueError(f"`{folder.name}` has {numbers.size} numbers, its shape is {shape}")
     return Tensor._import(numbers.reshape(shape), None, device)

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -94,6 +95,30 @@ def planned(tensors: Mapping[str, Tensor | np.ndarray]) -> Plan:
             rank = min(ranks, key=lambda rank: (plan.bytes[rank], rank))
             plan.add(rank, Stock(name, ranks[rank]), slices, spec.dtype.itemsize)
     return plan
+
+
+# Parts are split in no more dimensions than a placement has.
+_MOST_SPLIT_DIMS = 8
+
+
+def cover_exactly(parts: Sequence[Part], shape: Sizes) -> bool:
+    """Whether every element of a tensor is in one part, and no part reaches beyond.
+
+    A box's corners, with alternating signs, are the mixed derivative of the function that is one
+    inside it. So parts add up to one everywhere if their corners add up to those of the whole.
+    """
+    if any(len(shape) != len(each) for part in parts for each in part[1:]):
+        return False
+    boxes = [[(at, at + n) for at, n in zip(p.starts, p.sizes, strict=True)] for p in parts]
+    whole = [(0, size) for size in shape]
+    split = [dim for dim, ends in enumerate(whole) if any(box[dim] != ends for box in boxes)]
+    if len(split) > _MOST_SPLIT_DIMS:
+        return False
+    corners: Counter[Sizes] = Counter()
+    for box, sign in [(whole, -1), *[(box, 1) for box in boxes]]:
+        for corner in product(*[((box[dim][0], 1), (box[dim][1], -1)) for dim in split]):
+            corners[tuple([at for at, _ in corner])] += sign * math.prod([s for _, s in corner])
+    return not any(corners.values())
 
 
 def _different_parts(spec: TensorSpec) -> Iterator[tuple[tuple[slice, ...], list[int]]]:

@@ -7,13 +7,17 @@ refused.
 
 from __future__ import annotations
 
+import io
 import pickletools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, BinaryIO
 
+from oneflow.checkpoint.damage import RefusedPickleError
 
-class RefusedPickleError(RuntimeError):
-    """A pickle asks for something that is not in the table."""
+# Of a tuple in a set or as a key: Python computes its hash anew, by recursion, from all that is
+# nested in it.
+_LARGEST_KEY = 10_000
+_DEEPEST_KEY = 50
 
 
 class _Mark:
@@ -42,6 +46,22 @@ _TUPLES = {"TUPLE1": 1, "TUPLE2": 2, "TUPLE3": 3}
 _WITHOUT_MEANING = frozenset(("PROTO", "FRAME"))
 
 
+class _BoundedFile:
+    """A file that is never asked for more bytes than it has left."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        start = file.tell()
+        self._end = file.seek(0, io.SEEK_END)
+        file.seek(start)
+        self.tell = file.tell
+        self.readline = file.readline
+
+    def read(self, count: int) -> bytes:
+        """At most so many bytes."""
+        return self._file.read(min(count, self._end - self._file.tell()))
+
+
 class Buildable:
     """Base class of objects that a pickle may give a state to."""
 
@@ -66,7 +86,7 @@ class PickleReader:
         table: Mapping[tuple[str, str], Any],
         persistent: Callable[[Any], Any] | None = None,
     ) -> None:
-        self._file, self._table, self._persistent = file, table, persistent
+        self._file, self._table, self._persistent = _BoundedFile(file), table, persistent
         self._callable = {id(each) for each in table.values() if callable(each)}
         self._stack: list[Any] = []
         self._memo: dict[int, Any] = {}
@@ -79,8 +99,9 @@ class PickleReader:
             ValueError: the pickle is damaged.
         """
         self._stack, self._memo = [], {}
+        source: Any = self._file
         try:
-            for opcode, argument, _ in pickletools.genops(self._file):
+            for opcode, argument, _ in pickletools.genops(source):
                 if opcode.name == "STOP":
                     return self._stack.pop()
                 self._apply(opcode.name, argument)
@@ -135,11 +156,10 @@ class PickleReader:
         self._stack.append(self._group())
 
     def _do_dict(self, _: Any) -> None:
-        items = self._group()
-        self._stack.append(dict(zip(items[::2], items[1::2], strict=True)))
+        self._stack.append(_dict_of(self._group()))
 
     def _do_frozenset(self, _: Any) -> None:
-        self._stack.append(frozenset(self._group()))
+        self._stack.append(frozenset(checked_keys(self._group())))
 
     def _do_append(self, _: Any) -> None:
         item = self._stack.pop()
@@ -151,15 +171,15 @@ class PickleReader:
 
     def _do_additems(self, _: Any) -> None:
         items = self._group()
-        self._check(set).update(items)
+        self._check(set).update(checked_keys(items))
 
     def _do_setitem(self, _: Any) -> None:
         item, key = self._stack.pop(), self._stack.pop()
-        self._check(dict)[key] = item
+        self._check(dict).update(_dict_of([key, item]))
 
     def _do_setitems(self, _: Any) -> None:
         items = self._group()
-        self._check(dict).update(zip(items[::2], items[1::2], strict=True))
+        self._check(dict).update(_dict_of(items))
 
     def _check(self, kind: type) -> Any:
         """The topmost item, which must be a container of this kind."""
@@ -207,3 +227,35 @@ class PickleReader:
         if self._persistent is None:
             raise RefusedPickleError("the file refers to objects outside of it")
         self._stack.append(self._persistent(self._stack.pop()))
+
+
+def _dict_of(items: list[Any]) -> dict:
+    """A dict of keys and values in turn."""
+    return dict(zip(checked_keys(items[::2]), items[1::2], strict=True))
+
+
+def checked_keys(keys: Iterable[Any]) -> list[Any]:
+    """Things that go into a set or are keys of a dict.
+
+    Raises:
+        ValueError: one is a tuple of so much that its hash would take for ever, or too deep a
+            recursion.
+    """
+    keys = list(keys)
+    for key in keys:
+        if type(key) is tuple:
+            _check_tuple(key)
+    return keys
+
+
+def _check_tuple(key: tuple) -> None:
+    waiting, count = [(key, 0)], 0
+    while waiting:
+        items, depth = waiting.pop()
+        count += len(items)
+        if count > _LARGEST_KEY or depth > _DEEPEST_KEY:
+            raise ValueError(
+                f"a tuple that is the key of a dict, or in a set, holds more than {_LARGEST_KEY} "
+                f"values or is nested more than {_DEEPEST_KEY} times"
+            )
+        waiting += [(each, depth + 1) for each in items if type(each) is tuple]

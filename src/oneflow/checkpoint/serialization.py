@@ -12,6 +12,7 @@ from typing import Any, BinaryIO, NamedTuple
 from oneflow.base import cluster
 from oneflow.base.device import CPU
 from oneflow.checkpoint import manifest, oneflow_folder, sharded, tensor_file, torch_file
+from oneflow.checkpoint.damage import loading
 from oneflow.checkpoint.making import Maker
 from oneflow.checkpoint.map_location import Location, place_function
 from oneflow.checkpoint.one_rank import is_global, load_from_rank, whole_arrays
@@ -92,7 +93,7 @@ def save(
         sharded.save(structure, encoder.tensors, target)
         return
     arrays = whole_arrays(encoder.tensors, rank)
-    metadata = {"format": "oneflow", _STRUCTURE: json.dumps(structure)}
+    metadata = {_STRUCTURE: json.dumps(structure)}
     with all_succeed(f"write `{path}`") if is_shared else contextlib.nullcontext():
         if rank is None or plays(rank):
             tensor_file.write(target, arrays, metadata)
@@ -194,12 +195,8 @@ def _decoded(opened: tensor_file.TensorFile, place: Callable, size: int, label: 
     text = opened.metadata.get(_STRUCTURE)
     if text is None:
         return {name: maker.make(name, CPU) for name in opened.names}
-    try:
+    with loading(label, "its description is damaged"):
         return Decoder(maker.read, maker.make).decode(json.loads(text))
-    except (ValueError, KeyError, TypeError) as error:
-        raise RuntimeError(
-            f"cannot load `{label}`: its description is damaged ({error})"
-        ) from error
 
 
 def _given_rank(name: str, rank: int | None, other_spelling: int | None) -> int | None:

@@ -11,8 +11,8 @@ files that are complete.
 from __future__ import annotations
 
 import contextlib
+import math
 import secrets
-import shutil
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -22,19 +22,23 @@ import numpy as np
 
 from oneflow.base import cluster
 from oneflow.base.dtype import from_numpy_dtype
+from oneflow.base.replacing import flush_folder
 from oneflow.checkpoint import tensor_file
+from oneflow.checkpoint.damage import LoadError, loading
 from oneflow.checkpoint.making import Maker
 from oneflow.checkpoint.manifest import (
+    FOLDERS,
     MANIFEST,
     Entry,
     Manifest,
     folder_name,
-    part_folders,
+    named_folder,
     read_manifest,
 )
 from oneflow.checkpoint.map_location import Place
 from oneflow.checkpoint.parts import Part, Plan, Stock, planned
 from oneflow.checkpoint.progress import progress_bar
+from oneflow.checkpoint.save_folders import being_filled, remove_unnamed
 from oneflow.checkpoint.structure import Decoder
 from oneflow.checkpoint.together import all_succeed, plays
 from oneflow.runtime.eager import read_array
@@ -61,25 +65,23 @@ def save(structure: Any, tensors: Tensors, root: Path) -> None:
     tensors = {name: _without_sums(tensor) for name, tensor in tensors.items()}
     plan = planned(tensors)
     folder = root / folder_name(_agreed_number(tensors, plan))
+    leads = cluster.rank() == 0
     try:
-        with all_succeed(f"write its parts to `{root}`"):
-            _make_folder(folder)
-            _write_parts(plan, tensors, folder)
-        with all_succeed(f"complete `{root}`"):
-            if cluster.rank() == 0:
-                _manifest_of(structure, tensors, plan, folder).write(root)
+        with contextlib.ExitStack() as stack:
+            with all_succeed(f"make `{folder}`"):
+                if leads:
+                    _make_root(root)
+                    stack.enter_context(being_filled(folder))
+            with all_succeed(f"write its parts to `{root}`"):
+                root.mkdir(exist_ok=True)
+                folder.mkdir(exist_ok=True)
+                _write_parts(plan, tensors, folder)
+            with all_succeed(f"complete `{root}`"):
+                if leads:
+                    _manifest_of(structure, tensors, plan, folder).write(root)
     finally:
-        if cluster.rank() == 0:
-            _remove_unnamed(root)
-
-
-def _remove_unnamed(root: Path) -> None:
-    """Remove the files of the save before, or of this one if it was not completed."""
-    with contextlib.suppress(OSError, RuntimeError):
-        named = read_manifest(root).folder if (root / MANIFEST).exists() else None
-        for folder in part_folders(root):
-            if folder.name != named:
-                shutil.rmtree(folder, ignore_errors=True)
+        if leads:
+            remove_unnamed(root, FOLDERS, lambda: named_folder(root))
 
 
 def _without_sums(tensor: Tensor | np.ndarray) -> Tensor | np.ndarray:
@@ -110,8 +112,7 @@ def _agreed_number(tensors: Tensors, plan: Plan) -> int:
     return int(told[0, 0])
 
 
-def _make_folder(folder: Path) -> None:
-    root = folder.parent
+def _make_root(root: Path) -> None:
     if root.exists() and not root.is_dir():
         raise FileExistsError(
             f"cannot save to `{root}`: it is a file, and an object with global tensors is saved as "
@@ -120,7 +121,7 @@ def _make_folder(folder: Path) -> None:
     if not root.parent.is_dir():
         raise FileNotFoundError(f"cannot save to `{root}`: the folder around it does not exist")
     root.mkdir(exist_ok=True)
-    folder.mkdir(exist_ok=True)
+    flush_folder(root.parent)
 
 
 def _write_parts(plan: Plan, tensors: Tensors, folder: Path) -> None:
@@ -130,7 +131,7 @@ def _write_parts(plan: Plan, tensors: Tensors, folder: Path) -> None:
     with progress_bar("Saving", "B", size, size) as bar:
         for file in own:
             arrays = {stock.name: _array(tensors[stock.name], stock) for stock in plan.files[file]}
-            tensor_file.write(folder / file, arrays, {"format": "oneflow"})
+            tensor_file.write(folder / file, arrays, {})
             bar.update(sum(array.nbytes for array in arrays.values()))
 
 
@@ -176,12 +177,8 @@ def load(root: Path, place: Callable[[Place], Place]) -> Any:
     manifest = read_manifest(root)
     opened = _Folder(root, manifest)
     maker = Maker(opened, place, sum(manifest.files.values()))
-    try:
+    with loading(root, f"its `{MANIFEST}` is damaged"):
         return Decoder(maker.read, maker.make).decode(manifest.structure)
-    except (ValueError, KeyError, TypeError) as error:
-        raise RuntimeError(
-            f"cannot load `{root}`: its `{MANIFEST}` is damaged ({error})"
-        ) from error
 
 
 class _Folder:
@@ -194,6 +191,13 @@ class _Folder:
         self._opened: dict[str, tensor_file.TensorFile] = {}
         for file in manifest.files:
             self._check(file)
+        tensors = manifest.tensors.values()
+        declared = sum(math.prod(each.shape) * each.dtype.itemsize for each in tensors)
+        if declared > sum(manifest.files.values()):
+            raise LoadError(
+                f"cannot load `{root}`: its `{MANIFEST}` is damaged (its tensors have {declared} "
+                "bytes, more than its files)"
+            )
 
     def described(self, name: str) -> tuple[tuple[int, ...], np.dtype]:
         """Shape and dtype of a tensor."""
@@ -208,26 +212,23 @@ class _Folder:
         """A part of a tensor, from all files that have something of it."""
         entry = self._manifest.tensors[name]
         sizes = tuple([each.stop - each.start for each in slices])
-        result, filled = np.empty(sizes, entry.dtype.numpy), 0
+        result = np.empty(sizes, entry.dtype.numpy)
         for part in entry.parts:
             common = _common(slices, part)
             if common is None:
                 continue
             block = self._block(name, part, _shifted(common, part.starts))
             if block.dtype != result.dtype:
-                raise RuntimeError(self._disagrees(name, part))
+                raise LoadError(self._disagrees(name, part))
             if block.shape == sizes:
                 return block
             result[_shifted(common, [each.start for each in slices])] = block
-            filled += block.size
-        if filled != result.size:
-            raise RuntimeError(f"cannot load `{self._root}`: parts of `{name}` are missing")
         return result
 
     def _block(self, name: str, part: Part, slices: tuple[slice, ...]) -> np.ndarray:
         opened = self._file(part.file)
         if name not in opened.names or opened.described(name)[0] != part.sizes:
-            raise RuntimeError(self._disagrees(name, part))
+            raise LoadError(self._disagrees(name, part))
         return opened.part(name, slices)
 
     def _disagrees(self, name: str, part: Part) -> str:
@@ -252,12 +253,12 @@ class _Folder:
         if size == manifest.files[file]:
             return
         if read_manifest(root).folder != manifest.folder:
-            raise RuntimeError(
+            raise LoadError(
                 f"cannot load `{root}`: it has been saved again since it was opened, which removed "
                 "the files; load it again"
             )
         found = "is missing" if size is None else f"has {size} bytes"
-        raise RuntimeError(
+        raise LoadError(
             f"cannot load `{root}`: `{manifest.folder}/{file}` {found}, and should have "
             f"{manifest.files[file]} bytes"
         )

@@ -1,25 +1,28 @@
-"""Files in the safetensors format, through the safetensors library.
+"""Files in the safetensors format: read through the safetensors library, written here.
 
-A complex128 array, which the format lacks, is stored as float64 with a last dimension of 2; the
-file's metadata lists the names of those.
+The library would write a file all at once, from a copy of all arrays if the target is an open file,
+and does not name a full disk. A complex128 array, which the format lacks, is stored as float64 with
+a last dimension of 2; the metadata of files that are written here list the names of those.
 """
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
-import secrets
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import ml_dtypes
 import numpy as np
 import safetensors
-import safetensors.numpy
 
+from oneflow.base.replacing import replacing
+from oneflow.checkpoint.damage import loading
+
+FORMAT = "oneflow"
 _COMPLEX = "complex"
+# The library reads no longer ones.
+_LONGEST_HEADER = 100_000_000
 _NUMPY_TYPES = {
     "BOOL": np.bool_,
     "U8": np.uint8,
@@ -36,6 +39,7 @@ _NUMPY_TYPES = {
     "F64": np.float64,
     "C64": np.complex64,
 }
+_KINDS = {np.dtype(each): kind for kind, each in _NUMPY_TYPES.items()}
 
 
 class TensorFile:
@@ -44,23 +48,46 @@ class TensorFile:
     Attributes:
         metadata: text by name.
         names: names of the arrays.
+
+    Args:
+        label: what error messages call it.
     """
 
-    def __init__(self, names: list[str], metadata: Mapping[str, str]) -> None:
+    def __init__(self, label: Any, names: list[str], metadata: Mapping[str, str]) -> None:
         self.names = names
         self.metadata = dict(metadata)
-        self._pairs = set(json.loads(self.metadata.get(_COMPLEX, "[]")))
+        self._label = label
+        self._pairs: set[str] = set()
+        if self.metadata.get("format") == FORMAT:
+            self._pairs.update(json.loads(self.metadata.get(_COMPLEX, "[]")))
+        for name in self._pairs:
+            shape, kind = self._header(name)
+            if kind != "F64" or shape[-1:] != (2,):
+                raise ValueError(f"`{name}` cannot hold complex numbers")
 
     def described(self, name: str) -> tuple[tuple[int, ...], np.dtype]:
-        """Shape and dtype of the array called `name`."""
-        shape, kind = self._header(name)
-        if name in self._pairs:
-            return shape[:-1], np.dtype(np.complex128)
-        return shape, np.dtype(_NUMPY_TYPES[kind])
+        """Shape and dtype of the array called `name`.
+
+        Raises:
+            RuntimeError: there is none, or its type is not supported.
+        """
+        with loading(self._label):
+            shape, kind = self._header(name)
+            if kind not in _NUMPY_TYPES:
+                raise ValueError(f"`{name}` has the type {kind}, which is not supported")
+            if name in self._pairs:
+                return shape[:-1], np.dtype(np.complex128)
+            return shape, np.dtype(_NUMPY_TYPES[kind])
 
     def read(self, name: str) -> np.ndarray:
-        """The array called `name`."""
-        return self._joined(name, self._whole(name))
+        """The array called `name`.
+
+        Raises:
+            RuntimeError: there is none, or its type is not supported.
+        """
+        self.described(name)
+        with loading(self._label):
+            return self._joined(name, self._whole(name))
 
     def part(self, name: str, slices: tuple[slice, ...]) -> np.ndarray:
         """A part of an array: slices with start and stop, one per dimension."""
@@ -71,7 +98,8 @@ class TensorFile:
         if 0 in sizes:
             # The library refuses to read nothing.
             return np.empty(sizes, dtype)
-        return self._joined(name, self._part(name, slices))
+        with loading(self._label):
+            return self._joined(name, self._part(name, slices))
 
     def _joined(self, name: str, array: np.ndarray) -> np.ndarray:
         return array.view(np.complex128)[..., 0] if name in self._pairs else array
@@ -90,9 +118,9 @@ class TensorFile:
 class _MappedFile(TensorFile):
     """A file that is mapped into memory."""
 
-    def __init__(self, opened: Any) -> None:
-        super().__init__(list(opened.keys()), opened.metadata() or {})
+    def __init__(self, label: Any, opened: Any) -> None:
         self._opened = opened
+        super().__init__(label, list(opened.keys()), opened.metadata() or {})
 
     def _header(self, name: str) -> tuple[tuple[int, ...], str]:
         found = self._opened.get_slice(name)
@@ -108,9 +136,9 @@ class _MappedFile(TensorFile):
 class _Content(TensorFile):
     """The content of a file."""
 
-    def __init__(self, views: dict[str, Any], metadata: Mapping[str, str]) -> None:
-        super().__init__(list(views), metadata)
+    def __init__(self, label: Any, views: dict[str, Any], metadata: Mapping[str, str]) -> None:
         self._views = views
+        super().__init__(label, list(views), metadata)
 
     def _header(self, name: str) -> tuple[tuple[int, ...], str]:
         return tuple(self._views[name]["shape"]), self._views[name]["dtype"]
@@ -129,10 +157,8 @@ def open_path(path: Path) -> TensorFile:
     Raises:
         RuntimeError: it is damaged or not in this format.
     """
-    try:
-        return _MappedFile(safetensors.safe_open(path, framework="np"))
-    except safetensors.SafetensorError as error:
-        raise RuntimeError(_damaged(path, error)) from error
+    with loading(path):
+        return _MappedFile(path, safetensors.safe_open(path, framework="np"))
 
 
 def open_bytes(content: bytes, label: str = "the data") -> TensorFile:
@@ -141,63 +167,69 @@ def open_bytes(content: bytes, label: str = "the data") -> TensorFile:
     Raises:
         RuntimeError: it is damaged or not in this format.
     """
-    try:
+    with loading(label):
         views = dict(safetensors.deserialize(content))
         length = int.from_bytes(content[:8], "little")
         metadata = json.loads(content[8 : 8 + length]).get("__metadata__", {})
-    except (safetensors.SafetensorError, ValueError) as error:
-        raise RuntimeError(_damaged(label, error)) from error
-    return _Content(views, metadata)
-
-
-def _damaged(source: Any, error: Exception) -> str:
-    return (
-        f"cannot load `{source}`: it is damaged, incomplete, or not a file written by "
-        f"`oneflow.save`, safetensors or PyTorch ({error})"
-    )
+        return _Content(label, views, metadata)
 
 
 def write(target: Path | BinaryIO, arrays: Mapping[str, np.ndarray], metadata: dict) -> None:
-    """Write arrays; a path changes at once when everything is on disk."""
+    """Write arrays; a path changes at once when everything is on disk.
+
+    Raises:
+        TypeError: an array has a dtype that the format lacks.
+        ValueError: names and metadata are longer than the format allows.
+        OSError: the file system's; names the path.
+    """
     stored, pairs = {}, []
     for name, array in arrays.items():
         if array.dtype == np.complex128:
             pairs.append(name)
             array = np.stack([np.real(array), np.imag(array)], axis=-1)
-        stored[name] = np.ascontiguousarray(array).reshape(array.shape)
+        stored[name] = array.astype(array.dtype.newbyteorder("="), order="C", copy=False)
+    metadata = {**metadata, "format": FORMAT}
     if pairs:
-        metadata = {**metadata, _COMPLEX: json.dumps(pairs)}
+        metadata[_COMPLEX] = json.dumps(pairs)
+    # Large elements first, so that each array lies aligned when the file is mapped.
+    ordered = dict(sorted(stored.items(), key=lambda item: (-item[1].dtype.itemsize, item[0])))
+    header = _header(ordered, metadata)
     if not isinstance(target, Path):
-        target.write(safetensors.numpy.save(stored, metadata))
+        _write(target, header, ordered)
         return
-    with replacing(target) as partial:
-        safetensors.numpy.save_file(stored, partial, metadata)
+    with replacing(target) as file:
+        _write(file, header, ordered)
 
 
-@contextlib.contextmanager
-def replacing(target: Path) -> Iterator[Path]:
-    """A new file beside `target` that takes its place when the block ends without an error."""
-    if not target.parent.is_dir():
-        raise FileNotFoundError(f"cannot save to `{target}`: the folder does not exist")
-    if target.is_dir():
-        raise IsADirectoryError(f"cannot save to `{target}`: it is a folder")
-    partial = target.with_name(f".{target.name}.{secrets.token_hex(6)}.partial")
-    try:
-        # Made here to learn the permissions that new files get; the library makes private ones.
-        partial.touch(exist_ok=False)
-        permissions = partial.stat().st_mode
-        yield partial
-        partial.chmod(permissions)
-        _flush_to_disk(partial)
-        partial.replace(target)
-        _flush_to_disk(target.parent)
-    finally:
-        partial.unlink(missing_ok=True)
+def _header(arrays: Mapping[str, np.ndarray], metadata: Mapping[str, str]) -> bytes:
+    """How the file begins: where each array lies behind this."""
+    entries: dict[str, Any] = {"__metadata__": metadata}
+    end = 0
+    for name, array in arrays.items():
+        if array.dtype not in _KINDS:
+            raise TypeError(f"cannot save `{name}`: files hold no arrays of {array.dtype}")
+        start, end = end, end + array.nbytes
+        entries[name] = {
+            "dtype": _KINDS[array.dtype],
+            "shape": array.shape,
+            "data_offsets": [start, end],
+        }
+    text = json.dumps(entries).encode()
+    text += b" " * (-len(text) % 8)
+    if len(text) > _LONGEST_HEADER:
+        raise ValueError(
+            f"cannot save {len(text)} bytes of names, numbers and text beside the tensors: the "
+            f"format allows {_LONGEST_HEADER}; save long text and lists of numbers as tensors"
+        )
+    return len(text).to_bytes(8, "little") + text
 
 
-def _flush_to_disk(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+def _write(file: BinaryIO, header: bytes, arrays: Mapping[str, np.ndarray]) -> None:
+    # NumPy's types beyond its own, such as bfloat16, give no buffer but that of their bytes.
+    contents: list[Any] = [header, *[each.reshape(-1).view(np.uint8) for each in arrays.values()]]
+    for content in contents:
+        left = memoryview(content)
+        while left:
+            # A file without a buffer may write less than it gets.
+            count = file.write(left)
+            left = left[len(left) if count is None else count :]

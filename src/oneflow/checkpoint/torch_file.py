@@ -10,7 +10,8 @@ import io
 import math
 import sys
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -19,7 +20,8 @@ from oneflow.base import dtype as dt
 from oneflow.base.device import CPU, Device
 from oneflow.base.dtype import DType
 from oneflow.base.shape import Size
-from oneflow.checkpoint.numpy_pickle import NUMPY_TABLE, Pending, finished
+from oneflow.checkpoint.damage import RefusedPickleError, loading
+from oneflow.checkpoint.numpy_pickle import Budget, Pending, finished, numpy_table
 from oneflow.checkpoint.pickle_reader import PickleReader
 from oneflow.nn.parameter import Parameter
 from oneflow.tensor.tensor import Tensor
@@ -66,22 +68,19 @@ def load(file: BinaryIO, label: str, place: Callable[[Device], Device]) -> Any:
         RuntimeError: the file is damaged, or contains more than tensors and plain data.
     """
     head = file.read(HEAD_BYTES)
+    size = file.seek(0, io.SEEK_END)
     file.seek(0)
     reader = _read_archive if head.startswith(_ZIP_HEAD) else _read_legacy
-    try:
-        return reader(file, place)
-    except (ValueError, KeyError, OverflowError, EOFError, zipfile.BadZipFile) as error:
-        raise RuntimeError(
-            f"cannot load `{label}`: it is a damaged or incomplete PyTorch file, or no PyTorch "
-            f"file ({error})"
-        ) from error
+    with loading(label, "it is a damaged or incomplete PyTorch file, or no PyTorch file"):
+        return finished(reader(file, size, place))
 
 
 # --- the two kinds of file
 
 
-def _read_archive(file: BinaryIO, place: Callable) -> Any:
+def _read_archive(file: BinaryIO, size: int, place: Callable) -> Any:
     with zipfile.ZipFile(file) as archive:
+        _check_sizes(archive, size)
         pickled = next((n for n in archive.namelist() if n.endswith("/data.pkl")), None)
         if pickled is None:
             raise ValueError("the archive has no data.pkl; TorchScript archives are not read")
@@ -89,16 +88,30 @@ def _read_archive(file: BinaryIO, place: Callable) -> Any:
         storages: dict[str, Storage] = {}
 
         def persistent(reference: Any) -> Storage:
-            _, kind, key, location, _ = reference
+            kind, key, device = _named_storage(reference)
             if key not in storages:
                 content = archive.read(f"{folder}data/{key}")
-                storages[key] = Storage(kind, _device(location), content)
+                storages[key] = Storage(kind, device, content)
             return storages[key]
 
         if _byte_order(archive, folder) != sys.byteorder:
             raise ValueError("it was written on a machine with the other byte order")
         content = io.BytesIO(archive.read(pickled))
-        return finished(PickleReader(content, _Builder(place).table(), persistent).read(), set())
+        builder = _Builder(place, Budget(size))
+        # Tensors are finished later, from storages that are in memory by then.
+        return PickleReader(content, builder.table(), persistent).read()
+
+
+def _check_sizes(archive: zipfile.ZipFile, size: int) -> None:
+    """Make sure that the contents of an archive are no larger than the archive."""
+    contents = archive.infolist()
+    if any(each.compress_type != zipfile.ZIP_STORED for each in contents):
+        raise ValueError(
+            "its contents are compressed, which PyTorch does not do; unpack the archive and pack "
+            "it again without compression"
+        )
+    if sum(each.file_size for each in contents) > size:
+        raise ValueError("its contents claim to be larger than the file")
 
 
 def _byte_order(archive: zipfile.ZipFile, folder: str) -> str:
@@ -106,27 +119,36 @@ def _byte_order(archive: zipfile.ZipFile, folder: str) -> str:
     return archive.read(name).decode() if name in archive.namelist() else "little"
 
 
-def _read_legacy(file: BinaryIO, place: Callable) -> Any:
+def _read_legacy(file: BinaryIO, size: int, place: Callable) -> Any:
     storages: dict[str, Storage] = {}
 
     def persistent(reference: Any) -> Storage:
-        _, kind, key, location, _, view = reference
+        *reference, view = reference
         if view is not None:
             raise ValueError("it has views of storages, which PyTorch gave up in version 0.4")
-        return storages.setdefault(key, Storage(kind, _device(location), b""))
+        kind, key, device = _named_storage(reference)
+        return storages.setdefault(key, Storage(kind, device, b""))
 
-    reader = PickleReader(file, _Builder(place).table(), persistent)
+    reader = PickleReader(file, _Builder(place, Budget(size)).table(), persistent)
     magic, protocol, system = reader.read(), reader.read(), reader.read()
     if magic != _LEGACY_MAGIC or protocol != 1001 or not system["little_endian"]:
         raise ValueError("it does not begin as PyTorch's files do")
     result = reader.read()
     for key in reader.read():
         count = int.from_bytes(file.read(8), "little")
-        size = count * storages[key].dtype.itemsize
-        storages[key].content = file.read(size)
-        if len(storages[key].content) != size:
+        length = count * storages[key].dtype.itemsize
+        if length > size - file.tell():
             raise ValueError("the file ends early")
-    return finished(result, set())
+        storages[key].content = file.read(length)
+    return result
+
+
+def _named_storage(reference: Any) -> tuple[DType, str, Device]:
+    """Element type, key and device of the storage that a pickle refers to."""
+    what, kind, key, location, _ = reference
+    if what != "storage" or not isinstance(kind, _StorageType) or not isinstance(key, str):
+        raise ValueError("it refers to something that is no storage")
+    return kind.dtype, key, _device(location)
 
 
 def _device(location: Any) -> Device:
@@ -140,6 +162,13 @@ def _device(location: Any) -> Device:
 # --- what the pickle's names stand for
 
 
+@dataclass(frozen=True)
+class _StorageType:
+    """A class of storages."""
+
+    dtype: DType
+
+
 class Storage:
     """A block of numbers that tensors are cut from; old files have it behind the pickle."""
 
@@ -148,24 +177,62 @@ class Storage:
         self.device = device
         self.content = content
 
-    def cut(self, dtype: DType, offset: int, size: tuple, stride: tuple) -> np.ndarray:
-        """The array with that shape and those strides, in elements."""
-        available = len(self.content) // dtype.itemsize
+
+@dataclass(frozen=True)
+class _Cut:
+    """A tensor's part of a storage: offset, shape and strides in elements.
+
+    Attributes:
+        is_conjugate: the numbers in the storage are the conjugates.
+        is_negative: the numbers in the storage have the other sign.
+    """
+
+    dtype: DType
+    offset: int
+    size: tuple[int, ...]
+    stride: tuple[int, ...]
+    is_conjugate: bool
+    is_negative: bool
+
+    def __post_init__(self) -> None:
+        numbers = (self.offset, *self.size, *self.stride)
+        if any(type(each) is not int or each < 0 for each in numbers):
+            raise ValueError(
+                f"a tensor reaches beyond its storage: it begins at {self.offset} with shape "
+                f"{self.size} and strides {self.stride}"
+            )
+        if not isinstance(self.dtype, DType):
+            raise ValueError("a tensor's dtype is none")
+
+    def array(self, content: bytes, budget: Budget) -> np.ndarray:
+        """The numbers.
+
+        Raises:
+            ValueError: they are not all in the storage, or too many.
+        """
+        dtype, offset, size, stride = self.dtype, self.offset, self.size, self.stride
+        available = len(content) // dtype.itemsize
         last = offset + sum((n - 1) * step for n, step in zip(size, stride, strict=True))
-        if min((offset, *size, *stride), default=0) < 0 or (math.prod(size) and last >= available):
+        if math.prod(size) and last >= available:
             raise ValueError("a tensor reaches beyond its storage")
         if not math.prod(size):
             return np.empty(size, dtype.numpy)
-        numbers = np.frombuffer(self.content, dtype.numpy, available)[offset:]
-        steps = [step * dtype.itemsize for step in stride]
-        return np.lib.stride_tricks.as_strided(numbers, size, steps, writeable=False)
+        budget.take(math.prod(size) * dtype.itemsize)
+        numbers = np.frombuffer(content, dtype.numpy, available)[offset:]
+        steps = [
+            step * dtype.itemsize if n > 1 else 0 for n, step in zip(size, stride, strict=True)
+        ]
+        array = np.lib.stride_tricks.as_strided(numbers, size, steps, writeable=False)
+        array = np.conj(array) if self.is_conjugate else array
+        return np.negative(array) if self.is_negative else array
 
 
 class _Builder:
     """Makes what a pickle describes; remembers tensors, so that tied ones stay tied."""
 
-    def __init__(self, place: Callable[[Device], Device]) -> None:
+    def __init__(self, place: Callable[[Device], Device], budget: Budget) -> None:
         self._place = place
+        self._budget = budget
         self._tensors: dict[Any, Pending] = {}
 
     def table(self) -> dict[tuple[str, str], Any]:
@@ -178,13 +245,14 @@ class _Builder:
             (rebuild, "_rebuild_parameter"): self.parameter,
             (rebuild, "_rebuild_parameter_with_state"): self.parameter,
             ("torch._tensor", "_rebuild_from_type_v2"): self.typed,
-            ("torch.nn.parameter", "Parameter"): "parameter",
-            ("torch.storage", "UntypedStorage"): dt.uint8,
+            ("torch.nn.parameter", "Parameter"): self.parameter,
+            ("torch.storage", "UntypedStorage"): _StorageType(dt.uint8),
             ("torch", "Size"): Size,
-            ("torch", "device"): Device,
-            **NUMPY_TABLE,
+            ("torch", "device"): _named_device,
+            **numpy_table(self._budget),
         }
-        table.update({("torch", name): dtype for name, dtype in _STORAGE_TYPES.items()})
+        kinds = {name: _StorageType(dtype) for name, dtype in _STORAGE_TYPES.items()}
+        table.update({("torch", name): kind for name, kind in kinds.items()})
         table.update({("torch", dtype.name): dtype for dtype in dt.ALL_DTYPES})
         return table
 
@@ -195,11 +263,12 @@ class _Builder:
         size: tuple,
         stride: tuple,
         requires_grad: bool = False,
-        *_: Any,
+        hooks: Any = None,
+        metadata: Mapping[str, bool] | None = None,
     ) -> Pending:
         """A tensor of the storage's dtype."""
         return self.tensor_of_dtype(
-            storage, offset, size, stride, requires_grad, None, storage.dtype
+            storage, offset, size, stride, requires_grad, hooks, storage.dtype, metadata
         )
 
     def tensor_of_dtype(
@@ -211,21 +280,26 @@ class _Builder:
         requires_grad: bool,
         hooks: Any,
         dtype: DType,
-        *_: Any,
+        metadata: Mapping[str, bool] | None = None,
     ) -> Pending:
-        """A tensor cut from a storage."""
-        key = (id(storage), offset, tuple(size), tuple(stride), dtype, requires_grad)
+        """A tensor cut from a storage; its backward hooks are left out."""
+        marks = dict(metadata or {})
+        is_conjugate, is_negative = bool(marks.pop("conj", False)), bool(marks.pop("neg", False))
+        if marks:
+            raise RefusedPickleError(f"a tensor has the property `{next(iter(marks))}`")
+        cut = _Cut(dtype, offset, tuple(size), tuple(stride), is_conjugate, is_negative)
 
         def make() -> Tensor:
-            array = storage.cut(dtype, offset, size, stride)
+            array = cut.array(storage.content, self._budget)
             tensor = Tensor._import(array, None, self._place(storage.device))
-            return tensor.requires_grad_(requires_grad)
+            return tensor.requires_grad_(bool(requires_grad))
 
+        key = (id(storage), cut, bool(requires_grad))
         return self._tensors.setdefault(key, Pending(make))
 
-    def parameter(self, data: Pending, requires_grad: bool, *_: Any) -> Pending:
+    def parameter(self, data: Pending, requires_grad: bool = True, *_: Any) -> Pending:
         """A parameter."""
-        key = ("parameter", id(data))
+        key = ("parameter", id(data), bool(requires_grad))
         return self._tensors.setdefault(
             key, Pending(lambda: Parameter(data.value(), requires_grad=bool(requires_grad)))
         )
@@ -235,3 +309,9 @@ class _Builder:
         if make not in (self.tensor, self.tensor_of_dtype, self.parameter):
             raise ValueError("a tensor's class names an unknown way to make it")
         return make(*arguments)
+
+
+def _named_device(name: str, index: int | None = None) -> Device:
+    if not isinstance(name, str):
+        raise ValueError(f"a device is described by a {type(name).__name__}")
+    return Device(name) if index is None else Device(name, index)

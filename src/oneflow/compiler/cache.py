@@ -27,6 +27,20 @@ def own_folder(root: Path) -> Path:
     return root / f"xla-{cores}-cores"
 
 
+def prepare(folder: Path) -> bool:
+    """Make the folder of the cache, for this user alone; whether programs may be kept there.
+
+    Whoever can write in it can make this process run their code. So one that is there already must
+    be this user's; it is left as it is, as are the folders around it.
+    """
+    try:
+        folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, exist_ok=True)
+        return folder.stat().st_uid == os.geteuid()
+    except OSError:
+        return False
+
+
 def tidy_daily(folder: Path) -> None:
     """Start to `tidy` the cache in the background, unless somebody has done so within a day."""
     stamp = folder / ".tidied"

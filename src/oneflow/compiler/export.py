@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -15,15 +16,45 @@ from oneflow.base.placement import Placement
 from oneflow.base.spec import TensorSpec
 from oneflow.compiler.lower import Executable
 from oneflow.compiler.options import compiler_options
-from oneflow.compiler.sharding import shardings
+from oneflow.compiler.sharding import abstract_array, shardings
 from oneflow.compiler.turns import run_in_turn
+
+# The native functions that saved programs may call: decompositions of matrices, and how arrays lie
+# on several devices. Others, such as calls of Python functions, take an address from the file.
+_LAPACK = "geev|geqrf|gesdd|getrf|heevd|orgqr|potrf|syevd|trsm|ungqr"
+_CUSOLVER = "geqrf|gesvd|gesvdj|getrf|orgqr|potrf|syevd"
+_CALLED = re.compile(
+    rf"lapack_[sdcz]({_LAPACK})_ffi|cusolver_({_CUSOLVER})_ffi|cu_lu_pivots_to_permutation"
+    "|Eigh|LuDecomposition|ProductOfElementaryHouseholderReflectors|Qr"
+    "|Sharding|SPMDFullToShardShape|SPMDShardToFullShape"
+)
+# Operations by which a program talks to anybody else.
+_OUTSIDE = re.compile(r"\bstablehlo\.(infeed|outfeed|send|recv)\b")
+
+
+def _check_calls(exported: export.Exported) -> None:
+    """Make sure that a program calls nothing but what this package's programs call.
+
+    Raises:
+        RuntimeError: it does; names it.
+    """
+    text = exported.mlir_module()
+    # However a call is printed: what does not look like a known one is refused.
+    called = re.findall(r'custom_call\b"?\s*@?"?([^\s("]*)', text) + _OUTSIDE.findall(text)
+    unknown = [name for name in called if not _CALLED.fullmatch(name)]
+    if unknown:
+        raise RuntimeError(
+            f"a program calls `{unknown[0]}`, which is none of the native functions that saved "
+            "graphs may call"
+        )
 
 
 def to_bytes(executable: Executable) -> bytes:
     """A program that can be run where this package's primitives are not known.
 
     Raises:
-        RuntimeError: the package `flatbuffers` is missing.
+        RuntimeError: the package `flatbuffers` is missing, or the program calls native functions
+            that no saved program may call.
     """
 
     def portable(*arguments: Any) -> list[Any]:
@@ -31,6 +62,7 @@ def to_bytes(executable: Executable) -> bytes:
         return outputs if rows is None else [*outputs, rows]
 
     exported = export.export(jax.jit(portable))(*executable.abstract_inputs())
+    _check_calls(exported)
     try:
         return bytes(exported.serialize())
     except ImportError as error:
@@ -45,30 +77,28 @@ class ImportedProgram:
     Args:
         content: the bytes.
         placement: where it runs, of as many devices as it was saved for; None for one device.
-        inputs: what its arrays are, None for a vector of numbers.
-        outputs: likewise; None for the table of run-time checks.
+        inputs: what its arrays are.
+        counts: how many floats and how many whole numbers it takes.
+        outputs: what it returns; None for the table of run-time checks.
         convolves: the executable's.
 
     Raises:
-        RuntimeError: the bytes are damaged, or were saved for another kind of device.
+        RuntimeError: the bytes are damaged, were saved for another kind of device or for other
+            arrays, or call native functions that no saved program may call.
     """
 
     def __init__(
         self,
         content: bytes,
         placement: Placement | None,
-        inputs: Sequence[TensorSpec | None],
+        inputs: Sequence[TensorSpec],
+        counts: tuple[int, int],
         outputs: Sequence[TensorSpec | None],
         convolves: bool,
     ) -> None:
-        try:
-            self._exported = export.deserialize(bytearray(content))
-        except ImportError as error:
-            raise RuntimeError(
-                "loading a graph needs the package `flatbuffers`: pip install oneflow-xla[serving]"
-            ) from error
-        except Exception as error:
-            raise RuntimeError(f"the saved program is damaged ({error})") from error
+        self._exported = _deserialized(content)
+        _check_calls(self._exported)
+        _check_arrays(self._exported, inputs, counts, outputs)
         platform = jax.default_backend()
         if platform not in self._exported.platforms:
             raise RuntimeError(
@@ -79,7 +109,8 @@ class ImportedProgram:
         self._takes_turns = placement is None and platform == "cpu"
         where: dict[str, Any] = {}
         if placement is not None:
-            where["in_shardings"], where["out_shardings"] = shardings(inputs, outputs, placement)
+            given = [*inputs, *[None] * sum(map(bool, counts))]
+            where["in_shardings"], where["out_shardings"] = shardings(given, outputs, placement)
         self._traced = jax.jit(
             self._exported.call, compiler_options=compiler_options(platform, convolves), **where
         )
@@ -103,3 +134,37 @@ class ImportedProgram:
         outputs = list(self._run(*arrays, *vectors))
         # As in `Executable`: programs of several devices of one CPU share its threads.
         return jax.block_until_ready(outputs) if self._waits else outputs
+
+
+def _deserialized(content: bytes) -> export.Exported:
+    try:
+        return export.deserialize(bytearray(content))
+    except ImportError as error:
+        raise RuntimeError(
+            "loading a graph needs the package `flatbuffers`: pip install oneflow-xla[serving]"
+        ) from error
+    except Exception as error:
+        raise RuntimeError(f"the saved program is damaged ({error})") from error
+
+
+def _check_arrays(
+    exported: export.Exported,
+    inputs: Sequence[TensorSpec],
+    counts: tuple[int, int],
+    outputs: Sequence[TensorSpec | None],
+) -> None:
+    """Make sure that a program takes and returns what its description says."""
+    numbers = [((n,), kind) for n, kind in zip(counts, ("float64", "int64"), strict=True) if n]
+    arrays = [_form(abstract_array(spec)) for spec in inputs]
+    made = [None if spec is None else _form(abstract_array(spec)) for spec in outputs]
+    found = list(map(_form, exported.out_avals))
+    if (
+        list(map(_form, exported.in_avals)) != [*arrays, *numbers]
+        or len(found) != len(made)
+        or any(m not in (None, each) for m, each in zip(made, found, strict=True))
+    ):
+        raise RuntimeError("the saved program does not fit its description")
+
+
+def _form(array: Any) -> tuple[tuple[int, ...], str]:
+    return tuple(array.shape), np.dtype(array.dtype).name

@@ -8,7 +8,7 @@ import jax
 
 from oneflow.base.environment import cache_folder
 from oneflow.base.joining import join
-from oneflow.compiler.cache import own_folder, tidy_daily
+from oneflow.compiler.cache import own_folder, prepare, tidy_daily
 
 
 def _configure_jax() -> None:
@@ -19,13 +19,9 @@ def _configure_jax() -> None:
     configured = jax.config.jax_compilation_cache_dir  # pyright: ignore[reportAttributeAccessIssue]
     if folder is None or configured is not None:
         return
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        # Whoever can write here can make this process run their code.
-        folder.chmod(0o700)
-    except OSError:
-        return
     programs = own_folder(folder)
+    if not prepare(programs):
+        return
     jax.config.update("jax_compilation_cache_dir", str(programs))
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
     jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
 
+from oneflow.base.replacing import replacing
 from oneflow.graph.step import Step
 
 _WIDTH, _HEIGHT, _GAP_X, _GAP_Y, _MARGIN = 220, 44, 40, 46, 20
@@ -145,7 +146,8 @@ def draw_step(step: Step, path: str | os.PathLike) -> None:
     Raises:
         ValueError: the name is that of another kind of file.
     """
-    svg_path(path).write_text(picture_of(step).svg(), encoding="utf-8")
+    with replacing(svg_path(path)) as file:
+        file.write(picture_of(step).svg().encode())
 
 
 def svg_path(path: str | os.PathLike) -> Path:

@@ -20,7 +20,8 @@ from oneflow.graph.pipeline import Pipeline
 from oneflow.graph.recorder import is_capturing
 from oneflow.graph.recording import Recording, Settings
 from oneflow.graph.report import tree
-from oneflow.graph.saving import SavedGraph, save_steps
+from oneflow.graph.saved_graph import SavedGraph
+from oneflow.graph.saving import save_steps
 from oneflow.graph.schedule_drawing import draw_schedule
 from oneflow.graph.state import graph_state, load_graph_state
 from oneflow.graph.step import Step

@@ -6,6 +6,7 @@ import os
 from html import escape
 
 from oneflow.base.placement import Placement
+from oneflow.base.replacing import replacing
 from oneflow.graph.drawing import svg_path
 from oneflow.graph.pipeline import Pipeline
 from oneflow.graph.schedule import Slot, idle_shares, timeline
@@ -50,7 +51,8 @@ def draw_schedule(pipeline: Pipeline, path: str | os.PathLike) -> None:
     Raises:
         ValueError: the name is that of another kind of file.
     """
-    svg_path(path).write_text(_Picture(pipeline).svg(), encoding="utf-8")
+    with replacing(svg_path(path)) as file:
+        file.write(_Picture(pipeline).svg().encode())
 
 
 def bytes_text(size: float) -> str:

@@ -101,6 +101,13 @@ def put_together(structure: Any, tensors: Iterator[Tensor]) -> Any:
     return structure.kind(items)
 
 
+def count_tensors(structure: Any) -> int:
+    """How many tensors a structure has places for."""
+    if structure is TENSOR:
+        return 1
+    return sum(map(count_tensors, structure.items)) if isinstance(structure, Nest) else 0
+
+
 def _new_dict(structure: Nest, items: list) -> Any:
     pairs = zip(structure.keys, items, strict=True)
     if issubclass(structure.kind, defaultdict):

@@ -35,7 +35,13 @@ def structure_from_data(data: Any) -> Any:
     """
     if data == "tensor":
         return TENSOR
-    if data[0] == "value":
-        return Plain(_PLAIN[data[1]], data[2])
-    keys = tuple(structure_from_data(key).value for key in data[1])
-    return Nest(_KINDS[data[0]], keys, tuple(structure_from_data(each) for each in data[2]))
+    kind, about, content = data
+    if kind == "value":
+        if type(content) is not _PLAIN[about]:
+            raise ValueError(f"{content!r} is not of the type {about}")
+        return Plain(_PLAIN[about], content)
+    keys = tuple(structure_from_data(key).value for key in about)
+    items = tuple(structure_from_data(each) for each in content)
+    if len(keys) != (len(items) if kind == "dict" else 0):
+        raise ValueError(f"a {kind} has {len(keys)} keys and {len(items)} values")
+    return Nest(_KINDS[kind], keys, items)

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+from oneflow.base.replacing import replacing
 from oneflow.graph.graph import PLANNERS, Graph
 from oneflow.plan.contents import Account, Contents, contents_of
 from oneflow.plan.page import page_of
@@ -44,7 +45,8 @@ class Plan:
         """
         if Path(path).suffix.lower() not in (".html", ".htm"):
             raise ValueError(f"a plan is saved as a page; give `path` the ending .html, got {path}")
-        Path(path).write_text(page_of(self.contents), encoding="utf-8")
+        with replacing(Path(path)) as file:
+            file.write(page_of(self.contents).encode())
 
     def listing(self) -> str:
         """The plan as text with every single operator."""

@@ -1,0 +1,58 @@
+"""The one error of all files that cannot be loaded."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+from collections.abc import Iterator
+from typing import Any
+
+_FORMATS = (
+    "it is damaged, incomplete, or not a file that `oneflow.save`, safetensors or PyTorch wrote"
+)
+# What the file system says of places to which only a damaged file, or part of a folder, points.
+_ASTRAY = {None, errno.EINVAL, errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG}
+
+
+class LoadError(RuntimeError):
+    """Something cannot be loaded; the message names it and says what is wrong."""
+
+
+class RefusedPickleError(LoadError):
+    """A pickle asks for something that is never done."""
+
+
+@contextlib.contextmanager
+def loading(label: Any, what: str = _FORMATS) -> Iterator[None]:
+    """Turn whatever reading a bad file raises into one error that names the file.
+
+    Errors of the machine stay what they are: a disk that fails, a missing permission, or too little
+    memory, of which no file may ask for more than its size allows.
+
+    Args:
+        label: of what is loaded.
+        what: says what is wrong with it.
+
+    Raises:
+        LoadError: anything was wrong with the content.
+    """
+    try:
+        yield
+    except RefusedPickleError as error:
+        raise RefusedPickleError(f"cannot load `{label}`: {error}") from error
+    except (LoadError, MemoryError):
+        raise
+    except Exception as error:
+        if isinstance(error, OSError) and error.errno not in _ASTRAY:
+            raise
+        reason = f"{error}" if _is_explained(error) else f"{what} ({_text(error)})"
+        raise LoadError(f"cannot load `{label}`: {reason}") from error
+
+
+def _is_explained(error: Exception) -> bool:
+    """Whether an error, such as that of a missing device, says by itself what is wrong."""
+    return type(error) is RuntimeError
+
+
+def _text(error: Exception) -> str:
+    return str(error) if type(error) is ValueError else f"{type(error).__name__}: {error}"
