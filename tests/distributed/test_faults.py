@@ -50,6 +50,7 @@ FAULTS = [
         1,
         ["different programs", "conversion of float32[2](S(0)) from", "all_reduce(float32[3]"],
     ),
+    ("reads", 1, ["transfer of float32[2](B) from", "ranks=[1]", "all_reduce(float32[3]"]),
     ("shapes", 1, ["different programs", "float32[3]", "float32[4]"]),
     ("lengths", 1, ["different programs", "float32[3]", "float32[400000]"]),
 ]

@@ -1,5 +1,7 @@
 """Programs that several processes run together and that check themselves."""
 
+from datetime import date
+
 import pytest
 
 from tests.distributed.launching import assert_succeeds
@@ -13,6 +15,19 @@ def test_collectives_of_two_processes():
 
 def test_collectives_of_three_processes():
     assert_succeeds("collectives.py", processes=3)
+
+
+@pytest.mark.parametrize(
+    ("processes", "count"), [(2, 30), pytest.param(4, 60, marks=pytest.mark.slow)]
+)
+def test_conversions_keep_values_and_dtypes(processes, count):
+    first = date.today().toordinal() * 100  # another sample every day
+    outcome = assert_succeeds("conversions.py", str(first), str(count), processes=processes)
+    assert outcome.output == ""
+
+
+def test_reading_on_ranks_without_a_part():
+    assert assert_succeeds("reading.py").output == ""
 
 
 def test_data_parallel_training():

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import oneflow as flow
+from oneflow.base.dtype import ALL_DTYPES
 from oneflow.base.sbp import BROADCAST, PARTIAL_SUM, split
 from oneflow.primitives.boxing_path import boxing_path
 from oneflow.runtime.shards import part_here
@@ -83,6 +84,31 @@ def test_reduce_scatter_moves_half_of_all_reduce():
     assert scatter < 0.6 * reduce
 
 
+@pytest.mark.parametrize("dtype", ALL_DTYPES, ids=str)
+def test_every_dtype_keeps_its_values(dtype):
+    whole = (numbers(5, 4) % 3).astype(dtype.numpy)
+    for source, target in itertools.product(SIGNATURES, repeat=2):
+        x = flow.tensor(whole, placement=LINE, sbp=source).to_global(sbp=target)
+        assert x.numpy().dtype == x.value.read().dtype == dtype.numpy
+        np.testing.assert_array_equal(x.numpy(), whole, str((source, target)))
+
+
+def test_sums_of_truth_values():
+    x = flow.tensor([True, False]).to_global(LINE, P)
+    assert x.tolist() == [True, False]
+    assert (~x).tolist() == [False, True]
+    assert x.float().tolist() == [1, 0]
+    assert (x * flow.tensor(2.0, placement=LINE, sbp=B)).tolist() == [2, 0]
+    rows = flow.tensor([True, False, True], placement=LINE, sbp=S(0))
+    assert rows[flow.tensor([2, 1], placement=LINE, sbp=B)].numpy().dtype == bool
+
+
+def test_sums_that_wrap_around():
+    x = flow.full((2,), 100, dtype=flow.uint8).to_global(LINE, P)
+    assert x.long().tolist() == [144, 144]
+    assert x.sum().item() == 288
+
+
 def test_other_placements():
     x = flow.tensor(numbers(6, 2), placement=LINE, sbp=S(0))
     other = flow.placement("cpu", [4, 5])
@@ -99,6 +125,16 @@ def test_gradients_go_back_through_conversions():
     (moved * moved).sum().backward()
     np.testing.assert_array_equal(local.grad.numpy(), 2 * numbers(2, 3))
     assert not local.grad.is_global
+
+
+@pytest.mark.parametrize(
+    ("placement", "sbp"), [(LINE, S(0)), (LINE, S(1)), (GRID, [S(0), S(0)]), (GRID, [S(1), B])]
+)
+def test_gradients_of_uneven_parts(placement, sbp):
+    x = flow.tensor(numbers(5, 7), placement=placement, sbp=sbp, requires_grad=True)
+    (x.to_local() * 3).sum().backward()
+    assert x.grad.sbp == x.sbp
+    np.testing.assert_array_equal(x.grad.numpy(), np.full((5, 7), 3.0))
 
 
 def test_grad_sbp():

@@ -1,12 +1,14 @@
 """Placements, signatures and global tensors as users meet them."""
 
 import copy
+import inspect
 import pickle
 
 import numpy as np
 import pytest
 
 import oneflow as flow
+from oneflow.functional.conversion import TENSOR_TYPES
 
 S, B, P = flow.sbp.split, flow.sbp.broadcast, flow.sbp.partial_sum
 PAIR = flow.placement("cpu", [0, 1])
@@ -55,25 +57,52 @@ def test_bad_arguments_of_new_tensors():
         flow.ones(2, device="cpu", placement=PAIR, sbp=B)
 
 
-@pytest.mark.parametrize(
-    "make",
-    [
-        lambda **where: flow.zeros(4, 6, **where),
-        lambda **where: flow.ones(4, 6, **where),
-        lambda **where: flow.full((4, 6), 2.5, **where),
-        lambda **where: flow.empty(4, 6, **where),
-        lambda **where: flow.rand(4, 6, **where),
-        lambda **where: flow.randn(4, 6, **where),
-        lambda **where: flow.randint(0, 9, (4, 6), **where),
-        lambda **where: flow.eye(4, 6, **where),
-        lambda **where: flow.normal(0.0, 1.0, (4, 6), **where),
-        lambda **where: flow.tensor([[1, 2, 3], [4, 5, 6]], **where),
-        lambda **where: flow.Tensor([[1, 2, 3], [4, 5, 6]], **where),
-        lambda **where: flow.ones(2).new_zeros(4, 6, **where),
-    ],
-)
+LIKE = flow.arange(24, dtype=flow.float32).reshape(4, 6)
+ROWS = [[1, 2, 3], [4, 5, 6]]
+# By name, a call of everything that makes tensors and takes a placement.
+CREATION = {
+    "zeros": lambda **where: flow.zeros(4, 6, **where),
+    "ones": lambda **where: flow.ones(4, 6, **where),
+    "full": lambda **where: flow.full((4, 6), 2.5, **where),
+    "empty": lambda **where: flow.empty(4, 6, **where),
+    "zeros_like": lambda **where: flow.zeros_like(LIKE, **where),
+    "ones_like": lambda **where: flow.ones_like(LIKE, **where),
+    "full_like": lambda **where: flow.full_like(LIKE, 2.5, **where),
+    "empty_like": lambda **where: flow.empty_like(LIKE, **where),
+    "rand": lambda **where: flow.rand(4, 6, **where),
+    "randn": lambda **where: flow.randn(4, 6, **where),
+    "randint": lambda **where: flow.randint(0, 9, (4, 6), **where),
+    "rand_like": lambda **where: flow.rand_like(LIKE, **where),
+    "randn_like": lambda **where: flow.randn_like(LIKE, **where),
+    "randint_like": lambda **where: flow.randint_like(LIKE, 9, **where),
+    "normal": lambda **where: flow.normal(0.0, 1.0, (4, 6), **where),
+    "normal of tensors": lambda **where: flow.normal(LIKE, 1.0, **where),
+    "eye": lambda **where: flow.eye(4, 6, **where),
+    "tensor": lambda **where: flow.tensor(ROWS, **where),
+    "tensor of a tensor": lambda **where: flow.tensor(LIKE, **where),
+    "Tensor": lambda **where: flow.Tensor(ROWS, **where),
+    "Tensor of a tensor": lambda **where: flow.Tensor(LIKE, **where),
+    "FloatTensor": lambda **where: flow.FloatTensor(ROWS, **where),
+    "FloatTensor of a tensor": lambda **where: flow.FloatTensor(LIKE, **where),
+    "new_zeros": lambda **where: LIKE.new_zeros(4, 6, **where),
+    "new_ones": lambda **where: LIKE.new_ones(4, 6, **where),
+    "new_full": lambda **where: LIKE.new_full((4, 6), 2.5, **where),
+    "new_empty": lambda **where: LIKE.new_empty(4, 6, **where),
+    "new_tensor": lambda **where: LIKE.new_tensor(ROWS, **where),
+}
+OF_ONE_DIMENSION = {
+    "arange": lambda size, **where: flow.arange(size, **where),
+    "linspace": lambda size, **where: flow.linspace(0, 1, size, **where),
+    "logspace": lambda size, **where: flow.logspace(0, 1, size, **where),
+    "randperm": lambda size, **where: flow.randperm(size, **where),
+}
+CONVERSIONS = {"to_global", "to_consistent", "local_to_global", "global_to_global"}
+
+
+@pytest.mark.parametrize("name", CREATION)
 @pytest.mark.parametrize("sbp", [(S(0), S(1)), (S(-1), B), (B, P), (S(0), S(0))], ids=str)
-def test_creation_is_the_same_however_it_lies(make, sbp):
+def test_creation_is_the_same_however_it_lies(name, sbp):
+    make = CREATION[name]
     flow.manual_seed(1)
     local = make()
     flow.manual_seed(1)
@@ -84,11 +113,44 @@ def test_creation_is_the_same_however_it_lies(make, sbp):
     assert x.shape == local.shape
     assert x.dtype is local.dtype
     np.testing.assert_array_equal(x.numpy(), local.numpy())
+    for part in ({"placement": GRID}, {"sbp": sbp}):
+        with pytest.raises(ValueError, match="is missing"):
+            make(**part)
+
+
+def test_no_creation_is_forgotten():
+    found = {
+        name
+        for space in (flow, flow.Tensor)
+        for name, each in vars(space).items()
+        if callable(each) and not name.startswith("_") and takes_a_placement(each)
+    }
+    assert found - {*TENSOR_TYPES} <= {*CREATION, *OF_ONE_DIMENSION, *CONVERSIONS}
+
+
+def takes_a_placement(function):
+    try:
+        return "placement" in inspect.signature(function).parameters
+    except (TypeError, ValueError):
+        return False
+
+
+@pytest.mark.parametrize("name", [each for each in CREATION if each.endswith("_like")])
+def test_tensors_like_global_ones(name):
+    make = getattr(flow, name)
+    given = {"full_like": (1.0,), "randint_like": (5,)}.get(name, ())
+    x = flow.ones(4, 6, placement=GRID, sbp=(S(0), P))
+    assert make(x, *given).sbp == (S(0), B)
+    assert make(x, *given, sbp=(B, S(1))).sbp == (B, S(1))
+    assert make(x, *given, placement=PAIR, sbp=S(1)).placement is PAIR
+    assert make(x, *given, device="cpu").is_local
+    with pytest.raises(ValueError, match="not both"):
+        make(x, *given, device="cpu", placement=PAIR, sbp=B)
 
 
 @pytest.mark.parametrize("size", [7, 8])
 def test_ranges(size):
-    for make in (flow.arange, flow.randperm, lambda n, **w: flow.linspace(0, 1, n, **w)):
+    for make in OF_ONE_DIMENSION.values():
         flow.manual_seed(1)
         local = make(size)
         flow.manual_seed(1)

@@ -22,9 +22,9 @@ def test_structures_keep_their_form():
     assert flow.to_global(flow.ones(2), PAIR, S(0)).shape == (4,)
 
 
-def test_sbp_by_name():
-    net = flow.nn.Linear(4, 2).to_global(PAIR, B)
-    made = flow.to_global(net.state_dict(), PAIR, lambda name, each: S(each.ndim - 1))
+def test_sbp_by_a_function_of_the_structure_and_the_tensor():
+    state = flow.nn.Linear(4, 2).to_global(PAIR, B).state_dict()
+    made = flow.to_global(state, PAIR, lambda tree, each: S(1 if each is tree["weight"] else 0))
     assert {name: each.sbp for name, each in made.items()} == {
         "weight": (S(1),),
         "bias": (S(0),),

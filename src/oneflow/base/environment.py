@@ -134,6 +134,12 @@ COLLECTIVE_TIMEOUT = Variable(
     "0",
     "Seconds to wait for a process that others need and that is busy; 0: for ever.",
 )
+CHECK_GLOBAL_DATA = Variable(
+    "ONEFLOW_CHECK_GLOBAL_DATA",
+    "0",
+    "`1`: processes compare the data of which each makes its part of a global tensor, and raise "
+    "where they differ.",
+)
 ALL_VARIABLES = (
     EAGER,
     EAGER_HOT_AFTER,
@@ -161,6 +167,7 @@ ALL_VARIABLES = (
     JOIN_TIMEOUT,
     HANG_TIMEOUT,
     COLLECTIVE_TIMEOUT,
+    CHECK_GLOBAL_DATA,
 )
 
 

@@ -92,7 +92,7 @@ def on_parts(
         return [
             result
             if spec is None
-            else result.reshape((1,) * len(partial_axes(spec)) + result.shape)
+            else of_dtype(result, spec).reshape((1,) * len(partial_axes(spec)) + result.shape)
             for result, spec in zip(function(*own), outputs, strict=True)
         ]
 
@@ -104,6 +104,17 @@ def on_parts(
         check_vma=False,
     )
     return lambda *arrays: mapped(*[arrays[place] for place in given])
+
+
+def of_dtype(part: Any, spec: TensorSpec) -> Any:
+    """The part, if it has its tensor's dtype.
+
+    Raises:
+        TypeError: it has another.
+    """
+    if part.dtype != spec.dtype.numpy:
+        raise TypeError(f"a part of {spec!r} is {part.dtype}; parts must have the tensor's dtype")
+    return part
 
 
 def _empty_part(spec: TensorSpec) -> jax.Array:

@@ -15,7 +15,7 @@ from oneflow.differentiation.grad_mode import MODE
 from oneflow.differentiation.node import OperationNode
 from oneflow.primitives import signatures as signatures  # settles operations
 from oneflow.primitives.boxing import boxing
-from oneflow.primitives.boxing_path import boxing_path, communicating_axes
+from oneflow.primitives.boxing_path import communicating_axes
 from oneflow.primitives.composition import composition_of
 from oneflow.primitives.operation import Operation, wanted_sbp
 from oneflow.program.value import Value
@@ -121,7 +121,11 @@ def plan_call(operation: Operation, specs: tuple, attributes: dict) -> Operation
         result = None
     alone = frozenset()
     if operation.primitive is boxing and cluster.is_several_processes():
-        alone = communicating_axes(_steps(operation))
+        spec, given = operation.in_specs[0], operation.attributes
+        alone = communicating_axes(
+            *(spec.shape, spec.dtype.itemsize, given["hierarchy"]),
+            *(given["source"], given["target"]),
+        )
     if not (conversions or result or alone):
         return operation
     return GlobalCall(operation, conversions, result, alone)
@@ -131,12 +135,6 @@ def _split_dims(spec: Any) -> set[int]:
     """The dimensions of an operand that are split; none of a number's."""
     sbp = spec.sbp if isinstance(spec, TensorSpec) else ()
     return {each.dim for each in sbp if isinstance(each, Split)}
-
-
-def _steps(operation: Operation) -> tuple:
-    spec, given = operation.in_specs[0], operation.attributes
-    size = spec.dtype.itemsize
-    return boxing_path(spec.shape, size, given["hierarchy"], given["source"], given["target"])[1]
 
 
 def _run_pending(placement: Placement) -> None:

@@ -22,6 +22,7 @@ from oneflow.base.connecting import run_together
 from oneflow.base.device import Device
 from oneflow.base.dtype import from_numpy_dtype
 from oneflow.base.spec import spec_of
+from oneflow.primitives.partial_sums import all_reduced, reduce_scattered
 from oneflow.program.value import Value
 from oneflow.runtime.eager import read_array
 
@@ -191,12 +192,6 @@ def all_reduce(*arrays: Any, op: str) -> tuple[Any, ...]:
     return tuple(_reductions[op](array) for array in arrays)
 
 
-def _sum(array: Any) -> Any:
-    if array.dtype == jnp.bool_:
-        return lax.psum(array.astype(jnp.int32), _AXIS) > 0
-    return lax.psum(array, _AXIS)
-
-
 def _extreme(reduce: Callable[..., Any]) -> Callable[[Any], Any]:
     def run(array: Any) -> Any:
         if array.dtype == jnp.bool_:
@@ -207,7 +202,7 @@ def _extreme(reduce: Callable[..., Any]) -> Callable[[Any], Any]:
 
 
 _reductions: dict[str, Callable[[Any], Any]] = {
-    "sum": _sum,
+    "sum": lambda array: all_reduced(array, _AXIS),
     "max": _extreme(lax.pmax),
     "min": _extreme(lax.pmin),
     "product": lambda array: jnp.prod(lax.all_gather(array, _AXIS), axis=0, dtype=array.dtype),
@@ -243,9 +238,7 @@ def reduce_scatter(*parts: Any, op: str) -> tuple[Any]:
     """Part `i` of all processes combined, for process `i`."""
     if op != "sum":
         return (_reductions[op](jnp.stack(parts))[lax.axis_index(_AXIS)],)
-    if parts[0].dtype == jnp.bool_:
-        return (reduce_scatter(*[part.astype(jnp.int32) for part in parts], op=op)[0] > 0,)
-    return (lax.psum_scatter(jnp.stack(parts), _AXIS),)
+    return (reduce_scattered(jnp.stack(parts), _AXIS, 0)[0],)
 
 
 def reduce_scatter_joined(array: Any, op: str, shape: tuple[int, ...]) -> tuple[Any]:

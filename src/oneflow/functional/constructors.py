@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from oneflow.base.device import Device
+from oneflow.base.device import CPU, Device
 from oneflow.base.dtype import DType, get_default_dtype
 from oneflow.base.shape import Size
 from oneflow.functional.conversion import TENSOR_TYPES
 from oneflow.functional.creation import empty, full, ones, zeros
 from oneflow.functional.interchange import tensor as tensor_from_data
-from oneflow.functional.options import checked_dtype, chosen_device, chosen_place
+from oneflow.functional.options import checked_dtype, chosen_device, chosen_place, place_like
 from oneflow.functional.registry import function
 from oneflow.tensor.methods import attach
 from oneflow.tensor.tensor import Tensor
@@ -21,7 +21,7 @@ def _constructed(args: tuple, dtype: DType, device: Any) -> Tensor:
     if len(args) == 1 and isinstance(args[0], Tensor):
         if args[0].dtype is not dtype:
             raise TypeError(f"expected {dtype!r} (got {args[0].dtype!r}); convert with `.to(...)`")
-        return args[0].detach()
+        return args[0].detach().to(chosen_device(device))
     if len(args) == 1 and not isinstance(args[0], int | Size):
         return Tensor._import(args[0], dtype, chosen_device(device))
     return empty(*(args or (0,)), dtype=dtype, device=device)
@@ -40,11 +40,10 @@ def _initialise(
 
     It is made from sizes, from nested lists or an array, or is an alias of a tensor.
     """
-    wanted = dtype
-    if wanted is None:
-        given = args[0] if len(args) == 1 else None
-        wanted = given.dtype if isinstance(given, Tensor) else get_default_dtype()
-    made = _constructed(args, wanted, chosen_place(device, placement, sbp))
+    wanted, default = dtype or get_default_dtype(), CPU
+    if len(args) == 1 and isinstance(args[0], Tensor):
+        wanted, default = dtype or args[0].dtype, args[0].device
+    made = _constructed(args, wanted, chosen_place(device, placement, sbp, default))
     self._value, self._family = made._value, made._family
     self._chain, self._seen = made._chain, made._seen
     if requires_grad:
@@ -109,11 +108,13 @@ CudaDoubleTensor = _typed("DoubleTensor", "cuda")
 
 
 def _like(
-    input: Tensor, dtype: DType | None, device: Device | str | None, placement: Any = None
-) -> tuple[DType, Any]:
-    """The dtype and device of `input` where none is given; no device with a placement."""
-    place = device if placement is not None else chosen_device(device, input.device)
-    return checked_dtype(dtype, input.dtype), place
+    input: Tensor, dtype: DType | None, device: Any, placement: Any, sbp: Any
+) -> dict[str, Any]:
+    """The dtype and device of `input` where none is given; broadcast where `input` is global."""
+    spec, place = input._value.spec, input.device
+    if not (device is placement is sbp is None):
+        place = place_like(spec, device, placement, sbp)
+    return {"dtype": checked_dtype(dtype, spec.dtype), "device": place}
 
 
 @function()
@@ -133,10 +134,8 @@ def new_zeros(
         >>> flow.ones(2, dtype=flow.int64).new_zeros(3)
         tensor([0, 0, 0], dtype=oneflow.int64)
     """
-    kind, place = _like(x, dtype, device, placement)
-    return zeros(
-        *size, dtype=kind, device=place, placement=placement, sbp=sbp, requires_grad=requires_grad
-    )
+    options = _like(x, dtype, device, placement, sbp)
+    return zeros(*size, **options, requires_grad=requires_grad)
 
 
 @function()
@@ -150,10 +149,8 @@ def new_ones(
     requires_grad: bool = False,
 ) -> Tensor:
     """Ones of another shape, with the dtype and device of `x` unless given."""
-    kind, place = _like(x, dtype, device, placement)
-    return ones(
-        *size, dtype=kind, device=place, placement=placement, sbp=sbp, requires_grad=requires_grad
-    )
+    options = _like(x, dtype, device, placement, sbp)
+    return ones(*size, **options, requires_grad=requires_grad)
 
 
 @function()
@@ -167,10 +164,8 @@ def new_empty(
     requires_grad: bool = False,
 ) -> Tensor:
     """A tensor whose contents do not matter, with the dtype and device of `x` unless given."""
-    kind, place = _like(x, dtype, device, placement)
-    return empty(
-        *size, dtype=kind, device=place, placement=placement, sbp=sbp, requires_grad=requires_grad
-    )
+    options = _like(x, dtype, device, placement, sbp)
+    return empty(*size, **options, requires_grad=requires_grad)
 
 
 @function()
@@ -185,8 +180,8 @@ def new_full(
     requires_grad: bool = False,
 ) -> Tensor:
     """One number everywhere, with the dtype and device of `x` unless given."""
-    kind, place = _like(x, dtype, device, placement)
-    return full(size, fill_value, kind, place, placement, sbp, requires_grad)
+    options = _like(x, dtype, device, placement, sbp)
+    return full(size, fill_value, **options, requires_grad=requires_grad)
 
 
 def new_tensor(
@@ -199,10 +194,8 @@ def new_tensor(
     sbp: Any = None,
 ) -> Tensor:
     """A copy of `data`, with the dtype and device of this tensor unless given."""
-    kind, place = _like(self, dtype, device, placement)
-    return tensor_from_data(
-        data, dtype=kind, device=place, placement=placement, sbp=sbp, requires_grad=requires_grad
-    )
+    options = _like(self, dtype, device, placement, sbp)
+    return tensor_from_data(data, **options, requires_grad=requires_grad)
 
 
 def new(self: Tensor, *args: Any, device: Device | str | None = None) -> Tensor:

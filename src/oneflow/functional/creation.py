@@ -16,9 +16,9 @@ from oneflow.base.dtype import (
 )
 from oneflow.functional.options import (
     checked_dtype,
-    chosen_device,
     chosen_place,
     new_shape,
+    place_like,
     with_grad,
 )
 from oneflow.functional.registry import function
@@ -172,7 +172,7 @@ def _like(input: Tensor, dtype: DType | None, device: Any, placement: Any, sbp: 
     return {
         "shape": spec.shape,
         "dtype": checked_dtype(dtype, spec.dtype),
-        "device": chosen_device(device, spec.device),
+        "device": place_like(spec, device, placement, sbp),
     }
 
 
@@ -187,6 +187,15 @@ def zeros_like(
     memory_format: Any = None,
 ) -> Tensor:
     """Zeros with the shape, dtype and device of `input`, unless given.
+
+    Args:
+        input: the example; if it is global so is the result, with its placement and sbp.
+        dtype: element type.
+        device: where it lives.
+        placement: makes a global tensor there.
+        sbp: how a global tensor lies on its placement.
+        requires_grad: ask for its gradient.
+        memory_format: accepted for PyTorch's sake.
 
     Example:
         >>> import oneflow as flow
@@ -207,7 +216,7 @@ def ones_like(
     requires_grad: bool = False,
     memory_format: Any = None,
 ) -> Tensor:
-    """Ones with the shape, dtype and device of `input`, unless given.
+    """Ones with the shape, dtype and device of `input`, unless given; arguments as in `zeros_like`.
 
     Example:
         >>> import oneflow as flow
@@ -228,7 +237,7 @@ def empty_like(
     requires_grad: bool = False,
     memory_format: Any = None,
 ) -> Tensor:
-    """A tensor like `input` whose contents do not matter (zeros).
+    """A tensor like `input` whose contents do not matter (zeros); arguments as in `zeros_like`.
 
     Example:
         >>> import oneflow as flow
@@ -250,6 +259,8 @@ def full_like(
     memory_format: Any = None,
 ) -> Tensor:
     """One number everywhere, with the shape, dtype and device of `input`, unless given.
+
+    The arguments after `fill_value`, a number or a tensor of one element, are as in `zeros_like`.
 
     Example:
         >>> import oneflow as flow

@@ -27,8 +27,8 @@ def to_global(
     Args:
         input: a tensor, or a structure such as a state dict.
         placement: where the results lie.
-        sbp: how they lie there; or a function that takes the tensor's place in the structure (a
-            key of a dict, a number of a list) and the tensor, and tells it.
+        sbp: how they lie there; or a function that takes the whole `input` and the tensor, and
+            tells it.
         warn_on_non_tensor_leaf: warn about anything else in the structure, which stays as it is.
         options: further arguments of `Tensor.to_global`.
 
@@ -41,13 +41,17 @@ def to_global(
         >>> place, sbp = flow.placement("cpu", [0]), flow.sbp.broadcast
         >>> {name: each.is_global for name, each in flow.to_global(state, place, sbp).items()}
         {'weight': True, 'bias': True}
+        >>> def rows_of_weights(state, tensor):
+        ...     return flow.sbp.split(0) if tensor is state["weight"] else flow.sbp.broadcast
+        >>> flow.to_global(state, place, rows_of_weights)["weight"].sbp
+        (oneflow.sbp.split(dim=0),)
     """
 
-    def convert(key: Any, tensor: Tensor) -> Tensor:
-        wanted = sbp(key, tensor) if callable(sbp) and not isinstance(sbp, Sbp) else sbp
+    def convert(tensor: Tensor) -> Tensor:
+        wanted = sbp(input, tensor) if callable(sbp) and not isinstance(sbp, Sbp) else sbp
         return global_tensors.to_global(tensor, placement, wanted, **options)
 
-    return _converted(None, input, convert, warn_on_non_tensor_leaf)
+    return _converted(input, convert, warn_on_non_tensor_leaf)
 
 
 def to_local(input: Any, *, copy: bool = False) -> Any:
@@ -66,18 +70,18 @@ def to_local(input: Any, *, copy: bool = False) -> Any:
         >>> flow.to_local({"x": x})
         {'x': tensor([1., 1.], dtype=oneflow.float32)}
     """
-    return _converted(None, input, lambda key, each: global_tensors.to_local(each, copy=copy), True)
+    return _converted(input, lambda each: global_tensors.to_local(each, copy=copy), True)
 
 
-def _converted(key: Any, value: Any, convert: Callable[[Any, Tensor], Tensor], warn: bool) -> Any:
-    """`value` with its tensors converted; `key` is its place in the structure around it."""
+def _converted(value: Any, convert: Callable[[Tensor], Tensor], warn: bool) -> Any:
+    """`value` with its tensors converted."""
     if isinstance(value, Tensor):
-        return convert(key, value)
+        return convert(value)
     if isinstance(value, dict):
-        made = {k: _converted(k, each, convert, warn) for k, each in value.items()}
+        made = {key: _converted(each, convert, warn) for key, each in value.items()}
         return made if type(value) is dict else type(value)(made)
     if isinstance(value, list | tuple):
-        items = [_converted(i, each, convert, warn) for i, each in enumerate(value)]
+        items = [_converted(each, convert, warn) for each in value]
         if hasattr(value, "_fields"):
             return type(value)(*items)
         return type(value)(items)

@@ -11,6 +11,8 @@ from oneflow.base.device import CPU, Device
 from oneflow.base.dtype import DType, bool_, complex128, float64, int64
 from oneflow.base.placement import Layout, Placement
 from oneflow.base.sbp import nd_sbp_of
+from oneflow.base.spec import TensorSpec
+from oneflow.tensor.global_values import whole_grad_sbp
 from oneflow.tensor.tensor import Tensor
 
 
@@ -51,11 +53,35 @@ def chosen_place(device: Any, placement: Any, sbp: Any, default: Any = CPU) -> A
         TypeError: `placement` or `sbp` is something else.
     """
     if placement is None and sbp is None:
-        layout = MODE.layout
+        layout = None if isinstance(device, Placement | Layout) else MODE.layout
         return chosen_device(device, default) if layout is None else layout
     if device is not None:
         raise ValueError("give `device` for a local tensor, or `placement` and `sbp`, not both")
     return layout_of(placement, sbp)
+
+
+def place_like(spec: TensorSpec, device: Any, placement: Any, sbp: Any) -> Any:
+    """Where a tensor like another one is made: as that one lies, unless something else is said.
+
+    Partial sums are broadcast. Of a global tensor `sbp` may be given alone.
+
+    Args:
+        spec: of the other tensor.
+        device: as the user gave it, like the rest; None for what was not given.
+        placement: of a global tensor.
+        sbp: how it lies there.
+
+    Raises:
+        ValueError: a device and a placement, or one of placement and sbp without the other.
+        TypeError: `placement` or `sbp` is something else.
+    """
+    if placement is None and sbp is None:
+        if device is None and spec.sbp is not None:
+            return Layout(spec.device, whole_grad_sbp(spec.sbp))
+        return chosen_device(device, spec.device)
+    if device is None and placement is None and spec.sbp is not None:
+        placement = spec.device
+    return chosen_place(device, placement, sbp)
 
 
 def layout_of(placement: Any, sbp: Any, ndim: int | None = None) -> Layout:

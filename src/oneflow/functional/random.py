@@ -15,9 +15,9 @@ from oneflow.base.shape import broadcast_shapes
 from oneflow.functional.generator import Generator, draw
 from oneflow.functional.options import (
     checked_dtype,
-    chosen_device,
     chosen_place,
     new_shape,
+    place_like,
     with_grad,
 )
 from oneflow.functional.registry import function
@@ -132,6 +132,8 @@ def rand_like(
     generator: Generator | None = None,
     dtype: DType | None = None,
     device: Device | str | None = None,
+    placement: Any = None,
+    sbp: Any = None,
     requires_grad: bool = False,
     memory_format: Any = None,
 ) -> Tensor:
@@ -146,7 +148,7 @@ def rand_like(
         input.shape,
         generator=generator,
         dtype=dtype or input.dtype,
-        device=chosen_device(device, input.device),
+        device=place_like(input._value.spec, device, placement, sbp),
         requires_grad=requires_grad,
     )
 
@@ -174,9 +176,7 @@ def randn_like(
         input.shape,
         generator=generator,
         dtype=dtype or input.dtype,
-        device=chosen_device(device, input.device),
-        placement=placement,
-        sbp=sbp,
+        device=place_like(input._value.spec, device, placement, sbp),
         requires_grad=requires_grad,
     )
 
@@ -275,9 +275,7 @@ def randint_like(
         x.shape,
         generator=generator,
         dtype=dtype or x.dtype,
-        device=chosen_device(device, x.device),
-        placement=placement,
-        sbp=sbp,
+        device=place_like(x._value.spec, device, placement, sbp),
         requires_grad=requires_grad,
     )
 
@@ -346,7 +344,7 @@ def normal(
     Args:
         mean: mean, a tensor or a number.
         std: standard deviation, a tensor or a number.
-        size: sizes; needed exactly when both are numbers.
+        size: sizes, for two numbers; tensors have theirs.
         generator: where the numbers come from, default the default generator.
         dtype: floating point, default the default float type or that of the tensors.
         layout: accepted for PyTorch's sake.
@@ -357,6 +355,7 @@ def normal(
 
     Raises:
         RuntimeError: `std` is negative.
+        TypeError: a size and a tensor.
 
     Example:
         >>> import oneflow as flow
@@ -374,12 +373,18 @@ def normal(
         }
         drawn = call(rng.random_normal, *draw(generator), mean, std, **options)
         return with_grad(drawn, requires_grad)
-    shape = broadcast_shapes(*[each.shape for each in tensors])
+    if size:
+        raise TypeError(f"normal() takes sizes from its tensors, got size={size} besides")
     kind = floating_dtype(dtype, tensors[0].dtype, "normal")
-    noise = randn(shape, generator=generator, dtype=kind, device=tensors[0].device)
-    if not isinstance(mean, Tensor):
-        return call(mul, noise, std) + mean
-    return call(add_scaled, call(broadcast_to, mean, shape=shape), noise, std)
+    place = place_like(tensors[0]._value.spec, device, placement, sbp)
+    mean, std = (x.to(place, kind) if isinstance(x, Tensor) else x for x in (mean, std))
+    shape = broadcast_shapes(*[each.shape for each in tensors])
+    noise = randn(shape, generator=generator, dtype=kind, device=place)
+    if isinstance(mean, Tensor):
+        drawn = call(add_scaled, call(broadcast_to, mean, shape=shape), noise, std)
+    else:
+        drawn = call(mul, noise, std) + mean
+    return with_grad(drawn, requires_grad)
 
 
 @function()

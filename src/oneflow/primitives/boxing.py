@@ -19,6 +19,7 @@ from oneflow.primitives.part_layout import (
     splitting_axes,
     traced_extent,
 )
+from oneflow.primitives.partial_sums import all_reduced, neutral, reduce_scattered
 from oneflow.primitives.registry import primitive
 
 Sizes = tuple[int, ...]
@@ -31,12 +32,15 @@ def _boxing(
     if 0 in shape:
         # XLA has no collectives of nothing.
         return jnp.zeros(part_shape(shape, hierarchy, target), x.dtype)
-    _, steps = boxing_path(shape, x.dtype.itemsize, hierarchy, source, target)
+    _, path = boxing_path(shape, x.dtype.itemsize, hierarchy, source, target)
+    # A device that is alone along an axis has the same however the tensor lies there.
+    steps = tuple(step for step in path if hierarchy[step.axis] > 1)
     for index, step in enumerate(steps):
         if index and _reduces_all(step) and _reduces_all(steps[index - 1]):
             continue  # done with the one before
         if _reduces_all(step):
-            x = lax.psum(x, tuple(mesh_axis(each.axis) for each in _run_of_sums(steps[index:])))
+            axes = tuple(mesh_axis(each.axis) for each in _run_of_sums(steps[index:]))
+            x = all_reduced(x, axes)
         else:
             x = _Axis(step, shape, hierarchy).convert(x)
     return x
@@ -78,8 +82,7 @@ class _Axis:
             return self._own(x, after.dim) if isinstance(after, Split) else self._first(x)
         if before is PARTIAL_SUM:
             assert isinstance(after, Split)
-            spread = self._spread(x, after.dim)
-            return lax.psum_scatter(spread, self._name, scatter_dimension=after.dim, tiled=True)
+            return reduce_scattered(self._spread(x, after.dim), self._name, after.dim)
         assert isinstance(before, Split)
         if after is BROADCAST:
             gathered = lax.all_gather(x, self._name, axis=before.dim, tiled=True)
@@ -140,7 +143,7 @@ class _Axis:
         return _taken(x, place * inner + offset, dim, inner * self._count)
 
     def _alone(self, x: jax.Array, dim: int) -> jax.Array:
-        """The outer part with zeros where it is not this device's share: a partial sum."""
+        """The outer part, neutral where it is not this device's share: a partial sum."""
         padded, inner, least, longer = self._shares(dim)
         place = lax.axis_index(self._name)
         start = place * least + jnp.minimum(place, longer)
@@ -150,11 +153,11 @@ class _Axis:
         mine = (position >= start) & (position < start + size)
         shape = [1] * x.ndim
         shape[dim] = padded
-        return jnp.where(mine.reshape(shape), taken, jnp.zeros((), x.dtype))
+        return jnp.where(mine.reshape(shape), taken, neutral(x.dtype))
 
     def _first(self, x: jax.Array) -> jax.Array:
-        """The whole on the first device and zeros on the others: a partial sum."""
-        return jnp.where(lax.axis_index(self._name) == 0, x, jnp.zeros((), x.dtype))
+        """The whole on the first device and nothing on the others: a partial sum."""
+        return jnp.where(lax.axis_index(self._name) == 0, x, neutral(x.dtype))
 
 
 def _taken(x: jax.Array, index: Any, dim: int, size: int) -> jax.Array:

@@ -113,6 +113,15 @@ def boxing_path(
     raise ValueError(f"no way from {source} to {target}")
 
 
-def communicating_axes(steps: tuple[Step, ...]) -> frozenset[int]:
-    """The dimensions of the mesh along which some step exchanges data between devices."""
-    return frozenset(step.axis for step in steps if step.communicates)
+def communicating_axes(
+    shape: tuple[int, ...],
+    itemsize: int,
+    hierarchy: tuple[int, ...],
+    source: NdSbp,
+    target: NdSbp,
+) -> frozenset[int]:
+    """The dimensions of the mesh along which a conversion exchanges data between devices."""
+    if 0 in shape:
+        return frozenset()
+    _, steps = boxing_path(shape, itemsize, hierarchy, source, target)
+    return frozenset(s.axis for s in steps if s.communicates and hierarchy[s.axis] > 1)

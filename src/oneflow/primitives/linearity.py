@@ -4,7 +4,10 @@ A *partial sum* is a value whose parts, one per device, add up to what is meant.
 be applied to the parts if it is linear in the operands that have them: ``f(a + b) = f(a) + f(b)``,
 all other operands being whole and the same everywhere. `add` is so in both operands together and
 in neither alone, `mul` in each alone, `add_scaled` (``x + a * y``) in x together with y, or with a.
-Truth values are never partial sums.
+
+Partial sums of truth values pass through nothing: "or" is not what operations are linear in. Those
+of whole numbers pass to whole numbers that are no wider: a sum of uint8 that wraps around is
+another number than the sum of its parts.
 
 A primitive declares sets of operand names, or a function of the operation where attributes or types
 decide. The gradients that `jax.vjp` makes derive theirs from the primitive's.
@@ -13,6 +16,7 @@ decide. The gradients that `jax.vjp` makes derive theirs from the primitive's.
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterable
 
 from oneflow.base.dtype import Category
 from oneflow.primitives.axes import differentiated
@@ -38,17 +42,35 @@ def linear_operands(operation: Operation) -> Linearity:
         >>> [sorted(each) for each in linear_operands(make_operation(mul, (spec, 2.0), {}))]
         [[0], [1]]
     """
+    return tuple(each for each in _declared(operation) if each and _keeps_sums(operation, each))
+
+
+def _declared(operation: Operation) -> Iterable[frozenset[int]]:
+    """What the primitive says, whatever the dtypes are."""
     primitive = operation.primitive
     if "vjp_of" in primitive.facts:
         return _vjp_linearity(operation)
     if callable(primitive.linear):
         return primitive.linear(operation)
     positions = operand_positions(operation)
-    sets = (
+    return [
         frozenset(place for name in names.split() for place in positions[name.lstrip("*")])
         for names in primitive.linear
+    ]
+
+
+def _keeps_sums(operation: Operation, operands: frozenset[int]) -> bool:
+    """Whether results of these operands' parts may be added up, as far as dtypes tell."""
+    given = [operation.in_specs[place].dtype for place in operands]
+    made = [spec.dtype for spec in operation.out_specs]
+    if Category.BOOL in [dtype.category for dtype in (*given, *made)]:
+        return False
+    return all(
+        after.category is Category.INTEGER and after.itemsize <= before.itemsize
+        for before in given
+        if before.category is Category.INTEGER
+        for after in made
     )
-    return tuple(each for each in sets if each)
 
 
 def _vjp_linearity(operation: Operation) -> Linearity:
@@ -74,10 +96,9 @@ def _vjp_linearity(operation: Operation) -> Linearity:
 
 
 def converted(operation: Operation) -> Linearity:
-    """Linear, unless floats become whole numbers or anything is a truth value."""
+    """Linear, unless floats become whole numbers."""
     before, after = operation.in_specs[0].dtype.category, operation.out_specs[0].dtype.category
-    rounds = before >= Category.FLOAT > after
-    return () if rounds or Category.BOOL in (before, after) else (frozenset({0}),)
+    return () if before >= Category.FLOAT > after else (frozenset({0}),)
 
 
 def each_alone(operation: Operation) -> Linearity:

@@ -16,6 +16,7 @@ from oneflow.base.sbp import BROADCAST, PARTIAL_SUM, NdSbp, Split
 from oneflow.base.spec import TensorSpec, spec_of
 from oneflow.compiler.sharding import partition_of, sharding_of
 from oneflow.primitives.part_layout import part_shape
+from oneflow.primitives.partial_sums import all_reduced, neutral
 from oneflow.runtime.eager import Absent
 from oneflow.runtime.shards import assemble
 
@@ -66,6 +67,9 @@ def carry(array: Any, source: TensorSpec, target: TensorSpec) -> Any:
     old, new = _ranks(source), _ranks(target)
     if not target.device.includes_this_process and not source.device.includes_this_process:
         return Absent()
+    if not source.numel:
+        shape = part_shape(target.shape, target.device.hierarchy, target.sbp)
+        return assemble(target, lambda places: np.zeros(shape, target.dtype.numpy))
     if new <= old:
         return assemble(target, lambda places: array.addressable_data(0))
     alike = source.device.hierarchy == target.device.hierarchy and not old & new
@@ -112,7 +116,8 @@ def _from_first(whole: Any, source: TensorSpec, target: TensorSpec) -> Any:
     union = Placement(target.device.type, ranks)
     layers = spec_of(source.shape, source.dtype, union, (PARTIAL_SUM,))
     is_first = cluster.rank() == ranks[0]
-    part = whole.addressable_data(0) if is_first else np.zeros(source.shape, source.dtype.numpy)
+    nothing = np.full(source.shape, neutral(source.dtype.numpy))
+    part = whole.addressable_data(0) if is_first else nothing
     summed = _summing(layers)(assemble(layers, lambda places: part))
     if not target.device.includes_this_process:
         return Absent()
@@ -125,7 +130,7 @@ def _summing(layers: TensorSpec) -> Any:
     where = partition_of(layers)
 
     def add(x: jax.Array) -> jax.Array:
-        return lax.psum(x, mesh_axis(0))
+        return all_reduced(x, mesh_axis(0))
 
     mesh = layers.device.mesh
     return jax.jit(jax.shard_map(add, mesh=mesh, in_specs=where, out_specs=where))

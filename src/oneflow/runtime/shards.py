@@ -13,8 +13,9 @@ from oneflow.base import cluster
 from oneflow.base.placement import Placement
 from oneflow.base.sbp import PARTIAL_SUM
 from oneflow.base.spec import TensorSpec
-from oneflow.compiler.sharding import partial_axes, sharding_of, stored_shape
+from oneflow.compiler.sharding import of_dtype, partial_axes, sharding_of, stored_shape
 from oneflow.primitives.part_layout import part_shape, part_slices, places_in
+from oneflow.primitives.partial_sums import neutral
 from oneflow.runtime.eager import Absent
 
 Places = tuple[int, ...]
@@ -29,7 +30,11 @@ def own_places(placement: Placement) -> Iterator[tuple[Places, Any]]:
 
 
 def assemble(spec: TensorSpec, part_at: Callable[[Places], Any]) -> Any:
-    """The array of a global tensor from the parts, without padding, of this process's devices."""
+    """The array of a global tensor from the parts, without padding, of this process's devices.
+
+    Raises:
+        TypeError: a part has another dtype than the tensor.
+    """
     placement: Any = spec.device
     if not placement.includes_this_process:
         return Absent()
@@ -37,14 +42,20 @@ def assemble(spec: TensorSpec, part_at: Callable[[Places], Any]) -> Any:
     lead = (1,) * len(partial_axes(spec))
     blocks = []
     for places, device in own_places(placement):
-        part = part_at(places)
-        missing = [(0, full - size) for full, size in zip(shape, part.shape, strict=True)]
-        if any(after for _, after in missing):
-            pad = np.pad if isinstance(part, np.ndarray) else jnp.pad
-            part = pad(part, missing)
+        part = resized(of_dtype(part_at(places), spec), shape)
         # Memory of its own: the array may be donated later, or the part written to.
         blocks.append(jax.device_put(part.reshape(lead + shape), device, may_alias=False))
     return jax.make_array_from_single_device_arrays(stored_shape(spec), sharding_of(spec), blocks)
+
+
+def resized(part: Any, shape: tuple[int, ...]) -> Any:
+    """A part, cut or padded with zeros at the end of each dimension."""
+    if part.shape == shape:
+        return part
+    part = part[tuple(map(slice, shape))]
+    missing = [(0, full - size) for full, size in zip(shape, part.shape, strict=True)]
+    pad = np.pad if isinstance(part, np.ndarray) else jnp.pad
+    return pad(part, missing)
 
 
 def part_of_whole(whole: np.ndarray, spec: TensorSpec, places: Places) -> np.ndarray:
@@ -55,7 +66,12 @@ def part_of_whole(whole: np.ndarray, spec: TensorSpec, places: Places) -> np.nda
     is_first = all(
         place == 0 for place, each in zip(places, sbp, strict=True) if each is PARTIAL_SUM
     )
-    return part if is_first else np.zeros_like(part)
+    return part if is_first else nothing_like(part)
+
+
+def nothing_like(part: Any) -> np.ndarray:
+    """A part that changes nothing when it is added to one like `part`."""
+    return np.full(part.shape, neutral(part.dtype))
 
 
 def part_here(array: Any, spec: TensorSpec, place: int | None = None) -> jax.Array:

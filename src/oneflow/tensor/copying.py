@@ -52,11 +52,8 @@ def rebuild(array: np.ndarray, dtype: DType, place: Device | Layout, requires_gr
 def reduce(self: Tensor, protocol: SupportsIndex) -> tuple:
     """How a tensor is pickled: its values, dtype, where it is and `requires_grad`.
 
-    Of a global tensor all values are pickled, so that the pickle is complete in itself; all ranks
-    of the placement must pickle it together, and hold it again when all of them unpickle it.
-
-    Raises:
-        RuntimeError: this rank holds no part of a global tensor.
+    Of a global tensor all values are pickled, so that the pickle is complete in itself. Ranks take
+    part as in reading it, and hold their parts again when all of them unpickle it.
     """
     place = place_of(self.value.spec)
     return rebuild, (self.numpy(), self.dtype, place, self.requires_grad)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import zlib
 from typing import Any
 
 import numpy as np
 
-from oneflow.base import cluster
+from oneflow.base import cluster, environment
 from oneflow.base.device import Device, first_index
 from oneflow.base.dtype import ALL_DTYPES, DType, from_numpy_dtype, int64
 from oneflow.base.placement import Layout, Placement
@@ -22,7 +23,14 @@ from oneflow.program.value import Value
 from oneflow.runtime.carrying import carry, sbp_between
 from oneflow.runtime.eager import Absent, read_array
 from oneflow.runtime.memory import put
-from oneflow.runtime.shards import assemble, empty_part, part_here, part_of_whole
+from oneflow.runtime.shards import (
+    assemble,
+    empty_part,
+    nothing_like,
+    part_here,
+    part_of_whole,
+    resized,
+)
 from oneflow.runtime.stored import stored_in
 
 
@@ -64,9 +72,32 @@ def as_layout(place: Placement | Layout, ndim: int) -> Layout:
 
 
 def global_from_numpy(array: np.ndarray, layout: Layout) -> Value:
-    """A global value from the whole, which every rank has."""
+    """A global value from the whole, which every rank has.
+
+    Raises:
+        ValueError: ranks have different data, if they are told to compare it.
+    """
+    if environment.CHECK_GLOBAL_DATA.read() == "1" and cluster.is_several_processes():
+        _compare_data(array, layout.placement)
     spec = spec_of(array.shape, from_numpy_dtype(array.dtype), layout.placement, layout.sbp)
     return Value(spec, assemble(spec, lambda places: part_of_whole(array, spec, places)))
+
+
+def _compare_data(array: np.ndarray, placement: Placement) -> None:
+    """Make sure that all ranks of a placement have the same data; these take part."""
+    if not placement.includes_this_process:
+        return
+    kind = zlib.crc32(f"{array.dtype}{array.shape}".encode())
+    sums = np.array([zlib.crc32(array.tobytes(), kind)], np.int64)
+    told = told_by_ranks(sums, Placement(placement.type, list(placement.flat)))[:, 0]
+    differing = [rank for rank, each in zip(placement.flat, told, strict=True) if each != told[0]]
+    if differing:
+        raise ValueError(
+            f"a global tensor on {placement} is made of data that differs: rank {placement.flat[0]}"
+            f" has another array than rank(s) {differing}. Every rank must give the same whole; "
+            "make it on one rank and send it with `oneflow.comm.broadcast`, or give parts with "
+            "`to_global` of local tensors"
+        )
 
 
 def local_to_global(value: Value, layout: Layout, check_meta: bool = True) -> Value:
@@ -99,7 +130,7 @@ def _from_first(part: Any, shape: tuple[int, ...], dtype: DType, layout: Layout)
 
     def part_at(places: tuple[int, ...]) -> Any:
         later = any(p for p, each in zip(places, layout.sbp, strict=True) if each is BROADCAST)
-        return np.zeros(part.shape, part.dtype) if later else part
+        return nothing_like(part) if later else part
 
     return converted(Value(spec, assemble(spec, part_at)), layout.sbp)
 
@@ -133,12 +164,17 @@ def _own_part(value: Value, device: Device) -> Value:
 
 def _from_parts(value: Value, spec: Any, layout: Layout) -> Value:
     """A global value like `spec` from every rank's part."""
-    target = spec_of(spec.shape, spec.dtype, layout.placement, layout.sbp)
-    if not cluster.is_several_processes() and any(isinstance(e, Split) for e in layout.sbp):
-        # This process plays all ranks, with the same local tensors on each.
-        return local_to_global(value, layout)
-    part = read_array(value) if layout.placement.includes_this_process else None
-    return Value(target, assemble(target, lambda places: part))
+    placement = layout.placement
+    target = spec_of(spec.shape, spec.dtype, placement, layout.sbp)
+    part = read_array(value) if placement.includes_this_process else None
+
+    def part_at(places: tuple[int, ...]) -> Any:
+        # A process that plays all ranks has the same local tensors on each: cut where another
+        # rank's part is shorter, with zeros where it is longer.
+        slices = part_slices(spec.shape, placement.hierarchy, layout.sbp, places)
+        return resized(part, tuple(each.stop - each.start for each in slices))
+
+    return Value(target, assemble(target, part_at))
 
 
 def own_device(placement: Placement) -> Device:
@@ -240,18 +276,31 @@ def _read_from_files(
 
 
 def whole_on_device(value: Value, device: Device) -> Value:
-    """A local value with all of a global one; every process takes part."""
+    """A local value with all of a global one; processes take part as in `whole_array`."""
     unread = _read_from_files(value, device)
     if unread is not None:
         return unread
-    source: Any = value.spec.device
-    everyone = Placement.all(source.type)
-    if cluster.is_several_processes() and set(source.flat) != set(everyone.flat):
+    spec = spec_of(value.spec.shape, value.spec.dtype, device)
+    return Value(spec, put(whole_array(value), device))
+
+
+def whole_array(value: Value) -> Any:
+    """The array with all of a global value, on every rank, whether it has a part or not.
+
+    Where all ranks have the whole, nobody communicates. Otherwise all processes of the job take
+    part: what a rank has to do must not depend on where it is. `Absent` if the value was made while
+    planning.
+    """
+    placement: Any = value.spec.device
+    if is_planning() or (isinstance(value.array, Absent) and placement.includes_this_process):
+        return Absent()
+    value = value.alias()
+    everyone = Placement.all(placement.type)
+    if cluster.is_several_processes() and set(placement.flat) != set(everyone.flat):
         value = move_global(value, Layout(everyone, everyone.broadcast))
     else:
-        value = converted(value, source.broadcast)
-    spec = spec_of(value.spec.shape, value.spec.dtype, device)
-    return Value(spec, put(read_array(value).addressable_data(0), device))
+        value = converted(value, placement.broadcast)
+    return read_array(value).addressable_data(0)
 
 
 def relaid(value: Value, sbp: NdSbp, grad_sbp: NdSbp | None = None) -> Value:

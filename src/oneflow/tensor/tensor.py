@@ -15,7 +15,6 @@ import numpy as np
 
 from oneflow.base.device import Device
 from oneflow.base.dtype import DType
-from oneflow.base.planning import is_planning
 from oneflow.base.sbp import BROADCAST, PARTIAL_SUM, NdSbp
 from oneflow.base.shape import Size
 from oneflow.base.spec import TensorSpec
@@ -26,7 +25,8 @@ from oneflow.dispatch.global_call import converted
 from oneflow.primitives.creation import zeros
 from oneflow.primitives.elementwise import add
 from oneflow.program.value import INFERENCE, Value
-from oneflow.runtime.eager import Absent, read_array
+from oneflow.runtime.eager import read_array
+from oneflow.tensor.global_values import whole_array
 from oneflow.tensor.views import (
     cut_off,
     detached_twin,
@@ -112,18 +112,9 @@ class Tensor:
     # --- reading values (sync points)
 
     def _read(self) -> Any:
-        """The whole array. What is split is gathered first, which all its ranks take part in."""
+        """The whole array; of a global tensor as `whole_array` says."""
         value = self.value
-        if value.spec.sbp is None:
-            return read_array(value)
-        array = value.array
-        if not isinstance(array, Absent):
-            array = read_array(converted(value.alias(), value.spec.device.broadcast))
-        if isinstance(array, Absent):
-            if is_planning() or value.spec.device.includes_this_process:
-                return array  # Made while planning; NumPy's functions will say so.
-            raise RuntimeError(f"this rank holds no part of a tensor on {value.spec.device}")
-        return array.addressable_data(0)
+        return read_array(value) if value.spec.sbp is None else whole_array(value)
 
     def numpy(self) -> np.ndarray:
         """A NumPy copy of the values; the tensor may require grad."""

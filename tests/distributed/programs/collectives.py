@@ -1,8 +1,12 @@
 """Every function of `flow.comm`, for two or more processes; each checks what it got."""
 
+import functools
+import operator
+
 import numpy as np
 
 import oneflow as flow
+from oneflow.base.dtype import ALL_DTYPES
 
 rank, size = flow.env.get_rank(), flow.env.get_world_size()
 RANKS = range(size)
@@ -11,6 +15,13 @@ assert size > 1
 
 def equal(tensor, expected):
     np.testing.assert_array_equal(tensor.numpy(), np.asarray(expected))
+
+
+def same(tensor, change, expected):
+    change(tensor)
+    assert tensor.dtype is expected.dtype
+    assert tensor.numpy().dtype == expected.dtype.numpy
+    assert tensor.tolist() == expected.tolist(), f"{tensor}, expected {expected}"
 
 
 def check_all_reduce():
@@ -25,17 +36,26 @@ def check_all_reduce():
     assert empty.shape == (0, 3)
 
 
-def check_dtypes():
-    names = ("float16", "bfloat16", "float64", "int8", "uint8", "int64", "complex64", "bool")
-    for dtype in (getattr(flow, name) for name in names):
-        own = flow.tensor([rank, 0, 1]).to(dtype)
-        x = own.clone()
-        flow.comm.all_reduce(x)
-        whole = sum(flow.tensor([each, 0, 1]) for each in RANKS).to(dtype)
-        assert x.dtype is dtype
-        assert x.tolist() == whole.tolist(), dtype
-        flow.comm.broadcast(own, size - 1)
-        assert own.tolist() == flow.tensor([size - 1, 0, 1]).to(dtype).tolist(), dtype
+def check_every_dtype():
+    for dtype in ALL_DTYPES:
+        parts = [flow.tensor([each, 0, 1]).to(dtype) for each in RANKS]
+        own, whole = parts[rank], flow.cat(parts)
+        total, copies = functools.reduce(operator.add, parts), [own] * size
+        nothing, lists = flow.zeros_like(own), [flow.zeros_like(own) for _ in RANKS]
+        given, scattered = parts if rank == 1 else None, functools.reduce(operator.add, copies)
+        same(own.clone(), flow.comm.all_reduce, total)
+        same(own.clone(), functools.partial(flow.comm.reduce, dst=1), total if rank == 1 else own)
+        same(own.clone(), functools.partial(flow.comm.broadcast, src=size - 1), parts[-1])
+        same(nothing, functools.partial(flow.comm.scatter, scatter_list=given, src=1), own)
+        same(nothing, functools.partial(flow.comm.reduce_scatter, input_list=parts), scattered)
+        joined = functools.partial(flow.comm.reduce_scatter_tensor, input_tensor=whole)
+        same(nothing, joined, scattered)
+        gathered = functools.partial(flow.comm.all_gather_into_tensor, input_tensor=own)
+        same(flow.zeros_like(whole), gathered, whole)
+        flow.comm.all_gather(lists, own)
+        assert [each.tolist() for each in lists] == [each.tolist() for each in parts]
+        flow.comm.all_to_all(lists, parts)
+        assert [each.tolist() for each in lists] == [own.tolist()] * size
 
 
 def check_a_leaf_that_requires_grad():

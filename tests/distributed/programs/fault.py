@@ -51,6 +51,8 @@ if flow.env.get_rank() == culprit:
     elif what == "converts":
         ranks = flow.placement("cpu", [0, 1])
         flow.ones(2, placement=ranks, sbp=flow.sbp.split(0)).to_global(sbp=flow.sbp.broadcast)
+    elif what == "reads":
+        flow.ones(2, placement=flow.placement("cpu", [1]), sbp=flow.sbp.broadcast).tolist()
     elif what == "kills_the_launcher":
         os.kill(os.getppid(), signal.SIGKILL)
         time.sleep(600)

@@ -1,0 +1,75 @@
+"""Global tensors that are read: every rank gets the whole, also where it has no part (2 ranks)."""
+
+import os
+
+import numpy as np
+
+import oneflow as flow
+from oneflow.utils import global_view
+
+RANK = flow.env.get_rank()
+B, P, S = flow.sbp.broadcast, flow.sbp.partial_sum, flow.sbp.split
+PAIR, FIRST, SECOND = (flow.placement("cpu", ranks) for ranks in ([0, 1], [0], [1]))
+
+
+def check_reading():
+    whole = np.arange(6, dtype=np.float32).reshape(3, 2)
+    for placement in (FIRST, SECOND):
+        for sbp in (B, P, S(1)):
+            x = flow.tensor(whole, placement=placement, sbp=sbp)
+            np.testing.assert_array_equal(x.numpy(), whole)
+            assert x.tolist() == whole.tolist()
+            assert f"ranks=[{placement.flat[0]}]" in repr(x)
+            assert "[4., 5.]" in str(x)
+            assert x.sum().item() == 15
+            assert x[1, 1] > 2
+            assert x.to_local().numel() == (6 if RANK in placement.flat else 0)
+    parameter = flow.nn.Parameter(flow.ones(2, placement=SECOND, sbp=B))
+    assert "1., 1." in repr(parameter * 1)
+
+
+def check_one_rank_reads_what_all_have():
+    loss = flow.ones(2, placement=PAIR, sbp=B).sum()
+    if RANK == 0:
+        assert loss.item() == 2
+        assert "tensor(2." in repr(loss)
+
+
+def check_a_pipeline_checkpoint():
+    stages = flow.nn.Sequential(flow.nn.Linear(2, 2), flow.nn.Linear(2, 2))
+    stages[0].to_global(FIRST, B)
+    stages[1].to_global(SECOND, B)
+    printed = str(stages.state_dict())
+    assert "ranks=[0]" in printed
+    assert "ranks=[1]" in printed
+    state = {name: flow.ones_like(each) for name, each in stages.state_dict().items()}
+    seen = []
+
+    def sbp_of(tree, tensor):
+        assert tree is state
+        seen.append([name for name, each in tree.items() if each is tensor])
+        return S(0)
+
+    moved = global_view.to_global(state, PAIR, sbp_of)
+    assert seen == [[name] for name in state]
+    assert all(each.sbp == (S(0),) for each in moved.values())
+    assert moved["1.weight"].tolist() == [[1, 1], [1, 1]]
+
+
+def check_data_that_differs():
+    x = flow.ones(2, placement=PAIR, sbp=B)
+    os.environ["ONEFLOW_CHECK_GLOBAL_DATA"] = "1"
+    assert (x + np.ones(2, np.float32)).tolist() == [2, 2]
+    flow.ones(2, placement=FIRST, sbp=B) + np.full(2, RANK, np.float32)
+    try:
+        x + np.full(2, RANK, np.float32)
+    except ValueError as error:
+        assert "rank(s) [1]" in str(error), error  # noqa: PT017
+    else:
+        raise AssertionError
+    del os.environ["ONEFLOW_CHECK_GLOBAL_DATA"]
+
+
+for name, check in list(globals().items()):
+    if name.startswith("check_"):
+        check()
