@@ -122,8 +122,9 @@ def test_a_process_that_comes_late_to_the_first_operation():
     assert sorted(outcome.output.split("\n")) == ["", "done 0", "done 1"]
 
 
-def test_a_process_that_works_longer_than_others_is_no_fault():
-    outcome = launch("fault.py", "late", "0", ONEFLOW_HANG_TIMEOUT="2")
+@pytest.mark.parametrize("what", ["late", "forks"])
+def test_what_is_no_fault(what):
+    outcome = launch("fault.py", what, "0", ONEFLOW_HANG_TIMEOUT="2")
     assert outcome.code == 0, outcome.error
     assert sorted(outcome.output.split("\n")) == ["", "done 0", "done 1"]
 

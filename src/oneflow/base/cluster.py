@@ -8,6 +8,7 @@ alone is rank 0, and plays all ranks of a placement itself: rank ``i`` is its de
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import functools
 from dataclasses import dataclass
 from typing import Any
@@ -126,3 +127,8 @@ def set_membership(place: Membership) -> None:
     global _membership
     _membership = place
     device_of_rank.cache_clear()
+
+
+def leave() -> None:
+    """Take part no more: this process is a copy of one that does."""
+    set_membership(dataclasses.replace(_membership, joined=False))

@@ -109,9 +109,30 @@ def select(device: Device) -> None:
     _current[device.type] = device.index
 
 
+# Why this process cannot use devices.
+_lost: str | None = None
+
+
+def lose_devices(reason: str) -> bool:
+    """Let every further use of a device raise, if one was used before; returns whether it was."""
+    global _lost
+    used = platform_devices.cache_info().currsize > 0
+    if used:
+        _lost = reason
+        platform_devices.cache_clear()
+        xla_device.cache_clear()
+    return used
+
+
 @functools.cache
 def platform_devices(type: str) -> tuple[Any, ...]:
-    """XLA's local devices of one type; empty when this machine or this jaxlib has none."""
+    """XLA's local devices of one type; empty when this machine or this jaxlib has none.
+
+    Raises:
+        RuntimeError: this process cannot use any, see `lose_devices`.
+    """
+    if _lost is not None:
+        raise RuntimeError(_lost)
     try:
         return tuple(jax.local_devices(backend=_PLATFORMS[type]))
     except RuntimeError:

@@ -18,7 +18,7 @@ from oneflow.base.cluster import Membership
 from oneflow.base.connecting import connect_through, without_announcements
 from oneflow.base.control.hub import Hub, Job
 from oneflow.base.control.member import Member
-from oneflow.base.device import number_devices
+from oneflow.base.device import number_devices, platform_devices
 
 # A rank notes its process id here, so that processes which it starts (workers of loaders, programs)
 # and which inherit its environment do not take themselves for the rank.
@@ -99,7 +99,7 @@ def _join_told(told: Membership) -> None:
     )
     _keep_service()
     # All processes start XLA now, while they are together: it gives up on those that come later.
-    jax.local_devices()
+    platform_devices("cpu")
     connect_through(member)
     _finish(told, seed)
 

@@ -4,3 +4,6 @@ from oneflow.base import heap as _heap  # first: threads keep the heap that they
 
 # isort: split
 from oneflow.compiler import jax_compat as _jax_compat  # configures JAX
+
+# isort: split
+from oneflow.runtime import forking as _forking  # registers what copies of the process do

@@ -38,6 +38,13 @@ if flow.env.get_rank() == culprit:
         sys.exit(0)
     elif what == "exits with 3":
         raise SystemExit(3)
+    elif what == "forks":
+        child = os.fork()
+        if child == 0:
+            # It is no rank: what happens to it says nothing about this one.
+            sys.excepthook(ValueError, ValueError("of a copy"), None)
+            os._exit(0)
+        os.waitpid(child, 0)
     elif what == "leaves":
         os._exit(0)
     elif what == "sleeps":
@@ -59,7 +66,7 @@ if flow.env.get_rank() == culprit:
 for _ in range(3):
     flow.comm.all_reduce(x)
     x.numpy()
-if what in ("late", "starts late"):
+if what in ("late", "starts late", "forks"):
     # Work that no other process waits for.
     time.sleep(3.0 * (flow.env.get_rank() == culprit))
     sys.stdout.write(f"done {flow.env.get_rank()}\n")

@@ -59,13 +59,14 @@ class Member:
         self, address: tuple[str, int], rank: int, world_size: int, job: str, timeout: float
     ) -> None:
         self.rank = rank
+        self._process = os.getpid()
         self._where = f"{address[0]}:{address[1]}"
         self._channel = Channel(_connect(address, timeout))
         self._channel.send(
             rank=rank,
             world_size=world_size,
             job=job,
-            process=os.getpid(),
+            process=self._process,
             host=socket.gethostname(),
         )
         self._failed = threading.Event()
@@ -173,7 +174,7 @@ class Member:
 
     def _leave(self) -> None:
         """The ordinary end: wait until all others have come to theirs."""
-        if self._failed.is_set():
+        if self._failed.is_set() or os.getpid() != self._process:
             return
         self._leaving.set()
         with contextlib.suppress(OSError):
@@ -192,6 +193,9 @@ class Member:
         """
 
         def hook(kind: type[BaseException], error: BaseException, trace: Any) -> None:
+            if os.getpid() != self._process:
+                # A copy of this process, made by `os.fork`, is no rank.
+                return report(kind, error, trace)
             failure = "".join(traceback.format_exception_only(kind, error)).strip()
             # If another process is the cause, this one ends without adding to what the user reads.
             wait_first = blames_others(failure)
