@@ -5,11 +5,12 @@ from __future__ import annotations
 import functools
 import threading
 from collections.abc import Callable
+from copy import copy
 from typing import Any
 
 from oneflow.amp.policy import FULL, HALF
 from oneflow.base.dtype import DType, bfloat16, float16, float32
-from oneflow.dispatch.call import operand_casts
+from oneflow.dispatch.operand_casts import CASTS, set_operand_casts
 from oneflow.primitives.elementwise import cast
 from oneflow.primitives.registry import Primitive
 from oneflow.program.value import Value
@@ -19,7 +20,7 @@ _HALVES = (float16, bfloat16)
 
 
 class _Casting:
-    """Casts the operands of what one thread calls.
+    """Casts operands.
 
     Args:
         targets: half precision by device type.
@@ -27,12 +28,11 @@ class _Casting:
 
     def __init__(self, targets: dict[str, DType]) -> None:
         self.targets = targets
-        self._thread = threading.get_ident()
 
     def __call__(self, primitive: Primitive, operands: tuple) -> tuple:
         """The operands in the precision of the primitive's class."""
         half = primitive in HALF
-        if (not half and primitive not in FULL) or threading.get_ident() != self._thread:
+        if not half and primitive not in FULL:
             return operands
         for each in operands:
             if type(each) is Value:
@@ -53,29 +53,28 @@ def _cast(operand: Any, target: DType, from_full: bool) -> Any:
 
 
 class _State(threading.local):
-    """What this thread casts, and what it casts to by default."""
+    """What this thread casts to by default."""
 
     def __init__(self) -> None:
-        self.casting: _Casting | None = None
         self.defaults: dict[str, DType] = {"cpu": bfloat16, "cuda": float16}
         self.cached = True
 
-    def targets(self) -> dict[str, DType]:
-        """Half precision by device type where it is on."""
-        return {} if self.casting is None else self.casting.targets
-
-    def set_target(self, device_type: str, dtype: DType | None) -> None:
-        """Turn mixed precision on or off for a device type; None is off."""
-        targets = {**self.targets(), device_type: dtype}
-        known = {each: target for each, target in targets.items() if target is not None}
-        if self.casting is not None:
-            operand_casts.remove(self.casting)
-        self.casting = _Casting(known) if known else None
-        if self.casting is not None:
-            operand_casts.append(self.casting)
-
 
 _STATE = _State()
+
+
+def casting_targets() -> dict[str, DType]:
+    """Half precision by device type where this thread's mixed precision is on."""
+    found = [each.targets for each in CASTS.functions if isinstance(each, _Casting)]
+    return found[0] if found else {}
+
+
+def _set_target(device_type: str, dtype: DType | None) -> None:
+    """Turn mixed precision on or off for a device type; None is off."""
+    targets = {**casting_targets(), device_type: dtype}
+    known = {each: target for each, target in targets.items() if target is not None}
+    others = tuple([each for each in CASTS.functions if not isinstance(each, _Casting)])
+    set_operand_casts((*others, _Casting(known)) if known else others)
 
 
 class autocast:
@@ -117,12 +116,18 @@ class autocast:
 
     def __enter__(self) -> autocast:
         dtype = self._dtype or _STATE.defaults[self._device_type]
-        self._before.append(_STATE.targets().get(self._device_type))
-        _STATE.set_target(self._device_type, dtype if self._enabled else None)
+        self._before.append(casting_targets().get(self._device_type))
+        _set_target(self._device_type, dtype if self._enabled else None)
         return self
 
     def __exit__(self, *exception: object) -> None:
-        _STATE.set_target(self._device_type, self._before.pop())
+        _set_target(self._device_type, self._before.pop())
+
+    def fresh(self) -> autocast:
+        """One like it, which has not been entered."""
+        other = copy(self)
+        other._before = []
+        return other
 
     def __call__(self, func: Callable) -> Callable:
         """`func` with mixed precision inside."""
@@ -134,7 +139,8 @@ def autocast_decorator(autocast_instance: autocast, func: Callable) -> Callable:
 
     @functools.wraps(func)
     def decorated(*args: Any, **kwargs: Any) -> Any:
-        with autocast_instance:
+        # Several threads may be in here at once.
+        with autocast_instance.fresh():
             return func(*args, **kwargs)
 
     return decorated
@@ -154,12 +160,12 @@ class cuda_autocast(autocast):
 
 def is_autocast_enabled() -> bool:
     """Whether mixed precision is on for CUDA devices."""
-    return "cuda" in _STATE.targets()
+    return "cuda" in casting_targets()
 
 
 def set_autocast_enabled(enabled: bool) -> None:
     """Turn mixed precision for CUDA devices on or off until it is set again."""
-    _STATE.set_target("cuda", _STATE.defaults["cuda"] if enabled else None)
+    _set_target("cuda", _STATE.defaults["cuda"] if enabled else None)
 
 
 def get_autocast_cpu_dtype() -> DType:

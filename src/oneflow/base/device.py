@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import threading
 from typing import Any, ClassVar
 
 import jax
@@ -54,7 +55,7 @@ class Device:
         if known is None:
             known = super().__new__(cls)
             known.type, known.index = name, number
-            cls._known[name, number] = known
+            known = cls._known.setdefault((name, number), known)
         return known
 
     def __repr__(self) -> str:
@@ -67,7 +68,14 @@ class Device:
         return (Device, (self.type, self.index))
 
 
-_current: dict[str, int] = {}
+class _Selected(threading.local):
+    """The index that this thread has chosen for each type of device."""
+
+    def __init__(self) -> None:
+        self.indices: dict[str, int] = {}
+
+
+_selected = _Selected()
 # Where a process is given some of a machine's devices: the number of its first, and of all.
 _numbering: dict[str, tuple[int, int]] = {}
 
@@ -92,21 +100,21 @@ def device_count(type: str) -> int:
 
 
 def current_index(type: str) -> int:
-    """The index that a device type without one means: the first unless `select` chose another."""
-    return _current.get(type, first_index(type))
+    """The index that a device type without one means to this thread: the first, or `select`'s."""
+    return _selected.indices.get(type, first_index(type))
 
 
 CPU = Device("cpu")
 
 
 def select(device: Device) -> None:
-    """Make `device` what its type without an index means.
+    """Make `device` what its type without an index means to this thread.
 
     Raises:
         RuntimeError: there is no such device.
     """
     xla_device(device)
-    _current[device.type] = device.index
+    _selected.indices[device.type] = device.index
 
 
 # Why this process cannot use devices.

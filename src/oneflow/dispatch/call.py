@@ -6,7 +6,6 @@ operands and one result, are written out; the rest goes through the loops at the
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 from weakref import ref
 
@@ -15,6 +14,7 @@ from oneflow.base.location import user_line
 from oneflow.differentiation.grad_mode import MODE, inference_switched
 from oneflow.differentiation.node import OperationNode
 from oneflow.dispatch.global_call import GlobalCall, plan_call
+from oneflow.dispatch.operand_casts import CASTING, CASTS
 from oneflow.primitives.complex import complex_
 from oneflow.primitives.creation import full_float
 from oneflow.primitives.operation import Operation, make_operation
@@ -24,9 +24,6 @@ from oneflow.runtime.eager import SETTINGS, current, recorder_for
 
 _operations: dict[tuple, Operation] = {}
 _NUMBERS = (bool, int, float)
-# Functions `(primitive, operands) -> operands` run before resolution: automatic mixed precision
-# adds one.
-operand_casts: list[Callable[[Primitive, tuple], tuple]] = []
 
 
 def bind(primitive: Primitive, operands: tuple, attributes: dict) -> Any:  # noqa: C901 - hot path
@@ -35,8 +32,8 @@ def bind(primitive: Primitive, operands: tuple, attributes: dict) -> Any:  # noq
     Returns:
         A `Value`, or a tuple of them for several outputs. Nothing has run yet.
     """
-    if operand_casts:
-        for cast in operand_casts:
+    if CASTING:
+        for cast in CASTS.functions:
             operands = cast(primitive, operands)
     # A number's place in the key is its type: its value is a run-time input.
     if len(operands) == 2:
@@ -57,7 +54,7 @@ def bind(primitive: Primitive, operands: tuple, attributes: dict) -> Any:  # noq
     if operation is None:
         if any(type(x) is not Value and type(x) not in _NUMBERS for x in operands):
             return _evaluate(primitive, operands, attributes)
-        operation = _operations[key] = _new_operation(primitive, operands, attributes)
+        operation = _operations.setdefault(key, _new_operation(primitive, operands, attributes))
 
     recorder = current.recorder
     if recorder is None or recorder.closed or recorder.device is not operation.device:

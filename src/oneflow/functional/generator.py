@@ -5,8 +5,9 @@ from __future__ import annotations
 import contextlib
 import secrets
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -81,23 +82,48 @@ class DrawMarks:
         return found
 
 
-class _Marking(threading.local):
-    """Whether this thread's draws are marked."""
+class _Drawing(threading.local):
+    """Where this thread's draws come from, if not from the generators' own positions.
+
+    Attributes:
+        marks: marked numbers.
+        replays: positions of generators from which draws are made again.
+    """
 
     marks: DrawMarks | None = None
+    replays: Mapping[Generator, _Position] = MappingProxyType({})
 
 
-_MARKING = _Marking()
+_DRAWING = _Drawing()
 
 
 @contextlib.contextmanager
 def marking_draws() -> Iterator[DrawMarks]:
     """Context manager: every generator hands this thread marked numbers."""
-    before, _MARKING.marks = _MARKING.marks, DrawMarks()
+    before, _DRAWING.marks = _DRAWING.marks, DrawMarks()
     try:
-        yield _MARKING.marks
+        yield _DRAWING.marks
     finally:
-        _MARKING.marks = before
+        _DRAWING.marks = before
+
+
+@contextlib.contextmanager
+def replaying_draws(generator: Generator, position: tuple[int, int] | None) -> Iterator[None]:
+    """Context manager: this thread draws from `generator` as it was at `position`.
+
+    The generator itself stays where it is, for this thread afterwards and for others meanwhile.
+
+    Args:
+        generator: the generator.
+        position: seed and stream that it had; None draws as usual.
+    """
+    before = _DRAWING.replays
+    if position is not None:
+        _DRAWING.replays = {**before, generator: _Position(*position)}
+    try:
+        yield
+    finally:
+        _DRAWING.replays = before
 
 
 class Generator:
@@ -143,8 +169,11 @@ class Generator:
             return current.seed, stream
 
     def _current(self) -> _Position:
-        """Where it is; while this thread marks draws, where the marked numbers are."""
-        marks = _MARKING.marks
+        """Where it is, or what stands for that on this thread now: repeated or marked numbers."""
+        replay = _DRAWING.replays.get(self)
+        if replay is not None:
+            return replay
+        marks = _DRAWING.marks
         return self._own if marks is None else marks.position_of(self)
 
     @property

@@ -7,8 +7,8 @@ from typing import Any
 
 from oneflow.differentiation.grad_mode import enable_grad
 from oneflow.differentiation.saved import packed, packing, unpacked
-from oneflow.dispatch.call import operand_casts
-from oneflow.functional.generator import default_generator, fork_rng
+from oneflow.dispatch.operand_casts import CASTS, casting
+from oneflow.functional.generator import default_generator, replaying_draws
 from oneflow.primitives.control import barrier
 from oneflow.program.value import Value
 from oneflow.tensor.call import wrap
@@ -27,7 +27,7 @@ class _Segment:
         # Values, unlike tensors, do not change: the function sees its inputs as they were.
         self._args = [packed(each.value) if isinstance(each, Tensor) else each for each in args]
         self._random = default_generator.position if keep_random else None
-        self._casts = list(operand_casts)
+        self._casts = CASTS.functions
         self._count = 0
         self._remade: dict[int, Value] = {}
 
@@ -49,14 +49,13 @@ class _Segment:
         for (place, old), new in zip(given, fresh, strict=False):
             args[place] = wrap(new) if old.node is None else wrap(new).requires_grad_()
         collector = _Collector()
-        with fork_rng(enabled=self._random is not None), enable_grad(), packing(collector):
-            if self._random is not None:
-                default_generator.position = self._random
-            now, operand_casts[:] = list(operand_casts), self._casts
-            try:
-                self._function(*args, **self._kwargs)
-            finally:
-                operand_casts[:] = now
+        with (
+            replaying_draws(default_generator, self._random),
+            casting(self._casts),
+            enable_grad(),
+            packing(collector),
+        ):
+            self._function(*args, **self._kwargs)
         if len(collector.values) != self._count:
             raise RuntimeError(
                 f"checkpoint: the function saved {self._count} tensors for backward, and "

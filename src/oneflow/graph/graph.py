@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import inspect
+import itertools
 import os
 import warnings
 from collections import OrderedDict, defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +36,7 @@ from oneflow.optim.optimizer import Optimizer
 from oneflow.optim.utils import SparseOptimizer
 from oneflow.tensor.tensor import Tensor
 
-_counts: defaultdict[str, int] = defaultdict(int)
+_counts: defaultdict[str, Iterator[int]] = defaultdict(itertools.count)
 # Compiled steps that a graph keeps, one per combination of argument shapes.
 _MOST_STEPS = 10
 # What `Graph.plan` does: filled by `oneflow.plan`.
@@ -70,8 +71,7 @@ class Graph:
     def __init__(self) -> None:
         members = self.__dict__
         kind = type(self).__name__
-        members["_name"] = f"{kind}_{_counts[kind]}"
-        _counts[kind] += 1
+        members["_name"] = f"{kind}_{next(_counts[kind])}"
         members["_modules"] = {}
         members["_steps"] = steps = OrderedDict()
         members["config"] = GraphConfig(steps.clear)

@@ -7,14 +7,13 @@ activation checkpointing run under `checkpoint`.
 from __future__ import annotations
 
 import sys
-import threading
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from oneflow.base.location import user_stack
-from oneflow.dispatch.call import operand_casts
+from oneflow.dispatch.operand_casts import CASTS, set_operand_casts
 from oneflow.functional.recompute import checkpoint
 from oneflow.graph.block import Blocks
 from oneflow.graph.recorder import CapturingRecorder
@@ -56,7 +55,6 @@ class Observation:
         self._paths: list[str] = []
         self._verbosities = [verbosity.here()]
         self._changes: list[tuple[int, str]] = []
-        self._thread = threading.get_ident()
         self.traffic: dict[str, Traffic] = {}
 
     def __enter__(self) -> Observation:
@@ -65,12 +63,12 @@ class Observation:
                 members = vars(module)
                 self._replaced.append((members, members.get("forward")))
                 members["forward"] = self._watched(path, module, module.forward)
-        operand_casts.append(self._see_operator)
+        set_operand_casts((*CASTS.functions, self._see_operator))
         self.say(0, f"(GRAPH:{self._recorder.graph_name}) start building")
         return self
 
     def __exit__(self, kind: type | None, *exception: object) -> None:
-        operand_casts.remove(self._see_operator)
+        set_operand_casts(tuple(each for each in CASTS.functions if each != self._see_operator))
         for members, before in reversed(self._replaced):
             if before is None:
                 members.pop("forward", None)
@@ -129,7 +127,7 @@ class Observation:
     def _see_operator(self, primitive: Primitive, operands: tuple) -> tuple:
         """Dispatch calls this with every operator; the operands stay as they are."""
         verbosity = self._verbosities[-1]
-        if verbosity.level >= 2 and threading.get_ident() == self._thread:
+        if verbosity.level >= 2:
             specs = [repr(x.spec) if type(x) is Value else repr(x) for x in operands]
             where = self._paths[-1] if self._paths else ""
             self.say(2, f"(OPERATOR:{where}:{primitive.name}) {', '.join(specs)}")

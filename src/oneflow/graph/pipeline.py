@@ -201,7 +201,7 @@ class Pipeline:
                 self.durations[run.task] = time.perf_counter() - start
             values.update(zip(run.outputs, results, strict=True))
             if rows is not None:
-                checks.add(rows, run.checked)
+                checks.add(rows, run.checked, results)
         for move in run.moves:
             self._carry(move, values)
         for number in run.dropped:

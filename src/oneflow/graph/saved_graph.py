@@ -235,7 +235,7 @@ class _SavedStep:
         arrays += [variables[key].read() for key in (*data["variables"], *data["constants"])]
         outputs = self._run(arrays, data["floats"], self._integers())
         if self._checked and outputs[-1] is not None:
-            checks.add(outputs[-1], self._checked)
+            checks.add(outputs[-1], self._checked, outputs)
         found = iter(outputs)
         for key in self._rewritten:
             variables[key] = Value(variables[key].spec, next(found))

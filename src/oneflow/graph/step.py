@@ -231,8 +231,9 @@ class Step:
                 arrays[place] = arrays[place].copy()
         self._refill(first)
         outputs, rows = self._run([*given, *arrays, *binding.constants], self.numbers)
+        checks.inherit(given)
         if rows is not None:
-            checks.add(rows, self.checked)
+            checks.add(rows, self.checked, outputs)
         changed = outputs[: binding.changed]
         if shared:
             self._replace_shared(values, changed, shared)

@@ -35,6 +35,7 @@ class Recorder:
             order.
         closed: it has been flushed and takes no more instructions.
         error: why running it failed, if it did; its values raise this again.
+        recorded_by: the run-time checks of the thread that recorded it; the runtime's own record.
     """
 
     __slots__ = (
@@ -49,7 +50,7 @@ class Recorder:
             "outputs",
             "scalars",
         ),
-        *("_run", "closed", "locate"),
+        *("_run", "closed", "locate", "recorded_by"),
     )
 
     # Whether nothing is ever computed here, so that its values cannot be shown.
@@ -71,6 +72,7 @@ class Recorder:
         self.checked: list[tuple[Operation, str]] = []
         self.error: BaseException | None = None
         self.closed = False
+        self.recorded_by: Any = None
         self._run = run
         self.locate = locate
 

@@ -1,48 +1,151 @@
 """Run-time value checks, such as an index in range.
 
-Programs collect them; they are read at the next sync point.
+Programs collect them; they are read at the next sync point, by the thread that recorded the program
+and by any other that reads what the program made.
 """
 
 from __future__ import annotations
 
+import threading
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
+from weakref import ref
 
 import numpy as np
 
 from oneflow.primitives.operation import Operation
 
-pending: deque[tuple[Any, Sequence[tuple[Operation, str]]]] = deque()
+
+class ProgramChecks:
+    """The checks of one run of a program.
+
+    Attributes:
+        made: weak references to the arrays that the program made.
+        told: the threads that have these checks, or had them, by their own `deque` of checks.
+    """
+
+    __slots__ = ("__weakref__", "_checked", "_rows", "made", "told")
+
+    def __init__(
+        self, rows: Any, checked: Sequence[tuple[Operation, str]], made: Iterable[Any]
+    ) -> None:
+        self._rows = rows
+        self._checked = checked
+        self.made = [ref(array) for array in made if hasattr(array, "addressable_shards")]
+        self.told: list[deque[ProgramChecks]] = []
+
+    def tell(self, thread: deque[ProgramChecks]) -> None:
+        """Let a thread look at the checks at its next sync point; once."""
+        if not any(each is thread for each in self.told):
+            self.told.append(thread)
+            thread.append(self)
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether the program has finished."""
+        return isinstance(self._rows, np.ndarray) or self._rows.is_ready()
+
+    @property
+    def is_needed(self) -> bool:
+        """Whether something that the program made is still there."""
+        return any(reference() is not None for reference in self.made)
+
+    def error(self) -> Exception | None:
+        """The error of the first check that failed; waits for the program."""
+        self._rows = own_rows(self._rows, len(self._checked))
+        for (bad, value), (operation, line) in zip(self._rows, self._checked, strict=True):
+            if bad:
+                name = operation.primitive.name
+                error = operation.primitive.check_error(
+                    int(value), operation.attributes, operation.in_specs
+                )
+                return type(error)(f"{error} (in `{name}`{line})")
+        return None
 
 
-def add(rows: Any, checked: Sequence[tuple[Operation, str]]) -> None:
+class _Thread(threading.local):
+    """The checks that one thread has yet to look at, oldest first."""
+
+    def __init__(self) -> None:
+        self.pending: deque[ProgramChecks] = deque()
+
+
+_thread = _Thread()
+# Those that nobody has found to be in order, for other threads that read what the programs made.
+_open: dict[int, ProgramChecks] = {}
+_PRUNED_AT = 64
+
+
+def own_pending() -> deque[ProgramChecks]:
+    """This thread's checks, for programs that other threads may run."""
+    return _thread.pending
+
+
+def add(
+    rows: Any,
+    checked: Sequence[tuple[Operation, str]],
+    made: Iterable[Any] = (),
+    recorded_by: deque[ProgramChecks] | None = None,
+) -> None:
     """Remember a program's ``(is_bad, value)`` rows.
 
-    `checked` names their operations and source lines.
+    Args:
+        rows: what the program returned.
+        checked: the operations with their source lines.
+        made: the arrays that it returned too; other threads may read them.
+        recorded_by: the `own_pending` of the thread that recorded it, if that may be another one.
     """
-    pending.append((rows, checked))
+    checks = ProgramChecks(rows, checked, made)
+    checks.tell(_thread.pending)
+    if recorded_by is not None:
+        checks.tell(recorded_by)
+    if checks.made:
+        _open[id(checks)] = checks
+        if len(_open) > _PRUNED_AT:
+            _prune()
+
+
+def _prune() -> None:
+    """Forget what no other thread can ask for any more."""
+    for key, checks in list(_open.items()):
+        if not checks.is_needed:
+            _open.pop(key, None)
+
+
+def inherit(arrays: Sequence[Any]) -> None:
+    """Let this thread look at the checks of the programs of other threads that made `arrays`."""
+    if not _open:
+        return
+    foreign = [
+        checks
+        for checks in list(_open.values())
+        if not any(each is _thread.pending for each in checks.told)
+    ]
+    if not foreign:
+        return
+    given = set(map(id, arrays))
+    for checks in foreign:
+        if any(id(reference()) in given for reference in checks.made):
+            checks.tell(_thread.pending)
 
 
 def raise_failed(wait: bool = True) -> None:
-    """Raise the error of the first check that failed.
+    """Raise the error of the first of this thread's checks that failed.
 
     Args:
         wait: False looks only at programs that have finished already.
     """
+    pending = _thread.pending
     while pending:
-        rows, checked = pending[0]
-        if not wait and not isinstance(rows, np.ndarray) and not rows.is_ready():
+        if not wait and not pending[0].is_ready:
             return
-        pending.popleft()
-        table = own_rows(rows, len(checked))
-        for (bad, value), (operation, line) in zip(table, checked, strict=True):
-            if bad:
-                error = operation.primitive.check_error(
-                    int(value), operation.attributes, operation.in_specs
-                )
-                pending.clear()
-                raise type(error)(f"{error} (in `{operation.primitive.name}`{line})")
+        checks = pending.popleft()
+        error = checks.error()
+        if error is not None:
+            pending.clear()
+            raise error
+        _open.pop(id(checks), None)
 
 
 def own_rows(rows: Any, count: int) -> np.ndarray:

@@ -139,6 +139,7 @@ def recorder_for(device: Any, locate: Callable[[], str]) -> Recorder:
     if recorder is None or recorder.closed:
         recorder = current.capture if isinstance(device, Placement) else None
         recorder = recorder or Recorder(device, run_recorder, locate)
+        recorder.recorded_by = checks.own_pending()
         current.recorders[device] = recorder
     current.recorder = recorder
     return recorder
@@ -149,15 +150,14 @@ def flush_all(reason: str) -> None:
     for recorder in list(current.recorders.values()):
         if not recorder.closed:
             recorder.flush(reason)
-    if checks.pending:
-        checks.raise_failed(wait=False)
+    checks.raise_failed(wait=False)
 
 
 def read_array(value: Value) -> Any:
     """The array of `value` (a sync point); raises the error of any failed run-time check."""
     array = value.read()
-    if checks.pending:
-        checks.raise_failed()
+    checks.inherit((array,))
+    checks.raise_failed()
     return array
 
 
@@ -217,8 +217,9 @@ def _run(recorder: Recorder, held: dict[int, list[Value]]) -> list[tuple[int, An
     else:
         STATISTICS.cold_runs += 1
         arrays, rows = _run_cold(known.program, recorder.arrays, recorder.scalars)
+    checks.inherit(recorder.arrays)
     if rows is not None:
-        checks.add(rows, recorder.checked)
+        checks.add(rows, recorder.checked, arrays, recorder.recorded_by)
     return list(zip(positions, arrays, strict=True))
 
 

@@ -302,7 +302,7 @@ def write(tensor: Handle, new: Value) -> None:
         RuntimeError: a leaf that requires grad, or a view of one, while gradients are recorded; or
             an expanded tensor.
     """
-    for watch in WATCHERS:
+    for watch in WATCHERS[:]:  # another thread may take its own away meanwhile
         watch(tensor, new)
     old = tensor.value
     family = tensor._family
