@@ -9,13 +9,13 @@ from copy import copy
 from typing import Any
 
 from oneflow.amp.policy import FULL, HALF
+from oneflow.base.device import DEVICE_TYPES
 from oneflow.base.dtype import DType, bfloat16, float16, float32
 from oneflow.dispatch.operand_casts import CASTS, set_operand_casts
 from oneflow.primitives.elementwise import cast
 from oneflow.primitives.registry import Primitive
 from oneflow.program.value import Value
 
-_DEVICES = ("cpu", "cuda")
 _HALVES = (float16, bfloat16)
 
 
@@ -56,7 +56,7 @@ class _State(threading.local):
     """What this thread casts to by default."""
 
     def __init__(self) -> None:
-        self.defaults: dict[str, DType] = {"cpu": bfloat16, "cuda": float16}
+        self.defaults = {name: each.half_precision for name, each in DEVICE_TYPES.items()}
         self.cached = True
 
 
@@ -84,9 +84,9 @@ class autocast:
     Use it around the forward pass and the loss, and call `backward` outside.
 
     Args:
-        device_type: ``"cpu"`` or ``"cuda"``.
-        dtype: `oneflow.float16` or `oneflow.bfloat16`; default bfloat16 on the CPU, float16 on
-            CUDA devices.
+        device_type: ``"cpu"``, ``"cuda"`` or ``"tpu"``.
+        dtype: `oneflow.float16` or `oneflow.bfloat16`; default float16 on CUDA devices, bfloat16
+            on all others.
         enabled: False turns mixed precision off inside.
         cache_enabled: accepted; the compiler casts a weight once however often it is used.
 
@@ -105,8 +105,9 @@ class autocast:
         enabled: bool = True,
         cache_enabled: bool | None = None,
     ) -> None:
-        if device_type not in _DEVICES:
-            raise RuntimeError(f"`device_type` must be one of {_DEVICES}, got {device_type!r}")
+        if device_type not in DEVICE_TYPES:
+            known = tuple(DEVICE_TYPES)
+            raise RuntimeError(f"`device_type` must be one of {known}, got {device_type!r}")
         if dtype is not None and dtype not in _HALVES:
             raise RuntimeError(f"`dtype` must be float16 or bfloat16, got {dtype}")
         self._device_type = device_type

@@ -16,7 +16,7 @@ from typing import Any
 import jax
 
 from oneflow.base import environment
-from oneflow.base.device import platform_devices
+from oneflow.base.device import DEVICE_TYPES, platform_devices
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ def device_of_rank(type: str, rank: int) -> Any:
     if not _membership.joined:
         return platform_devices(type)[rank]
     with contextlib.suppress(RuntimeError):
-        for device in jax.devices(type):
+        for device in jax.devices(DEVICE_TYPES[type].platform):
             if device.process_index == rank:
                 return device
     raise RuntimeError(f"rank {rank} has no {type} device: XLA found none on its machine")

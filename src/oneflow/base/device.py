@@ -4,11 +4,33 @@ from __future__ import annotations
 
 import functools
 import threading
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import jax
 
-_PLATFORMS = {"cpu": "cpu", "cuda": "cuda", "tpu": "tpu"}
+from oneflow.base.dtype import DType, bfloat16, float16
+
+
+@dataclass(frozen=True)
+class DeviceType:
+    """What is known of one type of devices.
+
+    Attributes:
+        platform: what JAX calls it.
+        half_precision: what `oneflow.autocast` takes there if it is given nothing.
+    """
+
+    platform: str
+    half_precision: DType
+
+
+# By the names that users know; nothing else lists them.
+DEVICE_TYPES = {
+    "cpu": DeviceType("cpu", bfloat16),
+    "cuda": DeviceType("cuda", float16),
+    "tpu": DeviceType("tpu", bfloat16),
+}
 
 
 class Device:
@@ -40,9 +62,9 @@ class Device:
         if isinstance(type, Device):
             return type
         name, _, ordinal = str(type).partition(":")
-        if name not in _PLATFORMS:
+        if name not in DEVICE_TYPES:
             raise RuntimeError(
-                f"unknown device type `{type}`; expected one of {', '.join(_PLATFORMS)}"
+                f"unknown device type `{type}`; expected one of {', '.join(DEVICE_TYPES)}"
             )
         if ordinal and index is not None:
             raise RuntimeError(f"device index given twice: in `{type}` and as index={index}")
@@ -142,7 +164,7 @@ def platform_devices(type: str) -> tuple[Any, ...]:
     if _lost is not None:
         raise RuntimeError(_lost)
     try:
-        return tuple(jax.local_devices(backend=_PLATFORMS[type]))
+        return tuple(jax.local_devices(backend=DEVICE_TYPES[type].platform))
     except RuntimeError:
         return ()
 
@@ -171,5 +193,5 @@ def xla_device(device: Device) -> Any:
 
 def device_behind(xla: Any) -> Device:
     """The device whose XLA device is `xla`, one of this process."""
-    type = "cuda" if xla.platform == "gpu" else xla.platform
+    type = next(name for name in DEVICE_TYPES if xla in platform_devices(name))
     return Device(type, platform_devices(type).index(xla) + first_index(type))

@@ -12,12 +12,13 @@ import jax
 import numpy as np
 
 from oneflow.base import cluster, environment
-from oneflow.base.device import platform_devices
+from oneflow.base.device import DEVICE_TYPES, platform_devices
 from oneflow.base.planning import is_planning
 from oneflow.base.sbp import BROADCAST, NdSbp, sbp_text
 from oneflow.base.spellings import spelled
 
-_TYPES = {"cpu": "cpu", "cuda": "cuda", "gpu": "cuda", "tpu": "tpu"}
+# Device types by every name that placements take; OneFlow 0.6 said "gpu".
+_TYPES = {**{name: name for name in DEVICE_TYPES}, "gpu": "cuda"}
 
 
 class Placement:

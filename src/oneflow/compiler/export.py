@@ -99,7 +99,7 @@ class ImportedProgram:
         self._exported = _deserialized(content)
         _check_calls(self._exported)
         _check_arrays(self._exported, inputs, counts, outputs)
-        platform = jax.default_backend()
+        platform = export.default_export_platform()
         if platform not in self._exported.platforms:
             raise RuntimeError(
                 f"the program was saved for {', '.join(self._exported.platforms)}, and this "

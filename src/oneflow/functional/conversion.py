@@ -138,12 +138,12 @@ def cpu(self: Tensor) -> Tensor:
 
 
 def cuda(self: Tensor, device: Device | str | int | None = None) -> Tensor:
-    """This tensor on a CUDA device.
+    """This tensor on a CUDA device: the given one, or the current one.
 
     Raises:
         RuntimeError: there is none.
     """
-    return self.to(Device("cuda", 0) if device is None else chosen_device(device))
+    return self.to(Device("cuda") if device is None else chosen_device(device))
 
 
 def type_as(self: Tensor, target: Tensor) -> Tensor:
@@ -176,7 +176,7 @@ def type_(self: Tensor, dtype: DType | type | str | None = None, non_blocking: b
     Raises:
         ValueError: a type name that does not exist.
     """
-    place = "cuda." if self.device.type == "cuda" else ""
+    place = "" if self.device.type == "cpu" else f"{self.device.type}."
     if dtype is None:
         return f"oneflow.{place}{_TYPE_NAMES.get(self.dtype, self.dtype.name)}"
     if isinstance(dtype, DType) or dtype in (bool, int, float, complex):

@@ -75,8 +75,8 @@ def data_ptr(self: Tensor) -> int:
 
 
 def get_device(self: Tensor) -> int:
-    """Index of the CUDA device; -1 on the CPU."""
-    return self.device.index if self.device.type == "cuda" else -1
+    """Index of the device; -1 on the CPU."""
+    return -1 if self.device.type == "cpu" else self.device.index
 
 
 @function(method=False)

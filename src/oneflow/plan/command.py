@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from oneflow.base.device import DEVICE_TYPES
 from oneflow.base.joining import set_cpu_devices
 from oneflow.base.placement import Placement
 from oneflow.plan.plan import Plan, plan_graph
@@ -38,7 +39,7 @@ def parse_args(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     add("function", metavar="FILE.py:FUNCTION", help="makes the graph and its arguments")
     add("options", metavar="NAME=VALUE", nargs="*", help="arguments of FUNCTION")
     add("--ranks", default="1", help="the mesh, such as 8 or 8x512; default: 1")
-    add("--type", default="cuda", choices=("cpu", "cuda", "tpu"), help="of the devices")
+    add("--type", default="cuda", choices=tuple(DEVICE_TYPES), help="of the devices")
     add("--model", action="store_true", help="use the cost model alone; do not ask XLA")
     add("--html", metavar="FILE", help="write the plan as a page, too")
     add("--edges", action="store_true", help="list every operator with the SBP of its tensors")

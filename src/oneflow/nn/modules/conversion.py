@@ -113,8 +113,8 @@ class Convertible:
         return self.to("cpu")
 
     def cuda(self, device: int | Device | str | None = None) -> Self:
-        """Move all parameters and buffers to a GPU: the given one, or the first."""
-        return self.to(Device("cuda", device or 0) if isinstance(device, int | None) else device)
+        """Move all parameters and buffers to a GPU: the given one, or the current one."""
+        return self.to(Device("cuda", device) if isinstance(device, int | None) else device)
 
     def to_empty(self, *, device: Device | str, recurse: bool = True) -> Self:
         """Give parameters and buffers new memory on `device` without copying values."""
