@@ -329,11 +329,11 @@ def array_difference(
 def gradient_difference(mine: list, theirs: list, tolerance: float) -> str | None:
     """How gradients differ, or None; where PyTorch has no gradient, zeros will do."""
     for index, (a, b) in enumerate(zip(mine, theirs, strict=True)):
-        if a is None and b is None:
-            continue
         if b is None:
+            if a is None:
+                continue
             b = torch.zeros(tuple(a.shape), dtype=getattr(torch, dtype_name(a)))
-        if a is None:
+        elif a is None:
             return f"gradient {index}: there is none, expected {b!r}"
         problem = difference(a, b, tolerance)
         if problem:

@@ -146,6 +146,7 @@ OPERATORS = [
             case(tensor(2, 3), tensor(3), 0.25),
             case(tensor(2, 3), tensor(3), 0.75),
             case(COMPLEX_PAIR, COMPLEX_PAIR, 0.5 + 0.5j),
+            case(tensor(dtype="int64"), tensor(dtype="int64"), tensor()),
         ],
         dtypes=("float32", "float64", "float16", "bfloat16", "complex64"),
         errors=[case(tensor(2), tensor(2, dtype="float64"), 0.5), case(tensor(2), tensor(3), 0.5)],

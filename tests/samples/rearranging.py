@@ -62,6 +62,7 @@ OPERATORS = [
             case(tensor(2, 3), 2, 1),
             case(tensor(2, 3), tensor(2, dtype="int64", values=[0, 2]), 0),
             case(tensor(3), tensor(3, dtype="int64", values=[1, 0, 2])),
+            case(tensor(4, 0), tensor(0, dtype="int64", values=[]), 1),
             case(tensor(3, dtype="int64", values=[1, 0, 2])),
             case(tensor(2), 0),
             case(tensor(2), tensor(1, dtype="int64", values=[2]), dim=0, output_size=4),

@@ -212,6 +212,7 @@ SORTED = [
         cases=[
             case(MATRIX, 0.3),
             case(MATRIX, 0.3, 1),
+            case(tensor(), 0.3, 0),
             case(CUBE, tensor(3, values=[0.0, 0.45, 1.0], grad=False), 1, keepdim=True),
             *[
                 case(MATRIX, 0.4, 1, interpolation=kind)
@@ -296,6 +297,7 @@ INTEGRALS = [
                 case(MATRIX, SERIES),
                 case(MATRIX, tensor(3, 4), dim=0),
                 case(tensor(1)),
+                case(tensor(0, 4), dim=0),
             ],
         )
         for name in ("trapezoid", "cumulative_trapezoid")
@@ -305,6 +307,7 @@ INTEGRALS = [
         cases=[
             case(tensor(3, 4)),
             case(tensor(4)),
+            case(tensor(1, 4)),
             case(tensor(3, 4), correction=0),
             case(
                 tensor(3, 4),

@@ -6,6 +6,7 @@ from tests.samples.selecting import MASK, index
 from tests.samples.table import Operator, case, tensor
 
 _X = tensor(3, 4)
+_BOOLS, _BOOLS_OF_TWO = tensor(3, dtype="bool"), tensor(2, dtype="bool", values=[True, False])
 _UNIQUE = index([[0, 2], [1, 1]])
 _SCATTER_ERRORS = [
     case(_X, 0, index([[3]]), tensor(1, 1)),
@@ -68,6 +69,7 @@ OPERATORS = [
             cases=[
                 case(_X, index([[0, 2, 1, 0], [0, 1, 1, 0]]), tensor(2, 4), True),
                 case(_X, index([[0, 2, 1, 0], [0, 1, 1, 0]]), tensor(2, 4), False),
+                *([] if how == "mean" else [case(_BOOLS, index([1, 1]), _BOOLS_OF_TWO, False)]),
             ],
             dtypes=("float32", "int64"),
             second_grad=how != "prod",
@@ -93,6 +95,7 @@ OPERATORS = [
             case(_X, 0, index([2, 2]), tensor(2, 4)),
             case(_X, 1, index([0], "int32"), tensor(3, 1)),
             case(_X, 0, index([0, 1]), tensor(2, 4), alpha=2.5),
+            case(_BOOLS, 0, index([2, 2]), _BOOLS_OF_TWO),
         ],
         dtypes=("float32", "int64", "float64", "float16"),
         errors=_SLICE_ERRORS[1:],
@@ -121,6 +124,7 @@ OPERATORS = [
             case(_X, (index([0, 0]), index([1, 1])), tensor(2), True),
             case(_X, (MASK,), tensor(2, 4)),
             case(_X, (index([0, 2]),), tensor()),
+            case(_BOOLS, (index([1, 1]),), _BOOLS_OF_TWO, True),
         ],
         errors=[
             case(_X, (index([3]),), tensor(4)),

@@ -55,8 +55,23 @@ FUNCTIONS = [
     unary("erfinv", low=-0.9, high=0.9),
     unary("lgamma", low=0.2, high=4.0, tolerance=10),
     unary("digamma", low=0.2, high=4.0, tolerance=10),
+    Operator(
+        "digamma_below_0",
+        call=lambda lib, x: lib.digamma(x),
+        cases=[case(tensor(4, values=[-8.478, -0.5, -100.3, -1.75]))],
+        tolerance=10,
+    ),
     unary("i0", tolerance=10),
     unary("logit", low=0.1, high=0.9),
+    Operator(
+        "special.zeta",
+        cases=[
+            case(tensor(3, low=1.5, high=4), tensor(3, low=0.5, high=4)),
+            case(tensor(5, values=[2, 3, 1, 2, 2.5]), tensor(5, values=[-8.478, -0.5, 2, -3, -2])),
+        ],
+        grad=False,
+        tolerance=10,
+    ),
     Operator(
         "logit_clamped",
         call=lambda lib, x, eps: lib.logit(x, eps),
@@ -65,7 +80,10 @@ FUNCTIONS = [
     Operator(
         "polygamma",
         call=lambda lib, n, x: lib.polygamma(n, x),
-        cases=[case(n, tensor(3, low=0.5, high=4)) for n in (1, 0, 2)],
+        cases=[
+            *(case(n, tensor(3, low=0.5, high=4)) for n in (1, 0, 2)),
+            *(case(n, tensor(4, values=[-8.478, -0.5, -100.3, -1.75])) for n in (1, 2, 3)),
+        ],
         errors=[case(-1, tensor(2))],
         tolerance=10,
     ),

@@ -270,6 +270,8 @@ def lerp(input: Tensor, end: Tensor, weight: Tensor | float) -> Tensor:
         tensor([ 5., 15.], dtype=oneflow.float32)
     """
     require_tensor(input, "lerp")
+    if not any(isinstance(each, Tensor) and each.ndim for each in (input, end, weight)):
+        input, end, weight = promoted((input, end, weight))
     dtype = input._value.spec.dtype
     for name, other in (("end", end), ("weight", weight)):
         if isinstance(other, Tensor) and other._value.spec.dtype is not dtype:

@@ -61,7 +61,7 @@ def cov(
         divisor = total - correction * lost
     result = matmul(centered, scaled.conj().transpose(0, 1))
     result = result / (divisor.clamp(0) if isinstance(divisor, Tensor) else max(divisor, 0))
-    return result if spec.ndim == 2 else result.reshape(())
+    return result.reshape(()) if x.shape[0] == 1 else result
 
 
 @function()

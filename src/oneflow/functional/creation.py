@@ -7,6 +7,7 @@ from typing import Any
 
 from oneflow.base.device import Device
 from oneflow.base.dtype import (
+    Category,
     DType,
     bool_,
     complex_dtype,
@@ -296,6 +297,7 @@ def arange(
 
     Raises:
         RuntimeError: `step` is zero or leads away from `end`.
+        ValueError: `step` is zero as the int64 that `dtype` asks for.
 
     Example:
         >>> import oneflow as flow
@@ -313,9 +315,24 @@ def arange(
     if (end - start) * step < 0:
         raise RuntimeError("upper bound and lower bound inconsistent with step sign")
     size = -((start - end) // step) if whole else math.ceil((end - start) / step)
+    if dtype.category is Category.INTEGER and not whole:
+        # As in PyTorch, int64 counts from bounds without their fractions, other types with them.
+        start, end, step = int(start), int(end), int(step)
+        if dtype is int64:
+            if step == 0:
+                raise ValueError("step must be nonzero")
+            size = max(-((start - end) // step), 0)
+        whole = True
     make = p.range_integer if whole else p.range_float
     value = make(start, step, size=size, dtype=dtype, device=chosen_place(device, placement, sbp))
     return with_grad(wrap(value), requires_grad)
+
+
+def _bounds(dtype: DType, start: float, end: float) -> tuple[float, float]:
+    """The first and last number, without fractions if `dtype` has none."""
+    if dtype.category is Category.INTEGER:
+        start, end = int(start), int(end)
+    return float(start), float(end)
 
 
 @function(method=False)
@@ -331,6 +348,8 @@ def linspace(
 ) -> Tensor:
     """`steps` numbers from `start` to `end`, both included, at equal distances.
 
+    A whole `dtype` cuts off the fractions of `start` and `end`, then those of the numbers.
+
     Raises:
         RuntimeError: `steps` is negative.
 
@@ -343,9 +362,10 @@ def linspace(
     dtype = checked_dtype(dtype, get_default_dtype())
     if steps < 0:
         raise RuntimeError(f"number of steps must be non-negative, got {steps}")
+    start, end = _bounds(dtype, start, end)
     value = p.linspace(
-        float(start),
-        float(end),
+        start,
+        end,
         steps=steps,
         dtype=dtype,
         device=chosen_place(device, placement, sbp),
@@ -376,6 +396,7 @@ def logspace(
         tensor([  1.,  10., 100.], dtype=oneflow.float32)
     """
     dtype = checked_dtype(dtype, get_default_dtype())
+    start, end = _bounds(dtype, plain_number(start), plain_number(end))
     exponents = linspace(start, end, steps, float64, device, placement, sbp)
     powers = p.powers_of(exponents.value, float(base), dtype=dtype)
     return with_grad(wrap(powers), requires_grad)

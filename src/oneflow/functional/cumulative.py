@@ -184,6 +184,8 @@ def _areas(y: Tensor, x: Tensor | None, dx: float, dim: int) -> Tensor:
     """Area of the trapezoid between each element and the next along `dim`."""
     require_tensor(y, "trapezoid")
     dim = wrap_dim(dim, y._value.spec.ndim)
+    if not y.shape[dim]:
+        return y * (dx / 2)
     length = y.shape[dim] - 1
     both = y.narrow(dim, 1, length) + y.narrow(dim, 0, length)
     if x is None:

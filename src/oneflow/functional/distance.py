@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from oneflow.base.dtype import Category
 from oneflow.base.shape import wrap_dim
 from oneflow.functional.activation import require_floating
 from oneflow.functional.registry import function
+from oneflow.functional.unary import require_tensor
 from oneflow.primitives import distance as d
+from oneflow.primitives.shape import reshape
 from oneflow.tensor.call import call
 from oneflow.tensor.promotion import promoted
 from oneflow.tensor.tensor import Tensor
@@ -30,6 +33,8 @@ def cosine_similarity(x: Tensor, y: Tensor, dim: int = 1, eps: float = 1e-8) -> 
     x, y = promoted((x, y))
     require_floating(x, "cosine_similarity")
     dim = wrap_dim(dim, max(x.ndim, y.ndim))
+    if not x.ndim and not y.ndim:
+        x, y = (call(reshape, each, shape=(1,)) for each in (x, y))
     return call(d.cosine_similarity, x, y, float(eps), dim=dim - max(x.ndim, y.ndim))
 
 
@@ -52,7 +57,7 @@ def pairwise_distance(
         >>> flow.nn.functional.pairwise_distance(x1, x2, eps=0.0)
         tensor([5.], dtype=oneflow.float32)
     """
-    operands = promoted((x1, x2))
+    operands = promoted((x1, x2), floating=True)
     return call(d.pairwise_distance, *operands, float(eps), p=float(p), keepdim=bool(keepdim))
 
 
@@ -67,7 +72,7 @@ def normalize(
     """Vectors along a dimension, divided by their length.
 
     Args:
-        input: floating point tensor.
+        input: floating point or complex tensor.
         p: which norm is the length.
         dim: the vectors' dimension.
         eps: lengths are at least this.
@@ -78,8 +83,13 @@ def normalize(
         >>> flow.nn.functional.normalize(flow.tensor([[3.0, 4.0]]))
         tensor([[0.6000, 0.8000]], dtype=oneflow.float32)
     """
-    require_floating(input, "normalize")
-    return call(d.unit_vectors, input, float(eps), p=float(p), dim=wrap_dim(dim, input.ndim))
+    require_tensor(input, "normalize")
+    if input._value.spec.dtype.category < Category.FLOAT:
+        require_floating(input, "normalize")
+    at = wrap_dim(dim, input.ndim)
+    vectors = input if input.ndim else call(reshape, input, shape=(1,))
+    units = call(d.unit_vectors, vectors, float(eps), p=float(p), dim=at)
+    return units if input.ndim else call(reshape, units, shape=())
 
 
 @function(method=False, namespace="nn.functional")

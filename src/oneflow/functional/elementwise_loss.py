@@ -272,7 +272,8 @@ def poisson_nll_loss(
         tensor(1., dtype=oneflow.float32)
     """
     facts = {"log_input": log_input, "full": full}
-    compared = call(losses.poisson_nll, *promoted((input, target)), float(eps), **facts)
+    operands = promoted((input, target), floating=True)
+    compared = call(losses.poisson_nll, *operands, float(eps), **facts)
     return reduced(compared, reduction)
 
 

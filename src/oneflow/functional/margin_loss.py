@@ -39,7 +39,7 @@ def margin_ranking_loss(
             "margin_ranking_loss : All input tensors should have same dimension but got sizes: "
             f"input1: {input1.shape}, input2: {input2.shape}, target: {target.shape}"
         )
-    operands = promoted((input1, input2, target))
+    operands = promoted((input1, input2, target), floating=True)
     return reduced(call(losses.margin_ranking, *operands, float(margin)), reduction)
 
 
@@ -89,7 +89,7 @@ def cosine_embedding_loss(
             f"{target.ndim}D target tensor expects {target.ndim + 1}D input tensors, but found "
             f"inputs with sizes {list(input1.shape)} and {list(input2.shape)}."
         )
-    operands = promoted((input1, input2, target))
+    operands = promoted((input1, input2, target), floating=True)
     return reduced(call(losses.cosine_embedding, *operands, float(margin)), reduction)
 
 
@@ -133,7 +133,7 @@ def triplet_margin_loss(
             f"{negative.ndim}D inputs"
         )
     broadcast_shapes(anchor.shape, positive.shape, negative.shape)
-    operands = promoted((anchor, positive, negative))
+    operands = promoted((anchor, positive, negative), floating=True)
     compared = call(
         losses.triplet_margin, *operands, float(margin), float(eps), p=float(p), swap=swap
     )

@@ -13,6 +13,7 @@ from oneflow.primitives.pool import window_sum
 from oneflow.primitives.reduce import mean as mean_over
 from oneflow.primitives.shape import reshape
 from oneflow.tensor.call import call
+from oneflow.tensor.promotion import promoted
 from oneflow.tensor.tensor import Tensor
 
 
@@ -366,6 +367,7 @@ def local_response_norm(
         raise ValueError(
             f"Expected 3D or higher dimensionality input (got {input.ndim} dimensions)"
         )
+    (input,) = promoted((input,), floating=True)
     squares = call(
         window_sum,
         call(e.square, input),

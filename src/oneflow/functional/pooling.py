@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from oneflow.base.dtype import Category
 from oneflow.functional.registry import function
 from oneflow.functional.spatial import batched, per_dimension, spatial_dims, unbatched
 from oneflow.primitives import elementwise as e, pool as p
 from oneflow.primitives.creation import ones
 from oneflow.tensor.call import call, wrap
+from oneflow.tensor.promotion import promoted
 from oneflow.tensor.tensor import Tensor
 
 
@@ -212,7 +214,8 @@ def average_pool(
     del windows["dilation"]
     sums = call(p.window_sum, input, **windows)
     divisor = divisor_override or _divisor(input, windows, count_include_pad)
-    return unbatched(call(e.div, sums, divisor), was_unbatched)
+    whole = input._value.spec.dtype.category < Category.FLOAT
+    return unbatched(call(e.trunc_divide if whole else e.div, sums, divisor), was_unbatched)
 
 
 def _divisor(input: Tensor, windows: dict[str, Any], count_include_pad: bool) -> Any:
@@ -333,6 +336,7 @@ def norm_pool(
 ) -> Tensor:
     """p-norm over windows of `count` spatial dimensions; see `lp_pool2d`."""
     kernel = per_dimension(kernel_size, count, "kernel_size")
+    (input,) = promoted((input,), floating=True)
     powers = call(e.pow_, input, float(norm_type))
     averages = average_pool(powers, kernel, stride, 0, ceil_mode, True, 0, "channels_first", count)
     magnitude = call(e.relu, call(e.abs_, averages))

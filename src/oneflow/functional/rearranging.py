@@ -213,7 +213,7 @@ def repeat_interleave(
         spaced = source.unsqueeze(at + 1)
         wide = spaced.expand(*source.shape[: at + 1], repeats, *source.shape[at + 1 :])
         return wide.reshape(*source.shape[:at], size * repeats, *source.shape[at + 1 :])
-    counts = np.asarray(repeats.tolist() if isinstance(repeats, Tensor) else repeats)
+    counts = np.asarray(repeats.numpy() if isinstance(repeats, Tensor) else repeats)
     if counts.ndim > 1 or counts.size not in (1, size):
         raise RuntimeError(
             f"repeats must have the same size as input along dim, but got repeats of shape "

@@ -167,6 +167,8 @@ def _extreme(input: Tensor, lowest: bool) -> float:
     dtype = input.dtype
     if dtype.is_floating_point:
         return float("-inf") if lowest else float("inf")
+    if dtype is bool_:
+        return not lowest
     limits = iinfo(dtype)
     return limits.min if lowest else limits.max
 

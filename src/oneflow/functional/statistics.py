@@ -256,7 +256,9 @@ def _quantile(
         raise RuntimeError("quantile() q tensor must be same dtype as the input tensor")
     elif q._value.spec.ndim > 1:
         raise RuntimeError(f"quantile() q must be a scalar or 1D tensor, got {q.ndim}D")
-    over = dim if dim is None else wrap_dim(dim, spec.ndim)
+    over = None if dim is None else wrap_dim(dim, spec.ndim)
+    if not spec.ndim:
+        over = None
     options = {"interpolation": interpolation, "skip_nan": skip_nan}
     return call(p.quantile, x, q, dim=over, keepdim=bool(keepdim), **options)
 

@@ -17,9 +17,8 @@ from jax import lax
 
 from oneflow.primitives.elementwise import (
     elementwise,
+    gradient_where,
     gt,
-    logical_and,
-    lt,
     mul,
     where,
     zeros_like,
@@ -82,7 +81,7 @@ log_sigmoid = _activation("log_sigmoid", _log_sigmoid)
 
 
 def _elu(x, alpha, scale, input_scale):
-    positive = x > 0
+    positive = ~(x <= 0)
     bent = alpha * jnp.expm1(jnp.where(positive, 0, x) * input_scale)
     return scale * jnp.where(positive, x, bent)
 
@@ -105,9 +104,12 @@ hardtanh = elementwise(
     "x low high",
     facts=ZERO_SECOND_GRADIENTS,
 )
+_hardtanh_gradient = gradient_where(
+    "hardtanh_gradient", lambda out, low, high: ~((out <= low) | (out >= high)), "out low high"
+)
 # By the output, so that the input need not be kept (relu6 after a convolution).
 hardtanh.gradient(
-    x=lambda g, out, low, high: where(logical_and(gt(out, low), lt(out, high)), g, zeros_like(g)),
+    x=lambda g, out, low, high: _hardtanh_gradient(g, out, low, high),
     writable="out",
 )
 hardshrink = elementwise(
@@ -115,7 +117,9 @@ hardshrink = elementwise(
 )
 softshrink = elementwise(
     "softshrink",
-    lambda x, limit: jnp.where(x > limit, x - limit, jnp.where(x < -limit, x + limit, x * 0)),
+    lambda x, limit: jnp.where(
+        (x >= -limit) & (x <= limit), x * 0, jnp.where(x < -limit, x + limit, x - limit)
+    ),
     "x limit",
 )
 tanhshrink = _activation("tanhshrink", lambda x: x - jnp.tanh(x))
@@ -127,6 +131,8 @@ def _hardsigmoid(x):
 
 
 hardsigmoid = _activation("hardsigmoid", _hardsigmoid)
+_hardsigmoid_gradient = gradient_where("hardsigmoid_gradient", lambda x: (x > -3) & (x < 3), "x")
+hardsigmoid.gradient(x=lambda g, x: mul(_hardsigmoid_gradient(g, x), 1 / 6))
 
 
 def _hardswish(x):

@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import jax
+import jax.numpy as jnp
 from jax import lax
 
 from oneflow.primitives.axes import Axes, Names
@@ -58,8 +59,36 @@ def convolve(x, weight, window: Window):
     )
 
 
+def _spread_and_convolve(y, weight, size: tuple[int, ...], window: Window):
+    """`convolve_input_adjoint` written out: JAX does not transpose whole numbers."""
+    groups, spatial = window.groups, weight.shape[2:]
+    shape = (groups, weight.shape[0] // groups, weight.shape[1], *spatial)
+    turned = jnp.swapaxes(weight.reshape(shape), 1, 2)
+    turned = turned.reshape(groups * shape[2], shape[1], *spatial)
+    padding = []
+    for at, dim in enumerate(window.dims):
+        reach = window.dilation[at] * (spatial[at] - 1)
+        low = reach - window.padding[at][0]
+        spread = (y.shape[dim] - 1) * window.stride[at] + 1
+        padding.append((low, size[at] + reach - low - spread))
+    layout = (0, channel_dim(window.dims), *window.dims)
+    kernel = tuple(range(weight.ndim))
+    return lax.conv_general_dilated(
+        y,
+        lax.rev(turned, tuple(range(2, weight.ndim))),
+        (1,) * len(spatial),
+        padding,
+        lhs_dilation=window.stride,
+        rhs_dilation=window.dilation,
+        dimension_numbers=lax.ConvDimensionNumbers(layout, kernel, layout),
+        feature_group_count=groups,
+    )
+
+
 def convolve_input_adjoint(y, weight, size: tuple[int, ...], window: Window):
     """The transpose of `convolve` in its input, whose spatial sizes are `size`."""
+    if not jnp.issubdtype(y.dtype, jnp.inexact):
+        return _spread_and_convolve(y, weight, size, window)
     channels = weight.shape[1] * window.groups
     shape = activation_shape(window.dims, y.shape[0], channels, size)
     adjoint = jax.linear_transpose(

@@ -19,16 +19,17 @@ from oneflow.primitives.registry import primitive
 
 
 def safe_norm(x, p: float, dim: int, keepdim: bool):
-    """The p-norm of `x` along `dim`."""
+    """The p-norm of `x` along `dim`, a real number."""
     size = jnp.abs(x)
     if p == 0:
-        return jnp.sum((x != 0).astype(x.dtype), dim, keepdims=keepdim)
+        return jnp.sum((x != 0).astype(size.dtype), dim, keepdims=keepdim)
     if p == 1:
         return jnp.sum(size, dim, keepdims=keepdim)
     if math.isinf(p):
         return (jnp.max if p > 0 else jnp.min)(size, dim, keepdims=keepdim)
     if p == 2:
-        total = jnp.sum(x * x, dim, keepdims=keepdim)
+        squares = x.real * x.real + x.imag * x.imag if jnp.iscomplexobj(x) else x * x
+        total = jnp.sum(squares, dim, keepdims=keepdim)
     else:
         # Small powers have infinite slope at 0; PyTorch gives 0 there.
         total = jnp.sum(jnp.where(size == 0, 0, jnp.where(size == 0, 1, size) ** p), dim)
@@ -60,7 +61,7 @@ pairwise_distance = primitive("pairwise_distance", _pairwise_distance, axes=broa
 
 
 def _unit_vectors(x, eps, *, p: float, dim: int):
-    return x / jnp.maximum(safe_norm(x, p, dim, True), eps)
+    return x / jnp.maximum(safe_norm(x, p, dim, True), eps.real)
 
 
 unit_vectors = primitive("unit_vectors", _unit_vectors, axes=free_dims("dim"))

@@ -371,7 +371,7 @@ where.gradient(
 )
 
 
-def _gradient_where(name: str, inside: Callable, operands: str) -> Primitive:
+def gradient_where(name: str, inside: Callable, operands: str) -> Primitive:
     """`g` where a condition on the other operands holds, else 0."""
     return elementwise(
         name,
@@ -381,13 +381,13 @@ def _gradient_where(name: str, inside: Callable, operands: str) -> Primitive:
     )
 
 
-_clamp_x = _gradient_where("clamp_x", lambda x, a, b: (x >= a) & (x <= b), "x low high")
-_clamp_low = _gradient_where("clamp_low", lambda x, a, b: (x < a) & (a < b), "x low high")
-_clamp_high = _gradient_where("clamp_high", lambda x, a, b: (x > b) | (a > b), "x low high")
-_at_least = _gradient_where("at_least", lambda x, low: x >= low, "x low")
-_below = _gradient_where("below", lambda x, low: x < low, "x low")
-_at_most = _gradient_where("at_most", lambda x, high: x <= high, "x high")
-_above = _gradient_where("above", lambda x, high: x > high, "x high")
+_clamp_x = gradient_where("clamp_x", lambda x, a, b: (x >= a) & (x <= b), "x low high")
+_clamp_low = gradient_where("clamp_low", lambda x, a, b: (x < a) & (a < b), "x low high")
+_clamp_high = gradient_where("clamp_high", lambda x, a, b: (x > b) | (a > b), "x low high")
+_at_least = gradient_where("at_least", lambda x, low: x >= low, "x low")
+_below = gradient_where("below", lambda x, low: x < low, "x low")
+_at_most = gradient_where("at_most", lambda x, high: x <= high, "x high")
+_above = gradient_where("above", lambda x, high: x > high, "x high")
 
 clamp = elementwise(
     "clamp", lambda x, low, high: jnp.minimum(jnp.maximum(x, low), high), "x low high"
@@ -449,6 +449,6 @@ cos = unary("cos", jnp.cos, lambda x: -jnp.sin(x))
 tanh = unary("tanh", jnp.tanh, slope_of_out=lambda out: 1 - out * out)
 sigmoid = unary("sigmoid", jax.nn.sigmoid, slope_of_out=lambda out: out * (1 - out))
 relu = elementwise("relu", lambda x: jnp.maximum(x, jnp.zeros((), x.dtype)))
-_relu_gradient = _gradient_where("relu_gradient", lambda out: ~(out <= 0), "out")
+_relu_gradient = gradient_where("relu_gradient", lambda out: ~(out <= 0), "out")
 relu.gradient(x=lambda g, out: _relu_gradient(g, out))
 erf = unary("erf", lax.erf, lambda x: 2 / math.sqrt(math.pi) * jnp.exp(-x * x))

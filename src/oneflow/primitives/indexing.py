@@ -109,7 +109,9 @@ def _index_put(x, values, *indices, dims: tuple[int, ...], accumulate: bool, neg
     """`x` with `values` written, or added, where `index` with the same positions would read."""
     target = jnp.asarray(x).at[_positions(x, indices, dims)]
     # Positions out of range are dropped here and reported by the check.
-    return target.add(values, mode="drop") if accumulate else target.set(values, mode="drop")
+    if not accumulate:
+        return target.set(values, mode="drop")
+    return (target.max if x.dtype == bool else target.add)(values, mode="drop")
 
 
 def _index_put_axes(operation) -> Axes:

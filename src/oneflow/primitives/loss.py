@@ -160,7 +160,7 @@ def _triplet_margin(anchor, positive, negative, margin, eps, *, p: float, swap: 
     far = safe_norm(anchor - negative + eps, p, -1, False)
     if swap:
         far = jnp.minimum(far, safe_norm(positive - negative + eps, p, -1, False))
-    return _hinge(margin + near - far)
+    return _hinge(margin.real + near - far)
 
 
 triplet_margin = primitive("triplet_margin", _triplet_margin, axes="... _, ... _, ... _ -> ...")

@@ -6,12 +6,13 @@ import math
 
 import jax.numpy as jnp
 import jax.scipy.special as jsp
+import numpy as np
 from jax import lax
 
 from oneflow.primitives.elementwise import (
-    _gradient_where,
     div,
     elementwise,
+    gradient_where,
     in_single,
     mul,
     step,
@@ -79,18 +80,40 @@ erfinv = unary(
     slope_of_out=lambda out: _HALF_PI_ROOT * jnp.exp(out * out),
     writable="out",
 )
-lgamma = unary("lgamma", in_single(lax.lgamma), lax.digamma)
 
 
 def _digamma(x):
     return jnp.where(x == 0, -jnp.copysign(jnp.full_like(x, jnp.inf), x), lax.digamma(x))
 
 
+def _cotangent_slope(x, n: int):
+    """The `n`-th derivative of ``pi cot(pi x)``, by the polynomial in the cotangent that it is."""
+    # The sine and cosine of less than half a turn, so that poles are found exactly.
+    turn = math.pi * (x - jnp.round(x))
+    cotangent = jnp.cos(turn) / jnp.sin(turn)
+    slope = np.polynomial.Polynomial([0.0, 1.0])
+    for _ in range(n):
+        slope = slope.deriv() * np.polynomial.Polynomial([-1.0, 0.0, -1.0])
+    total = jnp.zeros_like(x)
+    for coefficient in slope.coef[::-1]:
+        total = total * cotangent + coefficient
+    return math.pi ** (n + 1) * total
+
+
 def _polygamma(x, *, n: int):
+    """Below 0, where the series does not hold, by reflection; infinite at the poles."""
     wide = x.astype(jnp.float32) if x.dtype.itemsize < 4 else x
-    return jsp.polygamma(n, wide).astype(x.dtype)
+    sign = 1 if n % 2 == 0 else -1
+    below = wide <= 0
+    pole = below & (wide == jnp.floor(wide)) & jnp.isfinite(wide)
+    upper = jsp.polygamma(n, jnp.where(below, 1 - wide, wide))
+    reflected = sign * upper - _cotangent_slope(jnp.where(below & ~pole, wide, 0.25), n)
+    value = jnp.where(pole, -sign * jnp.inf, jnp.where(below, reflected, upper))
+    value = jnp.where(wide == jnp.inf, 0, value)
+    return value.astype(x.dtype)
 
 
+lgamma = unary("lgamma", in_single(lax.lgamma), _digamma)
 digamma = elementwise("digamma", in_single(_digamma))
 digamma.gradient(x=lambda g, x: mul(g, polygamma(x, n=1)))
 polygamma = primitive("polygamma", _polygamma, elementwise=True)
@@ -101,7 +124,11 @@ def _logit(x):
     return jnp.log(x / (1 - x))
 
 
-logit = unary("logit", in_single(_logit), lambda x: 1 / (x * (1 - x)))
+logit = unary(
+    "logit",
+    in_single(_logit),
+    lambda x: jnp.where((x < 0) | (x > 1), jnp.nan, 1 / (x * (1 - x))),
+)
 logit_clamped = elementwise(
     "logit_clamped", in_single(lambda x, eps: _logit(jnp.clip(x, eps, 1 - eps))), "x eps"
 )
@@ -113,9 +140,26 @@ _logit_gradient = elementwise(
 )
 logit_clamped.gradient(x=lambda g, x, eps: _logit_gradient(g, x, eps), eps=None)
 
-logaddexp = elementwise("logaddexp", in_single(jnp.logaddexp), "x y")
+
+def _logaddexp(x, y):
+    """Of complex numbers the one with the larger real part plus a correction, as in PyTorch."""
+    if not jnp.iscomplexobj(x):
+        return jnp.logaddexp(x, y)
+    x_is_larger = x.real >= y.real
+    large, small = jnp.where(x_is_larger, x, y), jnp.where(x_is_larger, y, x)
+    infinite = jnp.isinf(large.real) & (large.real == small.real)
+    correction = jnp.log1p(jnp.exp(jnp.where(infinite, 0, small - large)))
+    # Of two zeros' logarithms, and of two infinite ones.
+    limit = jnp.where(large.real < 0, small, jnp.log(jnp.exp(large) + jnp.exp(small)))
+    return jnp.where(infinite, limit, large + correction)
+
+
+logaddexp = elementwise("logaddexp", in_single(_logaddexp), "x y")
 _share_of_sum = elementwise(
-    "logaddexp_gradient", lambda g, x, y: g * lax.logistic(x - y), "g x y", linear=("g",)
+    "logaddexp_gradient",
+    lambda g, x, y: g * jnp.conj(lax.logistic(x - y)),
+    "g x y",
+    linear=("g",),
 )
 logaddexp.gradient(
     x=lambda g, x, y: _share_of_sum(g, x, y), y=lambda g, x, y: _share_of_sum(g, y, x)
@@ -148,16 +192,49 @@ xlog1py = elementwise(
     lambda x, y: jnp.where((x == 0) & ~jnp.isnan(y), 0, x * jnp.log1p(y)).astype(x.dtype),
     "x y",
 )
-entr = unary("entr", in_single(jsp.entr), lambda x: jnp.where(x < 0, -jnp.inf, -jnp.log(x) - 1))
+_xlog1py_x = elementwise(
+    "xlog1py_x_gradient",
+    lambda g, x, y: jnp.where((x == 0) & (y <= -1), 0, g * jnp.log1p(y)).astype(g.dtype),
+    "g x y",
+    linear=("g",),
+)
+_xlog1py_y = elementwise(
+    "xlog1py_y_gradient", lambda g, x, y: g * x / (y + 1), "g x y", linear=("g", "x")
+)
+xlog1py.gradient(x=lambda g, x, y: _xlog1py_x(g, x, y), y=lambda g, x, y: _xlog1py_y(g, x, y))
+entr = unary("entr", in_single(jsp.entr), lambda x: -jnp.log(x) - 1)
 
 i0 = unary("i0", in_single(jsp.i0), jsp.i1)
 i0e = elementwise("i0e", in_single(jsp.i0e))
 i1 = elementwise("i1", in_single(jsp.i1))
 i1e = elementwise("i1e", in_single(jsp.i1e))
 ndtr = elementwise("ndtr", in_single(jsp.ndtr))
-ndtri = elementwise("ndtri", in_single(jsp.ndtri))
+ndtri = unary(
+    "ndtri",
+    in_single(jsp.ndtri),
+    slope_of_out=lambda out: math.sqrt(2 * math.pi) * jnp.exp(out * out / 2),
+    writable="out",
+)
 log_ndtr = elementwise("log_ndtr", in_single(jsp.log_ndtr))
-zeta = without_gradient("zeta", in_single(jsp.zeta), "x y")
+
+
+def _zeta(x, y):
+    """The sum of ``(y + k) ** -x``: of terms below 0, if `x` is whole, and of the others."""
+    below = y < 0
+    whole = y == jnp.floor(y)
+    share = jnp.where(below & ~whole, -y - jnp.floor(-y), 0.5)
+    sign = jnp.where(x % 2 == 0, 1, -1).astype(x.dtype)
+    sum_below = sign * (jsp.zeta(x, share) - jsp.zeta(x, jnp.where(below, 1 - y, 1)))
+    value = jnp.where(
+        below,
+        jnp.where(x == jnp.floor(x), sum_below + jsp.zeta(x, 1 - share), jnp.nan),
+        jsp.zeta(x, jnp.where(below, 1, y)),
+    )
+    infinite = (x == 1) | ((y <= 0) & whole)
+    return jnp.where(x < 1, jnp.nan, jnp.where(infinite, jnp.inf, value))
+
+
+zeta = without_gradient("zeta", in_single(_zeta), "x y")
 gammainc = elementwise("gammainc", in_single(jsp.gammainc), "x y")
 gammaincc = elementwise("gammaincc", in_single(jsp.gammaincc), "x y")
 
@@ -177,7 +254,7 @@ def _nan_to_num(x, nan, high, low):
 
 
 nan_to_num = elementwise("nan_to_num", _nan_to_num, "x nan high low")
-_where_finite = _gradient_where("where_finite", jnp.isfinite, "x")
+_where_finite = gradient_where("where_finite", jnp.isfinite, "x")
 nan_to_num.gradient(x=lambda g, x: _where_finite(g, x))
 
 copysign = elementwise("copysign", jnp.copysign, "x y")

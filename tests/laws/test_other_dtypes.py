@@ -1,0 +1,62 @@
+"""A law for every operator of the table: in dtypes that its row does not name it lies never.
+
+Where PyTorch computes with complex or whole numbers, OneFlow refuses or gives PyTorch's result, of
+PyTorch's dtype, and PyTorch's gradients.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.laws.test_operators import ROWS, _gradient_problem, _outcome, _quiet_torch
+from tests.oracle import FLOW, TORCH, difference, eager_mode
+from tests.samples.table import Case, Operator
+
+CASES = 2
+DTYPES = ("complex128", "int64")
+quiet_torch = _quiet_torch
+
+# Where both compute and differ, with the reason.
+DIFFERENT = {
+    ("cholesky", "complex128"): "PyTorch's gradient of the real diagonal is complex",
+    ("cholesky_inverse", "complex128"): "PyTorch takes the imaginary part of the diagonal along",
+    ("roi_align", "int64"): "the row's reference is written for floating point numbers",
+    ("matmul_transposed", "int64"): "the row's reference multiplies by a float last",
+    ("linalg.lstsq", "complex128"): "the residuals' dtype",
+}
+
+
+def _complex_gradient_problem(row: Operator, case: Case) -> str | None:
+    try:
+        return _gradient_problem(row, case, "complex128", 1)
+    except RuntimeError as error:
+        if "does not support automatic differentiation" in str(error):  # PyTorch's
+            return None
+        raise
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        pytest.param(row, id=f"{family}-{row.name}", marks=pytest.mark.xdist_group(row.name))
+        for family, row in ROWS
+    ],
+)
+def test_other_dtypes_are_refused_or_give_torchs_results(row: Operator, exhaustive: bool) -> None:
+    problems = []
+    with eager_mode("cold"):
+        for dtype in DTYPES:
+            if dtype in row.dtypes or (row.name, dtype) in DIFFERENT:
+                continue
+            for case in row.cases if exhaustive else row.cases[:CASES]:
+                theirs, their_error = _outcome(TORCH, row, case, dtype)
+                mine, my_error = _outcome(FLOW, row, case, dtype)
+                if their_error is not None or my_error is not None:
+                    continue
+                problem = difference(mine, theirs, row.tolerance, row.values)
+                if not problem and dtype == "complex128" and row.grad and row.values:
+                    problem = _complex_gradient_problem(row, case)
+                if problem:
+                    problems.append(f"{row.name}{case} in {dtype}: {problem}")
+    if problems:
+        pytest.fail("\n".join(problems), pytrace=False)

@@ -1,0 +1,68 @@
+"""A law for elementwise operators: values and gradients at NaN, infinity and kinks are PyTorch's.
+
+The numbers are few, because PyTorch's vectorised loops on the CPU decide differently at NaN than
+its loops for the last few elements, which are those of its GPUs.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import pytest
+
+from tests.laws.test_operators import ROWS, _gradient_problem, _outcome, _problem, _quiet_torch
+from tests.oracle import TORCH, eager_mode
+from tests.samples.table import Case, Operator, TensorSample
+
+FAMILIES = ("activations", "unary", "arithmetic")
+VALUES = (math.nan, math.inf, -math.inf, 0.0, 1.0, -1.0, 0.5)
+quiet_torch = _quiet_torch
+
+# Where both compute and differ, with the reason.
+DIFFERENT = {
+    "acosh": "below 1 the derivative is that of the formula in PyTorch",
+    "digamma_below_0": "poles",
+    "digamma": "poles of the gradient are infinite, not large",
+    "polygamma": "poles are infinite, not large; the gradient at infinity",
+    "Tensor.polygamma": "the same",
+    "mvlgamma": "poles",
+    "special.i1": "the gradient at NaN is NaN",
+    "nn.functional.gelu": "PyTorch's result at infinity depends on the number of elements",
+    "copysign": "PyTorch's gradient at infinity is NaN",
+    "polar": "PyTorch's gradients at NaN and infinity are NaN for either operand",
+}
+
+
+def _special_case(row: Operator) -> Case | None:
+    """The first case with special numbers for its one or two tensors."""
+    args = row.cases[0].args
+    places = [
+        index
+        for index, each in enumerate(args)
+        if isinstance(each, TensorSample) and each.grad and each.dtype is None
+    ]
+    if len(places) not in (1, 2):
+        return None
+    rows = list(itertools.product(VALUES, repeat=len(places)))
+    given = list(args)
+    for place, column in zip(places, zip(*rows, strict=True), strict=True):
+        given[place] = TensorSample((len(column),), values=column)
+    return Case(tuple(given), row.cases[0].kwargs)
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        pytest.param(row, id=f"{family}-{row.name}", marks=pytest.mark.xdist_group(row.name))
+        for family, row in ROWS
+        if family in FAMILIES and row.gradient_dtypes and row.name not in DIFFERENT
+    ],
+)
+def test_special_values_give_torchs_values_and_gradients(row: Operator) -> None:
+    case = _special_case(row)
+    if case is None or _outcome(TORCH, row, case, "float64")[1] is not None:
+        return
+    with eager_mode("cold"):
+        problem = _problem(row, case, "float64") or _gradient_problem(row, case, "float64", 1)
+    assert problem is None, problem
