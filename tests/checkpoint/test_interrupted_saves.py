@@ -181,6 +181,17 @@ def test_what_is_not_ours_is_left_alone(tmp_path):
     assert {*names, "file"} < {each.name for each in tmp_path.iterdir()}
 
 
+def test_graphs_and_checkpoints_do_not_share_a_folder(tmp_path):
+    graph_saver(1.0)(tmp_path / "graph")
+    with pytest.raises(FileExistsError, match="saved graph"):
+        folder_saver(2.0)(tmp_path / "graph")
+    folder_saver(2.0)(tmp_path / "checkpoint")
+    with pytest.raises(FileExistsError, match=r"checkpoint\.json"):
+        graph_saver(1.0)(tmp_path / "checkpoint")
+    assert loaded_value(tmp_path / "graph") == 1.0
+    assert loaded_value(tmp_path / "checkpoint") == 2.0
+
+
 def test_locks_that_the_file_system_does_not_have(tmp_path, monkeypatch):
     def refuse(*_):
         raise OSError(errno.ENOLCK, "No locks available")

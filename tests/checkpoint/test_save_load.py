@@ -225,6 +225,13 @@ def test_new_files_have_the_usual_permissions(tmp_path):
     assert stat.S_IMODE((tmp_path / "file").stat().st_mode) == 0o666 & ~mask
 
 
+def test_a_private_file_stays_private(tmp_path):
+    flow.save([1], tmp_path / "file")
+    (tmp_path / "file").chmod(0o600)
+    flow.save([2], tmp_path / "file")
+    assert stat.S_IMODE((tmp_path / "file").stat().st_mode) == 0o600
+
+
 def test_missing_files_and_folders(tmp_path):
     with pytest.raises(FileNotFoundError, match="no such file"):
         flow.load(tmp_path / "nothing")

@@ -8,6 +8,7 @@ import zlib
 import numpy as np
 import pytest
 
+from oneflow.compiler.export import to_bytes
 from tests.graph.helpers import graph_of
 from tests.laws.test_operators import ROWS, _forward_and_backward, _outcome
 from tests.oracle import FLOW, array_difference, dtype_name
@@ -36,6 +37,9 @@ def assert_same_in_a_graph(row: Operator) -> None:
             mine.numpy(), np.asarray(reference.detach().numpy()), dtype_name(mine), row.tolerance
         )
         assert problem is None, f"in a graph: {problem}"
+    for step in graph._steps.values():
+        # It can be saved: it calls no native functions but known ones.
+        to_bytes(step.executable)
 
 
 # One in eight; all with --exhaustive.

@@ -431,6 +431,10 @@ def test_dlpack_both_ways() -> None:
     assert x.tolist() == [0, 1, 2]
     assert torch.from_dlpack(x).tolist() == [0, 1, 2]
     assert np.from_dlpack(x).tolist() == [0, 1, 2]
+    negative = torch._neg_view(torch.arange(3))
+    with pytest.raises(BufferError, match="negative"):
+        flow.from_dlpack(negative)
+    assert flow.from_dlpack(negative.resolve_neg()).tolist() == [0, -1, -2]
 
 
 def test_devices_that_are_not_there() -> None:

@@ -7,6 +7,7 @@ import fcntl
 import os
 import re
 import secrets
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
@@ -53,6 +54,10 @@ def _beside(target: Path) -> Iterator[BinaryIO]:
     partial, file = _new_locked_file(target)
     try:
         with file:
+            if target.exists():
+                # A file that was closed to others stays closed.
+                with contextlib.suppress(PermissionError):
+                    os.fchmod(file.fileno(), stat.S_IMODE(target.stat().st_mode))
             yield file
             file.flush()
             os.fsync(file.fileno())

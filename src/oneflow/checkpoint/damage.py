@@ -51,7 +51,9 @@ def loading(label: Any, what: str = _FORMATS) -> Iterator[None]:
 
 def _is_explained(error: Exception) -> bool:
     """Whether an error, such as that of a missing device, says by itself what is wrong."""
-    return type(error) is RuntimeError
+    return isinstance(error, RuntimeError) and not isinstance(
+        error, NotImplementedError | RecursionError
+    )
 
 
 def _text(error: Exception) -> str:

@@ -19,6 +19,8 @@ from oneflow.checkpoint.damage import LoadError, loading
 from oneflow.checkpoint.parts import Part, cover_exactly
 
 MANIFEST = "checkpoint.json"
+# The file by which a folder with a saved program is known.
+PROGRAM_FILE = "program.json"
 _FORMAT = "oneflow.checkpoint"
 _VERSION = 1
 FOLDERS = "parts-" + 16 * "[0-9a-f]"

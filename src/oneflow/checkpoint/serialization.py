@@ -14,15 +14,13 @@ from oneflow.base.device import CPU
 from oneflow.checkpoint import manifest, oneflow_folder, sharded, tensor_file, torch_file
 from oneflow.checkpoint.damage import loading
 from oneflow.checkpoint.making import Maker
+from oneflow.checkpoint.manifest import PROGRAM_FILE
 from oneflow.checkpoint.map_location import Location, place_function
 from oneflow.checkpoint.one_rank import is_global, load_from_rank, whole_arrays
 from oneflow.checkpoint.structure import Decoder, Encoder
 from oneflow.checkpoint.together import all_succeed, plays
 
 _STRUCTURE = "oneflow.structure"
-
-# The file by which a folder with a saved program is known.
-PROGRAM_FILE = "program.json"
 
 
 class ProgramStore(NamedTuple):

@@ -29,6 +29,7 @@ from oneflow.checkpoint.making import Maker
 from oneflow.checkpoint.manifest import (
     FOLDERS,
     MANIFEST,
+    PROGRAM_FILE,
     Entry,
     Manifest,
     folder_name,
@@ -118,6 +119,8 @@ def _make_root(root: Path) -> None:
             f"cannot save to `{root}`: it is a file, and an object with global tensors is saved as "
             "a folder; remove it, or give `global_dst_rank` to save whole tensors to a file"
         )
+    if (root / PROGRAM_FILE).exists():
+        raise FileExistsError(f"cannot save to `{root}`: it is a saved graph; choose another name")
     if not root.parent.is_dir():
         raise FileNotFoundError(f"cannot save to `{root}`: the folder around it does not exist")
     root.mkdir(exist_ok=True)

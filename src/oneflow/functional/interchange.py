@@ -132,12 +132,23 @@ def from_dlpack(obj: Any) -> Tensor:
     Args:
         obj: object with `__dlpack__`, such as a NumPy array or a PyTorch tensor.
 
+    Raises:
+        BufferError: the array cannot be given away as it is, such as a conjugate or negative view
+            of PyTorch.
+
     Example:
         >>> import numpy as np
         >>> import oneflow as flow
         >>> flow.from_dlpack(np.array([1.0]))
         tensor([1.], dtype=oneflow.float64)
     """
+    # Of such a view PyTorch gives away the memory, where the numbers have the other sign.
+    is_negative_view = getattr(obj, "is_neg", None)
+    if is_negative_view is not None and is_negative_view():
+        raise BufferError(
+            "`obj` is a negative view, whose memory holds the numbers with the other sign; give "
+            "`obj.resolve_neg()`"
+        )
     return wrap(value_from_dlpack(obj))
 
 

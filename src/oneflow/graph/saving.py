@@ -26,8 +26,8 @@ from oneflow.base.replacing import flush_folder, replacing
 from oneflow.base.spec import TensorSpec
 from oneflow.checkpoint import serialization
 from oneflow.checkpoint.damage import loading
+from oneflow.checkpoint.manifest import PROGRAM_FILE
 from oneflow.checkpoint.save_folders import being_filled, remove_unnamed
-from oneflow.checkpoint.serialization import PROGRAM_FILE
 from oneflow.checkpoint.together import all_succeed, bytes_from
 from oneflow.compiler.export import to_bytes
 from oneflow.compiler.lower import Executable

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from oneflow.checkpoint.damage import loading
 from oneflow.checkpoint.numpy_pickle import read_numpy_pickle
 from oneflow.data.vision.datasets import VisionDataset, require_files
 from oneflow.data.vision.image import pillow
@@ -55,12 +56,22 @@ class CIFAR10(VisionDataset):
         folder = self.root / self._folder
         files = [folder / name for name in (*self._files[train], self._meta)]
         require_files(files, type(self).__name__, source_url or self._source)
-        *batches, meta = [read_numpy_pickle(file) for file in files]
-        pixels = np.concatenate([batch["data"] for batch in batches])
-        self.data = np.ascontiguousarray(pixels.reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1))
-        self.targets: list[int] = [label for batch in batches for label in batch[self._labels]]
-        self.classes: list[str] = meta[self._names]
+        batches = [self._read(file) for file in files[:-1]]
+        self.data = np.concatenate([pixels for pixels, _ in batches])
+        self.targets: list[int] = [label for _, labels in batches for label in labels]
+        with loading(files[-1], "it is damaged"):
+            self.classes: list[str] = list(read_numpy_pickle(files[-1])[self._names])
         self.class_to_idx = {name: index for index, name in enumerate(self.classes)}
+
+    def _read(self, file: Path) -> tuple[np.ndarray, list[int]]:
+        """Pixels and class numbers in a file."""
+        with loading(file, "it is damaged"):
+            batch = read_numpy_pickle(file)
+            pixels = batch["data"].reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1)
+            labels = [int(label) for label in batch[self._labels]]
+            if len(labels) != len(pixels):
+                raise ValueError(f"it has {len(pixels)} images and {len(labels)} labels")
+            return np.ascontiguousarray(pixels), labels
 
     def __getitem__(self, index: int) -> tuple[Any, Any]:
         return self.transformed(pillow().fromarray(self.data[index]), self.targets[index])

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import gzip
 import math
+import struct
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 
+from oneflow.checkpoint.damage import loading
 from oneflow.data.vision.datasets import VisionDataset, require_files
 from oneflow.data.vision.image import pillow
 from oneflow.tensor.tensor import Tensor
 
+# To how many bytes one byte may be decompressed.
+_MOST_COMPRESSED = 1032
 _ELEMENT_TYPES = {8: ">u1", 9: ">i1", 11: ">i2", 12: ">i4", 13: ">f4", 14: ">f8"}
 
 
@@ -23,18 +27,19 @@ def read_idx(path: Path) -> np.ndarray:
     Raises:
         RuntimeError: the file is damaged.
     """
-    content = path.read_bytes()
-    if path.suffix == ".gz":
-        content = gzip.decompress(content)
-    kind, ndim = (content[2], content[3]) if len(content) > 4 else (0, 0)
-    if content[:2] != b"\0\0" or kind not in _ELEMENT_TYPES or len(content) < 4 + 4 * ndim:
-        raise RuntimeError(f"`{path}` is not a file in the IDX format")
-    shape = tuple(np.frombuffer(content, ">u4", ndim, 4).tolist())
-    element = np.dtype(_ELEMENT_TYPES[kind])
-    if len(content) != 4 + 4 * ndim + math.prod(shape) * element.itemsize:
-        raise RuntimeError(f"`{path}` is damaged: its size does not fit {shape}")
-    numbers = np.frombuffer(content, element, offset=4 + 4 * ndim).reshape(shape)
-    return numbers.astype(element.newbyteorder("="))
+    with loading(path, "it is damaged, or not a file in the IDX format"):
+        opened = gzip.open if path.suffix == ".gz" else open
+        with opened(path, "rb") as file:
+            _, kind, ndim = struct.unpack(">HBB", file.read(4))
+            shape = struct.unpack(f">{ndim}I", file.read(4 * ndim))
+            element = np.dtype(_ELEMENT_TYPES[kind])
+            size = math.prod(shape) * element.itemsize
+            if size > _MOST_COMPRESSED * path.stat().st_size:
+                raise ValueError(f"its size does not fit {shape}")
+            content = file.read(size + 1)
+        if len(content) != size:
+            raise ValueError(f"its size does not fit {shape}")
+        return np.frombuffer(content, element).reshape(shape).astype(element.newbyteorder("="))
 
 
 class MNIST(VisionDataset):
