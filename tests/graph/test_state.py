@@ -363,10 +363,14 @@ def test_the_backward_of_dropout_uses_the_same_mask():
     np.testing.assert_allclose(model.weight.numpy()[:, 0], -masks.numpy(), rtol=1e-6)
 
 
-def test_train_or_eval_before_the_first_call_decides():
+def test_train_or_eval_may_change_between_calls():
     model = nn.Sequential(nn.Linear(2, 2), nn.BatchNorm1d(2), nn.Dropout(0.5)).eval()
     graph = graph_of(lambda x: model(x), model=model)
     x = flow.randn(3, 2)
     np.testing.assert_allclose(graph(x).numpy(), model(x).detach().numpy(), rtol=1e-6)
     model.train()
-    assert flow.equal(graph(x), graph(x))
+    assert not flow.equal(graph(x), graph(x))
+    assert len(graph._steps) == 2
+    model.eval()
+    np.testing.assert_allclose(graph(x).numpy(), model(x).detach().numpy(), rtol=1e-6)
+    assert len(graph._steps) == 2

@@ -69,6 +69,11 @@ def casting_targets() -> dict[str, DType]:
     return found[0] if found else {}
 
 
+def autocast_state() -> tuple:
+    """What this thread casts, and what it would cast to by default; to compare and to hash."""
+    return tuple(casting_targets().items()), tuple(_STATE.defaults.items())
+
+
 def _set_target(device_type: str, dtype: DType | None) -> None:
     """Turn mixed precision on or off for a device type; None is off."""
     targets = {**casting_targets(), device_type: dtype}

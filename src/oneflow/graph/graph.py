@@ -27,6 +27,7 @@ from oneflow.graph.schedule_drawing import draw_schedule
 from oneflow.graph.state import graph_state, load_graph_state
 from oneflow.graph.step import Step
 from oneflow.graph.structure import take_call_apart
+from oneflow.graph.surroundings import attributes_of, surroundings
 from oneflow.graph.verbosity import chosen_verbosity
 from oneflow.nn.modules.module import Module
 from oneflow.optim.lbfgs import LBFGS
@@ -37,7 +38,7 @@ from oneflow.optim.utils import SparseOptimizer
 from oneflow.tensor.tensor import Tensor
 
 _counts: defaultdict[str, Iterator[int]] = defaultdict(itertools.count)
-# Compiled steps that a graph keeps, one per combination of argument shapes.
+# Compiled steps that a graph keeps, one per combination of argument shapes and modes.
 _MOST_STEPS = 10
 # What `Graph.plan` does: filled by `oneflow.plan`.
 PLANNERS: list[Callable[..., Any]] = []
@@ -47,9 +48,9 @@ class Graph:
     """Base class of static graphs: a whole step, recorded once and run as one program.
 
     Assign modules to attributes, define `build`, and call the graph. The first call runs `build`
-    once to record it, together with the backward pass and the optimizers' steps if it calls
-    ``backward``; this and later calls run the compiled program. Call `train` or `eval` of the
-    modules before the first call.
+    once to record it, together with the backward pass and the optimizers' steps; this and later
+    calls run the compiled program. It is recorded once more where it is called in another mode: its
+    modules' `train` or `eval`, grad mode, `autocast`, the default dtype.
 
     Example:
         >>> import oneflow as flow
@@ -77,6 +78,7 @@ class Graph:
         members["config"] = GraphConfig(steps.clear)
         members["settings"] = Settings(self.config, Blocks(steps.clear))
         members["_trainings"] = []
+        members["_attributes"] = []
         members["_told_of_recompiling"] = False
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -227,14 +229,15 @@ class Graph:
                 f"{self.name} is called inside `build` of another graph; graphs cannot be nested. "
                 "Call its modules instead"
             )
-        key = None if kwargs else _plain_key(args)
+        called = None if kwargs else _plain_key(args)
         tensors: Sequence[Any] = args
-        if key is None:
+        if called is None:
             tensors = []
-            key = self._key(args, kwargs, tensors)
+            called = self._key(args, kwargs, tensors)
+        key = called, surroundings(self.training, self._attributes)
         step = self._steps.get(key)
         if step is None or not step.fits():
-            step = self._new_step(key, args, kwargs)
+            step = self._new_step(called, args, kwargs)
             result = step(tensors, first=True)
         else:
             self._steps.move_to_end(key)
@@ -244,15 +247,16 @@ class Graph:
         return result
 
     def _key(self, args: tuple, kwargs: dict[str, Any], tensors: list[Tensor]) -> tuple:
-        """What has to be equal for a compiled step to be used again; collects the tensors."""
+        """What is called, which must be equal to use a step again; collects the tensors."""
         structure = take_call_apart(args, kwargs, tensors, self.name)
         return structure, tuple([(t._value.spec, t.requires_grad and t.is_leaf) for t in tensors])
 
-    def _new_step(self, key: tuple, args: tuple, kwargs: dict[str, Any]) -> Step:
+    def _new_step(self, called: tuple, args: tuple, kwargs: dict[str, Any]) -> Step:
         """Record and compile the step for arguments like these."""
         self._check_call(args, kwargs)
         self.config.check_backends(self.training)
-        if self._steps and key not in self._steps and not self._told_of_recompiling:
+        known = {each for each, _ in self._steps}
+        if known and called not in known and not self._told_of_recompiling:
             self.__dict__["_told_of_recompiling"] = True
             warnings.warn(
                 f"{self.name} is compiled again, for arguments of other shapes, dtypes or "
@@ -262,6 +266,8 @@ class Graph:
             )
         tensors: list[Tensor] = []
         structure = take_call_apart(args, kwargs, tensors, self.name)
+        self.__dict__["_attributes"] = attributes_of(self.named_modules())
+        key = called, surroundings(self.training, self._attributes)
         step = self._steps[key] = Recording(self, self.build, structure, tensors).run()
         if len(self._steps) > _MOST_STEPS:
             self._steps.popitem(last=False)
@@ -333,7 +339,9 @@ class Graph:
             ...     flow.nn.Graph.load(f"{folder}/doubled")(flow.ones(2)).tolist()
             [2.0, 2.0]
         """
-        save_steps(self.name, list(self._steps.values()), Path(path))
+        # Of those recorded for one kind of call in several modes the one that was used last.
+        steps = {called: step for (called, _), step in self._steps.items()}
+        save_steps(self.name, list(steps.values()), Path(path))
 
     @staticmethod
     def load(path: str | os.PathLike) -> SavedGraph:

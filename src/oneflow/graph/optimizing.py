@@ -12,7 +12,7 @@ from oneflow.differentiation.grad_mode import no_grad
 from oneflow.graph.counting import HostCounts, StepCounts, TensorCounts
 from oneflow.graph.recorder import CapturingRecorder, is_capturing
 from oneflow.graph.variables import Variables
-from oneflow.optim.lr_scheduler.scheduler import LRScheduler
+from oneflow.optim.lr_scheduler.scheduler import WATCHERS as SCHEDULE_WATCHERS, LRScheduler
 from oneflow.optim.optimizer import WATCHERS, Optimizer
 from oneflow.primitives.elementwise import where
 from oneflow.tensor.global_values import value_on
@@ -33,6 +33,23 @@ def refuse_in_build(optimizer: Optimizer) -> None:
 
 
 WATCHERS.append(refuse_in_build)
+
+
+def refuse_schedule_in_build(scheduler: LRScheduler) -> None:
+    """A schedule calls this before it steps.
+
+    Raises:
+        RuntimeError: that is inside `build`, which runs once and not with every step.
+    """
+    if is_capturing():
+        raise RuntimeError(
+            f"{type(scheduler).__name__} is made or stepped inside `build`, which runs only while "
+            "the graph is recorded; give it to `add_optimizer(optimizer, lr_sch=scheduler)`: the "
+            "graph steps it after every call"
+        )
+
+
+SCHEDULE_WATCHERS.append(refuse_schedule_in_build)
 
 
 def _has_gradients(optimizer: Optimizer) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -127,6 +128,7 @@ class Recording:
         self._marks = DrawMarks()
         self._observation: Observation | None = None
         self._batch = 0
+        self._went_backward = False
         self._turns: list[Turn] | None = None
         self._moves: Sequence[tuple[Tensor, NdSbp]] = ()
         self._watch = dump_for(graph.name)
@@ -196,7 +198,7 @@ class Recording:
         )
         self._observation = observation
         half = settings.config.amp_dtype
-        half_precision = autocast(self._device.type, half, enabled=half is not None)
+        half_precision = autocast(self._device.type, half) if half else nullcontext()
         start = changing_start(self._starting_change(count))
         with set_grad_enabled(MODE.enabled or trains), observation, half_precision, start:
             if count == 1:
@@ -229,6 +231,13 @@ class Recording:
             scale = scaler.tensors(self._device)["_scale"]
 
         def change(gradient: Value) -> Value:
+            if MODE.anomaly:
+                raise RuntimeError(
+                    f"{self._graph.name}: anomaly mode reads every gradient, and while a graph is "
+                    "recorded nothing has a value; look for the NaN in eager mode, or turn "
+                    "`set_detect_anomaly` off around the graph"
+                )
+            self._went_backward = True
             self._recorder.begin(Turn(BACKWARD, self._batch))
             if count > 1:
                 gradient = mul(gradient, 1.0 / count)
@@ -240,9 +249,20 @@ class Recording:
         return change
 
     def _record_steps(self) -> None:
-        """Record the optimizers' steps."""
+        """Record the optimizers' steps.
+
+        Raises:
+            RuntimeError: there is nothing for them to do, or not what they are wanted for.
+        """
         scaler = self._graph.settings.scaler
-        for index, training in enumerate(self._graph.trainings()):
+        trainings = self._graph.trainings()
+        if not self._went_backward and trainings and not any(t.has_gradients() for t in trainings):
+            raise RuntimeError(
+                f"{self._graph.name}: an optimizer was added, but `build` makes no gradients, so "
+                "it would never step; call `backward()` on the loss in `build`, or make a graph "
+                "without `add_optimizer` for inference"
+            )
+        for index, training in enumerate(trainings):
             if not training.has_gradients():
                 continue
             if training.optimizer.steps_by_update:

@@ -15,15 +15,16 @@ from typing import Any
 
 from oneflow.base.spec import TensorSpec
 from oneflow.compiler.lower import Executable
-from oneflow.differentiation.grad_mode import no_grad
+from oneflow.differentiation.grad_mode import MODE, no_grad
 from oneflow.functional.generator import Generator
 from oneflow.graph.agreement import runner_of
 from oneflow.graph.observing import Traffic
 from oneflow.graph.optimizing import RecordedStep
 from oneflow.graph.pipeline import Pipeline
 from oneflow.graph.structure import put_together
+from oneflow.nn.modules.hooks import Hooks
 from oneflow.primitives.operation import Operation
-from oneflow.program.value import Value
+from oneflow.program.value import INFERENCE, Value
 from oneflow.runtime import checks
 from oneflow.runtime.eager import flush_all
 from oneflow.tensor.call import wrap
@@ -179,7 +180,13 @@ class Step:
         empty = [
             (held, key, None) for held in binding.registries for key in held if held[key] is None
         ]
-        members = binding.members + empty
+        hooks = [
+            (held, key, hook)
+            for held in binding.registries
+            if isinstance(held, Hooks)
+            for key, hook in held.items()
+        ]
+        members = [*binding.members, *empty, *hooks]
         self._holders = [holder for holder, _, _ in members]
         self._keys = [key for _, key, _ in members]
         self._objects = [value for _, _, value in members]
@@ -266,7 +273,10 @@ class Step:
         results = []
         for each in binding.results:
             if isinstance(each, TensorSpec):
-                results.append(wrap(Value(each, next(arrays))))
+                result = Value(each, next(arrays))
+                if MODE.inference:
+                    result.stale = INFERENCE
+                results.append(wrap(result))
             else:
                 results.append(arguments[each] if isinstance(each, int) else each)
         return put_together(binding.structure, iter(results))

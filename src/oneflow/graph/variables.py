@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from oneflow.graph.recorder import CapturingRecorder
+from oneflow.nn.modules.hooks import Hooks
 from oneflow.nn.modules.module import Module
 from oneflow.program.value import Value
 from oneflow.tensor.tensor import Tensor
@@ -63,6 +64,7 @@ class Variables:
                 self.registries.append(members["_modules"])
                 for name, child in members["_modules"].items():
                     self.bindings.append((members["_modules"], name, child))
+                self.registries += [each for each in members.values() if isinstance(each, Hooks)]
                 for registry, kind in _MEMBERS.items():
                     self.registries.append(members[registry])
                     self.add_members(members[registry], f"{path}.", kind)

@@ -13,6 +13,21 @@ from typing import Any
 from oneflow.base.parameters import parameters_of
 from oneflow.optim.optimizer import Optimizer
 
+# Called with a schedule before it steps.
+WATCHERS: list[Callable[[LRScheduler], None]] = []
+
+
+def _watched(step: Callable) -> Callable:
+    """`step` after the watchers."""
+
+    @functools.wraps(step)
+    def watched(self: LRScheduler, *args: Any, **kwargs: Any) -> None:
+        for watch in WATCHERS:
+            watch(self)
+        step(self, *args, **kwargs)
+
+    return watched
+
 
 def check_count(name: str, value: int, low: int = 0) -> None:
     """Check a number of steps.
@@ -68,6 +83,8 @@ class LRScheduler:
         super().__init_subclass__(**options)
         if "__init__" in cls.__dict__:
             cls.__init__ = _accept_last_epoch(cls.__dict__["__init__"])
+        if "step" in cls.__dict__:
+            cls.step = _watched(cls.__dict__["step"])
         if "get_lr" in cls.__dict__:
             cls._lists_lrs = len(parameters_of(cls.__dict__["get_lr"]).names) == 1
 
@@ -117,6 +134,7 @@ class LRScheduler:
         """The learning rates set last, one per parameter group."""
         return list(self._last_lr)
 
+    @_watched
     def step(self) -> None:
         """Go on by one step; call it after `optimizer.step()`."""
         self.last_step += 1

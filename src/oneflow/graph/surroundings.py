@@ -1,0 +1,39 @@
+"""What decides how a graph is recorded besides the graph and its arguments: the modes around it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import repeat
+from typing import Any
+
+from oneflow.amp.autocast import autocast_state
+from oneflow.base.dtype import get_default_dtype
+from oneflow.differentiation.grad_mode import MODE
+from oneflow.functional.options import MODE as NEW_TENSORS
+from oneflow.nn.modules.module import Module
+
+
+def surroundings(trains: bool, attributes: Iterable[dict[str, Any]]) -> tuple:
+    """Everything that eager code in `build` would heed and that can change from call to call.
+
+    A step is used again only where this is as it was.
+
+    Args:
+        trains: the graph has optimizers, and so records for backward in any grad mode.
+        attributes: the attributes of all its modules, see `attributes_of`.
+    """
+    return (
+        MODE.enabled or trains,
+        MODE.inference,
+        MODE.anomaly,
+        MODE.packers,
+        NEW_TENSORS.layout,
+        get_default_dtype(),
+        autocast_state(),
+        tuple(map(dict.get, attributes, repeat("training"))),
+    )
+
+
+def attributes_of(modules: Iterable[tuple[str, Module]]) -> list[dict[str, Any]]:
+    """The dicts with the attributes of these modules and of all below them."""
+    return [vars(module) for _, top in modules for module in top.modules()]
