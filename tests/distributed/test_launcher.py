@@ -110,6 +110,7 @@ def test_a_port_in_use():
         (["-m", "--no_python", "x"], "exclude each other"),
         (["--redirect_stdout_and_stderr", "x.py"], "needs --logdir"),
         (["--master_port", "99999", "x.py"], "from 1 to 65535"),
+        (["--nnodes", "2", "--master_addr", "node0", "x.py"], "export ONEFLOW_JOB_SECRET="),
     ],
 )
 def test_options_that_are_refused(arguments, words, capsys):

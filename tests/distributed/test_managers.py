@@ -49,9 +49,22 @@ def variables(rank: int, port: int) -> dict[str, object]:
     }
 
 
+def one_machine(rank: int, port: int) -> dict[str, object]:
+    """What starts processes of one machine by its name, at which others could connect."""
+    more = {"MASTER_ADDR": "0.0.0.0", "LOCAL_RANK": rank, "LOCAL_WORLD_SIZE": 2}
+    return {**variables(rank, port), **more}
+
+
+def with_secret(rank: int, port: int) -> dict[str, object]:
+    """What several machines need."""
+    return {**variables(rank, port), "MASTER_ADDR": "0.0.0.0", "ONEFLOW_JOB_SECRET": "none's"}
+
+
 # What tells processes who they are; the machines, and the numbers of processes on theirs.
 MANAGERS = {"slurm": (slurm, 2, (0, 0)), "open_mpi": (open_mpi, 1, (0, 1))}
 MANAGERS["variables"] = (variables, 2, (0, 0))
+MANAGERS["one_machine"] = (one_machine, 1, (0, 1))
+MANAGERS["with_secret"] = (with_secret, 2, (0, 0))
 
 
 @pytest.mark.parametrize("manager", MANAGERS)
@@ -70,6 +83,20 @@ def test_processes_of(manager):
     for rank, process in enumerate(processes):
         output = process.communicate(timeout=120)[0]
         assert json.loads(output) == [rank, 2, local_ranks[rank], machines, [2.0, 2.0]]
+
+
+def test_several_machines_need_a_secret():
+    told = {**variables(0, free_port()), "MASTER_ADDR": "0.0.0.0"}
+    run = subprocess.run(
+        PLACE,
+        env=environment(**{name: str(value) for name, value in told.items()}),
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert run.returncode == 1
+    assert "set ONEFLOW_JOB_SECRET to the same text on all of them" in run.stderr
 
 
 def test_processes_of_torchrun():

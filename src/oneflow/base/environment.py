@@ -108,6 +108,12 @@ CLUSTER = Variable(
     "`cluster_detection_method` of `jax.distributed.initialize` (`k8s`, `mpi4py`, ...).",
 )
 JOB = Variable("ONEFLOW_JOB", "", "What the launcher calls the job, so that two are not mixed up.")
+SECRET = Variable(
+    "ONEFLOW_JOB_SECRET",
+    "",
+    "A text that all processes of a job know and nobody else; needed on several machines, made up "
+    "by the launcher on one.",
+)
 FAILURE_FOLDER = Variable(
     "ONEFLOW_FAILURE_FOLDER", "", "Where processes leave word for the launcher; it sets it."
 )
@@ -161,6 +167,7 @@ ALL_VARIABLES = (
     CPU_DEVICES,
     CLUSTER,
     JOB,
+    SECRET,
     FAILURE_FOLDER,
     LIFELINE,
     AGENT_STORE,

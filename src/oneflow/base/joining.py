@@ -7,6 +7,7 @@ import ctypes
 import dataclasses
 import glob
 import os
+import secrets
 import socket
 
 import jax
@@ -16,7 +17,8 @@ from jax.experimental import multihost_utils
 from oneflow.base import cluster, environment
 from oneflow.base.cluster import Membership
 from oneflow.base.connecting import connect_through, without_announcements
-from oneflow.base.control.hub import Hub, Job
+from oneflow.base.control.hub import Hub
+from oneflow.base.control.job import Job
 from oneflow.base.control.member import Member
 from oneflow.base.device import number_devices, platform_devices
 
@@ -76,16 +78,16 @@ def _told_by_launcher() -> Membership | None:
 
 
 def _join_told(told: Membership) -> None:
-    host, port = environment.MASTER_ADDR.read(), _number(environment.MASTER_PORT)
+    host, port = _meeting_place(told), _number(environment.MASTER_PORT)
     if environment.AGENT_STORE.read() == "True":
         # torchrun listens at the port itself.
         port += 1
-    job = environment.JOB.read()
+    job = Job(told.world_size, environment.JOB.read(), environment.SECRET.read())
     timeout = float(environment.JOIN_TIMEOUT.read())
     if told.rank == 0:
         listener = _listen(_own_address(host), port)
-        Hub(listener, Job(told.world_size, job), _free_port())
-    member = Member((host, port), told.rank, told.world_size, job, timeout)
+        Hub(listener, job, _free_port())
+    member = Member((host, port), told.rank, job, timeout)
     coordinator, seed = member.await_start(timeout + 60.0)
     member.watch()
     _prepare_jax()
@@ -102,6 +104,27 @@ def _join_told(told: Membership) -> None:
     platform_devices("cpu")
     connect_through(member)
     _finish(told, seed)
+
+
+def _meeting_place(told: Membership) -> str:
+    """The address of rank 0: inside this machine if all processes are on it.
+
+    Raises:
+        RuntimeError: other machines can connect, and nothing tells the processes of this job from
+            others.
+    """
+    host = environment.MASTER_ADDR.read()
+    on_one_machine = environment.LOCAL_WORLD_SIZE.name in os.environ
+    if on_one_machine and told.local_size == told.world_size:
+        return "127.0.0.1"
+    if not _own_address(host) and not environment.SECRET.read():
+        raise RuntimeError(
+            f"a job of several machines needs a secret, so that nobody else can join it: set "
+            f"{environment.SECRET.name} to the same text on all of them, for example to what "
+            "`openssl rand -hex 16` prints once. If all processes run on this machine, set "
+            f"{environment.MASTER_ADDR.name}=localhost"
+        )
+    return host
 
 
 def _prepare_jax() -> None:
@@ -190,13 +213,13 @@ def _join_managed(method: str) -> None:
     machines = _count_in("SLURM_STEP_NUM_NODES") or 1
     local_size = _count_in("OMPI_COMM_WORLD_LOCAL_SIZE") or -(-world // machines)
     if world > 1:
-        host, port = "", 0
-        if rank == 0:
-            listener = _listen("", 0)
-            host, port = _outer_address(), listener.getsockname()[1]
-            Hub(listener, Job(world, ""), 0)
-        host, port = _from_rank_0(host, port)
-        member = Member((host, port), rank, world, "", float(environment.JOIN_TIMEOUT.read()))
+        listener = _listen("", 0) if rank == 0 else None
+        port = listener.getsockname()[1] if listener is not None else 0
+        host, port, secret = _from_rank_0(_outer_address(), port, secrets.token_hex(16))
+        job = Job(world, "", secret)
+        if listener is not None:
+            Hub(listener, job, 0)
+        member = Member((host, port), rank, job, float(environment.JOIN_TIMEOUT.read()))
         _, seed = member.await_start(float(environment.JOIN_TIMEOUT.read()))
         member.watch()
         connect_through(member)
@@ -214,12 +237,13 @@ def _outer_address() -> str:
             return "127.0.0.1"
 
 
-def _from_rank_0(host: str, port: int) -> tuple[str, int]:
-    text = f"{host}:{port}".encode().ljust(64)
+def _from_rank_0(host: str, port: int, secret: str) -> tuple[str, int, str]:
+    """Where the hub of rank 0 is, and the secret that it has made up."""
+    text = f"{host} {port} {secret}".encode().ljust(128)
     with without_announcements():
         received = multihost_utils.broadcast_one_to_all(np.frombuffer(text, np.uint8))
-    host, _, number = bytes(np.asarray(received)).decode().strip().rpartition(":")
-    return host, int(number)
+    host, number, secret = bytes(np.asarray(received)).decode().split()
+    return host, int(number), secret
 
 
 def _finish(place: Membership, seed: int) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import secrets
 import socket
 import sys
 import uuid
@@ -57,6 +58,13 @@ def _check(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None
         parser.error("--module and --no_python exclude each other")
     if options.redirect_stdout_and_stderr and options.logdir is None:
         parser.error("--redirect_stdout_and_stderr needs --logdir")
+    local = options.master_addr == "localhost" or options.master_addr.startswith("127.")
+    if options.nnodes > 1 and not local and not os.environ.get("ONEFLOW_JOB_SECRET"):
+        parser.error(
+            "a job of several machines needs a secret, so that nobody else can join it; run this "
+            "on all of them, with the same text, and start again:\n"
+            f"  export ONEFLOW_JOB_SECRET={secrets.token_hex(16)}"
+        )
     if options.master_port is None:
         options.master_port = _DEFAULT_PORT if options.nnodes > 1 else _free_port()
     elif options.node_rank == 0:
@@ -100,6 +108,7 @@ def environment_of(options: argparse.Namespace, local_rank: int) -> dict[str, st
     whole.setdefault("GLIBC_TUNABLES", "glibc.malloc.tcache_count=200")
     if options.nnodes == 1:
         whole["ONEFLOW_JOB"] = uuid.uuid4().hex
+        whole["ONEFLOW_JOB_SECRET"] = secrets.token_hex(16)
     return whole
 
 
@@ -117,6 +126,7 @@ def main() -> int:
     environments = [environment_of(options, local) for local in range(options.nproc_per_node)]
     if options.nnodes == 1:
         for each in environments:
-            each["ONEFLOW_JOB"] = environments[0]["ONEFLOW_JOB"]
+            for name in ("ONEFLOW_JOB", "ONEFLOW_JOB_SECRET"):
+                each[name] = environments[0][name]
     supervisor = Supervisor(command_of(options), environments)
     return supervisor.run(options.logdir, options.redirect_stdout_and_stderr)

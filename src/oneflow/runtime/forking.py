@@ -32,14 +32,14 @@ def _refuse(*given: Any) -> NoReturn:
     raise RuntimeError(_REASON)
 
 
-def _read(value: Value) -> Any:
+def _read(self: Value) -> Any:
     """The array of a value, if it is there to be read."""
-    array = value.array
+    array: Any = self.array
     if array is None:
         _refuse()
     if isinstance(array, jax.Array):
         on_cpu = all(device.platform == "cpu" for device in array.devices())
-        if not on_cpu or not array.is_ready():
+        if not on_cpu or not array.is_ready():  # pyright: ignore[reportAttributeAccessIssue]
             _refuse()
     return array
 

@@ -20,7 +20,7 @@ def gather_between(*ranks: int) -> None:
     placement = flow.placement("cpu", list(ranks))
     parts = flow.ones(2, placement=placement, sbp=flow.sbp.split(0))
     if flow.env.get_rank() in ranks:
-        parts.to_global(sbp=flow.sbp.broadcast).numpy()
+        parts.to_global(sbp=flow.sbp.broadcast).to_local().numpy()
 
 
 if what == "circle":

@@ -8,15 +8,19 @@ import threading
 from typing import Any
 
 _CHUNK = 65536
-# A line is a report or a verdict; whoever sends more is not one of us.
-_LONGEST_LINE = 2**22
 
 
 class Channel:
     """One end of a connection.
 
     Any thread may send; one thread receives.
+
+    Attributes:
+        longest: bytes of a line; whoever sends more is not one of us.
     """
+
+    # A line is a report or a verdict.
+    longest = 2**22
 
     def __init__(self, connection: socket.socket) -> None:
         self.connection = connection
@@ -57,7 +61,7 @@ class Channel:
             raise EOFError("closed")
         self._received += data
         *lines, rest = self._received.split(b"\n")
-        if len(rest) > _LONGEST_LINE:
+        if len(rest) > self.longest:
             raise ValueError("a line without end")
         self._received = bytearray(rest)
         return [_object(line) for line in lines]
@@ -68,7 +72,10 @@ class Channel:
 
 
 def _object(line: bytes | bytearray) -> dict[str, Any]:
-    content = json.loads(line)
+    try:
+        content = json.loads(line)
+    except RecursionError:
+        raise ValueError("an object nested too deeply") from None
     if not isinstance(content, dict):
         raise ValueError(f"not an object: {line[:80]!r}")
     return content

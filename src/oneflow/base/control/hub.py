@@ -15,7 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from oneflow.base import environment
+from oneflow.base.control.admission import Door, Newcomer, refuse
 from oneflow.base.control.channel import Channel
+from oneflow.base.control.job import Job
 from oneflow.base.control.judge import Measurement, Report, Verdict, find_mismatch, members_of
 from oneflow.base.control.watch import Watch
 from oneflow.launcher.cause import blames_others
@@ -38,19 +40,6 @@ class _Peer:
     gone: bool = False
 
 
-@dataclass(frozen=True)
-class Job:
-    """What all processes of a job must agree upon.
-
-    Attributes:
-        world_size: how many there are.
-        name: what the launcher calls the job, if it does.
-    """
-
-    world_size: int
-    name: str
-
-
 class Hub:
     """Lets processes in, watches them, and tells them to end.
 
@@ -62,6 +51,7 @@ class Hub:
 
     def __init__(self, listener: socket.socket, job: Job, coordinator: int) -> None:
         self._listener = listener
+        self._door = Door(listener, job.secret, job.world_size)
         self._job = job
         self._coordinator = coordinator
         self._peers: dict[int, _Peer] = {}
@@ -76,10 +66,12 @@ class Hub:
     def _run(self) -> None:
         problem = self._gather()
         if problem is None:
+            self._door.close()
             problem = self._serve()
         if problem is not None:
             self._let_rank_0_in()
             self._end(problem)
+        self._door.close()
         with contextlib.suppress(OSError):
             self._listener.close()
 
@@ -90,11 +82,9 @@ class Hub:
         begin = time.monotonic()
         limit = float(environment.JOIN_TIMEOUT.read())
         said = False
-        self._listener.settimeout(_TICK)
         while len(self._peers) < self._job.world_size:
-            with contextlib.suppress(TimeoutError):
-                connection, address = self._listener.accept()
-                problem = self._admit(Channel(connection), address[0])
+            for newcomer in self._door.newcomers(_TICK):
+                problem = self._admit(newcomer)
                 if problem is not None:
                     return problem
             waited = time.monotonic() - begin
@@ -106,11 +96,12 @@ class Hub:
                 return Verdict(
                     missing[0],
                     f"{_named(missing)} did not arrive within {limit:.0f} seconds "
-                    f"({environment.JOIN_TIMEOUT.name})",
+                    f"({environment.JOIN_TIMEOUT.name}){self._refused()}",
                 )
             if waited > _SECONDS_UNTIL_WAITING_IS_SAID and not said:
                 said = True
-                text = f"oneflow: still waiting for {_named(self._missing())} to start\n"
+                who = _named(self._missing())
+                text = f"oneflow: still waiting for {who} to start{self._refused()}\n"
                 os.write(sys.__stderr__.fileno() if sys.__stderr__ else 2, text.encode())
         return self._start()
 
@@ -118,32 +109,34 @@ class Hub:
         """Wait for the process of the hub itself, which may come last and has to hear as well."""
         deadline = time.monotonic() + _SECONDS_FOR_RANK_0
         while 0 not in self._peers and time.monotonic() < deadline:
-            with contextlib.suppress(TimeoutError):
-                connection, address = self._listener.accept()
-                self._admit(Channel(connection), address[0])
+            for newcomer in self._door.newcomers(_TICK):
+                self._admit(newcomer)
+
+    def _refused(self) -> str:
+        """What to say of those who did not know the secret."""
+        if not self._door.refused:
+            return ""
+        return f"; {self._door.refused} did not know {environment.SECRET.name} and were refused"
 
     def _missing(self) -> list[int]:
         return [rank for rank in range(self._job.world_size) if rank not in self._peers]
 
-    def _admit(self, channel: Channel, host: str) -> Verdict | None:
-        """Greet whoever has connected; a wrong number of processes ends the job."""
+    def _admit(self, newcomer: Newcomer) -> Verdict | None:
+        """Let a process in; a wrong number of processes ends the job."""
+        hello, channel = newcomer.introduction, newcomer.channel
         try:
-            (hello,) = channel.receive(5.0)
             rank, world_size, process = (
                 int(hello[name]) for name in ("rank", "world_size", "process")
             )
-            name = str(hello["job"])
-        except (ValueError, KeyError, EOFError, TypeError):
+        except (KeyError, TypeError, ValueError, OverflowError):
             channel.close()
             return None
-        if name != self._job.name or rank in self._peers:
-            refusal = f"another job uses this port, with a rank {rank} of its own"
-            with contextlib.suppress(OSError):
-                channel.send(refused=refusal)
+        if hello.get("job") != self._job.name or rank in self._peers:
+            refuse(channel, f"another job uses this port, with a rank {rank} of its own")
+            channel.close()
             return None
-        with contextlib.suppress(OSError):
-            channel.send(welcome=True)
-        self._peers[rank] = _Peer(channel, str(hello.get("host", host)), process)
+        self._door.welcome(newcomer)
+        self._peers[rank] = _Peer(channel, str(hello.get("host")), process)
         self._selector.register(channel, selectors.EVENT_READ, rank)
         if world_size == self._job.world_size and 0 <= rank < world_size:
             return None

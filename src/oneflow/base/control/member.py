@@ -25,12 +25,16 @@ import jax
 
 from oneflow.base import environment
 from oneflow.base.control.activity import activity
+from oneflow.base.control.admission import introduce
 from oneflow.base.control.channel import Channel
+from oneflow.base.control.job import Job
 from oneflow.base.control.record import operations_started, whole_record
 from oneflow.base.location import PACKAGE
 from oneflow.launcher.cause import Word, blames_others
 
 _SECONDS_BETWEEN_REPORTS = 0.5
+_SECONDS_BETWEEN_TRIES = 0.2
+_SECONDS_TO_ANSWER = 10.0
 _SECONDS_FOR_A_VERDICT = 6.0
 _SECONDS_TO_FLUSH = 1.0
 _SECONDS_TO_EXIT = 5.0
@@ -47,28 +51,17 @@ class Member:
     Args:
         address: host and port of the hub.
         rank: number of this process.
-        world_size: how many processes there should be.
-        job: what the launcher calls the job.
+        job: what the launcher calls the job, and its secret.
         timeout: seconds to try.
 
     Raises:
         RuntimeError: nobody answers there, or somebody else does, or does not want this process.
     """
 
-    def __init__(
-        self, address: tuple[str, int], rank: int, world_size: int, job: str, timeout: float
-    ) -> None:
+    def __init__(self, address: tuple[str, int], rank: int, job: Job, timeout: float) -> None:
         self.rank = rank
         self._process = os.getpid()
         self._where = f"{address[0]}:{address[1]}"
-        self._channel = Channel(_connect(address, timeout))
-        self._channel.send(
-            rank=rank,
-            world_size=world_size,
-            job=job,
-            process=self._process,
-            host=socket.gethostname(),
-        )
         self._failed = threading.Event()
         self._is_cause = threading.Event()
         self._leaving = threading.Event()
@@ -77,11 +70,32 @@ class Member:
         self._flushed = threading.Event()
         self._inbox: list[dict[str, Any]] = []
         self._meetings: dict[tuple[str, int], threading.Event] = {}
-        answer = self._await_message(10.0)
-        if "refused" in answer:
-            raise RuntimeError(f"rank {rank} cannot join at {self._where}: {answer['refused']}")
-        if "welcome" not in answer:
-            raise RuntimeError(f"what answers at {self._where} is not a job of OneFlow")
+        self._channel = self._join(address, job, time.monotonic() + timeout)
+
+    def _join(self, address: tuple[str, int], job: Job, deadline: float) -> Channel:
+        """A connection with the hub; tries again if that has no time for it."""
+        content = {
+            "rank": self.rank,
+            "world_size": job.world_size,
+            "job": job.name,
+            "process": self._process,
+            "host": socket.gethostname(),
+        }
+        while True:
+            self._channel = Channel(_connect(address, deadline - time.monotonic()))
+            try:
+                problem = introduce(self._channel, self._hear, job.secret, content)
+                if not problem:
+                    return self._channel
+            except ValueError as error:
+                problem = f"what answers is not this job of OneFlow: {error}"
+            except OSError as error:
+                problem = "" if time.monotonic() < deadline else f"it ended the connection: {error}"
+            self._channel.close()
+            self._inbox.clear()
+            if problem:
+                raise RuntimeError(f"rank {self.rank} cannot join at {self._where}: {problem}")
+            time.sleep(_SECONDS_BETWEEN_TRIES)
 
     def await_start(self, timeout: float) -> tuple[int, int]:
         """Wait until all processes are there.
@@ -100,17 +114,29 @@ class Member:
         return int(answer["coordinator"]), int(answer["seed"])
 
     def _await_message(self, timeout: float) -> dict[str, Any]:
-        deadline = time.monotonic() + timeout
         try:
-            while not self._inbox:
-                left = deadline - time.monotonic()
-                if left <= 0:
-                    raise RuntimeError(f"no answer from {self._where} within {timeout:.0f} seconds")
-                self._inbox += self._channel.receive(left)
-        except (EOFError, ValueError) as error:
+            return self._hear(timeout)
+        except (OSError, ValueError) as error:
             raise RuntimeError(
                 f"rank 0 or what else listens at {self._where} broke the connection: {error}"
             ) from None
+
+    def _hear(self, timeout: float = _SECONDS_TO_ANSWER) -> dict[str, Any]:
+        """The next object that comes.
+
+        Raises:
+            OSError: the other end has gone.
+            ValueError: nothing comes, or not what the hub sends.
+        """
+        deadline = time.monotonic() + timeout
+        while not self._inbox:
+            left = deadline - time.monotonic()
+            if left <= 0:
+                raise ValueError(f"no answer within {timeout:.0f} seconds")
+            try:
+                self._inbox += self._channel.receive(left)
+            except EOFError as error:
+                raise ConnectionResetError(str(error)) from None
         return self._inbox.pop(0)
 
     # --- while training
