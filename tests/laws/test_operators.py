@@ -23,10 +23,22 @@ from tests.oracle import (
     gradient_difference,
     with_gradients,
 )
-from tests.samples.table import Case, Operator, TensorSample, operators
+from tests.samples.table import Case, Operator, TensorSample, grown, operators
 
 ROWS = list(operators())
 GRADIENT_CASES = 5
+# Families of elementwise operators and reductions: loops for which XLA writes code of its own.
+_VECTORISED = (
+    "activations",
+    "arithmetic",
+    "conversion",
+    "losses",
+    "normalization",
+    "reduction",
+    "unary",
+)
+# Tolerance for sums of thousands, whose order differs.
+_LARGE = 5
 SECOND_GRADIENT_CASES = 2
 
 # The laws of one operator run in one process, which compiles it once.
@@ -123,7 +135,9 @@ def test_gradients_are_torchs(row: Operator, exhaustive: bool) -> None:
     _report(problems)
 
 
-def _gradient_problem(row: Operator, case: Case, dtype: str, order: int) -> str | None:
+def _gradient_problem(
+    row: Operator, case: Case, dtype: str, order: int, slack: float = 1.0
+) -> str | None:
     _, error = _outcome(TORCH, row, case, dtype)
     if error is not None:
         return None
@@ -135,7 +149,7 @@ def _gradient_problem(row: Operator, case: Case, dtype: str, order: int) -> str 
         return None
     for level, (my_grads, their_grads) in enumerate(zip(mine, theirs, strict=True), 1):
         count = min(len(my_grads), len(their_grads))
-        problem = gradient_difference(my_grads[:count], their_grads[:count], row.tolerance)
+        problem = gradient_difference(my_grads[:count], their_grads[:count], slack * row.tolerance)
         if problem:
             return f"order {level}, {problem}"
     return None
@@ -169,6 +183,33 @@ def _forward_and_backward(row: Operator, case: Case, dtype: str) -> list[Tensor]
         return [*outputs, *[grad for grad in levels[0] if grad is not None]]
     arguments = FLOW.arguments(case, dtype, _seed(row, case))
     return flat_tensors(FLOW.function(row)(*arguments.args, **arguments.kwargs))
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        pytest.param(row, id=row.name, marks=pytest.mark.xdist_group(row.name))
+        for family, row in ROWS
+        if family in _VECTORISED
+    ],
+)
+def test_large_tensors_are_torchs_as_one_executable(row: Operator) -> None:
+    """What users get once a program is hot, at sizes at which all of its code is vectorised."""
+    case, dtype = grown(row.cases[0]), row.dtypes[0]
+    if case is None or not row.values:
+        return
+    theirs, error = _outcome(TORCH, row, case, dtype)
+    if error is not None:
+        return
+    with eager_mode("compiled"):
+        mine, error = _outcome(FLOW, row, case, dtype)
+        assert error is None, (
+            f"{row.name}{case} in {dtype}: raised {error!r}, torch gives {theirs!r}"
+        )
+        problem = difference(mine, theirs, _LARGE * row.tolerance)
+        for kind in row.gradient_dtypes[:1] if problem is None else ():
+            problem = _gradient_problem(row, case, kind, 1, _LARGE)
+    assert problem is None, f"{row.name}{case} in {dtype}: {problem}"
 
 
 @every_operator

@@ -40,10 +40,13 @@ needs to know of it.
 from __future__ import annotations
 
 import importlib
+import math
 import pkgutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
+
+import numpy as np
 
 import tests.samples
 
@@ -165,6 +168,50 @@ class Operator:
             return self.grad_dtypes
         chosen = ("float64",) if any("float" in each for each in self.dtypes) else ()
         return (*chosen, "complex128") if any("complex" in d for d in self.dtypes) else chosen
+
+
+# More elements than any vector holds, and than XLA's loops take at a time.
+_MANY = 1031
+
+
+def grown(call: Case) -> Case | None:
+    """The call on large tensors: above every vector width, and no multiple of it.
+
+    Each size but 0 and 1 becomes the same odd multiple of itself, so that tensors still broadcast
+    and agree; None if no tensor can grow. Whether it is a valid call, only calling it tells.
+    """
+    shapes = [each.shape for each in _samples((*call.args, *call.kwargs.values()))]
+    if not any(size > 1 for shape in shapes for size in shape):
+        return None
+    factor = 1
+    while max(math.prod(_grown_shape(shape, factor)) for shape in shapes) < _MANY:
+        factor += 1
+    return Case(
+        tuple(_grown(each, factor) for each in call.args),
+        {name: _grown(each, factor) for name, each in call.kwargs.items()},
+    )
+
+
+def _samples(values: Iterable[Any]) -> Iterator[TensorSample]:
+    for each in values:
+        if isinstance(each, TensorSample):
+            yield each
+        elif isinstance(each, list | tuple):
+            yield from _samples(each)
+
+
+def _grown_shape(shape: tuple[int, ...], factor: int) -> tuple[int, ...]:
+    return tuple(factor * size | 1 if size > 1 else size for size in shape)
+
+
+def _grown(value: Any, factor: int) -> Any:
+    if isinstance(value, list | tuple):
+        return type(value)(_grown(each, factor) for each in value)
+    if not isinstance(value, TensorSample):
+        return value
+    shape = _grown_shape(value.shape, factor)
+    values = value.values if value.values is None else np.resize(np.asarray(value.values), shape)
+    return replace(value, shape=shape, values=values)
 
 
 def with_name(row: Operator, name: str, **changes: Any) -> Operator:

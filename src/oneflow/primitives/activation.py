@@ -7,36 +7,22 @@ Which side of a kink a point belongs to decides its gradient; the comparisons be
 
 from __future__ import annotations
 
-import functools
 import math
-from collections.abc import Callable
-from typing import Any
 
 import jax.numpy as jnp
 from jax import lax
 
 from oneflow.primitives.elementwise import (
     elementwise,
+    exact,
     gradient_where,
     gt,
     mul,
     where,
     zeros_like,
 )
-from oneflow.primitives.registry import ZERO_SECOND_GRADIENTS, Primitive
-
-
-def _activation(name: str, impl: Callable, operands: str = "x", **facts: Any) -> Primitive:
-    """An elementwise primitive that computes half precision in single precision."""
-
-    @functools.wraps(impl)
-    def widened(x, *numbers):
-        if x.dtype.itemsize >= 4:
-            return impl(x, *numbers)
-        wide = [each.astype(jnp.float32) for each in (x, *numbers)]
-        return impl(*wide).astype(x.dtype)
-
-    return elementwise(name, widened, operands, **facts)
+from oneflow.primitives.registry import ZERO_SECOND_GRADIENTS
+from oneflow.primitives.rounding import quotient
 
 
 def _gelu(x):
@@ -54,30 +40,30 @@ def _gelu_gradient(g, x):
     return g * (below + x * density)
 
 
-gelu = _activation("gelu", _gelu)
-gelu_gradient = _activation("gelu_gradient", _gelu_gradient, "g x", linear=("g",))
+gelu = elementwise("gelu", _gelu)
+gelu_gradient = elementwise("gelu_gradient", _gelu_gradient, "g x", linear=("g",))
 gelu.gradient(x=lambda g, x: gelu_gradient(g, x))
-gelu_tanh = _activation("gelu_tanh", _gelu_tanh)
-quick_gelu = _activation("quick_gelu", lambda x: x * lax.logistic(1.702 * x))
-silu = _activation("silu", lambda x: x * lax.logistic(x))
+gelu_tanh = elementwise("gelu_tanh", _gelu_tanh)
+quick_gelu = elementwise("quick_gelu", lambda x: x * lax.logistic(1.702 * x))
+silu = elementwise("silu", lambda x: x * lax.logistic(x))
 
 
 def _softplus(x, beta, threshold):
     scaled = x * beta
     linear = scaled > threshold
-    return jnp.where(linear, x, jnp.logaddexp(jnp.where(linear, 0, scaled), 0) / beta)
+    return jnp.where(linear, x, quotient(jnp.logaddexp(jnp.where(linear, 0, scaled), 0), beta))
 
 
-softplus = _activation("softplus", _softplus, "x beta threshold")
+softplus = elementwise("softplus", _softplus, "x beta threshold")
 # Above 20 the logarithm no longer changes a number of single precision.
-mish = _activation("mish", lambda x: x * jnp.tanh(_softplus(x, 1.0, 20.0)))
+mish = elementwise("mish", lambda x: x * jnp.tanh(_softplus(x, 1.0, 20.0)))
 
 
 def _log_sigmoid(x):
     return -jnp.logaddexp(-x, jnp.zeros((), x.dtype))
 
 
-log_sigmoid = _activation("log_sigmoid", _log_sigmoid)
+log_sigmoid = elementwise("log_sigmoid", _log_sigmoid)
 
 
 def _elu(x, alpha, scale, input_scale):
@@ -87,7 +73,7 @@ def _elu(x, alpha, scale, input_scale):
 
 
 # elu, celu and selu are this one with different numbers.
-elu = _activation("elu", _elu, "x alpha scale input_scale")
+elu = elementwise("elu", _elu, "x alpha scale input_scale")
 
 leaky_relu = elementwise("leaky_relu", lambda x, slope: jnp.where(x > 0, x, x * slope), "x slope")
 prelu = elementwise("prelu", lambda x, weight: jnp.where(x > 0, x, x * weight), "x weight")
@@ -95,10 +81,10 @@ square_relu = elementwise("square_relu", lambda x: jnp.square(jnp.maximum(x, 0))
 square_relu.gradient(
     x=lambda g, x: where(gt(x, 0), mul(g, mul(x, 2.0)), zeros_like(g)),
 )
-threshold = elementwise(
+threshold = exact(
     "threshold", lambda x, limit, value: jnp.where(x <= limit, value, x), "x limit value"
 )
-hardtanh = elementwise(
+hardtanh = exact(
     "hardtanh",
     lambda x, low, high: jnp.where(x <= low, low, jnp.where(x >= high, high, x)),
     "x low high",
@@ -112,7 +98,7 @@ hardtanh.gradient(
     x=lambda g, out, low, high: _hardtanh_gradient(g, out, low, high),
     writable="out",
 )
-hardshrink = elementwise(
+hardshrink = exact(
     "hardshrink", lambda x, limit: jnp.where((x >= -limit) & (x <= limit), 0, x), "x limit"
 )
 softshrink = elementwise(
@@ -122,27 +108,27 @@ softshrink = elementwise(
     ),
     "x limit",
 )
-tanhshrink = _activation("tanhshrink", lambda x: x - jnp.tanh(x))
-softsign = _activation("softsign", lambda x: x / (1 + jnp.abs(x)))
+tanhshrink = elementwise("tanhshrink", lambda x: x - jnp.tanh(x))
+softsign = elementwise("softsign", lambda x: x / (1 + jnp.abs(x)))
 
 
 def _hardsigmoid(x):
-    return jnp.where(x <= -3, 0, jnp.where(x >= 3, 1, x / 6 + 0.5))
+    return jnp.where(x <= -3, 0, jnp.where(x >= 3, 1, quotient(x, 6) + 0.5))
 
 
-hardsigmoid = _activation("hardsigmoid", _hardsigmoid)
+hardsigmoid = elementwise("hardsigmoid", _hardsigmoid)
 _hardsigmoid_gradient = gradient_where("hardsigmoid_gradient", lambda x: (x > -3) & (x < 3), "x")
 hardsigmoid.gradient(x=lambda g, x: mul(_hardsigmoid_gradient(g, x), 1 / 6))
 
 
 def _hardswish(x):
-    return jnp.where(x < -3, 0 * x, jnp.where(x < 3, x * (x + 3) / 6, x))
+    return jnp.where(x < -3, 0 * x, jnp.where(x < 3, quotient(x * (x + 3), 6), x))
 
 
 def _hardswish_slope(x):
-    return jnp.where(x <= -3, 0, jnp.where(x < 3, x / 3 + 0.5, 1))
+    return jnp.where(x <= -3, 0, jnp.where(x < 3, quotient(x, 3) + 0.5, 1))
 
 
-hardswish = _activation("hardswish", _hardswish)
-hardswish_slope = _activation("hardswish_slope", _hardswish_slope)
+hardswish = elementwise("hardswish", _hardswish)
+hardswish_slope = elementwise("hardswish_slope", _hardswish_slope)
 hardswish.gradient(x=lambda g, x: mul(g, hardswish_slope(x)))

@@ -5,13 +5,13 @@ from __future__ import annotations
 import jax.numpy as jnp
 from jax import lax
 
-from oneflow.primitives.elementwise import direction_of, elementwise, step, zeros_like
+from oneflow.primitives.elementwise import direction_of, elementwise, exact, step, zeros_like
 
-complex_ = elementwise(
+complex_ = exact(
     "complex", lambda re, im: lax.complex(*jnp.broadcast_arrays(re, im)), "re im", linear=("re im",)
 )
-real_part = elementwise("real_part", jnp.real, linear=("x",))
-imaginary_part = elementwise("imaginary_part", jnp.imag, linear=("x",))
+real_part = exact("real_part", jnp.real, linear=("x",))
+imaginary_part = exact("imaginary_part", jnp.imag, linear=("x",))
 complex_.gradient(re=lambda g: real_part(g), im=lambda g: imaginary_part(g))
 real_part.gradient(x=lambda g: complex_(g, zeros_like(g)))
 imaginary_part.gradient(x=lambda g: complex_(zeros_like(g), g))

@@ -10,6 +10,7 @@ from oneflow.primitives.axes import Axes, AxisRule, elementwise_axes, made_axes
 from oneflow.primitives.operation import Operation
 from oneflow.primitives.parts import POSITIONAL, Part, places_along
 from oneflow.primitives.registry import primitive
+from oneflow.primitives.rounding import quotient
 
 
 def _zeros(*, shape: tuple[int, ...], dtype: DType):
@@ -69,7 +70,7 @@ def _linspace(start, end, *, steps: int, dtype: DType, part: Part | None = None)
     index = places_along(0, (steps,), part, jnp.int64)
     steps = steps if part is None else part.shape[0]
     # Counted from both ends, so that both are hit exactly.
-    step = (end - start) / max(steps - 1, 1)
+    step = quotient(end - start, max(steps - 1, 1))
     numbers = jnp.where(
         index < (steps + 1) // 2, start + step * index, end - step * (steps - 1 - index)
     )

@@ -20,6 +20,7 @@ from oneflow.primitives.composition import composed
 from oneflow.primitives.elementwise import cast, div, neg, ones_like
 from oneflow.primitives.operation import Operation
 from oneflow.primitives.registry import primitive
+from oneflow.primitives.rounding import quotient
 
 
 def _class_dim(x) -> int:
@@ -244,7 +245,7 @@ def _cross_entropy_probabilities(
         return losses.astype(x.dtype)
     total = jnp.sum(losses)
     if reduction == "mean":
-        total = total / (x.size // classes if count is None else count)
+        total = quotient(total, x.size // classes if count is None else count)
     return total.astype(x.dtype)
 
 

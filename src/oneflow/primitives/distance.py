@@ -16,6 +16,7 @@ from oneflow.primitives.axes import (
 )
 from oneflow.primitives.operation import Operation
 from oneflow.primitives.registry import primitive
+from oneflow.primitives.rounding import quotient
 
 
 def safe_norm(x, p: float, dim: int, keepdim: bool):
@@ -46,7 +47,9 @@ def _at_least(x, limit):
 
 
 def _cosine_similarity(x, y, eps, *, dim: int):
-    x_unit, y_unit = (each / _at_least(safe_norm(each, 2, dim, True), eps) for each in (x, y))
+    x_unit, y_unit = (
+        quotient(each, _at_least(safe_norm(each, 2, dim, True), eps)) for each in (x, y)
+    )
     return jnp.sum(x_unit * y_unit, dim)
 
 
@@ -61,14 +64,14 @@ pairwise_distance = primitive("pairwise_distance", _pairwise_distance, axes=broa
 
 
 def _unit_vectors(x, eps, *, p: float, dim: int):
-    return x / jnp.maximum(safe_norm(x, p, dim, True), eps.real)
+    return quotient(x, jnp.maximum(safe_norm(x, p, dim, True), eps.real))
 
 
 unit_vectors = primitive("unit_vectors", _unit_vectors, axes=free_dims("dim"))
 
 
 def _l2_normalize(x, eps, *, dim: int):
-    return x / jnp.sqrt(jnp.maximum(jnp.sum(x * x, dim, keepdims=True), eps))
+    return quotient(x, jnp.sqrt(jnp.maximum(jnp.sum(x * x, dim, keepdims=True), eps)))
 
 
 l2_normalize = primitive("l2_normalize", _l2_normalize, axes=free_dims("dim"))
@@ -78,7 +81,7 @@ def _weight_of_norm(direction, size, *, dim: int | None):
     """`direction` scaled so that its slices along `dim` (None: the whole) have norms `size`."""
     others = tuple(each for each in range(direction.ndim) if each != dim)
     norms = jnp.sqrt(jnp.sum(direction * direction, others, keepdims=True))
-    return direction * (size / norms)
+    return direction * quotient(size, norms)
 
 
 def _slice_norms(x, *, dim: int | None):
@@ -106,7 +109,7 @@ def _power_iteration(matrix, u, v, eps, *, steps: int):
     """Better left and right singular vectors of the largest singular value."""
 
     def unit(x):
-        return x / jnp.maximum(jnp.sqrt(jnp.sum(x * x)), eps)
+        return quotient(x, jnp.maximum(jnp.sqrt(jnp.sum(x * x)), eps))
 
     for _ in range(steps):
         v = unit(matrix.T @ u)

@@ -18,18 +18,25 @@ import jax.numpy as jnp
 from jax import lax
 
 from oneflow.base.dtype import DType
+from oneflow.primitives import exponential
 from oneflow.primitives.linearity import converted
 from oneflow.primitives.registry import Primitive, primitive
+from oneflow.primitives.rounding import quotient, rounded_once
 
 
 def elementwise(name: str, impl: Callable, operands: str = "x", **facts: Any) -> Primitive:
     """Define an elementwise primitive; an ordinary one is this line and its gradient."""
+    return exact(name, rounded_once(impl), operands, **facts)
+
+
+def exact(name: str, impl: Callable, operands: str = "x", **facts: Any) -> Primitive:
+    """Define an elementwise primitive that rounds nothing: it chooses, compares or changes bits."""
     return primitive(name, impl, operands=operands, elementwise=True, **facts)
 
 
 def without_gradient(name: str, impl: Callable, operands: str = "x", **facts: Any) -> Primitive:
-    """Define an elementwise primitive whose results never require grad."""
-    return elementwise(name, impl, operands, differentiable=False, **facts)
+    """Define one that rounds nothing and whose results never require grad."""
+    return exact(name, impl, operands, differentiable=False, **facts)
 
 
 def unary(
@@ -66,28 +73,18 @@ def step(name: str, impl: Callable, operands: str = "x") -> Primitive:
     return made.gradient(**{each: lambda g: zeros_like(g) for each in operands.split()})
 
 
-def in_single(impl: Callable) -> Callable:
-    """`impl` computing half precision in single precision, as formulas of several steps should."""
-
-    def widened(*operands):
-        dtype = operands[0].dtype
-        if dtype.itemsize > 2 or not jnp.issubdtype(dtype, jnp.floating):
-            return impl(*operands)
-        return impl(*[each.astype(jnp.float32) for each in operands]).astype(dtype)
-
-    return widened
-
-
 def _cast(x, *, dtype: DType):
     if jnp.issubdtype(x.dtype, jnp.complexfloating) and not dtype.is_complex:
         x = x != 0 if dtype.numpy.kind == "b" else x.real
+    if dtype.numpy.kind in "iu" and dtype.itemsize < 4 and jnp.issubdtype(x.dtype, jnp.floating):
+        x = x.astype(jnp.int32)  # What does not fit wraps around, as in PyTorch.
     return x.astype(dtype.numpy)
 
 
 cast = primitive("cast", _cast, elementwise=True, linear=converted)
 cast.gradient(x=lambda g, x_spec: cast(g, dtype=x_spec.dtype))
 
-conj = elementwise("conj", jnp.conj, linear=("x",))
+conj = exact("conj", jnp.conj, linear=("x",))
 conj.gradient(x=lambda g: conj(g))
 
 
@@ -111,9 +108,12 @@ sub.gradient(x=lambda g: g, y=lambda g: neg(g))
 mul = elementwise("mul", jnp.multiply, "x y", linear=("x", "y"))
 mul.gradient(x=lambda g, y: mul(g, _conjugate(y)), y=lambda g, x: mul(g, _conjugate(x)))
 
-div = elementwise("div", jnp.true_divide, "x y", linear=("x",))
+div = elementwise("div", quotient, "x y", linear=("x",))
 _div_y_gradient = elementwise(
-    "div_y_gradient", lambda g, x, y: -g * jnp.conj(x / y / y), "g x y", linear=("g", "x")
+    "div_y_gradient",
+    lambda g, x, y: -g * jnp.conj(quotient(quotient(x, y), y)),
+    "g x y",
+    linear=("g", "x"),
 )
 div.gradient(
     x=lambda g, y: div(g, _conjugate(y)),
@@ -121,7 +121,7 @@ div.gradient(
     writable=lambda operation: "y" if operation.is_scalar[0] else "",
 )
 
-neg = elementwise("neg", jnp.negative, linear=("x",))
+neg = exact("neg", jnp.negative, linear=("x",))
 neg.gradient(x=lambda g: neg(g))
 
 # x + a * y in one instruction: `add(..., alpha=)` and every optimizer's inner loop.
@@ -135,7 +135,7 @@ add_product = elementwise(
     "add_product", lambda x, y, z, a: x + a * y * z, "x y z a", linear=("x y", "x z", "x a")
 )
 add_quotient = elementwise(
-    "add_quotient", lambda x, y, z, a: x + a * y / z, "x y z a", linear=("x y", "x a")
+    "add_quotient", lambda x, y, z, a: x + quotient(a * y, z), "x y z a", linear=("x y", "x a")
 )
 add_product.gradient(
     x=lambda g: g,
@@ -215,12 +215,13 @@ def floored_rest(rest, y):
 
 def floored_quotient(x, y, rest):
     """``x // y`` of floats: what is left after the remainder is divided, so that 1 // 0.1 is 9."""
-    quotient = (x - rest) / y
-    quotient = jnp.where((rest != 0) & ((rest < 0) != (y < 0)), quotient - 1, quotient)
-    rounded = jnp.floor(quotient)
-    rounded = jnp.where(quotient - rounded > 0.5, rounded + 1, rounded)
-    rounded = jnp.where(quotient == 0, jnp.copysign(jnp.zeros_like(quotient), x / y), rounded)
-    return jnp.where(y == 0, x / y, rounded)
+    whole = quotient(x - rest, y)
+    whole = jnp.where((rest != 0) & ((rest < 0) != (y < 0)), whole - 1, whole)
+    rounded = jnp.floor(whole)
+    rounded = jnp.where(whole - rounded > 0.5, rounded + 1, rounded)
+    unrounded = quotient(x, y)
+    rounded = jnp.where(whole == 0, jnp.copysign(jnp.zeros_like(whole), unrounded), rounded)
+    return jnp.where(y == 0, unrounded, rounded)
 
 
 def _remainder(x, y):
@@ -232,7 +233,7 @@ def _floor_divide(x, y):
 
 
 def _trunc_divide(x, y):
-    return lax.div(*jnp.broadcast_arrays(x, y)) if _is_whole(x) else jnp.trunc(x / y)
+    return lax.div(*jnp.broadcast_arrays(x, y)) if _is_whole(x) else jnp.trunc(quotient(x, y))
 
 
 def _of_whole_numbers(name: str, impl: Callable) -> Primitive:
@@ -247,12 +248,12 @@ def _of_whole_numbers(name: str, impl: Callable) -> Primitive:
     return without_gradient(name, impl, "x y").checked(divides_by_zero, error)
 
 
-remainder = elementwise("remainder", in_single(_remainder), "x y")
+remainder = elementwise("remainder", _remainder, "x y")
 remainder.gradient(x=lambda g: g, y=lambda g, x, y: neg(mul(g, floor_divide(x, y))))
 fmod = elementwise("fmod", _rest, "x y")
 fmod.gradient(x=lambda g: g, y=lambda g, x, y: neg(mul(g, trunc_divide(x, y))))
-floor_divide = step("floor_divide", in_single(_floor_divide), "x y")
-trunc_divide = step("trunc_divide", in_single(_trunc_divide), "x y")
+floor_divide = step("floor_divide", _floor_divide, "x y")
+trunc_divide = step("trunc_divide", _trunc_divide, "x y")
 
 whole_remainder = _of_whole_numbers("whole_remainder", _remainder)
 whole_fmod = _of_whole_numbers("whole_fmod", _rest)
@@ -272,18 +273,18 @@ def _smaller_gradient(g, x, y):
 
 _larger = elementwise("maximum_gradient", _larger_gradient, "g x y", linear=("g",))
 _smaller = elementwise("minimum_gradient", _smaller_gradient, "g x y", linear=("g",))
-maximum = elementwise("maximum", jnp.maximum, "x y")
+maximum = exact("maximum", jnp.maximum, "x y")
 maximum.gradient(x=lambda g, x, y: _larger(g, x, y), y=lambda g, x, y: _larger(g, y, x))
-minimum = elementwise("minimum", jnp.minimum, "x y")
+minimum = exact("minimum", jnp.minimum, "x y")
 minimum.gradient(x=lambda g, x, y: _smaller(g, x, y), y=lambda g, x, y: _smaller(g, y, x))
 
 # `fmax` and `fmin` prefer a number to NaN; a tie is x's.
-fmax = elementwise("fmax", jnp.fmax, "x y")
+fmax = exact("fmax", jnp.fmax, "x y")
 fmax.gradient(
     x=lambda g, x, y: keep_if(g, logical_or(ge(x, y), isnan(y))),
     y=lambda g, x, y: drop_if(g, logical_or(ge(x, y), isnan(y))),
 )
-fmin = elementwise("fmin", jnp.fmin, "x y")
+fmin = exact("fmin", jnp.fmin, "x y")
 fmin.gradient(
     x=lambda g, x, y: keep_if(g, logical_or(le(x, y), isnan(y))),
     y=lambda g, x, y: drop_if(g, logical_or(le(x, y), isnan(y))),
@@ -349,14 +350,14 @@ lcm = without_gradient("lcm", jnp.lcm, "x y")
 
 # --- choosing
 
-where = elementwise("where", jnp.where, "condition x y", linear=("x y",))
-keep_if = elementwise(
+where = exact("where", jnp.where, "condition x y", linear=("x y",))
+keep_if = exact(
     "keep_if",
     lambda x, condition: jnp.where(condition, x, jnp.zeros((), x.dtype)),
     "x condition",
     linear=("x",),
 )
-drop_if = elementwise(
+drop_if = exact(
     "drop_if",
     lambda x, condition: jnp.where(condition, jnp.zeros((), x.dtype), x),
     "x condition",
@@ -373,7 +374,7 @@ where.gradient(
 
 def gradient_where(name: str, inside: Callable, operands: str) -> Primitive:
     """`g` where a condition on the other operands holds, else 0."""
-    return elementwise(
+    return exact(
         name,
         lambda g, *others: jnp.where(inside(*others), g, jnp.zeros((), g.dtype)),
         f"g {operands}",
@@ -389,19 +390,17 @@ _below = gradient_where("below", lambda x, low: x < low, "x low")
 _at_most = gradient_where("at_most", lambda x, high: x <= high, "x high")
 _above = gradient_where("above", lambda x, high: x > high, "x high")
 
-clamp = elementwise(
-    "clamp", lambda x, low, high: jnp.minimum(jnp.maximum(x, low), high), "x low high"
-)
+clamp = exact("clamp", lambda x, low, high: jnp.minimum(jnp.maximum(x, low), high), "x low high")
 clamp.gradient(
     x=lambda g, x, low, high: _clamp_x(g, x, low, high),
     low=lambda g, x, low, high: _clamp_low(g, x, low, high),
     high=lambda g, x, low, high: _clamp_high(g, x, low, high),
 )
-clamp_min = elementwise("clamp_min", jnp.maximum, "x low")
+clamp_min = exact("clamp_min", jnp.maximum, "x low")
 clamp_min.gradient(
     x=lambda g, x, low: _at_least(g, x, low), low=lambda g, x, low: _below(g, x, low)
 )
-clamp_max = elementwise("clamp_max", jnp.minimum, "x high")
+clamp_max = exact("clamp_max", jnp.minimum, "x high")
 clamp_max.gradient(
     x=lambda g, x, high: _at_most(g, x, high), high=lambda g, x, high: _above(g, x, high)
 )
@@ -435,20 +434,20 @@ cube = unary("cube", lambda x: x * x * x, lambda x: 3 * (x * x))
 sqrt = unary("sqrt", jnp.sqrt, slope_of_out=lambda out: 0.5 / out, writable="out")
 rsqrt = unary("rsqrt", lax.rsqrt, slope_of_out=lambda out: -0.5 * (out * out * out), writable="out")
 reciprocal = unary(
-    "reciprocal", lambda x: 1 / x, slope_of_out=lambda out: -(out * out), writable="out"
+    "reciprocal", lambda x: quotient(1, x), slope_of_out=lambda out: -(out * out), writable="out"
 )
 exp = unary("exp", jnp.exp, slope_of_out=lambda out: out)
-exp2 = unary("exp2", jnp.exp2, slope_of_out=lambda out: out * math.log(2))
+exp2 = unary("exp2", exponential.exp2, slope_of_out=lambda out: out * math.log(2))
 expm1 = unary("expm1", jnp.expm1, slope_of_out=lambda out: out + 1)
 log = unary("log", jnp.log, lambda x: 1 / x)
-log2 = unary("log2", jnp.log2, lambda x: 1 / (x * math.log(2)))
-log10 = unary("log10", jnp.log10, lambda x: 1 / (x * math.log(10)))
-log1p = unary("log1p", jnp.log1p, lambda x: 1 / (x + 1))
+log2 = unary("log2", exponential.log2, lambda x: 1 / (x * math.log(2)))
+log10 = unary("log10", exponential.log10, lambda x: 1 / (x * math.log(10)))
+log1p = unary("log1p", exponential.log1p, lambda x: 1 / (x + 1))
 sin = unary("sin", jnp.sin, jnp.cos)
 cos = unary("cos", jnp.cos, lambda x: -jnp.sin(x))
 tanh = unary("tanh", jnp.tanh, slope_of_out=lambda out: 1 - out * out)
 sigmoid = unary("sigmoid", jax.nn.sigmoid, slope_of_out=lambda out: out * (1 - out))
-relu = elementwise("relu", lambda x: jnp.maximum(x, jnp.zeros((), x.dtype)))
+relu = exact("relu", lambda x: jnp.maximum(x, jnp.zeros((), x.dtype)))
 _relu_gradient = gradient_where("relu_gradient", lambda out: ~(out <= 0), "out")
 relu.gradient(x=lambda g, out: _relu_gradient(g, out))
 erf = unary("erf", lax.erf, lambda x: 2 / math.sqrt(math.pi) * jnp.exp(-x * x))

@@ -13,6 +13,7 @@ from oneflow.primitives.linearity import Linearity
 from oneflow.primitives.operation import Operation
 from oneflow.primitives.parts import Part, positional_in
 from oneflow.primitives.registry import primitive
+from oneflow.primitives.rounding import quotient
 
 NO_PADDING = -1
 
@@ -48,7 +49,7 @@ def _embedding_backward(g, indices, *, rows: int, padding: int, by_frequency: bo
     grads = g.reshape(flat.shape[0], g.shape[-1])
     if by_frequency:
         counts = jnp.zeros(rows, g.dtype).at[flat].add(1, mode="drop")
-        grads = grads / counts[flat][:, None]
+        grads = quotient(grads, counts[flat][:, None])
     # Rows beyond the table are dropped: the padding's, and wrong ones, which the check reports.
     target = jnp.where((flat == padding) | (flat < 0), rows, flat)
     return jnp.zeros((rows, grads.shape[1]), g.dtype).at[target].add(grads, mode="drop")
@@ -120,7 +121,7 @@ def _embedding_bag(
     if mode == "sum":
         return total
     counts = jax.ops.segment_sum(kept.astype(rows.dtype), bag, bags)
-    return total / jnp.maximum(counts, 1)
+    return quotient(total, jnp.maximum(counts, 1))
 
 
 def _bag_linearity(operation: Operation) -> Linearity:

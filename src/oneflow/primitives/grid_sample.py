@@ -16,6 +16,7 @@ from oneflow.base.dtype import DType
 from oneflow.primitives.axes import Axes, leading_axes
 from oneflow.primitives.operation import Operation
 from oneflow.primitives.registry import primitive
+from oneflow.primitives.rounding import quotient
 
 _CUBIC = -0.75
 
@@ -33,7 +34,7 @@ def _reflected(places, size: int, align_corners: bool):
     if span == 0:
         return jnp.zeros_like(places)
     distance = jnp.abs(places - low)
-    flips = jnp.floor(distance / span)
+    flips = jnp.floor(quotient(distance, span))
     rest = distance - flips * span
     return jnp.where(flips % 2 == 0, rest + low, span - rest + low)
 
@@ -115,7 +116,7 @@ def _affine_grid(theta, *, size: tuple[int, ...], align_corners: bool, dtype: DT
         if align_corners:
             line = steps * (2 / max(length - 1, 1)) - (1 if length > 1 else 0)
         else:
-            line = (steps * 2 + 1) / length - 1
+            line = quotient(steps * 2 + 1, length) - 1
         lines.append(line.astype(dtype.numpy))
     mesh = jnp.meshgrid(*lines, indexing="ij")
     points = jnp.stack([*reversed(mesh), jnp.ones(size, dtype.numpy)], axis=-1)

@@ -14,6 +14,7 @@ from jax import lax
 from oneflow.primitives.distance import safe_norm
 from oneflow.primitives.elementwise import elementwise, mul
 from oneflow.primitives.registry import primitive
+from oneflow.primitives.rounding import quotient
 
 
 def _hinge(x):
@@ -30,7 +31,7 @@ def _softplus(x):
 
 def _smooth_l1(x, y, beta):
     distance = jnp.abs(x - y)
-    near = 0.5 * jnp.square(x - y) / jnp.where(beta == 0, 1, beta)
+    near = quotient(0.5 * jnp.square(x - y), jnp.where(beta == 0, 1, beta))
     return jnp.where(distance < beta, near, distance - 0.5 * beta)
 
 
@@ -175,7 +176,7 @@ def _multi_margin(x, target, margin, *weight, p: int):
     if weight:
         losses = losses * jnp.take(weight[0], target, mode="clip")[..., None]
     others = lax.broadcasted_iota(target.dtype, x.shape, x.ndim - 1) != target[..., None]
-    return jnp.sum(jnp.where(others, losses, 0), -1) / classes
+    return quotient(jnp.sum(jnp.where(others, losses, 0), -1), classes)
 
 
 def _class_check(x, target, *rest, **attributes):
@@ -202,7 +203,7 @@ def _multilabel_margin(x, target):
     own = jnp.take_along_axis(x, labels, -1, mode="clip")
     losses = _hinge(1 - (own[..., :, None] - x[..., None, :]))
     counted = listed[..., :, None] & ~is_label[..., None, :]
-    return jnp.sum(jnp.where(counted, losses, 0), (-2, -1)) / classes
+    return quotient(jnp.sum(jnp.where(counted, losses, 0), (-2, -1)), classes)
 
 
 multilabel_margin = primitive("multilabel_margin", _multilabel_margin, axes="... _, ... _ -> ...")
@@ -210,7 +211,7 @@ multilabel_margin = primitive("multilabel_margin", _multilabel_margin, axes="...
 
 def _multilabel_soft_margin(x, target, *weight):
     losses = target * _softplus(-x) + (1 - target) * _softplus(x)
-    return jnp.mean(losses * weight[0] if weight else losses, -1)
+    return quotient(jnp.sum(losses * weight[0] if weight else losses, -1), x.shape[-1])
 
 
 multilabel_soft_margin = primitive(

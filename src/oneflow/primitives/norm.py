@@ -22,6 +22,7 @@ from oneflow.primitives.materialize import READS_MEMORY
 from oneflow.primitives.operation import Operation
 from oneflow.primitives.reduce import mean as mean_of, sum_to
 from oneflow.primitives.registry import primitive
+from oneflow.primitives.rounding import quotient
 
 
 def _wide(x):
@@ -49,9 +50,13 @@ _FUSES = {**_FOLLOWS, "fuses": True}
 def _moments(x, *, dims: tuple[int, ...]):
     """Mean and biased variance over `dims`."""
     x = _wide(x)
-    mean = jnp.mean(x, axis=dims, keepdims=True)
+    mean = _mean(x, dims)
     # Not x - mean: that is what the backward pass computes, and XLA would keep it all that time.
-    return mean, jnp.mean(lax.square(mean - x), axis=dims, keepdims=True)
+    return mean, _mean(lax.square(mean - x), dims)
+
+
+def _mean(x, dims: tuple[int, ...]):
+    return quotient(jnp.sum(x, axis=dims, keepdims=True), _count(x, dims))
 
 
 def _moments_of_sums(x, *, dims: tuple[int, ...]):

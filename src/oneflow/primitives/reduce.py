@@ -17,6 +17,7 @@ from oneflow.primitives.linearity import converted
 from oneflow.primitives.operation import Operation
 from oneflow.primitives.parts import POSITIONAL, Part, places_along
 from oneflow.primitives.registry import Primitive, primitive
+from oneflow.primitives.rounding import quotient
 from oneflow.primitives.shape import broadcast_to, reshape
 
 
@@ -74,7 +75,7 @@ def _mean(x, *, dims: tuple[int, ...], keepdim: bool = False, count: int | None 
     """The mean of `count` elements, of which `x` has a part; None: all."""
     wide = jnp.float32 if x.dtype.itemsize < 4 else x.dtype
     total = jnp.sum(x, axis=dims, keepdims=keepdim, dtype=wide)
-    return (total / (count_of(x.shape, dims) if count is None else count)).astype(x.dtype)
+    return quotient(total, count_of(x.shape, dims) if count is None else count).astype(x.dtype)
 
 
 def _mean_axes(operation: Operation) -> Axes:
@@ -97,7 +98,7 @@ def _spread(
     `count` is the number of elements that share it, if `shape` is that of a part.
     """
     if divided:
-        value = value / (count_of(shape, dims) if count is None else count)
+        value = quotient(value, count_of(shape, dims) if count is None else count)
     return expanded(value, shape, dims)
 
 
@@ -142,7 +143,7 @@ def _nansum(x, *, dims: tuple[int, ...], keepdim: bool = False):
 
 def _nanmean(x, *, dims: tuple[int, ...], keepdim: bool = False):
     count = jnp.sum(~jnp.isnan(x), axis=dims, keepdims=keepdim)
-    return _nansum(x, dims=dims, keepdim=keepdim) / count.astype(x.dtype)
+    return quotient(_nansum(x, dims=dims, keepdim=keepdim), count.astype(x.dtype))
 
 
 nansum = primitive("nansum", _nansum, axes=reduced_axes(summed=True))
@@ -205,7 +206,7 @@ def _extreme_gradient(g, x, out, *, dims: tuple[int, ...]):
     extreme = expanded(out, x.shape, dims)
     hits = (x == extreme) | (jnp.isnan(x) & jnp.isnan(extreme))
     count = jnp.sum(hits, axis=dims, keepdims=True).astype(x.dtype)
-    share = g.reshape(kept_shape(x.shape, dims)) / count
+    share = quotient(g.reshape(kept_shape(x.shape, dims)), count)
     return jnp.where(hits, share, jnp.zeros((), x.dtype))
 
 

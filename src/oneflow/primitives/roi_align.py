@@ -14,14 +14,15 @@ from jax import lax
 
 from oneflow.primitives.indexing import out_of_range
 from oneflow.primitives.registry import primitive
+from oneflow.primitives.rounding import quotient
 
 
 def _weights(low, high, size: int, bins: int, sampling_ratio: int, aligned: bool):
     """What each of `size` elements weighs in each bin between `low` and `high`: [bins, size]."""
     span = high - low if aligned else jnp.maximum(high - low, 1)
-    width = span / bins
+    width = quotient(span, bins)
     samples = jnp.full_like(span, sampling_ratio) if sampling_ratio > 0 else jnp.ceil(width)
-    step = width / jnp.maximum(samples, 1)
+    step = quotient(width, jnp.maximum(samples, 1))
     start = (low + jnp.arange(bins, dtype=span.dtype) * width)[:, None]
     if sampling_ratio > 0:
         count, first = sampling_ratio, jnp.zeros_like(start)
@@ -34,7 +35,7 @@ def _weights(low, high, size: int, bins: int, sampling_ratio: int, aligned: bool
     counts = (numbers < samples) & (places >= -1) & (places <= size)
     distance = jnp.abs(jnp.clip(places, 0, size - 1)[..., None] - jnp.arange(size))
     sums = jnp.where(counts[..., None], jnp.maximum(1 - distance, 0), 0).sum(1)
-    return sums / jnp.maximum(samples, 1)
+    return quotient(sums, jnp.maximum(samples, 1))
 
 
 def _both_weights(roi, spatial_scale, shape, pooled_h, pooled_w, sampling_ratio, aligned):

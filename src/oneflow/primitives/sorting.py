@@ -12,6 +12,7 @@ from oneflow.primitives.indexing import out_of_range
 from oneflow.primitives.operation import Operation
 from oneflow.primitives.parts import POSITIONAL, Part, places_along
 from oneflow.primitives.registry import primitive
+from oneflow.primitives.rounding import quotient
 from oneflow.primitives.scatter import scatter
 from oneflow.primitives.shape import zeros_of
 
@@ -80,7 +81,7 @@ isin = primitive(
 def _histogram(x, low, high, *, bins: int):
     """Counts of the elements in equal intervals from `low` to `high`, the last one closed."""
     flat = x.reshape(-1)
-    place = jnp.floor((flat - low) * bins / (high - low)).astype(jnp.int64)
+    place = jnp.floor(quotient((flat - low) * bins, high - low)).astype(jnp.int64)
     place = jnp.where(flat == high, bins - 1, place)
     inside = (flat >= low) & (flat <= high)
     return jnp.zeros(bins, x.dtype).at[jnp.where(inside, place, bins)].add(1, mode="drop")

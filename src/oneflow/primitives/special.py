@@ -9,11 +9,12 @@ import jax.scipy.special as jsp
 import numpy as np
 from jax import lax
 
+from oneflow.primitives import exponential
 from oneflow.primitives.elementwise import (
     div,
     elementwise,
+    exact,
     gradient_where,
-    in_single,
     mul,
     step,
     unary,
@@ -21,6 +22,7 @@ from oneflow.primitives.elementwise import (
     zeros_like,
 )
 from oneflow.primitives.registry import primitive
+from oneflow.primitives.rounding import quotient
 
 _HALF_PI_ROOT = math.sqrt(math.pi) / 2
 
@@ -30,11 +32,11 @@ tan = unary("tan", jnp.tan, slope_of_out=lambda out: 1 + out * out)
 asin = unary("asin", jnp.arcsin, lambda x: 1 / jnp.sqrt(1 - x * x))
 acos = unary("acos", jnp.arccos, lambda x: -1 / jnp.sqrt(1 - x * x))
 atan = unary("atan", jnp.arctan, lambda x: 1 / (1 + x * x))
-sinh = unary("sinh", jnp.sinh, jnp.cosh)
-cosh = unary("cosh", jnp.cosh, jnp.sinh)
+sinh = unary("sinh", exponential.sinh, exponential.cosh)
+cosh = unary("cosh", exponential.cosh, exponential.sinh)
 asinh = unary("asinh", jnp.arcsinh, lambda x: 1 / jnp.sqrt(x * x + 1))
 acosh = unary("acosh", jnp.arccosh, lambda x: 1 / (jnp.sqrt(x - 1) * jnp.sqrt(x + 1)))
-atanh = unary("atanh", jnp.arctanh, lambda x: 1 / (1 - x * x))
+atanh = unary("atanh", exponential.atanh, lambda x: 1 / (1 - x * x))
 
 
 def _sinc_slope(x):
@@ -49,7 +51,7 @@ def _sinc(x):
     return jnp.where(x == 0, 1, jnp.sin(angle) / jnp.where(x == 0, 1, angle))
 
 
-sinc = unary("sinc", in_single(_sinc), _sinc_slope)
+sinc = unary("sinc", _sinc, _sinc_slope)
 
 atan2 = elementwise("atan2", jnp.arctan2, "x y")
 
@@ -113,8 +115,8 @@ def _polygamma(x, *, n: int):
     return value.astype(x.dtype)
 
 
-lgamma = unary("lgamma", in_single(lax.lgamma), _digamma)
-digamma = elementwise("digamma", in_single(_digamma))
+lgamma = unary("lgamma", lax.lgamma, _digamma)
+digamma = elementwise("digamma", _digamma)
 digamma.gradient(x=lambda g, x: mul(g, polygamma(x, n=1)))
 polygamma = primitive("polygamma", _polygamma, elementwise=True)
 polygamma.gradient(x=lambda g, x, n: mul(g, polygamma(x, n=n + 1)))
@@ -126,11 +128,11 @@ def _logit(x):
 
 logit = unary(
     "logit",
-    in_single(_logit),
+    _logit,
     lambda x: jnp.where((x < 0) | (x > 1), jnp.nan, 1 / (x * (1 - x))),
 )
 logit_clamped = elementwise(
-    "logit_clamped", in_single(lambda x, eps: _logit(jnp.clip(x, eps, 1 - eps))), "x eps"
+    "logit_clamped", lambda x, eps: _logit(jnp.clip(x, eps, 1 - eps)), "x eps"
 )
 _logit_gradient = elementwise(
     "logit_clamped_gradient",
@@ -154,7 +156,7 @@ def _logaddexp(x, y):
     return jnp.where(infinite, limit, large + correction)
 
 
-logaddexp = elementwise("logaddexp", in_single(_logaddexp), "x y")
+logaddexp = elementwise("logaddexp", _logaddexp, "x y")
 _share_of_sum = elementwise(
     "logaddexp_gradient",
     lambda g, x, y: g * jnp.conj(lax.logistic(x - y)),
@@ -164,7 +166,7 @@ _share_of_sum = elementwise(
 logaddexp.gradient(
     x=lambda g, x, y: _share_of_sum(g, x, y), y=lambda g, x, y: _share_of_sum(g, y, x)
 )
-logaddexp2 = elementwise("logaddexp2", in_single(jnp.logaddexp2), "x y")
+logaddexp2 = elementwise("logaddexp2", jnp.logaddexp2, "x y")
 _share_of_sum2 = elementwise(
     "logaddexp2_gradient",
     lambda g, x, y: g * lax.logistic((x - y) * math.log(2)),
@@ -202,20 +204,20 @@ _xlog1py_y = elementwise(
     "xlog1py_y_gradient", lambda g, x, y: g * x / (y + 1), "g x y", linear=("g", "x")
 )
 xlog1py.gradient(x=lambda g, x, y: _xlog1py_x(g, x, y), y=lambda g, x, y: _xlog1py_y(g, x, y))
-entr = unary("entr", in_single(jsp.entr), lambda x: -jnp.log(x) - 1)
+entr = unary("entr", jsp.entr, lambda x: -jnp.log(x) - 1)
 
-i0 = unary("i0", in_single(jsp.i0), jsp.i1)
-i0e = elementwise("i0e", in_single(jsp.i0e))
-i1 = elementwise("i1", in_single(jsp.i1))
-i1e = elementwise("i1e", in_single(jsp.i1e))
-ndtr = elementwise("ndtr", in_single(jsp.ndtr))
+i0 = unary("i0", jsp.i0, jsp.i1)
+i0e = elementwise("i0e", jsp.i0e)
+i1 = elementwise("i1", jsp.i1)
+i1e = elementwise("i1e", jsp.i1e)
+ndtr = elementwise("ndtr", jsp.ndtr)
 ndtri = unary(
     "ndtri",
-    in_single(jsp.ndtri),
+    jsp.ndtri,
     slope_of_out=lambda out: math.sqrt(2 * math.pi) * jnp.exp(out * out / 2),
     writable="out",
 )
-log_ndtr = elementwise("log_ndtr", in_single(jsp.log_ndtr))
+log_ndtr = elementwise("log_ndtr", jsp.log_ndtr)
 
 
 def _zeta(x, y):
@@ -234,17 +236,19 @@ def _zeta(x, y):
     return jnp.where(x < 1, jnp.nan, jnp.where(infinite, jnp.inf, value))
 
 
-zeta = without_gradient("zeta", in_single(_zeta), "x y")
-gammainc = elementwise("gammainc", in_single(jsp.gammainc), "x y")
-gammaincc = elementwise("gammaincc", in_single(jsp.gammaincc), "x y")
+zeta = elementwise("zeta", _zeta, "x y", differentiable=False)
+gammainc = elementwise("gammainc", jsp.gammainc, "x y")
+gammaincc = elementwise("gammaincc", jsp.gammaincc, "x y")
 
 # --- rounding and signs
 
 frac = elementwise("frac", lambda x: x - jnp.trunc(x))
 frac.gradient(x=lambda g: g)
 # To multiples of 1 / scale, and to multiples of scale.
-round_finer = step("round_finer", lambda x, scale: jnp.round(x * scale) / scale, "x scale")
-round_coarser = step("round_coarser", lambda x, scale: jnp.round(x / scale) * scale, "x scale")
+round_finer = step("round_finer", lambda x, scale: quotient(jnp.round(x * scale), scale), "x scale")
+round_coarser = step(
+    "round_coarser", lambda x, scale: jnp.round(quotient(x, scale)) * scale, "x scale"
+)
 
 
 def _nan_to_num(x, nan, high, low):
@@ -253,11 +257,11 @@ def _nan_to_num(x, nan, high, low):
     )
 
 
-nan_to_num = elementwise("nan_to_num", _nan_to_num, "x nan high low")
+nan_to_num = exact("nan_to_num", _nan_to_num, "x nan high low")
 _where_finite = gradient_where("where_finite", jnp.isfinite, "x")
 nan_to_num.gradient(x=lambda g, x: _where_finite(g, x))
 
-copysign = elementwise("copysign", jnp.copysign, "x y")
+copysign = exact("copysign", jnp.copysign, "x y")
 _copysign_gradient = elementwise(
     "copysign_gradient",
     lambda g, x, y: jnp.where(x == 0, 0, g * jnp.sign(x) * jnp.copysign(jnp.ones_like(x), y)),

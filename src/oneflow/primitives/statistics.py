@@ -36,6 +36,7 @@ from oneflow.primitives.reduce import (
     undone_axes,
 )
 from oneflow.primitives.registry import Primitive, primitive
+from oneflow.primitives.rounding import quotient
 
 # --- variance: the mean of squared distances from the mean, in two passes
 
@@ -43,7 +44,7 @@ from oneflow.primitives.registry import Primitive, primitive
 def _centered(x, dims: tuple[int, ...]):
     """`x` less its mean, in single precision at least."""
     wide = x.astype(jnp.float32) if x.dtype.itemsize < 4 else x
-    return wide - jnp.mean(wide, axis=dims, keepdims=True)
+    return wide - quotient(jnp.sum(wide, axis=dims, keepdims=True), count_of(x.shape, dims))
 
 
 def _degrees(shape: tuple[int, ...], dims: tuple[int, ...], correction: float) -> float:
@@ -54,8 +55,7 @@ def _var(x, *, dims: tuple[int, ...], correction: float, keepdim: bool = False):
     distance = _centered(x, dims)
     squares = (distance * jnp.conj(distance)).real if jnp.iscomplexobj(x) else distance * distance
     total = jnp.sum(squares, axis=dims, keepdims=keepdim)
-    # The divisor is an array so that nothing divided by nothing is NaN, not an error.
-    result = total / jnp.asarray(_degrees(x.shape, dims, correction), total.dtype)
+    result = quotient(total, _degrees(x.shape, dims, correction))
     return result if jnp.iscomplexobj(x) else result.astype(x.dtype)
 
 

@@ -29,6 +29,7 @@ _MOVES = frozenset(
         *("slice", "dynamic_slice", "dynamic_update_slice", "gather", "scatter", "concatenate"),
         *("convert_element_type", "bitcast_convert_type", "copy", "copy_p", "iota", "split"),
         *("stop_gradient", "device_put", "axis_index", "reduce_precision", "optimization_barrier"),
+        "hidden",
     )
 )
 # Those that read more elements than they make.

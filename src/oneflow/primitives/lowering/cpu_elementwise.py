@@ -14,6 +14,7 @@ from jax import lax
 
 from oneflow.primitives import elementwise as e
 from oneflow.primitives.registry import PRIMITIVES, Primitive
+from oneflow.primitives.rounding import rounded_once
 
 # --- remainders
 
@@ -82,11 +83,15 @@ def _lower_circle(name: str, quarters: int, exact: Callable) -> None:
         moderate = jnp.all(jnp.abs(x) < _MODERATE)
         return lax.cond(moderate, lambda x: _turned(x, quarters), exact, x)
 
-    PRIMITIVES[name].lowering("cpu")(compute)
+    PRIMITIVES[name].lowering("cpu")(rounded_once(compute))
 
 
 _lower_circle("sin", 0, jnp.sin)
 _lower_circle("cos", 1, jnp.cos)
 # Gradients, the derivative of the sine being the cosine.
-PRIMITIVES["sin_gradient"].lowering("cpu")(lambda g, x: g * jnp.conj(e.cos.lowerings["cpu"](x)))
-PRIMITIVES["cos_gradient"].lowering("cpu")(lambda g, x: -g * jnp.conj(e.sin.lowerings["cpu"](x)))
+PRIMITIVES["sin_gradient"].lowering("cpu")(
+    rounded_once(lambda g, x: g * jnp.conj(e.cos.lowerings["cpu"](x)))
+)
+PRIMITIVES["cos_gradient"].lowering("cpu")(
+    rounded_once(lambda g, x: -g * jnp.conj(e.sin.lowerings["cpu"](x)))
+)

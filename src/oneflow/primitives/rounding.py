@@ -1,0 +1,62 @@
+"""Arithmetic as it is written: one rounding per operation.
+
+XLA's algebraic simplifier takes numbers for real ones where operations follow each other. It makes
+``x / y`` of a broadcast or constant `y` a product with ``1 / y``, ``(x / y) / z`` a division by
+``y * z``, and ``(x + 1e8) - 1e8``, ``log(exp(x))`` and ``sqrt(x * x)`` just `x` or ``|x|``. Results
+are then off by a rounding, after which `floor` is off by one, or finite where they overflow. No
+option turns that off, so operands and results are hidden from it.
+
+On the CPU that costs nothing: what hides them is gone before operations are fused. On GPUs it would
+stay until after that and keep operations apart, so there results are as exact as XLA makes them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax.numpy as jnp
+from jax import lax
+from jax.extend.core import Primitive
+from jax.interpreters import ad, batching, mlir
+
+_hidden = Primitive("hidden")
+_hidden.def_impl(lambda x: x)
+_hidden.def_abstract_eval(lambda x: x)
+ad.deflinear2(_hidden, lambda g, _: [g])
+batching.defvectorized(_hidden)
+mlir.register_lowering(_hidden, lambda _, x: [x])
+mlir.register_lowering(
+    _hidden, mlir.lower_fun(lax.optimization_barrier, multiple_results=False), platform="cpu"
+)
+
+
+def hidden(x: Any) -> Any:
+    """`x`, which on the CPU XLA does not look through to see what it was computed from."""
+    return _hidden.bind(x) if jnp.issubdtype(x.dtype, jnp.inexact) else x
+
+
+def quotient(x: Any, y: Any) -> Any:
+    """``x / y``, rounded once; a number takes the array's type."""
+    dtype, shape = jnp.result_type(x, y), jnp.broadcast_shapes(jnp.shape(x), jnp.shape(y))
+    dividend, divisor = jnp.asarray(x, dtype), jnp.broadcast_to(jnp.asarray(y, dtype), shape)
+    return hidden(dividend) / hidden(divisor)
+
+
+def rounded_once(impl: Callable) -> Callable:
+    """`impl` whose result is rounded once: half precision is computed in single precision."""
+
+    def rounded(*operands: Any) -> Any:
+        half = next((each.dtype for each in operands if _is_half(each.dtype)), None)
+        if half is None:
+            return hidden(impl(*operands))
+        result = impl(
+            *[each.astype(jnp.float32) if _is_half(each.dtype) else each for each in operands]
+        )
+        return hidden(result.astype(half) if result.dtype == jnp.float32 else result)
+
+    return rounded
+
+
+def _is_half(dtype: Any) -> bool:
+    return dtype.itemsize == 2 and jnp.issubdtype(dtype, jnp.floating)
