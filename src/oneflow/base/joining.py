@@ -6,6 +6,7 @@ import contextlib
 import ctypes
 import dataclasses
 import glob
+import math
 import os
 import secrets
 import socket
@@ -25,8 +26,8 @@ from oneflow.base.device import number_devices, platform_devices
 # A rank notes its process id here, so that processes which it starts (workers of loaders, programs)
 # and which inherit its environment do not take themselves for the rank.
 _OWNER = "ONEFLOW_RANK_PROCESS"
-# XLA on CPUs gives up on another process after half an hour, even if that works; the hub knows
-# better. A month is as long as for ever.
+# XLA on CPUs gives up on another process after half an hour, even if that works, and JAX on one
+# that a debugger stops for two minutes; the hub knows better. A month is as long as for ever.
 _PATIENCE = "xla_cpu_collective_timeout_seconds"
 _SECONDS_OF_PATIENCE = 30 * 24 * 3600
 
@@ -97,6 +98,7 @@ def _join_told(told: Membership) -> None:
         process_id=told.rank,
         local_device_ids=_own_gpu(told),
         cluster_detection_method="deactivate",
+        heartbeat_timeout_seconds=_SECONDS_OF_PATIENCE,
         coordinator_bind_address=f"{_own_address(host) or '[::]'}:{coordinator}",
     )
     _keep_service()
@@ -206,7 +208,12 @@ def _count_in(name: str) -> int:
 def _join_managed(method: str) -> None:
     """Let JAX connect the processes; then rank 0 tells the others where its hub is."""
     _prepare_jax()
-    jax.distributed.initialize(cluster_detection_method=method)
+    timeout = float(environment.JOIN_TIMEOUT.read())
+    jax.distributed.initialize(
+        cluster_detection_method=method,
+        initialization_timeout=math.ceil(timeout),
+        heartbeat_timeout_seconds=_SECONDS_OF_PATIENCE,
+    )
     _keep_service()
     rank, world = jax.process_index(), jax.process_count()
     local = _count_in("OMPI_COMM_WORLD_LOCAL_RANK") or _count_in("SLURM_LOCALID")
@@ -219,8 +226,8 @@ def _join_managed(method: str) -> None:
         job = Job(world, "", secret)
         if listener is not None:
             Hub(listener, job, 0)
-        member = Member((host, port), rank, job, float(environment.JOIN_TIMEOUT.read()))
-        _, seed = member.await_start(float(environment.JOIN_TIMEOUT.read()))
+        member = Member((host, port), rank, job, timeout)
+        _, seed = member.await_start(timeout)
         member.watch()
         connect_through(member)
         _finish(Membership(rank, world, local, local_size), seed)

@@ -66,11 +66,15 @@ class WorkerPool:
         self._stop = weakref.finalize(self, _stop, os.getpid(), self._processes, self._senders)
         content = _pickled(setup)
         hidden = contextlib.nullcontext() if _refers_to_main(content) else _without_main_module()
-        with hidden:
+        try:
+            with hidden:
+                for number in range(setup.num_workers):
+                    self._start(context, content, number)
             for number in range(setup.num_workers):
-                self._start(context, content, number)
-        for number in range(setup.num_workers):
-            self._greet(number)
+                self._greet(number)
+        except BaseException:
+            self.close()
+            raise
 
     def _start(self, context: Any, content: bytes, number: int) -> None:
         ours, theirs = context.Pipe()
@@ -91,14 +95,12 @@ class WorkerPool:
         try:
             problem = self.receive(number, wait_for_ever=True)
         except RuntimeError as error:
-            self.close()
             raise RuntimeError(
                 f"{error} before it was ready. A script that uses worker processes must start "
                 "its work under "
                 "`if __name__ == '__main__':`, because workers import it"
             ) from None
         if isinstance(problem, worker.Failure):
-            self.close()
             raise problem.exception(
                 f"DataLoader worker process {number} while it unpacked the data set; what a data "
                 "set is made of must be "

@@ -8,6 +8,12 @@ import threading
 from typing import Any
 
 _CHUNK = 65536
+# After 30 silent seconds they ask every 10 seconds, and give up after 6 unanswered questions.
+_KEEPALIVE = (
+    (socket.TCP_KEEPIDLE, 30),
+    (socket.TCP_KEEPINTVL, 10),
+    (socket.TCP_KEEPCNT, 6),
+)
 
 
 class Channel:
@@ -25,6 +31,10 @@ class Channel:
     def __init__(self, connection: socket.socket) -> None:
         self.connection = connection
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        # The kernels notice when a machine is gone, and answer for a process that is only stopped.
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        for option, value in _KEEPALIVE:
+            connection.setsockopt(socket.IPPROTO_TCP, option, value)
         self._received = bytearray()
         self._sending = threading.Lock()
 
