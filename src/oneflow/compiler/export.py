@@ -14,7 +14,7 @@ from jax import export
 from oneflow.base.heap import HOLES
 from oneflow.base.placement import Placement
 from oneflow.base.spec import TensorSpec
-from oneflow.compiler.lower import Executable
+from oneflow.compiler.lower import Executable, wrap_integer
 from oneflow.compiler.options import compiler_options
 from oneflow.compiler.sharding import abstract_array, shardings
 from oneflow.compiler.turns import run_in_turn
@@ -130,7 +130,7 @@ class ImportedProgram:
         if floats:
             vectors.append(np.array(floats, np.float64))
         if integers:
-            vectors.append(np.array(integers, np.int64))
+            vectors.append(np.array(list(map(wrap_integer, integers)), np.int64))
         outputs = list(self._run(*arrays, *vectors))
         # As in `Executable`: programs of several devices of one CPU share its threads.
         return jax.block_until_ready(outputs) if self._waits else outputs

@@ -116,10 +116,6 @@ def _load_weights(path: Path, device: Device | Placement) -> dict[str, Value]:
     return values
 
 
-# Whole numbers are 64 bits long.
-_HALF = 2**63
-
-
 class _SavedCheck:
     """What a failed run-time check of a saved program raises, in the place of an operation."""
 
@@ -211,11 +207,9 @@ class _SavedStep:
             and all(name in variables for name in names),
             "changed": data["changed"] in range(len(data["variables"]) + 1),
             "floats": all(type(each) in (int, float) for each in data["floats"]),
-            "integers": all(
-                type(each) is int and -_HALF <= each < _HALF for each in data["integers"]
-            ),
+            "integers": all(type(each) is int for each in data["integers"]),
             "draws": all(place in integers for place in (*seeds, *[place for place, _ in streams]))
-            and all(type(each) is int and 0 <= each < _HALF for each in moves),
+            and all(type(each) is int and 0 <= each < 2**63 for each in moves),
             "convolves": isinstance(data["convolves"], bool),
         }
         wrong = [name for name, is_right in right.items() if not is_right]
