@@ -44,7 +44,8 @@ def save(
     """Save tensors inside dicts, lists, tuples and sets, with numbers and text beside them.
 
     The file is a safetensors file whose metadata describe the nesting. It appears under its name
-    only when it is complete. Tensors that share their memory are stored once and loaded as one.
+    only when it is complete. Tensors that are the same view of the same memory are stored once and
+    loaded as one; those that only overlap become tensors of their own.
 
     An object with global tensors is saved as a folder, in which each rank writes its own parts; all
     processes call this together. The folder changes at once when all parts are on disk; until then
@@ -62,6 +63,8 @@ def save(
         TypeError: something in `obj` is code, an object of a class, or else not plain data; names
             its place.
         FileNotFoundError: the folder does not exist.
+        OSError: the disk is full, or the file system refuses anything else; names the path. What
+            was there before stays.
         RuntimeError: another rank could not write its part.
 
     Example:
@@ -133,7 +136,8 @@ def load(
 
     Raises:
         FileNotFoundError: there is no such file.
-        RuntimeError: the file is damaged or of another kind; or a device is missing here.
+        RuntimeError: the file is damaged, of another kind, or holds something that is refused;
+            names the file and says what. Or a device is missing here.
 
     Example:
         >>> import tempfile, pathlib

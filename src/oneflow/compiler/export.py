@@ -32,13 +32,12 @@ _CALLED = re.compile(
 _OUTSIDE = re.compile(r"\bstablehlo\.(infeed|outfeed|send|recv)\b")
 
 
-def _check_calls(exported: export.Exported) -> None:
-    """Make sure that a program calls nothing but what this package's programs call.
+def _check_calls(text: str) -> None:
+    """Make sure that a program in StableHLO calls nothing but what this package's programs call.
 
     Raises:
         RuntimeError: it does; names it.
     """
-    text = exported.mlir_module()
     # However a call is printed: what does not look like a known one is refused.
     called = re.findall(r'custom_call\b"?\s*@?"?([^\s("]*)', text) + _OUTSIDE.findall(text)
     unknown = [name for name in called if not _CALLED.fullmatch(name)]
@@ -62,7 +61,7 @@ def to_bytes(executable: Executable) -> bytes:
         return outputs if rows is None else [*outputs, rows]
 
     exported = export.export(jax.jit(portable))(*executable.abstract_inputs())
-    _check_calls(exported)
+    _check_calls(exported.mlir_module())
     try:
         return bytes(exported.serialize())
     except ImportError as error:
@@ -96,8 +95,8 @@ class ImportedProgram:
         outputs: Sequence[TensorSpec | None],
         convolves: bool,
     ) -> None:
-        self._exported = _deserialized(content)
-        _check_calls(self._exported)
+        self._exported, text = _deserialized(content)
+        _check_calls(text)
         _check_arrays(self._exported, inputs, counts, outputs)
         platform = export.default_export_platform()
         if platform not in self._exported.platforms:
@@ -118,7 +117,11 @@ class ImportedProgram:
     @functools.cached_property
     def _run(self) -> Callable[..., Any]:
         """The program, compiled by the first call: a graph may be saved for many shapes."""
-        compiled = self._traced.lower(*self._exported.in_avals).compile()
+        try:
+            lowered = self._traced.lower(*self._exported.in_avals)
+        except ValueError as error:
+            raise RuntimeError(f"the saved program is damaged ({error})") from error
+        compiled = lowered.compile()
         HOLES.close()
         return run_in_turn(compiled) if self._takes_turns else compiled
 
@@ -136,9 +139,11 @@ class ImportedProgram:
         return jax.block_until_ready(outputs) if self._waits else outputs
 
 
-def _deserialized(content: bytes) -> export.Exported:
+def _deserialized(content: bytes) -> tuple[export.Exported, str]:
+    """A program, and its text in StableHLO."""
     try:
-        return export.deserialize(bytearray(content))
+        exported = export.deserialize(bytearray(content))
+        return exported, exported.mlir_module()
     except ImportError as error:
         raise RuntimeError(
             "loading a graph needs the package `flatbuffers`: pip install oneflow-xla[serving]"

@@ -320,9 +320,12 @@ class Graph:
         Of a graph on a placement all processes call this together; each writes its own parts.
 
         Args:
-            path: a folder, which appears, or replaces an older one, when it is complete.
+            path: a folder for graphs alone. An older graph in it is replaced at once when the new
+                one is on disk; whatever stops a save, the older one stays.
 
         Raises:
+            FileExistsError: the folder holds something else.
+            OSError: the disk is full, or the file system refuses anything else; names the path.
             RuntimeError: the graph was not called yet, or it trains.
 
         Example:
