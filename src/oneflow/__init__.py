@@ -40,6 +40,7 @@ from oneflow.base.dtype import (
     uint32 as uint32,
     uint64 as uint64,
 )
+from oneflow.base.errors import OutOfMemoryError as OutOfMemoryError
 from oneflow.base.limits import finfo as finfo, iinfo as iinfo
 from oneflow.base.placement import Placement as placement
 from oneflow.base.shape import Size as Size

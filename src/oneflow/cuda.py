@@ -1,6 +1,7 @@
 """CUDA devices: what is there, and asking them to wait."""
 
 from oneflow.amp import cuda as amp
+from oneflow.base.errors import OutOfMemoryError as OutOfMemoryError
 from oneflow.functional.constructors import (
     CudaBoolTensor as BoolTensor,
     CudaByteTensor as ByteTensor,

@@ -20,7 +20,7 @@ def trained_program():
 
 
 def test_updates_are_in_place():
-    compiled = trained_program().compile()._run.as_text()
+    compiled = trained_program().compile().hlo()
     entry = compiled[compiled.index("\nENTRY") :]
     # Weight, bias and two states of each: six outputs lie where an input was.
     assert len(re.findall(r"(?:may|must)-alias", compiled)) == 6

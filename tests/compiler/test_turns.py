@@ -5,9 +5,11 @@ import jax.numpy as jnp
 import pytest
 
 import oneflow as flow
+from oneflow.base.device import CPU
 from oneflow.compiler import turns
 from oneflow.compiler.export import ImportedProgram, to_bytes
-from oneflow.compiler.turns import Turns, run_in_turn
+from oneflow.compiler.launching import Launcher
+from oneflow.compiler.turns import Turns
 
 
 class Result:
@@ -44,44 +46,42 @@ def compiled(rows):
 
 def test_only_large_programs_take_turns():
     small, large = compiled(16), compiled(turns.LARGE // 4096 + 1)
-    assert run_in_turn(small) is small
-    assert isinstance(run_in_turn(large), Turns)
-    x = jnp.ones(1024, "float32")
-    assert run_in_turn(large)(x) == large(x)
+    assert Launcher(small, CPU, donates=False).turns is None
+    launcher = Launcher(large, CPU, donates=False)
+    assert launcher.turns is not None
+    x, box = jnp.ones(1024, "float32"), []
+    launcher((x,), box)
+    assert box[0] == large(x)
 
 
 def test_a_program_waits_for_the_one_before(trims):
-    first, second = Result(), Result()
-    Turns(lambda: [first])()
+    first = Result()
+    Turns().note_start([first])
     assert not first.is_ready
-
-    def run():
-        assert first.is_ready
-        return [second]
-
-    Turns(run)()
+    Turns().wait(())
+    assert first.is_ready
 
 
 def test_results_that_were_overwritten_are_passed_over(trims):
     gone = Result(overwritten=True)
-    Turns(lambda: [gone])()
-    Turns(list)()
+    Turns().note_start([gone])
+    Turns().wait(())
     assert not gone.is_ready
 
 
 def test_results_are_not_kept(trims):
     kept = Result()
-    Turns(lambda: [kept])()
+    Turns().note_start([kept])
     assert Turns._latest() is kept
     kept = None
     assert Turns._latest() is None
 
 
 def test_the_first_runs_give_free_memory_back(trims):
-    run = Turns(list)
+    program = Turns()
     after = []
     for _ in range(6):
-        run()
+        program.wait(())
         after.append(len(trims))
     assert after == [1, 2, 2, 3, 3, 3]
 
@@ -102,7 +102,7 @@ def graph_and_step(x):
 def test_a_graph_with_much_working_memory_is_right():
     x = flow.rand(turns.LARGE // 4096 + 1, 1024)
     value, executable = graph_and_step(x)
-    assert isinstance(executable._run, Turns)
+    assert executable._launcher.turns is not None
     assert value == pytest.approx(flow.cumsum(x + 1, dim=0).sum().item(), rel=1e-4)
 
 
@@ -110,7 +110,7 @@ def test_programs_on_placements_do_not_wait():
     x = flow.ones(turns.LARGE // 4096 + 1, 1024)
     placed = x.to_global(flow.placement("cpu", [0]), flow.sbp.broadcast)
     _, executable = graph_and_step(placed)
-    assert not isinstance(executable._run, Turns)
+    assert executable._launcher.turns is None
 
 
 def test_saved_programs_take_turns_too(trims):

@@ -8,6 +8,7 @@ import pytest
 
 import oneflow as flow
 from oneflow.passes.tasks import BACKWARD, FORWARD
+from tests.runtime.interruptions import delays, run_interrupted
 
 S, B = flow.sbp.split, flow.sbp.broadcast
 
@@ -340,3 +341,51 @@ def test_pipelines_are_not_saved_for_deployment(tmp_path):
     graph(flow.ones(2).to_global(first, B))
     with pytest.raises(RuntimeError, match="several placements"):
         graph.save(tmp_path / "saved")
+
+
+def halves_of(net, before, after):
+    """Which tensors hold what they held before a call, and which what they hold after it."""
+    now = {name: tensor.numpy() for name, tensor in net.state_dict().items()}
+    kept = {name for name in now if np.allclose(now[name], before[name], rtol=1e-6)}
+    stepped = {name for name in now if np.allclose(now[name], after[name], rtol=1e-6)}
+    assert kept | stepped == set(now)
+    return kept, stepped
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_interrupts_and_failing_tasks_lose_nothing():
+    stages = places([0], [1], [2])
+    _, net, graph = pipelined(stages, (B,), 2, dropout=0.0)
+    _, twin, reference = pipelined(stages, (B,), 2, dropout=0.0)
+    x, y = data()
+    x = x.to_global(stages[0], [B])
+    y = y.to_global(stages[2], [B])
+
+    def states():
+        return {name: tensor.numpy() for name, tensor in net.state_dict().items()}
+
+    for seconds in delays(np.random.default_rng(0), 40, 0.02):
+        before = states()
+        interrupted = run_interrupted(lambda: graph(x, y), seconds)
+        moved = any((now != before[name]).any() for name, now in states().items())
+        assert interrupted or moved
+        if moved:
+            reference(x, y)
+        after = {name: tensor.numpy() for name, tensor in twin.state_dict().items()}
+        assert len(halves_of(net, after, after)[0]) == len(after)
+
+    runs = pipeline_of(graph)._runs
+    before = states()
+    reference(x, y)
+    after = {name: tensor.numpy() for name, tensor in twin.state_dict().items()}
+
+    def fail(*arguments):
+        raise flow.OutOfMemoryError("out of memory")
+
+    for broken in (runs[-1], runs[3]):
+        run, broken.run = broken.run, fail
+        with pytest.raises(flow.OutOfMemoryError):
+            graph(x, y)
+        broken.run = run
+        halves_of(net, before, after)
+    assert np.isfinite(graph(x, y)[0].numpy()).all()

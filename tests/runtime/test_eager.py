@@ -183,11 +183,11 @@ def test_a_failing_program_raises_again_and_spoils_nothing_else(monkeypatch):
     good = flow.ones(2)
     bad = good * 3.0
 
-    def broken(recorder: Recorder, held):
+    def broken(recorder: Recorder):
         raise MemoryError("no room")
 
     with monkeypatch.context() as patch:
-        patch.setattr("oneflow.runtime.eager._run", broken)
+        patch.setattr("oneflow.runtime.eager._prepare", broken)
         with pytest.raises(MemoryError):
             bad.numpy()
     with pytest.raises(MemoryError):

@@ -87,6 +87,17 @@ def trim_heap() -> None:
         trim(0)
 
 
+def can_allocate(size: int) -> bool:
+    """Whether the C library has a block of `size` bytes to give; True where nobody can say."""
+    allocate = _function("malloc", ctypes.c_void_p, ctypes.c_size_t)
+    free = _function("free", None, ctypes.c_void_p)
+    if allocate is None or free is None:
+        return True
+    address = allocate(size)
+    free(address)
+    return address is not None
+
+
 class _Usage(ctypes.Structure):
     """What mallinfo2(3) returns; `ordblks` is the number of free blocks."""
 

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import jax
 import numpy as np
 from jax import export
 
+from oneflow.base.device import device_behind
 from oneflow.base.heap import HOLES
 from oneflow.base.placement import Placement
 from oneflow.base.spec import TensorSpec
+from oneflow.compiler.launching import Launcher
 from oneflow.compiler.lower import Executable, wrap_integer
 from oneflow.compiler.options import compiler_options
 from oneflow.compiler.sharding import abstract_array, shardings
-from oneflow.compiler.turns import run_in_turn
 
 # The native functions that saved programs may call: decompositions of matrices, and how arrays lie
 # on several devices. Others, such as calls of Python functions, take an address from the file.
@@ -105,7 +106,7 @@ class ImportedProgram:
                 f"machine runs on {platform}"
             )
         self._waits = placement is not None and placement.type == "cpu"
-        self._takes_turns = placement is None and platform == "cpu"
+        self._device = placement or device_behind(jax.devices()[0])
         where: dict[str, Any] = {}
         if placement is not None:
             given = [*inputs, *[None] * sum(map(bool, counts))]
@@ -115,7 +116,7 @@ class ImportedProgram:
         )
 
     @functools.cached_property
-    def _run(self) -> Callable[..., Any]:
+    def _launcher(self) -> Launcher:
         """The program, compiled by the first call: a graph may be saved for many shapes."""
         try:
             lowered = self._traced.lower(*self._exported.in_avals)
@@ -123,7 +124,7 @@ class ImportedProgram:
             raise RuntimeError(f"the saved program is damaged ({error})") from error
         compiled = lowered.compile()
         HOLES.close()
-        return run_in_turn(compiled) if self._takes_turns else compiled
+        return Launcher(compiled, self._device, donates=False)
 
     def __call__(
         self, arrays: Sequence[Any], floats: Sequence[float], integers: Sequence[int]
@@ -134,7 +135,9 @@ class ImportedProgram:
             vectors.append(np.array(floats, np.float64))
         if integers:
             vectors.append(np.array(list(map(wrap_integer, integers)), np.int64))
-        outputs = list(self._run(*arrays, *vectors))
+        box: list = []
+        self._launcher((*arrays, *vectors), box)
+        outputs = list(box[0])
         # As in `Executable`: programs of several devices of one CPU share its threads.
         return jax.block_until_ready(outputs) if self._waits else outputs
 

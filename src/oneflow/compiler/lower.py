@@ -13,14 +13,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from oneflow.base.device import CPU, Device, xla_device
+from oneflow.base.device import Device
 from oneflow.base.heap import HOLES
 from oneflow.base.placement import Placement
 from oneflow.compiler.check_rows import check_rows
 from oneflow.compiler.donation import plan_donations
+from oneflow.compiler.launching import Launcher
 from oneflow.compiler.options import compiler_options
-from oneflow.compiler.sharding import abstract_array, default_device, on_parts
-from oneflow.compiler.turns import run_in_turn
+from oneflow.compiler.sharding import abstract_array, committed_to, on_parts
 from oneflow.passes.pipeline import Watch, prepare_whole
 from oneflow.primitives import lowering as lowering  # registers them
 from oneflow.primitives.operation import Operation
@@ -65,7 +65,6 @@ class Executable:
         self._has_checks = bool(program.checks)
         self.device = device
         self._only_floats = not self._integers and not self._constants
-        self._placed = bool(program.inputs) or device is CPU or isinstance(device, Placement)
         # One collective program at a time: those of several devices of one CPU share its threads,
         # and wait for each other for ever if too many are under way.
         self._waits = isinstance(device, Placement) and device.type == "cpu" and device.size > 1
@@ -73,6 +72,8 @@ class Executable:
         # Where each output is among the results.
         self._places = sorted(range(len(self._order)), key=self._order.__getitem__)
         self._compiled: Any = None
+        self._launcher: Launcher | None = None
+        self._donates = bool(used)
         function = self.trace
         if isinstance(device, Placement):
             outputs = [program.outputs[slot] for slot in self._order]
@@ -85,10 +86,11 @@ class Executable:
             )
         self.function = function
         self.convolves = _convolves(program)
-        self._run: Any = jax.jit(
+        self._jitted: Any = jax.jit(
             _named(function, name),
             donate_argnums=used,
             compiler_options=compiler_options(device.type, self.convolves),
+            **committed_to(device),
         )
 
     def trace(self, *arguments: Any) -> Any:
@@ -123,11 +125,11 @@ class Executable:
         """Compile now, ahead of the first call; safe on another thread."""
         if self._compiled is not None:
             return self
-        with default_device(self.device):
-            self._compiled = self._run.lower(*self.abstract_inputs()).compile()
-        # Takes the place of the traced function, so that what JAX traced is freed.
-        # Those on placements may be stages of a pipeline, which run side by side.
-        self._run = run_in_turn(self._compiled) if self.device is CPU else self._compiled
+        compiled = self._jitted.lower(*self.abstract_inputs()).compile()
+        # What JAX has traced is freed.
+        self._jitted = None
+        self._launcher = Launcher(compiled, self.device, self._donates)
+        self._compiled = compiled
         HOLES.close()
         return self
 
@@ -157,16 +159,31 @@ class Executable:
         self.compile()
         return self._compiled.as_text()
 
-    def __call__(self, arrays: Sequence[Any], scalars: Sequence[Any]) -> tuple[list[Any], Any]:
-        """The results, and the rows of the run-time checks or None."""
-        if self._placed:
-            results = self._run(*arrays, *self._vectors(scalars))
-        else:
-            with jax.default_device(xla_device(self.device)):
-                results = self._run(*arrays, *self._vectors(scalars))
+    def __call__(
+        self, arrays: Sequence[Any], scalars: Sequence[Any], box: list | None = None
+    ) -> tuple[list[Any], Any]:
+        """Run it.
+
+        Args:
+            arrays: the inputs.
+            scalars: the Python numbers.
+            box: an empty list that gets what XLA returns, see `sorted_results`, the moment it has
+                started; a program that has left something there already does not run again.
+
+        Returns:
+            The results, and the rows of the run-time checks or None.
+
+        Raises:
+            OutOfMemoryError: there is not enough memory; donated inputs are as before.
+        """
+        box = [] if box is None else box
+        if not box:
+            self.compile()
+            assert self._launcher is not None
+            self._launcher((*arrays, *self._vectors(scalars)), box)
         if self._waits:
-            jax.block_until_ready(results)
-        return self.sorted_results(results)
+            jax.block_until_ready(box[0])
+        return self.sorted_results(box[0])
 
     def sorted_results(self, results: Sequence[Any]) -> tuple[list[Any], Any]:
         """What `function` or its compiled form gave: the outputs in order, and the rows or None."""
@@ -209,16 +226,7 @@ def check_executable(operation: Operation) -> Callable:
 def _jit_operation(operation: Operation, function: Callable) -> Callable:
     if isinstance(operation.device, Placement):
         return _jit_on_parts(operation, function)
-    jitted = jax.jit(function)
-    if operation.device is CPU or not all(operation.is_scalar):
-        return jitted
-    place = xla_device(operation.device)
-
-    def placed(*operands: Any) -> Any:
-        with jax.default_device(place):
-            return jitted(*operands)
-
-    return placed
+    return jax.jit(function, **committed_to(operation.device))
 
 
 def _jit_on_parts(operation: Operation, function: Callable) -> Callable:

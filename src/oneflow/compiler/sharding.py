@@ -7,13 +7,12 @@ the mesh, which holds what is to be added up.
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
 import jax.numpy as jnp
-from jax.sharding import NamedSharding, PartitionSpec
+from jax.sharding import NamedSharding, PartitionSpec, SingleDeviceSharding
 
 from oneflow.base.device import Device, xla_device
 from oneflow.base.placement import Placement, mesh_axis
@@ -143,8 +142,12 @@ def shardings(
     return [NamedSharding(mesh, each) for each in given], [NamedSharding(mesh, e) for e in made]
 
 
-def default_device(device: Device | Placement) -> Any:
-    """Context manager: where arrays made from nothing go."""
+def committed_to(device: Device | Placement) -> dict[str, Any]:
+    """Options of `jax.jit` for a program on a device, whose results are then committed to it.
+
+    JAX tells committed arrays from others: a program that got one kind would be prepared again,
+    in Python, when it gets the other. On a placement `on_parts` says where results are.
+    """
     if isinstance(device, Placement):
-        return contextlib.nullcontext()
-    return jax.default_device(xla_device(device))
+        return {}
+    return {"out_shardings": SingleDeviceSharding(xla_device(device))}

@@ -14,7 +14,6 @@ from __future__ import annotations
 import contextlib
 import time
 import weakref
-from collections.abc import Callable
 from typing import Any, ClassVar
 
 import jax
@@ -29,24 +28,23 @@ _PAUSE = 0.0005
 _SETTLING_RUNS = (1, 2, 4)
 
 
-def run_in_turn(compiled: Any) -> Callable[..., Any]:
-    """What runs a program compiled for the CPU: itself, or for large ones a `Turns`."""
+def is_large(compiled: Any) -> bool:
+    """Whether a program compiled for the CPU needs much working memory."""
     memory = compiled.memory_analysis()
-    return Turns(compiled) if memory and memory.temp_size_in_bytes >= LARGE else compiled
+    return bool(memory) and memory.temp_size_in_bytes >= LARGE
 
 
 class Turns:
-    """Starts a large program only when the one before is over and its memory given back."""
+    """Lets a large program start only when the one before is over and its memory given back."""
 
     # One of the results of the large program that was started last.
     _latest: ClassVar[weakref.ref[Any] | None] = None
 
-    def __init__(self, compiled: Callable[..., Any]) -> None:
-        self._compiled = compiled
+    def __init__(self) -> None:
         self._runs = 0
 
-    def __call__(self, *arguments: Any) -> Any:
-        """Run the program."""
+    def wait(self, arguments: tuple) -> None:
+        """Wait for the turn of a program with these arguments."""
         latest = Turns._latest and Turns._latest()
         if latest is not None:
             # It fails if that result has been overwritten, by another thread even now. What was
@@ -58,7 +56,8 @@ class Turns:
         self._runs += 1
         if self._runs in _SETTLING_RUNS:
             trim_heap()
-        results = self._compiled(*arguments)
+
+    def note_start(self, results: list) -> None:
+        """Note that it has been started."""
         if results:
             Turns._latest = weakref.ref(results[0])
-        return results

@@ -19,6 +19,7 @@ class _Mode(threading.local):
         check_nan: anomaly mode takes NaN for an error.
         packers: what puts away values saved for backward, see `oneflow.differentiation.saved`.
         met_inference: has ever been inside `inference_mode`.
+        depth: how many switches are entered.
         watched: nodes have more to do than usual: anomaly mode is on, there are packers, or values
             made in inference mode may turn up.
     """
@@ -29,6 +30,7 @@ class _Mode(threading.local):
     check_nan = True
     packers: tuple = ()
     met_inference = False
+    depth = 0
     watched = False
 
     def update(self) -> None:
@@ -52,23 +54,43 @@ def _switch_inference(inference: bool) -> None:
 
 
 class _SwitchedGradMode:
-    """A context manager and decorator that sets grad mode and puts the old one back."""
+    """A context manager and decorator that sets grad mode and puts the old one back.
+
+    A signal handler that raises when `__exit__` begins keeps it from doing anything. Then the mode
+    is put back when the exception is forgotten, and the context manager with it.
+    """
 
     _enabled: bool
     _inference: bool | None = None
+    _thread = 0
 
     def __init__(self) -> None:
-        self._before: list[tuple[bool, bool]] = []
+        # What to put back, and the depth: innermost last.
+        self._before: list[tuple[bool, bool, int]] = []
 
     def __enter__(self) -> None:
-        self._before.append((MODE.enabled, MODE.inference))
-        MODE.enabled = self._enabled
+        self._thread = threading.get_ident()
+        self._before.append((MODE.enabled, MODE.inference, MODE.depth))
+        MODE.depth += 1
         if self._inference is not None:
             _switch_inference(self._inference)
+        MODE.enabled = self._enabled
 
     def __exit__(self, *exception: object) -> None:
-        MODE.enabled, inference = self._before.pop()
+        self._put_back()
+
+    def _put_back(self) -> None:
+        MODE.enabled, inference, MODE.depth = self._before[-1]
         _switch_inference(inference)
+        del self._before[-1]
+
+    def __del__(self) -> None:
+        # One that surrounds it may have put back the mode already.
+        while self._before and self._thread == threading.get_ident():
+            if self._before[-1][2] < MODE.depth:
+                self._put_back()
+            else:
+                del self._before[-1]
 
     def __call__(self, func: Callable) -> Callable:
         if inspect.isgeneratorfunction(func):
@@ -180,15 +202,16 @@ class set_grad_enabled(_SwitchedGradMode):
 
     def __init__(self, is_train: bool = True, *, mode: bool | None = None) -> None:
         super().__init__()
-        self._before.append((MODE.enabled, MODE.inference))
+        self._old = MODE.enabled
         self._enabled = MODE.enabled = bool(is_train if mode is None else mode)
 
     def __enter__(self) -> None:
-        MODE.enabled = self._enabled
+        MODE.enabled = self._old
+        super().__enter__()
 
     def __call__(self, func: Callable) -> Callable:
         """As a decorator it sets the mode inside the function only."""
-        MODE.enabled, _ = self._before.pop()
+        MODE.enabled = self._old
         return super().__call__(func)
 
     def _fresh(self) -> _SwitchedGradMode:

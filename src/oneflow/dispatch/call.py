@@ -7,7 +7,6 @@ operands and one result, are written out; the rest goes through the loops at the
 from __future__ import annotations
 
 from typing import Any
-from weakref import ref
 
 from oneflow.base.dtype import real_dtype
 from oneflow.base.location import user_line
@@ -57,28 +56,18 @@ def bind(primitive: Primitive, operands: tuple, attributes: dict) -> Any:  # noq
         operation = _operations.setdefault(key, _new_operation(primitive, operands, attributes))
 
     recorder = current.recorder
-    if recorder is None or recorder.closed or recorder.device is not operation.device:
+    if recorder is None or recorder.device is not operation.device:
         recorder = recorder_for(operation.device, user_line)
     if not operation.simple:
-        return _record_general(recorder, operation, operands)
-
-    key = recorder.key
-    key.append(operation)
-    tracked = False
-    for x in operands:
-        if type(x) is Value:
-            key.append(x.position if x.trace is recorder else recorder.leaf(x))
-            if x.node is not None:
-                tracked = True
-        else:
-            recorder.scalars.append(x)
-            key.append(None)
-    outputs = recorder.outputs
-    result = Value(operation.out_specs[0], None, recorder, len(outputs))
-    outputs.append(ref(result))
-    if tracked and operation.differentiable and MODE.enabled:
-        OperationNode(operation, operands, result)
-    if len(outputs) >= SETTINGS.attend_at:
+        return _record_general(operation, operands)
+    while (result := recorder.append(operation, operands)) is None:  # most often it is closed
+        recorder = recorder_for(operation.device, user_line)
+    if operation.differentiable and MODE.enabled:
+        for x in operands:
+            if type(x) is Value and x.node is not None:
+                OperationNode(operation, operands, result)
+                break
+    if recorder.end >= SETTINGS.attend_at:
         _attend(recorder, (result,))
     return result
 
@@ -99,11 +88,13 @@ def _new_operation(primitive: Primitive, operands: tuple, attributes: dict) -> A
     return operation if operation.signature is None else plan_call(operation, specs, attributes)
 
 
-def _record_general(recorder: Any, operation: Any, operands: tuple) -> Any:
+def _record_general(operation: Any, operands: tuple) -> Any:
     """Record an operation that has several outputs, a run-time check or parts to convert."""
     if isinstance(operation, GlobalCall):
         return operation.record(operands)
-    result = recorder.record(operation, operands)
+    recorder = recorder_for(operation.device, user_line)
+    while (result := recorder.record(operation, operands)) is None:
+        recorder = recorder_for(operation.device, user_line)
     if operation.differentiable and MODE.enabled:
         for x in operands:
             if type(x) is Value and x.node is not None:

@@ -72,7 +72,9 @@ class GlobalCall:
         if self.alone:
             _run_pending(self.device)
         operation = self.operation
-        result = recorder_for(self.device, user_line).record(operation, operands)
+        result = None
+        while result is None:
+            result = recorder_for(self.device, user_line).record(operation, operands)
         tracked = any(type(x) is Value and x.node is not None for x in operands)
         if tracked and operation.differentiable and MODE.enabled:
             OperationNode(operation, operands, result)

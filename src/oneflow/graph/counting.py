@@ -68,6 +68,16 @@ class StepCounts:
         counts = self._optimizer.counts_of(state).values()
         return [id(each) if isinstance(each, Tensor) else each for each in counts]
 
+    def now(self) -> list[dict[str, Any]]:
+        """The counts as they are, for `restore`."""
+        return [self._optimizer.counts_of(count.leader) for count in self._counts]
+
+    def restore(self, counts: list[dict[str, Any]]) -> None:
+        """Go back to the counts that `now` returned: the step did not happen."""
+        for count, before in zip(self._counts, counts, strict=True):
+            for state in (count.leader, *count.followers):
+                state.update(before)
+
     def begin(self, variables: Variables, prefix: str) -> list[Tensor]:
         """Get ready for recording; the tensors that count."""
         raise NotImplementedError

@@ -170,6 +170,14 @@ class RecordedStep:
         """Before each call: take over what others did to the counts."""
         self._counts.settle()
 
+    def counts(self) -> list[dict[str, Any]]:
+        """How often it has stepped, for `restore_counts`."""
+        return self._counts.now()
+
+    def restore_counts(self, counts: list[dict[str, Any]]) -> None:
+        """Forget a step that failed."""
+        self._counts.restore(counts)
+
     def fits(self) -> bool:
         """Whether the optimizer still steps in the form that was recorded."""
         optimizer = self._optimizer

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 import time
 from collections import defaultdict
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from oneflow.base.placement import Placement
 from oneflow.base.spec import TensorSpec
+from oneflow.compiler.launching import run_undisturbed
 from oneflow.compiler.lower import Executable
 from oneflow.graph.agreement import runner_of
 from oneflow.graph.schedule import Slot, assumed_duration, one_forward_one_backward, stages_of
@@ -73,7 +74,7 @@ class Pipeline:
     Args:
         program: what to run.
         turns: the turn of each instruction.
-        donated: inputs that nobody needs any more.
+        donated: inputs that nobody needs any more; the first outputs take their places.
         constants: Python numbers, by their place, that are the same in every run.
         checked: operations with a run-time check, and the lines that called them.
         name: what profilers and dumps call it.
@@ -84,7 +85,7 @@ class Pipeline:
         self,
         program: Program,
         turns: Sequence[Turn],
-        donated: Collection[int],
+        donated: Sequence[int],
         constants: Mapping[int, Any],
         checked: Sequence[tuple[Operation, str]],
         name: str,
@@ -95,7 +96,8 @@ class Pipeline:
         self.stages = stages_of(self.partition.tasks)
         self.order: list[Slot] = one_forward_one_backward(self.partition.tasks)
         self.durations: dict[int, float] = {}
-        self._donated = set(donated)
+        # What takes the place of each of them.
+        self._replaced_by = dict(zip(donated, self.partition.outputs, strict=False))
         self._constants = constants
         self._name = name
         self._watch = watch
@@ -139,7 +141,12 @@ class Pipeline:
         given = len(self.program.inputs)
         carried = {each.source for each in moves}
         dying = [number for number, last in self._last.items() if last == place]
-        free = {n for n in dying if n >= given or n in self._donated} - carried
+        # Of a variable there must always be the old or the new value, even if a task fails.
+        free = {
+            number
+            for number in dying
+            if number >= given or self._replaced_by.get(number) in task.outputs
+        } - carried
         donated = tuple(i for i, number in enumerate(inputs) if number in free)
         runner = None
         if task.placement.includes_this_process:
@@ -171,22 +178,57 @@ class Pipeline:
 
     # --- running
 
-    def __call__(self, arrays: Sequence[Any], scalars: Sequence[Any]) -> tuple[list[Any], None]:
-        """The results. Rows of run-time checks are handed on as each task gives them."""
+    def __call__(
+        self, arrays: Sequence[Any], scalars: Sequence[Any], box: list | None = None
+    ) -> tuple[list[Any], None]:
+        """The results. Rows of run-time checks are handed on as each task gives them.
+
+        Args:
+            arrays: the inputs.
+            scalars: the Python numbers.
+            box: an empty list that gets the results as one element, even if a task fails; then
+                those that are missing are None.
+        """
+        box = [] if box is None else box
+        rows: list[tuple[Any, list]] = []
+        try:
+            # Tasks give up what only the results of others hold, so all of them have to run.
+            run_undisturbed(lambda: self._run_all(arrays, scalars, box, rows))
+        finally:
+            for each in rows:
+                checks.add(*each)
+        return self.sorted_results(box[0])
+
+    @staticmethod
+    def sorted_results(results: list[Any]) -> tuple[list[Any], None]:
+        """What an `Executable` says of its results."""
+        return results, None
+
+    def _run_all(
+        self, arrays: Sequence[Any], scalars: Sequence[Any], box: list, rows: list
+    ) -> None:
         self._calls += 1
         measures = self._calls == _MEASURED_CALL
         if measures:
             wait_until_ready([each for each in arrays if not isinstance(each, Absent)])
         values: dict[int, Any] = dict(enumerate(arrays))
-        for move in self._early:
-            self._carry(move, values)
-        for run in self._runs:
-            self._run(run, values, scalars, measures)
-        absent = Absent()
-        return [values.get(number, absent) for number in self.partition.outputs], None
+        missing: Absent | None = None
+        try:
+            for move in self._early:
+                self._carry(move, values)
+            for run in self._runs:
+                self._run(run, values, scalars, measures, rows)
+            missing = Absent()
+        finally:
+            box.append([values.get(number, missing) for number in self.partition.outputs])
 
     def _run(
-        self, run: Run, values: dict[int, Any], scalars: Sequence[Any], measures: bool
+        self,
+        run: Run,
+        values: dict[int, Any],
+        scalars: Sequence[Any],
+        measures: bool,
+        rows: list,
     ) -> None:
         if run.run is not None:
             operands = [values[number] for number in run.inputs]
@@ -194,14 +236,14 @@ class Pipeline:
             if measures:
                 wait_until_ready(operands)
                 start = time.perf_counter()
-            results, rows = run.run(operands, [scalars[slot] for slot in run.slots])
+            results, checked = run.run(operands, [scalars[slot] for slot in run.slots])
             del operands
             if measures:
                 wait_until_ready(results)
                 self.durations[run.task] = time.perf_counter() - start
             values.update(zip(run.outputs, results, strict=True))
-            if rows is not None:
-                checks.add(rows, run.checked, results)
+            if checked is not None:
+                rows.append((checked, run.checked, results))
         for move in run.moves:
             self._carry(move, values)
         for number in run.dropped:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from oneflow.base.device import Device
 from oneflow.base.location import user_line
@@ -71,6 +71,11 @@ class CapturingRecorder(Recorder):
                 self.outsider = user_line()
         return reference
 
+    def note_replacement(
+        self, new: Value, old: Value, invalidate: Callable[[], None] | None = None
+    ) -> None:
+        """Forget it: the tensors get back what they held when recording ends."""
+
     def reference(self, value: Value) -> int:
         """How the program refers to any value: one of its own, or a constant."""
         return value.position if value.trace is self else self.leaf(value)
@@ -128,7 +133,7 @@ def capturing(recorder: CapturingRecorder) -> Iterator[None]:
                 f"runs on `{recorder.device}`; a graph runs on one device, or on placements"
             )
     finally:
-        recorder.closed = True
+        recorder.close()
         current.capture = current.pinned = None
         current.recorders.clear()
         current.recorders.update(before)

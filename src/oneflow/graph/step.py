@@ -191,13 +191,15 @@ class Step:
         self._keys = [key for _, key, _ in members]
         self._objects = [value for _, _, value in members]
         self._sizes = list(map(len, binding.registries))
+        self._failed = False
         self._unshared = [_OF_VALUE] * binding.changed, [_OF_ARRAY] * binding.changed
 
     def fits(self) -> bool:
         """Whether variables and optimizers are still those that were recorded."""
         now = map(dict.get, self._holders, self._keys)
         return (
-            not any(map(is_not, now, self._objects))
+            not self._failed
+            and not any(map(is_not, now, self._objects))
             and list(map(len, self.binding.registries)) == self._sizes
             and [tensor._value.spec for tensor in self.binding.variables] == self._specs
             and (self._wanting is None or self._wanting == self._who_wants())
@@ -236,23 +238,66 @@ class Step:
             ]
             for place in shared:
                 arrays[place] = arrays[place].copy()
-        self._refill(first)
-        outputs, rows = self._run([*given, *arrays, *binding.constants], self.numbers)
-        checks.inherit(given)
-        if rows is not None:
-            checks.add(rows, self.checked, outputs)
-        changed = outputs[: binding.changed]
+        counts = [each.counts() for each in self.optimizers]
+        positions = [draws.generator.position for draws in self.draws]
+        box: list[Any] = []
+        try:
+            self._refill(first)
+            outputs, rows = self._run([*given, *arrays, *binding.constants], self.numbers, box)
+            checks.inherit(given)
+            if rows is not None:
+                checks.add(rows, self.checked, outputs)
+            self._replace_variables(values, outputs, shared)
+            return self._hand_out(arguments, outputs[binding.changed :])
+        except BaseException:
+            # Variables have given up their old arrays; nothing else of the call is finished.
+            outputs = self.executable.sorted_results(box[0])[0] if box else []
+            self._replace_variables(values, outputs, shared)
+            self._replace_unread(outputs[binding.changed :])
+            if all(each is None for each in outputs):
+                self._forget(first, counts, positions)
+            raise
+
+    def _forget(self, first: bool, counts: list, positions: list) -> None:
+        """Take back what was counted for a call that failed."""
+        for draws, position in zip(self.draws, positions, strict=True):
+            draws.generator.position = position
+        for each, before in zip(self.optimizers, counts, strict=True):
+            if first:
+                # The next call records the step again.
+                self._failed = True
+                each.undo()
+            else:
+                each.restore_counts(before)
+
+    def _replace_variables(self, values: list[Value], outputs: list, shared: list[int]) -> None:
+        """Give the variables that are read their new arrays.
+
+        Args:
+            values: the variables' values.
+            outputs: of the program; None where a pipeline failed before it was there.
+            shared: places of variables whose old arrays others keep.
+        """
+        changed = outputs[: self.binding.changed]
         if shared:
             self._replace_shared(values, changed, shared)
-        else:
-            for value, array in zip(values, changed, strict=False):
+            return
+        for value, array in zip(values, changed, strict=False):
+            if array is not None:
                 value.array = array
-        return self._hand_out(arguments, outputs[binding.changed :])
+
+    def _replace_unread(self, arrays: list) -> None:
+        """Write to the variables that are not read; `arrays` may have more at the end."""
+        for tensor, array in zip(self.binding.unread, arrays, strict=False):
+            if array is not None:
+                _write(tensor, array)
 
     def _replace_shared(self, values: list[Value], arrays: list, shared: list[int]) -> None:
         """Replace the variables' arrays; others keep the old ones of those at `shared`."""
         others = set(shared)
         for place, array in enumerate(arrays):
+            if array is None:
+                continue
             if place in others:
                 _write(self.binding.variables[place], array)
             else:
@@ -261,9 +306,8 @@ class Step:
     def _hand_out(self, arguments: Sequence[Tensor], outputs: list) -> Any:
         """Give what is not the new value of a variable that is read to those who get it."""
         binding = self.binding
-        arrays = iter(outputs)
-        for tensor in binding.unread:
-            _write(tensor, next(arrays))
+        self._replace_unread(outputs)
+        arrays = iter(outputs[len(binding.unread) :])
         for place in binding.written:
             _write(arguments[place], next(arrays))
         for owner in binding.gradients:

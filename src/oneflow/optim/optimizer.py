@@ -469,8 +469,15 @@ def _complete(step: Callable) -> Callable:
             watch(self)
         for hook in list(self._hooks["pre"]):
             args, kwargs = hook(self, args, kwargs) or (args, kwargs)
+        before = {id(state): self.counts_of(state) for state in self.state.values()}
         result = step(self, *args, **kwargs)
-        flush_all("step")
+        try:
+            flush_all("step")
+        except RuntimeError:
+            # Its program has failed, and the parameters hold what they held before.
+            for state in self.state.values():
+                state.update(before.get(id(state), self._counts))
+            raise
         for hook in list(self._hooks["post"]):
             hook(self, args, kwargs)
         return result

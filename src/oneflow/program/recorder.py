@@ -12,45 +12,65 @@ before.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 from weakref import ref
 
 from oneflow.base.device import Device
 from oneflow.base.placement import Placement
 from oneflow.primitives.operation import Operation
+from oneflow.program.ir import iterate_key
 from oneflow.program.value import Value
+
+
+@dataclass(frozen=True, slots=True)
+class Replacement:
+    """A recorded value that took the place of another one in a tensor.
+
+    Attributes:
+        position: of the new value among the outputs of its recorder.
+        new: weak reference to the new value.
+        old: what was there before: an output position of the same recorder (>= 0), a reference to
+            one of its leaves (< 0), an array, or a value that another recorder produces.
+        invalidate: makes those who share the memory look at it again.
+    """
+
+    position: int
+    new: ref[Value]
+    old: Any
+    invalidate: Callable[[], None] | None
 
 
 class Recorder:
     """Instructions recorded since the last flush on one device by one thread.
 
+    A signal handler may run wherever Python calls something. It may raise an exception, and it may
+    record and flush here itself. So an instruction is prepared first and appended afterwards, by
+    statements that call nothing, provided that `end` is still what it was.
+
     Attributes:
         key: operations and operand references, flat, in order.
         outputs: weak references to the values of each output position, to see at the flush who is
             still wanted.
+        end: the next output position; -1 once the recorder is closed.
         aliases: further ``(position, weak reference)`` pairs.
         arrays: leaf arrays in order of first use.
         scalars: Python numbers in order of use.
         checked: ``(operation, user's source line)`` of each instruction with a run-time check, in
             order.
+        replaced: the values that took the place of others.
+        launch: how the program is run, once that is decided; the runtime's own record.
+        running: how often the runtime has begun to run it; a signal handler can come in between.
         closed: it has been flushed and takes no more instructions.
-        error: why running it failed, if it did; its values raise this again.
+        done: its program has run, or has failed for good.
+        error: why some values could not be computed; reading those raises it.
         recorded_by: the run-time checks of the thread that recorded it; the runtime's own record.
     """
 
     __slots__ = (
-        *(
-            "aliases",
-            "arrays",
-            "checked",
-            "device",
-            "error",
-            "key",
-            "leaves",
-            "outputs",
-            "scalars",
-        ),
-        *("_run", "closed", "locate", "recorded_by"),
+        *("aliases", "arrays", "checked", "closed", "device", "done", "end", "error", "key"),
+        *("launch", "leaves", "locate", "outputs", "recorded_by", "replaced", "running"),
+        *("scalars", "_run"),
     )
 
     # Whether nothing is ever computed here, so that its values cannot be shown.
@@ -65,78 +85,169 @@ class Recorder:
         self.device = device
         self.key: list[Any] = []
         self.outputs: list[ref] = []
+        self.end = 0
         self.aliases: list[tuple[int, ref]] = []
         self.arrays: list[Any] = []
         self.leaves: dict[int, int] = {}
         self.scalars: list[Any] = []
         self.checked: list[tuple[Operation, str]] = []
+        self.replaced: list[Replacement] = []
+        self.launch: Any = None
+        self.running = 0
         self.error: BaseException | None = None
         self.closed = False
+        self.done = False
         self.recorded_by: Any = None
         self._run = run
         self.locate = locate
 
+    def append(self, operation: Operation, operands: tuple) -> Value | None:
+        """Append an instruction with one output and without a check; the common case of `record`.
+
+        Returns:
+            Its value, or None as `record` does.
+        """
+        position = self.end
+        numbers = ()
+        if len(operands) == 2:
+            x, y = operands
+            if type(x) is Value:
+                first = x.position if x.trace is self else self.leaf(x)
+            else:
+                first, numbers = None, (x,)
+            if type(y) is Value:
+                entry = operation, first, y.position if y.trace is self else self.leaf(y)
+            else:
+                entry = operation, first, None
+                numbers += (y,)
+        else:
+            entry, numbers = self._references(operation, operands)
+        result = Value(operation.out_specs[0], None, self, position)
+        reference = (ref(result),)
+        key, outputs, scalars = self.key, self.outputs, self.scalars
+        # From here on nothing is called.
+        if self.end != position or position < 0:
+            return None
+        key += entry
+        outputs += reference
+        scalars += numbers
+        self.end = position + 1
+        return result
+
+    def _references(self, operation: Operation, operands: tuple) -> tuple[list, list]:
+        """The entry of an instruction in the key, and the Python numbers among its operands."""
+        entry: list[Any] = [operation]
+        numbers = []
+        for operand in operands:
+            if type(operand) is Value:
+                entry.append(operand.position if operand.trace is self else self.leaf(operand))
+            else:
+                numbers.append(operand)
+                entry.append(None)
+        return entry, numbers
+
     def record(self, operation: Operation, operands: tuple) -> Any:
         """Append one instruction.
 
-        Returns its value, or a tuple of values if it has several outputs.
+        Returns:
+            Its value, or a tuple of values if it has several outputs; None if a signal handler has
+            recorded or flushed here meanwhile, so that nothing was appended.
         """
-        append = self.key.append
-        append(operation)
-        for operand in operands:
-            if type(operand) is Value:
-                append(operand.position if operand.trace is self else self.leaf(operand))
-            else:
-                self.scalars.append(operand)
-                append(None)
-        if operation.needs_check:
-            self.checked.append((operation, self.locate()))
-        outputs = self.outputs
-        if operation.single:
-            value = Value(operation.out_specs[0], None, self, len(outputs))
-            outputs.append(ref(value))
-            return value
-        values = []
-        for spec in operation.out_specs:
-            value = Value(spec, None, self, len(outputs))
-            outputs.append(ref(value))
-            values.append(value)
-        return tuple(values)
+        position = self.end
+        entry, numbers = self._references(operation, operands)
+        check = [(operation, self.locate())] if operation.needs_check else []
+        places = range(position, position + operation.count)
+        specs = operation.out_specs
+        values = [Value(s, None, self, p) for s, p in zip(specs, places, strict=True)]
+        references = list(map(ref, values))
+        end, result = places.stop, values[0] if operation.single else tuple(values)
+        key, outputs, scalars, checked = self.key, self.outputs, self.scalars, self.checked
+        # From here on nothing is called.
+        if self.end != position or position < 0:
+            return None
+        key += entry
+        outputs += references
+        scalars += numbers
+        checked += check
+        self.end = end
+        return result
 
     def leaf(self, value: Value) -> int:
         """Reference to a value that this program takes as input.
 
         Raises:
-            Whatever reading it raised; then nothing is left of the instruction that asks for it.
+            Whatever reading it raised.
         """
         array = value.array
         if array is None:
-            try:
-                array = value.read()
-            except BaseException:
-                self._drop_unfinished()
-                raise
+            array = value.read()
         reference = self.leaves.get(id(array))
         if reference is None:
-            reference = self.leaves[id(array)] = ~len(self.arrays)
-            self.arrays.append(array)
+            arrays = self.arrays
+            arrays += (array,)
+            reference = -len(arrays)
+            if arrays[~reference] is not array:  # a signal handler has added more of them
+                reference = ~next(i for i, each in enumerate(arrays) if each is array)
+            self.leaves[id(array)] = reference
         return reference
 
-    def _drop_unfinished(self) -> None:
-        """Remove the last instruction, not all of whose operands are there."""
-        while not isinstance(reference := self.key.pop(), Operation):
-            if reference is None:
-                self.scalars.pop()
-            elif (
-                ~reference == len(self.arrays) - 1
-                and reference not in self.key
-                and id(self.arrays[-1]) in self.leaves
-            ):
-                del self.leaves[id(self.arrays.pop())]
+    def drop_unused_leaves(self) -> bool:
+        """Forget leaves of instructions that were given up before they were appended.
+
+        Returns:
+            Whether there were any.
+        """
+        pairs = [references for _, references in iterate_key(self.key)]
+        used = sorted({~r for references in pairs for r in references if r is not None and r < 0})
+        if len(used) == len(self.arrays):
+            return False
+        renumbered = {~place: ~number for number, place in enumerate(used)}
+        self.key = [renumbered.get(r, r) if isinstance(r, int) else r for r in self.key]
+        # Such a leaf can be what a tensor held before.
+        self.replaced = [
+            replace(each, old=renumbered.get(each.old, self.arrays[~each.old]))
+            if isinstance(each.old, int) and each.old < 0
+            else each
+            for each in self.replaced
+        ]
+        self.arrays = [self.arrays[place] for place in used]
+        self.leaves = {id(array): ~number for number, array in enumerate(self.arrays)}
+        return True
+
+    def note_replacement(
+        self, new: Value, old: Value, invalidate: Callable[[], None] | None = None
+    ) -> None:
+        """Remember what a tensor held before the pending value `new` of this recorder.
+
+        Args:
+            new: what the tensor holds now.
+            old: what it held.
+            invalidate: makes those who share the memory look at it again.
+        """
+        if old.trace is self:
+            before: Any = old.position
+        elif old.array is None:
+            before = old
+        else:
+            # Who counts references to a leaf, to see whether it can be donated, finds none here.
+            before = self.leaves.get(id(old.array), old.array)
+        self.replaced.append(Replacement(new.position, ref(new), before, invalidate))
 
     def add_alias(self, value: Value) -> None:
         """Register another handle on a pending output."""
         self.aliases.append((value.position, ref(value)))
+
+    def close(self) -> None:
+        """Take no more instructions."""
+        self.end = -1
+        self.closed = True
+
+    def release(self) -> None:
+        """Let go of the arrays: nothing runs any more."""
+        self.launch = None
+        self.arrays.clear()
+        self.leaves.clear()
+        self.replaced.clear()
 
     def flush(self, reason: str) -> None:
         """Run what was recorded; afterwards every value still held has its array.
@@ -144,6 +255,7 @@ class Recorder:
         Raises:
             Whatever running it raised, now or when it was first tried.
         """
-        if self.error is not None:
-            raise self.error
-        self._run(self, reason)
+        if not self.done:
+            self._run(self, reason)
+        elif self.error is not None and reason == "read":
+            raise self.error.with_traceback(None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Final, Protocol
 
 from oneflow.base.spec import TensorSpec
@@ -15,6 +16,11 @@ class Trace(Protocol):
 
     def add_alias(self, value: Value) -> None:
         """Register another handle on a pending output."""
+
+    def note_replacement(
+        self, new: Value, old: Value, invalidate: Callable[[], None] | None = None
+    ) -> None:
+        """Remember what a tensor held before the pending value `new`."""
 
     def flush(self, reason: str) -> None:
         """Run what was recorded."""

@@ -7,29 +7,36 @@ memory to the results.
 
 from __future__ import annotations
 
+import logging
 import sys
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from jax.errors import JaxRuntimeError
 
 from oneflow.base import environment
 from oneflow.base.device import Device
+from oneflow.base.errors import OutOfMemoryError
 from oneflow.base.heap import HOLES, trim_heap
 from oneflow.base.placement import Placement
 from oneflow.base.planning import is_planning
-from oneflow.compiler.lower import Executable, check_executable, operation_executable, typed_scalar
+from oneflow.compiler.lower import Executable
 from oneflow.passes.pipeline import optimize
-from oneflow.primitives.operation import Operation
 from oneflow.program.ir import Program, program_from_key
 from oneflow.program.recorder import Recorder
 from oneflow.program.value import Value
 from oneflow.runtime import checks
 from oneflow.runtime.background import COMPILER
+from oneflow.runtime.cold import Failure, run_cold
 from oneflow.runtime.explain import remember_miss
+from oneflow.runtime.recovery import restore_replaced
 from oneflow.runtime.statistics import STATISTICS
+
+logger = logging.getLogger("oneflow.eager")
 
 
 def reference_counts(objects: list[Any]) -> list[int]:
@@ -161,26 +168,110 @@ def read_array(value: Value) -> Any:
     return array
 
 
+@dataclass(slots=True)
+class Launch:
+    """How a recorder's program is run.
+
+    Attributes:
+        positions: the outputs that it returns.
+        program: the program; None where there is nothing to run.
+        executable: the program as a whole; None if it runs cold.
+        box: where the executable leaves what XLA returns, see `Executable`.
+    """
+
+    positions: list[int]
+    program: Program | None = None
+    executable: Executable | None = None
+    box: list[Any] = field(default_factory=list)
+
+
 def run_recorder(recorder: Recorder, reason: str) -> None:
-    """Run a recorder's program and hand the arrays to the values still held."""
+    """Run a recorder's program and hand the arrays to the values still held.
+
+    A signal handler may interrupt this anywhere, and may read a value and so come here itself. What
+    was interrupted runs when it is next asked for; but an executable, which has then given up its
+    inputs, runs only once.
+
+    Raises:
+        Exception: some values could not be computed. Tensors that should have got them hold what
+            they held before; reading other tensors raises it again.
+    """
     with _flush_lock:
-        if recorder.closed:
+        if recorder.done:
             return
-        recorder.closed = True
-        STATISTICS.flushes[reason] += 1
-        STATISTICS.values += len(recorder.outputs)
-        held = _held_values(recorder)
+        if not recorder.closed:
+            recorder.close()
+            STATISTICS.flushes[reason] += 1
+            STATISTICS.values += len(recorder.outputs)
+        recorder.running += 1
         try:
-            outputs = _run(recorder, held)
-        except BaseException as error:
-            recorder.error = error
-            raise
-        for position, array in outputs:
-            for value in held[position]:
+            computed, rows, error = _outcome(recorder)
+            if not recorder.done:
+                checks.inherit(recorder.arrays)
+                if rows is not None:
+                    checks.add(rows, recorder.checked, computed.values(), recorder.recorded_by)
+                _hand_out(recorder, computed, error)
+                recorder.done = True
+        finally:
+            recorder.running -= 1
+            if recorder.done and not recorder.running:
+                recorder.release()
+    if error is not None:
+        raise error
+
+
+def _outcome(recorder: Recorder) -> tuple[dict[int, Any], Any, BaseException | None]:
+    """Run a program, as a whole or, where that fails, instruction by instruction.
+
+    Returns:
+        The arrays that could be computed, by output position; the rows of the run-time checks or
+        None; and what is to be raised.
+    """
+    try:
+        prepared = recorder.launch or _prepare(recorder)
+    except Exception as error:
+        return {}, None, error
+    if recorder.launch is None:
+        recorder.launch = prepared
+    launch = recorder.launch
+    positions, program, executable = launch.positions, launch.program, launch.executable
+    if program is None:
+        return {position: Absent() for position in positions}, None, None
+    error: BaseException | None = None
+    if executable is not None:
+        try:
+            outputs, rows = executable(recorder.arrays, recorder.scalars, launch.box)
+        except BaseException as failure:
+            if not launch.box and not isinstance(failure, Exception):
+                raise
+            error = failure
+        if launch.box:
+            STATISTICS.hot_runs += 1
+            outputs, rows = executable.sorted_results(launch.box[0])
+            return dict(zip(positions, outputs, strict=True)), rows, error
+    STATISTICS.cold_runs += 1
+    outputs, rows = run_cold(program, recorder.arrays, recorder.scalars)
+    failures = [each.error for each in outputs if type(each) is Failure]
+    if failures:
+        error = failures[0]
+    elif isinstance(error, OutOfMemoryError | JaxRuntimeError):
+        logger.warning("a hot program was run op by op, because as a whole it failed: %s", error)
+        error = None
+    pairs = zip(positions, outputs, strict=True)
+    return {p: array for p, array in pairs if type(array) is not Failure}, rows, error
+
+
+def _hand_out(recorder: Recorder, computed: dict[int, Any], error: BaseException | None) -> None:
+    """Give the values their arrays."""
+    held = _held_values(recorder)
+    for position, array in computed.items():
+        for value in held.get(position, ()):
+            if value.array is None:
                 value.array = array
                 value.trace = None
-        recorder.arrays.clear()
-        recorder.leaves.clear()
+    if error is not None and len(computed) < len(held):
+        recorder.error = error.with_traceback(None)
+        restore_replaced(recorder)
 
 
 def _held_values(recorder: Recorder) -> dict[int, list[Value]]:
@@ -197,30 +288,21 @@ def _held_values(recorder: Recorder) -> dict[int, list[Value]]:
     return held
 
 
-def _run(recorder: Recorder, held: dict[int, list[Value]]) -> list[tuple[int, Any]]:
+def _prepare(recorder: Recorder) -> Launch:
+    """How a recorder's program shall run; compiles it if it has just become hot."""
+    held = _held_values(recorder)
     positions = sorted(held) if recorder.aliases else list(held)
+    del held
     if not positions and not recorder.checked:
-        return []
+        return Launch(positions)
     if is_planning() or _is_elsewhere(recorder.device):
-        return [(position, Absent()) for position in positions]
-    key = tuple(recorder.key)
-    counts = reference_counts(recorder.arrays)
-    donated = tuple([i for i, count in enumerate(counts) if count == _UNHELD])
-    known = _lookup(key, tuple(positions), donated)
+        return Launch(positions)
+    known, donated = _lookup(recorder, positions)
     executable = known.executable or _warm_up(known, donated, recorder.device)
-    if executable is not None:
-        STATISTICS.hot_runs += 1
-        if known.queued:
-            known.queued = False
-            _release_cold()
-        arrays, rows = executable(recorder.arrays, recorder.scalars)
-    else:
-        STATISTICS.cold_runs += 1
-        arrays, rows = _run_cold(known.program, recorder.arrays, recorder.scalars)
-    checks.inherit(recorder.arrays)
-    if rows is not None:
-        checks.add(rows, recorder.checked, arrays, recorder.recorded_by)
-    return list(zip(positions, arrays, strict=True))
+    if executable is not None and known.queued:
+        known.queued = False
+        _release_cold()
+    return Launch(positions, known.program, executable)
 
 
 def _is_elsewhere(device: Device | Placement) -> bool:
@@ -246,18 +328,28 @@ class Absent:
         return Absent()
 
 
-def _lookup(key: tuple, positions: tuple[int, ...], donated: tuple[int, ...]) -> Known:
-    whole = (key, positions, donated)
+def _lookup(recorder: Recorder, positions: list[int]) -> tuple[Known, tuple[int, ...]]:
+    """What is known of a recorder's program, and which of its inputs are given up."""
+    whole = key, held, donated = _key(recorder, positions)
     known = _known.get(whole)
-    if known is None:
-        STATISTICS.new_programs += 1
-        remember_miss(key, positions, donated, log=SETTINGS.explain)
-        known = _known[whole] = Known(optimize(program_from_key(key, positions)))
-        if len(_known) > _MOST_PROGRAMS:
-            _known.popitem(last=False)
-    else:
+    if known is not None and len(known.program.inputs) == len(recorder.arrays):
         _known.move_to_end(whole)
-    return known
+        return known, donated
+    if recorder.drop_unused_leaves():
+        return _lookup(recorder, positions)
+    STATISTICS.new_programs += 1
+    remember_miss(key, held, donated, log=SETTINGS.explain)
+    known = _known[whole] = Known(optimize(program_from_key(key, held)))
+    if len(_known) > _MOST_PROGRAMS:
+        _known.popitem(last=False)
+    return known, donated
+
+
+def _key(recorder: Recorder, positions: list[int]) -> tuple[tuple, tuple, tuple]:
+    """The key of a recorder's program: what was recorded, what is held, what is given up."""
+    counts = reference_counts(recorder.arrays)
+    donated = tuple([i for i, count in enumerate(counts) if count == _UNHELD])
+    return tuple(recorder.key), tuple(positions), donated
 
 
 def _warm_up(
@@ -269,18 +361,22 @@ def _warm_up(
         return None
     if SETTINGS.mode == "deferred" and known.seen <= SETTINGS.hot_after:
         return None
-    large = len(known.program.instructions) >= SETTINGS.background
-    if not large or SETTINGS.mode == "compiled":
-        STATISTICS.program_compiles += 1
-        known.executable = Executable(known.program, donated, device)
-    elif not known.queued:
+    if known.queued:
+        return None
+    if len(known.program.instructions) < SETTINGS.background or SETTINGS.mode == "compiled":
+        try:
+            _compile(known, donated, device)
+        except JaxRuntimeError as error:
+            known.queued = True  # not again
+            logger.warning("a program keeps running op by op; compiling it failed: %s", error)
+    else:
         known.queued = True
         COMPILER.submit(lambda: _compile(known, donated, device))
     return known.executable
 
 
 def _compile(known: Known, donated: tuple[int, ...], device: Device | Placement) -> None:
-    """Make a program hot; runs on the background thread."""
+    """Make a program hot; large ones on the background thread."""
     known.executable = Executable(known.program, donated, device).compile()
     STATISTICS.program_compiles += 1
 
@@ -297,52 +393,3 @@ def _release_cold() -> None:
             instruction.operation.executable = None
     trim_heap()
     HOLES.close()
-
-
-def _run_cold(
-    program: Program, arrays: Sequence[Any], scalars: Sequence[Any]
-) -> tuple[list[Any], Any]:
-    """Run instruction by instruction, each with its own executable.
-
-    Values are freed after their last use.
-    """
-    numbers = [
-        typed_scalar(s, spec.dtype.numpy) for s, spec in zip(scalars, program.scalars, strict=True)
-    ]
-    environment: dict[int, Any] = dict(enumerate((*arrays, *numbers)))
-    last_use = _last_uses(program)
-    rows = []
-    for index, instruction in enumerate(program.instructions):
-        operation = instruction.operation
-        operands = [environment[number] for number in instruction.operands]
-        if operation.executable is None:
-            STATISTICS.operation_compiles += 1
-        results = operation_executable(operation)(*operands)
-        environment.update(
-            zip(instruction.results, (results,) if operation.single else results, strict=True)
-        )
-        if operation.needs_check:
-            rows.append(_run_check(operation, operands))
-        for number in last_use.get(index, ()):
-            del environment[number]
-    return [environment[number] for number in program.outputs], np.array(rows) if rows else None
-
-
-def _run_check(operation: Operation, operands: Sequence[Any]) -> tuple[int, int]:
-    row = check_executable(operation)(*operands)
-    bad, value = row if isinstance(row, tuple) else checks.own_rows(row, 1)[0]
-    return int(bad), int(value)
-
-
-def _last_uses(program: Program) -> dict[int, list[int]]:
-    """For each instruction, the values that nothing after it needs."""
-    last: dict[int, int] = {}
-    for index, instruction in enumerate(program.instructions):
-        for number in (*instruction.operands, *instruction.results):
-            last[number] = index
-    by_instruction: dict[int, list[int]] = {}
-    kept = set(program.outputs)
-    for number, index in last.items():
-        if number not in kept:
-            by_instruction.setdefault(index, []).append(number)
-    return by_instruction

@@ -31,6 +31,7 @@ from oneflow.tensor.views import (
     cut_off,
     detached_twin,
     found_family,
+    note_replacement,
     refresh,
     with_history_of,
     write,
@@ -325,6 +326,8 @@ class Tensor:
         old, is_leaf = self.value, self.is_leaf
         node, fits = old.node, old.spec is new.value.spec
         self._value = new.value.alias()
+        if fits:
+            note_replacement(self._value, old)
         if not is_leaf and fits:
             with_history_of(self._value, old)
         found_family(self, new).storage.lend(self._value)

@@ -12,6 +12,7 @@ Most tensors are never viewed and have neither.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Protocol, TypeVar
 from weakref import ref
 
@@ -65,7 +66,7 @@ class Storage:
         version: number of writes so far.
     """
 
-    __slots__ = ("_lent", "_prune_at", "value", "version")
+    __slots__ = ("__weakref__", "_lent", "_prune_at", "value", "version")
 
     def __init__(self, value: Value) -> None:
         self.value = value
@@ -82,16 +83,30 @@ class Storage:
 
     def replace(self, root: Value, silent: bool) -> None:
         """Write: `root` is the new content."""
-        if silent:
-            self.lend(root)
-        else:
-            for reference in self._lent:
-                value = reference()
-                if value is not None:
-                    mark_stale(value)
-            self._lent = [ref(root)]
+        note_replacement(root, self.value, partial(_invalidate, ref(self)))
+        replaced: list[ref[Value]] = []
+        if not silent:
+            replaced, self._lent = self._lent, []
         self.value = root
         self.version += 1
+        self.lend(root)
+        for reference in replaced:
+            value = reference()
+            if value is not None:
+                mark_stale(value)
+
+
+def _invalidate(storage: ref[Storage]) -> None:
+    """Make all tensors look again at the memory that they share, if there still are any."""
+    shared = storage()
+    if shared is not None:
+        shared.version += 1
+
+
+def note_replacement(new: Value, old: Value, invalidate: Callable[[], None] | None = None) -> None:
+    """Let a tensor have `old` again if `new`, which it holds from now on, cannot be computed."""
+    if new.array is None and new.trace is not None:
+        new.trace.note_replacement(new, old, invalidate)
 
 
 class Family:
@@ -320,8 +335,9 @@ def write(tensor: Handle, new: Value) -> None:
     elif new is not old:
         with_history_of(new, old)
     if family is None:
-        mark_stale(old)
+        note_replacement(new, old)
         tensor._value = new
+        mark_stale(old)
     else:
         _write_to_family(tensor, family, new)
 

@@ -1,0 +1,203 @@
+"""Starting compiled programs so that nothing they take over is lost.
+
+A program overwrites inputs that were donated to it. From then on their content exists only in its
+results, so these must not get lost. Two things could lose them:
+
+- A signal handler that raises, such as Python's own for Ctrl-C, between the call and the statement
+  that stores what it returned. Handlers run between the bytecodes of the main thread, and never
+  within one; so a single one calls the program and stores the results.
+- Memory that is not there. XLA finds that out after it has taken the inputs, so it is looked for
+  before.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable
+from itertools import starmap
+from typing import Any
+
+import jax
+
+from oneflow.base.device import CPU, Device, xla_device
+from oneflow.base.environment import THREAD_PREFIX
+from oneflow.base.errors import OutOfMemoryError, readable_size
+from oneflow.base.heap import can_allocate
+from oneflow.base.placement import Placement
+from oneflow.compiler.jax_compat import direct_call
+from oneflow.compiler.turns import Turns, is_large
+
+# Bytes of results and working memory from which on a program looks for them first.
+_LARGE = 2**20
+
+
+class Launcher:
+    """Starts a compiled program.
+
+    Args:
+        compiled: the program, compiled by JAX.
+        device: where it runs.
+        donates: it takes over the memory of some of its arguments.
+    """
+
+    def __init__(self, compiled: Any, device: Device | Placement, donates: bool) -> None:
+        self._compiled = compiled
+        self._device = device
+        self._donates = donates
+        # Once it has run: calls XLA without any Python in between.
+        self._direct: Callable[..., Any] | None = None
+        # Programs on placements may be stages of a pipeline, which run side by side.
+        self.turns = Turns() if device is CPU and is_large(compiled) else None
+        memory = compiled.memory_analysis()
+        self._needs = 0
+        if memory is not None:
+            made = memory.output_size_in_bytes - memory.alias_size_in_bytes
+            self._needs = made + memory.temp_size_in_bytes
+
+    def __call__(self, arguments: tuple, box: list) -> None:
+        """Run the program, unless it has left its results in `box` already.
+
+        Args:
+            arguments: of the program.
+            box: an empty list, which gets one element: the list of results.
+
+        Raises:
+            OutOfMemoryError: there is not enough memory; nothing has been overwritten.
+        """
+        if self.turns is not None:
+            self.turns.wait(arguments)
+        if self._needs >= _LARGE:
+            check_memory(self._device, self._needs, arguments)
+        self._start(arguments, box)
+        if self.turns is not None:
+            self.turns.note_start(box[0])
+
+    def _start(self, arguments: tuple, box: list) -> None:
+        if self._direct is not None:
+            results = starmap(self._direct, (arguments,))
+            # One bytecode calls the program and stores what it returns.
+            if not box:
+                box += results
+        elif self._donates:
+            run_undisturbed(lambda: self._run_first(arguments, box))
+        else:
+            self._run_first(arguments, box)
+
+    def _run_first(self, arguments: tuple, box: list) -> None:
+        """The first run goes through JAX's Python code, where it prepares the others."""
+        if not box:
+            box.append(self._compiled(*arguments))
+        self._direct = direct_call(self._compiled)
+
+
+def check_memory(device: Device | Placement, size: int, waiting_for: Any = ()) -> None:
+    """See that a device has memory for a program.
+
+    Args:
+        device: where the program runs; on a placement, its devices in this process.
+        size: what it needs on each device, in bytes.
+        waiting_for: arrays; when they are there, memory that was used to make them is free again.
+
+    Raises:
+        OutOfMemoryError: it has not.
+    """
+    placed = isinstance(device, Placement)
+    devices = device.mesh.local_devices if placed else [xla_device(device)]
+    if device.type == "cpu":
+        size *= len(devices)
+        enough = can_allocate(size)
+    else:
+        enough = all(_has_free(each, size) for each in devices)
+        if not enough:
+            jax.block_until_ready(waiting_for)
+            enough = all(_has_free(each, size) for each in devices)
+    if not enough:
+        raise OutOfMemoryError(
+            f"out of memory: a program needs {readable_size(size)} on `{device}` for results and "
+            "intermediate values, more than is left; use a smaller batch, or keep fewer tensors"
+        )
+
+
+def _has_free(device: Any, size: int) -> bool:
+    """Whether an accelerator says that it has `size` bytes left, or says nothing."""
+    statistics = device.memory_stats() or {}
+    limit = statistics.get("bytes_limit")
+    return limit is None or limit - statistics.get("bytes_in_use", 0) >= size
+
+
+class _Task:
+    """What the helper thread runs for the main thread, which waits."""
+
+    def __init__(self, run: Callable[[], None]) -> None:
+        self._run = run
+        self._claim = threading.Lock()
+        self._over = threading.Lock()
+        self._over.acquire()
+        self._is_over = False
+        self.error: BaseException | None = None
+
+    def run(self) -> None:
+        """Run it, unless it was given up."""
+        if not self._claim.acquire(blocking=False):
+            return
+        try:
+            self._run()
+        except BaseException as error:
+            self.error = error
+        finally:
+            self._is_over = True
+            self._over.release()
+
+    def give_up(self) -> bool:
+        """Whether it has not begun, and never will."""
+        return self._claim.acquire(blocking=False)
+
+    def wait(self) -> None:
+        """Return when it is over."""
+        while not self._is_over:
+            self._over.acquire()
+
+
+_tasks: queue.SimpleQueue[_Task] = queue.SimpleQueue()
+_helper: threading.Thread | None = None
+
+
+def run_undisturbed(run: Callable[[], None]) -> None:
+    """Run something that no signal handler may interrupt.
+
+    Signal handlers run on the main thread. So another thread does it, and this one waits until it
+    is over, whatever handlers raise; that is raised afterwards.
+    """
+    global _helper
+    if threading.current_thread() is not threading.main_thread():
+        run()
+        return
+    task = _Task(run)
+    interruption: BaseException | None = None
+    try:
+        if _helper is None or not _helper.is_alive():
+            name = f"{THREAD_PREFIX.read()}oneflow-launcher"
+            _helper = threading.Thread(target=_work, name=name, daemon=True)
+            _helper.start()
+        _tasks.put(task)
+        task.wait()
+    except BaseException as error:
+        if task.give_up():
+            raise
+        interruption = error
+    while interruption is not None:
+        try:
+            task.wait()
+            raise interruption
+        except BaseException as error:
+            if error is interruption:
+                raise
+            interruption = error
+    if task.error is not None:
+        raise task.error
+
+
+def _work() -> None:
+    while True:
+        _tasks.get().run()

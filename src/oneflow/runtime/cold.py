@@ -1,0 +1,120 @@
+"""Running a program instruction by instruction, each with its own executable.
+
+An instruction that fails takes with it only what is computed from its results.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import numpy as np
+
+from oneflow.base.errors import OutOfMemoryError, readable_size
+from oneflow.compiler.lower import check_executable, operation_executable, typed_scalar
+from oneflow.primitives.operation import Operation
+from oneflow.program.ir import Program
+from oneflow.runtime import checks
+from oneflow.runtime.statistics import STATISTICS
+
+# Bytes of operands and results from which on an instruction is waited for: XLA says only then
+# whether it found the memory.
+_LARGE = 2**26
+
+
+class Failure:
+    """Stands for a result that could not be computed.
+
+    Attributes:
+        error: why.
+    """
+
+    __slots__ = ("error",)
+
+    def __init__(self, error: Exception) -> None:
+        self.error = error
+
+
+def run_cold(
+    program: Program, arrays: Sequence[Any], scalars: Sequence[Any]
+) -> tuple[list[Any], Any]:
+    """Run a program. Values are freed after their last use.
+
+    Returns:
+        The outputs, a `Failure` for each that could not be computed, and the rows of the run-time
+        checks or None.
+    """
+    numbers = [
+        typed_scalar(s, spec.dtype.numpy) for s, spec in zip(scalars, program.scalars, strict=True)
+    ]
+    environment: dict[int, Any] = dict(enumerate((*arrays, *numbers)))
+    last_use = _last_uses(program)
+    rows = []
+    for index, instruction in enumerate(program.instructions):
+        operation = instruction.operation
+        operands = [environment[number] for number in instruction.operands]
+        failure = next((each for each in operands if type(each) is Failure), None)
+        results: Any = None
+        row = 0, 0
+        if failure is None:
+            try:
+                results = _run_operation(operation, operands)
+                if operation.needs_check:
+                    row = _run_check(operation, operands)
+            except Exception as error:
+                failure = Failure(error)
+        if failure is not None:
+            results = [failure] * operation.count
+        elif operation.single:
+            results = [results]
+        environment.update(zip(instruction.results, results, strict=True))
+        if operation.needs_check:
+            rows.append(row)
+        for number in last_use.get(index, ()):
+            del environment[number]
+    return [environment[number] for number in program.outputs], np.array(rows) if rows else None
+
+
+def _run_operation(operation: Operation, operands: list[Any]) -> Any:
+    """What one operation returns.
+
+    Raises:
+        OutOfMemoryError: there is not enough memory.
+    """
+    if operation.executable is None:
+        STATISTICS.operation_compiles += 1
+    specs = (*operation.in_specs, *operation.out_specs)
+    size = sum(spec.numel * spec.dtype.itemsize for spec in specs)
+    try:
+        results = operation_executable(operation)(*operands)
+        return jax.block_until_ready(results) if size >= _LARGE else results
+    except jax.errors.JaxRuntimeError as error:
+        if "RESOURCE_EXHAUSTED" not in str(error):
+            raise
+        made = ", ".join(map(repr, operation.out_specs))
+        raise OutOfMemoryError(
+            f"out of memory: `{operation.primitive.name}`, which makes {made} "
+            f"({readable_size(size)} with its operands), found too little on "
+            f"`{operation.device}`; use a smaller batch, or keep fewer tensors"
+        ) from error
+
+
+def _run_check(operation: Operation, operands: Sequence[Any]) -> tuple[int, int]:
+    row = check_executable(operation)(*operands)
+    bad, value = row if isinstance(row, tuple) else checks.own_rows(row, 1)[0]
+    return int(bad), int(value)
+
+
+def _last_uses(program: Program) -> dict[int, list[int]]:
+    """For each instruction, the values that nothing after it needs."""
+    last: dict[int, int] = {}
+    for index, instruction in enumerate(program.instructions):
+        for number in (*instruction.operands, *instruction.results):
+            last[number] = index
+    by_instruction: dict[int, list[int]] = {}
+    kept = set(program.outputs)
+    for number, index in last.items():
+        if number not in kept:
+            by_instruction.setdefault(index, []).append(number)
+    return by_instruction

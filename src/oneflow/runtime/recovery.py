@@ -1,0 +1,54 @@
+"""After a program has failed: tensors that it was to write to hold again what they held before."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from oneflow.passes.pipeline import optimize
+from oneflow.program.ir import program_from_key
+from oneflow.program.recorder import Recorder, Replacement
+from oneflow.program.value import Value
+from oneflow.runtime.cold import Failure, run_cold
+
+
+def restore_replaced(recorder: Recorder) -> None:
+    """Give tensors whose new values could not be computed their old ones."""
+    earlier = {each.position: each for each in recorder.replaced}
+    for each in recorder.replaced:
+        value = each.new()
+        if value is None or value.array is not None:
+            continue
+        array = _array_before(recorder, each, earlier)
+        if array is None:
+            continue
+        value.array = array
+        value.trace = None
+        if each.invalidate is not None:
+            each.invalidate()
+
+
+def _array_before(
+    recorder: Recorder, replacement: Replacement, earlier: dict[int, Replacement]
+) -> Any:
+    """The latest content before a replacement that is known or can be computed, or None."""
+    step: Replacement | None = replacement
+    while step is not None:
+        old = step.old
+        if isinstance(old, Value):
+            return old.array
+        if not isinstance(old, int):
+            return old
+        if old < 0:
+            return recorder.arrays[~old]
+        array = _compute(recorder, old)
+        if array is not None:
+            return array
+        step = earlier.get(old)
+    return None
+
+
+def _compute(recorder: Recorder, position: int) -> Any:
+    """The array of one output, or None if it cannot be computed."""
+    program = optimize(program_from_key(tuple(recorder.key), (position,)))
+    ((array,), _) = run_cold(program, recorder.arrays, recorder.scalars)
+    return None if type(array) is Failure else array
