@@ -117,7 +117,9 @@ def test_saved_programs_take_turns_too(trims):
     x = flow.rand(turns.LARGE // 4096 + 1, 1024)
     value, executable = graph_and_step(x)
     trims.clear()
-    saved = ImportedProgram(to_bytes(executable), None, [x.value.spec], [None], convolves=False)
+    saved = ImportedProgram(
+        to_bytes(executable), None, [x.value.spec], (0, 1), [None], convolves=False
+    )
     (total,) = saved([x.value.array], [], [])
     assert float(total) == pytest.approx(value)
     assert len(trims) == 1

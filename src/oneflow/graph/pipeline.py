@@ -190,7 +190,7 @@ class Pipeline:
                 those that are missing are None.
         """
         box = [] if box is None else box
-        rows: list[tuple[Any, list]] = []
+        rows: list[tuple[Any, list, list]] = []
         try:
             # Tasks give up what only the results of others hold, so all of them have to run.
             run_undisturbed(lambda: self._run_all(arrays, scalars, box, rows))
