@@ -118,7 +118,7 @@ def test_saved_programs_take_turns_too(trims):
     value, executable = graph_and_step(x)
     trims.clear()
     saved = ImportedProgram(
-        to_bytes(executable), None, [x.value.spec], (0, 1), [None], convolves=False
+        to_bytes(executable), None, [x.value.spec], (0, 0), [None], convolves=False
     )
     (total,) = saved([x.value.array], [], [])
     assert float(total) == pytest.approx(value)
