@@ -28,7 +28,7 @@ _REASON = (
 )
 
 
-def _refuse(*given: Any) -> NoReturn:
+def _refuse(*given: Any, **options: Any) -> NoReturn:
     raise RuntimeError(_REASON)
 
 
