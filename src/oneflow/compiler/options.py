@@ -1,4 +1,7 @@
-"""XLA's options for whole programs: what makes its code faster than its defaults do."""
+"""XLA's options for whole programs: what makes its code faster than its defaults do.
+
+They choose the order of instructions or the library that computes one, never how numbers round.
+"""
 
 from __future__ import annotations
 
