@@ -73,7 +73,7 @@ class Operands:
 
 
 def _operands(size: int, dtype: Any) -> Operands:
-    columns = 3 if size < 100 else 37
+    columns = 3 if size < 100 else 131
     x = _uniform(1, 100, (size // columns) * columns, dtype).reshape(-1, columns)
     # Where the quotient is whole, one rounding too many shows in what `floor` makes of it.
     y = _uniform(1, 100, columns, dtype)

@@ -212,6 +212,33 @@ def test_large_tensors_are_torchs_as_one_executable(row: Operator) -> None:
     assert problem is None, f"{row.name}{case} in {dtype}: {problem}"
 
 
+# What PyTorch's own vectorised code gets wrong: gelu of infinity, polygamma at its pole.
+_NOT_AT_SPECIAL_NUMBERS = ("nn.functional.gelu", "Tensor.polygamma")
+_SPECIAL_NUMBERS = [np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, -1.0, 0.5, -2.5]
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        pytest.param(row, id=row.name, marks=pytest.mark.xdist_group(row.name))
+        for family, row in ROWS
+        if family in ("activations", "unary") and row.name not in _NOT_AT_SPECIAL_NUMBERS
+    ],
+)
+def test_special_numbers_are_torchs_as_one_executable(row: Operator) -> None:
+    tensors = [each for each in row.cases[0].args if type(each) is TensorSample]
+    if len(tensors) != 1 or tensors[0].dtype is not None or "float32" not in row.dtypes:
+        return
+    sample = TensorSample((99,), values=np.resize(_SPECIAL_NUMBERS, 99))
+    given = tuple(sample if each is tensors[0] else each for each in row.cases[0].args)
+    case = Case(given, row.cases[0].kwargs)
+    if not row.values or _outcome(TORCH, row, case, "float32")[1] is not None:
+        return
+    with eager_mode("compiled"):
+        problem = _problem(row, case, "float32")
+    assert problem is None, f"{row.name} of special numbers: {problem}"
+
+
 @every_operator
 def test_second_run_compiles_nothing(row: Operator) -> None:
     """Nor does another number in place of a number."""

@@ -42,7 +42,7 @@ from __future__ import annotations
 import importlib
 import math
 import pkgutil
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -170,25 +170,30 @@ class Operator:
         return (*chosen, "complex128") if any("complex" in d for d in self.dtypes) else chosen
 
 
-# More elements than any vector holds, and than XLA's loops take at a time.
+# XLA's loops run along the last dimension and take up to 128 numbers at a time.
+_LONG = 131
 _MANY = 1031
 
 
 def grown(call: Case) -> Case | None:
     """The call on large tensors: above every vector width, and no multiple of it.
 
-    Each size but 0 and 1 becomes the same odd multiple of itself, so that tensors still broadcast
-    and agree; None if no tensor can grow. Whether it is a valid call, only calling it tells.
+    Equal sizes stay equal, so that tensors still broadcast and agree: the one that is last in the
+    largest tensor becomes a large odd number, others but 0 and 1 a small one. None if no tensor can
+    grow. Whether it is a valid call, only calling it tells.
     """
     shapes = [each.shape for each in _samples((*call.args, *call.kwargs.values()))]
-    if not any(size > 1 for shape in shapes for size in shape):
+    largest = max(shapes, key=math.prod, default=())
+    last = next((size for size in reversed(largest) if size > 1), None)
+    if last is None or 0 in largest:
         return None
-    factor = 1
-    while max(math.prod(_grown_shape(shape, factor)) for shape in shapes) < _MANY:
-        factor += 1
+    sizes = {size: 2 * size | 1 for shape in shapes for size in shape if size > 1}
+    sizes[last] = _LONG
+    while math.prod(sizes.get(size, size) for size in largest) < _MANY:
+        sizes[last] += 2
     return Case(
-        tuple(_grown(each, factor) for each in call.args),
-        {name: _grown(each, factor) for name, each in call.kwargs.items()},
+        tuple(_grown(each, sizes) for each in call.args),
+        {name: _grown(each, sizes) for name, each in call.kwargs.items()},
     )
 
 
@@ -200,16 +205,12 @@ def _samples(values: Iterable[Any]) -> Iterator[TensorSample]:
             yield from _samples(each)
 
 
-def _grown_shape(shape: tuple[int, ...], factor: int) -> tuple[int, ...]:
-    return tuple(factor * size | 1 if size > 1 else size for size in shape)
-
-
-def _grown(value: Any, factor: int) -> Any:
+def _grown(value: Any, sizes: Mapping[int, int]) -> Any:
     if isinstance(value, list | tuple):
-        return type(value)(_grown(each, factor) for each in value)
+        return type(value)(_grown(each, sizes) for each in value)
     if not isinstance(value, TensorSample):
         return value
-    shape = _grown_shape(value.shape, factor)
+    shape = tuple(sizes.get(size, size) for size in value.shape)
     values = value.values if value.values is None else np.resize(np.asarray(value.values), shape)
     return replace(value, shape=shape, values=values)
 
