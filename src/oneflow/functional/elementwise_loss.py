@@ -51,6 +51,11 @@ def mse_loss(
         tensor(2., dtype=oneflow.float32)
     """
     _warn_broadcast(input, target)
+    if input.dtype.is_complex or target.dtype.is_complex:
+        raise NotImplementedError(
+            f'"mse_loss" not implemented for {input.dtype!r} and {target.dtype!r}: compare '
+            "`flow.view_as_real` of both"
+        )
     squares = call(p.square, binary(p.sub, input, target))
     if weight is None:
         return reduced(squares, reduction)

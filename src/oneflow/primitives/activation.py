@@ -21,7 +21,7 @@ from oneflow.primitives.elementwise import (
     where,
     zeros_like,
 )
-from oneflow.primitives.registry import ZERO_SECOND_GRADIENTS
+from oneflow.primitives.registry import REAL_ONLY, ZERO_SECOND_GRADIENTS
 from oneflow.primitives.rounding import quotient
 
 
@@ -82,7 +82,10 @@ square_relu.gradient(
     x=lambda g, x: where(gt(x, 0), mul(g, mul(x, 2.0)), zeros_like(g)),
 )
 threshold = exact(
-    "threshold", lambda x, limit, value: jnp.where(x <= limit, value, x), "x limit value"
+    "threshold",
+    lambda x, limit, value: jnp.where(x <= limit, value, x),
+    "x limit value",
+    facts=REAL_ONLY,
 )
 hardtanh = exact(
     "hardtanh",

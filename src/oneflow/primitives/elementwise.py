@@ -20,7 +20,7 @@ from jax import lax
 from oneflow.base.dtype import DType
 from oneflow.primitives import exponential
 from oneflow.primitives.linearity import converted
-from oneflow.primitives.registry import Primitive, primitive
+from oneflow.primitives.registry import REAL_ONLY, Primitive, primitive
 from oneflow.primitives.rounding import quotient, rounded_once
 
 
@@ -294,10 +294,10 @@ fmin.gradient(
 
 eq = without_gradient("eq", jnp.equal, "x y")
 ne = without_gradient("ne", jnp.not_equal, "x y")
-lt = without_gradient("lt", jnp.less, "x y")
-le = without_gradient("le", jnp.less_equal, "x y")
-gt = without_gradient("gt", jnp.greater, "x y")
-ge = without_gradient("ge", jnp.greater_equal, "x y")
+lt = without_gradient("lt", jnp.less, "x y", facts=REAL_ONLY)
+le = without_gradient("le", jnp.less_equal, "x y", facts=REAL_ONLY)
+gt = without_gradient("gt", jnp.greater, "x y", facts=REAL_ONLY)
+ge = without_gradient("ge", jnp.greater_equal, "x y", facts=REAL_ONLY)
 
 
 def _isclose(x, y, absolute, relative, *, equal_nan: bool):
@@ -342,8 +342,8 @@ shift_right = without_gradient("shift_right", _shift_right, "x y")
 isnan = without_gradient("isnan", jnp.isnan)
 isinf = without_gradient("isinf", jnp.isinf)
 isfinite = without_gradient("isfinite", jnp.isfinite)
-isposinf = without_gradient("isposinf", lambda x: x == jnp.inf)
-isneginf = without_gradient("isneginf", lambda x: x == -jnp.inf)
+isposinf = without_gradient("isposinf", lambda x: x == jnp.inf, facts=REAL_ONLY)
+isneginf = without_gradient("isneginf", lambda x: x == -jnp.inf, facts=REAL_ONLY)
 signbit = without_gradient("signbit", jnp.signbit)
 gcd = without_gradient("gcd", jnp.gcd, "x y")
 lcm = without_gradient("lcm", jnp.lcm, "x y")
@@ -447,7 +447,7 @@ sin = unary("sin", jnp.sin, jnp.cos)
 cos = unary("cos", jnp.cos, lambda x: -jnp.sin(x))
 tanh = unary("tanh", jnp.tanh, slope_of_out=lambda out: 1 - out * out)
 sigmoid = unary("sigmoid", jax.nn.sigmoid, slope_of_out=lambda out: out * (1 - out))
-relu = exact("relu", lambda x: jnp.maximum(x, jnp.zeros((), x.dtype)))
+relu = exact("relu", lambda x: jnp.maximum(x, jnp.zeros((), x.dtype)), facts=REAL_ONLY)
 _relu_gradient = gradient_where("relu_gradient", lambda out: ~(out <= 0), "out")
 relu.gradient(x=lambda g, out: _relu_gradient(g, out))
 erf = unary("erf", lax.erf, lambda x: 2 / math.sqrt(math.pi) * jnp.exp(-x * x))

@@ -13,7 +13,7 @@ from jax import lax
 
 from oneflow.primitives.distance import safe_norm
 from oneflow.primitives.elementwise import elementwise, mul
-from oneflow.primitives.registry import primitive
+from oneflow.primitives.registry import REAL_ONLY, primitive
 from oneflow.primitives.rounding import quotient
 
 
@@ -40,8 +40,8 @@ def _huber(x, y, delta):
     return jnp.where(distance <= delta, 0.5 * jnp.square(x - y), delta * (distance - 0.5 * delta))
 
 
-smooth_l1 = elementwise("smooth_l1", _smooth_l1, "x y beta")
-huber = elementwise("huber", _huber, "x y delta")
+smooth_l1 = elementwise("smooth_l1", _smooth_l1, "x y beta", facts=REAL_ONLY)
+huber = elementwise("huber", _huber, "x y delta", facts=REAL_ONLY)
 soft_margin = elementwise("soft_margin", lambda x, y: _softplus(-y * x), "x y")
 
 
@@ -61,7 +61,9 @@ def _log_odds(x):
     return jnp.log1p(-x) - jnp.log(x)
 
 
-binary_cross_entropy = elementwise("binary_cross_entropy", _binary_cross_entropy, "x target")
+binary_cross_entropy = elementwise(
+    "binary_cross_entropy", _binary_cross_entropy, "x target", facts=REAL_ONLY
+)
 binary_cross_entropy_slope = elementwise(
     "binary_cross_entropy_slope", _binary_cross_entropy_slope, "x target"
 )
@@ -87,6 +89,7 @@ binary_cross_entropy_with_logits = elementwise(
     "binary_cross_entropy_with_logits",
     _binary_cross_entropy_with_logits,
     "x target positive_weight",
+    facts=REAL_ONLY,
 )
 
 
@@ -96,8 +99,10 @@ def _kl_div(x, target):
     return jnp.where(target < 0, jnp.nan, entropy) - target * x
 
 
-kl_div = elementwise("kl_div", _kl_div, "x target")
-kl_div_log = elementwise("kl_div_log", lambda x, target: jnp.exp(target) * (target - x), "x target")
+kl_div = elementwise("kl_div", _kl_div, "x target", facts=REAL_ONLY)
+kl_div_log = elementwise(
+    "kl_div_log", lambda x, target: jnp.exp(target) * (target - x), "x target", facts=REAL_ONLY
+)
 
 
 def _stirling(target):
@@ -121,7 +126,7 @@ def _gaussian_nll(x, target, variance, eps):
     return 0.5 * (jnp.log(limited) + jnp.square(x - target) / limited)
 
 
-gaussian_nll = elementwise("gaussian_nll", _gaussian_nll, "x target variance eps")
+gaussian_nll = elementwise("gaussian_nll", _gaussian_nll, "x target variance eps", facts=REAL_ONLY)
 gaussian_nll.checked(
     lambda x, target, variance, eps: (jnp.any(variance < 0), jnp.zeros((), jnp.int64)),
     lambda value, attributes, in_specs: ValueError("var has negative entry/entries"),
@@ -138,8 +143,12 @@ def _hinge_embedding(x, target, margin):
     return jnp.where(target != 1, _hinge(margin - x), 0) + jnp.where(target != -1, x, 0)
 
 
-margin_ranking = elementwise("margin_ranking", _margin_ranking, "x y target margin")
-hinge_embedding = elementwise("hinge_embedding", _hinge_embedding, "x target margin")
+margin_ranking = elementwise(
+    "margin_ranking", _margin_ranking, "x y target margin", facts=REAL_ONLY
+)
+hinge_embedding = elementwise(
+    "hinge_embedding", _hinge_embedding, "x target margin", facts=REAL_ONLY
+)
 
 
 def _cosine_embedding(x, y, target, margin):
@@ -152,7 +161,7 @@ def _cosine_embedding(x, y, target, margin):
 
 
 cosine_embedding = primitive(
-    "cosine_embedding", _cosine_embedding, axes="... _, ... _, ..., -> ..."
+    "cosine_embedding", _cosine_embedding, axes="... _, ... _, ..., -> ...", facts=REAL_ONLY
 )
 
 
@@ -186,7 +195,11 @@ def _class_check(x, target, *rest, **attributes):
 
 
 multi_margin = primitive(
-    "multi_margin", _multi_margin, axes="... _, ..., , _ -> ...", linear=("*weight",)
+    "multi_margin",
+    _multi_margin,
+    axes="... _, ..., , _ -> ...",
+    linear=("*weight",),
+    facts=REAL_ONLY,
 )
 multi_margin.checked(
     _class_check,
@@ -206,7 +219,9 @@ def _multilabel_margin(x, target):
     return quotient(jnp.sum(jnp.where(counted, losses, 0), (-2, -1)), classes)
 
 
-multilabel_margin = primitive("multilabel_margin", _multilabel_margin, axes="... _, ... _ -> ...")
+multilabel_margin = primitive(
+    "multilabel_margin", _multilabel_margin, axes="... _, ... _ -> ...", facts=REAL_ONLY
+)
 
 
 def _multilabel_soft_margin(x, target, *weight):
@@ -219,6 +234,7 @@ multilabel_soft_margin = primitive(
     _multilabel_soft_margin,
     axes="... _, ... _, ... _ -> ...",
     linear=("*weight",),
+    facts=REAL_ONLY,
 )
 
 

@@ -21,7 +21,7 @@ from oneflow.primitives.elementwise import add, cast, mul, rsqrt, square, sub
 from oneflow.primitives.materialize import READS_MEMORY
 from oneflow.primitives.operation import Operation
 from oneflow.primitives.reduce import mean as mean_of, sum_to
-from oneflow.primitives.registry import primitive
+from oneflow.primitives.registry import REAL_ONLY, primitive
 from oneflow.primitives.rounding import quotient
 
 
@@ -186,7 +186,7 @@ normalize = primitive(
     "normalize",
     _normalize,
     axes=elementwise_axes,
-    facts=_FUSES,
+    facts=_FUSES | REAL_ONLY,
     linear=("weight bias", "x mean bias"),
 )
 normalize_gradient = primitive(
@@ -251,7 +251,11 @@ def _normalize_fixed(x, mean, variance, weight, bias, eps):
 
 
 normalize_fixed = primitive(
-    "normalize_fixed", _normalize_fixed, elementwise=True, linear=("weight bias", "x mean bias")
+    "normalize_fixed",
+    _normalize_fixed,
+    elementwise=True,
+    linear=("weight bias", "x mean bias"),
+    facts=REAL_ONLY,
 )
 
 # --- running statistics: (1 - momentum) * running + momentum * factor * batch, one instruction

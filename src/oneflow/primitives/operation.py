@@ -204,6 +204,8 @@ def _scalar_dtype(primitive: Primitive, position: int) -> DType | None:
 
 def infer(operation: Operation) -> TensorSpec | tuple[TensorSpec, ...]:
     """Output specs by abstract evaluation; errors name the primitive and its operands."""
+    if "real_only" in operation.primitive.facts:
+        _refuse_complex(operation)
     if "leads_to" in operation.primitive.facts:
         return operation.attributes[operation.primitive.facts["leads_to"]]
     abstract = [jax.ShapeDtypeStruct(spec.shape, spec.dtype.numpy) for spec in operation.in_specs]
@@ -226,6 +228,15 @@ def infer(operation: Operation) -> TensorSpec | tuple[TensorSpec, ...]:
         for each, sbp in zip(outputs, layouts, strict=True)
     ]
     return tuple(specs) if several else specs[0]
+
+
+def _refuse_complex(operation: Operation) -> None:
+    for spec in operation.in_specs:
+        if spec.dtype.is_complex:
+            raise NotImplementedError(
+                f'"{operation.primitive.name}" not implemented for {spec.dtype!r}: take the real '
+                "or imaginary part, or the absolute value, first"
+            )
 
 
 def _device_of(primitive: Primitive, attributes: dict, in_specs: tuple, is_scalar: tuple) -> Any:

@@ -18,7 +18,7 @@ from jax import lax
 from oneflow.primitives.axes import free_dims
 from oneflow.primitives.channels_last import follows
 from oneflow.primitives.materialize import READS_MEMORY
-from oneflow.primitives.registry import ZERO_SECOND_GRADIENTS, primitive
+from oneflow.primitives.registry import REAL_ONLY, ZERO_SECOND_GRADIENTS, primitive
 
 Pairs = tuple[tuple[int, int], ...]
 # Planes are independent of each other.
@@ -179,7 +179,9 @@ max_pool = primitive(
     "max_pool",
     _max_pool,
     axes=_PLANES,
-    facts=follows((True,), (True,)) | READS_MEMORY | ZERO_SECOND_GRADIENTS | {"fuses": True},
+    facts=follows((True,), (True,))
+    | READS_MEMORY
+    | (ZERO_SECOND_GRADIENTS | REAL_ONLY | {"fuses": True}),
 )
 max_pool_gradient = primitive(
     "max_pool_gradient",
@@ -189,7 +191,10 @@ max_pool_gradient = primitive(
     linear=("y",),
 )
 max_pool_with_indices = primitive(
-    "max_pool_with_indices", _max_pool_with_indices, axes=_PLANES, facts=ZERO_SECOND_GRADIENTS
+    "max_pool_with_indices",
+    _max_pool_with_indices,
+    axes=_PLANES,
+    facts=ZERO_SECOND_GRADIENTS | REAL_ONLY,
 )
 
 max_pool.gradient(

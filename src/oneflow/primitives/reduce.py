@@ -16,7 +16,7 @@ from oneflow.primitives.elementwise import cast, div, eq, isnan, logical_not, ne
 from oneflow.primitives.linearity import converted
 from oneflow.primitives.operation import Operation
 from oneflow.primitives.parts import POSITIONAL, Part, places_along
-from oneflow.primitives.registry import Primitive, primitive
+from oneflow.primitives.registry import REAL_ONLY, Primitive, primitive
 from oneflow.primitives.rounding import quotient
 from oneflow.primitives.shape import broadcast_to, reshape
 
@@ -305,9 +305,8 @@ def picked_along(name: str, best_index: Callable) -> Primitive:
         values = jnp.take_along_axis(x, index, axis=dim)
         return (values, index) if keepdim else (values.squeeze(dim), index.squeeze(dim))
 
-    return primitive(name, impl, axes=reduced_axes(summed=False)).gradient(
-        x=spread_picked, writable="out"
-    )
+    made = primitive(name, impl, axes=reduced_axes(summed=False), facts=REAL_ONLY)
+    return made.gradient(x=spread_picked, writable="out")
 
 
 # A NaN counts as the extreme, as in PyTorch.

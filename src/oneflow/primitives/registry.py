@@ -25,6 +25,8 @@ PRIMITIVES: dict[str, Primitive] = {}
 # A fact of primitives with several outputs whose gradient rule takes None for the gradient of an
 # output that nothing depends on; others get zeros.
 ABSENT_GRADIENTS = {"absent_gradients": True}
+# A fact of primitives that mean nothing for complex numbers, which they refuse.
+REAL_ONLY = {"real_only": True}
 # A fact of primitives whose gradient does not depend on the operand, and yet has a gradient there:
 # zeros, as that of PyTorch's pooling. The value may be a function of the operation.
 ZERO_SECOND_GRADIENTS = {"zero_second_gradients": True}

@@ -18,7 +18,7 @@ from oneflow.primitives.axes import free_dims
 from oneflow.primitives.channels_last import follows
 from oneflow.primitives.operation import Operation
 from oneflow.primitives.pool import plane_scatter
-from oneflow.primitives.registry import ZERO_SECOND_GRADIENTS, primitive
+from oneflow.primitives.registry import REAL_ONLY, ZERO_SECOND_GRADIENTS, primitive
 
 # With more taps than this one product with a matrix is cheaper than gathering.
 _MOST_TAPS = 16
@@ -238,7 +238,7 @@ adaptive_max_pool = primitive(
     "adaptive_max_pool",
     _adaptive_max_pool,
     axes=free_dims("dims"),
-    facts=ZERO_SECOND_GRADIENTS,
+    facts=ZERO_SECOND_GRADIENTS | REAL_ONLY,
 )
 adaptive_max_pool.gradient(
     x=lambda g, out, x_spec, dims: plane_scatter(

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from oneflow.primitives.axes import free_dims
-from oneflow.primitives.registry import Primitive, primitive
+from oneflow.primitives.registry import REAL_ONLY, Primitive, primitive
 
 _free = free_dims("dim")
 
@@ -44,7 +44,7 @@ def _cumulative_extreme(name: str, better: Callable) -> Primitive:
         _, index = lax.associative_scan(combine, (lax.stop_gradient(x), place), axis=dim)
         return jnp.take_along_axis(x, index, axis=dim), index
 
-    return primitive(name, impl, axes=_free)
+    return primitive(name, impl, axes=_free, facts=REAL_ONLY)
 
 
 cummax = _cumulative_extreme("cummax", lambda b, a: (b > a) & ~jnp.isnan(a))

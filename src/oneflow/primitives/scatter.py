@@ -10,7 +10,7 @@ from jax import lax
 from oneflow.primitives.axes import Axes
 from oneflow.primitives.elementwise import cast, div, eq, mul, ones_like, where, zeros_like
 from oneflow.primitives.indexing import out_of_range
-from oneflow.primitives.registry import Primitive, primitive
+from oneflow.primitives.registry import REAL_ONLY, Primitive, primitive
 from oneflow.primitives.shape import zeros_of
 
 
@@ -77,8 +77,8 @@ def _scatter(name: str, method: str, **facts: Any) -> Primitive:
 scatter = _scatter("scatter", "set", linear=("x source",))
 scatter_add = _scatter("scatter_add", "add", linear=("x source",))
 scatter_multiply = _scatter("scatter_multiply", "multiply", linear=("x",))
-scatter_amax = _scatter("scatter_amax", "max")
-scatter_amin = _scatter("scatter_amin", "min")
+scatter_amax = _scatter("scatter_amax", "max", facts=REAL_ONLY)
+scatter_amin = _scatter("scatter_amin", "min", facts=REAL_ONLY)
 
 scatter.gradient(
     x=lambda g, source_spec, index, dim: scatter(g, zeros_of(source_spec), index, dim=dim),

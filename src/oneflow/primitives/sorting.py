@@ -11,7 +11,7 @@ from oneflow.primitives.axes import Axes, free_dims, leading_axes
 from oneflow.primitives.indexing import out_of_range
 from oneflow.primitives.operation import Operation
 from oneflow.primitives.parts import POSITIONAL, Part, places_along
-from oneflow.primitives.registry import primitive
+from oneflow.primitives.registry import REAL_ONLY, primitive
 from oneflow.primitives.rounding import quotient
 from oneflow.primitives.scatter import scatter
 from oneflow.primitives.shape import zeros_of
@@ -68,7 +68,7 @@ def _searchsorted_axes(operation: Operation) -> Axes:
 
 
 searchsorted = primitive(
-    "searchsorted", _searchsorted, axes=_searchsorted_axes, differentiable=False
+    "searchsorted", _searchsorted, axes=_searchsorted_axes, differentiable=False, facts=REAL_ONLY
 )
 isin = primitive(
     "isin",

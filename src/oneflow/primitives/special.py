@@ -21,7 +21,7 @@ from oneflow.primitives.elementwise import (
     without_gradient,
     zeros_like,
 )
-from oneflow.primitives.registry import primitive
+from oneflow.primitives.registry import REAL_ONLY, primitive
 from oneflow.primitives.rounding import quotient
 
 _HALF_PI_ROOT = math.sqrt(math.pi) / 2
@@ -53,7 +53,7 @@ def _sinc(x):
 
 sinc = unary("sinc", _sinc, _sinc_slope)
 
-atan2 = elementwise("atan2", jnp.arctan2, "x y")
+atan2 = elementwise("atan2", jnp.arctan2, "x y", facts=REAL_ONLY)
 
 
 def _by_square(number, x, y):
@@ -166,7 +166,7 @@ _share_of_sum = elementwise(
 logaddexp.gradient(
     x=lambda g, x, y: _share_of_sum(g, x, y), y=lambda g, x, y: _share_of_sum(g, y, x)
 )
-logaddexp2 = elementwise("logaddexp2", jnp.logaddexp2, "x y")
+logaddexp2 = elementwise("logaddexp2", jnp.logaddexp2, "x y", facts=REAL_ONLY)
 _share_of_sum2 = elementwise(
     "logaddexp2_gradient",
     lambda g, x, y: g * lax.logistic((x - y) * math.log(2)),
@@ -181,6 +181,7 @@ xlogy = elementwise(
     "xlogy",
     lambda x, y: jnp.where((x == 0) & ~jnp.isnan(y), 0, x * jnp.log(y)).astype(x.dtype),
     "x y",
+    facts=REAL_ONLY,
 )
 _xlogy_x = elementwise(
     "xlogy_x_gradient",
@@ -193,6 +194,7 @@ xlog1py = elementwise(
     "xlog1py",
     lambda x, y: jnp.where((x == 0) & ~jnp.isnan(y), 0, x * jnp.log1p(y)).astype(x.dtype),
     "x y",
+    facts=REAL_ONLY,
 )
 _xlog1py_x = elementwise(
     "xlog1py_x_gradient",
@@ -273,7 +275,10 @@ copysign.gradient(
 )
 nextafter = without_gradient("nextafter", jnp.nextafter, "x y")
 heaviside = without_gradient(
-    "heaviside", lambda x, y: jnp.where(x == 0, y, (x > 0).astype(x.dtype)), "x y"
+    "heaviside",
+    lambda x, y: jnp.where(x == 0, y, (x > 0).astype(x.dtype)),
+    "x y",
+    facts=REAL_ONLY,
 )
 # Mantissa in [0.5, 1) and exponent.
 frexp = primitive("frexp", lambda x: jnp.frexp(x), elementwise=True, differentiable=False)

@@ -35,7 +35,7 @@ from oneflow.primitives.reduce import (
     sum_,
     undone_axes,
 )
-from oneflow.primitives.registry import Primitive, primitive
+from oneflow.primitives.registry import REAL_ONLY, Primitive, primitive
 from oneflow.primitives.rounding import quotient
 
 # --- variance: the mean of squared distances from the mean, in two passes
@@ -207,7 +207,7 @@ def _of_all(name: str, index: Callable) -> Primitive:
             return jnp.full((), jnp.nan, x.dtype)
         return flat[index(flat, 0)].reshape(())
 
-    made = primitive(name, impl)
+    made = primitive(name, impl, facts=REAL_ONLY)
     return made.gradient(
         x=lambda g, x, out, x_spec: share_among_equal(g, x, out, dims=tuple(range(x_spec.ndim)))
     )
