@@ -85,7 +85,7 @@ def log1p(x):
     change = total - 1
     usual = (change != 0) & jnp.isfinite(total)
     scaled = jnp.log(total) * quotient(x, jnp.where(usual, change, 1))
-    return jnp.where(usual, scaled, x)
+    return jnp.where(usual, scaled, jnp.where(x == -jnp.inf, jnp.nan, x))
 
 
 @_of_reals(jnp.arctanh)
