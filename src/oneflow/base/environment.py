@@ -42,6 +42,12 @@ EAGER_TRACE_LIMIT = Variable(
     "8192",
     "A recorded program is flushed when it reaches this many instructions.",
 )
+EAGER_CODE_MEMORY = Variable(
+    "ONEFLOW_EAGER_CODE_MEMORY",
+    "2048",
+    "Megabytes of compiled code that eager mode keeps, by estimate; what was used least recently "
+    "is dropped, and comes from the persistent cache when it is wanted again.",
+)
 EAGER_EXPLAIN = Variable(
     "ONEFLOW_EAGER_EXPLAIN",
     "0",
@@ -151,6 +157,7 @@ ALL_VARIABLES = (
     EAGER_HOT_AFTER,
     EAGER_BACKGROUND,
     EAGER_TRACE_LIMIT,
+    EAGER_CODE_MEMORY,
     EAGER_EXPLAIN,
     CACHE_DIR,
     KEEP_HEAP,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from typing import Any
+from weakref import WeakValueDictionary
 
 from oneflow.base.device import Device
 from oneflow.base.dtype import DType
@@ -49,7 +50,7 @@ class TensorSpec:
         sbp: how a global tensor lies on its placement; None for a local one.
     """
 
-    __slots__ = ("device", "dtype", "ndim", "numel", "sbp", "shape")
+    __slots__ = ("__weakref__", "device", "dtype", "ndim", "numel", "sbp", "shape")
 
     def __init__(self, shape: tuple[int, ...], dtype: DType, device: Any, sbp: Any) -> None:
         self.shape = shape
@@ -65,7 +66,8 @@ class TensorSpec:
         return text if self.sbp is None else text + sbp_text(self.sbp)
 
 
-_KNOWN: dict[tuple, TensorSpec] = {}
+# Forgotten when nothing has such a shape any more.
+_KNOWN: WeakValueDictionary[tuple, TensorSpec] = WeakValueDictionary()
 
 
 def spec_of(

@@ -18,6 +18,7 @@ from oneflow.base.heap import HOLES
 from oneflow.base.placement import Placement
 from oneflow.compiler.check_rows import check_rows
 from oneflow.compiler.donation import plan_donations
+from oneflow.compiler.kept import EXECUTABLES, OPERATION_BYTES
 from oneflow.compiler.launching import Launcher
 from oneflow.compiler.options import compiler_options
 from oneflow.compiler.sharding import abstract_array, committed_to, on_parts
@@ -207,20 +208,28 @@ def _convolves(program: Program) -> bool:
 
 
 def operation_executable(operation: Operation) -> Callable:
-    """The compiled single operation, made once.
+    """The compiled single operation, made once and kept while there is room.
 
     Python-number operands are given as NumPy scalars.
     """
-    if operation.executable is None:
-        operation.executable = _jit_operation(operation, operation.evaluate)
-    return operation.executable
+    return _kept(operation, "executable", operation.evaluate)
 
 
 def check_executable(operation: Operation) -> Callable:
     """The compiled value check of a single operation."""
-    if operation.check_executable is None:
-        operation.check_executable = _jit_operation(operation, operation.evaluate_check)
-    return operation.check_executable
+    return _kept(operation, "check_executable", operation.evaluate_check)
+
+
+def _kept(operation: Operation, name: str, function: Callable) -> Callable:
+    """The attribute `name` of an operation: what is compiled from `function`."""
+    executable = getattr(operation, name)
+    if executable is not None:
+        EXECUTABLES.use(operation)
+        return executable
+    executable = _jit_operation(operation, function)
+    setattr(operation, name, executable)
+    EXECUTABLES.keep(operation, OPERATION_BYTES, operation.release)
+    return executable
 
 
 def _jit_operation(operation: Operation, function: Callable) -> Callable:

@@ -19,7 +19,7 @@ from oneflow.primitives.creation import full_float
 from oneflow.primitives.operation import Operation, make_operation
 from oneflow.primitives.registry import Primitive, install_interpreter
 from oneflow.program.value import INFERENCE, Value
-from oneflow.runtime.eager import SETTINGS, current, recorder_for
+from oneflow.runtime.eager import SETTINGS, current, recorder_for, reference_counts
 
 _operations: dict[tuple, Operation] = {}
 _NUMBERS = (bool, int, float)
@@ -83,9 +83,35 @@ def _attend(recorder: Any, results: tuple[Value, ...]) -> None:
 
 def _new_operation(primitive: Primitive, operands: tuple, attributes: dict) -> Any:
     """The operation, or the `GlobalCall` around it."""
+    if len(_operations) >= _room.operations:
+        _forget_unused()
     specs = tuple([x.spec if type(x) is Value else x for x in operands])
     operation = make_operation(primitive, specs, attributes)
     return operation if operation.signature is None else plan_call(operation, specs, attributes)
+
+
+class _Room:
+    """How many operations may be known before those that nobody uses are looked for."""
+
+    operations = 1 << 14
+
+
+_room = _Room()
+# References to an operation that is known and listed, and to nothing else.
+_UNUSED = 1 + reference_counts([object()])[0]
+
+
+def _forget_unused() -> None:
+    """Forget operations that neither a program nor a node has; new shapes bring ever new ones."""
+    pairs = list(_operations.items())
+    keys, operations = [key for key, _ in pairs], [operation for _, operation in pairs]
+    del pairs
+    counts = reference_counts(operations)
+    for key, operation, count in zip(keys, operations, counts, strict=True):
+        # Its plans for the backward pass refer to it.
+        if count - len(getattr(operation, "_plans", ())) <= _UNUSED:
+            _operations.pop(key, None)
+    _room.operations = max(_room.operations, 2 * len(_operations))
 
 
 def _record_general(operation: Any, operands: tuple) -> Any:

@@ -138,6 +138,10 @@ class Operation:
         attributes = self.attributes if self.signature is None else self.signature.attributes
         return self.primitive.check(*arrays, **attributes)
 
+    def release(self) -> None:
+        """Let go of what was compiled; it is compiled again when it is wanted."""
+        self.executable = self.check_executable = None
+
     def backward_plan(self, wanted: tuple[bool, ...]) -> BackwardPlan:
         """How to run the backward pass when gradients of the `wanted` operands are needed."""
         plan = self._plans.get(wanted)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import logging
 import sys
 import threading
-from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -21,11 +20,13 @@ from jax.errors import JaxRuntimeError
 from oneflow.base import environment
 from oneflow.base.device import Device
 from oneflow.base.errors import OutOfMemoryError
-from oneflow.base.heap import HOLES, trim_heap
+from oneflow.base.heap import HOLES
 from oneflow.base.placement import Placement
 from oneflow.base.planning import is_planning
+from oneflow.compiler.kept import EXECUTABLES
 from oneflow.compiler.lower import Executable
 from oneflow.passes.pipeline import optimize
+from oneflow.primitives.operation import Operation
 from oneflow.program.ir import Program, program_from_key
 from oneflow.program.recorder import Recorder
 from oneflow.program.value import Value
@@ -33,6 +34,7 @@ from oneflow.runtime import checks
 from oneflow.runtime.background import COMPILER
 from oneflow.runtime.cold import Failure, run_cold
 from oneflow.runtime.explain import remember_miss
+from oneflow.runtime.known import Known, KnownPrograms
 from oneflow.runtime.recovery import restore_replaced
 from oneflow.runtime.statistics import STATISTICS
 
@@ -102,21 +104,7 @@ class Settings:
 SETTINGS = Settings()
 
 
-class Known:
-    """What is remembered about one program key."""
-
-    __slots__ = ("executable", "program", "queued", "seen")
-
-    def __init__(self, program: Program) -> None:
-        self.program = program
-        self.seen = 0
-        self.executable: Executable | None = None
-        self.queued = False
-
-
-# Least recently used first; a program that comes back after it was dropped is simply new again.
-_known: OrderedDict[tuple, Known] = OrderedDict()
-_MOST_PROGRAMS = 4096
+_known = KnownPrograms()
 
 
 class ThreadState(threading.local):
@@ -331,18 +319,14 @@ class Absent:
 def _lookup(recorder: Recorder, positions: list[int]) -> tuple[Known, tuple[int, ...]]:
     """What is known of a recorder's program, and which of its inputs are given up."""
     whole = key, held, donated = _key(recorder, positions)
-    known = _known.get(whole)
+    known = _known.find(whole)
     if known is not None and len(known.program.inputs) == len(recorder.arrays):
-        _known.move_to_end(whole)
         return known, donated
     if recorder.drop_unused_leaves():
         return _lookup(recorder, positions)
     STATISTICS.new_programs += 1
     remember_miss(key, held, donated, log=SETTINGS.explain)
-    known = _known[whole] = Known(optimize(program_from_key(key, held)))
-    if len(_known) > _MOST_PROGRAMS:
-        _known.popitem(last=False)
-    return known, donated
+    return _known.add(whole, optimize(program_from_key(key, held))), donated
 
 
 def _key(recorder: Recorder, positions: list[int]) -> tuple[tuple, tuple, tuple]:
@@ -377,7 +361,7 @@ def _warm_up(
 
 def _compile(known: Known, donated: tuple[int, ...], device: Device | Placement) -> None:
     """Make a program hot; large ones on the background thread."""
-    known.executable = Executable(known.program, donated, device).compile()
+    known.keep(Executable(known.program, donated, device).compile())
     STATISTICS.program_compiles += 1
 
 
@@ -388,8 +372,5 @@ def _release_cold() -> None:
     before the hot one, to make parameters, seldom run again; should one, they come from the
     persistent cache.
     """
-    for known in list(_known.values()):
-        for instruction in known.program.instructions:
-            instruction.operation.executable = None
-    trim_heap()
+    EXECUTABLES.release(Operation)
     HOLES.close()

@@ -1,0 +1,63 @@
+"""The programs that eager mode has seen, with what is remembered about each."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+
+from oneflow.compiler.kept import EXECUTABLES, program_bytes
+from oneflow.compiler.lower import Executable
+from oneflow.program.ir import Program
+
+# Of all programs together; an instruction takes about a kilobyte.
+_MOST_INSTRUCTIONS = 1 << 18
+# What a program takes besides its instructions, counted as so many of them.
+_OTHER = 8
+
+
+class Known:
+    """What is remembered about one program key."""
+
+    __slots__ = ("executable", "program", "queued", "seen")
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.seen = 0
+        self.executable: Executable | None = None
+        self.queued = False
+
+    def keep(self, executable: Executable) -> None:
+        """Have an executable, until others need its place."""
+        self.executable = executable
+        EXECUTABLES.keep(self, program_bytes(self.program), self._release)
+
+    def _release(self) -> None:
+        self.executable, self.queued = None, False
+
+
+class KnownPrograms(OrderedDict[tuple, Known]):
+    """Programs by key, least recently used first; one that was dropped is simply new again."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.instructions = 0
+
+    def find(self, key: tuple) -> Known | None:
+        """What is remembered about a program, which is used now; None if it is new."""
+        known = self.get(key)
+        if known is not None:
+            self.move_to_end(key)
+            EXECUTABLES.use(known)
+        return known
+
+    def add(self, key: tuple, program: Program) -> Known:
+        """Remember a new program, and forget the oldest if there are too many instructions."""
+        self._forget(self.pop(key, None))
+        known = self[key] = Known(program)
+        self.instructions += _OTHER + len(program.instructions)
+        while self.instructions > _MOST_INSTRUCTIONS and len(self) > 1:
+            self._forget(self.popitem(last=False)[1])
+        return known
+
+    def _forget(self, known: Known | None) -> None:
+        if known is not None:
+            self.instructions -= _OTHER + len(known.program.instructions)
