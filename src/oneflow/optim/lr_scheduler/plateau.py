@@ -84,9 +84,7 @@ class ReduceLROnPlateau(LRScheduler):
             return sign * (a - best) > self.threshold
         return sign * (a - best * (1 + sign * self.threshold)) > 0
 
-    def step(  # pyright: ignore[reportIncompatibleMethodOverride]  # it reacts to a number
-        self, metrics: Any, epoch: int | None = None
-    ) -> None:
+    def step(self, metrics: Any, epoch: int | None = None) -> None:
         """Take notice of one more number and react.
 
         Args:
