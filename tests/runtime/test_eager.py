@@ -208,3 +208,44 @@ def test_graphs_are_freed_without_the_garbage_collector():
         assert [node() for node in nodes] == [None, None]
     finally:
         gc.enable()
+
+
+@pytest.mark.parametrize("name", ["SGD", "Adam"])
+@pytest.mark.parametrize("in_graph", [False, True])
+def test_an_optimizer_takes_no_step_after_an_index_out_of_range(name, in_graph):
+    flow.manual_seed(0)
+    table = flow.nn.Embedding(5, 300)
+    optimizer = getattr(flow.optim, name)(table.parameters(), lr=0.1)
+
+    def loss_of(indices):
+        loss = table(indices).square().sum()
+        loss.backward()
+        return loss
+
+    class Step(flow.nn.Graph):
+        def __init__(self):
+            super().__init__()
+            self.table = table
+            self.add_optimizer(optimizer)
+
+        def build(self, indices):
+            return loss_of(indices)
+
+    graph = Step()
+
+    def step(indices):
+        if in_graph:
+            return graph(flow.tensor(indices)).item()
+        optimizer.zero_grad()
+        loss = loss_of(flow.tensor(indices))
+        optimizer.step()
+        return loss.item()
+
+    for _ in range(SETTINGS.hot_after + 2):
+        before = table.weight.numpy()
+        with pytest.raises(IndexError, match="index 7"):
+            step([0, 7])
+        np.testing.assert_array_equal(table.weight.numpy(), before)
+        step([0, 1])
+        changed = (table.weight.numpy() != before).any(1)
+        assert changed.tolist() == [True, True, False, False, False]

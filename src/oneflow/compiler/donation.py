@@ -35,6 +35,25 @@ def plan_donations(program: Program, donated: Sequence[int]) -> tuple[tuple[int,
     return tuple(sorted(owners)), [*taken, *others]
 
 
+def updated_inputs(program: Program) -> dict[int, int]:
+    """The inputs of which an optimizer's dense update computes the new state, if that is an output.
+
+    Returns:
+        The number of the input by the place of the output.
+    """
+    slots = {number: slot for slot, number in reversed(list(enumerate(program.outputs)))}
+    found = {}
+    for instruction in program.instructions:
+        facts = instruction.operation.primitive.facts
+        if "updated" not in facts:  # Others write some rows of a table, not all of it.
+            continue
+        for operand, result in facts["replaces"](instruction.operation):
+            number, slot = instruction.operands[operand], slots.get(instruction.results[result])
+            if number < len(program.inputs) and slot is not None:
+                found[slot] = number
+    return found
+
+
 def _successors(program: Program, donated: set[int], slots: dict[int, int]) -> dict[int, int]:
     """Output slots, taken from `slots`, by the donated input whose new state the output is."""
     successors: dict[int, int] = {}

@@ -17,7 +17,7 @@ from oneflow.base.device import Device
 from oneflow.base.heap import HOLES
 from oneflow.base.placement import Placement
 from oneflow.compiler.check_rows import check_rows
-from oneflow.compiler.donation import plan_donations
+from oneflow.compiler.donation import plan_donations, updated_inputs
 from oneflow.compiler.kept import EXECUTABLES, OPERATION_BYTES
 from oneflow.compiler.launching import Launcher
 from oneflow.compiler.options import compiler_options
@@ -64,6 +64,9 @@ class Executable:
         self._floats = [i for i in changing if _travels_as_float(program.scalars[i])]
         self._integers = [i for i in changing if not _travels_as_float(program.scalars[i])]
         self._has_checks = bool(program.checks)
+        # After an index out of range the optimizer's step must not have happened. Devices that
+        # check parts of their own would have to agree on that.
+        self._undoes = not isinstance(device, Placement) or device.size == 1
         self.device = device
         self._only_floats = not self._integers and not self._constants
         # One collective program at a time: those of several devices of one CPU share its threads,
@@ -109,8 +112,14 @@ class Executable:
                 for index, slot in enumerate(slots):
                     scalars[slot] = vector[index].astype(self.program.scalars[slot].dtype.numpy)
         outputs, checked = walk(self.program, arrays, scalars)
-        outputs = [outputs[slot] for slot in self._order]
-        return [*outputs, check_rows(checked)] if checked else outputs
+        if not checked:
+            return [outputs[slot] for slot in self._order]
+        rows = check_rows(checked)
+        if self._undoes:
+            failed = rows.reshape(-1, 2)[:, 0].any()
+            for slot, number in updated_inputs(self.program).items():
+                outputs[slot] = jnp.where(failed, arrays[number], outputs[slot])
+        return [*[outputs[slot] for slot in self._order], rows]
 
     def _vectors(self, scalars: Sequence[Any]) -> list[np.ndarray]:
         if self._only_floats:

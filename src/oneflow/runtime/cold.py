@@ -12,6 +12,7 @@ import jax
 import numpy as np
 
 from oneflow.base.errors import OutOfMemoryError, readable_size
+from oneflow.compiler.donation import updated_inputs
 from oneflow.compiler.lower import check_executable, operation_executable, typed_scalar
 from oneflow.primitives.operation import Operation
 from oneflow.program.ir import Program
@@ -73,7 +74,18 @@ def run_cold(
             rows.append(row)
         for number in last_use.get(index, ()):
             del environment[number]
-    return [environment[number] for number in program.outputs], np.array(rows) if rows else None
+    outputs = [environment[number] for number in program.outputs]
+    if any(bad for bad, _ in rows):
+        outputs = _without_updates(program, arrays, outputs)
+    return outputs, np.array(rows) if rows else None
+
+
+def _without_updates(program: Program, arrays: Sequence[Any], outputs: list[Any]) -> list[Any]:
+    """The outputs if, as in an `Executable` with a failed check, optimizers take no step."""
+    updated = updated_inputs(program)
+    return [
+        arrays[updated[slot]] if slot in updated else array for slot, array in enumerate(outputs)
+    ]
 
 
 def _run_operation(operation: Operation, operands: list[Any]) -> Any:

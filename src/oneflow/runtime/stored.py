@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Protocol
 from weakref import ref
 
@@ -50,6 +51,11 @@ class Stored:
     def add_alias(self, value: Value) -> None:
         """Register another value with the same numbers."""
         self._values.append(ref(value))
+
+    def note_replacement(
+        self, new: Value, old: Value, invalidate: Callable[[], None] | None = None
+    ) -> None:
+        """Forget what a tensor held before: files that cannot be read now may be read later."""
 
     def flush(self, reason: str) -> None:
         """Read the numbers to where the values are.
