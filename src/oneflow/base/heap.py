@@ -125,7 +125,7 @@ class Holes:
         self._end = _function("sbrk", address, ctypes.c_ssize_t)
         self._usage = _function("mallinfo2", _Usage)
         self.keeps = keeps and None not in (self._end, self._usage)
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._free_blocks = 0  # that were left over the last time
         self.taken: list[int] = []
 
@@ -139,7 +139,8 @@ class Holes:
         with self._lock:
             if self._usage().ordblks < self._free_blocks + _MANY:
                 return
-            for address in self.taken:
+            taken, self.taken = self.taken, []
+            for address in taken:
                 self._free(address)
             trim_heap()
             self.taken = list(self._holes())

@@ -40,7 +40,7 @@ class KeptExecutables:
         self.most_mappings = most_mappings
         self.bytes = 0
         self._owners: OrderedDict[Hashable, tuple[int, Callable[[], None]]] = OrderedDict()
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._added = 0
         self._dropped = 0
 

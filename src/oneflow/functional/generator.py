@@ -146,7 +146,7 @@ class Generator:
 
     def __init__(self, device: Device | str | None = None) -> None:
         self._device = CPU if device in (None, "auto") else chosen_device(device)
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._own = _Position(_FIRST_SEED, 0)
 
     @property

@@ -21,7 +21,7 @@ class BackgroundCompiler:
         self._idle = threading.Event()
         self._idle.set()
         self._waiting = 0
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._thread: threading.Thread | None = None
 
     def submit(self, job: Callable[[], None]) -> None:

@@ -50,7 +50,7 @@ def reference_counts(objects: list[Any]) -> list[int]:
 _UNHELD = reference_counts([object()])[0]
 
 
-_settings_lock = threading.Lock()
+_settings_lock = threading.RLock()
 
 
 class Settings:
