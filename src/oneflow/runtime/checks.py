@@ -32,7 +32,8 @@ class ProgramChecks:
     ) -> None:
         self._rows = rows
         self._checked = checked
-        self.made = [ref(array) for array in made if hasattr(array, "addressable_shards")]
+        # Asked of the type: a pipeline may have given an array up, which then answers nothing.
+        self.made = [ref(array) for array in made if hasattr(type(array), "addressable_shards")]
         self.told: list[deque[ProgramChecks]] = []
 
     def tell(self, thread: deque[ProgramChecks]) -> None:
