@@ -62,11 +62,11 @@ def bind(primitive: Primitive, operands: tuple, attributes: dict) -> Any:  # noq
         return _record_general(operation, operands)
     while (result := recorder.append(operation, operands)) is None:  # most often it is closed
         recorder = recorder_for(operation.device, user_line)
-    if operation.differentiable and MODE.enabled:
-        for x in operands:
-            if type(x) is Value and x.node is not None:
+    for x in operands:
+        if type(x) is Value and x.node is not None:
+            if operation.differentiable and MODE.enabled:
                 OperationNode(operation, operands, result)
-                break
+            break
     if recorder.end >= SETTINGS.attend_at:
         _attend(recorder, (result,))
     return result

@@ -120,6 +120,8 @@ class Recorder:
             else:
                 entry = operation, first, None
                 numbers += (y,)
+        elif len(operands) == 1 and type(x := operands[0]) is Value:
+            entry = operation, x.position if x.trace is self else self.leaf(x)
         else:
             entry, numbers = self._references(operation, operands)
         result = Value(operation.out_specs[0], None, self, position)
@@ -130,7 +132,8 @@ class Recorder:
             return None
         key += entry
         outputs += reference
-        scalars += numbers
+        if numbers:
+            scalars += numbers
         self.end = position + 1
         return result
 
