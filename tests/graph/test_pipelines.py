@@ -346,8 +346,8 @@ def test_pipelines_are_not_saved_for_deployment(tmp_path):
 def halves_of(net, before, after):
     """Which tensors hold what they held before a call, and which what they hold after it."""
     now = {name: tensor.numpy() for name, tensor in net.state_dict().items()}
-    kept = {name for name in now if np.allclose(now[name], before[name], rtol=1e-6)}
-    stepped = {name for name in now if np.allclose(now[name], after[name], rtol=1e-6)}
+    kept = {name for name in now if np.allclose(now[name], before[name], rtol=1e-3, atol=1e-3)}
+    stepped = {name for name in now if np.allclose(now[name], after[name], rtol=1e-3, atol=1e-3)}
     assert kept | stepped == set(now)
     return kept, stepped
 

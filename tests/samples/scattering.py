@@ -112,6 +112,7 @@ OPERATORS = [
             case(_X, 0, index([2, 0]), 1.5),
             case(_X, 1, index([-1]), 2.0),
             case(_X, 0, index([1]), tensor()),
+            case(_X, 0, index([1, 1]), tensor()),
         ],
         dtypes=("float32", "int64"),
         errors=[case(_X, 0, index([3]), 1.0), case(_X, 0, index([0]), tensor(2))],

@@ -275,6 +275,12 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     chosen, at = _index_and_dim(input, dim, index, "index_fill")
     shape = list(input.shape) or [1]
     shape[at] = chosen.numel()
+    if isinstance(value, Tensor):
+        # In the gradient of `value` an element counts once, however often `index` names it.
+        none = wrap(filled_value(False, input._value.spec.shape, bool_, input.device))
+        filled = index_fill(none, dim, index, True).value
+        everywhere = _number_value(value, input, input._value.spec.shape, "index_fill")
+        return wrap(where(filled, everywhere, input.value))
     values = _number_value(value, input, tuple(shape), "index_fill")
     return _put_slices(input, at, chosen, values, accumulate=False, negative=True)
 
