@@ -77,7 +77,7 @@ def recording() -> Iterator[list[RecordedProgram]]:
         for recorder in list(eager.current.recorders.values()):
             if not recorder.closed:
                 programs.append(RecordedProgram(recorder))
-                recorder.closed = True
+                recorder.close()
 
 
 def record(call: Callable[[], Any]) -> list[RecordedProgram]:

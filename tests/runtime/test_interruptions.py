@@ -30,7 +30,7 @@ class Training:
         self.model = nn.Sequential(
             nn.BatchNorm1d(4), nn.Linear(4, width), nn.Tanh(), nn.Linear(width, 1)
         )
-        self.optimizer = flow.optim.Adam(self.model.parameters(), lr=0.01)
+        self.optimizer = flow.optim.SGD(self.model.parameters(), lr=0.01, momentum=0.9)
         self.seen = flow.zeros(3, 2)
 
     def step(self, rows=6):
