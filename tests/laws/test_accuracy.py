@@ -332,7 +332,7 @@ FUNCTIONS = {
     "tan": Function(np.tan, _between(-100, 100), (1, 1)),
     "asin": Function(np.arcsin, _between(-1, 1), (2, 2)),
     "acos": Function(np.arccos, _between(-1, 1), (2, 2)),
-    "atan": Function(np.arctan, _between(-20, 20), (1, 1)),
+    "atan": Function(np.arctan, _between(-20, 20), (2, 2.5)),
     "sinh": Function(np.sinh, _between(-80, 80), (4, 4)),
     "cosh": Function(np.cosh, _between(-80, 80), (4, 4)),
     "asinh": Function(np.arcsinh, _between(-80, 80), (3, 3)),

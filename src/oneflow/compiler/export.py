@@ -15,6 +15,7 @@ from oneflow.base.device import device_behind
 from oneflow.base.heap import HOLES
 from oneflow.base.placement import Placement
 from oneflow.base.spec import TensorSpec
+from oneflow.base.undisturbed import run_undisturbed
 from oneflow.compiler.launching import Launcher
 from oneflow.compiler.lower import Executable, wrap_integer
 from oneflow.compiler.options import compiler_options
@@ -61,7 +62,9 @@ def to_bytes(executable: Executable) -> bytes:
         outputs, rows = executable.sorted_results(executable.function(*arguments))
         return outputs if rows is None else [*outputs, rows]
 
-    exported = export.export(jax.jit(portable))(*executable.abstract_inputs())
+    exported = run_undisturbed(
+        lambda: export.export(jax.jit(portable))(*executable.abstract_inputs())
+    )
     _check_calls(exported.mlir_module())
     try:
         return bytes(exported.serialize())
@@ -119,10 +122,10 @@ class ImportedProgram:
     def _launcher(self) -> Launcher:
         """The program, compiled by the first call: a graph may be saved for many shapes."""
         try:
-            lowered = self._traced.lower(*self._exported.in_avals)
+            lowered = run_undisturbed(lambda: self._traced.lower(*self._exported.in_avals))
         except ValueError as error:
             raise RuntimeError(f"the saved program is damaged ({error})") from error
-        compiled = lowered.compile()
+        compiled = run_undisturbed(lowered.compile)
         HOLES.close()
         return Launcher(compiled, self._device, donates=False)
 

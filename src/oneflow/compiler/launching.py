@@ -12,8 +12,6 @@ results, so these must not get lost. Two things could lose them:
 
 from __future__ import annotations
 
-import queue
-import threading
 from collections.abc import Callable
 from itertools import starmap
 from typing import Any
@@ -21,10 +19,10 @@ from typing import Any
 import jax
 
 from oneflow.base.device import CPU, Device, xla_device
-from oneflow.base.environment import THREAD_PREFIX
 from oneflow.base.errors import OutOfMemoryError, readable_size
 from oneflow.base.heap import can_allocate
 from oneflow.base.placement import Placement
+from oneflow.base.undisturbed import run_undisturbed
 from oneflow.compiler.jax_compat import direct_call
 from oneflow.compiler.turns import Turns, is_large
 
@@ -124,80 +122,3 @@ def _has_free(device: Any, size: int) -> bool:
     statistics = device.memory_stats() or {}
     limit = statistics.get("bytes_limit")
     return limit is None or limit - statistics.get("bytes_in_use", 0) >= size
-
-
-class _Task:
-    """What the helper thread runs for the main thread, which waits."""
-
-    def __init__(self, run: Callable[[], None]) -> None:
-        self._run = run
-        self._claim = threading.Lock()
-        self._over = threading.Lock()
-        self._over.acquire()
-        self._is_over = False
-        self.error: BaseException | None = None
-
-    def run(self) -> None:
-        """Run it, unless it was given up."""
-        if not self._claim.acquire(blocking=False):
-            return
-        try:
-            self._run()
-        except BaseException as error:
-            self.error = error
-        finally:
-            self._is_over = True
-            self._over.release()
-
-    def give_up(self) -> bool:
-        """Whether it has not begun, and never will."""
-        return self._claim.acquire(blocking=False)
-
-    def wait(self) -> None:
-        """Return when it is over."""
-        while not self._is_over:
-            self._over.acquire()
-
-
-_tasks: queue.SimpleQueue[_Task] = queue.SimpleQueue()
-_helper: threading.Thread | None = None
-
-
-def run_undisturbed(run: Callable[[], None]) -> None:
-    """Run something that no signal handler may interrupt.
-
-    Signal handlers run on the main thread. So another thread does it, and this one waits until it
-    is over, whatever handlers raise; that is raised afterwards.
-    """
-    global _helper
-    if threading.current_thread() is not threading.main_thread():
-        run()
-        return
-    task = _Task(run)
-    interruption: BaseException | None = None
-    try:
-        if _helper is None or not _helper.is_alive():
-            name = f"{THREAD_PREFIX.read()}oneflow-launcher"
-            _helper = threading.Thread(target=_work, name=name, daemon=True)
-            _helper.start()
-        _tasks.put(task)
-        task.wait()
-    except BaseException as error:
-        if task.give_up():
-            raise
-        interruption = error
-    while interruption is not None:
-        try:
-            task.wait()
-            raise interruption
-        except BaseException as error:
-            if error is interruption:
-                raise
-            interruption = error
-    if task.error is not None:
-        raise task.error
-
-
-def _work() -> None:
-    while True:
-        _tasks.get().run()

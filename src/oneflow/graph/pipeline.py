@@ -11,7 +11,7 @@ from typing import Any
 
 from oneflow.base.placement import Placement
 from oneflow.base.spec import TensorSpec
-from oneflow.compiler.launching import run_undisturbed
+from oneflow.base.undisturbed import run_undisturbed
 from oneflow.compiler.lower import Executable
 from oneflow.graph.agreement import runner_of
 from oneflow.graph.schedule import Slot, assumed_duration, one_forward_one_backward, stages_of

@@ -8,6 +8,7 @@ from typing import Any
 import jax
 
 from oneflow.base.spec import require_size
+from oneflow.base.undisturbed import run_undisturbed
 
 
 def traced_results(name: str, function: Callable, operands: list[jax.ShapeDtypeStruct]) -> Any:
@@ -22,7 +23,9 @@ def traced_results(name: str, function: Callable, operands: list[jax.ShapeDtypeS
         RuntimeError: an array that it makes, the results included, is too large for XLA, which
             would end the process.
     """
-    traced, results = jax.make_jaxpr(function, return_shape=True)(*operands)
+    traced, results = run_undisturbed(
+        lambda: jax.make_jaxpr(function, return_shape=True)(*operands)
+    )
     for array in (*traced.out_avals, *_arrays(traced.jaxpr)):
         require_size(name, array.shape, array.dtype)
     return results

@@ -5,13 +5,14 @@ An instruction that fails takes with it only what is computed from its results.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
 import numpy as np
 
 from oneflow.base.errors import OutOfMemoryError, readable_size
+from oneflow.base.undisturbed import run_undisturbed
 from oneflow.compiler.donation import updated_inputs
 from oneflow.compiler.lower import check_executable, operation_executable, typed_scalar
 from oneflow.primitives.operation import Operation
@@ -94,12 +95,13 @@ def _run_operation(operation: Operation, operands: list[Any]) -> Any:
     Raises:
         OutOfMemoryError: there is not enough memory.
     """
-    if operation.executable is None:
-        STATISTICS.operation_compiles += 1
     specs = (*operation.in_specs, *operation.out_specs)
     size = sum(spec.numel * spec.dtype.itemsize for spec in specs)
     try:
-        results = operation_executable(operation)(*operands)
+        is_new = operation.executable is None
+        STATISTICS.operation_compiles += is_new
+        executable = operation_executable(operation)
+        results = _call_new(executable, operands) if is_new else executable(*operands)
         return jax.block_until_ready(results) if size >= _LARGE else results
     except jax.errors.JaxRuntimeError as error:
         if "RESOURCE_EXHAUSTED" not in str(error):
@@ -112,8 +114,15 @@ def _run_operation(operation: Operation, operands: list[Any]) -> Any:
         ) from error
 
 
+def _call_new(executable: Callable, operands: Sequence[Any]) -> Any:
+    """What an executable returns that JAX traces and compiles in this call."""
+    return run_undisturbed(lambda: executable(*operands))
+
+
 def _run_check(operation: Operation, operands: Sequence[Any]) -> tuple[int, int]:
-    row = check_executable(operation)(*operands)
+    is_new = operation.check_executable is None
+    executable = check_executable(operation)
+    row = _call_new(executable, operands) if is_new else executable(*operands)
     bad, value = row if isinstance(row, tuple) else checks.own_rows(row, 1)[0]
     return int(bad), int(value)
 

@@ -24,6 +24,7 @@ from oneflow.base.heap import HOLES
 from oneflow.base.placement import Placement
 from oneflow.base.planning import is_planning
 from oneflow.compiler.kept import EXECUTABLES
+from oneflow.compiler.launching import check_memory
 from oneflow.compiler.lower import Executable
 from oneflow.passes.pipeline import optimize
 from oneflow.primitives.operation import Operation
@@ -105,6 +106,8 @@ SETTINGS = Settings()
 
 
 _known = KnownPrograms()
+# Bytes of an array from which on it is made sure that there can be one before it is compiled.
+_HUGE = 2**32
 
 
 class ThreadState(threading.local):
@@ -350,6 +353,8 @@ def _warm_up(
     if len(known.program.instructions) < SETTINGS.background or SETTINGS.mode == "compiled":
         try:
             _compile(known, donated, device)
+        except OutOfMemoryError:
+            return None  # the instruction that needs so much will say so
         except JaxRuntimeError as error:
             known.queued = True  # not again
             logger.warning("a program keeps running op by op; compiling it failed: %s", error)
@@ -360,7 +365,17 @@ def _warm_up(
 
 
 def _compile(known: Known, donated: tuple[int, ...], device: Device | Placement) -> None:
-    """Make a program hot; large ones on the background thread."""
+    """Make a program hot; large ones on the background thread.
+
+    Raises:
+        OutOfMemoryError: it has an array that the device cannot hold; XLA's compiler, which plans
+            loops over it, may end the process.
+    """
+    if not isinstance(device, Placement):
+        made = [spec for each in known.program.instructions for spec in each.operation.out_specs]
+        largest = max((spec.numel * spec.dtype.itemsize for spec in made), default=0)
+        if largest >= _HUGE:
+            check_memory(device, largest)
     known.keep(Executable(known.program, donated, device).compile())
     STATISTICS.program_compiles += 1
 

@@ -1,0 +1,96 @@
+"""Running what no signal handler may interrupt.
+
+Signal handlers run on the main thread, between any two steps of Python code, and may raise: Ctrl-C
+does. JAX's Python code cannot be interrupted so: what it was tracing goes on being traced, in
+everything that follows, and results of a program that has started are lost.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from oneflow.base.environment import THREAD_PREFIX
+from oneflow.base.planning import is_planning
+
+T = TypeVar("T")
+
+
+class _Task:
+    """What the helper thread runs for the main thread, which waits."""
+
+    def __init__(self, run: Callable[[], Any]) -> None:
+        self._run = run
+        self._claim = threading.Lock()
+        self._over = threading.Lock()
+        self._over.acquire()
+        self._is_over = False
+        self.result: Any = None
+        self.error: BaseException | None = None
+
+    def run(self) -> None:
+        """Run it, unless it was given up."""
+        if not self._claim.acquire(blocking=False):
+            return
+        try:
+            self.result = self._run()
+        except BaseException as error:
+            self.error = error
+        finally:
+            self._is_over = True
+            self._over.release()
+
+    def give_up(self) -> bool:
+        """Whether it has not begun, and never will."""
+        return self._claim.acquire(blocking=False)
+
+    def wait(self) -> None:
+        """Return when it is over."""
+        while not self._is_over:
+            self._over.acquire()
+
+
+_tasks: queue.SimpleQueue[_Task] = queue.SimpleQueue()
+_helper: threading.Thread | None = None
+
+
+def run_undisturbed(run: Callable[[], T]) -> T:
+    """Run something on a thread on which no signal handler runs, and wait for it.
+
+    What handlers raise meanwhile is raised when it is over. It must not depend on what belongs to a
+    thread; while planning, which does, it runs where it is.
+    """
+    global _helper
+    if threading.current_thread() is not threading.main_thread() or is_planning():
+        return run()
+    task = _Task(run)
+    interruption: BaseException | None = None
+    try:
+        if _helper is None or not _helper.is_alive():
+            name = f"{THREAD_PREFIX.read()}oneflow-launcher"
+            _helper = threading.Thread(target=_work, name=name, daemon=True)
+            _helper.start()
+        _tasks.put(task)
+        task.wait()
+    except BaseException as error:
+        if task.give_up():
+            raise
+        interruption = error
+    while interruption is not None:
+        try:
+            task.wait()
+            raise interruption
+        except BaseException as error:
+            if error is interruption:
+                raise
+            interruption = error
+    if task.error is not None:
+        raise task.error
+    return task.result
+
+
+def _work() -> None:
+    while True:
+        _tasks.get().run()
