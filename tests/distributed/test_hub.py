@@ -121,7 +121,7 @@ GARBAGE = {
 
 
 def test_only_those_who_know_the_secret_get_in(monkeypatch):
-    monkeypatch.setattr(admission, "_MOST_STRANGERS", 20)
+    monkeypatch.setattr(admission, "_MAX_PENDING", 20)
     hub, address = started(2, "secret")
     first, _ = joined(address, 0, 2, "secret")
     # Those who say nothing, more than are listened to, and those who say something wrong.
@@ -148,7 +148,7 @@ def test_a_process_that_does_not_know_the_secret():
     hub, address = started(2, "secret")
     with pytest.raises(RuntimeError, match=r"rank 1 cannot join .* set ONEFLOW_JOB_SECRET to the"):
         Member(address, 1, Job(2, "", "another"), 10.0)
-    assert hub._door.refused == 1
+    assert hub._authenticator.refused == 1
     for channel, inbox in [joined(address, rank, 2, "secret") for rank in range(2)]:
         assert inbox or messages(channel, 1)
         channel.close()

@@ -13,13 +13,3 @@ class OutOfMemoryError(RuntimeError):
         >>> issubclass(flow.OutOfMemoryError, RuntimeError)
         True
     """
-
-
-def readable_size(size: int) -> str:
-    """A number of bytes as people write it."""
-    amount = float(size)
-    for unit in ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB"):
-        if amount < 1024 or unit == "PiB":
-            return f"{size} bytes" if unit == "bytes" else f"{amount:.1f} {unit}"
-        amount /= 1024
-    raise AssertionError

@@ -50,7 +50,7 @@ def naming(path: Path) -> Iterator[None]:
 @contextlib.contextmanager
 def _beside(target: Path) -> Iterator[BinaryIO]:
     """The new file of `replacing`."""
-    _remove_abandoned(target)
+    _remove_stale(target)
     partial, file = _new_locked_file(target)
     try:
         with file:
@@ -61,7 +61,7 @@ def _beside(target: Path) -> Iterator[BinaryIO]:
             yield file
             file.flush()
             os.fsync(file.fileno())
-            # Before the lock ends, or another process might take the file for abandoned.
+            # Before the lock ends, or another process might take the file for stale.
             partial.replace(target)
         flush_folder(target.parent)
     finally:
@@ -80,7 +80,7 @@ def _new_locked_file(target: Path) -> tuple[Path, BinaryIO]:
 def lock(file: BinaryIO) -> bool:
     """Lock a new file until it is closed; whether it is still there then.
 
-    Between making and locking it, another process may have taken it for abandoned.
+    Between making and locking it, another process may have taken it for stale.
     """
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -93,24 +93,24 @@ def lock(file: BinaryIO) -> bool:
 
 
 @contextlib.contextmanager
-def locked_if_abandoned(path: Path) -> Iterator[bool]:
+def locked_if_stale(path: Path) -> Iterator[bool]:
     """Whether nobody holds the lock of a file; then it stays locked while the block runs."""
     with contextlib.ExitStack() as stack:
-        abandoned = False
+        stale = False
         with contextlib.suppress(OSError):
             file = stack.enter_context(path.open("r+b"))
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            abandoned = True
-        yield abandoned
+            stale = True
+        yield stale
 
 
-def _remove_abandoned(target: Path) -> None:
+def _remove_stale(target: Path) -> None:
     """Remove what killed processes left of files for the place of `target`."""
     name = re.compile(rf"\.{re.escape(target.name)}\.[0-9a-f]{{12}}\.partial")
     with contextlib.suppress(OSError):
         for path in [each for each in target.parent.iterdir() if name.fullmatch(each.name)]:
-            with locked_if_abandoned(path) as abandoned:
-                if abandoned:
+            with locked_if_stale(path) as stale:
+                if stale:
                     path.unlink()
 
 

@@ -61,6 +61,11 @@ class TensorSpec:
         self.numel = math.prod(shape)
         require_size("tensor", shape, dtype, 1 if sbp is None else device.size)
 
+    @property
+    def nbytes(self) -> int:
+        """Size of all elements in bytes; of a global tensor, of the whole."""
+        return self.numel * self.dtype.itemsize
+
     def __repr__(self) -> str:
         text = f"{self.dtype.name}[{','.join(map(str, self.shape))}]"
         return text if self.sbp is None else text + sbp_text(self.sbp)

@@ -11,7 +11,14 @@ _FORMATS = (
     "it is damaged, incomplete, or not a file that `oneflow.save`, safetensors or PyTorch wrote"
 )
 # What the file system says of places to which only a damaged file, or part of a folder, points.
-_ASTRAY = {None, errno.EINVAL, errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG}
+_INVALID_PATH_ERRNOS = {
+    None,
+    errno.EINVAL,
+    errno.ENOENT,
+    errno.ENOTDIR,
+    errno.EISDIR,
+    errno.ENAMETOOLONG,
+}
 
 
 class LoadError(RuntimeError):
@@ -43,7 +50,7 @@ def loading(label: Any, what: str = _FORMATS) -> Iterator[None]:
     except (LoadError, MemoryError):
         raise
     except Exception as error:
-        if isinstance(error, OSError) and error.errno not in _ASTRAY:
+        if isinstance(error, OSError) and error.errno not in _INVALID_PATH_ERRNOS:
             raise
         reason = f"{error}" if _is_explained(error) else f"{what} ({_text(error)})"
         raise LoadError(f"cannot load `{label}`: {reason}") from error

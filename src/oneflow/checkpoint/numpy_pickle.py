@@ -180,7 +180,7 @@ def finished(value: Any) -> Any:
 
 
 class _Finisher:
-    _DEEPEST = 150
+    _MAX_DEPTH = 150
     _LEAVES = (
         *(type(None), bool, int, float, complex, str, bytes, bytearray),
         *(np.generic, DType, Device, Size),
@@ -198,8 +198,8 @@ class _Finisher:
             return value
         if id(value) in self._known:
             return self._known[id(value)][1]
-        if depth > self._DEEPEST:
-            raise ValueError(f"its data are nested more than {self._DEEPEST} times")
+        if depth > self._MAX_DEPTH:
+            raise ValueError(f"its data are nested more than {self._MAX_DEPTH} times")
         if type(value) in (tuple, frozenset):
             made = type(value)([self.finish(each, depth + 1) for each in value])
             self._known[id(value)] = value, made

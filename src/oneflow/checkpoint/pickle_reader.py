@@ -16,8 +16,8 @@ from oneflow.checkpoint.damage import RefusedPickleError
 
 # Of a tuple in a set or as a key: Python computes its hash anew, by recursion, from all that is
 # nested in it.
-_LARGEST_KEY = 10_000
-_DEEPEST_KEY = 50
+_MAX_KEY_SIZE = 10_000
+_MAX_KEY_DEPTH = 50
 
 
 class _Mark:
@@ -253,9 +253,9 @@ def _check_tuple(key: tuple) -> None:
     while waiting:
         items, depth = waiting.pop()
         count += len(items)
-        if count > _LARGEST_KEY or depth > _DEEPEST_KEY:
+        if count > _MAX_KEY_SIZE or depth > _MAX_KEY_DEPTH:
             raise ValueError(
-                f"a tuple that is the key of a dict, or in a set, holds more than {_LARGEST_KEY} "
-                f"values or is nested more than {_DEEPEST_KEY} times"
+                f"a tuple that is the key of a dict, or in a set, holds more than {_MAX_KEY_SIZE} "
+                f"values or is nested more than {_MAX_KEY_DEPTH} times"
             )
         waiting += [(each, depth + 1) for each in items if type(each) is tuple]

@@ -17,7 +17,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from oneflow.base.replacing import flush_folder, lock, locked_if_abandoned
+from oneflow.base.replacing import flush_folder, lock, locked_if_stale
 
 
 @contextlib.contextmanager
@@ -47,17 +47,17 @@ def remove_unnamed(root: Path, pattern: str, named: Callable[[], str | None]) ->
         for folder in list(root.glob(pattern)):
             _remove_unless_named(folder, named)
         for path in list(root.glob(f".{pattern}.lock")):
-            with locked_if_abandoned(path) as abandoned:
-                if abandoned:
+            with locked_if_stale(path) as stale:
+                if stale:
                     path.unlink(missing_ok=True)
 
 
 def _remove_unless_named(folder: Path, named: Callable[[], str | None]) -> None:
     if folder.name == named():
         return
-    with locked_if_abandoned(_lock_of(folder)) as abandoned:
+    with locked_if_stale(_lock_of(folder)) as stale:
         # Asked again: its save may have ended just now.
-        if (abandoned or not _lock_of(folder).exists()) and folder.name != named():
+        if (stale or not _lock_of(folder).exists()) and folder.name != named():
             shutil.rmtree(folder, ignore_errors=True)
 
 

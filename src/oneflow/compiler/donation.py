@@ -8,8 +8,9 @@ a gradient of the same shape.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
+from oneflow.primitives.operation import Operation
 from oneflow.program.ir import Program
 
 
@@ -19,8 +20,7 @@ def plan_donations(program: Program, donated: Sequence[int]) -> tuple[tuple[int,
     JAX gives each output, in order, the first donated input of its shape and dtype that is left. In
     the order returned that is the one meant for it.
     """
-    # The first place of each output; those that stay are free.
-    slots = {number: slot for slot, number in reversed(list(enumerate(program.outputs)))}
+    slots = _slots(program)  # Those that stay are free.
     owners = _successors(program, set(donated), slots)
     table = program.spec_table()
     free = defaultdict(list)
@@ -41,27 +41,35 @@ def updated_inputs(program: Program) -> dict[int, int]:
     Returns:
         The number of the input by the place of the output.
     """
-    slots = {number: slot for slot, number in reversed(list(enumerate(program.outputs)))}
-    found = {}
+    slots = _slots(program)
+    return {
+        slots[result]: operand
+        for operation, operand, result in _replacements(program)
+        # Others write some rows of a table, not all of it.
+        if "updated" in operation.primitive.facts
+        and operand < len(program.inputs)
+        and result in slots
+    }
+
+
+def _slots(program: Program) -> dict[int, int]:
+    """The first place of each output."""
+    return {number: slot for slot, number in reversed(list(enumerate(program.outputs)))}
+
+
+def _replacements(program: Program) -> Iterator[tuple[Operation, int, int]]:
+    """Operations that replace values: with the numbers of the old value and of the new one."""
     for instruction in program.instructions:
-        facts = instruction.operation.primitive.facts
-        if "updated" not in facts:  # Others write some rows of a table, not all of it.
-            continue
-        for operand, result in facts["replaces"](instruction.operation):
-            number, slot = instruction.operands[operand], slots.get(instruction.results[result])
-            if number < len(program.inputs) and slot is not None:
-                found[slot] = number
-    return found
+        operation = instruction.operation
+        replaces = operation.primitive.facts.get("replaces")
+        for operand, result in replaces(operation) if replaces else ():
+            yield operation, instruction.operands[operand], instruction.results[result]
 
 
 def _successors(program: Program, donated: set[int], slots: dict[int, int]) -> dict[int, int]:
     """Output slots, taken from `slots`, by the donated input whose new state the output is."""
     successors: dict[int, int] = {}
-    for instruction in program.instructions:
-        operation = instruction.operation
-        replaces = operation.primitive.facts.get("replaces")
-        for operand, result in replaces(operation) if replaces else ():
-            index, number = instruction.operands[operand], instruction.results[result]
-            if index in donated and index not in successors and number in slots:
-                successors[index] = slots.pop(number)
+    for _, index, number in _replacements(program):
+        if index in donated and index not in successors and number in slots:
+            successors[index] = slots.pop(number)
     return successors

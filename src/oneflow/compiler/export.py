@@ -15,7 +15,7 @@ from oneflow.base.device import device_behind
 from oneflow.base.heap import HOLES
 from oneflow.base.placement import Placement
 from oneflow.base.spec import TensorSpec
-from oneflow.base.undisturbed import run_undisturbed
+from oneflow.base.uninterruptible import run_uninterruptible
 from oneflow.compiler.launching import Launcher
 from oneflow.compiler.lower import Executable, wrap_integer
 from oneflow.compiler.options import compiler_options
@@ -62,7 +62,7 @@ def to_bytes(executable: Executable) -> bytes:
         outputs, rows = executable.sorted_results(executable.function(*arguments))
         return outputs if rows is None else [*outputs, rows]
 
-    exported = run_undisturbed(
+    exported = run_uninterruptible(
         lambda: export.export(jax.jit(portable))(*executable.abstract_inputs())
     )
     _check_calls(exported.mlir_module())
@@ -122,10 +122,10 @@ class ImportedProgram:
     def _launcher(self) -> Launcher:
         """The program, compiled by the first call: a graph may be saved for many shapes."""
         try:
-            lowered = run_undisturbed(lambda: self._traced.lower(*self._exported.in_avals))
+            lowered = run_uninterruptible(lambda: self._traced.lower(*self._exported.in_avals))
         except ValueError as error:
             raise RuntimeError(f"the saved program is damaged ({error})") from error
-        compiled = run_undisturbed(lowered.compile)
+        compiled = run_uninterruptible(lowered.compile)
         HOLES.close()
         return Launcher(compiled, self._device, donates=False)
 

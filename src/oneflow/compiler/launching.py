@@ -19,12 +19,13 @@ from typing import Any
 import jax
 
 from oneflow.base.device import CPU, Device, xla_device
-from oneflow.base.errors import OutOfMemoryError, readable_size
+from oneflow.base.errors import OutOfMemoryError
 from oneflow.base.heap import can_allocate
 from oneflow.base.placement import Placement
-from oneflow.base.undisturbed import run_undisturbed
+from oneflow.base.quantities import bytes_text
+from oneflow.base.uninterruptible import run_uninterruptible
 from oneflow.compiler.jax_compat import direct_call
-from oneflow.compiler.turns import Turns, is_large
+from oneflow.compiler.turns import LARGE, Turns
 
 # Bytes of results and working memory from which on a program looks for them first.
 _LARGE = 2**20
@@ -45,13 +46,12 @@ class Launcher:
         self._donates = donates
         # Once it has run: calls XLA without any Python in between.
         self._direct: Callable[..., Any] | None = None
-        # Programs on placements may be stages of a pipeline, which run side by side.
-        self.turns = Turns() if device is CPU and is_large(compiled) else None
         memory = compiled.memory_analysis()
-        self._needs = 0
-        if memory is not None:
-            made = memory.output_size_in_bytes - memory.alias_size_in_bytes
-            self._needs = made + memory.temp_size_in_bytes
+        temporary = memory.temp_size_in_bytes if memory else 0
+        made = memory.output_size_in_bytes - memory.alias_size_in_bytes if memory else 0
+        self._needs = made + temporary
+        # Programs on placements may be stages of a pipeline, which run side by side.
+        self.turns = Turns() if device is CPU and temporary >= LARGE else None
 
     def __call__(self, arguments: tuple, box: list) -> None:
         """Run the program, unless it has left its results in `box` already.
@@ -78,7 +78,7 @@ class Launcher:
             if not box:
                 box += results
         elif self._donates:
-            run_undisturbed(lambda: self._run_first(arguments, box))
+            run_uninterruptible(lambda: self._run_first(arguments, box))
         else:
             self._run_first(arguments, box)
 
@@ -112,7 +112,7 @@ def check_memory(device: Device | Placement, size: int, waiting_for: Any = ()) -
             enough = all(_has_free(each, size) for each in devices)
     if not enough:
         raise OutOfMemoryError(
-            f"out of memory: a program needs {readable_size(size)} on `{device}` for results and "
+            f"out of memory: a program needs {bytes_text(size)} on `{device}` for results and "
             "intermediate values, more than is left; use a smaller batch, or keep fewer tensors"
         )
 

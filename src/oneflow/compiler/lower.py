@@ -16,7 +16,7 @@ import numpy as np
 from oneflow.base.device import Device
 from oneflow.base.heap import HOLES
 from oneflow.base.placement import Placement
-from oneflow.base.undisturbed import run_undisturbed
+from oneflow.base.uninterruptible import run_uninterruptible
 from oneflow.compiler.check_rows import check_rows
 from oneflow.compiler.donation import plan_donations, updated_inputs
 from oneflow.compiler.kept import EXECUTABLES, OPERATION_BYTES
@@ -136,7 +136,9 @@ class Executable:
         """Compile now, ahead of the first call; safe on another thread."""
         if self._compiled is not None:
             return self
-        compiled = run_undisturbed(lambda: self._jitted.lower(*self.abstract_inputs()).compile())
+        compiled = run_uninterruptible(
+            lambda: self._jitted.lower(*self.abstract_inputs()).compile()
+        )
         # What JAX has traced is freed.
         self._jitted = None
         self._launcher = Launcher(compiled, self.device, self._donates)

@@ -28,12 +28,6 @@ _PAUSE = 0.0005
 _SETTLING_RUNS = (1, 2, 4)
 
 
-def is_large(compiled: Any) -> bool:
-    """Whether a program compiled for the CPU needs much working memory."""
-    memory = compiled.memory_analysis()
-    return bool(memory) and memory.temp_size_in_bytes >= LARGE
-
-
 class Turns:
     """Lets a large program start only when the one before is over and its memory given back."""
 

@@ -77,9 +77,6 @@ class _SwitchedGradMode:
         MODE.enabled = self._enabled
 
     def __exit__(self, *exception: object) -> None:
-        self._put_back()
-
-    def _put_back(self) -> None:
         MODE.enabled, inference, MODE.depth = self._before[-1]
         _switch_inference(inference)
         del self._before[-1]
@@ -88,7 +85,7 @@ class _SwitchedGradMode:
         # One that surrounds it may have put back the mode already.
         while self._before and self._thread == threading.get_ident():
             if self._before[-1][2] < MODE.depth:
-                self._put_back()
+                self.__exit__()
             else:
                 del self._before[-1]
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from oneflow.base.placement import Placement
 from oneflow.base.spec import TensorSpec
-from oneflow.base.undisturbed import run_undisturbed
+from oneflow.base.uninterruptible import run_uninterruptible
 from oneflow.compiler.lower import Executable
 from oneflow.graph.agreement import runner_of
 from oneflow.graph.schedule import Slot, assumed_duration, one_forward_one_backward, stages_of
@@ -193,7 +193,7 @@ class Pipeline:
         rows: list[tuple[Any, list, list]] = []
         try:
             # Tasks give up what only the results of others hold, so all of them have to run.
-            run_undisturbed(lambda: self._run_all(arrays, scalars, box, rows))
+            run_uninterruptible(lambda: self._run_all(arrays, scalars, box, rows))
         finally:
             for each in rows:
                 checks.add(*each)

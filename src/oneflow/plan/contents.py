@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 from oneflow.base.placement import Placement
@@ -130,25 +129,3 @@ def _why_not(recorded: RecordedProgram, compile: bool) -> str:
     if not can_compile(recorded):
         return f"ONEFLOW_CPU_DEVICES={size} is needed to compile for {size} devices"
     return ""
-
-
-def bytes_text(size: float) -> str:
-    """A number of bytes for people."""
-    return f"{_scaled(size, 1024, ('B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'))}"
-
-
-def flops_text(count: float) -> str:
-    """A number of operations for people."""
-    return _scaled(count, 1000, ("FLOP", "kFLOP", "MFLOP", "GFLOP", "TFLOP", "PFLOP", "EFLOP"))
-
-
-def seconds_text(seconds: float) -> str:
-    """A time for people."""
-    return _scaled(seconds * 1e9, 1000, ("ns", "us", "ms", "s"))
-
-
-def _scaled(number: float, base: int, units: tuple[str, ...]) -> str:
-    power = min(int(math.log(number, base)) if number >= 1 else 0, len(units) - 1)
-    scaled = number / base**power
-    digits = 0 if power == 0 or scaled >= 100 else 1 if scaled >= 10 else 2
-    return f"{scaled:.{digits}f} {units[power]}"

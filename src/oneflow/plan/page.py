@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterable, Sequence
 from html import escape
 
-from oneflow.plan.contents import Account, Contents, bytes_text, flops_text, seconds_text
+from oneflow.base.quantities import bytes_text, flops_text, seconds_text
+from oneflow.plan.contents import Account, Contents
 from oneflow.plan.rows import OperatorRow, together
 
 _STYLE = """

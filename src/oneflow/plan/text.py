@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from oneflow.plan.contents import Account, Contents, bytes_text, flops_text, seconds_text
+from oneflow.base.quantities import bytes_text, flops_text, seconds_text
+from oneflow.plan.contents import Account, Contents
 from oneflow.plan.rows import OperatorRow, together
 
 _RIGHT = {"each device", "computes", "sends", "count", "number", "model", "XLA", "group", "given"}

@@ -8,7 +8,7 @@ from typing import Any
 import jax
 
 from oneflow.base.spec import require_size
-from oneflow.base.undisturbed import run_undisturbed
+from oneflow.base.uninterruptible import run_uninterruptible
 
 
 def traced_results(name: str, function: Callable, operands: list[jax.ShapeDtypeStruct]) -> Any:
@@ -23,7 +23,7 @@ def traced_results(name: str, function: Callable, operands: list[jax.ShapeDtypeS
         RuntimeError: an array that it makes, the results included, is too large for XLA, which
             would end the process.
     """
-    traced, results = run_undisturbed(
+    traced, results = run_uninterruptible(
         lambda: jax.make_jaxpr(function, return_shape=True)(*operands)
     )
     for array in (*traced.out_avals, *_arrays(traced.jaxpr)):

@@ -11,8 +11,9 @@ from typing import Any
 import jax
 import numpy as np
 
-from oneflow.base.errors import OutOfMemoryError, readable_size
-from oneflow.base.undisturbed import run_undisturbed
+from oneflow.base.errors import OutOfMemoryError
+from oneflow.base.quantities import bytes_text
+from oneflow.base.uninterruptible import run_uninterruptible
 from oneflow.compiler.donation import updated_inputs
 from oneflow.compiler.lower import check_executable, operation_executable, typed_scalar
 from oneflow.primitives.operation import Operation
@@ -25,7 +26,7 @@ from oneflow.runtime.statistics import STATISTICS
 _LARGE = 2**26
 
 
-class Failure:
+class FailedResult:
     """Stands for a result that could not be computed.
 
     Attributes:
@@ -44,8 +45,8 @@ def run_cold(
     """Run a program. Values are freed after their last use.
 
     Returns:
-        The outputs, a `Failure` for each that could not be computed, and the rows of the run-time
-        checks or None.
+        The outputs, with a `FailedResult` for each that could not be computed, and the rows of the
+        run-time checks or None.
     """
     numbers = [
         typed_scalar(s, spec.dtype.numpy) for s, spec in zip(scalars, program.scalars, strict=True)
@@ -56,7 +57,7 @@ def run_cold(
     for index, instruction in enumerate(program.instructions):
         operation = instruction.operation
         operands = [environment[number] for number in instruction.operands]
-        failure = next((each for each in operands if type(each) is Failure), None)
+        failure = next((each for each in operands if type(each) is FailedResult), None)
         results: Any = None
         row = 0, 0
         if failure is None:
@@ -65,7 +66,7 @@ def run_cold(
                 if operation.needs_check:
                     row = _run_check(operation, operands)
             except Exception as error:
-                failure = Failure(error)
+                failure = FailedResult(error)
         if failure is not None:
             results = [failure] * operation.count
         elif operation.single:
@@ -96,7 +97,7 @@ def _run_operation(operation: Operation, operands: list[Any]) -> Any:
         OutOfMemoryError: there is not enough memory.
     """
     specs = (*operation.in_specs, *operation.out_specs)
-    size = sum(spec.numel * spec.dtype.itemsize for spec in specs)
+    size = sum(spec.nbytes for spec in specs)
     try:
         is_new = operation.executable is None
         STATISTICS.operation_compiles += is_new
@@ -109,14 +110,14 @@ def _run_operation(operation: Operation, operands: list[Any]) -> Any:
         made = ", ".join(map(repr, operation.out_specs))
         raise OutOfMemoryError(
             f"out of memory: `{operation.primitive.name}`, which makes {made} "
-            f"({readable_size(size)} with its operands), found too little on "
+            f"({bytes_text(size)} with its operands), found too little on "
             f"`{operation.device}`; use a smaller batch, or keep fewer tensors"
         ) from error
 
 
 def _call_new(executable: Callable, operands: Sequence[Any]) -> Any:
     """What an executable returns that JAX traces and compiles in this call."""
-    return run_undisturbed(lambda: executable(*operands))
+    return run_uninterruptible(lambda: executable(*operands))
 
 
 def _run_check(operation: Operation, operands: Sequence[Any]) -> tuple[int, int]:

@@ -33,7 +33,7 @@ from oneflow.program.recorder import Recorder
 from oneflow.program.value import Value
 from oneflow.runtime import checks
 from oneflow.runtime.background import COMPILER
-from oneflow.runtime.cold import Failure, run_cold
+from oneflow.runtime.cold import FailedResult, run_cold
 from oneflow.runtime.explain import remember_miss
 from oneflow.runtime.known import Known, KnownPrograms
 from oneflow.runtime.recovery import restore_replaced
@@ -242,14 +242,14 @@ def _outcome(recorder: Recorder) -> tuple[dict[int, Any], Any, BaseException | N
             return dict(zip(positions, outputs, strict=True)), rows, error
     STATISTICS.cold_runs += 1
     outputs, rows = run_cold(program, recorder.arrays, recorder.scalars)
-    failures = [each.error for each in outputs if type(each) is Failure]
+    failures = [each.error for each in outputs if type(each) is FailedResult]
     if failures:
         error = failures[0]
     elif isinstance(error, OutOfMemoryError | JaxRuntimeError):
         logger.warning("a hot program was run op by op, because as a whole it failed: %s", error)
         error = None
     pairs = zip(positions, outputs, strict=True)
-    return {p: array for p, array in pairs if type(array) is not Failure}, rows, error
+    return {p: array for p, array in pairs if type(array) is not FailedResult}, rows, error
 
 
 def _hand_out(recorder: Recorder, computed: dict[int, Any], error: BaseException | None) -> None:
@@ -373,7 +373,7 @@ def _compile(known: Known, donated: tuple[int, ...], device: Device | Placement)
     """
     if not isinstance(device, Placement):
         made = [spec for each in known.program.instructions for spec in each.operation.out_specs]
-        largest = max((spec.numel * spec.dtype.itemsize for spec in made), default=0)
+        largest = max((spec.nbytes for spec in made), default=0)
         if largest >= _HUGE:
             check_memory(device, largest)
     known.keep(Executable(known.program, donated, device).compile())

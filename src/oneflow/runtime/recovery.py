@@ -8,7 +8,7 @@ from oneflow.passes.pipeline import optimize
 from oneflow.program.ir import program_from_key
 from oneflow.program.recorder import Recorder, Replacement
 from oneflow.program.value import Value
-from oneflow.runtime.cold import Failure, run_cold
+from oneflow.runtime.cold import FailedResult, run_cold
 
 
 def restore_replaced(recorder: Recorder) -> None:
@@ -51,4 +51,4 @@ def _compute(recorder: Recorder, position: int) -> Any:
     """The array of one output, or None if it cannot be computed."""
     program = optimize(program_from_key(tuple(recorder.key), (position,)))
     ((array,), _) = run_cold(program, recorder.arrays, recorder.scalars)
-    return None if type(array) is Failure else array
+    return None if type(array) is FailedResult else array

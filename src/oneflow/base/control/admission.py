@@ -25,7 +25,7 @@ from oneflow.base.environment import SECRET
 # Who is one of us answers at once; whoever is silent is left alone after this.
 _SECONDS_TO_ANSWER = 10.0
 # How many may be about to answer at the same time, besides the processes of the job.
-_MOST_STRANGERS = 256
+_MAX_PENDING = 256
 _WRONG_SECRET = (
     f"it does not know the secret of the job that uses this port: set {SECRET.name} to the same "
     "text on all machines, or choose another port"
@@ -86,7 +86,7 @@ def _is_same(given: Any, expected: str) -> bool:
 
 
 @dataclass(frozen=True)
-class Newcomer:
+class AuthenticatedPeer:
     """A process that has shown that it knows the secret.
 
     Attributes:
@@ -101,13 +101,13 @@ class Newcomer:
 
 
 @dataclass(frozen=True)
-class _Stranger:
+class _PendingPeer:
     channel: Channel
     challenge: str
     deadline: float
 
 
-class Door:
+class Authenticator:
     """Where processes knock; all of them are listened to side by side.
 
     Args:
@@ -123,38 +123,38 @@ class Door:
         self.refused = 0
         self._listener = listener
         self._secret = secret
-        self._most = _MOST_STRANGERS + expected
+        self._most = _MAX_PENDING + expected
         # In the order in which they came.
-        self._strangers: dict[int, _Stranger] = {}
+        self._pending: dict[int, _PendingPeer] = {}
         self._selector = selectors.DefaultSelector()
         listener.setblocking(False)
         self._selector.register(listener, selectors.EVENT_READ, None)
 
-    def newcomers(self, timeout: float) -> list[Newcomer]:
+    def authenticated_peers(self, timeout: float) -> list[AuthenticatedPeer]:
         """Those who have shown that they belong here; waits at most `timeout` seconds."""
         found = []
         for key, _ in self._selector.select(timeout):
             if key.data is None:
                 self._accept()
-            elif key.fd in self._strangers:
-                newcomer = self._hear(key.fd)
-                if newcomer is not None:
-                    found.append(newcomer)
+            elif key.fd in self._pending:
+                peer = self._hear(key.fd)
+                if peer is not None:
+                    found.append(peer)
         now = time.monotonic()
-        for number in [n for n, each in self._strangers.items() if each.deadline < now]:
-            self._send_away(number)
+        for number in [n for n, each in self._pending.items() if each.deadline < now]:
+            self._disconnect(number)
         return found
 
-    def welcome(self, newcomer: Newcomer) -> None:
+    def welcome(self, peer: AuthenticatedPeer) -> None:
         """Let a process in."""
-        newcomer.channel.longest = Channel.longest
+        peer.channel.longest = Channel.longest
         with contextlib.suppress(OSError):
-            newcomer.channel.send(welcome=proof_of(self._secret, "hub", newcomer.challenges))
+            peer.channel.send(welcome=proof_of(self._secret, "hub", peer.challenges))
 
     def close(self) -> None:
         """Listen to nobody any more who is not in."""
-        for number in list(self._strangers):
-            self._send_away(number)
+        for number in list(self._pending):
+            self._disconnect(number)
         self._selector.close()
 
     def _accept(self) -> None:
@@ -162,46 +162,46 @@ class Door:
             connection, _ = self._listener.accept()
         except OSError as error:
             # Whoever came first and has not answered makes room.
-            if error.errno in (errno.EMFILE, errno.ENFILE) and self._strangers:
-                self._send_away(next(iter(self._strangers)))
+            if error.errno in (errno.EMFILE, errno.ENFILE) and self._pending:
+                self._disconnect(next(iter(self._pending)))
             return
-        if len(self._strangers) >= self._most:
-            self._send_away(next(iter(self._strangers)))
+        if len(self._pending) >= self._most:
+            self._disconnect(next(iter(self._pending)))
         channel = Channel(connection)
         channel.longest = _LONGEST_HELLO
-        stranger = _Stranger(channel, new_challenge(), time.monotonic() + _SECONDS_TO_ANSWER)
+        pending = _PendingPeer(channel, new_challenge(), time.monotonic() + _SECONDS_TO_ANSWER)
         number = channel.fileno()
-        self._strangers[number] = stranger
+        self._pending[number] = pending
         self._selector.register(connection, selectors.EVENT_READ, number)
         try:
-            channel.send(challenge=stranger.challenge)
+            channel.send(challenge=pending.challenge)
         except OSError:
-            self._send_away(number)
+            self._disconnect(number)
 
-    def _hear(self, number: int) -> Newcomer | None:
-        stranger = self._strangers[number]
+    def _hear(self, number: int) -> AuthenticatedPeer | None:
+        pending = self._pending[number]
         try:
-            answers = stranger.channel.receive(0.0)
+            answers = pending.channel.receive(0.0)
             if not answers:
                 return None
             (answer,) = answers
             introduction = answer["introduction"]
-            challenges = stranger.challenge, str(answer["challenge"])
+            challenges = pending.challenge, str(answer["challenge"])
             proof = proof_of(self._secret, "member", challenges, introduction)
         except (EOFError, KeyError, ValueError, RecursionError):
-            self._send_away(number)
+            self._disconnect(number)
             return None
         if not _is_same(answer.get("proof"), proof) or not isinstance(introduction, dict):
             self.refused += 1
-            refuse(stranger.channel, _WRONG_SECRET)
-            self._send_away(number)
+            refuse(pending.channel, _WRONG_SECRET)
+            self._disconnect(number)
             return None
-        del self._strangers[number]
-        self._selector.unregister(stranger.channel)
-        return Newcomer(stranger.channel, introduction, challenges)
+        del self._pending[number]
+        self._selector.unregister(pending.channel)
+        return AuthenticatedPeer(pending.channel, introduction, challenges)
 
-    def _send_away(self, number: int) -> None:
-        channel = self._strangers.pop(number).channel
+    def _disconnect(self, number: int) -> None:
+        channel = self._pending.pop(number).channel
         self._selector.unregister(channel)
         channel.close()
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from oneflow.base import environment
-from oneflow.base.control.admission import Door, Newcomer, refuse
+from oneflow.base.control.admission import AuthenticatedPeer, Authenticator, refuse
 from oneflow.base.control.channel import Channel
 from oneflow.base.control.job import Job
 from oneflow.base.control.judge import Measurement, Report, Verdict, find_mismatch, members_of
@@ -51,7 +51,7 @@ class Hub:
 
     def __init__(self, listener: socket.socket, job: Job, coordinator: int) -> None:
         self._listener = listener
-        self._door = Door(listener, job.secret, job.world_size)
+        self._authenticator = Authenticator(listener, job.secret, job.world_size)
         self._job = job
         self._coordinator = coordinator
         self._peers: dict[int, _Peer] = {}
@@ -66,12 +66,12 @@ class Hub:
     def _run(self) -> None:
         problem = self._gather()
         if problem is None:
-            self._door.close()
+            self._authenticator.close()
             problem = self._serve()
         if problem is not None:
             self._let_rank_0_in()
             self._end(problem)
-        self._door.close()
+        self._authenticator.close()
         with contextlib.suppress(OSError):
             self._listener.close()
 
@@ -83,8 +83,8 @@ class Hub:
         limit = float(environment.JOIN_TIMEOUT.read())
         said = False
         while len(self._peers) < self._job.world_size:
-            for newcomer in self._door.newcomers(_TICK):
-                problem = self._admit(newcomer)
+            for peer in self._authenticator.authenticated_peers(_TICK):
+                problem = self._admit(peer)
                 if problem is not None:
                     return problem
             waited = time.monotonic() - begin
@@ -109,21 +109,22 @@ class Hub:
         """Wait for the process of the hub itself, which may come last and has to hear as well."""
         deadline = time.monotonic() + _SECONDS_FOR_RANK_0
         while 0 not in self._peers and time.monotonic() < deadline:
-            for newcomer in self._door.newcomers(_TICK):
-                self._admit(newcomer)
+            for peer in self._authenticator.authenticated_peers(_TICK):
+                self._admit(peer)
 
     def _refused(self) -> str:
         """What to say of those who did not know the secret."""
-        if not self._door.refused:
+        refused = self._authenticator.refused
+        if not refused:
             return ""
-        return f"; {self._door.refused} did not know {environment.SECRET.name} and were refused"
+        return f"; {refused} did not know {environment.SECRET.name} and were refused"
 
     def _missing(self) -> list[int]:
         return [rank for rank in range(self._job.world_size) if rank not in self._peers]
 
-    def _admit(self, newcomer: Newcomer) -> Verdict | None:
+    def _admit(self, peer: AuthenticatedPeer) -> Verdict | None:
         """Let a process in; a wrong number of processes ends the job."""
-        hello, channel = newcomer.introduction, newcomer.channel
+        hello, channel = peer.introduction, peer.channel
         try:
             rank, world_size, process = (
                 int(hello[name]) for name in ("rank", "world_size", "process")
@@ -135,7 +136,7 @@ class Hub:
             refuse(channel, f"another job uses this port, with a rank {rank} of its own")
             channel.close()
             return None
-        self._door.welcome(newcomer)
+        self._authenticator.welcome(peer)
         self._peers[rank] = _Peer(channel, str(hello.get("host")), process)
         self._selector.register(channel, selectors.EVENT_READ, rank)
         if world_size == self._job.world_size and 0 <= rank < world_size:

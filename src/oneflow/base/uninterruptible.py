@@ -1,4 +1,4 @@
-"""Running what no signal handler may interrupt.
+"""Running code that no signal handler may interrupt.
 
 Signal handlers run on the main thread, between any two steps of Python code, and may raise: Ctrl-C
 does. JAX's Python code cannot be interrupted so: what it was tracing goes on being traced, in
@@ -26,7 +26,7 @@ class _Task:
         self._claim = threading.Lock()
         self._over = threading.Lock()
         self._over.acquire()
-        self._is_over = False
+        self.is_over = False
         self.result: Any = None
         self.error: BaseException | None = None
 
@@ -39,7 +39,7 @@ class _Task:
         except BaseException as error:
             self.error = error
         finally:
-            self._is_over = True
+            self.is_over = True
             self._over.release()
 
     def give_up(self) -> bool:
@@ -48,7 +48,7 @@ class _Task:
 
     def wait(self) -> None:
         """Return when it is over."""
-        while not self._is_over:
+        while not self.is_over:
             self._over.acquire()
 
 
@@ -56,11 +56,11 @@ _tasks: queue.SimpleQueue[_Task] = queue.SimpleQueue()
 _helper: threading.Thread | None = None
 
 
-def run_undisturbed(run: Callable[[], T]) -> T:
-    """Run something on a thread on which no signal handler runs, and wait for it.
+def run_uninterruptible(run: Callable[[], T]) -> T:
+    """Run a function on a thread on which no signal handler runs, and wait for it.
 
-    What handlers raise meanwhile is raised when it is over. It must not depend on what belongs to a
-    thread; while planning, which does, it runs where it is.
+    What handlers raise meanwhile is raised when it is over. The function must not depend on state
+    of the calling thread; planning is such state, so while planning it runs on this thread.
     """
     global _helper
     if threading.current_thread() is not threading.main_thread() or is_planning():
@@ -78,14 +78,13 @@ def run_undisturbed(run: Callable[[], T]) -> T:
         if task.give_up():
             raise
         interruption = error
-    while interruption is not None:
+    while not task.is_over:  # interrupted while it ran
         try:
             task.wait()
-            raise interruption
         except BaseException as error:
-            if error is interruption:
-                raise
             interruption = error
+    if interruption is not None:
+        raise interruption
     if task.error is not None:
         raise task.error
     return task.result
