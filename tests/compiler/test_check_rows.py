@@ -38,9 +38,9 @@ def rows_of(program, arrays):
     return check_rows(walk(program, arrays, [])[1])
 
 
-@pytest.mark.parametrize("most", [0, module._MOST_ELEMENTS])
+@pytest.mark.parametrize("most", [0, module._MAX_ELEMENTS])
 def test_rows_are_those_of_the_evaluator_in_order(most, monkeypatch):
-    monkeypatch.setattr(module, "_MOST_ELEMENTS", most)
+    monkeypatch.setattr(module, "_MAX_ELEMENTS", most)
     program, arrays = recorded(POSITIONS)
     want = [(int(bad), int(value)) for bad, value in evaluate(program, arrays, [])[1]]
     assert [bad for bad, _ in want] == [0, 1, 0, 1, 1]
@@ -64,7 +64,7 @@ def test_alike_checks_are_one():
 def test_a_large_table_that_is_not_read_does_not_count():
     program, arrays = recorded(POSITIONS[:2])
     ((operation, operands), _) = walk(program, arrays, [])[1]
-    table = np.zeros((module._MOST_ELEMENTS, 4), "float32")
+    table = np.zeros((module._MAX_ELEMENTS, 4), "float32")
     places = [i for i, each in enumerate(operands) if each.ndim == 2]
     assert module._reads_little(
         operation, [table if i in places else x for i, x in enumerate(operands)]

@@ -21,7 +21,7 @@ from tests.laws.layer_calls import calls
 from tests.oracle import FLOW, with_gradients
 from tests.samples.table import Case, Operator, operators
 
-_MOST_CASES = 5
+_MAX_CASES = 5
 # Compiler options for executables that run once: most of the time goes into compiling.
 QUICKLY = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}
 
@@ -103,7 +103,7 @@ def _record_samples() -> Iterator[RecordedProgram]:
         for dtype in (*row.gradient_dtypes, *row.dtypes):
             kind = dtype.rstrip("0123456789").lstrip("ub")
             if kind not in kinds:
-                for case in row.cases[: 1 if kinds else _MOST_CASES]:
+                for case in row.cases[: 1 if kinds else _MAX_CASES]:
                     yield from record(lambda: _call(row, case, dtype))  # noqa: B023
             kinds.add(kind)
 

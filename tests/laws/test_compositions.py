@@ -17,7 +17,7 @@ from tests.laws.recording import recorded_programs
 from tests.oracle import array_difference, dtype_name, to_numpy
 
 COMPOSED = sorted(name for name, each in PRIMITIVES.items() if "composed" in each.facts)
-MOST_CASES = 6
+MAX_CASES = 6
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +33,7 @@ def recorded():
             if function is None or pattern in patterns or (when and not when(operation.attributes)):
                 continue
             patterns.add(pattern)
-            if len(found[name]) < MOST_CASES:
+            if len(found[name]) < MAX_CASES:
                 operands = program.operands(instruction, program.inputs)
                 found[name].append((operation, [np.asarray(each) for each in operands]))
     return found

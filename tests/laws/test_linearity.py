@@ -41,7 +41,7 @@ NOT_DECLARED = {
     "parameters are never partial sums": {"sgd_update": "*operands"},
 }
 # Operations of one primitive that are tried.
-MOST_CASES = 3
+MAX_CASES = 3
 # Primitives tested by one executable: compiling is what takes the time, small ones above all.
 AT_ONCE = 16
 # Results of the rows of one set: f(a), f(b), f(a + b).
@@ -105,7 +105,7 @@ def recorded():
         for instruction in program.instructions:
             operation, source = instruction.operation, source_of(instruction.operation)
             name, pattern = operation.primitive.name, pattern_of(operation)
-            most = MOST_CASES if operation.primitive is source else 1
+            most = MAX_CASES if operation.primitive is source else 1
             if (
                 counts.get(name, 0) == most
                 or pattern in patterns

@@ -39,9 +39,9 @@ def test_the_least_is_found(problem):
 @given(problems())
 def test_never_worse_than_the_start_with_small_tables(problem):
     nodes, pairs, start = problem
-    most, module._MOST = module._MOST, 9
+    most, module._MAX_TABLE_SIZE = module._MAX_TABLE_SIZE, 9
     try:
         found = minimize(nodes, pairs, start)
     finally:
-        module._MOST = most
+        module._MAX_TABLE_SIZE = most
     assert total(nodes, pairs, found) <= total(nodes, pairs, start)

@@ -94,7 +94,7 @@ def test_too_many_mappings_drop_some(monkeypatch) -> None:
 
 
 def test_programs_are_forgotten_by_their_instructions(monkeypatch) -> None:
-    monkeypatch.setattr(known, "_MOST_INSTRUCTIONS", 100)
+    monkeypatch.setattr(known, "_MAX_INSTRUCTIONS", 100)
     programs = known.KnownPrograms()
     program = flow.eager.record(lambda x: x * 2.0 + x, flow.ones(2))
     for number in range(50):
@@ -106,7 +106,7 @@ def test_programs_are_forgotten_by_their_instructions(monkeypatch) -> None:
 
 
 def test_operations_and_specs_that_nobody_uses_are_forgotten(monkeypatch) -> None:
-    monkeypatch.setattr(known, "_MOST_INSTRUCTIONS", 50)
+    monkeypatch.setattr(known, "_MAX_INSTRUCTIONS", 50)
     monkeypatch.setattr(EXECUTABLES, "most_bytes", FEW * OPERATION_BYTES)
     call._forget_unused()
     monkeypatch.setattr(call._room, "operations", len(call._operations) + 60)

@@ -17,7 +17,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 import oneflow as flow
 from tests.oracle import eager_mode
 
-MOST = 6
+MAX_LIVE = 6
 EXAMPLES = int(os.environ.get("STATEFUL_EXAMPLES", "200"))
 STEPS = int(os.environ.get("STATEFUL_STEPS", "24"))
 
@@ -138,7 +138,7 @@ class Twins(RuleBasedStateMachine):
     def _keep(self, pair: tuple[Any, Any] | None, expanded: bool = False) -> None:
         if pair is None or any(pair[0] is each.mine for each in self.live):
             return
-        if len(self.live) >= MOST:
+        if len(self.live) >= MAX_LIVE:
             del self.live[1]
         self.live.append(Pair(*pair, expanded))
 

@@ -15,7 +15,7 @@ from oneflow.base.placement import Placement
 from oneflow.base.sbp import NdSbp, sbp_text
 
 # XLA counts bytes in int64, and ends the process where they do not fit.
-_MOST_BYTES = 2**63 - 1
+_MAX_BYTES = 2**63 - 1
 
 
 def require_size(name: str, shape: tuple[int, ...], dtype: Any, copies: int = 1) -> None:
@@ -31,10 +31,10 @@ def require_size(name: str, shape: tuple[int, ...], dtype: Any, copies: int = 1)
         RuntimeError: it would take more than ``2**63 - 1`` bytes.
     """
     size = math.prod([each or 1 for each in shape]) * dtype.itemsize * copies
-    if size > _MOST_BYTES:
+    if size > _MAX_BYTES:
         raise RuntimeError(
             f"`{name}` cannot make a tensor of shape {tuple(shape)} and dtype {dtype.name}: that "
-            f"is {size} bytes, and no array has more than {_MOST_BYTES}; check the sizes given"
+            f"is {size} bytes, and no array has more than {_MAX_BYTES}; check the sizes given"
         )
 
 

@@ -27,10 +27,10 @@ class Budget:
         size: of the file, in bytes.
     """
 
-    _LEAST, _TIMES = 2**28, 16
+    _MIN_LIMIT, _MAX_RATIO = 2**28, 16
 
     def __init__(self, size: int) -> None:
-        self._limit = self._left = max(self._LEAST, self._TIMES * size)
+        self._limit = self._left = max(self._MIN_LIMIT, self._MAX_RATIO * size)
 
     def take(self, count: int) -> None:
         """Enter that so many bytes will be made.

@@ -98,7 +98,7 @@ def planned(tensors: Mapping[str, Tensor | np.ndarray]) -> Plan:
 
 
 # Parts are split in no more dimensions than a placement has.
-_MOST_SPLIT_DIMS = 8
+_MAX_SPLIT_DIMS = 8
 
 
 def cover_exactly(parts: Sequence[Part], shape: Sizes) -> bool:
@@ -112,7 +112,7 @@ def cover_exactly(parts: Sequence[Part], shape: Sizes) -> bool:
     boxes = [[(at, at + n) for at, n in zip(p.starts, p.sizes, strict=True)] for p in parts]
     whole = [(0, size) for size in shape]
     split = [dim for dim, ends in enumerate(whole) if any(box[dim] != ends for box in boxes)]
-    if len(split) > _MOST_SPLIT_DIMS:
+    if len(split) > _MAX_SPLIT_DIMS:
         return False
     corners: Counter[Sizes] = Counter()
     for box, sign in [(whole, -1), *[(box, 1) for box in boxes]]:

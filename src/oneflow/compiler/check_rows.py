@@ -17,7 +17,7 @@ import numpy as np
 from oneflow.primitives.operation import Operation
 
 # Operands with more elements are not copied next to each other.
-_MOST_ELEMENTS = 1 << 14
+_MAX_ELEMENTS = 1 << 14
 
 
 def check_rows(checked: Sequence[tuple[Operation, Sequence[Any]]]) -> jax.Array:
@@ -49,4 +49,4 @@ def _reads_little(operation: Operation, operands: Sequence[Any]) -> bool:
     """Whether the operands that the check reads are small; a table of features it does not read."""
     check = jax.make_jaxpr(operation.evaluate_check)(*operands).jaxpr
     read = {id(each) for step in check.eqns for each in step.invars}
-    return all(each.aval.size <= _MOST_ELEMENTS for each in check.invars if id(each) in read)
+    return all(each.aval.size <= _MAX_ELEMENTS for each in check.invars if id(each) in read)

@@ -18,7 +18,7 @@ from oneflow.tensor.tensor import Tensor
 
 # What is told of a tensor before it is sent: its dtype's name, its number of dimensions, its sizes.
 _NAME = 16
-_MOST_DIMENSIONS = 16
+_MAX_DIMENSIONS = 16
 
 
 def send(input: Tensor, dst: int, send_meta: bool = True) -> None:
@@ -101,14 +101,14 @@ def _check_other(name: str, rank: int) -> None:
 
 
 def _nothing_told() -> np.ndarray:
-    return np.zeros(_NAME + 1 + _MOST_DIMENSIONS, np.int64)
+    return np.zeros(_NAME + 1 + _MAX_DIMENSIONS, np.int64)
 
 
 def _describe(tensor: Tensor) -> np.ndarray:
     told = _nothing_told()
     name = tensor.dtype.name.encode()
     shape = tuple(tensor.shape)
-    if len(shape) > _MOST_DIMENSIONS:
+    if len(shape) > _MAX_DIMENSIONS:
         raise ValueError(f"a tensor of {len(shape)} dimensions cannot be sent")
     told[: len(name)] = list(name)
     told[_NAME] = len(shape)

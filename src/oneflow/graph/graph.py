@@ -39,7 +39,7 @@ from oneflow.tensor.tensor import Tensor
 
 _counts: defaultdict[str, Iterator[int]] = defaultdict(itertools.count)
 # Compiled steps that a graph keeps, one per combination of argument shapes and modes.
-_MOST_STEPS = 10
+_MAX_STEPS = 10
 # What `Graph.plan` does: filled by `oneflow.plan`.
 PLANNERS: list[Callable[..., Any]] = []
 
@@ -261,7 +261,7 @@ class Graph:
             warnings.warn(
                 f"{self.name} is compiled again, for arguments of other shapes, dtypes or "
                 "structure than before; it keeps up to "
-                f"{_MOST_STEPS} compiled steps and does not mention this again",
+                f"{_MAX_STEPS} compiled steps and does not mention this again",
                 stacklevel=3,
             )
         tensors: list[Tensor] = []
@@ -269,7 +269,7 @@ class Graph:
         self.__dict__["_attributes"] = attributes_of(self.named_modules())
         key = called, surroundings(self.training, self._attributes)
         step = self._steps[key] = Recording(self, self.build, structure, tensors).run()
-        if len(self._steps) > _MOST_STEPS:
+        if len(self._steps) > _MAX_STEPS:
             self._steps.popitem(last=False)
         return step
 

@@ -13,7 +13,7 @@ from oneflow.tensor.call import wrap
 from oneflow.tensor.tensor import Tensor
 
 # A pair with less curvature than this says nothing about the Hessian.
-_LEAST_CURVATURE = 1e-10
+_MIN_CURVATURE = 1e-10
 
 
 class LBFGS(Optimizer):
@@ -136,7 +136,7 @@ class LBFGS(Optimizer):
             change = gradient - state["previous_gradient"]
             step = state["direction"] * state["step_length"]
             curvature = _dot(change, step).item()
-            if curvature > _LEAST_CURVATURE:
+            if curvature > _MIN_CURVATURE:
                 state["steps"] = [*state["steps"], step][-group["history_size"] :]
                 state["changes"] = [*state["changes"], change][-group["history_size"] :]
                 state["scale"] = curvature / _dot(change, change).item()

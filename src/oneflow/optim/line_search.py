@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 # Sufficient decrease, curvature, shortest interval, most evaluations.
-_DECREASE, _CURVATURE, _SHORTEST, _MOST = 1e-4, 0.9, 1e-9, 25
+_DECREASE, _CURVATURE, _MIN_BRACKET, _MAX_EVALUATIONS = 1e-4, 0.9, 1e-9, 25
 
 
 class Point(NamedTuple):
@@ -68,7 +68,7 @@ class _Search:
     def bracket(self, length: float) -> tuple[Point, ...]:
         """A good point, or two points with one between them."""
         previous, point = self._start, self._point(length)
-        while self.evaluations < _MOST:
+        while self.evaluations < _MAX_EVALUATIONS:
             if self._too_high(point) or (self.evaluations > 1 and point.loss >= previous.loss):
                 return previous, point
             if self._flat(point):
@@ -84,8 +84,8 @@ class _Search:
         """The best point found while the interval between two points shrinks."""
         low, high = sorted((one, other), key=lambda point: point.loss)
         stuck = False
-        while self.evaluations < _MOST:
-            if abs(high.at - low.at) * self._reach < _SHORTEST:
+        while self.evaluations < _MAX_EVALUATIONS:
+            if abs(high.at - low.at) * self._reach < _MIN_BRACKET:
                 break
             at, stuck = self._next(low, high, stuck)
             point = self._point(at)

@@ -38,7 +38,7 @@ _WITHOUT_EFFECT = ("foreach", "fused", "capturable")
 # Called with an optimizer before it steps and before it clears gradients.
 WATCHERS: list[Callable[[Optimizer], None]] = []
 # Of one instruction; the first runs hold all of them besides what they replace.
-_MOST_RESULTS = 64
+_MAX_RESULTS = 64
 
 
 def spellings(init: Callable) -> Callable:
@@ -210,7 +210,7 @@ class Optimizer:
                 tensor = state[name]
                 operands.append(tensor.value)
                 targets.append(tensor)
-            if len(targets) >= _MOST_RESULTS:
+            if len(targets) >= _MAX_RESULTS:
                 self._record_updates(group, operands, targets, numbers)
                 operands, targets = [], []
         self._record_updates(group, operands, targets, numbers)

@@ -15,7 +15,7 @@ from oneflow.primitives.operation import Operation
 from oneflow.program.ir import Program
 
 # Smaller values stay in the processor's caches whoever computes them.
-_LEAST_ELEMENTS = 1 << 14
+_MIN_ELEMENTS = 1 << 14
 
 
 def materialize_shared(program: Program) -> Program:
@@ -47,7 +47,7 @@ def _worth_storing(program: Program) -> set[int]:
             continue
         for number, spec in zip(instruction.results, operation.out_specs, strict=True):
             shared = number in read_from_memory and readers[number] > 1
-            if shared and spec.numel >= _LEAST_ELEMENTS:
+            if shared and spec.numel >= _MIN_ELEMENTS:
                 stored.add(number)
     return stored
 

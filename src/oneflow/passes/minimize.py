@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 # Elements of the largest table; eight bytes each.
-_MOST = 1 << 18
+_MAX_TABLE_SIZE = 1 << 18
 _ROUNDS = 4
 
 
@@ -98,7 +98,7 @@ class _Elimination:
             if now > size:
                 heapq.heappush(waiting, (now, number))
                 continue
-            if now > _MOST:
+            if now > _MAX_TABLE_SIZE:
                 hub = self._widest(done)
                 touched = self._hold(hub)
                 done.add(hub)

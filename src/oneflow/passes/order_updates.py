@@ -16,7 +16,7 @@ from oneflow.primitives.materialize import together
 from oneflow.program.ir import Program
 
 # Smaller parameters are cheaper to copy than to keep apart.
-_LEAST_ELEMENTS = 1 << 14
+_MIN_ELEMENTS = 1 << 14
 
 
 def order_updates(program: Program) -> Program:
@@ -69,6 +69,6 @@ def _updates(program: Program) -> Iterator[tuple[int, int, int]]:
         if updated is None or operation.device.type != "cpu":
             continue
         for parameter, gradient in updated(operation):
-            large = operation.in_specs[parameter].numel >= _LEAST_ELEMENTS
+            large = operation.in_specs[parameter].numel >= _MIN_ELEMENTS
             if large and instruction.operands[parameter] < len(program.inputs):
                 yield place, instruction.operands[parameter], instruction.operands[gradient]

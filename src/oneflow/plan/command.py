@@ -16,7 +16,7 @@ from oneflow.base.device import DEVICE_TYPES
 from oneflow.base.joining import set_cpu_devices
 from oneflow.base.placement import Placement
 from oneflow.plan.plan import Plan, plan_graph
-from oneflow.plan.xla import MOST_DEVICES
+from oneflow.plan.xla import MAX_DEVICES
 from oneflow.runtime.planning import planning
 
 _ABOUT = """\
@@ -59,7 +59,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = parse_args(arguments)
     hierarchy = tuple(map(int, options.ranks.split("x")))
     count = math.prod(hierarchy)
-    if not options.model and count <= MOST_DEVICES:
+    if not options.model and count <= MAX_DEVICES:
         set_cpu_devices(count)
     plan = make_plan(
         function_named(options.function),

@@ -8,7 +8,7 @@ from oneflow.base.placement import Placement
 from oneflow.plan.recording import RecordedProgram
 from oneflow.plan.rows import InputRow, OperatorRow, input_rows, operator_rows
 from oneflow.plan.totals import Exchange, exchanges_of, flops_of, summed
-from oneflow.plan.xla import MOST_DEVICES, can_compile, compiled
+from oneflow.plan.xla import MAX_DEVICES, can_compile, compiled
 from oneflow.primitives.timing import MACHINES
 from oneflow.program.duration import program_seconds
 from oneflow.program.liveness import Memory, memory_of
@@ -124,8 +124,8 @@ def _why_not(recorded: RecordedProgram, compile: bool) -> str:
     size = recorded.placement.size
     if not compile:
         return "it was not asked"
-    if size > MOST_DEVICES:
-        return f"it compiles for at most {MOST_DEVICES} devices on one machine"
+    if size > MAX_DEVICES:
+        return f"it compiles for at most {MAX_DEVICES} devices on one machine"
     if not can_compile(recorded):
         return f"ONEFLOW_CPU_DEVICES={size} is needed to compile for {size} devices"
     return ""

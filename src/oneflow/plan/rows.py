@@ -117,11 +117,11 @@ def _operator_row(instruction: Instruction) -> OperatorRow:
 
 
 # Updates of many parameters at once have hundreds of operands.
-_MOST_SHOWN = 6
+_MAX_SHOWN = 6
 
 
 def _texts(specs: Sequence[TensorSpec]) -> tuple[str, ...]:
-    shown = tuple(map(repr, specs[:_MOST_SHOWN]))
+    shown = tuple(map(repr, specs[:_MAX_SHOWN]))
     rest = len(specs) - len(shown)
     return (*shown, f"and {rest} more") if rest else shown
 

@@ -15,7 +15,7 @@ from oneflow.program.liveness import Memory
 from oneflow.runtime.planning import planning
 
 # XLA's CPU client drives no more devices than this.
-MOST_DEVICES = 2048
+MAX_DEVICES = 2048
 _KINDS = ("all-reduce", "reduce-scatter", "all-gather", "all-to-all", "collective-permute")
 _COLLECTIVE = re.compile(rf" = (.*?) ({'|'.join(_KINDS)})(?:-start)?\((.*)$")
 _SHAPE = re.compile(r"\b([a-z]+\d*)(?:e\dm\d\w*)?\[([\d,]*)\]")
@@ -41,7 +41,7 @@ class Compiled:
 def can_compile(recorded: RecordedProgram) -> bool:
     """Whether this process has enough devices to stand for those of a plan."""
     size = recorded.placement.size
-    return size <= MOST_DEVICES and size <= len(platform_devices("cpu"))
+    return size <= MAX_DEVICES and size <= len(platform_devices("cpu"))
 
 
 def compiled(recorded: RecordedProgram) -> Compiled:

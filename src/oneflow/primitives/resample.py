@@ -21,7 +21,7 @@ from oneflow.primitives.pool import plane_scatter
 from oneflow.primitives.registry import REAL_ONLY, ZERO_SECOND_GRADIENTS, primitive
 
 # With more taps than this one product with a matrix is cheaper than gathering.
-_MOST_TAPS = 16
+_MAX_TAPS = 16
 _CUBIC = -0.75
 
 
@@ -175,7 +175,7 @@ def _resample(x, *, dim: int, plan: Resampling):
     if index.shape[1] == 1 and (weight == 1).all():
         return jnp.take(x, index[:, 0], axis=dim)
     values = x if jnp.iscomplexobj(x) else x.astype(wide)
-    if index.shape[1] > _MOST_TAPS:
+    if index.shape[1] > _MAX_TAPS:
         matrix = np.zeros((len(index), x.shape[dim]), values.dtype)
         np.add.at(matrix, (np.arange(len(index))[:, None], index), weight)
         product = lax.dot_general(values, matrix, (((dim,), (1,)), ((), ())))

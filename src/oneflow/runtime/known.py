@@ -9,7 +9,7 @@ from oneflow.compiler.lower import Executable
 from oneflow.program.ir import Program
 
 # Of all programs together; an instruction takes about a kilobyte.
-_MOST_INSTRUCTIONS = 1 << 18
+_MAX_INSTRUCTIONS = 1 << 18
 # What a program takes besides its instructions, counted as so many of them.
 _OTHER = 8
 
@@ -54,7 +54,7 @@ class KnownPrograms(OrderedDict[tuple, Known]):
         self._forget(self.pop(key, None))
         known = self[key] = Known(program)
         self.instructions += _OTHER + len(program.instructions)
-        while self.instructions > _MOST_INSTRUCTIONS and len(self) > 1:
+        while self.instructions > _MAX_INSTRUCTIONS and len(self) > 1:
             self._forget(self.popitem(last=False)[1])
         return known
 

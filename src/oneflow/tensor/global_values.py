@@ -203,13 +203,13 @@ def _whole_shape(local: Any, layout: Layout, check_meta: bool) -> tuple[int, ...
 
 
 # What ranks tell each other of a tensor: dtype, number of dimensions, sizes.
-_MOST_DIMENSIONS = 32
+_MAX_DIMENSIONS = 32
 
 
 def _shapes_of_ranks(local: Any, placement: Placement) -> np.ndarray:
     """The local shapes of all ranks, ``[ranks, ndim]``; every process takes part."""
     names = [each.name for each in ALL_DTYPES]
-    told = np.zeros(2 + _MOST_DIMENSIONS, np.int64)
+    told = np.zeros(2 + _MAX_DIMENSIONS, np.int64)
     told[: 2 + local.ndim] = (names.index(local.dtype.name), local.ndim, *local.shape)
     mine = told_by_all(told, placement.type)[list(placement.flat)]
     if (mine[:, :2] != mine[0, :2]).any():

@@ -37,7 +37,7 @@ from oneflow.tensor.global_values import (
 from oneflow.tensor.promotion import promote_types, result_type
 from oneflow.tensor.tensor import Tensor
 
-_MOST_DIMENSIONS = 64  # NumPy's limit
+_MAX_DIMENSIONS = 64  # NumPy's limit
 
 
 def value_from_numpy(array: np.ndarray, device: Any = CPU) -> Value:
@@ -141,9 +141,9 @@ def _without_tensors(data: Any, depth: int = 0) -> Any:
     if isinstance(data, Tensor):
         return data.tolist()
     if isinstance(data, list | tuple):
-        if depth == _MOST_DIMENSIONS:
+        if depth == _MAX_DIMENSIONS:
             raise ValueError(
-                f"lists are nested deeper than {_MOST_DIMENSIONS} times, or contain themselves: "
+                f"lists are nested deeper than {_MAX_DIMENSIONS} times, or contain themselves: "
                 "an array has no more dimensions than that"
             )
         return [_without_tensors(each, depth + 1) for each in data]

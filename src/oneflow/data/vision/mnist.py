@@ -17,7 +17,7 @@ from oneflow.data.vision.image import pillow
 from oneflow.tensor.tensor import Tensor
 
 # To how many bytes one byte may be decompressed.
-_MOST_COMPRESSED = 1032
+_MAX_COMPRESSED = 1032
 _ELEMENT_TYPES = {8: ">u1", 9: ">i1", 11: ">i2", 12: ">i4", 13: ">f4", 14: ">f8"}
 
 
@@ -34,7 +34,7 @@ def read_idx(path: Path) -> np.ndarray:
             shape = struct.unpack(f">{ndim}I", file.read(4 * ndim))
             element = np.dtype(_ELEMENT_TYPES[kind])
             size = math.prod(shape) * element.itemsize
-            if size > _MOST_COMPRESSED * path.stat().st_size:
+            if size > _MAX_COMPRESSED * path.stat().st_size:
                 raise ValueError(f"its size does not fit {shape}")
             content = file.read(size + 1)
         if len(content) != size:

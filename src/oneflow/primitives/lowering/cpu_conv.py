@@ -26,7 +26,7 @@ from oneflow.primitives.conv import (
     convolve_input_adjoint,
     convolve_weight_adjoint,
 )
-from oneflow.primitives.lowering.taps import MOST_TAPS, Taps
+from oneflow.primitives.lowering.taps import MAX_TAPS, Taps
 from oneflow.primitives.materialize import materialized
 
 
@@ -44,12 +44,12 @@ def _is_pointwise(kernel: tuple[int, ...], window: Window) -> bool:
 
 
 def _is_depthwise(channels: int, out: int, kernel: tuple[int, ...], window: Window) -> bool:
-    return window.groups == channels == out and math.prod(kernel) <= MOST_TAPS
+    return window.groups == channels == out and math.prod(kernel) <= MAX_TAPS
 
 
 def _is_sum_of_products(channels: int, out: int, kernel: tuple[int, ...], window: Window) -> bool:
     """Whether each output channel sees a single input channel: its own, or the only one."""
-    few = math.prod(kernel) <= MOST_TAPS
+    few = math.prod(kernel) <= MAX_TAPS
     return _is_depthwise(channels, out, kernel, window) or (few and channels == 1)
 
 
@@ -127,7 +127,7 @@ def _scattered_products(y, weight, size: tuple[int, ...], window: Window):
     by_tap = jnp.moveaxis(weight, 1, -1).reshape(out, -1)
     columns = _product(y, by_tap, ((y.ndim - 1,), (0,))).reshape(*y.shape[:-1], *kernel, channels)
     taps = _taps(tuple(kernel), window)
-    if math.prod(kernel) <= _MOST_AT_ONCE:
+    if math.prod(kernel) <= _MAX_TAPS_AT_ONCE:
         place = (slice(None),) * (y.ndim - 1)
         return taps.scatter(lambda tap: columns[(*place, *tap)], size)
     for axis in reversed(range(len(kernel))):
@@ -137,7 +137,7 @@ def _scattered_products(y, weight, size: tuple[int, ...], window: Window):
 
 # Taps that are added up in one go. Each is looked for at every place of the result, so that 5 x 5
 # take half the time if those of each row are added up first; 3 x 3 do not.
-_MOST_AT_ONCE = 9
+_MAX_TAPS_AT_ONCE = 9
 
 
 def _scattered_along(columns, taps: Taps, size: int):
@@ -210,7 +210,7 @@ def _worth_products(channels: int, out: int, kernel: tuple[int, ...], window: Wi
     copy is strided.
     """
     least = 128 if max(window.stride) == 1 else 256
-    fits = window.groups == 1 and math.prod(kernel) <= MOST_TAPS
+    fits = window.groups == 1 and math.prod(kernel) <= MAX_TAPS
     return fits and min(channels, out) >= least
 
 

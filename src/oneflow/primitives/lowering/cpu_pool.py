@@ -9,12 +9,12 @@ import jax.numpy as jnp
 import numpy as np
 
 from oneflow.primitives import pool
-from oneflow.primitives.lowering.taps import MOST_TAPS, Taps
+from oneflow.primitives.lowering.taps import MAX_TAPS, Taps
 from oneflow.primitives.materialize import materialized
 
 
 def _worth_it(dims: tuple[int, ...], kernel: tuple[int, ...]) -> bool:
-    return dims[0] == 1 and math.prod(kernel) <= MOST_TAPS
+    return dims[0] == 1 and math.prod(kernel) <= MAX_TAPS
 
 
 @pool.max_pool.lowering("cpu")

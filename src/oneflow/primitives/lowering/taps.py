@@ -18,7 +18,7 @@ from jax import lax
 Tap = tuple[int, ...]
 
 # Kernels with more taps than this are left to XLA.
-MOST_TAPS = 27
+MAX_TAPS = 27
 
 
 class Taps(NamedTuple):
