@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import oneflow as flow
-from oneflow.base.joining import set_cpu_devices
+from oneflow.base.device import set_cpu_devices
 from oneflow.graph.schedule import idle_shares, timeline
 from oneflow.passes.tasks import Task
 

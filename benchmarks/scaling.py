@@ -31,7 +31,7 @@ from pathlib import Path
 from typing import Any
 
 import oneflow as flow
-from oneflow.base.joining import set_cpu_devices
+from oneflow.base.device import set_cpu_devices
 from oneflow.plan import Plan, plan_graph, planning
 
 sys.path.insert(0, str(Path(__file__).parents[1]))

@@ -123,7 +123,7 @@ def _missing_rank(type: str, rank: int, count: int) -> str:
 
 
 def set_membership(place: Membership) -> None:
-    """Say what the place of this process is; `oneflow.base.joining` does, once."""
+    """Say what the place of this process is; `oneflow.control_plane.rendezvous` does, once."""
     global _membership
     _membership = place
     device_of_rank.cache_clear()

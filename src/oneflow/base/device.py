@@ -139,6 +139,16 @@ def select(device: Device) -> None:
     _selected.indices[device.type] = device.index
 
 
+def set_cpu_devices(count: int) -> None:
+    """Give this process `count` CPU devices; possible until one of them is first used.
+
+    Args:
+        count: the number of devices; 0 leaves the number as it is.
+    """
+    if count > 0:
+        jax.config.update("jax_num_cpu_devices", count)
+
+
 # Why this process cannot use devices.
 _lost: str | None = None
 

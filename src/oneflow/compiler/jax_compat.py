@@ -9,8 +9,8 @@ from typing import Any
 import jax
 
 from oneflow.base.environment import cache_folder
-from oneflow.base.joining import join
 from oneflow.compiler.cache import own_folder, prepare, tidy_daily
+from oneflow.control_plane.rendezvous import join
 
 
 def _configure_jax() -> None:

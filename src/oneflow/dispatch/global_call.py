@@ -6,11 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 from oneflow.base import cluster
-from oneflow.base.connecting import run_together
 from oneflow.base.location import user_line
 from oneflow.base.placement import Placement
 from oneflow.base.sbp import NdSbp, Split
 from oneflow.base.spec import TensorSpec
+from oneflow.control_plane.collective_launch import run_together
 from oneflow.differentiation.grad_mode import MODE
 from oneflow.differentiation.node import OperationNode
 from oneflow.primitives import signatures as signatures  # settles operations

@@ -18,10 +18,10 @@ from jax import lax
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from oneflow.base import cluster
-from oneflow.base.connecting import run_together
 from oneflow.base.device import Device
 from oneflow.base.dtype import from_numpy_dtype
 from oneflow.base.spec import spec_of
+from oneflow.control_plane.collective_launch import run_together
 from oneflow.primitives.partial_sums import all_reduced, reduce_scattered
 from oneflow.program.value import Value
 from oneflow.runtime.eager import read_array

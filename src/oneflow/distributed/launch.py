@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from argparse import REMAINDER as REMAINDER
 
-from oneflow.launcher.command import main as main, parse_args as parse_args
+from oneflow.control_plane.launcher.command import main as main, parse_args as parse_args
 
 stdout_filename = "stdout"
 stderr_filename = "stderr"

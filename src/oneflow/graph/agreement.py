@@ -16,10 +16,10 @@ from typing import Any, TypeGuard
 import numpy as np
 
 from oneflow.base import cluster
-from oneflow.base.connecting import run_together
 from oneflow.base.device import Device
 from oneflow.base.placement import Placement
 from oneflow.compiler.lower import Executable
+from oneflow.control_plane.collective_launch import run_together
 from oneflow.program.ir import Program
 from oneflow.program.printer import format_instruction
 from oneflow.runtime.eager import Absent

@@ -12,8 +12,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from oneflow.base.device import DEVICE_TYPES
-from oneflow.base.joining import set_cpu_devices
+from oneflow.base.device import DEVICE_TYPES, set_cpu_devices
 from oneflow.base.placement import Placement
 from oneflow.plan.plan import Plan, plan_graph
 from oneflow.plan.xla import MAX_DEVICES

@@ -10,11 +10,11 @@ import numpy as np
 from jax import lax
 
 from oneflow.base import cluster
-from oneflow.base.connecting import run_together
 from oneflow.base.placement import Layout, Placement, mesh_axis
 from oneflow.base.sbp import BROADCAST, PARTIAL_SUM, NdSbp, Split
 from oneflow.base.spec import TensorSpec, spec_of
 from oneflow.compiler.sharding import partition_of, sharding_of
+from oneflow.control_plane.collective_launch import run_together
 from oneflow.primitives.part_layout import part_shape
 from oneflow.primitives.partial_sums import all_reduced, neutral
 from oneflow.runtime.eager import Absent

@@ -8,18 +8,18 @@ import time
 
 import pytest
 
-from oneflow.base.control.activity import activity, is_busy
-from oneflow.base.control.channel import Channel
-from oneflow.base.control.judge import (
+from oneflow.base.environment import COLLECTIVE_TIMEOUT, HANG_TIMEOUT
+from oneflow.control_plane.activity import activity, is_busy
+from oneflow.control_plane.channel import Channel
+from oneflow.control_plane.diagnosis import (
     Measurement,
     Report,
     find_circle,
     find_late,
     find_mismatch,
 )
-from oneflow.base.control.record import Progress
-from oneflow.base.control.watch import Watch
-from oneflow.base.environment import COLLECTIVE_TIMEOUT, HANG_TIMEOUT
+from oneflow.control_plane.flight_recorder import Progress
+from oneflow.control_plane.hang_detection import Watch
 
 
 def report(*descriptions: str, group: str = "0,1", **more) -> Report:

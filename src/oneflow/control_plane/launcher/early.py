@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 
-from oneflow.launcher.command import main
+from oneflow.control_plane.launcher.command import main
 
 MODULE = "oneflow.distributed.launch"
 

@@ -24,13 +24,13 @@ from typing import Any, NoReturn
 import jax
 
 from oneflow.base import environment
-from oneflow.base.control.activity import activity
-from oneflow.base.control.admission import introduce
-from oneflow.base.control.channel import Channel
-from oneflow.base.control.job import Job
-from oneflow.base.control.record import operations_started, whole_record
 from oneflow.base.location import PACKAGE
-from oneflow.launcher.cause import Word, blames_others
+from oneflow.control_plane.activity import activity
+from oneflow.control_plane.admission import introduce
+from oneflow.control_plane.channel import Channel
+from oneflow.control_plane.flight_recorder import operations_started, whole_record
+from oneflow.control_plane.job import Job
+from oneflow.control_plane.root_cause import Word, blames_others
 
 _SECONDS_BETWEEN_REPORTS = 0.5
 _SECONDS_BETWEEN_TRIES = 0.2
@@ -38,10 +38,11 @@ _SECONDS_TO_ANSWER = 10.0
 _SECONDS_FOR_A_VERDICT = 6.0
 _SECONDS_TO_FLUSH = 1.0
 _SECONDS_TO_EXIT = 5.0
-# Where the main thread is while it waits for XLA.
+# Where the main thread is while it waits for XLA or for other processes.
+_WAITING_ROOMS = ("base", "compiler", "control_plane", "distributed", "runtime")
 _RUNTIME = (
     str(Path(jax.__file__).parent),
-    *(os.path.join(PACKAGE, room) for room in ("base", "compiler", "distributed", "runtime")),
+    *(os.path.join(PACKAGE, room) for room in _WAITING_ROOMS),
 )
 
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import jax
 
-from oneflow.base.control.member import Member
-from oneflow.base.control.record import note_collective
+from oneflow.control_plane.agent import Member
+from oneflow.control_plane.flight_recorder import note_collective
 
 _met: set[Hashable] = set()
 _member: Member | None = None

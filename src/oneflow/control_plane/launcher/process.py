@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import BinaryIO
 
-from oneflow.launcher.cause import End
-from oneflow.launcher.streams import Copier, last_lines_of_file
+from oneflow.control_plane.launcher.streams import Copier, last_lines_of_file
+from oneflow.control_plane.root_cause import End
 
 _PR_SET_PDEATHSIG = 1
 # How much of what a process printed last tells why it ended.

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from oneflow.base.control.activity import is_busy
-from oneflow.base.control.judge import (
+from oneflow.base.environment import COLLECTIVE_TIMEOUT, HANG_TIMEOUT, Variable
+from oneflow.control_plane.activity import is_busy
+from oneflow.control_plane.diagnosis import (
     Late,
     Measurement,
     Report,
@@ -16,7 +17,6 @@ from oneflow.base.control.judge import (
     find_circle,
     find_late,
 )
-from oneflow.base.environment import COLLECTIVE_TIMEOUT, HANG_TIMEOUT, Variable
 
 # Processes that wait for each other are watched that long before that is called a deadlock.
 _SECONDS_OF_PROOF = 5.0

@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from oneflow.launcher.cause import Word, find_cause
-from oneflow.launcher.process import Process
+from oneflow.control_plane.launcher.process import Process
+from oneflow.control_plane.root_cause import Word, find_cause
 
 _TICK = 0.05
 # When one has failed, the others hear of it themselves and end; after this they are told to,

@@ -17,11 +17,11 @@ from jax.experimental import multihost_utils
 
 from oneflow.base import cluster, environment
 from oneflow.base.cluster import Membership
-from oneflow.base.connecting import connect_through, without_announcements
-from oneflow.base.control.hub import Hub
-from oneflow.base.control.job import Job
-from oneflow.base.control.member import Member
-from oneflow.base.device import number_devices, platform_devices
+from oneflow.base.device import number_devices, platform_devices, set_cpu_devices
+from oneflow.control_plane.agent import Member
+from oneflow.control_plane.collective_launch import connect_through, without_announcements
+from oneflow.control_plane.coordinator import Hub
+from oneflow.control_plane.job import Job
 
 # A rank notes its process id here, so that processes which it starts (workers of loaders, programs)
 # and which inherit its environment do not take themselves for the rank.
@@ -262,9 +262,3 @@ def _number(variable: environment.Variable) -> int:
     if not text.isdecimal():
         raise RuntimeError(f"{variable.name}={text!r} is not a whole number")
     return int(text)
-
-
-def set_cpu_devices(count: int) -> None:
-    """Give this process that many CPU devices; possible until one of them is first used."""
-    if count > 0:
-        jax.config.update("jax_num_cpu_devices", count)

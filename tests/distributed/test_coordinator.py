@@ -6,12 +6,12 @@ import threading
 
 import pytest
 
-from oneflow.base.control import admission
-from oneflow.base.control.admission import introduce, new_challenge, proof_of
-from oneflow.base.control.channel import Channel
-from oneflow.base.control.hub import Hub
-from oneflow.base.control.job import Job
-from oneflow.base.control.member import Member
+from oneflow.control_plane import admission
+from oneflow.control_plane.admission import introduce, new_challenge, proof_of
+from oneflow.control_plane.agent import Member
+from oneflow.control_plane.channel import Channel
+from oneflow.control_plane.coordinator import Hub
+from oneflow.control_plane.job import Job
 
 
 def started(world_size: int, secret: str = "") -> tuple[Hub, tuple[str, int]]:

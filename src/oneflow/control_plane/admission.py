@@ -19,8 +19,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from oneflow.base.control.channel import Channel
 from oneflow.base.environment import SECRET
+from oneflow.control_plane.channel import Channel
 
 # Who is one of us answers at once; whoever is silent is left alone after this.
 _SECONDS_TO_ANSWER = 10.0

@@ -10,7 +10,7 @@ import sys
 import uuid
 from collections.abc import Sequence
 
-from oneflow.launcher.supervisor import Supervisor
+from oneflow.control_plane.launcher.supervisor import Supervisor
 
 _DEFAULT_PORT = 29500
 

@@ -5,7 +5,7 @@ import signal
 
 import pytest
 
-from oneflow.launcher.cause import End, Word, blames_others, find_cause
+from oneflow.control_plane.root_cause import End, Word, blames_others, find_cause
 
 GLOO = "ValueError: UNKNOWN: Gloo all-reduce failed: Connection reset by peer"
 KILLED = -int(signal.SIGKILL)

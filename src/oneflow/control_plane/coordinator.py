@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import Any
 
 from oneflow.base import environment
-from oneflow.base.control.admission import AuthenticatedPeer, Authenticator, refuse
-from oneflow.base.control.channel import Channel
-from oneflow.base.control.job import Job
-from oneflow.base.control.judge import Measurement, Report, Verdict, find_mismatch, members_of
-from oneflow.base.control.watch import Watch
-from oneflow.launcher.cause import blames_others
+from oneflow.control_plane.admission import AuthenticatedPeer, Authenticator, refuse
+from oneflow.control_plane.channel import Channel
+from oneflow.control_plane.diagnosis import Measurement, Report, Verdict, find_mismatch, members_of
+from oneflow.control_plane.hang_detection import Watch
+from oneflow.control_plane.job import Job
+from oneflow.control_plane.root_cause import blames_others
 
 # How often the hub looks at the clock.
 _TICK = 0.25
