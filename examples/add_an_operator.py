@@ -3,7 +3,7 @@
 import jax
 
 import oneflow as flow
-from oneflow.primitives.elementwise import add, mul, sigmoid, sub
+from oneflow.primitives.operators.elementwise import add, mul, sigmoid, sub
 from oneflow.primitives.registry import primitive
 from oneflow.tensor import Tensor, call
 

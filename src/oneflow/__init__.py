@@ -57,114 +57,8 @@ from oneflow.differentiation.grad_mode import (
     set_grad_enabled as set_grad_enabled,
 )
 from oneflow.dispatch import call as _call  # installs the meaning of calling a primitive
-from oneflow.functional import (
-    autograd as _autograd,  # gives Tensor `backward`
-    indexing as _indexing,
-    operators as _operators,  # gives Tensor its operators
-    random_inplace as _random_inplace,  # gives Tensor its methods
-)
-from oneflow.functional.activation import (
-    gelu as gelu,
-    mish as mish,
-    quick_gelu as quick_gelu,
-    relu as relu,
-    selu as selu,
-    sigmoid as sigmoid,
-    silu as silu,
-    softplus as softplus,
-    softsign as softsign,
-    square_relu as square_relu,
-    tanh as tanh,
-)
-from oneflow.functional.adaptive_pooling import (
-    adaptive_avg_pool1d as adaptive_avg_pool1d,
-    adaptive_avg_pool2d as adaptive_avg_pool2d,
-    adaptive_avg_pool3d as adaptive_avg_pool3d,
-)
-from oneflow.functional.added_products import (
-    addbmm as addbmm,
-    addmm as addmm,
-    addmv as addmv,
-    addr as addr,
-    baddbmm as baddbmm,
-)
-from oneflow.functional.arithmetic import (
-    add as add,
-    addcdiv as addcdiv,
-    addcmul as addcmul,
-    float_power as float_power,
-    lerp as lerp,
-    mul as mul,
-    mul as multiply,
-    pow_ as pow,
-    rsub as rsub,
-    sub as sub,
-    sub as subtract,
-)
-from oneflow.functional.choosing import (
-    clamp as clamp,
-    clamp as clip,
-    clamp_max as clamp_max,
-    clamp_min as clamp_min,
-    fmax as fmax,
-    fmin as fmin,
-    maximum as maximum,
-    minimum as minimum,
-    where as where,
-)
-from oneflow.functional.combining import (
-    atleast_1d as atleast_1d,
-    atleast_2d as atleast_2d,
-    atleast_3d as atleast_3d,
-    block_diag as block_diag,
-    broadcast_like as broadcast_like,
-    broadcast_shapes as broadcast_shapes,
-    broadcast_tensors as broadcast_tensors,
-    cartesian_prod as cartesian_prod,
-    column_stack as column_stack,
-    combinations as combinations,
-    dstack as dstack,
-    hstack as hstack,
-    meshgrid as meshgrid,
-    slice_ as logical_slice,
-    slice_ as slice,
-    slice_update as logical_slice_assign,
-    slice_update as slice_update,
-    tril_indices as tril_indices,
-    triu_indices as triu_indices,
-    vstack as row_stack,
-    vstack as vstack,
-)
-from oneflow.functional.comparison import (
-    allclose as allclose,
-    eq as eq,
-    eq as equal_to,
-    equal as equal,
-    ge as ge,
-    ge as greater_equal,
-    gt as greater,
-    gt as gt,
-    is_same_size as is_same_size,
-    isclose as isclose,
-    le as le,
-    le as less_equal,
-    lt as less,
-    lt as lt,
-    ne as ne,
-    ne as not_equal,
-)
-from oneflow.functional.complex import (
-    angle as angle,
-    complex_ as complex,
-    conj as conj,
-    conj_physical as conj_physical,
-    is_conj as is_conj,
-    is_neg as is_neg,
-    polar as polar,
-    resolve_conj as resolve_conj,
-    resolve_neg as resolve_neg,
-)
-from oneflow.functional.constructors import (
+from oneflow.functional import autograd as _autograd, operators as _operators
+from oneflow.functional.creation.constructors import (
     BFloat16Tensor as BFloat16Tensor,
     BoolTensor as BoolTensor,
     ByteTensor as ByteTensor,
@@ -182,14 +76,13 @@ from oneflow.functional.constructors import (
     new_ones as new_ones,
     new_zeros as new_zeros,
 )
-from oneflow.functional.conversion import (
+from oneflow.functional.creation.conversion import (
     cast as cast,
     clone as clone,
     contiguous as contiguous,
     to as to,
 )
-from oneflow.functional.covariance import corrcoef as corrcoef, cov as cov
-from oneflow.functional.creation import (
+from oneflow.functional.creation.factories import (
     arange as arange,
     empty as empty,
     empty_like as empty_like,
@@ -203,31 +96,97 @@ from oneflow.functional.creation import (
     zeros as zeros,
     zeros_like as zeros_like,
 )
-from oneflow.functional.cumulative import (
-    cummax as cummax,
-    cummin as cummin,
-    cumprod as cumprod,
-    cumsum as cumsum,
-    cumulative_trapezoid as cumulative_trapezoid,
-    diff as diff,
-    logcumsumexp as logcumsumexp,
-    trapezoid as trapezoid,
-    trapezoid as trapz,
+from oneflow.functional.creation.interchange import (
+    as_tensor as as_tensor,
+    as_tensor as asarray,
+    from_dlpack as from_dlpack,
+    from_numpy as from_numpy,
+    frombuffer as frombuffer,
+    tensor as tensor,
+    to_dlpack as to_dlpack,
 )
-from oneflow.functional.decompositions import (
-    cholesky as cholesky,
-    cholesky_inverse as cholesky_inverse,
-    cholesky_solve as cholesky_solve,
-    pinverse as pinverse,
-    qr_ as qr,
-    svd_ as svd,
+from oneflow.functional.elementwise.activation import (
+    gelu as gelu,
+    mish as mish,
+    quick_gelu as quick_gelu,
+    relu as relu,
+    selu as selu,
+    sigmoid as sigmoid,
+    silu as silu,
+    softplus as softplus,
+    softsign as softsign,
+    square_relu as square_relu,
+    tanh as tanh,
 )
-from oneflow.functional.detection import (
-    in_top_k as in_top_k,
-    nms as nms,
-    roi_align as roi_align,
+from oneflow.functional.elementwise.arithmetic import (
+    add as add,
+    addcdiv as addcdiv,
+    addcmul as addcmul,
+    float_power as float_power,
+    lerp as lerp,
+    mul as mul,
+    mul as multiply,
+    pow_ as pow,
+    rsub as rsub,
+    sub as sub,
+    sub as subtract,
 )
-from oneflow.functional.division import (
+from oneflow.functional.elementwise.binary import (
+    atan2 as arctan2,
+    atan2 as atan2,
+    copysign as copysign,
+    frexp as frexp,
+    gcd as gcd,
+    heaviside as heaviside,
+    hypot as hypot,
+    lcm as lcm,
+    ldexp as ldexp,
+    logaddexp as logaddexp,
+    logaddexp2 as logaddexp2,
+    nextafter as nextafter,
+    xlogy as xlogy,
+)
+from oneflow.functional.elementwise.clamp import (
+    clamp as clamp,
+    clamp as clip,
+    clamp_max as clamp_max,
+    clamp_min as clamp_min,
+    fmax as fmax,
+    fmin as fmin,
+    maximum as maximum,
+    minimum as minimum,
+    where as where,
+)
+from oneflow.functional.elementwise.comparison import (
+    allclose as allclose,
+    eq as eq,
+    eq as equal_to,
+    equal as equal,
+    ge as ge,
+    ge as greater_equal,
+    gt as greater,
+    gt as gt,
+    is_same_size as is_same_size,
+    isclose as isclose,
+    le as le,
+    le as less_equal,
+    lt as less,
+    lt as lt,
+    ne as ne,
+    ne as not_equal,
+)
+from oneflow.functional.elementwise.complex import (
+    angle as angle,
+    complex_ as complex,
+    conj as conj,
+    conj_physical as conj_physical,
+    is_conj as is_conj,
+    is_neg as is_neg,
+    polar as polar,
+    resolve_conj as resolve_conj,
+    resolve_neg as resolve_neg,
+)
+from oneflow.functional.elementwise.division import (
     div as div,
     div as divide,
     div as true_divide,
@@ -235,15 +194,92 @@ from oneflow.functional.division import (
     fmod as fmod,
     remainder as remainder,
 )
-from oneflow.functional.einsum import einsum as einsum, tensordot as tensordot
-from oneflow.functional.extremes import (
-    amax as amax,
-    amin as amin,
-    aminmax as aminmax,
-    argmax as argmax,
-    argmin as argmin,
-    max_ as max,
-    min_ as min,
+from oneflow.functional.elementwise.logic import (
+    bitwise_and as bitwise_and,
+    bitwise_left_shift as bitwise_left_shift,
+    bitwise_not as bitwise_not,
+    bitwise_or as bitwise_or,
+    bitwise_right_shift as bitwise_right_shift,
+    bitwise_xor as bitwise_xor,
+    isfinite as isfinite,
+    isinf as isinf,
+    isnan as isnan,
+    isneginf as isneginf,
+    isposinf as isposinf,
+    isreal as isreal,
+    logical_and as logical_and,
+    logical_not as logical_not,
+    logical_or as logical_or,
+    logical_xor as logical_xor,
+    signbit as signbit,
+)
+from oneflow.functional.elementwise.piecewise import (
+    softshrink as softshrink,
+    threshold as threshold,
+)
+from oneflow.functional.elementwise.rounding import (
+    ceil as ceil,
+    floor as floor,
+    frac as frac,
+    nan_to_num as nan_to_num,
+    round_ as round,
+    sgn as sgn,
+    sign as sign,
+    trunc as fix,
+    trunc as trunc,
+)
+from oneflow.functional.elementwise.special import (
+    digamma as digamma,
+    erf as erf,
+    erfc as erfc,
+    erfinv as erfinv,
+    i0 as i0,
+    igamma as igamma,
+    igammac as igammac,
+    lgamma as lgamma,
+    logit as logit,
+    mvlgamma as mvlgamma,
+    polygamma as polygamma,
+)
+from oneflow.functional.elementwise.trigonometry import (
+    acos as acos,
+    acos as arccos,
+    acosh as acosh,
+    acosh as arccosh,
+    asin as arcsin,
+    asin as asin,
+    asinh as arcsinh,
+    asinh as asinh,
+    atan as arctan,
+    atan as atan,
+    atanh as arctanh,
+    atanh as atanh,
+    cos as cos,
+    cosh as cosh,
+    deg2rad as deg2rad,
+    rad2deg as rad2deg,
+    sin as sin,
+    sinc as sinc,
+    sinh as sinh,
+    tan as tan,
+)
+from oneflow.functional.elementwise.unary import (
+    abs_ as abs,
+    abs_ as absolute,
+    exp as exp,
+    exp2 as exp2,
+    expm1 as expm1,
+    log as log,
+    log1p as log1p,
+    log2 as log2,
+    log10 as log10,
+    neg as neg,
+    neg as negative,
+    positive as positive,
+    reciprocal as reciprocal,
+    rsqrt as rsqrt,
+    sqrt as sqrt,
+    square as square,
 )
 from oneflow.functional.generator import (
     Generator as Generator,
@@ -254,12 +290,55 @@ from oneflow.functional.generator import (
     seed as seed,
     set_rng_state as set_rng_state,
 )
-from oneflow.functional.global_tensors import (
+from oneflow.functional.global_tensors.conversion import (
     global_to_global as global_to_global,
     local_to_global as local_to_global,
     to_consistent as to_consistent,
 )
-from oneflow.functional.global_trees import to_global as to_global, to_local as to_local
+from oneflow.functional.global_tensors.trees import to_global as to_global, to_local as to_local
+from oneflow.functional.index import indexing as _indexing
+from oneflow.functional.index.scattering import (
+    diagonal_scatter as diagonal_scatter,
+    index_add as index_add,
+    index_copy as index_copy,
+    index_fill as index_fill,
+    index_put as index_put,
+    masked_fill as masked_fill,
+    masked_scatter as masked_scatter,
+    put as put,
+    scatter as scatter,
+    scatter_add as scatter_add,
+    scatter_reduce as scatter_reduce,
+    select_scatter as select_scatter,
+    slice_scatter as slice_scatter,
+)
+from oneflow.functional.index.searching import (
+    argsort as argsort,
+    argwhere as argwhere,
+    bincount as bincount,
+    bucketize as bucketize,
+    histc as histc,
+    isin as isin,
+    kthvalue as kthvalue,
+    msort as msort,
+    nonzero as nonzero,
+    searchsorted as searchsorted,
+    sort as sort,
+    topk as topk,
+    unique as unique,
+    unique_consecutive as unique_consecutive,
+)
+from oneflow.functional.index.selecting import (
+    batch_gather as batch_gather,
+    gather as gather,
+    gather_nd as gather_nd,
+    index_select as index_select,
+    masked_select as masked_select,
+    scatter_nd as scatter_nd,
+    take as take,
+    take_along_dim as take_along_dim,
+    tensor_scatter_nd_update as tensor_scatter_nd_update,
+)
 from oneflow.functional.inplace import (
     abs_ as abs_,
     acos_ as acos_,
@@ -320,74 +399,33 @@ from oneflow.functional.inplace import (
     trunc_ as trunc_,
     xlogy_ as xlogy_,
 )
-from oneflow.functional.interchange import (
-    as_tensor as as_tensor,
-    as_tensor as asarray,
-    from_dlpack as from_dlpack,
-    from_numpy as from_numpy,
-    frombuffer as frombuffer,
-    tensor as tensor,
-    to_dlpack as to_dlpack,
+from oneflow.functional.linalg.added_products import (
+    addbmm as addbmm,
+    addmm as addmm,
+    addmv as addmv,
+    addr as addr,
+    baddbmm as baddbmm,
 )
-from oneflow.functional.joining import (
-    cat as cat,
-    cat as concat,
-    cat as concatenate,
-    chunk as chunk,
-    dsplit as dsplit,
-    hsplit as hsplit,
-    split as split,
-    stack as stack,
-    tensor_split as tensor_split,
-    unbind as unbind,
-    vsplit as vsplit,
+from oneflow.functional.linalg.covariance import corrcoef as corrcoef, cov as cov
+from oneflow.functional.linalg.decompositions import (
+    cholesky as cholesky,
+    cholesky_inverse as cholesky_inverse,
+    cholesky_solve as cholesky_solve,
+    pinverse as pinverse,
+    qr_ as qr,
+    svd_ as svd,
 )
-from oneflow.functional.linalg import (
+from oneflow.functional.linalg.einsum import einsum as einsum, tensordot as tensordot
+from oneflow.functional.linalg.inverses import (
     det as det,
     inv as inverse,
     logdet as logdet,
     matrix_power as matrix_power,
     slogdet as slogdet,
 )
-from oneflow.functional.linear_algebra import matmul as matmul
-from oneflow.functional.logic import (
-    bitwise_and as bitwise_and,
-    bitwise_left_shift as bitwise_left_shift,
-    bitwise_not as bitwise_not,
-    bitwise_or as bitwise_or,
-    bitwise_right_shift as bitwise_right_shift,
-    bitwise_xor as bitwise_xor,
-    isfinite as isfinite,
-    isinf as isinf,
-    isnan as isnan,
-    isneginf as isneginf,
-    isposinf as isposinf,
-    isreal as isreal,
-    logical_and as logical_and,
-    logical_not as logical_not,
-    logical_or as logical_or,
-    logical_xor as logical_xor,
-    signbit as signbit,
-)
-from oneflow.functional.norms import cdist as cdist, norm_ as norm
-from oneflow.functional.padding import pad as pad
-from oneflow.functional.pairs import (
-    atan2 as arctan2,
-    atan2 as atan2,
-    copysign as copysign,
-    frexp as frexp,
-    gcd as gcd,
-    heaviside as heaviside,
-    hypot as hypot,
-    lcm as lcm,
-    ldexp as ldexp,
-    logaddexp as logaddexp,
-    logaddexp2 as logaddexp2,
-    nextafter as nextafter,
-    xlogy as xlogy,
-)
-from oneflow.functional.piecewise import softshrink as softshrink, threshold as threshold
-from oneflow.functional.products import (
+from oneflow.functional.linalg.matmul import matmul as matmul
+from oneflow.functional.linalg.norms import cdist as cdist, norm_ as norm
+from oneflow.functional.linalg.products import (
     bmm as bmm,
     chain_matmul as chain_matmul,
     cross as cross,
@@ -402,15 +440,21 @@ from oneflow.functional.products import (
     vander as vander,
     vdot as vdot,
 )
-from oneflow.functional.properties import (
-    is_complex as is_complex,
-    is_floating_point as is_floating_point,
-    is_nonzero as is_nonzero,
-    is_signed as is_signed,
-    is_tensor as is_tensor,
-    numel as numel,
+from oneflow.functional.nn.adaptive_pooling import (
+    adaptive_avg_pool1d as adaptive_avg_pool1d,
+    adaptive_avg_pool2d as adaptive_avg_pool2d,
+    adaptive_avg_pool3d as adaptive_avg_pool3d,
 )
-from oneflow.functional.random import (
+from oneflow.functional.nn.detection import (
+    in_top_k as in_top_k,
+    nms as nms,
+    roi_align as roi_align,
+)
+from oneflow.functional.nn.padding import pad as pad
+from oneflow.functional.nn.softmax import log_softmax as log_softmax, softmax as softmax
+from oneflow.functional.random import inplace as _random_inplace
+from oneflow.functional.random.counts import binomial as binomial, poisson as poisson
+from oneflow.functional.random.creation import (
     bernoulli as bernoulli,
     multinomial as multinomial,
     normal as normal,
@@ -422,8 +466,70 @@ from oneflow.functional.random import (
     randn_like as randn_like,
     randperm as randperm,
 )
-from oneflow.functional.random_counts import binomial as binomial, poisson as poisson
-from oneflow.functional.rearranging import (
+from oneflow.functional.reduce.cumulative import (
+    cummax as cummax,
+    cummin as cummin,
+    cumprod as cumprod,
+    cumsum as cumsum,
+    cumulative_trapezoid as cumulative_trapezoid,
+    diff as diff,
+    logcumsumexp as logcumsumexp,
+    trapezoid as trapezoid,
+    trapezoid as trapz,
+)
+from oneflow.functional.reduce.extremes import (
+    amax as amax,
+    amin as amin,
+    aminmax as aminmax,
+    argmax as argmax,
+    argmin as argmin,
+    max_ as max,
+    min_ as min,
+)
+from oneflow.functional.reduce.statistics import (
+    median as median,
+    mode as mode,
+    nanmedian as nanmedian,
+    nanquantile as nanquantile,
+    quantile as quantile,
+    std as std,
+    std_mean as std_mean,
+    var as var,
+    var_mean as var_mean,
+)
+from oneflow.functional.reduce.sums import (
+    all_ as all,
+    any_ as any,
+    count_nonzero as count_nonzero,
+    logsumexp as logsumexp,
+    mean as mean,
+    nanmean as nanmean,
+    nansum as nansum,
+    prod as prod,
+    sum_ as sum,
+)
+from oneflow.functional.shape.concatenation import (
+    cat as cat,
+    cat as concat,
+    cat as concatenate,
+    chunk as chunk,
+    dsplit as dsplit,
+    hsplit as hsplit,
+    split as split,
+    stack as stack,
+    tensor_split as tensor_split,
+    unbind as unbind,
+    vsplit as vsplit,
+)
+from oneflow.functional.shape.properties import (
+    is_complex as is_complex,
+    is_floating_point as is_floating_point,
+    is_nonzero as is_nonzero,
+    is_signed as is_signed,
+    is_tensor as is_tensor,
+    numel as numel,
+)
+from oneflow.functional.shape.rearranging import (
     diag as diag,
     diag_embed as diag_embed,
     diagflat as diagflat,
@@ -438,71 +544,7 @@ from oneflow.functional.rearranging import (
     tril as tril,
     triu as triu,
 )
-from oneflow.functional.reduction import (
-    all_ as all,
-    any_ as any,
-    count_nonzero as count_nonzero,
-    logsumexp as logsumexp,
-    mean as mean,
-    nanmean as nanmean,
-    nansum as nansum,
-    prod as prod,
-    sum_ as sum,
-)
-from oneflow.functional.rounding import (
-    ceil as ceil,
-    floor as floor,
-    frac as frac,
-    nan_to_num as nan_to_num,
-    round_ as round,
-    sgn as sgn,
-    sign as sign,
-    trunc as fix,
-    trunc as trunc,
-)
-from oneflow.functional.scattering import (
-    diagonal_scatter as diagonal_scatter,
-    index_add as index_add,
-    index_copy as index_copy,
-    index_fill as index_fill,
-    index_put as index_put,
-    masked_fill as masked_fill,
-    masked_scatter as masked_scatter,
-    put as put,
-    scatter as scatter,
-    scatter_add as scatter_add,
-    scatter_reduce as scatter_reduce,
-    select_scatter as select_scatter,
-    slice_scatter as slice_scatter,
-)
-from oneflow.functional.searching import (
-    argsort as argsort,
-    argwhere as argwhere,
-    bincount as bincount,
-    bucketize as bucketize,
-    histc as histc,
-    isin as isin,
-    kthvalue as kthvalue,
-    msort as msort,
-    nonzero as nonzero,
-    searchsorted as searchsorted,
-    sort as sort,
-    topk as topk,
-    unique as unique,
-    unique_consecutive as unique_consecutive,
-)
-from oneflow.functional.selecting import (
-    batch_gather as batch_gather,
-    gather as gather,
-    gather_nd as gather_nd,
-    index_select as index_select,
-    masked_select as masked_select,
-    scatter_nd as scatter_nd,
-    take as take,
-    take_along_dim as take_along_dim,
-    tensor_scatter_nd_update as tensor_scatter_nd_update,
-)
-from oneflow.functional.shaping import (
+from oneflow.functional.shape.shaping import (
     broadcast_to as broadcast_to,
     expand as expand,
     flatten as flatten,
@@ -520,72 +562,30 @@ from oneflow.functional.shaping import (
     unsqueeze as unsqueeze,
     view as view,
 )
-from oneflow.functional.softmax import log_softmax as log_softmax, softmax as softmax
-from oneflow.functional.special import (
-    digamma as digamma,
-    erf as erf,
-    erfc as erfc,
-    erfinv as erfinv,
-    i0 as i0,
-    igamma as igamma,
-    igammac as igammac,
-    lgamma as lgamma,
-    logit as logit,
-    mvlgamma as mvlgamma,
-    polygamma as polygamma,
+from oneflow.functional.shape.stacking import (
+    atleast_1d as atleast_1d,
+    atleast_2d as atleast_2d,
+    atleast_3d as atleast_3d,
+    block_diag as block_diag,
+    broadcast_like as broadcast_like,
+    broadcast_shapes as broadcast_shapes,
+    broadcast_tensors as broadcast_tensors,
+    cartesian_prod as cartesian_prod,
+    column_stack as column_stack,
+    combinations as combinations,
+    dstack as dstack,
+    hstack as hstack,
+    meshgrid as meshgrid,
+    slice_ as logical_slice,
+    slice_ as slice,
+    slice_update as logical_slice_assign,
+    slice_update as slice_update,
+    tril_indices as tril_indices,
+    triu_indices as triu_indices,
+    vstack as row_stack,
+    vstack as vstack,
 )
-from oneflow.functional.statistics import (
-    median as median,
-    mode as mode,
-    nanmedian as nanmedian,
-    nanquantile as nanquantile,
-    quantile as quantile,
-    std as std,
-    std_mean as std_mean,
-    var as var,
-    var_mean as var_mean,
-)
-from oneflow.functional.trigonometry import (
-    acos as acos,
-    acos as arccos,
-    acosh as acosh,
-    acosh as arccosh,
-    asin as arcsin,
-    asin as asin,
-    asinh as arcsinh,
-    asinh as asinh,
-    atan as arctan,
-    atan as atan,
-    atanh as arctanh,
-    atanh as atanh,
-    cos as cos,
-    cosh as cosh,
-    deg2rad as deg2rad,
-    rad2deg as rad2deg,
-    sin as sin,
-    sinc as sinc,
-    sinh as sinh,
-    tan as tan,
-)
-from oneflow.functional.unary import (
-    abs_ as abs,
-    abs_ as absolute,
-    exp as exp,
-    exp2 as exp2,
-    expm1 as expm1,
-    log as log,
-    log1p as log1p,
-    log2 as log2,
-    log10 as log10,
-    neg as neg,
-    neg as negative,
-    positive as positive,
-    reciprocal as reciprocal,
-    rsqrt as rsqrt,
-    sqrt as sqrt,
-    square as square,
-)
-from oneflow.functional.viewing import (
+from oneflow.functional.shape.viewing import (
     adjoint as adjoint,
     as_strided as as_strided,
     diagonal as diagonal,

@@ -2,7 +2,7 @@
 
 from oneflow.amp import cuda as amp
 from oneflow.base.errors import OutOfMemoryError as OutOfMemoryError
-from oneflow.functional.constructors import (
+from oneflow.functional.creation.constructors import (
     CudaBoolTensor as BoolTensor,
     CudaByteTensor as ByteTensor,
     CudaCharTensor as CharTensor,

@@ -1,6 +1,6 @@
 """Linear algebra: norms, inverses, equations and decompositions of matrices."""
 
-from oneflow.functional.decompositions import (
+from oneflow.functional.linalg.decompositions import (
     cholesky as cholesky,
     eig as eig,
     eigh as eigh,
@@ -10,7 +10,7 @@ from oneflow.functional.decompositions import (
     svd as svd,
     svdvals as svdvals,
 )
-from oneflow.functional.linalg import (
+from oneflow.functional.linalg.inverses import (
     cross as cross,
     det as det,
     diagonal as diagonal,
@@ -21,20 +21,20 @@ from oneflow.functional.linalg import (
     solve_triangular as solve_triangular,
     vecdot as vecdot,
 )
-from oneflow.functional.linear_algebra import matmul as matmul
-from oneflow.functional.norms import (
+from oneflow.functional.linalg.matmul import matmul as matmul
+from oneflow.functional.linalg.norms import (
     matrix_norm as matrix_norm,
     norm as norm,
     vector_norm as vector_norm,
 )
-from oneflow.functional.products import multi_dot as multi_dot
-from oneflow.functional.singular_values import (
+from oneflow.functional.linalg.products import multi_dot as multi_dot
+from oneflow.functional.linalg.singular_values import (
     cond as cond,
     lstsq as lstsq,
     matrix_rank as matrix_rank,
     pinv as pinv,
 )
-from oneflow.primitives.linalg import LinAlgError as LinAlgError
+from oneflow.primitives.operators.linalg import LinAlgError as LinAlgError
 
 __all__ = [
     "LinAlgError",

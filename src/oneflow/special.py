@@ -1,11 +1,9 @@
 """Special functions."""
 
-from oneflow.functional.activation import sigmoid as expit
-from oneflow.functional.pairs import xlogy as xlogy
-from oneflow.functional.reduction import logsumexp as logsumexp
-from oneflow.functional.rounding import round_ as round
-from oneflow.functional.softmax import log_softmax as log_softmax, softmax as softmax
-from oneflow.functional.special import (
+from oneflow.functional.elementwise.activation import sigmoid as expit
+from oneflow.functional.elementwise.binary import xlogy as xlogy
+from oneflow.functional.elementwise.rounding import round_ as round
+from oneflow.functional.elementwise.special import (
     digamma as digamma,
     digamma as psi,
     entr as entr,
@@ -28,8 +26,10 @@ from oneflow.functional.special import (
     xlog1py as xlog1py,
     zeta as zeta,
 )
-from oneflow.functional.trigonometry import sinc as sinc
-from oneflow.functional.unary import exp2 as exp2, expm1 as expm1, log1p as log1p
+from oneflow.functional.elementwise.trigonometry import sinc as sinc
+from oneflow.functional.elementwise.unary import exp2 as exp2, expm1 as expm1, log1p as log1p
+from oneflow.functional.nn.softmax import log_softmax as log_softmax, softmax as softmax
+from oneflow.functional.reduce.sums import logsumexp as logsumexp
 
 __all__ = [
     "digamma",

@@ -9,7 +9,7 @@ import oneflow as flow
 from oneflow.base.device import CPU
 from oneflow.compiler.lower import Executable
 from oneflow.nn.functional import dropout
-from oneflow.primitives.control import barrier
+from oneflow.primitives.operators.control import barrier
 from oneflow.tensor import call
 from oneflow.utils.checkpoint import checkpoint, checkpoint_sequential
 from tests.autograd.both import agree

@@ -8,7 +8,7 @@ import pytest
 import oneflow as flow
 from oneflow.base.dtype import ALL_DTYPES
 from oneflow.base.sbp import BROADCAST, PARTIAL_SUM, split
-from oneflow.primitives.boxing_path import boxing_path
+from oneflow.primitives.sharding.boxing_path import boxing_path
 from oneflow.runtime.shards import part_here
 
 S, B, P = flow.sbp.split, flow.sbp.broadcast, flow.sbp.partial_sum

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import oneflow as flow
-from oneflow.functional.conversion import TENSOR_TYPES
+from oneflow.functional.creation.conversion import TENSOR_TYPES
 
 S, B, P = flow.sbp.split, flow.sbp.broadcast, flow.sbp.partial_sum
 PAIR = flow.placement("cpu", [0, 1])

@@ -12,11 +12,11 @@ import numpy as np
 
 import oneflow as flow
 from oneflow.nn import functional as F
-from oneflow.primitives.control import barrier
-from oneflow.primitives.gradient_clipping import total_norm
-from oneflow.primitives.lamb import LAMBNumbers, lamb_direction, lamb_step
-from oneflow.primitives.materialize import materialize, together
-from oneflow.primitives.norm import own_moments
+from oneflow.primitives.operators.control import barrier
+from oneflow.primitives.operators.gradient_clipping import total_norm
+from oneflow.primitives.operators.lamb import LAMBNumbers, lamb_direction, lamb_step
+from oneflow.primitives.operators.materialize import materialize, together
+from oneflow.primitives.operators.norm import own_moments
 from oneflow.tensor import Tensor, call
 from tests.optim.table import OWN_ROWS, ROWS
 from tests.oracle import flat_tensors

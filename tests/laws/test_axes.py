@@ -12,12 +12,12 @@ import pytest
 from jax import lax
 
 import oneflow as flow
-from oneflow.primitives.axes import axes_of, notation
-from oneflow.primitives.matmul import linear, matmul
 from oneflow.primitives.operation import make_operation, operand_positions
+from oneflow.primitives.operators.matmul import linear, matmul
+from oneflow.primitives.operators.softmax import softmax
 from oneflow.primitives.parts import Part
 from oneflow.primitives.registry import PRIMITIVES
-from oneflow.primitives.softmax import softmax
+from oneflow.primitives.sharding.axes import axes_of, notation
 from tests.laws.recording import QUICKLY, recorded_programs, source_of
 from tests.oracle import array_difference
 

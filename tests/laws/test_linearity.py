@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 from jax import lax
 
-from oneflow.primitives.axes import differentiated
-from oneflow.primitives.linearity import linear_operands
 from oneflow.primitives.operation import operand_positions
 from oneflow.primitives.registry import PRIMITIVES
+from oneflow.primitives.sharding.axes import differentiated
+from oneflow.primitives.sharding.linearity import linear_operands
 from tests.laws.recording import QUICKLY, recorded_programs, source_of
 
 # What is linear in almost all numbers, or not worth saying: operand names, "|" between sets.

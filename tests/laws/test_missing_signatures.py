@@ -24,10 +24,10 @@ import pytest
 
 import oneflow as flow
 from oneflow.base.sbp import BROADCAST, PARTIAL_SUM, Sbp, Split, split
-from oneflow.primitives import signatures
 from oneflow.primitives.operation import Operation
 from oneflow.primitives.part_layout import part_slices
 from oneflow.primitives.registry import PRIMITIVES
+from oneflow.primitives.sharding import signatures
 from tests.laws.parts import as_tuple, on_placement, share_of
 from tests.laws.recording import QUICKLY, recorded_programs
 from tests.oracle import array_difference

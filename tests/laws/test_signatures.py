@@ -22,11 +22,11 @@ import pytest
 import oneflow as flow
 from oneflow.base.placement import Placement
 from oneflow.base.sbp import BROADCAST, PARTIAL_SUM, Split
-from oneflow.primitives.axes import axes_of
-from oneflow.primitives.linearity import linear_operands
 from oneflow.primitives.operation import Operation
 from oneflow.primitives.registry import PRIMITIVES
-from oneflow.primitives.signatures import candidates
+from oneflow.primitives.sharding.axes import axes_of
+from oneflow.primitives.sharding.linearity import linear_operands
+from oneflow.primitives.sharding.signatures import candidates
 from oneflow.program.ir import Instruction
 from tests.laws.parts import as_tuple, described, differences, evaluated, on_placement, settled
 from tests.laws.recording import QUICKLY, RecordedProgram, recorded_programs, source_of

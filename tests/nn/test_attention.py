@@ -10,7 +10,7 @@ import pytest
 import torch
 
 import oneflow as flow
-from oneflow.primitives import attention as primitives
+from oneflow.primitives.operators import attention as primitives
 from tests.nn.twins import assert_same, assert_twins_agree, both, raised_by, random_array, twin
 from tests.oracle import to_flow, to_torch
 

@@ -7,7 +7,7 @@ import torch
 import oneflow as flow
 from oneflow.eager import statistics
 from oneflow.primitives.operation import Operation
-from oneflow.primitives.optimizer import pack_numbers
+from oneflow.primitives.operators.optimizer import pack_numbers
 from oneflow.runtime.eager import current
 from tests.optim.table import OWN_ROWS, ROWS
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import oneflow as flow
-from oneflow.primitives.random import philox, words
+from oneflow.primitives.operators.random import philox, words
 from oneflow.runtime.eager import SETTINGS
 from oneflow.runtime.statistics import STATISTICS
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from oneflow.primitives.operators.random import philox, words
 from oneflow.primitives.parts import Part, places
-from oneflow.primitives.random import philox, words
 
 WHOLE = (3, 4, 5)
 

@@ -11,7 +11,7 @@ import oneflow as flow
 from oneflow import nn
 from oneflow.base import cluster, device
 from oneflow.base.placement import Placement
-from oneflow.primitives.timing import MACHINES
+from oneflow.primitives.cost.timing import MACHINES
 
 B, S = flow.sbp.broadcast, flow.sbp.split
 

@@ -12,7 +12,7 @@ from oneflow.amp.policy import FULL, HALF
 from oneflow.base.device import DEVICE_TYPES
 from oneflow.base.dtype import DType, bfloat16, float16, float32
 from oneflow.dispatch.operand_casts import CASTS, set_operand_casts
-from oneflow.primitives.elementwise import cast
+from oneflow.primitives.operators.elementwise import cast
 from oneflow.primitives.registry import Primitive
 from oneflow.program.value import Value
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from oneflow.base.device import CPU, Device
 from oneflow.differentiation.grad_mode import no_grad
-from oneflow.functional.choosing import where
+from oneflow.functional.elementwise.clamp import where
 from oneflow.optim.optimizer import Optimizer
 from oneflow.tensor.call import wrap
 from oneflow.tensor.global_values import value_on

@@ -5,23 +5,23 @@ Operators in neither class take what they get.
 
 from __future__ import annotations
 
-from oneflow.primitives import (
-    activation,
-    attention,
-    conv,
-    cross_entropy,
-    ctc,
-    distance,
-    einsum,
-    elementwise,
-    loss,
-    matmul,
-    norm,
-    reduce,
-    scan,
-    softmax,
-    special,
-    statistics,
+from oneflow.primitives.operators import (
+    activation as activation,
+    attention as attention,
+    conv as conv,
+    cross_entropy as cross_entropy,
+    ctc as ctc,
+    distance as distance,
+    einsum as einsum,
+    elementwise as elementwise,
+    loss as loss,
+    matmul as matmul,
+    norm as norm,
+    reduce as reduce,
+    scan as scan,
+    softmax as softmax,
+    special as special,
+    statistics as statistics,
 )
 
 # Products and convolutions: they take most of the time, and half precision is enough for them.

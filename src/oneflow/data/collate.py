@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from oneflow.functional.joining import stack
+from oneflow.functional.shape.concatenation import stack
 from oneflow.tensor.tensor import Tensor
 
 _NUMBER_KINDS = "biufcV"

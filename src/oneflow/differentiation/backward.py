@@ -13,9 +13,9 @@ from collections.abc import Callable, Sequence
 from oneflow.base.spec import TensorSpec
 from oneflow.differentiation.grad_mode import MODE
 from oneflow.differentiation.node import Node
-from oneflow.primitives.creation import zeros
-from oneflow.primitives.elementwise import add, cast, isnan
-from oneflow.primitives.reduce import any_true, sum_to
+from oneflow.primitives.operators.creation import zeros
+from oneflow.primitives.operators.elementwise import add, cast, isnan
+from oneflow.primitives.operators.reduce import any_true, sum_to
 from oneflow.program.value import Value
 
 Edge = tuple[Node, int]

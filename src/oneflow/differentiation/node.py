@@ -12,8 +12,8 @@ from oneflow.base.spec import TensorSpec
 from oneflow.differentiation.grad_mode import MODE
 from oneflow.differentiation.hooks import HookHandle, NodeHooks
 from oneflow.differentiation.saved import Packed, packed
-from oneflow.primitives.creation import zeros
 from oneflow.primitives.operation import Operation
+from oneflow.primitives.operators.creation import zeros
 from oneflow.program.value import INFERENCE, Value
 
 _sequence = itertools.count()

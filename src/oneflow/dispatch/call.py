@@ -14,9 +14,9 @@ from oneflow.differentiation.grad_mode import MODE, inference_switched
 from oneflow.differentiation.node import OperationNode
 from oneflow.dispatch.global_call import GlobalCall, plan_call
 from oneflow.dispatch.operand_casts import CASTING, CASTS
-from oneflow.primitives.complex import complex_
-from oneflow.primitives.creation import full_float
 from oneflow.primitives.operation import Operation, make_operation
+from oneflow.primitives.operators.complex import complex_
+from oneflow.primitives.operators.creation import full_float
 from oneflow.primitives.registry import Primitive, install_interpreter
 from oneflow.program.value import INFERENCE, Value
 from oneflow.runtime.eager import SETTINGS, current, recorder_for, reference_counts

@@ -13,11 +13,11 @@ from oneflow.base.spec import TensorSpec
 from oneflow.control_plane.collective_launch import run_together
 from oneflow.differentiation.grad_mode import MODE
 from oneflow.differentiation.node import OperationNode
-from oneflow.primitives import signatures as signatures  # settles operations
-from oneflow.primitives.boxing import boxing
-from oneflow.primitives.boxing_path import communicating_axes
-from oneflow.primitives.composition import composition_of
 from oneflow.primitives.operation import Operation, wanted_sbp
+from oneflow.primitives.operators.boxing import boxing
+from oneflow.primitives.sharding import signatures as signatures  # settles operations
+from oneflow.primitives.sharding.boxing_path import communicating_axes
+from oneflow.primitives.sharding.composition import composition_of
 from oneflow.program.value import Value
 from oneflow.runtime.eager import current, read_array, recorder_for
 

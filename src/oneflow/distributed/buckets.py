@@ -9,7 +9,7 @@ from oneflow.base.device import Device
 from oneflow.base.dtype import DType
 from oneflow.differentiation.grad_mode import no_grad
 from oneflow.distributed.exchange import exchange_values
-from oneflow.primitives.bucket import pack_bucket, unpack_bucket
+from oneflow.primitives.operators.bucket import pack_bucket, unpack_bucket
 from oneflow.program.value import Value
 from oneflow.tensor.tensor import Tensor
 

@@ -14,7 +14,7 @@ from oneflow.distributed.buckets import exchange_in_buckets, in_buckets
 from oneflow.distributed.collectives import broadcast_all
 from oneflow.distributed.exchange import average
 from oneflow.nn.modules.module import Module
-from oneflow.primitives.creation import zeros
+from oneflow.primitives.operators.creation import zeros
 from oneflow.program.value import Value
 from oneflow.tensor.call import wrap
 from oneflow.tensor.tensor import Tensor

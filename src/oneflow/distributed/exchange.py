@@ -22,7 +22,7 @@ from oneflow.base.device import Device
 from oneflow.base.dtype import from_numpy_dtype
 from oneflow.base.spec import spec_of
 from oneflow.control_plane.collective_launch import run_together
-from oneflow.primitives.partial_sums import all_reduced, reduce_scattered
+from oneflow.primitives.sharding.partial_sums import all_reduced, reduce_scattered
 from oneflow.program.value import Value
 from oneflow.runtime.eager import read_array
 

@@ -9,9 +9,9 @@ from typing import Any
 
 from oneflow.differentiation.backward import Edge, backward_pass
 from oneflow.differentiation.grad_mode import set_grad_enabled
-from oneflow.functional.joining import stack
-from oneflow.primitives.creation import ones
-from oneflow.primitives.shape import zeros_of
+from oneflow.functional.shape.concatenation import stack
+from oneflow.primitives.operators.creation import ones
+from oneflow.primitives.operators.shape import zeros_of
 from oneflow.program.value import Value
 from oneflow.tensor.call import wrap
 from oneflow.tensor.methods import attach

@@ -7,10 +7,10 @@ from typing import Any
 
 from oneflow.differentiation.grad_mode import enable_grad, is_grad_enabled
 from oneflow.functional.autograd import grad
-from oneflow.functional.joining import stack
-from oneflow.primitives.creation import zeros
-from oneflow.primitives.elementwise import zeros_like
-from oneflow.primitives.shape import reshape
+from oneflow.functional.shape.concatenation import stack
+from oneflow.primitives.operators.creation import zeros
+from oneflow.primitives.operators.elementwise import zeros_like
+from oneflow.primitives.operators.shape import reshape
 from oneflow.tensor.call import call, wrap
 from oneflow.tensor.tensor import Tensor
 

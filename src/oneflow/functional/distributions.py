@@ -10,8 +10,8 @@ from oneflow.base.device import CPU
 from oneflow.base.dtype import get_default_dtype
 from oneflow.base.shape import Size, broadcast_shapes
 from oneflow.differentiation.grad_mode import no_grad
-from oneflow.functional.elementwise_loss import binary_cross_entropy_with_logits
-from oneflow.functional.random import bernoulli, multinomial, rand, randn
+from oneflow.functional.nn.elementwise_loss import binary_cross_entropy_with_logits
+from oneflow.functional.random.creation import bernoulli, multinomial, rand, randn
 from oneflow.tensor.tensor import Tensor
 
 _LARGEST = 1e4

@@ -10,7 +10,7 @@ import numpy as np
 from oneflow.differentiation.grad_mode import enable_grad, no_grad
 from oneflow.functional.autograd import grad
 from oneflow.functional.derivatives import _tuple
-from oneflow.functional.random import randn
+from oneflow.functional.random.creation import randn
 from oneflow.tensor.tensor import Tensor
 
 

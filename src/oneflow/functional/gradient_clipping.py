@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from oneflow.differentiation.grad_mode import no_grad
-from oneflow.primitives import gradient_clipping as p
-from oneflow.primitives.elementwise import add, cast, clamp_max, div, mul
+from oneflow.primitives.operators import gradient_clipping as p
+from oneflow.primitives.operators.elementwise import add, cast, clamp_max, div, mul
 from oneflow.program.value import Value
 from oneflow.tensor.call import wrap
 from oneflow.tensor.global_values import value_on

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import oneflow.functional.arithmetic
-import oneflow.functional.choosing
-import oneflow.functional.comparison
-import oneflow.functional.complex
-import oneflow.functional.cumulative
-import oneflow.functional.division
-import oneflow.functional.logic
-import oneflow.functional.pairs
-import oneflow.functional.rounding
-import oneflow.functional.special
-import oneflow.functional.trigonometry
-import oneflow.functional.unary
+import oneflow.functional.elementwise.arithmetic
+import oneflow.functional.elementwise.binary
+import oneflow.functional.elementwise.clamp
+import oneflow.functional.elementwise.comparison
+import oneflow.functional.elementwise.complex
+import oneflow.functional.elementwise.division
+import oneflow.functional.elementwise.logic
+import oneflow.functional.elementwise.rounding
+import oneflow.functional.elementwise.special
+import oneflow.functional.elementwise.trigonometry
+import oneflow.functional.elementwise.unary
+import oneflow.functional.reduce.cumulative
 from oneflow.tensor.tensor import Tensor
 
 abs_ = Tensor.abs_

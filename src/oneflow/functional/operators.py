@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from oneflow.functional.arithmetic import binary, power, subtract
-from oneflow.functional.division import divide, divide_rounded
-from oneflow.functional.linear_algebra import matmul
-from oneflow.functional.logic import bitwise, bitwise_not
-from oneflow.functional.unary import abs_, neg, positive
-from oneflow.primitives import elementwise as p
+from oneflow.functional.elementwise.arithmetic import binary, power, subtract
+from oneflow.functional.elementwise.division import divide, divide_rounded
+from oneflow.functional.elementwise.logic import bitwise, bitwise_not
+from oneflow.functional.elementwise.unary import abs_, neg, positive
+from oneflow.functional.linalg.matmul import matmul
+from oneflow.primitives.operators import elementwise as p
 from oneflow.primitives.registry import Primitive
 from oneflow.tensor.methods import attach, before_write, write_result
 from oneflow.tensor.tensor import Tensor

@@ -9,7 +9,7 @@ from oneflow.differentiation.grad_mode import enable_grad
 from oneflow.differentiation.saved import packed, packing, unpacked
 from oneflow.dispatch.operand_casts import CASTS, casting
 from oneflow.functional.generator import default_generator, replaying_draws
-from oneflow.primitives.control import barrier
+from oneflow.primitives.operators.control import barrier
 from oneflow.program.value import Value
 from oneflow.tensor.call import wrap
 from oneflow.tensor.tensor import Tensor

@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from oneflow.base.placement import Placement
 from oneflow.base.sbp import BROADCAST, NdSbp
 from oneflow.differentiation.grad_mode import no_grad
-from oneflow.functional.global_tensors import to_global
+from oneflow.functional.global_tensors.conversion import to_global
 from oneflow.graph.variables import Variable
 from oneflow.passes.auto_parallel import parallelize
 from oneflow.passes.lay_out import Freedom
-from oneflow.primitives.timing import MACHINES, Machine
+from oneflow.primitives.cost.timing import MACHINES, Machine
 from oneflow.program.ir import Program
 from oneflow.tensor.tensor import Tensor
 

@@ -20,7 +20,7 @@ from oneflow.differentiation.grad_mode import no_grad
 from oneflow.graph.recorder import CapturingRecorder
 from oneflow.graph.variables import Variables
 from oneflow.optim.optimizer import Optimizer
-from oneflow.primitives.optimizer import pack_numbers
+from oneflow.primitives.operators.optimizer import pack_numbers
 from oneflow.program.value import Value
 from oneflow.tensor.call import wrap
 from oneflow.tensor.global_values import value_on

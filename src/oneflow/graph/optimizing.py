@@ -14,7 +14,7 @@ from oneflow.graph.recorder import CapturingRecorder, is_capturing
 from oneflow.graph.variables import Variables
 from oneflow.optim.lr_scheduler.scheduler import WATCHERS as SCHEDULE_WATCHERS, LRScheduler
 from oneflow.optim.optimizer import WATCHERS, Optimizer
-from oneflow.primitives.elementwise import where
+from oneflow.primitives.operators.elementwise import where
 from oneflow.tensor.global_values import value_on
 from oneflow.tensor.tensor import Tensor
 

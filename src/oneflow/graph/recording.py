@@ -48,7 +48,7 @@ from oneflow.passes.pipeline import (
 from oneflow.passes.regather import regather
 from oneflow.passes.sparse_updates import update_looked_up_rows
 from oneflow.passes.tasks import BACKWARD, FORWARD, UPDATE, Turn
-from oneflow.primitives.elementwise import cast, mul
+from oneflow.primitives.operators.elementwise import cast, mul
 from oneflow.program.ir import Program, program_from_key
 from oneflow.program.value import Value
 from oneflow.tensor.call import wrap

@@ -9,7 +9,7 @@ from typing import Any
 from oneflow.amp.autocast import autocast_state
 from oneflow.base.dtype import get_default_dtype
 from oneflow.differentiation.grad_mode import MODE
-from oneflow.functional.options import MODE as NEW_TENSORS
+from oneflow.functional.creation.options import MODE as NEW_TENSORS
 from oneflow.nn.modules.module import Module
 
 

@@ -16,7 +16,7 @@ from functools import partial
 from oneflow.base.sbp import BROADCAST, NdSbp, split
 from oneflow.base.spec import TensorSpec
 from oneflow.differentiation.grad_mode import no_grad
-from oneflow.functional.global_tensors import to_global
+from oneflow.functional.global_tensors.conversion import to_global
 from oneflow.optim.optimizer import Optimizer
 from oneflow.primitives.part_layout import counts_of
 from oneflow.tensor.tensor import Tensor

@@ -1,6 +1,6 @@
 """Layers and losses as functions: re-exported from `oneflow.functional`."""
 
-from oneflow.functional.activation import (
+from oneflow.functional.elementwise.activation import (
     celu as celu,
     elu as elu,
     gelu as gelu,
@@ -22,7 +22,17 @@ from oneflow.functional.activation import (
     tanh as tanh,
     tanhshrink as tanhshrink,
 )
-from oneflow.functional.adaptive_pooling import (
+from oneflow.functional.elementwise.piecewise import (
+    hardshrink as hardshrink,
+    hardsigmoid as hardsigmoid,
+    hardswish as hardswish,
+    hardtanh as hardtanh,
+    relu6 as relu6,
+    softshrink as softshrink,
+    threshold as threshold,
+)
+from oneflow.functional.index.searching import one_hot as one_hot
+from oneflow.functional.nn.adaptive_pooling import (
     adaptive_avg_pool1d as adaptive_avg_pool1d,
     adaptive_avg_pool2d as adaptive_avg_pool2d,
     adaptive_avg_pool3d as adaptive_avg_pool3d,
@@ -30,10 +40,10 @@ from oneflow.functional.adaptive_pooling import (
     adaptive_max_pool2d as adaptive_max_pool2d,
     adaptive_max_pool3d as adaptive_max_pool3d,
 )
-from oneflow.functional.attention import (
+from oneflow.functional.nn.attention import (
     scaled_dot_product_attention as scaled_dot_product_attention,
 )
-from oneflow.functional.conv import (
+from oneflow.functional.nn.conv import (
     conv1d as conv1d,
     conv2d as conv2d,
     conv3d as conv3d,
@@ -41,15 +51,15 @@ from oneflow.functional.conv import (
     conv_transpose2d as conv_transpose2d,
     conv_transpose3d as conv_transpose3d,
 )
-from oneflow.functional.ctc import ctc_greedy_decoder as ctc_greedy_decoder, ctc_loss as ctc_loss
-from oneflow.functional.dense import bilinear as bilinear, linear as linear
-from oneflow.functional.distance import (
+from oneflow.functional.nn.ctc import ctc_greedy_decoder as ctc_greedy_decoder, ctc_loss as ctc_loss
+from oneflow.functional.nn.dense import bilinear as bilinear, linear as linear
+from oneflow.functional.nn.distance import (
     cosine_similarity as cosine_similarity,
     l2_normalize as l2_normalize,
     normalize as normalize,
     pairwise_distance as pairwise_distance,
 )
-from oneflow.functional.dropout import (
+from oneflow.functional.nn.dropout import (
     alpha_dropout as alpha_dropout,
     dropout as dropout,
     dropout1d as dropout1d,
@@ -57,7 +67,7 @@ from oneflow.functional.dropout import (
     dropout3d as dropout3d,
     feature_alpha_dropout as feature_alpha_dropout,
 )
-from oneflow.functional.elementwise_loss import (
+from oneflow.functional.nn.elementwise_loss import (
     binary_cross_entropy as binary_cross_entropy,
     binary_cross_entropy_with_logits as binary_cross_entropy_with_logits,
     gaussian_nll_loss as gaussian_nll_loss,
@@ -69,18 +79,18 @@ from oneflow.functional.elementwise_loss import (
     smooth_l1_loss as smooth_l1_loss,
     soft_margin_loss as soft_margin_loss,
 )
-from oneflow.functional.embedding import embedding as embedding, embedding_bag as embedding_bag
-from oneflow.functional.interpolate import (
+from oneflow.functional.nn.embedding import embedding as embedding, embedding_bag as embedding_bag
+from oneflow.functional.nn.interpolate import (
     affine_grid as affine_grid,
     grid_sample as grid_sample,
     interpolate as interpolate,
 )
-from oneflow.functional.loss import (
+from oneflow.functional.nn.loss import (
     cross_entropy as cross_entropy,
     nll_loss as nll_loss,
     sparse_softmax_cross_entropy as sparse_softmax_cross_entropy,
 )
-from oneflow.functional.margin_loss import (
+from oneflow.functional.nn.margin_loss import (
     combined_margin_loss as combined_margin_loss,
     cosine_embedding_loss as cosine_embedding_loss,
     hinge_embedding_loss as hinge_embedding_loss,
@@ -91,10 +101,10 @@ from oneflow.functional.margin_loss import (
     triplet_margin_loss as triplet_margin_loss,
     triplet_margin_with_distance_loss as triplet_margin_with_distance_loss,
 )
-from oneflow.functional.multi_head_attention import (
+from oneflow.functional.nn.multi_head_attention import (
     multi_head_attention_forward as multi_head_attention_forward,
 )
-from oneflow.functional.normalization import (
+from oneflow.functional.nn.normalization import (
     batch_norm as batch_norm,
     group_norm as group_norm,
     instance_norm as instance_norm,
@@ -102,24 +112,15 @@ from oneflow.functional.normalization import (
     local_response_norm as local_response_norm,
     rms_norm as rms_norm,
 )
-from oneflow.functional.padding import pad as pad
-from oneflow.functional.patches import (
+from oneflow.functional.nn.padding import pad as pad
+from oneflow.functional.nn.patches import (
     channel_shuffle as channel_shuffle,
     fold as fold,
     pixel_shuffle as pixel_shuffle,
     pixel_unshuffle as pixel_unshuffle,
     unfold as unfold,
 )
-from oneflow.functional.piecewise import (
-    hardshrink as hardshrink,
-    hardsigmoid as hardsigmoid,
-    hardswish as hardswish,
-    hardtanh as hardtanh,
-    relu6 as relu6,
-    softshrink as softshrink,
-    threshold as threshold,
-)
-from oneflow.functional.pooling import (
+from oneflow.functional.nn.pooling import (
     avg_pool1d as avg_pool1d,
     avg_pool2d as avg_pool2d,
     avg_pool3d as avg_pool3d,
@@ -129,15 +130,14 @@ from oneflow.functional.pooling import (
     max_pool2d as max_pool2d,
     max_pool3d as max_pool3d,
 )
-from oneflow.functional.searching import one_hot as one_hot
-from oneflow.functional.softmax import (
+from oneflow.functional.nn.softmax import (
     glu as glu,
     gumbel_softmax as gumbel_softmax,
     log_softmax as log_softmax,
     softmax as softmax,
     softmin as softmin,
 )
-from oneflow.functional.unpooling import (
+from oneflow.functional.nn.unpooling import (
     max_unpool1d as max_unpool1d,
     max_unpool2d as max_unpool2d,
     max_unpool3d as max_unpool3d,

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from oneflow.base.dtype import int8, int16, int64, uint8
-from oneflow.primitives.embedding import embedding
-from oneflow.primitives.indexing import index as index_primitive
+from oneflow.primitives.operators.embedding import embedding
+from oneflow.primitives.operators.indexing import index as index_primitive
 from oneflow.tensor.call import call
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import import_array

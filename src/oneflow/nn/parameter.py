@@ -7,8 +7,8 @@ from typing import Any, SupportsIndex
 from oneflow.base.device import Device
 from oneflow.base.dtype import DType, get_default_dtype
 from oneflow.base.placement import Layout
-from oneflow.functional.options import chosen_place
-from oneflow.primitives.creation import zeros
+from oneflow.functional.creation.options import chosen_place
+from oneflow.primitives.operators.creation import zeros
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import place_of
 from oneflow.tensor.views import detached_twin

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from oneflow.optim.optimizer import Optimizer, check_range, spellings
-from oneflow.primitives.optimizer import AdadeltaNumbers, adadelta_update
+from oneflow.primitives.operators.optimizer import AdadeltaNumbers, adadelta_update
 
 
 class Adadelta(Optimizer):

@@ -6,7 +6,7 @@ from typing import Any
 
 from oneflow.optim.counting import root
 from oneflow.optim.optimizer import Optimizer, check_range, spellings
-from oneflow.primitives.optimizer import AdamNumbers, adam_update
+from oneflow.primitives.operators.optimizer import AdamNumbers, adam_update
 
 
 class Adam(Optimizer):

@@ -6,7 +6,7 @@ from typing import Any
 
 from oneflow.optim.adam import bias_corrections, check_adam
 from oneflow.optim.optimizer import Optimizer, spellings
-from oneflow.primitives.optimizer import AdamaxNumbers, adamax_update
+from oneflow.primitives.operators.optimizer import AdamaxNumbers, adamax_update
 
 
 class Adamax(Optimizer):

@@ -11,7 +11,7 @@ import math
 from typing import Any, Protocol
 
 from oneflow.base.device import Device
-from oneflow.functional.choosing import where
+from oneflow.functional.elementwise.clamp import where
 from oneflow.program.value import Value
 from oneflow.tensor.tensor import Tensor
 

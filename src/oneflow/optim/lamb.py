@@ -7,7 +7,7 @@ from typing import Any
 from oneflow.optim.adam import bias_corrections, check_adam
 from oneflow.optim.counting import root
 from oneflow.optim.optimizer import Optimizer, spellings
-from oneflow.primitives.lamb import LAMBNumbers, lamb_update
+from oneflow.primitives.operators.lamb import LAMBNumbers, lamb_update
 
 
 class LAMB(Optimizer):

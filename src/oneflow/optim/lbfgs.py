@@ -8,7 +8,7 @@ from typing import Any
 from oneflow.differentiation.grad_mode import enable_grad, no_grad
 from oneflow.optim.line_search import strong_wolfe
 from oneflow.optim.optimizer import Optimizer, check_range, spellings
-from oneflow.primitives.shape import concat, reshape, slice_
+from oneflow.primitives.operators.shape import concat, reshape, slice_
 from oneflow.tensor.call import wrap
 from oneflow.tensor.tensor import Tensor
 

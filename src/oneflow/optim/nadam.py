@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from oneflow.optim.adam import bias_corrections, check_adam
 from oneflow.optim.optimizer import Optimizer, check_range, spellings
-from oneflow.primitives.optimizer import NAdamNumbers, nadam_update
+from oneflow.primitives.operators.optimizer import NAdamNumbers, nadam_update
 
 
 class NAdam(Optimizer):

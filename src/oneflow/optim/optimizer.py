@@ -24,7 +24,7 @@ from oneflow.differentiation.hooks import HookHandle
 from oneflow.functional.gradient_clipping import clip_grad_norm_
 from oneflow.optim.counting import Counting
 from oneflow.optim.groups import CLIPPING, as_groups, check_clipping, tensors_of
-from oneflow.primitives.optimizer import pack_numbers
+from oneflow.primitives.operators.optimizer import pack_numbers
 from oneflow.primitives.registry import Primitive
 from oneflow.program.value import Value
 from oneflow.runtime.eager import flush_all

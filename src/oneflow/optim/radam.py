@@ -7,7 +7,7 @@ from typing import Any
 from oneflow.optim.adam import bias_corrections, check_adam
 from oneflow.optim.counting import choose, root
 from oneflow.optim.optimizer import Optimizer, spellings
-from oneflow.primitives.optimizer import RAdamNumbers, radam_update
+from oneflow.primitives.operators.optimizer import RAdamNumbers, radam_update
 
 # From this length of the approximated average on, the variance of the second moment is tractable.
 _TRACTABLE = 5.0

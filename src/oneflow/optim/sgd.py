@@ -6,7 +6,7 @@ from typing import Any
 
 from oneflow.optim.counting import choose
 from oneflow.optim.optimizer import Optimizer, check_range, spellings
-from oneflow.primitives.optimizer import SGDNumbers, sgd_update
+from oneflow.primitives.operators.optimizer import SGDNumbers, sgd_update
 
 
 class SGD(Optimizer):

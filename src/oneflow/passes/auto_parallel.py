@@ -2,7 +2,7 @@
 
 While a step is recorded, each operation takes what costs least there and then. Here conversions are
 left out again, and how each operation is computed, and how each variable lies, is chosen anew so
-that computing and converting together take least by the model of `oneflow.primitives.timing`.
+that computing and converting together take least by the model of `oneflow.primitives.cost.timing`.
 Dimensions of the mesh are settled one after the other, again and again until nothing is gained.
 """
 
@@ -18,8 +18,8 @@ from oneflow.base.spec import TensorSpec
 from oneflow.passes.lay_out import Freedom, Layouts, lay_out
 from oneflow.passes.layout_nodes import WHOLE, Computed, Edge, Fixed, Kept, Node, Port
 from oneflow.passes.minimize import minimize, total
-from oneflow.primitives.signatures import Ways
-from oneflow.primitives.timing import Machine, conversion_seconds
+from oneflow.primitives.cost.timing import Machine, conversion_seconds
+from oneflow.primitives.sharding.signatures import Ways
 from oneflow.program.duration import program_seconds
 from oneflow.program.ir import Instruction, Program
 

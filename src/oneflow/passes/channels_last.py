@@ -12,9 +12,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from oneflow.passes.rewriting import Rewriting, operation_of
-from oneflow.primitives.channels_last import ChannelsLast, to_first, to_last
 from oneflow.primitives.operation import Operation
-from oneflow.primitives.shape import transpose
+from oneflow.primitives.operators.channels_last import ChannelsLast, to_first, to_last
+from oneflow.primitives.operators.shape import transpose
 from oneflow.program.ir import Instruction, Program
 
 

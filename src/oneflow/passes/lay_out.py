@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from oneflow.base.sbp import NdSbp
 from oneflow.base.spec import TensorSpec, resettled
 from oneflow.passes.rewriting import Rewriting
-from oneflow.primitives.boxing import boxing
 from oneflow.primitives.operation import Operation, Signature
-from oneflow.primitives.signatures import conversion_cost
+from oneflow.primitives.operators.boxing import boxing
+from oneflow.primitives.sharding.signatures import conversion_cost
 from oneflow.program.ir import Instruction, Program
 
 

@@ -13,10 +13,10 @@ from typing import Any, NamedTuple, Protocol
 
 from oneflow.base.sbp import BROADCAST, PARTIAL_SUM, NdSbp, Sbp, Split, split
 from oneflow.base.spec import TensorSpec, resettled
+from oneflow.primitives.cost.timing import Machine
+from oneflow.primitives.cost.work import held_bytes, whole_flops
 from oneflow.primitives.part_layout import counts_of
-from oneflow.primitives.signatures import Group, Ways
-from oneflow.primitives.timing import Machine
-from oneflow.primitives.work import held_bytes, whole_flops
+from oneflow.primitives.sharding.signatures import Group, Ways
 
 # Of an operation: ("in" or "out", position). Of anything else there is one.
 Port = tuple[str, int]

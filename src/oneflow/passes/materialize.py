@@ -1,6 +1,6 @@
 """Materialise: values that a convolution or product reads, and others too, are computed once.
 
-See `oneflow.primitives.materialize`. A value is stored if some reader has the fact
+See `oneflow.primitives.operators.materialize`. A value is stored if some reader has the fact
 ``"reads_memory"`` for it, another instruction reads it as well, and it was computed by an operation
 that XLA would fuse into its readers. Only for programs that are compiled as a whole, on the CPU.
 """
@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections import Counter
 
 from oneflow.passes.rewriting import Rewriting
-from oneflow.primitives.materialize import materialize
 from oneflow.primitives.operation import Operation
+from oneflow.primitives.operators.materialize import materialize
 from oneflow.program.ir import Program
 
 # Smaller values stay in the processor's caches whoever computes them.

@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from oneflow.passes.rewriting import Rewriting
-from oneflow.primitives.materialize import together
+from oneflow.primitives.operators.materialize import together
 from oneflow.program.ir import Program
 
 # Smaller parameters are cheaper to copy than to keep apart.

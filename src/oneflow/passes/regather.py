@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Collection, Hashable, Sequence
 
 from oneflow.passes.rewriting import Rewriting
-from oneflow.primitives.materialize import together
-from oneflow.primitives.work import held_bytes
+from oneflow.primitives.cost.work import held_bytes
+from oneflow.primitives.operators.materialize import together
 from oneflow.program.ir import Instruction, Program
 
 

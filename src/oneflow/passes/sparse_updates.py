@@ -23,13 +23,13 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from oneflow.passes.rewriting import Rewriting, operation_of
-from oneflow.primitives.elementwise import add, isfinite, where
-from oneflow.primitives.embedding import NO_PADDING, embedding_backward
-from oneflow.primitives.gradient_clipping import clip_norm
-from oneflow.primitives.linearity import linear_operands
-from oneflow.primitives.optimizer import gradient_of_rows, rows_unless
-from oneflow.primitives.reduce import all_true
+from oneflow.primitives.operators.elementwise import add, isfinite, where
+from oneflow.primitives.operators.embedding import NO_PADDING, embedding_backward
+from oneflow.primitives.operators.gradient_clipping import clip_norm
+from oneflow.primitives.operators.optimizer import gradient_of_rows, rows_unless
+from oneflow.primitives.operators.reduce import all_true
 from oneflow.primitives.registry import Primitive
+from oneflow.primitives.sharding.linearity import linear_operands
 from oneflow.program.ir import Instruction, Program
 
 

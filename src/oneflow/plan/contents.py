@@ -9,7 +9,7 @@ from oneflow.plan.recording import RecordedProgram
 from oneflow.plan.rows import InputRow, OperatorRow, input_rows, operator_rows
 from oneflow.plan.totals import Exchange, exchanges_of, flops_of, summed
 from oneflow.plan.xla import MAX_DEVICES, can_compile, compiled
-from oneflow.primitives.timing import MACHINES
+from oneflow.primitives.cost.timing import MACHINES
 from oneflow.program.duration import program_seconds
 from oneflow.program.liveness import Memory, memory_of
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from oneflow.base.sbp import sbp_text
 from oneflow.base.spec import TensorSpec
 from oneflow.plan.recording import RecordedProgram
-from oneflow.primitives.collectives import collectives_of
-from oneflow.primitives.work import held_bytes, held_shape, work_of
+from oneflow.primitives.cost.work import held_bytes, held_shape, work_of
+from oneflow.primitives.sharding.collectives import collectives_of
 from oneflow.program.ir import Instruction
 
 

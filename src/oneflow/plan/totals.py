@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from oneflow.primitives.collectives import Collective, collectives_of
-from oneflow.primitives.work import work_of
+from oneflow.primitives.cost.work import work_of
+from oneflow.primitives.sharding.collectives import Collective, collectives_of
 from oneflow.program.ir import Program
 
 

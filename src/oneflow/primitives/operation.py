@@ -45,7 +45,8 @@ class Operation:
     """A primitive with its attributes, operand specs and inferred output specs.
 
     Python-number operands have a 0-dim spec too and `is_scalar` marks them: they are run-time
-    inputs. One on global tensors is settled by the rules of `oneflow.primitives.signatures`.
+    inputs. The rules of `oneflow.primitives.sharding.signatures` choose the signature of one on
+    global tensors.
     """
 
     __slots__ = (
@@ -189,7 +190,7 @@ def settle(operation: Operation, made: NdSbp | None = None) -> None:
     _rules[0](operation, made)
 
 
-# What chooses: filled by `oneflow.primitives.signatures`.
+# What chooses: filled by `oneflow.primitives.sharding.signatures`.
 _rules: list[Callable[[Operation, NdSbp | None], None]] = []
 
 

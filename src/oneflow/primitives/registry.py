@@ -61,9 +61,9 @@ class Primitive:
         scalar: dtype name that Python-number operands take, or such a name per operand name; where
             nothing is said they take that of the tensor operands.
         check: optional ``(operands, attributes) -> (is_bad, value)`` on arrays, see `checked`.
-        axes: how dimensions may be split over devices, see `oneflow.primitives.axes`.
+        axes: how dimensions may be split over devices, see `oneflow.primitives.sharding.axes`.
         linear: sets of operands in which the implementation is linear, see
-            `oneflow.primitives.linearity`.
+            `oneflow.primitives.sharding.linearity`.
         lowerings: implementation per platform name where the general one is slow.
     """
 

@@ -1,8 +1,8 @@
-"""How long a program takes, by the model of `oneflow.primitives.timing`."""
+"""How long a program takes, by the model of `oneflow.primitives.cost.timing`."""
 
 from __future__ import annotations
 
-from oneflow.primitives.timing import Machine, operation_seconds
+from oneflow.primitives.cost.timing import Machine, operation_seconds
 from oneflow.program.equal_values import share_equal_values
 from oneflow.program.ir import Program
 

@@ -13,8 +13,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from oneflow.base.spec import TensorSpec
-from oneflow.primitives.collectives import collectives_of
-from oneflow.primitives.work import held_bytes, work_of
+from oneflow.primitives.cost.work import held_bytes, work_of
+from oneflow.primitives.sharding.collectives import collectives_of
 from oneflow.program.ir import Instruction, Program
 
 

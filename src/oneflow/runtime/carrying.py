@@ -16,7 +16,7 @@ from oneflow.base.spec import TensorSpec, spec_of
 from oneflow.compiler.sharding import partition_of, sharding_of
 from oneflow.control_plane.collective_launch import run_together
 from oneflow.primitives.part_layout import part_shape
-from oneflow.primitives.partial_sums import all_reduced, neutral
+from oneflow.primitives.sharding.partial_sums import all_reduced, neutral
 from oneflow.runtime.eager import Absent
 from oneflow.runtime.shards import assemble
 

@@ -15,7 +15,7 @@ from oneflow.base.sbp import PARTIAL_SUM
 from oneflow.base.spec import TensorSpec
 from oneflow.compiler.sharding import of_dtype, partial_axes, sharding_of, stored_shape
 from oneflow.primitives.part_layout import part_shape, part_slices, places_in
-from oneflow.primitives.partial_sums import neutral
+from oneflow.primitives.sharding.partial_sums import neutral
 from oneflow.runtime.eager import Absent
 
 Places = tuple[int, ...]

@@ -9,7 +9,7 @@ import numpy as np
 from oneflow.base.device import Device
 from oneflow.base.dtype import DType
 from oneflow.base.placement import Layout
-from oneflow.primitives.shape import clone
+from oneflow.primitives.operators.shape import clone
 from oneflow.tensor.call import wrap
 from oneflow.tensor.methods import attach
 from oneflow.tensor.tensor import Tensor

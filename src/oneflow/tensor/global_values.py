@@ -17,8 +17,8 @@ from oneflow.base.spec import spec_of
 from oneflow.differentiation.grad_mode import MODE
 from oneflow.differentiation.node import Node
 from oneflow.dispatch.global_call import converted
+from oneflow.primitives.operators.transfer import transfer
 from oneflow.primitives.part_layout import counts_of, extent, part_slices, splitting_axes
-from oneflow.primitives.transfer import transfer
 from oneflow.program.value import Value
 from oneflow.runtime.carrying import carry, sbp_between
 from oneflow.runtime.eager import Absent, read_array

@@ -15,8 +15,8 @@ import numpy as np
 
 from oneflow.base import dtype as dt
 from oneflow.base.shape import broadcast_shapes
-from oneflow.primitives import indexing as p, shape as views
-from oneflow.primitives.elementwise import add, cast, where
+from oneflow.primitives.operators import indexing as p, shape as views
+from oneflow.primitives.operators.elementwise import add, cast, where
 from oneflow.program.value import Value
 from oneflow.tensor.call import call_view, wrap
 from oneflow.tensor.tensor import Tensor

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from oneflow.primitives.layout import Place, is_row_major, row_major
+from oneflow.primitives.operators.layout import Place, is_row_major, row_major
 from oneflow.tensor.tensor import Tensor
 
 

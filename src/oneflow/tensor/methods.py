@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from oneflow.differentiation.grad_mode import MODE
-from oneflow.primitives.elementwise import cast
+from oneflow.primitives.operators.elementwise import cast
 from oneflow.tensor.call import wrap
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.views import with_history_of

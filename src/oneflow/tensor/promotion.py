@@ -16,7 +16,7 @@ from oneflow.base import dtype as dt
 from oneflow.base.device import CPU, Device
 from oneflow.base.dtype import Category, DType, complex_dtype, get_default_dtype
 from oneflow.base.placement import Placement
-from oneflow.primitives.elementwise import cast as cast_primitive
+from oneflow.primitives.operators.elementwise import cast as cast_primitive
 from oneflow.tensor.call import call
 from oneflow.tensor.tensor import Tensor
 

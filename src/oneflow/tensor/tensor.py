@@ -22,8 +22,8 @@ from oneflow.differentiation.grad_mode import MODE
 from oneflow.differentiation.hooks import Boundary, HookHandle
 from oneflow.differentiation.node import AccumulateGrad, Node
 from oneflow.dispatch.global_call import converted
-from oneflow.primitives.creation import zeros
-from oneflow.primitives.elementwise import add
+from oneflow.primitives.operators.creation import zeros
+from oneflow.primitives.operators.elementwise import add
 from oneflow.program.value import INFERENCE, Value
 from oneflow.runtime.eager import read_array
 from oneflow.tensor.global_values import whole_array

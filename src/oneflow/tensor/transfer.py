@@ -20,9 +20,9 @@ from oneflow.base.placement import Layout, Placement
 from oneflow.base.spec import TensorSpec, spec_of
 from oneflow.differentiation.grad_mode import MODE
 from oneflow.differentiation.node import Node
-from oneflow.primitives.creation import full_float, full_integer
-from oneflow.primitives.elementwise import cast
-from oneflow.primitives.shape import broadcast_to
+from oneflow.primitives.operators.creation import full_float, full_integer
+from oneflow.primitives.operators.elementwise import cast
+from oneflow.primitives.operators.shape import broadcast_to
 from oneflow.program.value import Value
 from oneflow.runtime.memory import copy_of_dlpack, put
 from oneflow.tensor.call import wrap

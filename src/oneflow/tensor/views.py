@@ -18,11 +18,11 @@ from weakref import ref
 
 from oneflow.base.dtype import int64
 from oneflow.differentiation.grad_mode import MODE, enable_grad, no_grad
-from oneflow.primitives.creation import range_integer
-from oneflow.primitives.indexing import index_put
-from oneflow.primitives.layout import Place, row_major
+from oneflow.primitives.operators.creation import range_integer
+from oneflow.primitives.operators.indexing import index_put
+from oneflow.primitives.operators.layout import Place, row_major
+from oneflow.primitives.operators.shape import overwrite, refuse_overlap, reshape
 from oneflow.primitives.registry import Primitive
-from oneflow.primitives.shape import overwrite, refuse_overlap, reshape
 from oneflow.program.value import INFERENCE, Value
 
 ViewStep = tuple[Primitive, tuple, dict[str, Any]]

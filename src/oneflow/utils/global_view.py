@@ -1,6 +1,6 @@
 """Global tensors: structures of them, and new tensors that are global without further words."""
 
-from oneflow.functional.global_trees import (
+from oneflow.functional.global_tensors.trees import (
     current_global_mode as current_global_mode,
     global_mode as global_mode,
     to_global as to_global,

@@ -17,8 +17,8 @@ import numpy as np
 
 from oneflow.base import dtype as dt
 from oneflow.base.dtype import DType
-from oneflow.functional import padding
-from oneflow.functional.interpolate import interpolate
+from oneflow.functional.nn import padding
+from oneflow.functional.nn.interpolate import interpolate
 from oneflow.tensor.tensor import Tensor
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from oneflow.base.device import Device
 from oneflow.base.dtype import DType
-from oneflow.functional import activation as smooth
+from oneflow.functional.elementwise import activation as smooth
 from oneflow.nn import init
 from oneflow.nn.modules.module import Module
 from oneflow.nn.parameter import new_parameter

@@ -8,9 +8,9 @@ from typing import Any
 
 from oneflow.base.device import Device
 from oneflow.base.dtype import DType
-from oneflow.functional import conv as functional
-from oneflow.functional.padding import pad
-from oneflow.functional.spatial import per_dimension
+from oneflow.functional.nn import conv as functional
+from oneflow.functional.nn.padding import pad
+from oneflow.functional.nn.spatial import per_dimension
 from oneflow.nn import init
 from oneflow.nn.modules.image_layout import on_images
 from oneflow.nn.modules.module import Module

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from oneflow.functional import dropout as functional
 from oneflow.functional.generator import Generator
+from oneflow.functional.nn import dropout as functional
 from oneflow.nn.modules.module import Module
 from oneflow.tensor.tensor import Tensor
 

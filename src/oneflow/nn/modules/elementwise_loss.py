@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from oneflow.functional import elementwise_loss as functional
+from oneflow.functional.nn import elementwise_loss as functional
 from oneflow.nn.modules.loss import Loss, WeightedLoss
 from oneflow.tensor.tensor import Tensor
 

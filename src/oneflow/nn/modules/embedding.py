@@ -7,7 +7,7 @@ from typing import Any, Self
 from oneflow.base.device import Device
 from oneflow.base.dtype import DType
 from oneflow.differentiation.grad_mode import no_grad
-from oneflow.functional import embedding as functional
+from oneflow.functional.nn import embedding as functional
 from oneflow.nn import init
 from oneflow.nn.modules.module import Module
 from oneflow.nn.parameter import Parameter, new_parameter

@@ -6,9 +6,9 @@ import itertools
 import math
 from collections.abc import Sequence
 
-from oneflow.functional.activation import relu
-from oneflow.functional.dense import linear
-from oneflow.functional.dropout import dropout
+from oneflow.functional.elementwise.activation import relu
+from oneflow.functional.nn.dense import linear
+from oneflow.functional.nn.dropout import dropout
 from oneflow.nn import init
 from oneflow.nn.modules.module import Module
 from oneflow.nn.parameter import Parameter, new_parameter

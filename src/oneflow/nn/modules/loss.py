@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from oneflow.functional import loss as functional
-from oneflow.functional.ctc import ctc_loss
+from oneflow.functional.nn import loss as functional
+from oneflow.functional.nn.ctc import ctc_loss
 from oneflow.nn.modules.module import Module
 from oneflow.tensor.tensor import Tensor
 

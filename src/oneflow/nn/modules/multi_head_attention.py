@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from oneflow.base.device import Device
 from oneflow.base.dtype import DType
-from oneflow.functional.multi_head_attention import multi_head_attention_forward
+from oneflow.functional.nn.multi_head_attention import multi_head_attention_forward
 from oneflow.nn import init
 from oneflow.nn.modules.linear import Linear
 from oneflow.nn.modules.module import Module

@@ -6,7 +6,7 @@ from typing import Any
 
 from oneflow.base.device import Device
 from oneflow.base.dtype import DType
-from oneflow.functional import normalization as functional
+from oneflow.functional.nn import normalization as functional
 from oneflow.nn import init
 from oneflow.nn.modules.module import Module
 from oneflow.nn.parameter import new_parameter

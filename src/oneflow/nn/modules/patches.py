@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from oneflow.functional import patches as functional
-from oneflow.functional.patches import IntOrPair
+from oneflow.functional.nn import patches as functional
+from oneflow.functional.nn.patches import IntOrPair
 from oneflow.nn.modules.module import Module
 from oneflow.tensor.tensor import Tensor
 

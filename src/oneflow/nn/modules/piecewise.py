@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from oneflow.functional import piecewise
+from oneflow.functional.elementwise import piecewise
 from oneflow.nn.modules.activation import InplaceActivation
 from oneflow.nn.modules.module import Module
 from oneflow.tensor.tensor import Tensor

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from oneflow.functional import adaptive_pooling, pooling, unpooling
-from oneflow.functional.spatial import per_dimension
+from oneflow.functional.nn import adaptive_pooling, pooling, unpooling
+from oneflow.functional.nn.spatial import per_dimension
 from oneflow.nn.modules.image_layout import on_images
 from oneflow.nn.modules.module import Module
 from oneflow.tensor.tensor import Tensor

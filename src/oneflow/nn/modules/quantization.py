@@ -8,8 +8,8 @@ its exponent.
 from __future__ import annotations
 
 from oneflow.differentiation.grad_mode import no_grad
-from oneflow.functional.choosing import where
-from oneflow.functional.creation import zeros
+from oneflow.functional.creation.factories import zeros
+from oneflow.functional.elementwise.clamp import where
 from oneflow.nn.modules.module import Module
 from oneflow.tensor.tensor import Tensor
 

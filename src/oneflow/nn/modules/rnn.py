@@ -8,7 +8,7 @@ from typing import Any
 
 from oneflow.base.device import Device
 from oneflow.base.dtype import DType
-from oneflow.functional.recurrent import GATES, States, Weights, run_layers, zero_states
+from oneflow.functional.nn.recurrent import GATES, States, Weights, run_layers, zero_states
 from oneflow.nn import init
 from oneflow.nn.modules.module import Module
 from oneflow.nn.packed import PackedSequence, gathered, spread

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from oneflow.functional import softmax
+from oneflow.functional.nn import softmax
 from oneflow.nn.modules.module import Module
 from oneflow.tensor.tensor import Tensor
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from oneflow.base.device import Device
 from oneflow.base.dtype import DType, get_default_dtype
-from oneflow.functional.activation import gelu, relu
+from oneflow.functional.elementwise.activation import gelu, relu
 from oneflow.nn import init
 from oneflow.nn.modules.container import ModuleList
 from oneflow.nn.modules.dropout import Dropout
@@ -16,8 +16,8 @@ from oneflow.nn.modules.linear import Linear
 from oneflow.nn.modules.module import Module
 from oneflow.nn.modules.multi_head_attention import MultiheadAttention
 from oneflow.nn.modules.normalization import LayerNorm
-from oneflow.primitives.creation import full_float
-from oneflow.primitives.rearrange import triu
+from oneflow.primitives.operators.creation import full_float
+from oneflow.primitives.operators.rearrange import triu
 from oneflow.tensor.call import call, wrap
 from oneflow.tensor.tensor import Tensor
 

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Iterable
 from typing import Any
 
-from oneflow.functional.interpolate import interpolate
+from oneflow.functional.nn.interpolate import interpolate
 from oneflow.nn.modules.module import Module
 from oneflow.tensor.tensor import Tensor
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from oneflow.differentiation.grad_mode import no_grad
 from oneflow.nn.modules.module import Module
-from oneflow.primitives.shape import concat, reshape, split
+from oneflow.primitives.operators.shape import concat, reshape, split
 from oneflow.tensor.call import call
 from oneflow.tensor.tensor import Tensor
 

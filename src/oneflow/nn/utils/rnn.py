@@ -17,9 +17,9 @@ from oneflow.nn.packed import (
     rows_at,
     spread,
 )
-from oneflow.primitives.creation import full_float, full_integer
-from oneflow.primitives.elementwise import where
-from oneflow.primitives.shape import concat
+from oneflow.primitives.operators.creation import full_float, full_integer
+from oneflow.primitives.operators.elementwise import where
+from oneflow.primitives.operators.shape import concat
 from oneflow.tensor.call import call, wrap
 from oneflow.tensor.tensor import Tensor
 

@@ -9,9 +9,9 @@ from oneflow.nn import init
 from oneflow.nn.modules.conv import ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
 from oneflow.nn.modules.module import Module
 from oneflow.nn.parameter import Parameter
-from oneflow.primitives.creation import zeros
-from oneflow.primitives.distance import power_iteration, singular_value, unit_vectors
-from oneflow.primitives.elementwise import div
+from oneflow.primitives.operators.creation import zeros
+from oneflow.primitives.operators.distance import power_iteration, singular_value, unit_vectors
+from oneflow.primitives.operators.elementwise import div
 from oneflow.tensor.call import call, wrap
 from oneflow.tensor.tensor import Tensor
 

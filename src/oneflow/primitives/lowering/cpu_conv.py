@@ -16,7 +16,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from oneflow.primitives.conv import (
+from oneflow.primitives.lowering.taps import MAX_TAPS, Taps
+from oneflow.primitives.operators.conv import (
     Pairs,
     Window,
     conv,
@@ -26,8 +27,7 @@ from oneflow.primitives.conv import (
     convolve_input_adjoint,
     convolve_weight_adjoint,
 )
-from oneflow.primitives.lowering.taps import MAX_TAPS, Taps
-from oneflow.primitives.materialize import materialized
+from oneflow.primitives.operators.materialize import materialized
 
 
 def _is_last(window: Window) -> bool:

@@ -12,9 +12,9 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from oneflow.primitives import elementwise as e
+from oneflow.primitives.operators import elementwise as e
+from oneflow.primitives.operators.rounding import rounded_once
 from oneflow.primitives.registry import PRIMITIVES, Primitive
-from oneflow.primitives.rounding import rounded_once
 
 # --- remainders
 

@@ -10,8 +10,8 @@ from collections.abc import Callable
 import jax.numpy as jnp
 from jax import lax
 
-from oneflow.primitives import reduce
-from oneflow.primitives.materialize import materialized
+from oneflow.primitives.operators import reduce
+from oneflow.primitives.operators.materialize import materialized
 from oneflow.primitives.registry import Primitive
 
 

@@ -8,9 +8,9 @@ import math
 import jax.numpy as jnp
 import numpy as np
 
-from oneflow.primitives import pool
 from oneflow.primitives.lowering.taps import MAX_TAPS, Taps
-from oneflow.primitives.materialize import materialized
+from oneflow.primitives.operators import pool
+from oneflow.primitives.operators.materialize import materialized
 
 
 def _worth_it(dims: tuple[int, ...], kernel: tuple[int, ...]) -> bool:

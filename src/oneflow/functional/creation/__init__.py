@@ -1,0 +1,1 @@
+"""Tensors from numbers, data and other tensors: factories, constructors, conversions."""

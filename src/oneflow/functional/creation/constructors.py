@@ -1,0 +1,213 @@
+"""`oneflow.Tensor(...)`, typed constructors such as `LongTensor`, and tensors like another."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from oneflow.base.device import CPU, Device
+from oneflow.base.dtype import DType, get_default_dtype
+from oneflow.base.shape import Size
+from oneflow.functional.creation.conversion import TENSOR_TYPES
+from oneflow.functional.creation.factories import empty, full, ones, zeros
+from oneflow.functional.creation.interchange import tensor as tensor_from_data
+from oneflow.functional.creation.options import (
+    checked_dtype,
+    chosen_device,
+    chosen_place,
+    place_like,
+)
+from oneflow.functional.registry import function
+from oneflow.tensor.methods import attach
+from oneflow.tensor.tensor import Tensor
+
+
+def _constructed(args: tuple, dtype: DType, device: Any) -> Tensor:
+    """A tensor from sizes, data or another tensor, as PyTorch's old constructors read them."""
+    if len(args) == 1 and isinstance(args[0], Tensor):
+        if args[0].dtype is not dtype:
+            raise TypeError(f"expected {dtype!r} (got {args[0].dtype!r}); convert with `.to(...)`")
+        return args[0].detach().to(chosen_device(device))
+    if len(args) == 1 and not isinstance(args[0], int | Size):
+        return Tensor._import(args[0], dtype, chosen_device(device))
+    return empty(*(args or (0,)), dtype=dtype, device=device)
+
+
+def _initialise(
+    self: Tensor,
+    *args: Any,
+    dtype: DType | None = None,
+    device: Device | str | None = None,
+    placement: Any = None,
+    sbp: Any = None,
+    requires_grad: bool = False,
+) -> None:
+    """Make a tensor of the default float type.
+
+    It is made from sizes, from nested lists or an array, or is an alias of a tensor.
+    """
+    wanted, default = dtype or get_default_dtype(), CPU
+    if len(args) == 1 and isinstance(args[0], Tensor):
+        wanted, default = dtype or args[0].dtype, args[0].device
+    made = _constructed(args, wanted, chosen_place(device, placement, sbp, default))
+    self._value, self._family = made._value, made._family
+    self._chain, self._seen = made._chain, made._seen
+    if requires_grad:
+        self.requires_grad_()
+
+
+class _TypedConstructor(type):
+    """The type of `LongTensor` and its like.
+
+    Calling one makes a tensor, `isinstance` looks at the dtype.
+    """
+
+    dtype: DType
+    place: str
+
+    def __call__(
+        cls,
+        *args: Any,
+        device: Device | str | None = None,
+        placement: Any = None,
+        sbp: Any = None,
+    ) -> Tensor:
+        place = chosen_place(device, placement, sbp, chosen_device(cls.place))
+        return _constructed(args, cls.dtype, place)
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return (
+            isinstance(instance, Tensor)
+            and instance.dtype is cls.dtype
+            and instance.device.type == cls.place
+        )
+
+
+def _typed(name: str, place: str = "cpu") -> Any:
+    dtype = TENSOR_TYPES[name]
+    text = f"Makes {dtype!r} tensors on {place} from sizes, nested lists or arrays."
+    module = "oneflow" if place == "cpu" else f"oneflow.{place}"
+    facts = {"dtype": dtype, "place": place, "__doc__": text, "__module__": module}
+    return _TypedConstructor(name, (), facts)
+
+
+BoolTensor = _typed("BoolTensor")
+ByteTensor = _typed("ByteTensor")
+CharTensor = _typed("CharTensor")
+ShortTensor = _typed("ShortTensor")
+IntTensor = _typed("IntTensor")
+LongTensor = _typed("LongTensor")
+HalfTensor = _typed("HalfTensor")
+BFloat16Tensor = _typed("BFloat16Tensor")
+FloatTensor = _typed("FloatTensor")
+DoubleTensor = _typed("DoubleTensor")
+ComplexFloatTensor = _typed("ComplexFloatTensor")
+ComplexDoubleTensor = _typed("ComplexDoubleTensor")
+CudaBoolTensor = _typed("BoolTensor", "cuda")
+CudaByteTensor = _typed("ByteTensor", "cuda")
+CudaCharTensor = _typed("CharTensor", "cuda")
+CudaIntTensor = _typed("IntTensor", "cuda")
+CudaLongTensor = _typed("LongTensor", "cuda")
+CudaHalfTensor = _typed("HalfTensor", "cuda")
+CudaFloatTensor = _typed("FloatTensor", "cuda")
+CudaDoubleTensor = _typed("DoubleTensor", "cuda")
+
+
+def _like(
+    input: Tensor, dtype: DType | None, device: Any, placement: Any, sbp: Any
+) -> dict[str, Any]:
+    """The dtype and device of `input` where none is given; broadcast where `input` is global."""
+    spec, place = input._value.spec, input.device
+    if not (device is placement is sbp is None):
+        place = place_like(spec, device, placement, sbp)
+    return {"dtype": checked_dtype(dtype, spec.dtype), "device": place}
+
+
+@function()
+def new_zeros(
+    x: Tensor,
+    *size: Any,
+    dtype: DType | None = None,
+    device: Device | str | None = None,
+    placement: Any = None,
+    sbp: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Zeros of another shape, with the dtype and device of `x` unless given.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.ones(2, dtype=flow.int64).new_zeros(3)
+        tensor([0, 0, 0], dtype=oneflow.int64)
+    """
+    options = _like(x, dtype, device, placement, sbp)
+    return zeros(*size, **options, requires_grad=requires_grad)
+
+
+@function()
+def new_ones(
+    x: Tensor,
+    *size: Any,
+    dtype: DType | None = None,
+    device: Device | str | None = None,
+    placement: Any = None,
+    sbp: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Ones of another shape, with the dtype and device of `x` unless given."""
+    options = _like(x, dtype, device, placement, sbp)
+    return ones(*size, **options, requires_grad=requires_grad)
+
+
+@function()
+def new_empty(
+    x: Tensor,
+    *size: Any,
+    dtype: DType | None = None,
+    device: Device | str | None = None,
+    placement: Any = None,
+    sbp: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """A tensor whose contents do not matter, with the dtype and device of `x` unless given."""
+    options = _like(x, dtype, device, placement, sbp)
+    return empty(*size, **options, requires_grad=requires_grad)
+
+
+@function()
+def new_full(
+    x: Tensor,
+    size: Any,
+    fill_value: Any,
+    dtype: DType | None = None,
+    device: Device | str | None = None,
+    placement: Any = None,
+    sbp: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """One number everywhere, with the dtype and device of `x` unless given."""
+    options = _like(x, dtype, device, placement, sbp)
+    return full(size, fill_value, **options, requires_grad=requires_grad)
+
+
+def new_tensor(
+    self: Tensor,
+    data: Any,
+    dtype: DType | None = None,
+    device: Device | str | None = None,
+    requires_grad: bool = False,
+    placement: Any = None,
+    sbp: Any = None,
+) -> Tensor:
+    """A copy of `data`, with the dtype and device of this tensor unless given."""
+    options = _like(self, dtype, device, placement, sbp)
+    return tensor_from_data(data, **options, requires_grad=requires_grad)
+
+
+def new(self: Tensor, *args: Any, device: Device | str | None = None) -> Tensor:
+    """A tensor from sizes or data with the dtype and device of this one."""
+    return _constructed(args, self.dtype, self.device if device is None else device)
+
+
+attach("__init__", _initialise)
+attach("new_tensor", new_tensor)
+attach("new", new)

@@ -1,0 +1,276 @@
+"""Copies, conversions of dtype and device, and whole-tensor writes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from oneflow.base import dtype as dt
+from oneflow.base.device import CPU, Device
+from oneflow.base.dtype import DType
+from oneflow.base.placement import Layout, Placement
+from oneflow.base.shape import broadcast_shapes
+from oneflow.functional.creation.factories import plain_number
+from oneflow.functional.creation.options import as_dtype, chosen_device
+from oneflow.functional.registry import function
+from oneflow.primitives.operators.creation import zeros
+from oneflow.primitives.operators.elementwise import cast as cast_primitive
+from oneflow.primitives.operators.shape import broadcast_to, clone as clone_primitive
+from oneflow.tensor.call import call, wrap
+from oneflow.tensor.layout import is_contiguous
+from oneflow.tensor.methods import attach
+from oneflow.tensor.tensor import Tensor
+from oneflow.tensor.transfer import filled_value, move
+from oneflow.tensor.views import replacing
+
+
+@function()
+def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
+    """A copy with memory of its own; gradients flow through it.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.clone(flow.ones(2))
+        tensor([1., 1.], dtype=oneflow.float32)
+    """
+    return call(clone_primitive, input)
+
+
+@function()
+def contiguous(input: Tensor, memory_format: Any = None) -> Tensor:
+    """`input` itself if its elements lie row by row in memory, else such a copy.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.ones(2, 3).T.contiguous().stride()
+        (2, 1)
+    """
+    return input if is_contiguous(input) else clone(input)
+
+
+@function()
+def cast(x: Tensor, dtype: DType, pin_memory: bool = False) -> Tensor:
+    """`x` with another element type; itself if it has that type.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.cast(flow.tensor([1.9, -1.9]), flow.int32)
+        tensor([ 1, -1], dtype=oneflow.int32)
+    """
+    target = as_dtype(dtype)
+    if x._value.spec.dtype is target:
+        return x
+    return call(cast_primitive, x, dtype=target)
+
+
+@function()
+def to(x: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    """`x` on another device, with another dtype, or like another tensor.
+
+    If nothing changes, the result is `x` itself.
+
+    Called as ``to(dtype)``, ``to(device)``, ``to(device, dtype)`` or ``to(other_tensor)``.
+
+    Args:
+        x: tensor.
+        args: device, dtype or tensor.
+        kwargs: ``device``, ``dtype``, ``copy=True`` for a copy in any case; ``non_blocking`` and
+            ``memory_format`` are accepted and change nothing.
+
+    Raises:
+        RuntimeError: there is no such device.
+        TypeError: an argument that is none of these.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.ones(2).to(flow.float64).dtype
+        oneflow.float64
+    """
+    device, dtype, copy = _destination(args, kwargs)
+    result = x
+    if device is not None and device is not x.device:
+        result = wrap(move(x.value, device))
+    if dtype is not None:
+        result = cast(result, dtype)
+    return clone(x) if copy and result is x else result
+
+
+def _destination(args: tuple, kwargs: dict) -> tuple[Device | None, DType | None, bool]:
+    """Device, dtype and copy of a call of `to`."""
+    known = _positional_destination(args)
+    for name, value in kwargs.items():
+        if name in known:
+            known[name] = value
+        elif name not in ("non_blocking", "memory_format"):
+            raise TypeError(f"to() got an unexpected keyword argument '{name}'")
+    if known["other"] is not None:
+        return known["other"].device, known["other"].dtype, known["copy"]
+    device = known["device"]
+    dtype = known["dtype"]
+    return (
+        None if device is None else chosen_device(device),
+        None if dtype is None else as_dtype(dtype),
+        known["copy"],
+    )
+
+
+def _positional_destination(args: tuple) -> dict[str, Any]:
+    """What the positional arguments of `to` say, by their types."""
+    known: dict[str, Any] = {"device": None, "dtype": None, "copy": False, "other": None}
+    flags = [arg for arg in args if isinstance(arg, bool)]
+    if len(flags) > 1:
+        known["copy"] = flags[1]
+    for arg in args:
+        if isinstance(arg, DType | type):
+            known["dtype"] = as_dtype(arg)
+        elif isinstance(arg, Tensor):
+            known["other"] = arg
+        elif isinstance(arg, Device | Placement | Layout | str | int) and not isinstance(arg, bool):
+            known["device"] = arg
+        elif arg is not None and not isinstance(arg, bool):
+            raise TypeError(f"to(): expected a device, dtype or tensor, got {type(arg).__name__}")
+    return known
+
+
+def cpu(self: Tensor) -> Tensor:
+    """This tensor on the CPU."""
+    return self.to(CPU)
+
+
+def cuda(self: Tensor, device: Device | str | int | None = None) -> Tensor:
+    """This tensor on a CUDA device: the given one, or the current one.
+
+    Raises:
+        RuntimeError: there is none.
+    """
+    return self.to(Device("cuda") if device is None else chosen_device(device))
+
+
+def type_as(self: Tensor, target: Tensor) -> Tensor:
+    """This tensor with the dtype and device of `target`."""
+    return self.to(target)
+
+
+TENSOR_TYPES = {
+    "BoolTensor": dt.bool_,
+    "ByteTensor": dt.uint8,
+    "CharTensor": dt.int8,
+    "ShortTensor": dt.int16,
+    "IntTensor": dt.int32,
+    "LongTensor": dt.int64,
+    "HalfTensor": dt.float16,
+    "BFloat16Tensor": dt.bfloat16,
+    "FloatTensor": dt.float32,
+    "DoubleTensor": dt.float64,
+    "ComplexFloatTensor": dt.complex64,
+    "ComplexDoubleTensor": dt.complex128,
+}
+_TYPE_NAMES = {dtype: name for name, dtype in TENSOR_TYPES.items()}
+
+
+def type_(self: Tensor, dtype: DType | type | str | None = None, non_blocking: bool = False) -> Any:
+    """This tensor with another dtype.
+
+    Without an argument: the name of its type, such as ``oneflow.FloatTensor``.
+
+    Raises:
+        ValueError: a type name that does not exist.
+    """
+    place = "" if self.device.type == "cpu" else f"{self.device.type}."
+    if dtype is None:
+        return f"oneflow.{place}{_TYPE_NAMES.get(self.dtype, self.dtype.name)}"
+    if isinstance(dtype, DType) or dtype in (bool, int, float, complex):
+        return cast(self, as_dtype(dtype))
+    name = getattr(dtype, "__name__", str(dtype)).rpartition(".")[2]
+    if name not in TENSOR_TYPES:
+        raise ValueError(f"invalid type: '{dtype}'")
+    return cast(self, TENSOR_TYPES[name])
+
+
+def _converter(name: str, dtype: DType) -> Callable[..., Tensor]:
+    def convert(self: Tensor, memory_format: Any = None) -> Tensor:
+        return cast(self, dtype)
+
+    convert.__name__ = name
+    convert.__doc__ = f"This tensor as {dtype!r}."
+    return convert
+
+
+for _name, _dtype in {
+    "bool": dt.bool_,
+    "byte": dt.uint8,
+    "char": dt.int8,
+    "short": dt.int16,
+    "int": dt.int32,
+    "long": dt.int64,
+    "half": dt.float16,
+    "bfloat16": dt.bfloat16,
+    "float": dt.float32,
+    "double": dt.float64,
+    "cfloat": dt.complex64,
+    "cdouble": dt.complex128,
+}.items():
+    attach(_name, _converter(_name, _dtype))
+for _method in (cpu, cuda, type_as):
+    attach(_method.__name__, _method)
+attach("type", type_)
+
+
+def copy_(self: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
+    """Write `other` (tensor, array or number) into this tensor.
+
+    It is broadcast, and converted to this tensor's dtype and device.
+
+    Raises:
+        RuntimeError: the shapes do not broadcast to this tensor's.
+    """
+    spec = self._value.spec
+    source = other if isinstance(other, Tensor) else Tensor._import(other)
+    source = source.to(spec.device, spec.dtype)
+    if source._value.spec.shape != spec.shape:
+        if broadcast_shapes(source._value.spec.shape, spec.shape) != spec.shape:
+            raise RuntimeError(
+                f"output with shape {list(spec.shape)} doesn't match the shape "
+                f"{list(source.shape)} of the tensor to copy"
+            )
+        source = call(broadcast_to, source, shape=spec.shape)
+    return self.assign(replacing(self.value, clone_primitive(source.value)))
+
+
+def fill_(self: Tensor, value: Any) -> Tensor:
+    """Write one number (or 0-dim tensor) everywhere.
+
+    Raises:
+        RuntimeError: a tensor that has dimensions.
+    """
+    spec = self._value.spec
+    if isinstance(value, Tensor):
+        if value.ndim:
+            raise RuntimeError(
+                "fill_ only supports 0-dimension value tensor but got tensor with "
+                f"{value.ndim} dimensions."
+            )
+        return copy_(self, value)
+    return self.assign(filled_value(plain_number(value), spec.shape, spec.dtype, spec.device))
+
+
+def zero_(self: Tensor) -> Tensor:
+    """Write zeros everywhere."""
+    spec = self._value.spec
+    return self.assign(zeros(shape=spec.shape, dtype=spec.dtype, device=spec.device))
+
+
+def pin_memory(self: Tensor) -> Tensor:
+    """This tensor: XLA keeps transfer memory of its own."""
+    return self
+
+
+def is_pinned(self: Tensor) -> bool:
+    """False: see `pin_memory`."""
+    return False
+
+
+for _method in (copy_, fill_, zero_, pin_memory, is_pinned):
+    attach(_method.__name__, _method)
+attach("zeros_", zero_)
+attach("to_numpy", Tensor.numpy)

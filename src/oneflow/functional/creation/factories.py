@@ -1,0 +1,433 @@
+"""Tensors from nothing: filled with one number, ranges, identity matrices."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from oneflow.base.device import Device
+from oneflow.base.dtype import (
+    Category,
+    DType,
+    bool_,
+    complex_dtype,
+    float64,
+    get_default_dtype,
+    int64,
+)
+from oneflow.functional.creation.options import (
+    checked_dtype,
+    chosen_place,
+    new_shape,
+    place_like,
+    with_grad,
+)
+from oneflow.functional.registry import function
+from oneflow.primitives.operators import creation as p
+from oneflow.primitives.operators.elementwise import cast
+from oneflow.primitives.operators.shape import broadcast_to
+from oneflow.program.value import Value
+from oneflow.tensor.call import wrap
+from oneflow.tensor.tensor import Tensor
+from oneflow.tensor.transfer import filled_value
+
+
+def number_dtype(*numbers: Any) -> DType:
+    """The dtype of a tensor of Python numbers: bool, int64, default float or default complex."""
+    kinds = {type(number) for number in numbers}
+    if complex in kinds:
+        return complex_dtype(get_default_dtype())
+    if all(isinstance(number, bool) for number in numbers):
+        return bool_
+    return int64 if all(isinstance(number, int) for number in numbers) else get_default_dtype()
+
+
+def plain_number(value: Any) -> Any:
+    """A tensor or NumPy number of one element as a Python number."""
+    return value.item() if hasattr(value, "item") else value
+
+
+@function(method=False)
+def zeros(
+    *size: Any,
+    dtype: DType | None = None,
+    device: Device | str | None = None,
+    placement: Any = None,
+    sbp: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """A tensor of zeros.
+
+    Args:
+        size: sizes, as separate numbers or one sequence.
+        dtype: element type, default the default float type.
+        device: where it lives, default CPU.
+        placement: makes a global tensor there.
+        sbp: how a global tensor lies on its placement.
+        requires_grad: ask for its gradient.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.zeros(2, 2)
+        tensor([[0., 0.],
+                [0., 0.]], dtype=oneflow.float32)
+    """
+    value = p.zeros(
+        shape=new_shape(size),
+        dtype=checked_dtype(dtype, get_default_dtype()),
+        device=chosen_place(device, placement, sbp),
+    )
+    return with_grad(wrap(value), requires_grad)
+
+
+@function(method=False)
+def ones(
+    *size: Any,
+    dtype: DType | None = None,
+    device: Device | str | None = None,
+    placement: Any = None,
+    sbp: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """A tensor of ones; arguments as in `zeros`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.ones(3, dtype=flow.int64)
+        tensor([1, 1, 1], dtype=oneflow.int64)
+    """
+    value = p.ones(
+        shape=new_shape(size),
+        dtype=checked_dtype(dtype, get_default_dtype()),
+        device=chosen_place(device, placement, sbp),
+    )
+    return with_grad(wrap(value), requires_grad)
+
+
+@function(method=False)
+def empty(
+    *size: Any,
+    dtype: DType | None = None,
+    device: Device | str | None = None,
+    placement: Any = None,
+    sbp: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+    memory_format: Any = None,
+) -> Tensor:
+    """A tensor whose contents do not matter (zeros); arguments as in `zeros`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.empty(2, 3).shape
+        oneflow.Size([2, 3])
+    """
+    return zeros(
+        *size,
+        dtype=dtype,
+        device=device,
+        placement=placement,
+        sbp=sbp,
+        requires_grad=requires_grad,
+    )
+
+
+@function(method=False)
+def full(
+    size: Any,
+    fill_value: Any,
+    dtype: DType | None = None,
+    device: Device | str | None = None,
+    placement: Any = None,
+    sbp: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """A tensor with one number everywhere; its dtype is the number's unless given.
+
+    Args:
+        size: shape.
+        fill_value: number, or tensor of one element.
+        dtype: default bool, int64 or the default float or complex type, after the number.
+        device: where it lives, default CPU.
+        placement: makes a global tensor there.
+        sbp: how a global tensor lies on its placement.
+        requires_grad: ask for its gradient.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.full((2,), 7)
+        tensor([7, 7], dtype=oneflow.int64)
+    """
+    number = plain_number(fill_value)
+    dtype = checked_dtype(dtype, number_dtype(number))
+    shape = new_shape((size,))
+    return with_grad(
+        wrap(filled_value(number, shape, dtype, chosen_place(device, placement, sbp))),
+        requires_grad,
+    )
+
+
+def _like(input: Tensor, dtype: DType | None, device: Any, placement: Any, sbp: Any) -> dict:
+    """Creation attributes after a tensor's example."""
+    spec = input._value.spec
+    return {
+        "shape": spec.shape,
+        "dtype": checked_dtype(dtype, spec.dtype),
+        "device": place_like(spec, device, placement, sbp),
+    }
+
+
+@function(method=False)
+def zeros_like(
+    input: Tensor,
+    dtype: DType | None = None,
+    device: Device | str | None = None,
+    placement: Any = None,
+    sbp: Any = None,
+    requires_grad: bool = False,
+    memory_format: Any = None,
+) -> Tensor:
+    """Zeros with the shape, dtype and device of `input`, unless given.
+
+    Args:
+        input: the example; if it is global so is the result, with its placement and sbp.
+        dtype: element type.
+        device: where it lives.
+        placement: makes a global tensor there.
+        sbp: how a global tensor lies on its placement.
+        requires_grad: ask for its gradient.
+        memory_format: accepted for PyTorch's sake.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.zeros_like(flow.ones(2))
+        tensor([0., 0.], dtype=oneflow.float32)
+    """
+    value = p.zeros(**_like(input, dtype, device, placement, sbp))
+    return with_grad(wrap(value), requires_grad)
+
+
+@function(method=False)
+def ones_like(
+    input: Tensor,
+    dtype: DType | None = None,
+    device: Device | str | None = None,
+    placement: Any = None,
+    sbp: Any = None,
+    requires_grad: bool = False,
+    memory_format: Any = None,
+) -> Tensor:
+    """Ones with the shape, dtype and device of `input`, unless given; arguments as in `zeros_like`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.ones_like(flow.zeros(2))
+        tensor([1., 1.], dtype=oneflow.float32)
+    """
+    value = p.ones(**_like(input, dtype, device, placement, sbp))
+    return with_grad(wrap(value), requires_grad)
+
+
+@function(method=False)
+def empty_like(
+    input: Tensor,
+    dtype: DType | None = None,
+    device: Device | str | None = None,
+    placement: Any = None,
+    sbp: Any = None,
+    requires_grad: bool = False,
+    memory_format: Any = None,
+) -> Tensor:
+    """A tensor like `input` whose contents do not matter (zeros); arguments as in `zeros_like`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.empty_like(flow.ones(2)).shape
+        oneflow.Size([2])
+    """
+    return zeros_like(input, dtype, device, placement, sbp, requires_grad)
+
+
+@function(method=False)
+def full_like(
+    input: Tensor,
+    fill_value: Any,
+    dtype: DType | None = None,
+    device: Device | str | None = None,
+    placement: Any = None,
+    sbp: Any = None,
+    requires_grad: bool = False,
+    memory_format: Any = None,
+) -> Tensor:
+    """One number everywhere, with the shape, dtype and device of `input`, unless given.
+
+    The arguments after `fill_value`, a number or a tensor of one element, are as in `zeros_like`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.full_like(flow.ones(2), 5)
+        tensor([5., 5.], dtype=oneflow.float32)
+    """
+    value = filled_value(plain_number(fill_value), **_like(input, dtype, device, placement, sbp))
+    return with_grad(wrap(value), requires_grad)
+
+
+@function(method=False)
+def arange(
+    start: Any = None,
+    end: Any = None,
+    step: Any = 1,
+    dtype: DType | None = None,
+    device: Device | str | None = None,
+    placement: Any = None,
+    sbp: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Numbers from `start` up to, not including, `end`.
+
+    Args:
+        start: first number, default 0; a single positional argument is `end`.
+        end: bound.
+        step: distance, not zero.
+        dtype: default int64 if all three are whole numbers, else the default float type.
+        device: where it lives, default CPU.
+        placement: makes a global tensor there.
+        sbp: how a global tensor lies on its placement.
+        requires_grad: ask for its gradient.
+
+    Raises:
+        RuntimeError: `step` is zero or leads away from `end`.
+        ValueError: `step` is zero as the int64 that `dtype` asks for.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.arange(1, 7, 2)
+        tensor([1, 3, 5], dtype=oneflow.int64)
+    """
+    if end is None:
+        start, end = None, start
+    start = 0 if start is None else start
+    start, end, step = plain_number(start), plain_number(end), plain_number(step)
+    whole = all(isinstance(number, int) for number in (start, end, step))
+    dtype = checked_dtype(dtype, int64 if whole else get_default_dtype())
+    if step == 0:
+        raise RuntimeError("step must be nonzero")
+    if (end - start) * step < 0:
+        raise RuntimeError("upper bound and lower bound inconsistent with step sign")
+    size = -((start - end) // step) if whole else math.ceil((end - start) / step)
+    if dtype.category is Category.INTEGER and not whole:
+        # As in PyTorch, int64 counts from bounds without their fractions, other types with them.
+        start, end, step = int(start), int(end), int(step)
+        if dtype is int64:
+            if step == 0:
+                raise ValueError("step must be nonzero")
+            size = max(-((start - end) // step), 0)
+        whole = True
+    make = p.range_integer if whole else p.range_float
+    value = make(start, step, size=size, dtype=dtype, device=chosen_place(device, placement, sbp))
+    return with_grad(wrap(value), requires_grad)
+
+
+def _bounds(dtype: DType, start: float, end: float) -> tuple[float, float]:
+    """The first and last number, without fractions if `dtype` has none."""
+    if dtype.category is Category.INTEGER:
+        start, end = int(start), int(end)
+    return float(start), float(end)
+
+
+@function(method=False)
+def linspace(
+    start: Any,
+    end: Any,
+    steps: int,
+    dtype: DType | None = None,
+    device: Device | str | None = None,
+    placement: Any = None,
+    sbp: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """`steps` numbers from `start` to `end`, both included, at equal distances.
+
+    A whole `dtype` cuts off the fractions of `start` and `end`, then those of the numbers.
+
+    Raises:
+        RuntimeError: `steps` is negative.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.linspace(0, 1, 5)
+        tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000], dtype=oneflow.float32)
+    """
+    start, end, steps = plain_number(start), plain_number(end), plain_number(steps)
+    dtype = checked_dtype(dtype, get_default_dtype())
+    if steps < 0:
+        raise RuntimeError(f"number of steps must be non-negative, got {steps}")
+    start, end = _bounds(dtype, start, end)
+    value = p.linspace(
+        start,
+        end,
+        steps=steps,
+        dtype=dtype,
+        device=chosen_place(device, placement, sbp),
+    )
+    return with_grad(wrap(value), requires_grad)
+
+
+@function(method=False)
+def logspace(
+    start: Any,
+    end: Any,
+    steps: int,
+    base: float = 10.0,
+    dtype: DType | None = None,
+    device: Device | str | None = None,
+    placement: Any = None,
+    sbp: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """``base ** linspace(start, end, steps)``.
+
+    Raises:
+        RuntimeError: `steps` is negative.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.logspace(0, 2, 3)
+        tensor([  1.,  10., 100.], dtype=oneflow.float32)
+    """
+    dtype = checked_dtype(dtype, get_default_dtype())
+    start, end = _bounds(dtype, plain_number(start), plain_number(end))
+    exponents = linspace(start, end, steps, float64, device, placement, sbp)
+    powers = p.powers_of(exponents.value, float(base), dtype=dtype)
+    return with_grad(wrap(powers), requires_grad)
+
+
+@function(method=False)
+def eye(
+    n: int,
+    m: int | None = None,
+    *,
+    dtype: DType | None = None,
+    device: Device | str | None = None,
+    placement: Any = None,
+    sbp: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """The identity matrix of `n` rows and `m` columns (default `n`).
+
+    Raises:
+        RuntimeError: a negative size.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.eye(2)
+        tensor([[1., 0.],
+                [0., 1.]], dtype=oneflow.float32)
+    """
+    shape = new_shape((n, n if m is None else m))
+    value = p.eye(
+        shape=shape,
+        dtype=checked_dtype(dtype, get_default_dtype()),
+        device=chosen_place(device, placement, sbp),
+    )
+    return with_grad(wrap(value), requires_grad)

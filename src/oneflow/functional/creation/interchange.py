@@ -1,0 +1,161 @@
+"""Tensors from data that other libraries or Python hold."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from oneflow.base.device import Device
+from oneflow.base.dtype import DType
+from oneflow.functional.creation.options import (
+    as_dtype,
+    checked_dtype,
+    chosen_device,
+    chosen_place,
+    with_grad,
+)
+from oneflow.functional.registry import function
+from oneflow.runtime.eager import read_array
+from oneflow.tensor.call import wrap
+from oneflow.tensor.methods import attach
+from oneflow.tensor.tensor import Tensor
+from oneflow.tensor.transfer import value_from_dlpack
+
+
+@function(method=False)
+def tensor(
+    data: Any,
+    *,
+    dtype: DType | None = None,
+    device: Device | str | None = None,
+    placement: Any = None,
+    sbp: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
+    """A new tensor with a copy of `data`.
+
+    Args:
+        data: number, nested sequence, NumPy array or tensor.
+        dtype: default: that of an array or tensor; else bool, int64 or the default float or complex
+            type.
+        device: where it lives, default CPU (a tensor's own device).
+        placement: makes a global tensor there.
+        sbp: how a global tensor lies on its placement.
+        requires_grad: ask for its gradient.
+        pin_memory: accepted; XLA manages transfer memory itself.
+
+    Raises:
+        TypeError: contents that are not numbers.
+        ValueError: ragged nesting.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.tensor([[1, 2], [3, 4]])
+        tensor([[1, 2],
+                [3, 4]], dtype=oneflow.int64)
+    """
+    if isinstance(data, Tensor):
+        made = data.detach().to(
+            chosen_place(device, placement, sbp, data.device),
+            checked_dtype(dtype, data.dtype),
+            copy=True,
+        )
+    else:
+        made = Tensor._import(data, _maybe_dtype(dtype), chosen_place(device, placement, sbp))
+    return with_grad(made, requires_grad)
+
+
+def _maybe_dtype(dtype: Any) -> DType | None:
+    return None if dtype is None else as_dtype(dtype)
+
+
+@function(method=False)
+def as_tensor(data: Any, dtype: DType | None = None, device: Device | str | None = None) -> Tensor:
+    """`data` as a tensor: a tensor of that dtype and device is returned itself, with its history.
+
+    Example:
+        >>> import oneflow as flow
+        >>> x = flow.ones(2)
+        >>> flow.as_tensor(x) is x
+        True
+    """
+    if isinstance(data, Tensor):
+        return data.to(chosen_device(device, data.device), checked_dtype(dtype, data.dtype))
+    return Tensor._import(data, _maybe_dtype(dtype), chosen_device(device))
+
+
+asarray = as_tensor
+
+
+@function(method=False, spellings={"ndarray": "obj"})
+def from_numpy(obj: np.ndarray) -> Tensor:
+    """A tensor with a copy of a NumPy array.
+
+    Raises:
+        TypeError: it is not an array, or its element type has no tensor dtype.
+
+    Example:
+        >>> import numpy as np
+        >>> import oneflow as flow
+        >>> flow.from_numpy(np.array([1.5, 2.5]))
+        tensor([1.5000, 2.5000], dtype=oneflow.float64)
+    """
+    if not isinstance(obj, np.ndarray):
+        raise TypeError(f"expected np.ndarray (got {type(obj).__name__})")
+    return Tensor._import(obj)
+
+
+@function(method=False)
+def frombuffer(
+    buffer: Any, dtype: DType, count: int = -1, offset: int = 0, requires_grad: bool = False
+) -> Tensor:
+    r"""A vector with a copy of the bytes of a buffer, read as `dtype`.
+
+    Raises:
+        ValueError: the buffer is empty, too short, or not whole elements long.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.frombuffer(b"\x01\x02", dtype=flow.uint8)
+        tensor([1, 2], dtype=oneflow.uint8)
+    """
+    array = np.frombuffer(buffer, dtype.numpy, count, offset)
+    return with_grad(Tensor._import(array), requires_grad)
+
+
+@function(method=False, spellings={"ext_tensor": "obj"})
+def from_dlpack(obj: Any) -> Tensor:
+    """A tensor with a copy of what another library's array holds.
+
+    Args:
+        obj: object with `__dlpack__`, such as a NumPy array or a PyTorch tensor.
+
+    Raises:
+        BufferError: the array cannot be given away as it is, such as a conjugate or negative view
+            of PyTorch.
+
+    Example:
+        >>> import numpy as np
+        >>> import oneflow as flow
+        >>> flow.from_dlpack(np.array([1.0]))
+        tensor([1.], dtype=oneflow.float64)
+    """
+    # Of such a view PyTorch gives away the memory, where the numbers have the other sign.
+    is_negative_view = getattr(obj, "is_neg", None)
+    if is_negative_view is not None and is_negative_view():
+        raise BufferError(
+            "`obj` is a negative view, whose memory holds the numbers with the other sign; give "
+            "`obj.resolve_neg()`"
+        )
+    return wrap(value_from_dlpack(obj))
+
+
+@function(method="__dlpack__")
+def to_dlpack(tensor: Tensor, **options: Any) -> Any:
+    """The values as a DLPack capsule, for other libraries' `from_dlpack`."""
+    return read_array(tensor.value).__dlpack__(**options)
+
+
+attach("__dlpack_device__", lambda self: read_array(self.value).__dlpack_device__())

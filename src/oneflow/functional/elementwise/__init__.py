@@ -1,0 +1,1 @@
+"""Functions of single elements: arithmetic, comparison, logic, activations, special functions."""

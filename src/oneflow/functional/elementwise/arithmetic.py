@@ -1,0 +1,283 @@
+"""Arithmetic on two operands."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from oneflow.base.dtype import Category, DType, complex128, float64, get_default_dtype
+from oneflow.functional.elementwise.unary import require_tensor
+from oneflow.functional.registry import function
+from oneflow.primitives.operators import elementwise as p
+from oneflow.primitives.registry import Primitive
+from oneflow.tensor.call import call, call_two
+from oneflow.tensor.promotion import cast_to, promoted, result_type, same_dtype
+from oneflow.tensor.tensor import Tensor
+
+
+def binary(primitive: Primitive, x: Any, y: Any) -> Tensor:
+    """Apply an elementwise primitive of two operands after promotion."""
+    if isinstance(x, Tensor) and same_dtype(x, y):
+        return call_two(primitive, x, y)
+    return call(primitive, *promoted((x, y)))
+
+
+def computed_dtype(operand: Any) -> DType:
+    """The dtype an operand computes in: a tensor's own, a number's by its kind."""
+    return operand._value.spec.dtype if isinstance(operand, Tensor) else result_type(operand)
+
+
+def is_bool(operand: Any) -> bool:
+    """Whether an operand is a bool tensor or a Python bool."""
+    if isinstance(operand, Tensor):
+        return operand._value.spec.dtype.category is Category.BOOL
+    return isinstance(operand, bool)
+
+
+def require_order(name: str, *operands: Any) -> None:
+    """Refuse to ask which of some complex numbers is larger.
+
+    Raises:
+        NotImplementedError: an operand is complex.
+    """
+    for each in operands:
+        if isinstance(each, complex | Tensor) and computed_dtype(each).is_complex:
+            raise NotImplementedError(
+                f"{name}() is not implemented for {computed_dtype(each)!r}: complex numbers have "
+                "no order; compare their `abs()` or their parts"
+            )
+
+
+def ordering(primitive: Primitive, x: Any, y: Any) -> Tensor:
+    """`binary` of a primitive that asks which of two elements is larger."""
+    require_order(primitive.name, x, y)
+    return binary(primitive, x, y)
+
+
+@function(inplace=True)
+def add(input: Tensor, other: Tensor | float, *, alpha: float = 1) -> Tensor:
+    """``input + alpha * other``, broadcast.
+
+    Args:
+        input: tensor or number.
+        other: tensor or number.
+        alpha: factor of `other`.
+
+    Returns:
+        Tensor of the broadcast shape and the promoted dtype.
+
+    Raises:
+        RuntimeError: `alpha` is a float and the operands are whole numbers.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.add(flow.tensor([1.0, 2.0]), 10, alpha=2)
+        tensor([21., 22.], dtype=oneflow.float32)
+    """
+    if alpha == 1:
+        return binary(p.add, input, other)
+    return _add_scaled(input, other, alpha)
+
+
+def subtract(x: Any, y: Any) -> Tensor:
+    """``x - y`` for operands of any dtype but bool."""
+    if is_bool(x) and is_bool(y):
+        raise RuntimeError(
+            "Subtraction, the `-` operator, with two bool tensors is not supported. "
+            "Use the `^` or `logical_xor()` operator instead."
+        )
+    return binary(p.sub, x, y)
+
+
+@function(inplace=True, aliases=("subtract",))
+def sub(input: Tensor, other: Tensor | float, *, alpha: float = 1) -> Tensor:
+    """``input - alpha * other``, broadcast.
+
+    Returns:
+        Tensor of the broadcast shape and the promoted dtype.
+
+    Raises:
+        RuntimeError: both are bool; or `alpha` is a float and the operands are whole numbers.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.sub(flow.tensor([1.0, 2.0]), 10, alpha=2)
+        tensor([-19., -18.], dtype=oneflow.float32)
+    """
+    return subtract(input, other) if alpha == 1 else _add_scaled(input, other, -alpha)
+
+
+def _add_scaled(x: Any, y: Any, alpha: float) -> Tensor:
+    x, y = promoted((x, y))
+    category = max(computed_dtype(x).category, computed_dtype(y).category)
+    if isinstance(alpha, bool) and category > Category.BOOL:
+        raise RuntimeError("Boolean alpha only supported for Boolean results.")
+    if not isinstance(alpha, int) and category < Category.FLOAT:
+        raise RuntimeError(
+            "For integral input tensors, argument alpha must not be a floating point number."
+        )
+    return call(p.add_scaled, x, y, alpha)
+
+
+@function(inplace=True, aliases=("multiply",))
+def mul(input: Tensor, other: Tensor | float) -> Tensor:
+    """``input * other``, broadcast.
+
+    Returns:
+        Tensor of the broadcast shape and the promoted dtype.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.mul(flow.tensor([1.0, 2.0]), 3)
+        tensor([3., 6.], dtype=oneflow.float32)
+    """
+    return binary(p.mul, input, other)
+
+
+@function(method=False)
+def rsub(input: Tensor, other: Tensor | float, *, alpha: float = 1) -> Tensor:
+    """``other - alpha * input``, broadcast.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.rsub(flow.tensor([1.0, 2.0]), 10)
+        tensor([9., 8.], dtype=oneflow.float32)
+    """
+    return subtract(other, input) if alpha == 1 else _add_scaled(other, input, -alpha)
+
+
+def scaled(x: Tensor, factor: float, name: str) -> Tensor:
+    """A tensor times a constant float; whole numbers become floats first."""
+    require_tensor(x, name)
+    if x._value.spec.dtype.category < Category.FLOAT:
+        x = cast_to(x, get_default_dtype())
+    return call(p.mul, x, factor)
+
+
+# Powers that have an instruction of their own: much faster than a power known only at run time.
+_COMMON_POWERS = {
+    2: p.square,
+    3: p.cube,
+    0.5: p.sqrt,
+    -0.5: p.rsqrt,
+    -1: p.reciprocal,
+}
+
+
+def power(x: Any, y: Any) -> Tensor:
+    """``x ** y`` for tensors and numbers."""
+    if not (isinstance(x, Tensor) and same_dtype(x, y)):
+        x, y = promoted((x, y))
+    category = (x if isinstance(x, Tensor) else y)._value.spec.dtype.category
+    if category >= Category.FLOAT:
+        common = None if isinstance(y, Tensor) else _COMMON_POWERS.get(y)
+        return call(p.pow_, x, y) if common is None else call(common, x)
+    if category is Category.BOOL:
+        raise NotImplementedError("pow() is not implemented for bool tensors; convert one operand")
+    if not isinstance(y, Tensor) and y < 0:
+        raise RuntimeError("Integers to negative integer powers are not allowed.")
+    return call(p.pow_, x, y)
+
+
+@function(inplace=True)
+def pow_(input: Tensor | float, exponent: Tensor | float) -> Tensor:
+    """``input ** exponent``, broadcast.
+
+    Returns:
+        Tensor of the broadcast shape and the promoted dtype.
+
+    Raises:
+        RuntimeError: whole numbers to a negative whole power given as a number.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.pow(flow.tensor([1.0, 2.0, 3.0]), 2)
+        tensor([1., 4., 9.], dtype=oneflow.float32)
+    """
+    return power(input, exponent)
+
+
+@function()
+def float_power(input: Tensor | float, exponent: Tensor | float) -> Tensor:
+    """``input ** exponent`` computed in float64, or complex128 for complex operands.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.float_power(flow.tensor([1, 2]), -1)
+        tensor([1.0000, 0.5000], dtype=oneflow.float64)
+    """
+    x, y = promoted((input, exponent))
+    has_complex = Category.COMPLEX in (computed_dtype(x).category, computed_dtype(y).category)
+    wide = complex128 if has_complex else float64
+    return power(cast_to(x, wide), cast_to(y, wide))
+
+
+@function(inplace=True)
+def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1) -> Tensor:
+    """``input + value * tensor1 * tensor2``, broadcast.
+
+    Args:
+        input: tensor.
+        tensor1: tensor or number.
+        tensor2: tensor or number.
+        value: factor of the product.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.addcmul(flow.zeros(2), flow.tensor([1.0, 2.0]), flow.tensor([3.0, 4.0]), value=2)
+        tensor([ 6., 16.], dtype=oneflow.float32)
+    """
+    return call(p.add_product, *promoted((input, tensor1, tensor2)), value)
+
+
+@function(inplace=True)
+def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1) -> Tensor:
+    """``input + value * tensor1 / tensor2``, broadcast.
+
+    Args:
+        input: tensor.
+        tensor1: tensor or number.
+        tensor2: tensor or number.
+        value: factor of the quotient.
+
+    Raises:
+        RuntimeError: all operands are whole numbers.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.addcdiv(flow.zeros(2), flow.tensor([1.0, 2.0]), flow.tensor([2.0, 4.0]), value=2)
+        tensor([1., 1.], dtype=oneflow.float32)
+    """
+    if max(computed_dtype(each).category for each in (tensor1, tensor2)) < Category.FLOAT:
+        raise RuntimeError("Integer division with addcdiv is not supported; convert one to a float")
+    return call(p.add_quotient, *promoted((input, tensor1, tensor2)), value)
+
+
+@function(inplace=True)
+def lerp(input: Tensor, end: Tensor, weight: Tensor | float) -> Tensor:
+    """``input + weight * (end - input)``, broadcast: from `input` at weight 0 to `end` at weight 1.
+
+    Args:
+        input: float tensor.
+        end: tensor of the same dtype.
+        weight: number, or tensor of the same dtype.
+
+    Raises:
+        RuntimeError: the dtypes differ.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.lerp(flow.tensor([0.0, 10.0]), flow.tensor([10.0, 20.0]), 0.5)
+        tensor([ 5., 15.], dtype=oneflow.float32)
+    """
+    require_tensor(input, "lerp")
+    if not any(isinstance(each, Tensor) and each.ndim for each in (input, end, weight)):
+        input, end, weight = promoted((input, end, weight))
+    dtype = input._value.spec.dtype
+    for name, other in (("end", end), ("weight", weight)):
+        if isinstance(other, Tensor) and other._value.spec.dtype is not dtype:
+            raise RuntimeError(
+                f"lerp(): expected dtype {dtype!r} for `{name}` but got dtype {other.dtype!r}"
+            )
+    if dtype.category < Category.FLOAT:
+        raise NotImplementedError(f"lerp() is not implemented for {dtype!r}")
+    return call(p.lerp, input, end, weight)

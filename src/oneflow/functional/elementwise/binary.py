@@ -1,0 +1,187 @@
+"""Functions of two numbers beyond arithmetic."""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from typing import Any
+
+from oneflow.base.dtype import Category
+from oneflow.functional.elementwise.arithmetic import binary, computed_dtype, power
+from oneflow.functional.elementwise.unary import require_tensor
+from oneflow.functional.registry import function
+from oneflow.primitives.operators import elementwise as p, special as s
+from oneflow.primitives.registry import Primitive
+from oneflow.tensor.call import call
+from oneflow.tensor.promotion import promoted
+from oneflow.tensor.tensor import Tensor
+
+
+def floating_pair(primitive: Primitive, x: Any, y: Any) -> Tensor:
+    """Apply a function of two floats: whole numbers and bools become floats first."""
+    return call(primitive, *promoted((x, y), floating=True))
+
+
+def whole_pair(primitive: Primitive, x: Any, y: Any) -> Tensor:
+    """Apply a function of two whole numbers.
+
+    Raises:
+        NotImplementedError: they are floats or bools.
+    """
+    x, y = promoted((x, y))
+    dtype = computed_dtype(x if isinstance(x, Tensor) else y)
+    if dtype.category is not Category.INTEGER:
+        raise NotImplementedError(f"{primitive.name}() is not implemented for {dtype!r}")
+    return call(primitive, x, y)
+
+
+@function(inplace=True, aliases=("arctan2",))
+def atan2(input: Tensor, other: Tensor | float) -> Tensor:
+    """Angle of the point ``(other, input)`` with the first axis, in (-pi, pi].
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.atan2(flow.tensor([1.0, -1.0]), flow.tensor([1.0, 0.0]))
+        tensor([ 0.7854, -1.5708], dtype=oneflow.float32)
+    """
+    return floating_pair(s.atan2, input, other)
+
+
+@function(inplace=True)
+def hypot(input: Tensor, other: Tensor | float) -> Tensor:
+    """``sqrt(input**2 + other**2)``, without overflow.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.hypot(flow.tensor([3.0]), flow.tensor([4.0]))
+        tensor([5.], dtype=oneflow.float32)
+    """
+    return floating_pair(s.hypot, input, other)
+
+
+@function()
+def logaddexp(x: Tensor, y: Tensor | float) -> Tensor:
+    """``log(exp(x) + exp(y))``, without overflow.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.logaddexp(flow.tensor([0.0, 100.0]), flow.tensor([0.0, 100.0]))
+        tensor([  0.6931, 100.6931], dtype=oneflow.float32)
+    """
+    return floating_pair(s.logaddexp, x, y)
+
+
+@function()
+def logaddexp2(input: Tensor, other: Tensor | float) -> Tensor:
+    """``log2(2**input + 2**other)``, without overflow.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.logaddexp2(flow.tensor([0.0, 100.0]), flow.tensor([0.0, 100.0]))
+        tensor([  1., 101.], dtype=oneflow.float32)
+    """
+    return floating_pair(s.logaddexp2, input, other)
+
+
+@function(inplace=True)
+def xlogy(input: Tensor, other: Tensor | float) -> Tensor:
+    """``input * log(other)``, and 0 where `input` is 0.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.xlogy(flow.tensor([0.0, 2.0]), flow.tensor([0.0, 1.0]))
+        tensor([0., 0.], dtype=oneflow.float32)
+    """
+    return floating_pair(s.xlogy, input, other)
+
+
+@function(inplace=True)
+def copysign(input: Tensor, other: Tensor | float) -> Tensor:
+    """The size of `input` with the sign of `other`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.copysign(flow.tensor([1.0, -2.0]), -0.0)
+        tensor([-1., -2.], dtype=oneflow.float32)
+    """
+    return floating_pair(s.copysign, input, other)
+
+
+@function(inplace=True)
+def nextafter(input: Tensor, other: Tensor | float) -> Tensor:
+    """The next number from `input` towards `other`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.nextafter(flow.tensor([1.0]), flow.tensor([2.0])) - 1
+        tensor([1.1921e-07], dtype=oneflow.float32)
+    """
+    return floating_pair(s.nextafter, input, other)
+
+
+@function(inplace=True, spellings={"values": "other"})
+def heaviside(input: Tensor, other: Tensor | float) -> Tensor:
+    """0 below 0, 1 above 0, and `other` at 0.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.heaviside(flow.tensor([-1.0, 0.0, 2.0]), flow.tensor([0.5]))
+        tensor([0.0000, 0.5000, 1.0000], dtype=oneflow.float32)
+    """
+    return binary(s.heaviside, input, other)
+
+
+@function(inplace=True)
+def gcd(input: Tensor, other: Tensor | float) -> Tensor:
+    """Greatest common divisor of whole numbers.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.gcd(flow.tensor([12, 18]), flow.tensor([8, 27]))
+        tensor([4, 9], dtype=oneflow.int64)
+    """
+    return whole_pair(p.gcd, input, other)
+
+
+@function(inplace=True)
+def lcm(input: Tensor, other: Tensor | float) -> Tensor:
+    """Least common multiple of whole numbers.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.lcm(flow.tensor([4, 6]), flow.tensor([6, 8]))
+        tensor([12, 24], dtype=oneflow.int64)
+    """
+    return whole_pair(p.lcm, input, other)
+
+
+@function(inplace=True)
+def ldexp(input: Tensor, other: Tensor | float) -> Tensor:
+    """``input * 2 ** other``.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.ldexp(flow.tensor([1.0]), flow.tensor([3]))
+        tensor([8.], dtype=oneflow.float32)
+    """
+    return binary(p.mul, input, power(2.0, other))
+
+
+_FrexpResult = namedtuple("frexp", ("mantissa", "exponent"))
+
+
+@function()
+def frexp(input: Tensor) -> tuple[Tensor, Tensor]:
+    """Mantissa in [0.5, 1) and whole exponent: ``input = mantissa * 2 ** exponent``.
+
+    Returns:
+        ``(mantissa, exponent)``, the exponent int32.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.frexp(flow.tensor([6.0])).exponent
+        tensor([3], dtype=oneflow.int32)
+    """
+    require_tensor(input, "frexp")
+    if not input._value.spec.dtype.is_floating_point:
+        raise RuntimeError(f"frexp() only supports floating-point dtypes, got {input.dtype!r}")
+    return _FrexpResult(*call(s.frexp, input))

@@ -1,0 +1,183 @@
+"""Choosing between elements: by size, by limits, by a condition."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from oneflow.base import dtype as dt
+from oneflow.base.spellings import spelled
+from oneflow.functional.elementwise.arithmetic import ordering, require_order
+from oneflow.functional.elementwise.unary import require_tensor
+from oneflow.functional.index.searching import nonzero
+from oneflow.functional.registry import function
+from oneflow.primitives.operators import elementwise as p
+from oneflow.tensor.call import call
+from oneflow.tensor.methods import attach
+from oneflow.tensor.promotion import as_operand, promoted
+from oneflow.tensor.tensor import Tensor
+
+
+@function()
+def maximum(input: Tensor, other: Tensor) -> Tensor:
+    """The larger of two elements, broadcast; NaN where either is NaN.
+
+    Returns:
+        Tensor of the broadcast shape and the promoted dtype.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.maximum(flow.tensor([1.0, 5.0]), flow.tensor([3.0, 4.0]))
+        tensor([3., 5.], dtype=oneflow.float32)
+    """
+    return ordering(p.maximum, input, other)
+
+
+@function()
+def minimum(input: Tensor, other: Tensor) -> Tensor:
+    """The smaller of two elements, broadcast; NaN where either is NaN.
+
+    Returns:
+        Tensor of the broadcast shape and the promoted dtype.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.minimum(flow.tensor([1.0, 5.0]), flow.tensor([3.0, 4.0]))
+        tensor([1., 4.], dtype=oneflow.float32)
+    """
+    return ordering(p.minimum, input, other)
+
+
+@function()
+def fmax(input: Tensor, other: Tensor) -> Tensor:
+    """The larger of two elements, broadcast; a number is preferred to NaN.
+
+    Returns:
+        Tensor of the broadcast shape and the promoted dtype.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.fmax(flow.tensor([1.0, float("nan")]), flow.tensor([3.0, 4.0]))
+        tensor([3., 4.], dtype=oneflow.float32)
+    """
+    return ordering(p.fmax, input, other)
+
+
+@function()
+def fmin(input: Tensor, other: Tensor) -> Tensor:
+    """The smaller of two elements, broadcast; a number is preferred to NaN.
+
+    Returns:
+        Tensor of the broadcast shape and the promoted dtype.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.fmin(flow.tensor([1.0, float("nan")]), flow.tensor([3.0, 4.0]))
+        tensor([1., 4.], dtype=oneflow.float32)
+    """
+    return ordering(p.fmin, input, other)
+
+
+@function(inplace=True, aliases=("clip",))
+def clamp(
+    input: Tensor, min: Tensor | float | None = None, max: Tensor | float | None = None
+) -> Tensor:
+    """Every element limited to ``[min, max]``; NaN stays NaN.
+
+    Args:
+        input: tensor.
+        min: lower limit, number or tensor that broadcasts; None: no limit.
+        max: upper limit, likewise. Where it is below `min`, the result is `max`.
+
+    Returns:
+        Tensor of the broadcast shape and the promoted dtype.
+
+    Raises:
+        RuntimeError: neither limit is given.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.clamp(flow.tensor([-2.0, 0.5, 3.0]), -1, 1)
+        tensor([-1.0000,  0.5000,  1.0000], dtype=oneflow.float32)
+    """
+    require_tensor(input, "clamp")
+    if min is None and max is None:
+        raise RuntimeError("clamp: At least one of 'min' or 'max' must not be None")
+    if max is None:
+        return ordering(p.clamp_min, input, min)
+    if min is None:
+        return ordering(p.clamp_max, input, max)
+    require_order("clamp", input, min, max)
+    return call(p.clamp, *promoted((input, min, max)))
+
+
+@function(inplace=True)
+def clamp_min(input: Tensor, min: Tensor | float) -> Tensor:
+    """Every element at least `min`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.clamp_min(flow.tensor([-2.0, 3.0]), 0)
+        tensor([0., 3.], dtype=oneflow.float32)
+    """
+    return clamp(input, min)
+
+
+@function(inplace=True)
+def clamp_max(input: Tensor, max: Tensor | float) -> Tensor:
+    """Every element at most `max`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.clamp_max(flow.tensor([-2.0, 3.0]), 0)
+        tensor([-2.,  0.], dtype=oneflow.float32)
+    """
+    return clamp(input, None, max)
+
+
+@function(method=False)
+def where(condition: Tensor, x: Any = None, y: Any = None) -> Any:
+    """`x` where `condition` holds, `y` elsewhere, broadcast.
+
+    Args:
+        condition: bool tensor.
+        x: tensor or number.
+        y: tensor or number.
+
+    Returns:
+        Tensor of the broadcast shape and the promoted dtype of `x` and `y`. With the
+        condition alone: the indices where it holds, one tensor per dimension.
+
+    Raises:
+        RuntimeError: `condition` is not bool.
+
+    Example:
+        >>> import oneflow as flow
+        >>> x = flow.tensor([-1.0, 2.0])
+        >>> flow.where(x > 0, x, 0.0)
+        tensor([0., 2.], dtype=oneflow.float32)
+    """
+    require_tensor(condition, "where")
+    if x is None and y is None:
+        return nonzero(condition, as_tuple=True)
+    dtype = condition._value.spec.dtype
+    if dtype is not dt.bool_ and dtype is not dt.uint8:
+        raise RuntimeError(
+            f"where expected condition to be a boolean tensor, but got one with dtype {dtype!r}"
+        )
+    if not isinstance(x, Tensor) and not isinstance(y, Tensor):
+        x = Tensor._import(as_operand(x), None, condition.device)
+    return call(p.where, condition, *promoted((x, y)))
+
+
+@spelled(condition="x", other="y")
+def _where_method(self: Tensor, x: Any = None, y: Any = None) -> Any:
+    """`where` with this tensor as the condition, as in OneFlow, or as the first choice.
+
+    The latter, PyTorch's ``self.where(condition, other)``, is meant if this tensor is not bool, or
+    if both it and `x` are.
+    """
+    is_condition = self.dtype is dt.bool_ and not (isinstance(x, Tensor) and x.dtype is dt.bool_)
+    return where(self, x, y) if is_condition else where(cast(Tensor, x), self, y)
+
+
+attach("where", _where_method)

@@ -1,0 +1,157 @@
+"""Complex numbers and their parts."""
+
+from __future__ import annotations
+
+from oneflow.base.dtype import Category, get_default_dtype
+from oneflow.functional.elementwise.unary import require_tensor
+from oneflow.functional.registry import function
+from oneflow.primitives.operators import complex as p, elementwise as e
+from oneflow.tensor.call import call
+from oneflow.tensor.promotion import cast_to
+from oneflow.tensor.tensor import Tensor
+
+
+def _is_complex(x: Tensor, name: str) -> bool:
+    require_tensor(x, name)
+    return x._value.spec.dtype.is_complex
+
+
+@function()
+def conj(input: Tensor) -> Tensor:
+    """The complex conjugate; of a real tensor the tensor itself.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.conj(flow.tensor([1.0 + 2.0j]))
+        tensor([1.-2.j], dtype=oneflow.complex64)
+    """
+    return call(e.conj, input) if _is_complex(input, "conj") else input
+
+
+@function(inplace=True)
+def conj_physical(input: Tensor) -> Tensor:
+    """The complex conjugate; the same as `conj`, which is not lazy here.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.conj_physical(flow.tensor([1.0 + 2.0j]))
+        tensor([1.-2.j], dtype=oneflow.complex64)
+    """
+    return conj(input)
+
+
+@function()
+def resolve_conj(input: Tensor) -> Tensor:
+    """The tensor itself: conjugates are never lazy here.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.resolve_conj(flow.tensor([1.0 + 2.0j]))
+        tensor([1.+2.j], dtype=oneflow.complex64)
+    """
+    require_tensor(input, "resolve_conj")
+    return input
+
+
+@function()
+def resolve_neg(input: Tensor) -> Tensor:
+    """The tensor itself: negation is never lazy here.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.resolve_neg(flow.tensor([1.0]))
+        tensor([1.], dtype=oneflow.float32)
+    """
+    require_tensor(input, "resolve_neg")
+    return input
+
+
+@function()
+def is_conj(input: Tensor) -> bool:
+    """False: conjugates are never lazy here.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.is_conj(flow.tensor([1j]))
+        False
+    """
+    require_tensor(input, "is_conj")
+    return False
+
+
+@function()
+def is_neg(input: Tensor) -> bool:
+    """False: negation is never lazy here.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.is_neg(flow.tensor([1.0]))
+        False
+    """
+    require_tensor(input, "is_neg")
+    return False
+
+
+@function()
+def angle(input: Tensor) -> Tensor:
+    """Angle of each number in the complex plane, in (-pi, pi]; of a real number 0 or pi.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.angle(flow.tensor([1.0, -1.0]))
+        tensor([0.0000, 3.1416], dtype=oneflow.float32)
+    """
+    if _is_complex(input, "angle"):
+        return call(p.angle, input)
+    if input._value.spec.dtype.category < Category.FLOAT:
+        input = cast_to(input, get_default_dtype())
+    return call(p.angle_of_real, input)
+
+
+@function(method=False)
+def complex_(real: Tensor, imag: Tensor) -> Tensor:
+    """Complex numbers of their parts, broadcast.
+
+    Args:
+        real: float32 or float64 tensor.
+        imag: tensor of the same dtype.
+
+    Raises:
+        RuntimeError: the dtypes differ or are not float32 or float64.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.complex(flow.tensor([1.0]), flow.tensor([2.0]))
+        tensor([1.+2.j], dtype=oneflow.complex64)
+    """
+    return call(p.complex_, *_parts("complex", real, imag))
+
+
+@function(method=False)
+def polar(abs: Tensor, angle: Tensor) -> Tensor:
+    """Complex numbers of their magnitude and angle, broadcast.
+
+    Args:
+        abs: float32 or float64 tensor.
+        angle: tensor of the same dtype.
+
+    Raises:
+        RuntimeError: the dtypes differ or are not float32 or float64.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.polar(flow.tensor([2.0]), flow.tensor([0.0]))
+        tensor([2.+0.j], dtype=oneflow.complex64)
+    """
+    return call(p.polar, *_parts("polar", abs, angle))
+
+
+def _parts(name: str, first: Tensor, second: Tensor) -> tuple[Tensor, Tensor]:
+    require_tensor(first, name)
+    require_tensor(second, name)
+    dtype, other = first._value.spec.dtype, second._value.spec.dtype
+    if not dtype.is_floating_point or dtype.itemsize < 4:
+        raise RuntimeError(f"{name}(): expected float32 or float64 parts, but got {dtype!r}")
+    if dtype is not other:
+        raise RuntimeError(f"{name}(): expected parts of one dtype, got {dtype!r} and {other!r}")
+    return first, second

@@ -1,0 +1,141 @@
+"""Division, with and without rounding."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from oneflow.base.dtype import Category
+from oneflow.functional.elementwise.arithmetic import computed_dtype
+from oneflow.functional.registry import function
+from oneflow.primitives.operators import elementwise as p
+from oneflow.primitives.registry import Primitive
+from oneflow.tensor.call import call
+from oneflow.tensor.promotion import promoted, same_dtype
+from oneflow.tensor.tensor import Tensor
+
+# What whole numbers use when the divisor is a tensor: with a check for 0 when the program runs.
+_CHECKED = {
+    p.floor_divide: p.whole_floor_divide,
+    p.trunc_divide: p.whole_trunc_divide,
+    p.remainder: p.whole_remainder,
+    p.fmod: p.whole_fmod,
+}
+
+
+def divide(x: Any, y: Any) -> Tensor:
+    """``x / y``: whole numbers divide as floats."""
+    if (
+        isinstance(x, Tensor)
+        and x._value.spec.dtype.category >= Category.FLOAT
+        and same_dtype(x, y)
+    ):
+        return call(p.div, x, y)
+    return call(p.div, *promoted((x, y), floating=True))
+
+
+def divide_rounded(primitive: Primitive, x: Any, y: Any) -> Tensor:
+    """A division with rounding or its remainder, of real numbers.
+
+    Raises:
+        RuntimeError: whole numbers are divided by 0.
+        NotImplementedError: the operands are bool or complex.
+    """
+    if not (isinstance(x, Tensor) and same_dtype(x, y)):
+        x, y = promoted((x, y))
+    dtype = computed_dtype(x if isinstance(x, Tensor) else y)
+    if dtype.category is Category.FLOAT:
+        return call(primitive, x, y)
+    if dtype.category is not Category.INTEGER:
+        raise NotImplementedError(f"{primitive.name}() is not implemented for {dtype!r}")
+    if isinstance(y, Tensor):
+        return call(_CHECKED[primitive], x, y)
+    if y == 0:
+        raise RuntimeError("ZeroDivisionError: whole numbers divided by 0")
+    return call(primitive, x, y)
+
+
+_ROUNDED = {"floor": p.floor_divide, "trunc": p.trunc_divide}
+
+
+@function(inplace=True, aliases=("divide", "true_divide"))
+def div(input: Tensor, other: Tensor | float, *, rounding_mode: str | None = None) -> Tensor:
+    """``input / other``, broadcast; whole numbers divide to floats unless the quotient is rounded.
+
+    Args:
+        input: tensor or number.
+        other: tensor or number.
+        rounding_mode: None, ``"floor"`` (as Python's ``//``) or ``"trunc"`` (towards zero, as C).
+
+    Returns:
+        Tensor of the broadcast shape.
+
+    Raises:
+        RuntimeError: `rounding_mode` is something else, or whole numbers are divided by 0.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.div(flow.tensor([-7, 7]), 2, rounding_mode="trunc")
+        tensor([-3,  3], dtype=oneflow.int64)
+    """
+    if rounding_mode is None:
+        return divide(input, other)
+    if rounding_mode not in _ROUNDED:
+        raise RuntimeError(
+            "div expected rounding_mode to be one of None, 'trunc', or 'floor' "
+            f"but found {rounding_mode!r}"
+        )
+    return divide_rounded(_ROUNDED[rounding_mode], input, other)
+
+
+@function(inplace=True)
+def floor_divide(input: Tensor, other: Tensor | float) -> Tensor:
+    """``input // other``: the quotient rounded down, broadcast.
+
+    Returns:
+        Tensor of the broadcast shape and the promoted dtype.
+
+    Raises:
+        RuntimeError: whole numbers are divided by 0.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.floor_divide(flow.tensor([-7, 7]), 2)
+        tensor([-4,  3], dtype=oneflow.int64)
+    """
+    return divide_rounded(p.floor_divide, input, other)
+
+
+@function(inplace=True)
+def remainder(input: Tensor, other: Tensor | float) -> Tensor:
+    """``input % other``: what is left of `input` after floor division, with the sign of `other`.
+
+    Returns:
+        Tensor of the broadcast shape and the promoted dtype.
+
+    Raises:
+        RuntimeError: whole numbers are divided by 0.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.remainder(flow.tensor([-7.0, 7.0]), 3)
+        tensor([2., 1.], dtype=oneflow.float32)
+    """
+    return divide_rounded(p.remainder, input, other)
+
+
+@function(inplace=True)
+def fmod(input: Tensor, other: Tensor | float) -> Tensor:
+    """What is left of `input` after division rounded towards 0, with the sign of `input`.
+
+    Returns:
+        Tensor of the broadcast shape and the promoted dtype.
+
+    Raises:
+        RuntimeError: whole numbers are divided by 0.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.fmod(flow.tensor([-7.0, 7.0]), 3)
+        tensor([-1.,  1.], dtype=oneflow.float32)
+    """
+    return divide_rounded(p.fmod, input, other)

@@ -1,0 +1,143 @@
+"""Activation functions made of straight pieces: hard limits, shrinkage, thresholds."""
+
+from __future__ import annotations
+
+from oneflow.functional.elementwise.activation import activate
+from oneflow.functional.elementwise.unary import require_tensor
+from oneflow.functional.registry import function
+from oneflow.primitives.operators import activation as a
+from oneflow.tensor.call import call
+from oneflow.tensor.methods import write_result
+from oneflow.tensor.tensor import Tensor
+
+
+@function(method=False, namespace="nn.functional")
+def hardtanh(
+    x: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False
+) -> Tensor:
+    """`x` limited to ``[min_val, max_val]``.
+
+    Args:
+        x: floating point tensor.
+        min_val: lower limit.
+        max_val: upper limit.
+        inplace: write the result into `x`.
+
+    Raises:
+        ValueError: the lower limit is above the upper one.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.nn.functional.hardtanh(flow.tensor([-2.0, 0.5]))
+        tensor([-1.0000,  0.5000], dtype=oneflow.float32)
+    """
+    if min_val > max_val:
+        raise ValueError("min_val cannot be greater than max_val")
+    return activate(a.hardtanh, x, min_val, max_val, inplace=inplace)
+
+
+@function(method=False, namespace="nn.functional")
+def relu6(input: Tensor, inplace: bool = False) -> Tensor:
+    """`input` limited to ``[0, 6]``.
+
+    Args:
+        input: floating point tensor.
+        inplace: write the result into `input`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.nn.functional.relu6(flow.tensor([-1.0, 8.0]))
+        tensor([0., 6.], dtype=oneflow.float32)
+    """
+    return activate(a.hardtanh, input, 0, 6, name="relu6", inplace=inplace)
+
+
+@function(method=False, namespace="nn.functional")
+def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
+    """0 up to -3, 1 from 3 on, a straight line between.
+
+    Args:
+        input: floating point tensor.
+        inplace: write the result into `input`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.nn.functional.hardsigmoid(flow.tensor([0.0, 4.0]))
+        tensor([0.5000, 1.0000], dtype=oneflow.float32)
+    """
+    return activate(a.hardsigmoid, input, inplace=inplace)
+
+
+@function(method=False, namespace="nn.functional")
+def hardswish(x: Tensor, inplace: bool = False) -> Tensor:
+    """``x * hardsigmoid(x)``.
+
+    Args:
+        x: floating point tensor.
+        inplace: write the result into `x`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.nn.functional.hardswish(flow.tensor([0.0, 4.0]))
+        tensor([0., 4.], dtype=oneflow.float32)
+    """
+    return activate(a.hardswish, x, inplace=inplace)
+
+
+@function(namespace="nn.functional", spellings={"alpha": "lambd"})
+def hardshrink(x: Tensor, lambd: float = 0.5, inplace: bool = False) -> Tensor:
+    """`x`, but 0 between ``-lambd`` and ``lambd``.
+
+    Args:
+        x: floating point tensor.
+        lambd: half the width of the gap.
+        inplace: write the result into `x`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.nn.functional.hardshrink(flow.tensor([0.5, 2.0]))
+        tensor([0., 2.], dtype=oneflow.float32)
+    """
+    return activate(a.hardshrink, x, lambd, inplace=inplace)
+
+
+@function(method=False, spellings={"lambd": "alpha"})
+def softshrink(x: Tensor, alpha: float = 0.5, inplace: bool = False) -> Tensor:
+    """`x` moved towards 0 by `alpha`, and 0 within.
+
+    Args:
+        x: floating point tensor.
+        alpha: how far to move, at least 0.
+        inplace: write the result into `x`.
+
+    Raises:
+        RuntimeError: `alpha` is negative.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.nn.functional.softshrink(flow.tensor([0.5, 2.0]))
+        tensor([0.0000, 1.5000], dtype=oneflow.float32)
+    """
+    if alpha < 0:
+        raise RuntimeError(f"lambda must be greater or equal to 0, but found to be {alpha}.")
+    return activate(a.softshrink, x, alpha, inplace=inplace)
+
+
+@function(method=False)
+def threshold(x: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
+    """`x` where it is above `threshold`, else `value`.
+
+    Args:
+        x: any shape.
+        threshold: the limit.
+        value: what replaces inputs up to the limit.
+        inplace: write the result into `x`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.nn.functional.threshold(flow.tensor([0.5, 2.0]), 1.0, -1.0)
+        tensor([-1.,  2.], dtype=oneflow.float32)
+    """
+    require_tensor(x, "threshold")
+    result = call(a.threshold, x, threshold, value)
+    return write_result(x, result, "threshold_") if inplace else result

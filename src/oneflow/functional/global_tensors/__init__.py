@@ -1,0 +1,1 @@
+"""Global tensors: conversion between placements and SBP."""

@@ -1,0 +1,198 @@
+"""Global tensors: from local ones and back, other SBP and placements."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from oneflow.base.placement import Layout, Placement
+from oneflow.base.sbp import NdSbp, nd_sbp_of
+from oneflow.functional.creation.conversion import clone
+from oneflow.functional.creation.options import layout_of
+from oneflow.functional.registry import function
+from oneflow.runtime.eager import current
+from oneflow.tensor.call import wrap
+from oneflow.tensor.global_values import (
+    global_to_local,
+    local_to_global as value_to_global,
+    move_global,
+    relaid,
+)
+from oneflow.tensor.methods import attach
+from oneflow.tensor.tensor import Tensor
+
+
+def is_global(self: Tensor) -> bool:
+    """Whether this is a global tensor."""
+    return self._value.spec.sbp is not None
+
+
+def placement(self: Tensor) -> Placement:
+    """The placement of a global tensor.
+
+    Raises:
+        RuntimeError: the tensor is local.
+    """
+    return _require_global(self, "placement").device
+
+
+def sbp(self: Tensor) -> NdSbp:
+    """How a global tensor lies on its placement: one entry per dimension of that.
+
+    Raises:
+        RuntimeError: the tensor is local.
+    """
+    return _require_global(self, "sbp").sbp
+
+
+def _require_global(tensor: Tensor, name: str) -> Any:
+    spec = tensor._value.spec
+    if spec.sbp is None:
+        raise RuntimeError(
+            f"local tensors have no `{name}`; make a global one with `.to_global(placement, sbp)`"
+        )
+    return spec
+
+
+@function()
+def to_global(
+    input: Tensor,
+    placement: Placement | None = None,
+    sbp: Any = None,
+    *,
+    grad_sbp: Any = None,
+    check_meta: bool = True,
+    copy: bool = False,
+) -> Tensor:
+    """A global tensor from every rank's local one, or a global tensor that lies differently.
+
+    Args:
+        input: on a local tensor every rank of `placement` gives its part; a process that trains
+            alone gives the same part for each rank. On a global tensor the values stay the same.
+        placement: where the result lies; for a global `input` its own if left out.
+        sbp: how it lies there; for a global `input` its own if left out.
+        grad_sbp: how the gradient of `input` shall lie, for a global `input`.
+        check_meta: whether ranks compare the shapes and dtypes of their parts.
+        copy: return a copy even where nothing changes.
+
+    Returns:
+        The global tensor; gradients flow back to `input`.
+
+    Raises:
+        ValueError: `placement` or `sbp` is missing, or the ranks' parts do not fit together.
+
+    Example:
+        >>> import oneflow as flow
+        >>> x = flow.ones(2, 3).to_global(flow.placement("cpu", [0]), flow.sbp.split(0))
+        >>> x.sbp, x.shape
+        ((oneflow.sbp.split(dim=0),), oneflow.Size([2, 3]))
+    """
+    if is_global(input):
+        return global_to_global(
+            input, placement, sbp, grad_sbp=grad_sbp, check_meta=check_meta, copy=copy
+        )
+    return local_to_global(input, placement, sbp, check_meta=check_meta, copy=copy)
+
+
+@function()
+def local_to_global(
+    input: Tensor,
+    placement: Placement | None = None,
+    sbp: Any = None,
+    *,
+    check_meta: bool = True,
+    copy: bool = False,
+) -> Tensor:
+    """`to_global` of a local tensor.
+
+    Raises:
+        RuntimeError: `input` is global.
+    """
+    if is_global(input):
+        raise RuntimeError("`local_to_global` takes a local tensor; use `to_global`")
+    return wrap(value_to_global(input.value, layout_of(placement, sbp, input.ndim), check_meta))
+
+
+@function()
+def global_to_global(
+    input: Tensor,
+    placement: Placement | None = None,
+    sbp: Any = None,
+    *,
+    grad_sbp: Any = None,
+    check_meta: bool = False,
+    copy: bool = False,
+) -> Tensor:
+    """`to_global` of a global tensor.
+
+    Raises:
+        RuntimeError: `input` is local.
+    """
+    spec = _require_global(input, "global_to_global")
+    target = layout_of(
+        spec.device if placement is None else placement,
+        spec.sbp if sbp is None else sbp,
+        input.ndim,
+    )
+    gradient = None if grad_sbp is None else nd_sbp_of(grad_sbp, spec.device.ndim, input.ndim)
+    if target == Layout(spec.device, spec.sbp) and gradient is None:
+        return clone(input) if copy else input
+    value = input.value
+    if target.placement is spec.device:
+        result = relaid(value, target.sbp, gradient)
+        if current.pinned is not None:
+            current.pinned.add(result.position)
+        return wrap(result)
+    return wrap(move_global(value, target, gradient))
+
+
+@function()
+def to_local(input: Tensor, *, copy: bool = False) -> Tensor:
+    """This rank's part of a global tensor; gradients flow back.
+
+    Args:
+        input: global tensor.
+        copy: give the part memory of its own, which it has in any case.
+
+    Raises:
+        RuntimeError: `input` is local.
+
+    Example:
+        >>> import oneflow as flow
+        >>> x = flow.ones(2, placement=flow.placement("cpu", [0]), sbp=flow.sbp.broadcast)
+        >>> x.to_local()
+        tensor([1., 1.], dtype=oneflow.float32)
+    """
+    _require_global(input, "to_local")
+    return wrap(global_to_local(input.value))
+
+
+def to_consistent(
+    input: Tensor, placement: Placement | None = None, sbp: Any = None, grad_sbp: Any = None
+) -> Tensor:
+    """`to_global`, as OneFlow 0.5 and 0.6 called it."""
+    return to_global(input, placement, sbp, grad_sbp=grad_sbp)
+
+
+def check_meta_consistency(self: Tensor) -> None:
+    """Compare what ranks know of a global tensor.
+
+    Raises:
+        RuntimeError: the tensor is local.
+    """
+    _require_global(self, "check_meta_consistency")
+
+
+def global_id(self: Tensor) -> int:
+    """A number that no other global tensor of this process has."""
+    _require_global(self, "global_id")
+    return id(self)
+
+
+attach("is_global", property(is_global))
+attach("is_local", property(lambda self: not is_global(self)))
+attach("is_consistent", property(is_global))
+attach("placement", property(placement))
+attach("sbp", property(sbp))
+for _method in (to_consistent, check_meta_consistency, global_id):
+    attach(_method.__name__, _method)
+attach("consistent_id", global_id)

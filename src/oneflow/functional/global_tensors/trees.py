@@ -1,0 +1,149 @@
+"""Global tensors in lists, tuples and dicts, and a mode in which new tensors are global."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from oneflow.base.placement import Placement
+from oneflow.base.sbp import Sbp
+from oneflow.functional.creation.options import MODE, layout_of
+from oneflow.functional.global_tensors import conversion as global_tensors
+from oneflow.tensor.tensor import Tensor
+
+_PLAIN = (bool, int, float, complex, str, bytes, type(None))
+
+
+def to_global(
+    input: Any,
+    placement: Placement | None = None,
+    sbp: Any = None,
+    warn_on_non_tensor_leaf: bool = True,
+    **options: Any,
+) -> Any:
+    """`Tensor.to_global` of a tensor, or of all tensors in lists, tuples and dicts.
+
+    Args:
+        input: a tensor, or a structure such as a state dict.
+        placement: where the results lie.
+        sbp: how they lie there; or a function that takes the whole `input` and the tensor, and
+            tells it.
+        warn_on_non_tensor_leaf: warn about anything else in the structure, which stays as it is.
+        options: further arguments of `Tensor.to_global`.
+
+    Returns:
+        The same structure of global tensors.
+
+    Example:
+        >>> import oneflow as flow
+        >>> state = flow.nn.Linear(4, 2).state_dict()
+        >>> place, sbp = flow.placement("cpu", [0]), flow.sbp.broadcast
+        >>> {name: each.is_global for name, each in flow.to_global(state, place, sbp).items()}
+        {'weight': True, 'bias': True}
+        >>> def rows_of_weights(state, tensor):
+        ...     return flow.sbp.split(0) if tensor is state["weight"] else flow.sbp.broadcast
+        >>> flow.to_global(state, place, rows_of_weights)["weight"].sbp
+        (oneflow.sbp.split(dim=0),)
+    """
+
+    def convert(tensor: Tensor) -> Tensor:
+        wanted = sbp(input, tensor) if callable(sbp) and not isinstance(sbp, Sbp) else sbp
+        return global_tensors.to_global(tensor, placement, wanted, **options)
+
+    return _converted(input, convert, warn_on_non_tensor_leaf)
+
+
+def to_local(input: Any, *, copy: bool = False) -> Any:
+    """`Tensor.to_local` of a tensor, or of all tensors in lists, tuples and dicts.
+
+    Args:
+        input: a tensor, or a structure such as a state dict.
+        copy: give every part memory of its own, which it has in any case.
+
+    Returns:
+        The same structure of local tensors.
+
+    Example:
+        >>> import oneflow as flow
+        >>> x = flow.ones(2, placement=flow.placement("cpu", [0]), sbp=flow.sbp.broadcast)
+        >>> flow.to_local({"x": x})
+        {'x': tensor([1., 1.], dtype=oneflow.float32)}
+    """
+    return _converted(input, lambda each: global_tensors.to_local(each, copy=copy), True)
+
+
+def _converted(value: Any, convert: Callable[[Tensor], Tensor], warn: bool) -> Any:
+    """`value` with its tensors converted."""
+    if isinstance(value, Tensor):
+        return convert(value)
+    if isinstance(value, dict):
+        made = {key: _converted(each, convert, warn) for key, each in value.items()}
+        return made if type(value) is dict else type(value)(made)
+    if isinstance(value, list | tuple):
+        items = [_converted(each, convert, warn) for each in value]
+        if hasattr(value, "_fields"):
+            return type(value)(*items)
+        return type(value)(items)
+    if warn and not isinstance(value, _PLAIN):
+        warnings.warn(
+            f"a {type(value).__name__} is no tensor, list, tuple or dict; it stays as it is",
+            stacklevel=4,
+        )
+    return value
+
+
+class global_mode:
+    """Context manager: new tensors are global.
+
+    Tensors that are made without a placement, by `oneflow.tensor`, `oneflow.zeros`, `oneflow.randn`
+    and so on, lie on this one; a `device` that is given there counts no more.
+
+    Args:
+        enabled: False makes new tensors local again.
+        placement: where they lie.
+        sbp: how they lie there.
+
+    Raises:
+        ValueError: it is enabled without a placement or sbp.
+
+    Example:
+        >>> import oneflow as flow
+        >>> place = flow.placement("cpu", [0])
+        >>> with flow.utils.global_view.global_mode(True, place, flow.sbp.broadcast):
+        ...     flow.zeros(2, 3).is_global
+        True
+    """
+
+    def __init__(self, enabled: bool, placement: Placement | None = None, sbp: Any = None) -> None:
+        self._layout = layout_of(placement, sbp) if enabled else None
+        self._before: list[Any] = []
+
+    def __enter__(self) -> global_mode:
+        self._before.append(MODE.layout)
+        MODE.layout = self._layout
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        MODE.layout = self._before.pop()
+
+
+class current_global_mode:
+    """What `global_mode` says here.
+
+    Attributes:
+        is_enabled: whether new tensors are global.
+        placement: where they lie; None if they are local.
+        sbp: how they lie there.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.utils.global_view.current_global_mode().is_enabled
+        False
+    """
+
+    def __init__(self) -> None:
+        layout = MODE.layout
+        self.is_enabled = layout is not None
+        self.placement = None if layout is None else layout.placement
+        self.sbp = None if layout is None else layout.sbp

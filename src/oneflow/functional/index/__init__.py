@@ -1,0 +1,1 @@
+"""Reading, writing and searching elements by position or value."""

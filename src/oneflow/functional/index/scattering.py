@@ -1,0 +1,436 @@
+"""Writing elements at positions that are data: scatter, index_add and its kin, masks."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+from oneflow.base.dtype import bool_
+from oneflow.base.limits import iinfo
+from oneflow.base.shape import broadcast_shapes, wrap_dim
+from oneflow.functional.index.selecting import fits_within, positions_of, same_rank
+from oneflow.functional.registry import function
+from oneflow.primitives.operators import indexing as p, scatter as s
+from oneflow.primitives.operators.elementwise import cast, where
+from oneflow.primitives.operators.shape import broadcast_to
+from oneflow.program.value import Value
+from oneflow.tensor.call import call, wrap
+from oneflow.tensor.indexing import index_put_value
+from oneflow.tensor.tensor import Tensor
+from oneflow.tensor.transfer import filled_value
+
+
+def _as_source(source: Any, input: Tensor, shape: tuple[int, ...]) -> Tensor:
+    """What is written: a number everywhere, or a tensor, cropped to `shape`."""
+    spec = input._value.spec
+    if not isinstance(source, Tensor):
+        return wrap(filled_value(source, shape, spec.dtype, spec.device))
+    for dim, size in enumerate(shape):
+        if source.shape[dim] != size:
+            source = source.narrow(dim, 0, size)
+    return source
+
+
+def _scattered(
+    primitive: Any, name: str, input: Tensor, dim: int, index: Tensor, source: Any
+) -> Tensor:
+    positions_of(index, name)
+    at = wrap_dim(dim, input.ndim)
+    if not index.numel():
+        return input.clone()
+    same_rank(input, index, name)
+    if isinstance(source, Tensor):
+        if source.dtype is not input.dtype:
+            raise RuntimeError(f"{name}(): Expected self.dtype to be equal to src.dtype")
+        same_rank(source, index, name)
+    if not input.ndim or not index.ndim:
+        flat = source.reshape(-1) if isinstance(source, Tensor) else source
+        result = _scattered(primitive, name, input.reshape(-1), 0, index.reshape(-1), flat)
+        return result.reshape(input.shape)
+    fits_within(index, input, at, name, "self")
+    if isinstance(source, Tensor):
+        fits_within(index, source, None, name, "src")
+    return call(primitive, input, _as_source(source, input, index.shape), index, dim=at)
+
+
+@function(inplace=True)
+def scatter(
+    input: Tensor,
+    dim: int,
+    index: Tensor,
+    src: Tensor | float | None = None,
+    *,
+    value: float | None = None,
+    reduce: str | None = None,
+) -> Tensor:
+    """A copy of `input` with `src` written at positions `index` along `dim`.
+
+    Args:
+        input: tensor.
+        dim: dimension.
+        index: int64 or int32 tensor of as many dimensions, not larger than `input` (except along
+            `dim`) and `src`.
+        src: tensor of the same dtype, or number.
+        value: number, another name for `src`.
+        reduce: ``"add"`` or ``"multiply"`` with what is there, in place of overwriting.
+
+    Raises:
+        RuntimeError: shapes or dtypes do not fit, or (at the next read of a value) a position does
+            not exist.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.zeros(3).scatter(0, flow.tensor([2, 0]), flow.tensor([5.0, 6.0]))
+        tensor([6., 0., 5.], dtype=oneflow.float32)
+    """
+    source = value if src is None else src
+    if source is None:
+        raise TypeError("scatter() missing 1 required argument: 'src'")
+    if not reduce:
+        return _scattered(s.scatter, "scatter", input, dim, index, source)
+    chosen = {"add": s.scatter_add, "multiply": s.scatter_multiply}.get(reduce)
+    if chosen is None:
+        raise RuntimeError(f"reduce argument must be either add or multiply, got {reduce!r}")
+    return _scattered(chosen, "scatter", input, dim, index, source)
+
+
+@function(inplace=True)
+def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
+    """A copy of `input` with `src` added at positions `index` along `dim`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.zeros(2).scatter_add(0, flow.tensor([1, 1]), flow.tensor([5.0, 6.0]))
+        tensor([ 0., 11.], dtype=oneflow.float32)
+    """
+    return _scattered(s.scatter_add, "scatter_add", input, dim, index, src)
+
+
+_REDUCTIONS = {
+    "sum": s.scatter_add,
+    "prod": s.scatter_multiply,
+    "amax": s.scatter_amax,
+    "amin": s.scatter_amin,
+    "mean": s.scatter_add,
+}
+# What changes nothing under each reduction; None: the least or greatest number of the dtype.
+_NEUTRAL = {"sum": 0, "prod": 1, "mean": 0}
+
+
+@function(inplace=True)
+def scatter_reduce(
+    input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True
+) -> Tensor:
+    """A copy of `input` with `src` reduced into positions `index` along `dim`.
+
+    Args:
+        input: tensor.
+        dim: dimension.
+        index: positions, as in `scatter`.
+        src: tensor of the same dtype.
+        reduce: ``"sum"``, ``"prod"``, ``"mean"``, ``"amax"`` or ``"amin"``.
+        include_self: what is in `input` takes part; otherwise it is replaced where something is
+            written.
+
+    Raises:
+        RuntimeError: there is no such reduction, or shapes do not fit.
+
+    Example:
+        >>> import oneflow as flow
+        >>> x = flow.ones(2)
+        >>> x.scatter_reduce(0, flow.tensor([0, 0]), flow.tensor([5.0, 6.0]), "amax")
+        tensor([6., 1.], dtype=oneflow.float32)
+    """
+    primitive = _REDUCTIONS.get(reduce)
+    if primitive is None:
+        raise RuntimeError(f"reduce argument must be one of {sorted(_REDUCTIONS)}, got {reduce!r}")
+    start = input
+    if not include_self:
+        # Where something is written, start from what changes nothing under the reduction.
+        neutral = _NEUTRAL.get(reduce, _extreme(input, lowest=reduce == "amax"))
+        start = _scattered(s.scatter, "scatter_reduce", input, dim, index, neutral)
+    result = _scattered(primitive, "scatter_reduce", start, dim, index, src)
+    if reduce != "mean":
+        return result
+    ones = input.new_ones(input.shape)
+    if not include_self:
+        ones = _scattered(s.scatter, "scatter_reduce", ones, dim, index, 0)
+    count = _scattered(s.scatter_add, "scatter_reduce", ones, dim, index, src.new_ones(src.shape))
+    count = count.masked_fill(count == 0, 1)
+    if input.dtype.is_floating_point or input.dtype.is_complex:
+        return result / count
+    return result.div(count, rounding_mode="floor")
+
+
+def _extreme(input: Tensor, lowest: bool) -> float:
+    dtype = input.dtype
+    if dtype.is_floating_point:
+        return float("-inf") if lowest else float("inf")
+    if dtype is bool_:
+        return not lowest
+    limits = iinfo(dtype)
+    return limits.min if lowest else limits.max
+
+
+def _index_and_dim(input: Tensor, dim: int, index: Tensor, name: str) -> tuple[Tensor, int]:
+    positions_of(index, name)
+    if index.ndim > 1:
+        raise IndexError(f"{name}(): Index should have dimension 1 or 0 (got {index.ndim})")
+    return index.reshape(-1), wrap_dim(dim, input.ndim)
+
+
+def _put_slices(
+    input: Tensor, dim: int, index: Tensor, values: Value, accumulate: bool, negative: bool
+) -> Tensor:
+    """Slices written or added at `index` along `dim`."""
+    if not input.ndim:
+        flat = _put_slices(input.reshape(1), 0, index, values, accumulate, negative)
+        return flat.reshape(())
+    return wrap(
+        p.index_put(
+            input.value,
+            values,
+            index.value,
+            dims=(dim,),
+            accumulate=accumulate,
+            negative=negative,
+        )
+    )
+
+
+def _check_slices(input: Tensor, dim: int, index: Tensor, source: Tensor, name: str) -> None:
+    if source.dtype is not input.dtype:
+        raise RuntimeError(
+            f"{name}(): self ({input.dtype!r}) and source ({source.dtype!r}) must have the same "
+            "scalar type"
+        )
+    want = list(input.shape)
+    if want:
+        want[dim] = index.numel()
+    if list(source.shape) != want:
+        raise RuntimeError(
+            f"{name}(): Source shape {list(source.shape)} must match {want}: `self` with the "
+            f"number of indices along dimension {dim}"
+        )
+
+
+@function(inplace=True)
+def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, alpha: float = 1) -> Tensor:
+    """A copy of `input` with slices of `source`, times `alpha`, added at `index` along `dim`.
+
+    Raises:
+        RuntimeError: shapes or dtypes do not fit.
+        IndexError: (at the next read of a value) a position does not exist.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.zeros(2).index_add(0, flow.tensor([1, 1]), flow.ones(2), alpha=3)
+        tensor([0., 6.], dtype=oneflow.float32)
+    """
+    chosen, at = _index_and_dim(input, dim, index, "index_add")
+    _check_slices(input, at, chosen, source, "index_add")
+    scaled = source if alpha == 1 else source * alpha
+    if not source.ndim:
+        scaled = scaled.reshape(1)
+    return _put_slices(input, at, chosen, scaled.value, accumulate=True, negative=False)
+
+
+@function(inplace=True)
+def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
+    """A copy of `input` with slices of `source` written at `index` along `dim`.
+
+    Raises:
+        RuntimeError: shapes or dtypes do not fit.
+        IndexError: (at the next read of a value) a position does not exist.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.zeros(3).index_copy(0, flow.tensor([2, 0]), flow.tensor([1.0, 2.0]))
+        tensor([2., 0., 1.], dtype=oneflow.float32)
+    """
+    chosen, at = _index_and_dim(input, dim, index, "index_copy")
+    if source.ndim == input.ndim > 0 and source.shape[at] != chosen.numel():
+        raise IndexError(
+            f"index_copy(): Number of indices ({chosen.numel()}) should be equal to "
+            f"source.size(dim) ({source.shape[at]})"
+        )
+    _check_slices(input, at, chosen, source, "index_copy")
+    values = source if source.ndim else source.reshape(1)
+    return _put_slices(input, at, chosen, values.value, accumulate=False, negative=False)
+
+
+@function(inplace=True)
+def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
+    """A copy of `input` with a number (or 0-dim tensor) written at `index` along `dim`.
+
+    Raises:
+        IndexError: (at the next read of a value) a position does not exist.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.zeros(3).index_fill(0, flow.tensor([0, 2]), 7)
+        tensor([7., 0., 7.], dtype=oneflow.float32)
+    """
+    chosen, at = _index_and_dim(input, dim, index, "index_fill")
+    shape = list(input.shape) or [1]
+    shape[at] = chosen.numel()
+    if isinstance(value, Tensor):
+        # In the gradient of `value` an element counts once, however often `index` names it.
+        none = wrap(filled_value(False, input._value.spec.shape, bool_, input.device))
+        filled = index_fill(none, dim, index, True).value
+        everywhere = _number_value(value, input, input._value.spec.shape, "index_fill")
+        return wrap(where(filled, everywhere, input.value))
+    values = _number_value(value, input, tuple(shape), "index_fill")
+    return _put_slices(input, at, chosen, values, accumulate=False, negative=True)
+
+
+def _number_value(value: Any, input: Tensor, shape: tuple[int, ...], name: str) -> Value:
+    """A number or 0-dim tensor as a value of `shape` with the dtype of `input`."""
+    spec = input._value.spec
+    if not isinstance(value, Tensor):
+        return filled_value(value, shape, spec.dtype, spec.device)
+    if value.ndim:
+        raise RuntimeError(
+            f"{name}() only supports a 0-dimensional value tensor, but got tensor with "
+            f"{value.ndim} dimension(s)."
+        )
+    source = value.to(spec.device).value
+    source = source if source.spec.dtype is spec.dtype else cast(source, dtype=spec.dtype)
+    return broadcast_to(source, shape=shape)
+
+
+@function(inplace=True)
+def index_put(
+    input: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: bool = False
+) -> Tensor:
+    """A copy of `input` with `values` written (or added) where ``input[indices]`` would read.
+
+    Raises:
+        RuntimeError: `values` does not broadcast to the selection, or has another dtype.
+        IndexError: (at the next read of a value) a position does not exist.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.zeros(3).index_put((flow.tensor([1]),), flow.tensor(5.0))
+        tensor([0., 5., 0.], dtype=oneflow.float32)
+    """
+    entries = tuple(slice(None) if each is None else each for each in indices)
+    return wrap(index_put_value(input, entries, values, accumulate))
+
+
+@function(inplace=True)
+def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
+    """A copy of `input` with a number (or 0-dim tensor) where `mask` is true.
+
+    Raises:
+        RuntimeError: the mask is not bool, or the value is a tensor with dimensions.
+
+    Example:
+        >>> import oneflow as flow
+        >>> x = flow.tensor([1.0, -2.0])
+        >>> x.masked_fill(x < 0, 0)
+        tensor([1., 0.], dtype=oneflow.float32)
+    """
+    if mask.dtype is not bool_:
+        raise RuntimeError(
+            f"masked_fill only supports boolean masks, but got mask with dtype {mask.dtype!r}"
+        )
+    return wrap(where(mask.value, _number_value(value, input, (), "masked_fill"), input.value))
+
+
+@function(inplace=True)
+def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
+    """A copy of `input` with the elements of `source`, in order, where `mask` is true.
+
+    Raises:
+        RuntimeError: dtypes differ, the mask is not bool, or (at the next read of a value) `source`
+            is too short.
+
+    Example:
+        >>> import oneflow as flow
+        >>> mask = flow.tensor([True, False, True])
+        >>> flow.zeros(3).masked_scatter(mask, flow.tensor([1.0, 2.0]))
+        tensor([1., 0., 2.], dtype=oneflow.float32)
+    """
+    if mask.dtype is not bool_:
+        raise RuntimeError(f"masked_scatter_ only supports boolean masks, but got {mask.dtype!r}")
+    if source.dtype is not input.dtype:
+        raise RuntimeError(
+            f"masked_scatter: expected self and source to have same dtypes but got {input.dtype!r} "
+            f"and {source.dtype!r}"
+        )
+    shape = broadcast_shapes(input.shape, mask.shape)
+    return call(s.masked_scatter, input.expand(shape), mask.expand(shape), source)
+
+
+@function()
+def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
+    """A copy of `input` with `src` in place of the slice at `index` along `dim`."""
+    return _with_part(input, (dim, operator.index(index)), src)
+
+
+@function(inplace=True)
+def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
+    """A copy of `input` with `source` written (or added) at positions of the flattened tensor.
+
+    Raises:
+        RuntimeError: `source` has another dtype.
+        IndexError: `index` and `source` differ in size, or (at the next read of a value) a position
+            does not exist.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.zeros(2, 2).put(flow.tensor([3, 0]), flow.tensor([5.0, 6.0])).tolist()
+        [[6.0, 0.0], [0.0, 5.0]]
+    """
+    if index.numel() != source.numel():
+        raise IndexError(
+            f"put_(): Expected source and index to have the same number of elements, but got "
+            f"{source.numel()} and {index.numel()}"
+        )
+    flat = index_put(
+        input.reshape(-1), (index.reshape(-1),), source.reshape(-1), accumulate=accumulate
+    )
+    return flat.reshape(input.shape)
+
+
+@function()
+def diagonal_scatter(
+    input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1
+) -> Tensor:
+    """A copy of `input` with `src` on the diagonal.
+
+    Raises:
+        RuntimeError: `src` has another shape than the diagonal.
+    """
+    result = input.clone()
+    target = result.diagonal(offset, dim1, dim2)
+    if target.shape != src.shape:
+        raise RuntimeError(
+            f"expected src to have a size equal to the slice of self. src size = "
+            f"{list(src.shape)}, slice size = {list(target.shape)}"
+        )
+    target.copy_(src)
+    return result
+
+
+@function()
+def slice_scatter(
+    input: Tensor,
+    src: Tensor,
+    dim: int = 0,
+    start: int | None = None,
+    end: int | None = None,
+    step: int = 1,
+) -> Tensor:
+    """A copy of `input` with `src` in place of the slices from `start` to `end` along `dim`."""
+    return _with_part(input, (dim, slice(start, end, step)), src)
+
+
+def _with_part(input: Tensor, place: tuple[int, Any], source: Tensor) -> Tensor:
+    dim, entry = place
+    at = wrap_dim(dim, input.ndim)
+    result = input.clone()
+    result[(slice(None),) * at + (entry,)] = source
+    return result

@@ -1,0 +1,438 @@
+"""Order, search and counting: sort, topk, nonzero, unique, histograms, membership."""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from typing import Any
+
+import numpy as np
+
+from oneflow.base.device import CPU
+from oneflow.base.dtype import DType, bool_, float32, int32, int64
+from oneflow.base.shape import wrap_dim
+from oneflow.base.spec import require_size
+from oneflow.functional.registry import function
+from oneflow.primitives.operators import sorting as p
+from oneflow.primitives.operators.elementwise import where as choose
+from oneflow.tensor.call import call
+from oneflow.tensor.promotion import cast_to, promote_types
+from oneflow.tensor.tensor import Tensor
+
+_Sorted = namedtuple("sort", ("values", "indices"))
+_TopK = namedtuple("topk", ("values", "indices"))
+_KthValue = namedtuple("kthvalue", ("values", "indices"))
+
+
+@function()
+def nonzero(input: Tensor, as_tuple: bool = False) -> Tensor | tuple[Tensor, ...]:
+    """Positions of the elements that are not zero. Reads the values: a sync point.
+
+    Args:
+        input: tensor.
+        as_tuple: one tensor of positions per dimension, fit for indexing, in place of one row per
+            element.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.nonzero(flow.tensor([[0, 5], [7, 0]])).tolist()
+        [[0, 1], [1, 0]]
+    """
+    array = input.numpy()
+    if as_tuple:
+        found = np.nonzero(array.reshape(1) if not array.ndim else array)
+        return tuple(Tensor._import(each, None, input.device) for each in found)
+    return Tensor._import(np.argwhere(array), None, input.device)
+
+
+@function()
+def argwhere(input: Tensor, dtype: DType = int64) -> Tensor:
+    """``nonzero(input)``, in a dtype of choice.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.argwhere(flow.tensor([0, 5])).tolist()
+        [[1]]
+    """
+    return cast_to(nonzero(input), dtype)
+
+
+@function()
+def sort(
+    input: Tensor, dim: int = -1, descending: bool = False, *, stable: bool = False
+) -> tuple[Tensor, Tensor]:
+    """The elements in order along `dim`, and where each came from. NaN counts as the largest.
+
+    Args:
+        input: tensor.
+        dim: dimension.
+        descending: largest first.
+        stable: accepted; sorting always keeps the order of equal elements.
+
+    Returns:
+        Named tuple ``(values, indices)``.
+
+    Example:
+        >>> import oneflow as flow
+        >>> values, indices = flow.sort(flow.tensor([3, 1, 2]))
+        >>> indices
+        tensor([1, 2, 0], dtype=oneflow.int64)
+    """
+    if input.dtype.is_complex:
+        raise RuntimeError("Sort does not support complex dtypes on CPU")
+    at = wrap_dim(dim, input.ndim)
+    if not input.ndim:
+        values, indices = call(p.sort, input.reshape(1), dim=0, descending=descending)
+        return _Sorted(values.reshape(()), indices.reshape(()))
+    return _Sorted(*call(p.sort, input, dim=at, descending=descending))
+
+
+@function()
+def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> Tensor:
+    """Positions that would sort the tensor along `dim`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.argsort(flow.tensor([3, 1, 2]))
+        tensor([1, 2, 0], dtype=oneflow.int64)
+    """
+    return sort(input, dim, descending)[1]
+
+
+@function()
+def msort(input: Tensor) -> Tensor:
+    """The elements in order along dimension 0."""
+    return sort(input, 0)[0]
+
+
+@function()
+def topk(
+    input: Tensor, k: int, dim: int | None = None, largest: bool = True, sorted: bool = True
+) -> tuple[Tensor, Tensor]:
+    """The `k` largest (or smallest) elements along `dim` (the last by default), in order.
+
+    Returns:
+        Named tuple ``(values, indices)``, the indices int64.
+
+    Raises:
+        RuntimeError: `k` is not within the dimension.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.topk(flow.tensor([3, 1, 2]), 2).values
+        tensor([3, 2], dtype=oneflow.int64)
+    """
+    at = wrap_dim(-1 if dim is None else dim, input.ndim)
+    if not 0 <= k <= (input.shape[at] if input.ndim else 1):
+        raise RuntimeError("selected index k out of range")
+    if not input.ndim:
+        return _TopK(input.reshape(1)[:k].reshape(()), input.new_zeros((), dtype=int64))
+    if largest:
+        return _TopK(*call(p.topk, input, k=k, dim=at))
+    values, indices = sort(input, at)
+    return _TopK(values.narrow(at, 0, k).clone(), indices.narrow(at, 0, k).clone())
+
+
+@function()
+def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> tuple[Tensor, Tensor]:
+    """The `k`-th smallest element along `dim`, counted from 1, and its position.
+
+    Returns:
+        Named tuple ``(values, indices)``, the indices int64.
+
+    Raises:
+        RuntimeError: `k` is not within the dimension.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.kthvalue(flow.tensor([3, 1, 2]), 2).values
+        tensor(2, dtype=oneflow.int64)
+    """
+    at = wrap_dim(dim, input.ndim)
+    if not 1 <= k <= (input.shape[at] if input.ndim else 1):
+        raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {at}")
+    if not input.ndim:
+        return _KthValue(input.clone(), input.new_zeros((), dtype=int64))
+    parts = [each.narrow(at, k - 1, 1) for each in sort(input, at)]
+    return _KthValue(*(part.clone() if keepdim else part.squeeze(at).clone() for part in parts))
+
+
+@function(spellings={"input": "values", "self": "values"})
+def searchsorted(
+    sorted_sequence: Tensor,
+    values: Tensor | float,
+    out_int32: bool = False,
+    right: bool = False,
+    *,
+    side: str | None = None,
+    sorter: Tensor | None = None,
+) -> Tensor:
+    """Where each value would go into a sorted sequence, so that it stays sorted.
+
+    Args:
+        sorted_sequence: sorted along its last dimension; one dimension, or the leading dimensions
+            of `values`.
+        values: tensor or number.
+        out_int32: int32 result in place of int64.
+        right: after equal elements in place of before.
+        side: ``"left"`` or ``"right"``, another way to say it.
+        sorter: positions that sort `sorted_sequence`, if it is not sorted.
+
+    Raises:
+        RuntimeError: shapes do not fit, or `side` and `right` contradict.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.searchsorted(flow.tensor([1, 3, 5]), flow.tensor([3, 6]))
+        tensor([1, 3], dtype=oneflow.int64)
+    """
+    if side not in (None, "left", "right"):
+        raise RuntimeError(
+            f"torch.searchsorted(): side can only be 'left' or 'right' but got {side}"[6:]
+        )
+    if side == "left" and right:
+        raise RuntimeError("searchsorted(): side and right can't be set to opposites")
+    wanted = (
+        values
+        if isinstance(values, Tensor)
+        else Tensor._import(values, None, sorted_sequence.device)
+    )
+    sequence = sorted_sequence
+    if sorter is not None:
+        sequence = sequence.gather(-1, sorter)
+    if sequence.ndim != 1 and sequence.shape[:-1] != wanted.shape[:-1]:
+        raise RuntimeError(
+            "searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions "
+            "of "
+            f"boundaries tensor and input value tensor must match, but we got boundaries tensor "
+            f"{list(sequence.shape)} and input value tensor {list(wanted.shape)}"
+        )
+    common = promote_types(sequence.dtype, wanted.dtype)
+    return call(
+        p.searchsorted,
+        cast_to(sequence, common),
+        cast_to(wanted, common),
+        right=right or side == "right",
+        dtype=int32 if out_int32 else int64,
+    )
+
+
+@function()
+def bucketize(
+    input: Tensor | float, boundaries: Tensor, *, out_int32: bool = False, right: bool = False
+) -> Tensor:
+    """The bucket of each number, between sorted `boundaries`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.bucketize(flow.tensor([0, 3, 9]), flow.tensor([1, 5]))
+        tensor([0, 1, 2], dtype=oneflow.int64)
+    """
+    if boundaries.ndim != 1:
+        raise RuntimeError(f"boundaries tensor must be 1 dimension, but got dim({boundaries.ndim})")
+    return searchsorted(boundaries, input, out_int32=out_int32, right=right)
+
+
+def _results(parts: list[np.ndarray], input: Tensor) -> Any:
+    made = [Tensor._import(part, None, input.device) for part in parts]
+    return tuple(made) if len(made) > 1 else made[0]
+
+
+@function()
+def unique(
+    input: Tensor,
+    sorted: bool = True,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    dim: int | None = None,
+    *,
+    dtype: DType = int64,
+) -> Any:
+    """The different elements (or slices along `dim`), in order. Reads the values: a sync point.
+
+    Args:
+        input: tensor.
+        sorted: accepted; the result is always in order.
+        return_inverse: also where each element of `input` is in the result.
+        return_counts: also how often each appears.
+        dim: compare slices along this dimension.
+        dtype: dtype of inverse and counts.
+
+    Returns:
+        A tensor, or a tuple ``(values[, inverse][, counts])``.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.unique(flow.tensor([3, 1, 3]), return_counts=True)
+        (tensor([1, 3], dtype=oneflow.int64), tensor([1, 2], dtype=oneflow.int64))
+    """
+    array = input.numpy()
+    values, inverse, counts = np.unique(
+        array, return_inverse=True, return_counts=True, axis=dim, equal_nan=False
+    )
+    parts = [values]
+    if return_inverse:
+        shape = array.shape if dim is None else (-1,)
+        parts.append(inverse.reshape(shape).astype(dtype.numpy))
+    if return_counts:
+        parts.append(counts.astype(dtype.numpy))
+    return _results(parts, input)
+
+
+@function()
+def unique_consecutive(
+    input: Tensor,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    dim: int | None = None,
+) -> Any:
+    """The elements (or slices along `dim`) without those equal to the one before.
+
+    Reads the values: a sync point.
+
+    Returns:
+        A tensor, or a tuple ``(values[, inverse][, counts])``.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.unique_consecutive(flow.tensor([1, 1, 2, 1]))
+        tensor([1, 2, 1], dtype=oneflow.int64)
+    """
+    array = input.numpy()
+    at = 0 if dim is None else wrap_dim(dim, array.ndim)
+    line = array.reshape(-1) if dim is None else array
+    rows = np.moveaxis(line, at, 0)
+    changed = (rows[1:] != rows[:-1]).any(tuple(range(1, rows.ndim)))
+    first = np.concatenate([np.ones(min(len(rows), 1), bool), changed])
+    parts = [np.compress(first, line, at)]
+    if return_inverse:
+        inverse = np.cumsum(first) - 1
+        parts.append(inverse.reshape(array.shape) if dim is None else inverse)
+    if return_counts:
+        parts.append(np.diff(np.append(np.flatnonzero(first), len(rows))))
+    return _results(parts, input)
+
+
+@function()
+def bincount(input: Tensor, weights: Tensor | None = None, minlength: int | None = None) -> Tensor:
+    """How often each number from 0 to the largest appears, or the sum of its weights.
+
+    Reads the values.
+
+    Raises:
+        RuntimeError: not one dimension of whole numbers at least 0, or weights of another shape.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.bincount(flow.tensor([1, 1, 3]))
+        tensor([0, 2, 0, 1], dtype=oneflow.int64)
+    """
+    array = input.numpy()
+    if array.dtype.kind not in "iu" or array.ndim != 1 or (array < 0).any():
+        raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
+    if minlength is not None and minlength < 0:
+        raise RuntimeError("minlength should be >= 0")
+    numbers = None if weights is None else weights.numpy()
+    if numbers is not None and numbers.shape != array.shape:
+        raise RuntimeError("weights should be 1-d and have the same length as input")
+    require_size("bincount", (max(int(array.max(initial=0)), minlength or 0),), int64)
+    counts = np.bincount(array.astype(np.int64), numbers, minlength or 0)
+    if weights is not None and weights.dtype is float32:
+        counts = counts.astype(np.float32)
+    return Tensor._import(counts, None, input.device)
+
+
+@function()
+def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:
+    """How many elements lie in each of `bins` equal intervals from `min` to `max`.
+
+    Args:
+        input: float tensor.
+        bins: number of intervals.
+        min: start; if it equals `max`, the range of the data.
+        max: end, which belongs to the last interval.
+
+    Raises:
+        RuntimeError: `bins` is not positive, or `max` is below `min`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.histc(flow.tensor([1.0, 2.0, 1.0]), 4, 0, 3)
+        tensor([0., 2., 1., 0.], dtype=oneflow.float32)
+    """
+    if bins <= 0:
+        raise RuntimeError("bins must be > 0")
+    if max < min:
+        raise RuntimeError("max must be larger than min")
+    if not input.dtype.is_floating_point:
+        raise NotImplementedError(f"histc is not implemented for {input.dtype!r}")
+    low, high = float(min), float(max)
+    if low == high and input.numel():
+        low, high = input.min().item(), input.max().item()
+    if low == high:
+        low, high = low - 1, high + 1
+    return call(p.histogram, input, low, high, bins=bins)
+
+
+@function(method=False)
+def isin(
+    elements: Tensor | float,
+    test_elements: Tensor | float,
+    *,
+    assume_unique: bool = False,
+    invert: bool = False,
+) -> Tensor:
+    """For each element, whether it is among `test_elements`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.isin(flow.tensor([1, 2, 3]), flow.tensor([2, 5]))
+        tensor([False,  True, False], dtype=oneflow.bool)
+    """
+    given = (elements, test_elements)
+    place = next((each.device for each in given if isinstance(each, Tensor)), CPU)
+    pair = [
+        each if isinstance(each, Tensor) else Tensor._import(each, None, place) for each in given
+    ]
+    common = promote_types(pair[0].dtype, pair[1].dtype)
+    found = call(p.isin, cast_to(pair[0], common), cast_to(pair[1], common))
+    return found.logical_not() if invert else found
+
+
+@function(method=False, namespace="nn.functional")
+def one_hot(
+    input: Tensor, num_classes: int = -1, on_value: float = 1, off_value: float = 0
+) -> Tensor:
+    """A vector per class number, `on_value` at that place and `off_value` elsewhere.
+
+    Args:
+        input: int64 or int32 tensor of class numbers.
+        num_classes: length of the vectors; -1: the largest class number plus one (reads the
+            values).
+        on_value: number at the class.
+        off_value: number elsewhere; if either is a float the result is float32, otherwise int64.
+
+    Raises:
+        RuntimeError: (at the next read of a value) a class number is negative or not smaller than
+            `num_classes`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.nn.functional.one_hot(flow.tensor([0, 2]), 3).tolist()
+        [[1, 0, 0], [0, 0, 1]]
+    """
+    if input.dtype is not int64 and input.dtype is not int32:
+        raise RuntimeError(
+            f"one_hot is only applicable to index tensor of type LongTensor, got {input.dtype!r}"
+        )
+    if num_classes == -1:
+        if not input.numel():
+            raise RuntimeError("Can not infer total number of classes from empty tensor.")
+        num_classes = int(input.numpy().max()) + 1
+    if num_classes < 1:
+        raise RuntimeError("num_classes should be positive")
+    hot = call(p.one_hot, input, classes=num_classes)
+    if (on_value, off_value) == (1, 0) and type(on_value) is int and type(off_value) is int:
+        return hot
+    kind = int64 if isinstance(on_value, int) and isinstance(off_value, int) else float32
+    chosen = [Tensor._import(each, kind, input.device) for each in (on_value, off_value)]
+    return call(choose, cast_to(hot, bool_), *chosen)

@@ -1,0 +1,169 @@
+"""A product added to a tensor: ``beta * input + alpha * product``."""
+
+from __future__ import annotations
+
+from oneflow.base.dtype import Category
+from oneflow.base.shape import broadcast_shapes
+from oneflow.functional.linalg.einsum import tensordot
+from oneflow.functional.linalg.matmul import require_one_dtype, scaled
+from oneflow.functional.linalg.products import bmm, mm, mv, outer, require_rank
+from oneflow.functional.registry import function
+from oneflow.primitives.operators.elementwise import add, add_scaled
+from oneflow.primitives.operators.shape import overwrite
+from oneflow.tensor.call import call
+from oneflow.tensor.promotion import promoted
+from oneflow.tensor.tensor import Tensor
+
+
+def _added(name: str, input: Tensor, product: Tensor, beta: float, alpha: float) -> Tensor:
+    """``beta * input + alpha * product`` of the product's shape.
+
+    With `beta` 0 `input` is not looked at.
+
+    Raises:
+        RuntimeError: `input` does not broadcast to the product's shape.
+    """
+    shape = product._value.spec.shape
+    if broadcast_shapes(input._value.spec.shape, shape) != tuple(shape):
+        raise RuntimeError(
+            f"{name}(): input of shape {list(input.shape)} cannot be expanded to the product's "
+            f"shape {list(shape)}"
+        )
+    if beta == 0:
+        result = product if alpha == 1 else scaled(product, alpha)
+        return call(overwrite, input, result) if input.requires_grad else result
+    base = input if beta == 1 else scaled(input, beta)
+    if alpha == 1:
+        return call(add, base, product)
+    whole = product._value.spec.dtype.category < Category.FLOAT
+    return call(add_scaled, base, product, int(alpha) if whole else alpha)
+
+
+@function(inplace=True)
+def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, alpha: float = 1, beta: float = 1) -> Tensor:
+    """``beta * input + alpha * (mat1 @ mat2)``.
+
+    Args:
+        input: tensor that broadcasts to ``[m, n]``.
+        mat1: matrix ``[m, k]``.
+        mat2: matrix ``[k, n]``.
+        alpha: factor of the product.
+        beta: factor of `input`; with 0 its values do not matter.
+
+    Raises:
+        RuntimeError: shapes do not fit, or dtypes differ.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.addmm(flow.ones(1), flow.ones(1, 3), flow.ones(3, 2), beta=10).tolist()
+        [[13.0, 13.0]]
+    """
+    require_one_dtype("addmm", input, mat2)
+    return _added("addmm", input, mm(mat1, mat2), beta, alpha)
+
+
+@function(inplace=True)
+def addmv(input: Tensor, mat: Tensor, vec: Tensor, alpha: float = 1, beta: float = 1) -> Tensor:
+    """``beta * input + alpha * (mat @ vec)``.
+
+    Args:
+        input: tensor that broadcasts to ``[m]``.
+        mat: matrix ``[m, k]``.
+        vec: vector ``[k]``.
+        alpha: factor of the product.
+        beta: factor of `input`; with 0 its values do not matter.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.addmv(flow.ones(2), flow.ones(2, 3), flow.ones(3))
+        tensor([4., 4.], dtype=oneflow.float32)
+    """
+    require_one_dtype("addmv", input, mat)
+    return _added("addmv", input, mv(mat, vec), beta, alpha)
+
+
+@function(inplace=True)
+def baddbmm(
+    input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: float = 1.0, alpha: float = 1.0
+) -> Tensor:
+    """``beta * input + alpha * (batch1 @ batch2)``, for each matrix of the batch.
+
+    Args:
+        input: tensor that broadcasts to ``[b, m, n]``.
+        batch1: ``[b, m, k]``.
+        batch2: ``[b, k, n]``.
+        beta: factor of `input`; with 0 its values do not matter.
+        alpha: factor of the products.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.baddbmm(flow.ones(1), flow.ones(2, 1, 3), flow.ones(2, 3, 1)).tolist()
+        [[[4.0]], [[4.0]]]
+    """
+    require_one_dtype("baddbmm", input, batch1)
+    return _added("baddbmm", input, bmm(batch1, batch2), beta, alpha)
+
+
+@function(inplace=True)
+def addbmm(
+    input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: float = 1.0, alpha: float = 1.0
+) -> Tensor:
+    """``beta * input + alpha * (sum over the batch of batch1 @ batch2)``.
+
+    Args:
+        input: tensor that broadcasts to ``[m, n]``.
+        batch1: ``[b, m, k]``.
+        batch2: ``[b, k, n]``.
+        beta: factor of `input`; with 0 its values do not matter.
+        alpha: factor of the sum.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.addbmm(flow.ones(1), flow.ones(2, 1, 3), flow.ones(2, 3, 1)).tolist()
+        [[7.0]]
+    """
+    require_one_dtype("addbmm", input, batch1)
+    require_one_dtype("addbmm", batch1, batch2)
+    require_rank("addbmm", 3, batch1=batch1, batch2=batch2)
+    left, right = tuple(batch1.shape), tuple(batch2.shape)
+    if (left[0], left[2]) != right[:2]:
+        raise RuntimeError(
+            f"addbmm(): batch1 of shape {list(left)} and batch2 of shape {list(right)} cannot be "
+            "multiplied"
+        )
+    return _added("addbmm", input, tensordot(batch1, batch2, [[0, 2], [0, 1]]), beta, alpha)
+
+
+@function(inplace=True)
+def addr(
+    input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: float = 1.0, alpha: float = 1.0
+) -> Tensor:
+    """``beta * input + alpha * outer(vec1, vec2)``.
+
+    Args:
+        input: tensor that broadcasts to ``[m, n]``.
+        vec1: vector ``[m]``.
+        vec2: vector ``[n]``.
+        beta: factor of `input`; with 0 its values do not matter.
+        alpha: factor of the product.
+
+    Raises:
+        RuntimeError: shapes do not fit; or a factor is a float and all tensors are whole numbers.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.addr(flow.ones(1), flow.tensor([1.0, 2.0]), flow.tensor([3.0])).tolist()
+        [[4.0], [7.0]]
+    """
+    require_rank("addr", 1, vec1=vec1, vec2=vec2)
+    input, vec1, vec2 = promoted((input, vec1, vec2))
+    for name, factor in (("beta", beta), ("alpha", alpha)):
+        if (
+            not isinstance(factor, complex)
+            and factor != int(factor)
+            and input._value.spec.dtype.category < Category.FLOAT
+        ):
+            raise RuntimeError(
+                f"For integral input tensors, argument {name} must not be a floating point number."
+            )
+    return _added("addr", input, outer(vec1, vec2), beta, alpha)

@@ -1,0 +1,281 @@
+"""Norms of vectors and matrices, below `oneflow.linalg`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from oneflow.base.dtype import Category, DType, float32, real_dtype
+from oneflow.base.shape import wrap_dim, wrap_dims
+from oneflow.functional.elementwise.unary import require_tensor
+from oneflow.functional.reduce.sums import reduced_dims
+from oneflow.functional.registry import function
+from oneflow.primitives.operators import linalg as p, reduce
+from oneflow.primitives.operators.elementwise import abs_
+from oneflow.primitives.operators.statistics import norm as any_norm, norm2
+from oneflow.tensor.call import call
+from oneflow.tensor.promotion import cast_to
+from oneflow.tensor.tensor import Tensor
+
+Order = float | str
+
+
+def _floating(name: str, x: Tensor, dtype: DType | None) -> Tensor:
+    """`x` in `dtype`.
+
+    Raises:
+        RuntimeError: whole numbers, or `dtype` holds less than `x`.
+    """
+    require_tensor(x, name)
+    have = x._value.spec.dtype
+    for each in (have, dtype or have):
+        if each.category < Category.FLOAT:
+            raise RuntimeError(
+                f"{name}: Expected a floating point or complex tensor as input. Got {each!r}"
+            )
+    if dtype is None:
+        return x
+    if have.category > dtype.category or real_dtype(have).itemsize > real_dtype(dtype).itemsize:
+        raise RuntimeError(
+            f"{name}: the dtype of the input ({have!r}) should be convertible without narrowing to "
+            f"the specified dtype ({dtype!r})"
+        )
+    return cast_to(x, dtype)
+
+
+@function(method=False, namespace="linalg", spellings={"p": "ord"})
+def vector_norm(
+    input: Tensor,
+    ord: float = 2,
+    dim: int | Sequence[int] | None = None,
+    keepdim: bool = False,
+    dtype: DType | None = None,
+) -> Tensor:
+    """Norm of all elements, or of those along some dimensions.
+
+    Args:
+        input: float or complex tensor.
+        ord: the order: ``(sum of |x| ** ord) ** (1 / ord)``; infinity: the largest size, minus
+            infinity: the smallest; 0: how many elements are not 0.
+        dim: dimension or dimensions of the vectors; None: all.
+        keepdim: keep them with size 1.
+        dtype: compute in this dtype.
+
+    Returns:
+        Real tensor.
+
+    Raises:
+        RuntimeError: whole numbers, or an order that needs an element and there is none.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.linalg.vector_norm(flow.tensor([3.0, -4.0]))
+        tensor(5., dtype=oneflow.float32)
+    """
+    if not isinstance(ord, int | float):
+        raise TypeError(f"vector_norm(): argument 'ord' must be a number, not {type(ord).__name__}")
+    x = _floating("linalg.vector_norm", input, dtype)
+    dims = reduced_dims(x, dim)
+    if (ord < 0 or ord == math.inf) and 0 in [x.shape[each] for each in dims]:
+        raise RuntimeError(
+            f"linalg.vector_norm cannot compute the {ord} norm on an empty tensor because the "
+            "operation does not have an identity"
+        )
+    keep = {"dims": dims, "keepdim": bool(keepdim)}
+    if ord == 2:
+        return call(norm2, x, **keep)
+    real = real_dtype(x._value.spec.dtype)
+    if ord == 0:
+        return cast_to(call(reduce.count_nonzero, x, **keep), real)
+    if ord == 1 or math.isinf(ord):
+        chosen = reduce.sum_ if ord == 1 else reduce.amax if ord > 0 else reduce.amin
+        return call(chosen, call(abs_, x), **keep)
+    if x.dtype.is_complex:
+        x = call(abs_, x)
+    # Powers and sums of half precision need more of it.
+    wide = cast_to(x, float32) if real.itemsize < 4 else x
+    return cast_to(call(any_norm, wide, float(ord), **keep), real)
+
+
+@function(method=False, namespace="linalg", spellings={"A": "input"})
+def matrix_norm(
+    input: Tensor,
+    ord: Order = "fro",
+    dim: Sequence[int] = (-2, -1),
+    keepdim: bool = False,
+    dtype: DType | None = None,
+) -> Tensor:
+    """Norms of matrices.
+
+    Args:
+        input: float or complex tensor.
+        ord: ``"fro"``: root of the sum of squares; ``"nuc"``: sum of the singular values; 2, -2:
+            the largest, the smallest of them; 1, -1: the largest, the smallest sum of a column's
+            sizes; infinity, minus infinity: likewise of a row's.
+        dim: the dimensions of the rows and of the columns.
+        keepdim: keep them with size 1.
+        dtype: compute in this dtype.
+
+    Returns:
+        Real tensor without these dimensions.
+
+    Raises:
+        RuntimeError: the order is unknown, `dim` is no pair, or whole numbers are given.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.linalg.matrix_norm(flow.tensor([[1.0, 2.0], [3.0, -4.0]]), 1)
+        tensor(6., dtype=oneflow.float32)
+    """
+    x = _floating("linalg.matrix_norm", input, dtype)
+    if x.ndim < 2:
+        raise RuntimeError(
+            "linalg.matrix_norm: The input tensor A must have at least 2 dimensions."
+        )
+    if isinstance(dim, int) or len(dim) != 2:
+        raise RuntimeError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {dim}")
+    rows, columns = (wrap_dim(each, x.ndim) for each in dim)
+    if rows == columns:
+        raise RuntimeError(f"linalg.matrix_norm: dims must be different. Got {tuple(dim)}")
+    if ord == "fro":
+        return vector_norm(x, 2, (rows, columns), keepdim)
+    if ord in ("nuc", 2, -2):
+        return _of_singular_values(x, ord, rows, columns, keepdim)
+    if ord not in (1, -1, math.inf, -math.inf):
+        raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported.")
+    summed, other = (rows, columns) if abs(ord) == 1 else (columns, rows)
+    sums = call(abs_, x).sum(summed, True)
+    best = vector_norm(sums, math.copysign(math.inf, ord), other, True)
+    return best if keepdim else best.squeeze((rows, columns))
+
+
+def _of_singular_values(x: Tensor, order: Order, rows: int, columns: int, keepdim: bool) -> Tensor:
+    rest = [dim for dim in range(x.ndim) if dim not in (rows, columns)]
+    values = call(p.svdvals, x.permute(*rest, rows, columns))
+    if order == "nuc" or not values.shape[-1]:
+        result = values.sum(-1)
+    else:
+        dims = (values.ndim - 1,)
+        result = call(reduce.amax if order == 2 else reduce.amin, values, dims=dims)
+    if keepdim:
+        for dim in sorted((rows, columns)):
+            result = result.unsqueeze(dim)
+    return result
+
+
+@function(method=False, namespace="linalg", spellings={"A": "input"})
+def norm(
+    input: Tensor,
+    ord: Order | None = None,
+    dim: int | Sequence[int] | None = None,
+    keepdim: bool = False,
+    dtype: DType | None = None,
+) -> Tensor:
+    """Norm of vectors or matrices: `vector_norm` along one dimension, `matrix_norm` along two.
+
+    Args:
+        input: float or complex tensor.
+        ord: see `vector_norm` and `matrix_norm`; None: root of the sum of squares.
+        dim: the dimension or the pair of dimensions; None: `input` is one vector or matrix, or,
+            without `ord`, anything.
+        keepdim: keep them with size 1.
+        dtype: compute in this dtype.
+
+    Raises:
+        RuntimeError: `input` is neither a vector nor a matrix, and `dim` does not say which.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.linalg.norm(flow.tensor([[3.0, 4.0]]), dim=1)
+        tensor([5.], dtype=oneflow.float32)
+    """
+    require_tensor(input, "linalg.norm")
+    if dim is not None:
+        dims = wrap_dims(dim, input.ndim)
+        if len(dims) not in (1, 2):
+            raise RuntimeError(
+                f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got {list(dims)}"
+            )
+    elif ord is None or input.ndim in (1, 2):
+        dims = tuple(range(input.ndim))
+    else:
+        raise RuntimeError(
+            "linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got "
+            f"{input.ndim}D."
+        )
+    if ord is None:
+        return vector_norm(input, 2, dims, keepdim, dtype=dtype)
+    if isinstance(ord, str) or len(dims) == 2:
+        return matrix_norm(input, ord, dims, keepdim, dtype=dtype)
+    return vector_norm(input, ord, dims, keepdim, dtype=dtype)
+
+
+@function()
+def norm_(
+    input: Tensor,
+    p: Order | None = None,
+    dim: int | Sequence[int] | None = None,
+    keepdim: bool = False,
+    dtype: DType | None = None,
+) -> Tensor:
+    """Norm of the elements along dimensions, all without `dim`, taken for one vector.
+
+    Args:
+        input: float or complex tensor.
+        p: order of the vector norm; ``"fro"`` and None are the same as 2, ``"nuc"`` is the nuclear
+            norm of matrices.
+        dim: dimension or dimensions; default all.
+        keepdim: keep them with size 1.
+        dtype: compute in this dtype.
+
+    Raises:
+        RuntimeError: whole numbers, or an order that needs an element and there is none.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.norm(flow.tensor([[3.0, 4.0]]))
+        tensor(5., dtype=oneflow.float32)
+    """
+    if p == "nuc":
+        return matrix_norm(input, p, (-2, -1) if dim is None else dim, keepdim, dtype=dtype)
+    return vector_norm(input, 2 if p is None or p == "fro" else p, dim, keepdim, dtype=dtype)
+
+
+@function(method=False)
+def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str | None = None) -> Tensor:
+    """Distance of every vector of one batch to every vector of another.
+
+    Args:
+        x1: ``[..., m, k]``.
+        x2: ``[..., n, k]``, of the same dtype.
+        p: order of the norm of the difference.
+        compute_mode: PyTorch's choice of a method; there is one here, the exact one.
+
+    Returns:
+        Tensor ``[..., m, n]``.
+
+    Raises:
+        RuntimeError: sizes or dtypes do not fit, or `p` is negative.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.cdist(flow.zeros(1, 2), flow.tensor([[3.0, 4.0], [0.0, 1.0]])).tolist()
+        [[5.0, 1.0]]
+    """
+    for name, each in (("X1", x1), ("X2", x2)):
+        require_tensor(each, "cdist")
+        if each.ndim < 2:
+            raise RuntimeError(f"cdist only supports at least 2D tensors, {name} got: {each.ndim}D")
+        if not each.dtype.is_floating_point:
+            raise RuntimeError(
+                f"cdist only supports floating-point dtypes, {name} got: {each.dtype!r}"
+            )
+    if x1.shape[-1] != x2.shape[-1]:
+        raise RuntimeError(
+            f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}"
+        )
+    if p < 0:
+        raise RuntimeError(f"cdist only supports non-negative p values, got {p}")
+    if not x1.shape[-1]:
+        return (x1.unsqueeze(-2) - x2.unsqueeze(-3)).sum(-1)
+    return vector_norm(x1.unsqueeze(-2) - x2.unsqueeze(-3), p, -1)

@@ -1,0 +1,1 @@
+"""Neural network functions: convolution, pooling, normalization, attention, losses."""

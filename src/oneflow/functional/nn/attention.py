@@ -1,0 +1,107 @@
+"""Scaled dot-product attention."""
+
+from __future__ import annotations
+
+import math
+
+from oneflow.base.dtype import Category
+from oneflow.functional.generator import draw
+from oneflow.functional.registry import function
+from oneflow.primitives.operators.attention import attention
+from oneflow.tensor.call import call
+from oneflow.tensor.tensor import Tensor
+
+
+def _check_operands(query: Tensor, key: Tensor, value: Tensor) -> None:
+    for name, each in (("query", query), ("key", key), ("value", value)):
+        if each.ndim < 2:
+            raise RuntimeError(
+                f"scaled_dot_product_attention: Expected `{name}` to have at least 2 dimensions, "
+                f"got {each.ndim}"
+            )
+        if each.dtype is not query.dtype:
+            raise RuntimeError(
+                "Expected query, key, and value to have the same dtype, but got query.dtype: "
+                f"{query.dtype} key.dtype: {key.dtype} and value.dtype: {value.dtype} instead."
+            )
+
+
+def _check_mask(mask: Tensor | None, query: Tensor, is_causal: bool) -> None:
+    if mask is None:
+        return
+    if is_causal:
+        raise RuntimeError("Explicit attn_mask should not be set when is_causal=True")
+    if mask.dtype.category is not Category.BOOL and not mask.dtype.is_floating_point:
+        raise RuntimeError(
+            "Expected attn_mask dtype to be bool or a floating point type matching the query's, "
+            f"but got {mask.dtype} and {query.dtype}"
+        )
+
+
+def _repeated(heads: Tensor, count: int) -> Tensor:
+    """Every head (third last dimension) so often that there are `count`."""
+    own = heads.shape[-3]
+    if count % own:
+        raise RuntimeError(
+            f"Number of heads in key and value must divide the number of heads in query, got {own} "
+            f"and {count}"
+        )
+    return heads if own == count else heads.repeat_interleave(count // own, dim=-3)
+
+
+@function(method=False, namespace="nn.functional")
+def scaled_dot_product_attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_mask: Tensor | None = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+) -> Tensor:
+    """``softmax(scale * query @ key.T + attn_mask) @ value``.
+
+    The matrix of weights is never kept, and never computed as a whole where it is large.
+
+    Args:
+        query: shape ``(*, L, E)``.
+        key: shape ``(*, S, E)``.
+        value: shape ``(*, S, F)``.
+        attn_mask: broadcasts to ``(*, L, S)``: bool, true where a key may be seen, or a float that
+            is added to the scores.
+        dropout_p: probability of a weight to be dropped, whether training or not.
+        is_causal: a query sees the keys up to its own position.
+        scale: factor of the scores; default ``1 / sqrt(E)``.
+        enable_gqa: `key` and `value` may have fewer heads (dimension -3), each serving several.
+
+    Returns:
+        Tensor of shape ``(*, L, F)``.
+
+    Raises:
+        RuntimeError: dtypes or shapes do not fit, or both `attn_mask` and `is_causal` are given.
+
+    Example:
+        >>> import oneflow as flow
+        >>> q, k, v = flow.ones(2, 4, 8), flow.ones(2, 6, 8), flow.ones(2, 6, 3)
+        >>> flow.nn.functional.scaled_dot_product_attention(q, k, v).shape
+        oneflow.Size([2, 4, 3])
+    """
+    _check_operands(query, key, value)
+    _check_mask(attn_mask, query, is_causal)
+    if enable_gqa:
+        key, value = (_repeated(each, query.shape[-3]) for each in (key, value))
+    mask: tuple[Tensor, ...] = ()
+    if attn_mask is not None:
+        mask = (attn_mask if attn_mask.ndim > 1 else attn_mask.reshape((1, -1)),)
+    if scale is None:
+        scale = 1.0 / math.sqrt(query.shape[-1]) if query.shape[-1] else 1.0
+    drops = dropout_p > 0
+    seed, stream = draw(None) if drops else (0, 0)
+    return call(
+        attention,
+        *(query, key, value, float(scale), float(dropout_p), seed, stream, *mask),
+        causal=bool(is_causal),
+        dropout=drops,
+        mask_gradient=bool(mask) and mask[0].requires_grad,
+    )[0]

@@ -1,0 +1,190 @@
+"""Looking up rows of a table."""
+
+from __future__ import annotations
+
+from oneflow.base.dtype import Category, int64
+from oneflow.differentiation.grad_mode import no_grad
+from oneflow.functional.registry import function
+from oneflow.primitives.operators import embedding as e
+from oneflow.tensor.call import call
+from oneflow.tensor.tensor import Tensor
+from oneflow.tensor.transfer import import_array
+
+
+def _check_indices(input: Tensor) -> None:
+    if not isinstance(input, Tensor) or input._value.spec.dtype.category is not Category.INTEGER:
+        given = input.dtype if isinstance(input, Tensor) else type(input).__name__
+        raise RuntimeError(f"expected `input` to hold indices of an integer type, got {given}")
+
+
+def padding_row(padding_idx: int | None, rows: int) -> int:
+    """`padding_idx` counted from the front; `NO_PADDING` for None.
+
+    Raises:
+        AssertionError: it is outside the table.
+    """
+    if padding_idx is None:
+        return e.NO_PADDING
+    if not -rows <= padding_idx < rows:
+        raise AssertionError("Padding_idx must be within num_embeddings")
+    return padding_idx % rows
+
+
+def _limit(weight: Tensor, input: Tensor, max_norm: float | None, norm_type: float) -> None:
+    """Scale down, in place, the rows of `weight` that are about to be looked up."""
+    if max_norm is None:
+        return
+    with no_grad():
+        limited = call(
+            e.limit_rows, weight.detach(), input, float(max_norm), norm_type=float(norm_type)
+        )
+        weight.assign(limited.value)
+
+
+@function(method=False, namespace="nn.functional")
+def embedding(
+    input: Tensor,
+    weight: Tensor,
+    padding_idx: int | None = None,
+    max_norm: float | None = None,
+    norm_type: float = 2.0,
+    scale_grad_by_freq: bool = False,
+    sparse: bool = False,
+) -> Tensor:
+    """Rows of `weight` at the given indices.
+
+    Args:
+        input: indices, any shape, any integer type.
+        weight: the table, shape ``(rows, dim)``.
+        padding_idx: this row gets no gradient.
+        max_norm: rows looked up are first scaled down to this norm, in place.
+        norm_type: which norm that is.
+        scale_grad_by_freq: divide a row's gradient by how often the row was looked up.
+        sparse: without effect; gradients are dense.
+
+    Returns:
+        Tensor of shape ``(*input.shape, dim)``.
+
+    Raises:
+        IndexError: an index outside the table, when a result is next read.
+
+    Example:
+        >>> import oneflow as flow
+        >>> table = flow.tensor([[1.0, 2.0], [3.0, 4.0]])
+        >>> flow.nn.functional.embedding(flow.tensor([1, 0]), table)
+        tensor([[3., 4.],
+                [1., 2.]], dtype=oneflow.float32)
+    """
+    _check_indices(input)
+    if weight.ndim != 2:
+        raise RuntimeError(f"'weight' must be 2-D, got shape {tuple(weight.shape)}")
+    padding = padding_row(padding_idx, weight.shape[0])
+    _limit(weight, input, max_norm, norm_type)
+    return call(e.embedding, input, weight, padding=padding, by_frequency=bool(scale_grad_by_freq))
+
+
+def _offsets(input: Tensor, offsets: Tensor | None) -> Tensor:
+    """Where each bag starts in the flat list of indices.
+
+    Raises:
+        ValueError: offsets are given for two-dimensional input, or missing for one dimension.
+    """
+    if input.ndim == 2:
+        if offsets is not None:
+            raise ValueError(
+                "if input is 2D, then offsets has to be None, as input is treated is a mini-batch "
+                f"of fixed length sequences. However, found offsets of type {type(offsets)}"
+            )
+        bags, length = input.shape
+        return import_array([bag * length for bag in range(bags)], int64, input.device)
+    if input.ndim != 1:
+        raise ValueError(
+            f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.ndim}"
+        )
+    if offsets is None:
+        raise ValueError("offsets has to be a 1D Tensor but got None")
+    if offsets.ndim != 1:
+        raise ValueError("offsets has to be a 1D Tensor")
+    return offsets
+
+
+def _embed_bags(
+    input: Tensor,
+    weight: Tensor,
+    offsets: Tensor | None,
+    mode: str,
+    per_sample_weights: Tensor | None,
+    include_last_offset: bool,
+    padding_idx: int | None,
+) -> Tensor:
+    if mode not in ("sum", "mean", "max"):
+        raise ValueError("mode has to be one of sum or mean or max")
+    if per_sample_weights is not None and mode != "sum":
+        raise NotImplementedError(
+            "embedding_bag: per_sample_weights was not None. per_sample_weights is only supported "
+            f"for mode='sum' (got mode='{mode}')."
+        )
+    if per_sample_weights is not None and per_sample_weights.shape != input.shape:
+        raise ValueError(
+            f"embedding_bag: If per_sample_weights ({tuple(per_sample_weights.shape)}) is not "
+            f"None, then it must have the same shape as the input ({tuple(input.shape)})"
+        )
+    starts = _offsets(input, offsets)
+    factors = () if per_sample_weights is None else (per_sample_weights.reshape((-1,)),)
+    return call(
+        e.embedding_bag,
+        *(input.reshape((-1,)), weight, starts, *factors),
+        mode=mode,
+        include_last=bool(include_last_offset),
+        padding=padding_row(padding_idx, weight.shape[0]),
+    )
+
+
+@function(method=False, namespace="nn.functional")
+def embedding_bag(
+    input: Tensor,
+    weight: Tensor,
+    offsets: Tensor | None = None,
+    max_norm: float | None = None,
+    norm_type: float = 2.0,
+    scale_grad_by_freq: bool = False,
+    mode: str = "mean",
+    sparse: bool = False,
+    per_sample_weights: Tensor | None = None,
+    include_last_offset: bool = False,
+    padding_idx: int | None = None,
+) -> Tensor:
+    """Sums, means or maxima of bags of rows of `weight`.
+
+    Args:
+        input: indices: one bag per row, or one dimension cut into bags by `offsets`.
+        weight: the table, shape ``(rows, dim)``.
+        offsets: where each bag starts in a one-dimensional `input`.
+        max_norm: rows looked up are first scaled down to this norm, in place.
+        norm_type: which norm that is.
+        scale_grad_by_freq: not supported here.
+        mode: ``"sum"``, ``"mean"`` or ``"max"``.
+        sparse: without effect; gradients are dense.
+        per_sample_weights: factor of each row, for ``"sum"``.
+        include_last_offset: `offsets` ends with the number of indices.
+        padding_idx: indices equal to this do not count.
+
+    Raises:
+        IndexError: an index outside the table, when a result is next read.
+        ValueError: `mode` is unknown, or `offsets` does not fit `input`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> table = flow.tensor([[1.0, 2.0], [3.0, 4.0]])
+        >>> flow.nn.functional.embedding_bag(flow.tensor([[1, 0]]), table)
+        tensor([[2., 3.]], dtype=oneflow.float32)
+    """
+    _check_indices(input)
+    if scale_grad_by_freq:
+        raise NotImplementedError(
+            "embedding_bag does not support scale_grad_by_freq; use embedding and a sum"
+        )
+    _limit(weight, input, max_norm, norm_type)
+    return _embed_bags(
+        *(input, weight, offsets, mode, per_sample_weights, include_last_offset, padding_idx)
+    )

@@ -1,0 +1,331 @@
+"""Many heads of attention between projections."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from oneflow.base.dtype import Category
+from oneflow.functional.nn.attention import scaled_dot_product_attention
+from oneflow.functional.nn.dense import linear
+from oneflow.functional.nn.dropout import dropout
+from oneflow.functional.nn.softmax import softmax
+from oneflow.functional.registry import function
+from oneflow.primitives.operators import elementwise as p
+from oneflow.primitives.operators.creation import zeros
+from oneflow.primitives.operators.matmul import matmul
+from oneflow.primitives.operators.reduce import mean
+from oneflow.primitives.operators.shape import broadcast_to, concat, pad, reshape, split, transpose
+from oneflow.tensor.call import call, wrap
+from oneflow.tensor.tensor import Tensor
+
+
+def additive_mask(mask: Tensor, like: Tensor, name: str) -> Tensor:
+    """A mask to add to scores: bool ones, true where a key is hidden, become minus infinity.
+
+    Raises:
+        AssertionError: the mask is neither bool nor floating point.
+    """
+    if mask.dtype.is_floating_point:
+        return mask
+    if mask.dtype.category is not Category.BOOL:
+        raise AssertionError(f"only bool and floating types of {name} are supported")
+    facts = {"shape": (), "dtype": like.dtype, "device": like.device}
+    nothing = wrap(zeros(**facts))
+    return call(p.where, mask, call(p.sub, nothing, float("inf")), nothing)
+
+
+@dataclass(frozen=True)
+class Projections:
+    """The learnable part of multi-head attention.
+
+    Attributes:
+        together: weight of query, key and value in one, or None.
+        separate: the three weights, where `together` is None.
+        bias: of all three, or None.
+        key_bias: a key appended to all keys, or None.
+        value_bias: its value.
+        out_weight: weight of the result's projection.
+        out_bias: its bias, or None.
+    """
+
+    together: Tensor | None
+    separate: tuple[Tensor | None, ...]
+    bias: Tensor | None
+    key_bias: Tensor | None
+    value_bias: Tensor | None
+    out_weight: Tensor
+    out_bias: Tensor | None
+
+    def heads(
+        self, query: Tensor, key: Tensor, value: Tensor, count: int
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Projected query, key and value as ``(batch, heads, length, size)``."""
+        q, k, v = self._projected(query, key, value)
+        if self.key_bias is not None and self.value_bias is not None:
+            k = call(concat, k, _repeated(self.key_bias, k), dim=0)
+            v = call(concat, v, _repeated(self.value_bias, v), dim=0)
+        return _split_heads(q, count), _split_heads(k, count), _split_heads(v, count)
+
+    def _projected(self, query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, ...]:
+        size = query.shape[-1]
+        if self.together is None:
+            biases = self._split(self.bias, (size,) * 3)
+            pairs = zip((query, key, value), self.separate, biases, strict=True)
+            return tuple([linear(x, weight, bias) for x, weight, bias in pairs])
+        if query is key and key is value:
+            together = linear(query, self.together, self.bias)
+            return call(split, together, sizes=(size,) * 3, dim=together.ndim - 1)
+        if key is value:
+            sizes = (size, 2 * size)
+            weights, biases = self._split(self.together, sizes), self._split(self.bias, sizes)
+            both = linear(key, weights[1], biases[1])
+            return (
+                linear(query, weights[0], biases[0]),
+                *call(split, both, sizes=(size, size), dim=both.ndim - 1),
+            )
+        weights, biases = (self._split(x, (size,) * 3) for x in (self.together, self.bias))
+        pairs = zip((query, key, value), weights, biases, strict=True)
+        return tuple([linear(x, weight, bias) for x, weight, bias in pairs])
+
+    def _split(self, tensor: Tensor | None, sizes: tuple[int, ...]) -> tuple:
+        if tensor is None:
+            return (None,) * len(sizes)
+        return call(split, tensor, sizes=sizes, dim=0)
+
+
+def _repeated(extra: Tensor, like: Tensor) -> Tensor:
+    """The appended key or value for every sequence: ``(1, batch, size)``."""
+    return call(broadcast_to, extra, shape=(1, like.shape[1], extra.shape[-1]))
+
+
+def _split_heads(x: Tensor, heads: int) -> Tensor:
+    length, batch, size = x.shape
+    parts = call(reshape, x, shape=(length, batch, heads, size // heads))
+    return call(transpose, parts, perm=(1, 2, 0, 3))
+
+
+def _merged_heads(x: Tensor) -> Tensor:
+    batch, heads, length, size = x.shape
+    return call(reshape, call(transpose, x, perm=(2, 0, 1, 3)), shape=(length, batch, heads * size))
+
+
+def _with_zero_key(x: Tensor) -> Tensor:
+    return _appended(x, 2)
+
+
+def _appended(x: Tensor, dim: int) -> Tensor:
+    """`x` with one element of zeros more along `dim`."""
+    high = tuple(int(each == dim) for each in range(x.ndim))
+    none = (0,) * x.ndim
+    return call(pad, x, 0, low=none, high=high, interior=none)
+
+
+def _full_mask(
+    attn_mask: Tensor | None, key_padding_mask: Tensor | None, q: Tensor, keys: int
+) -> Tensor | None:
+    """Both masks in one that broadcasts to ``(batch, heads, queries, keys)``."""
+    batch, heads, queries, _ = q.shape
+    mask = None
+    if attn_mask is not None:
+        mask = additive_mask(attn_mask, q, "attn_mask")
+        if mask.ndim == 3:
+            _expect(mask, (batch * heads, queries, keys), "3D attn_mask")
+            mask = call(reshape, mask, shape=(batch, heads, queries, keys))
+        elif mask.ndim == 2:
+            _expect(mask, (queries, keys), "2D attn_mask")
+        else:
+            raise RuntimeError(f"attn_mask's dimension {mask.ndim} is not supported")
+    if key_padding_mask is not None:
+        padding = additive_mask(key_padding_mask, q, "key_padding_mask")
+        _expect(padding, (batch, keys), "key_padding_mask")
+        padding = call(reshape, padding, shape=(batch, 1, 1, keys))
+        mask = padding if mask is None else call(p.add, mask, padding)
+    return mask
+
+
+def _expect(mask: Tensor, shape: tuple[int, ...], name: str) -> None:
+    if tuple(mask.shape) != shape:
+        raise RuntimeError(
+            f"The shape of the {name} is {tuple(mask.shape)}, but should be {shape}."
+        )
+
+
+def _explicit(
+    q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, dropout_p: float
+) -> tuple[Tensor, Tensor]:
+    """The result and the matrix of weights."""
+    scaled = call(p.mul, q, 1.0 / math.sqrt(q.shape[-1]))
+    scores = call(matmul, scaled, call(transpose, k, perm=(0, 1, 3, 2)))
+    weights = softmax(scores if mask is None else call(p.add, scores, mask), -1)
+    weights = dropout(weights, dropout_p) if dropout_p else weights
+    return call(matmul, weights, v), weights
+
+
+@dataclass(frozen=True)
+class AttentionOptions:
+    """How multi-head attention runs.
+
+    Attributes:
+        heads: number of heads.
+        dropout: probability of a weight to be dropped.
+        need_weights: give the weights too.
+        average_weights: their mean over the heads.
+        zero_key: append a key and a value of zeros.
+        is_causal: the mask given is the causal one.
+    """
+
+    heads: int
+    dropout: float = 0.0
+    need_weights: bool = True
+    average_weights: bool = True
+    zero_key: bool = False
+    is_causal: bool = False
+
+
+def attend(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    projections: Projections,
+    options: AttentionOptions,
+    key_padding_mask: Tensor | None = None,
+    attn_mask: Tensor | None = None,
+) -> tuple[Tensor, Tensor | None]:
+    """Multi-head attention of ``(length, batch, size)`` tensors.
+
+    Returns:
+        The result and, if they are needed, the weights ``(batch, [heads,] queries, keys)``.
+    """
+    if options.is_causal and attn_mask is None:
+        raise RuntimeError(
+            "Need attn_mask if specifying the is_causal hint. You may use the Transformer module "
+            "method `generate_square_subsequent_mask` to create this mask."
+        )
+    q, k, v = projections.heads(query, key, value, options.heads)
+    if projections.key_bias is not None:
+        attn_mask, key_padding_mask = _extended_masks(attn_mask, key_padding_mask)
+    if options.zero_key:
+        k, v = _with_zero_key(k), _with_zero_key(v)
+        attn_mask, key_padding_mask = _extended_masks(attn_mask, key_padding_mask)
+    causal = options.is_causal and key_padding_mask is None and not options.need_weights
+    mask = None if causal else _full_mask(attn_mask, key_padding_mask, q, k.shape[2])
+    weights = None
+    if options.need_weights:
+        mixed, weights = _explicit(q, k, v, mask, options.dropout)
+        if options.average_weights:
+            weights = call(mean, weights, dims=(1,))
+    else:
+        mixed = scaled_dot_product_attention(q, k, v, mask, options.dropout, causal)
+    result = linear(_merged_heads(mixed), projections.out_weight, projections.out_bias)
+    return result, weights
+
+
+def _extended_masks(*masks: Tensor | None) -> tuple[Tensor | None, ...]:
+    """Masks for one key more, which is seen."""
+    return tuple([each if each is None else _appended(each, each.ndim - 1) for each in masks])
+
+
+@function(method=False, namespace="nn.functional")
+def multi_head_attention_forward(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    embed_dim_to_check: int,
+    num_heads: int,
+    in_proj_weight: Tensor | None,
+    in_proj_bias: Tensor | None,
+    bias_k: Tensor | None,
+    bias_v: Tensor | None,
+    add_zero_attn: bool,
+    dropout_p: float,
+    out_proj_weight: Tensor,
+    out_proj_bias: Tensor | None,
+    training: bool = True,
+    key_padding_mask: Tensor | None = None,
+    need_weights: bool = True,
+    attn_mask: Tensor | None = None,
+    use_separate_proj_weight: bool = False,
+    q_proj_weight: Tensor | None = None,
+    k_proj_weight: Tensor | None = None,
+    v_proj_weight: Tensor | None = None,
+    average_attn_weights: bool = True,
+    is_causal: bool = False,
+) -> tuple[Tensor, Tensor | None]:
+    """Multi-head attention with its parameters given one by one, as PyTorch has it.
+
+    Args:
+        query: shape ``(L, N, E)`` or ``(L, E)``.
+        key: shape ``(S, N, E)`` or ``(S, E)``.
+        value: shape of `key`.
+        embed_dim_to_check: the size ``E`` expected.
+        num_heads: number of heads.
+        in_proj_weight: projects query, key and value, shape ``(3 E, E)``.
+        in_proj_bias: shape ``(3 E,)``.
+        bias_k: a key appended to all keys.
+        bias_v: its value.
+        add_zero_attn: append a key and a value of zeros.
+        dropout_p: probability of a weight to be dropped in training.
+        out_proj_weight: projects the result.
+        out_proj_bias: its bias.
+        training: whether dropout is on.
+        key_padding_mask: true where a key of a sequence does not count, shape ``(N, S)``.
+        need_weights: give the weights too.
+        attn_mask: true where a query must not see a key, or added to the scores.
+        use_separate_proj_weight: use the three weights that follow.
+        q_proj_weight: projects the query.
+        k_proj_weight: projects the key.
+        v_proj_weight: projects the value.
+        average_attn_weights: give the weights' mean over the heads.
+        is_causal: `attn_mask` is the causal one.
+
+    Returns:
+        The result and the weights, or None in their place.
+
+    Example:
+        >>> import oneflow as flow
+        >>> mha = flow.nn.MultiheadAttention(8, 2)
+        >>> x = flow.ones(4, 1, 8)
+        >>> y, _ = flow.nn.functional.multi_head_attention_forward(
+        ...     x, x, x, 8, 2, mha.in_proj_weight, mha.in_proj_bias, None, None, False, 0.0,
+        ...     mha.out_proj.weight, mha.out_proj.bias)
+        >>> y.shape
+        oneflow.Size([4, 1, 8])
+    """
+    _require_size(query, embed_dim_to_check, num_heads)
+    projections = Projections(
+        None if use_separate_proj_weight else in_proj_weight,
+        (q_proj_weight, k_proj_weight, v_proj_weight),
+        *(in_proj_bias, bias_k, bias_v, out_proj_weight, out_proj_bias),
+    )
+    options = AttentionOptions(
+        *(num_heads, dropout_p if training else 0.0, need_weights, average_attn_weights),
+        *(add_zero_attn, is_causal),
+    )
+    if query.ndim == 3:
+        return attend(query, key, value, projections, options, key_padding_mask, attn_mask)
+    if query.ndim != 2:
+        raise AssertionError(
+            f"query should be unbatched 2D or batched 3D tensor but received {query.ndim}-D query "
+            "tensor"
+        )
+    padding = None if key_padding_mask is None else key_padding_mask.unsqueeze(0)
+    batched = _batched(query, key, value)
+    result, weights = attend(*batched, projections, options, padding, attn_mask)
+    return result.squeeze(1), None if weights is None else weights.squeeze(0)
+
+
+def _require_size(query: Tensor, size: int, heads: int) -> None:
+    if query.shape[-1] != size:
+        raise AssertionError(
+            f"was expecting embedding dimension of {size}, but got {query.shape[-1]}"
+        )
+    if size % heads:
+        raise AssertionError(f"embed_dim {size} not divisible by num_heads {heads}")
+
+
+def _batched(query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """With a batch of one; what was the same tensor stays the same."""
+    wide_query = query.unsqueeze(1)
+    wide_key = wide_query if query is key else key.unsqueeze(1)
+    return wide_query, wide_key, wide_key if key is value else value.unsqueeze(1)

@@ -1,0 +1,101 @@
+"""Padding: more elements around a tensor, or fewer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from oneflow.functional.registry import function
+from oneflow.primitives.operators.resample import Resampling, resample
+from oneflow.primitives.operators.shape import pad as constant_pad
+from oneflow.tensor.call import call
+from oneflow.tensor.tensor import Tensor
+
+_MODES = ("constant", "reflect", "replicate", "circular")
+
+
+@function(method=False, namespace="nn.functional")
+def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float = 0) -> Tensor:
+    """Add elements before and after dimensions, the last dimension first.
+
+    Args:
+        input: the tensor.
+        pad: ``[before, after]`` of the last dimension, then of the one before it, and so on;
+            negative numbers remove elements.
+        mode: what is added: ``"constant"``, ``"reflect"`` (mirrored without the border),
+            ``"replicate"`` (the border repeated) or ``"circular"`` (the other end).
+        value: what ``"constant"`` adds.
+
+    Returns:
+        The padded tensor.
+
+    Raises:
+        RuntimeError: amounts that do not fit the tensor.
+        NotImplementedError: an unknown mode, or one that needs more dimensions left alone.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.nn.functional.pad(flow.tensor([[1.0, 2.0, 3.0]]), [2, 1], mode="reflect")
+        tensor([[3., 2., 1., 2., 3., 2.]], dtype=oneflow.float32)
+    """
+    amounts = tuple(pad)
+    if mode not in _MODES:
+        raise NotImplementedError(f"Unrecognised padding mode {mode}; use one of {_MODES}")
+    if len(amounts) % 2:
+        raise RuntimeError(f"Padding length must be divisible by 2, got {list(amounts)}")
+    if len(amounts) > 2 * input.ndim:
+        raise RuntimeError(
+            f"Padding length should be less than or equal to two times the input dimension but got "
+            f"padding length {len(amounts)} and input of dimension {input.ndim}"
+        )
+    pairs = [(amounts[i], amounts[i + 1]) for i in range(0, len(amounts), 2)]
+    dims = [input.ndim - 1 - place for place in range(len(pairs))]
+    if mode == "constant":
+        return _constant(input, dict(zip(dims, pairs, strict=True)), value)
+    if len(pairs) not in (input.ndim - 1, input.ndim - 2):
+        raise NotImplementedError(
+            f"{mode} padding of {len(pairs)} dimensions needs a {len(pairs) + 1}D or "
+            f"{len(pairs) + 2}D input, got {input.ndim}D"
+        )
+    for dim, (low, high) in zip(dims, pairs, strict=True):
+        if mode == "circular" and min(low, high) < 0:  # what is removed is no longer the other end
+            input = _constant(input, {dim: (min(low, 0), min(high, 0))}, 0)
+            low, high = max(low, 0), max(high, 0)
+        if low or high:
+            _require_enough(input, dim, low, high, mode)
+            size = input.shape[dim]
+            plan = Resampling(mode, size, size + low + high, start=low)
+            input = call(resample, input, dim=dim, plan=plan)
+    return input
+
+
+def _constant(input: Tensor, pairs: dict[int, tuple[int, int]], value: float) -> Tensor:
+    for dim, (low, high) in pairs.items():
+        if input.shape[dim] + low + high < 0:
+            raise RuntimeError(
+                f"The input size {input.shape[dim]}, plus negative padding {low} and {high}, "
+                f"resulted in a negative output size, check dimension {dim} of your input"
+            )
+    spread = [pairs.get(dim, (0, 0)) for dim in range(input.ndim)]
+    return call(
+        constant_pad,
+        input,
+        value,
+        low=tuple(low for low, _ in spread),
+        high=tuple(high for _, high in spread),
+        interior=(0,) * input.ndim,
+    )
+
+
+def _require_enough(input: Tensor, dim: int, low: int, high: int, mode: str) -> None:
+    size = input.shape[dim]
+    most = {"reflect": size - 1, "circular": size}.get(mode)
+    if most is not None and max(low, high) > most:
+        raise RuntimeError(
+            f"Padding size of {mode} padding should be at most {most} at dimension {dim} of input "
+            f"{list(input.shape)}, but got ({low}, {high})"
+        )
+    if size + low + high < 1:
+        raise RuntimeError(
+            f"padding ({low}, {high}) leaves nothing of dimension {dim} of input "
+            f"{list(input.shape)}"
+        )

@@ -1,0 +1,382 @@
+"""Pooling over sliding windows: maxima, averages, p-norms."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from oneflow.base.dtype import Category
+from oneflow.functional.nn.spatial import batched, per_dimension, spatial_dims, unbatched
+from oneflow.functional.registry import function
+from oneflow.primitives.operators import elementwise as e, pool as p
+from oneflow.primitives.operators.creation import ones
+from oneflow.tensor.call import call, wrap
+from oneflow.tensor.promotion import promoted
+from oneflow.tensor.tensor import Tensor
+
+
+def window_attributes(
+    name: str,
+    input: Tensor,
+    dims: tuple[int, ...],
+    kernel_size: Any,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    ceil_mode: bool,
+) -> dict[str, Any]:
+    """The attributes of window primitives from what users give; the windows fit the input exactly.
+
+    Raises:
+        RuntimeError: numbers that make no sense together.
+    """
+    count = len(dims)
+    kernel = per_dimension(kernel_size, count, "kernel_size")
+    stride = kernel if stride is None or stride == [] else per_dimension(stride, count, "stride")
+    padding = per_dimension(padding, count, "padding")
+    dilation = per_dimension(dilation, count, "dilation")
+    for label, numbers in (("kernel_size", kernel), ("stride", stride), ("dilation", dilation)):
+        if min(numbers) < 1:
+            raise RuntimeError(f"{name}: `{label}` must be greater than zero, got {numbers}")
+    pairs = []
+    for dim, taps, step, pad, spread in zip(dims, kernel, stride, padding, dilation, strict=True):
+        span = spread * (taps - 1) + 1
+        if not 0 <= pad <= span // 2:
+            raise RuntimeError(
+                f"{name}: pad should be at most half of effective kernel size, but got pad={pad}, "
+                f"kernel_size={taps} and dilation={spread}"
+            )
+        length = input.shape[dim]
+        results = output_length(length, span, step, pad, ceil_mode)
+        if results < 1:
+            raise RuntimeError(
+                f"{name}: Given input size {list(input.shape)}, the calculated output size is too "
+                "small"
+            )
+        pairs.append((pad, max(pad, (results - 1) * step + span - length - pad)))
+    return {
+        "dims": dims,
+        "kernel": kernel,
+        "stride": stride,
+        "padding": tuple(pairs),
+        "dilation": dilation,
+    }
+
+
+def output_length(length: int, span: int, step: int, pad: int, ceil_mode: bool) -> int:
+    """Number of windows of `span` elements.
+
+    The last one must start inside the input or its left padding.
+    """
+    room = length + 2 * pad - span
+    if not ceil_mode:
+        return room // step + 1
+    results = -(-room // step) + 1
+    return results - 1 if (results - 1) * step >= length + pad else results
+
+
+# --- maxima
+
+
+def max_pool(
+    input: Tensor,
+    kernel_size: Any,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    return_indices: bool,
+    ceil_mode: bool,
+    data_format: str,
+    count: int,
+) -> Any:
+    """Maximum over windows of `count` spatial dimensions; see `max_pool2d`."""
+    name = f"max_pool{count}d"
+    input, was_unbatched = batched(input, count, name)
+    dims = spatial_dims(count, data_format)
+    windows = window_attributes(
+        name, input, dims, kernel_size, stride, padding, dilation, ceil_mode
+    )
+    if not return_indices:
+        return unbatched(call(p.max_pool, input, **windows), was_unbatched)
+    values, indices = call(p.max_pool_with_indices, input, **windows)
+    return unbatched(values, was_unbatched), unbatched(indices, was_unbatched)
+
+
+@function(method=False, namespace="nn.functional")
+def max_pool1d(
+    x: Tensor,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    dilation: Any = 1,
+    return_indices: bool = False,
+    ceil_mode: bool = False,
+    data_format: str = "channels_first",
+) -> Any:
+    """Maximum over windows of one spatial dimension; arguments as for `max_pool2d`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.nn.functional.max_pool1d(flow.tensor([[1.0, 3.0, 2.0, 0.0]]), 2)
+        tensor([[3., 2.]], dtype=oneflow.float32)
+    """
+    return max_pool(
+        *(x, kernel_size, stride, padding, dilation, return_indices, ceil_mode),
+        *(data_format, 1),
+    )
+
+
+@function(method=False, namespace="nn.functional")
+def max_pool2d(
+    x: Tensor,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    dilation: Any = 1,
+    return_indices: bool = False,
+    ceil_mode: bool = False,
+    data_format: str = "channels_first",
+) -> Any:
+    """Maximum over windows of two spatial dimensions.
+
+    Args:
+        x: ``[N, C, H, W]`` or ``[C, H, W]``.
+        kernel_size: size of the windows, one number or one per spatial dimension.
+        stride: distance between windows; default: `kernel_size`.
+        padding: elements of minus infinity on both sides, at most half the kernel.
+        dilation: distance between the elements of a window.
+        return_indices: also return where each maximum is within its ``H * W`` plane, for
+            `max_unpool2d`.
+        ceil_mode: also take a last window that is partly outside.
+        data_format: ``"channels_first"`` or ``"channels_last"``.
+
+    Returns:
+        ``[N, C, H', W']``, and with `return_indices` an int64 tensor of the same shape.
+
+    Raises:
+        RuntimeError: sizes that do not fit together.
+
+    Example:
+        >>> import oneflow as flow
+        >>> x = flow.tensor([[[1.0, 5.0, 2.0], [4.0, 3.0, 6.0]]])
+        >>> flow.nn.functional.max_pool2d(x, 2, stride=1)
+        tensor([[[5., 6.]]], dtype=oneflow.float32)
+    """
+    return max_pool(
+        *(x, kernel_size, stride, padding, dilation, return_indices, ceil_mode),
+        *(data_format, 2),
+    )
+
+
+@function(method=False, namespace="nn.functional")
+def max_pool3d(
+    x: Tensor,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    dilation: Any = 1,
+    return_indices: bool = False,
+    ceil_mode: bool = False,
+    data_format: str = "channels_first",
+) -> Any:
+    """Maximum over windows of three spatial dimensions; arguments as for `max_pool2d`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.nn.functional.max_pool3d(flow.ones(1, 2, 4, 4, 6), 2).shape
+        oneflow.Size([1, 2, 2, 2, 3])
+    """
+    return max_pool(
+        *(x, kernel_size, stride, padding, dilation, return_indices, ceil_mode),
+        *(data_format, 3),
+    )
+
+
+# --- averages
+
+
+def average_pool(
+    input: Tensor,
+    kernel_size: Any,
+    stride: Any,
+    padding: Any,
+    ceil_mode: bool,
+    count_include_pad: bool,
+    divisor_override: int | None,
+    data_format: str,
+    count: int,
+) -> Tensor:
+    """Average over windows of `count` spatial dimensions; see `avg_pool2d`."""
+    name = f"avg_pool{count}d"
+    input, was_unbatched = batched(input, count, name)
+    dims = spatial_dims(count, data_format)
+    windows = window_attributes(name, input, dims, kernel_size, stride, padding, 1, ceil_mode)
+    del windows["dilation"]
+    sums = call(p.window_sum, input, **windows)
+    divisor = divisor_override or _divisor(input, windows, count_include_pad)
+    whole = input._value.spec.dtype.category < Category.FLOAT
+    return unbatched(call(e.trunc_divide if whole else e.div, sums, divisor), was_unbatched)
+
+
+def _divisor(input: Tensor, windows: dict[str, Any], count_include_pad: bool) -> Any:
+    """How many elements each window counts: a number, or a tensor where that varies."""
+    pairs = windows["padding"]
+    # A last window that reaches beyond the padding (ceil_mode) does not count what lies there.
+    counted = tuple((low, low) for low, _ in pairs) if count_include_pad else ((0, 0),) * len(pairs)
+    if all(high <= wide for (_, high), (_, wide) in zip(pairs, counted, strict=True)) and all(
+        low <= wide for (low, _), (wide, _) in zip(pairs, counted, strict=True)
+    ):
+        return math.prod(windows["kernel"])
+    shape = [1] * input.ndim
+    for dim, (low, high) in zip(windows["dims"], counted, strict=True):
+        shape[dim] = input.shape[dim] + low + high
+    left = tuple(
+        (low - inside, high - beyond)
+        for (low, high), (inside, beyond) in zip(pairs, counted, strict=True)
+    )
+    everywhere = ones(shape=tuple(shape), dtype=input.dtype, device=input.device)
+    return call(p.window_sum, wrap(everywhere), **{**windows, "padding": left})
+
+
+@function(method=False, namespace="nn.functional")
+def avg_pool1d(
+    input: Tensor,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override: int | None = 0,
+    data_format: str = "channels_first",
+) -> Tensor:
+    """Average over windows of one spatial dimension; arguments as for `avg_pool2d`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.nn.functional.avg_pool1d(flow.tensor([[1.0, 3.0, 2.0, 0.0]]), 2)
+        tensor([[2., 1.]], dtype=oneflow.float32)
+    """
+    return average_pool(
+        *(input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override),
+        *(data_format, 1),
+    )
+
+
+@function(method=False, namespace="nn.functional")
+def avg_pool2d(
+    input: Tensor,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override: int | None = 0,
+    data_format: str = "channels_first",
+) -> Tensor:
+    """Average over windows of two spatial dimensions.
+
+    Args:
+        input: ``[N, C, H, W]`` or ``[C, H, W]``.
+        kernel_size: size of the windows, one number or one per spatial dimension.
+        stride: distance between windows; default: `kernel_size`.
+        padding: zeros on both sides, at most half the kernel.
+        ceil_mode: also take a last window that is partly outside.
+        count_include_pad: count the padding in the average.
+        divisor_override: divide by this number instead of the size of the window; 0 or None: do
+            not.
+        data_format: ``"channels_first"`` or ``"channels_last"``.
+
+    Returns:
+        ``[N, C, H', W']``.
+
+    Raises:
+        RuntimeError: sizes that do not fit together.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.nn.functional.avg_pool2d(flow.ones(1, 3, 3), 2, padding=1)
+        tensor([[[0.2500, 0.5000],
+                 [0.5000, 1.0000]]], dtype=oneflow.float32)
+    """
+    return average_pool(
+        *(input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override),
+        *(data_format, 2),
+    )
+
+
+@function(method=False, namespace="nn.functional")
+def avg_pool3d(
+    input: Tensor,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override: int | None = 0,
+    data_format: str = "channels_first",
+) -> Tensor:
+    """Average over windows of three spatial dimensions; arguments as for `avg_pool2d`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.nn.functional.avg_pool3d(flow.ones(1, 2, 4, 4, 6), 2).shape
+        oneflow.Size([1, 2, 2, 2, 3])
+    """
+    return average_pool(
+        *(input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override),
+        *(data_format, 3),
+    )
+
+
+# --- p-norms
+
+
+def norm_pool(
+    input: Tensor, norm_type: float, kernel_size: Any, stride: Any, ceil_mode: bool, count: int
+) -> Tensor:
+    """p-norm over windows of `count` spatial dimensions; see `lp_pool2d`."""
+    kernel = per_dimension(kernel_size, count, "kernel_size")
+    (input,) = promoted((input,), floating=True)
+    powers = call(e.pow_, input, float(norm_type))
+    averages = average_pool(powers, kernel, stride, 0, ceil_mode, True, 0, "channels_first", count)
+    magnitude = call(e.relu, call(e.abs_, averages))
+    sums = call(e.mul, call(e.mul, call(e.sign, averages), magnitude), float(math.prod(kernel)))
+    return call(e.pow_, sums, 1.0 / norm_type)
+
+
+@function(method=False, namespace="nn.functional")
+def lp_pool1d(
+    input: Tensor, norm_type: float, kernel_size: int, stride: Any = None, ceil_mode: bool = False
+) -> Tensor:
+    """p-norm over windows of one spatial dimension; arguments as for `lp_pool2d`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.nn.functional.lp_pool1d(flow.tensor([[3.0, 4.0]]), 2, 2)
+        tensor([[5.]], dtype=oneflow.float32)
+    """
+    return norm_pool(input, norm_type, kernel_size, stride, ceil_mode, 1)
+
+
+@function(method=False, namespace="nn.functional")
+def lp_pool2d(
+    input: Tensor, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False
+) -> Tensor:
+    """The p-th root of the sum of p-th powers, over windows of two spatial dimensions.
+
+    Args:
+        input: ``[N, C, H, W]`` or ``[C, H, W]``.
+        norm_type: p.
+        kernel_size: size of the windows, one number or one per spatial dimension.
+        stride: distance between windows; default: `kernel_size`.
+        ceil_mode: also take a last window that is partly outside.
+
+    Returns:
+        ``[N, C, H', W']``.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.nn.functional.lp_pool2d(flow.tensor([[[3.0, 4.0], [0.0, 0.0]]]), 2, 2)
+        tensor([[[5.]]], dtype=oneflow.float32)
+    """
+    return norm_pool(input, norm_type, kernel_size, stride, ceil_mode, 2)

@@ -1,0 +1,70 @@
+"""What convolution, pooling and resizing share: sizes, layouts, unbatched input."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterable
+from typing import Any
+
+from oneflow.primitives.operators.shape import reshape
+from oneflow.tensor.call import call
+from oneflow.tensor.tensor import Tensor
+
+
+def per_dimension(value: Any, count: int, name: str) -> tuple[int, ...]:
+    """`value` as one whole number per spatial dimension; a single number stands for all of them.
+
+    Raises:
+        RuntimeError: a list of the wrong length.
+        TypeError: something that is not a whole number.
+    """
+    several = isinstance(value, Iterable) and not isinstance(value, str)
+    given: tuple[Any, ...] = tuple(value) if several else (value,)
+    try:
+        numbers = tuple(map(operator.index, given))
+    except TypeError:
+        raise TypeError(f"`{name}` must be one or {count} whole numbers, got {value!r}") from None
+    if len(numbers) == 1:
+        return numbers * count
+    if len(numbers) != count:
+        raise RuntimeError(f"`{name}` must be one or {count} whole numbers, got {value!r}")
+    return numbers
+
+
+def spatial_dims(count: int, data_format: str) -> tuple[int, ...]:
+    """The spatial dimensions of a batched input.
+
+    Raises:
+        ValueError: `data_format` is neither ``"channels_first"`` nor ``"channels_last"``.
+    """
+    if data_format == "channels_first":
+        return tuple(range(2, count + 2))
+    if data_format == "channels_last":
+        return tuple(range(1, count + 1))
+    raise ValueError(
+        f'data format must be "channels_first" or "channels_last", got {data_format!r}'
+    )
+
+
+def batched(input: Tensor, count: int, name: str) -> tuple[Tensor, bool]:
+    """`input` with a batch dimension, and whether it had none.
+
+    Raises:
+        TypeError: `input` is not a tensor.
+        RuntimeError: it has neither ``count + 1`` nor ``count + 2`` dimensions.
+    """
+    if not isinstance(input, Tensor):
+        raise TypeError(f"{name}(): `input` must be a Tensor, got {type(input).__name__}")
+    if input.ndim == count + 2:
+        return input, False
+    if input.ndim == count + 1:
+        return call(reshape, input, shape=(1, *input.shape)), True
+    raise RuntimeError(
+        f"{name} expects {count + 1}D (unbatched) or {count + 2}D (batched) input, got input of "
+        f"size {list(input.shape)}"
+    )
+
+
+def unbatched(output: Tensor, was_unbatched: bool) -> Tensor:
+    """`output` without the batch dimension that `batched` added."""
+    return call(reshape, output, shape=tuple(output.shape[1:])) if was_unbatched else output

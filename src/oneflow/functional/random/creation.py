@@ -1,0 +1,477 @@
+"""Tensors of random numbers.
+
+Every function takes `generator`, by default the one that `oneflow.manual_seed` seeds, and uses one
+of its streams.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+from oneflow.base.device import Device
+from oneflow.base.dtype import DType, get_default_dtype, int64
+from oneflow.base.shape import broadcast_shapes
+from oneflow.functional.creation.options import (
+    checked_dtype,
+    chosen_place,
+    new_shape,
+    place_like,
+    with_grad,
+)
+from oneflow.functional.generator import Generator, draw
+from oneflow.functional.registry import function
+from oneflow.primitives.operators import random as rng, sampling
+from oneflow.primitives.operators.elementwise import add_scaled, mul
+from oneflow.primitives.operators.shape import broadcast_to
+from oneflow.tensor.call import call
+from oneflow.tensor.tensor import Tensor
+
+
+def floating_dtype(dtype: DType | None, default: DType, name: str) -> DType:
+    """The dtype of real (or complex) random numbers.
+
+    Raises:
+        NotImplementedError: an integer or bool dtype.
+    """
+    chosen = checked_dtype(dtype, default)
+    if not (chosen.is_floating_point or chosen.is_complex):
+        raise NotImplementedError(
+            f"`{name}` draws floating point numbers and has no dtype={chosen!r}; use `randint`"
+        )
+    return chosen
+
+
+@function(method=False)
+def rand(
+    *size: Any,
+    generator: Generator | None = None,
+    dtype: DType | None = None,
+    layout: Any = None,
+    device: Device | str | None = None,
+    placement: Any = None,
+    sbp: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
+    """Uniform random numbers in [0, 1).
+
+    Args:
+        size: sizes, as separate numbers or one sequence.
+        generator: where the numbers come from, default the default generator.
+        dtype: floating point or complex, default the default float type.
+        layout: accepted for PyTorch's sake.
+        device: where the result lives, default CPU.
+        placement: makes a global tensor there.
+        sbp: how a global tensor lies on its placement.
+        requires_grad: ask for the gradient of the result.
+        pin_memory: accepted for PyTorch's sake.
+
+    Raises:
+        NotImplementedError: an integer or bool dtype.
+
+    Example:
+        >>> import oneflow as flow
+        >>> x = flow.rand(2, 3)
+        >>> x.shape, bool((x >= 0).all() & (x < 1).all())
+        (oneflow.Size([2, 3]), True)
+    """
+    options = {
+        "shape": new_shape(size),
+        "dtype": floating_dtype(dtype, get_default_dtype(), "rand"),
+        "device": chosen_place(device, placement, sbp),
+    }
+    return with_grad(call(rng.random_uniform, *draw(generator), 0.0, 1.0, **options), requires_grad)
+
+
+@function(method=False)
+def randn(
+    *size: Any,
+    generator: Generator | None = None,
+    dtype: DType | None = None,
+    layout: Any = None,
+    device: Device | str | None = None,
+    placement: Any = None,
+    sbp: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
+    """Normal random numbers with mean 0 and variance 1 (complex ones: 1/2 in each part).
+
+    Args:
+        size: sizes, as separate numbers or one sequence.
+        generator: where the numbers come from, default the default generator.
+        dtype: floating point or complex, default the default float type.
+        layout: accepted for PyTorch's sake.
+        device: where the result lives, default CPU.
+        placement: makes a global tensor there.
+        sbp: how a global tensor lies on its placement.
+        requires_grad: ask for the gradient of the result.
+        pin_memory: accepted for PyTorch's sake.
+
+    Raises:
+        NotImplementedError: an integer or bool dtype.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.randn((2, 3), dtype=flow.float64).dtype
+        oneflow.float64
+    """
+    options = {
+        "shape": new_shape(size),
+        "dtype": floating_dtype(dtype, get_default_dtype(), "randn"),
+        "device": chosen_place(device, placement, sbp),
+    }
+    return with_grad(call(rng.random_normal, *draw(generator), 0.0, 1.0, **options), requires_grad)
+
+
+@function(method=False)
+def rand_like(
+    input: Tensor,
+    *,
+    generator: Generator | None = None,
+    dtype: DType | None = None,
+    device: Device | str | None = None,
+    placement: Any = None,
+    sbp: Any = None,
+    requires_grad: bool = False,
+    memory_format: Any = None,
+) -> Tensor:
+    """`rand` with the shape, dtype and device of `input` where nothing else is given.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.rand_like(flow.zeros(2, 3)).shape
+        oneflow.Size([2, 3])
+    """
+    return rand(
+        input.shape,
+        generator=generator,
+        dtype=dtype or input.dtype,
+        device=place_like(input._value.spec, device, placement, sbp),
+        requires_grad=requires_grad,
+    )
+
+
+@function(method=False)
+def randn_like(
+    input: Tensor,
+    *,
+    generator: Generator | None = None,
+    dtype: DType | None = None,
+    device: Device | str | None = None,
+    placement: Any = None,
+    sbp: Any = None,
+    requires_grad: bool = False,
+    memory_format: Any = None,
+) -> Tensor:
+    """`randn` with the shape, dtype and device of `input` where nothing else is given.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.randn_like(flow.zeros(2, 3)).shape
+        oneflow.Size([2, 3])
+    """
+    return randn(
+        input.shape,
+        generator=generator,
+        dtype=dtype or input.dtype,
+        device=place_like(input._value.spec, device, placement, sbp),
+        requires_grad=requires_grad,
+    )
+
+
+def _limits(low: Any, high: Any, size: Any, name: str) -> tuple[int, int, Any]:
+    """`(low, high, size)` of a call that may have left out `low`.
+
+    Raises:
+        RuntimeError: an empty range.
+    """
+    if size is None and not isinstance(high, int):
+        low, high, size = 0, low, high
+    elif high is None:
+        low, high = 0, low
+    low, high = operator.index(low), operator.index(high)
+    if low >= high:
+        raise RuntimeError(
+            f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high} "
+            f"(arguments `low` and `high` of `{name}`)"
+        )
+    return low, high, size
+
+
+@function(method=False)
+def randint(
+    low: int,
+    high: Any = None,
+    size: Any = None,
+    *,
+    generator: Generator | None = None,
+    dtype: DType | None = None,
+    layout: Any = None,
+    device: Device | str | None = None,
+    placement: Any = None,
+    sbp: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Random whole numbers in ``[low, high)``; `low` may be left out.
+
+    Args:
+        low: smallest number, 0 when left out.
+        high: one more than the largest number.
+        size: sequence of sizes.
+        generator: where the numbers come from, default the default generator.
+        dtype: default int64.
+        layout: accepted for PyTorch's sake.
+        device: where the result lives, default CPU.
+        placement: makes a global tensor there.
+        sbp: how a global tensor lies on its placement.
+        requires_grad: ask for the gradient of the result, of a floating point dtype.
+
+    Raises:
+        RuntimeError: `low` is not less than `high`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> x = flow.randint(2, 5, (100,))
+        >>> x.min().item(), x.max().item()
+        (2, 4)
+    """
+    low, high, size = _limits(low, high, size, "randint")
+    options = {
+        "shape": new_shape((size,)),
+        "dtype": checked_dtype(dtype, int64),
+        "device": chosen_place(device, placement, sbp),
+    }
+    return with_grad(
+        call(rng.random_integer, *draw(generator), low, high, **options), requires_grad
+    )
+
+
+@function(method=False)
+def randint_like(
+    x: Tensor,
+    low: int = 0,
+    high: int | None = None,
+    *,
+    generator: Generator | None = None,
+    dtype: DType | None = None,
+    device: Device | str | None = None,
+    placement: Any = None,
+    sbp: Any = None,
+    requires_grad: bool = False,
+    memory_format: Any = None,
+) -> Tensor:
+    """`randint` with the shape, dtype and device of `x` where nothing else is given.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.randint_like(flow.zeros(2, 3), 10).shape
+        oneflow.Size([2, 3])
+    """
+    return randint(
+        low if high is not None else 0,
+        high if high is not None else low,
+        x.shape,
+        generator=generator,
+        dtype=dtype or x.dtype,
+        device=place_like(x._value.spec, device, placement, sbp),
+        requires_grad=requires_grad,
+    )
+
+
+@function(method=False)
+def randperm(
+    n: int,
+    *,
+    generator: Generator | None = None,
+    dtype: DType | None = None,
+    layout: Any = None,
+    device: Device | str | None = None,
+    placement: Any = None,
+    sbp: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
+    """The numbers 0 to ``n - 1`` in random order.
+
+    Args:
+        n: how many.
+        generator: where the order comes from, default the default generator.
+        dtype: default int64.
+        layout: accepted for PyTorch's sake.
+        device: where the result lives, default CPU.
+        placement: makes a global tensor there.
+        sbp: how a global tensor lies on its placement.
+        requires_grad: ask for the gradient of the result, of a floating point dtype.
+        pin_memory: accepted for PyTorch's sake.
+
+    Raises:
+        RuntimeError: `n` is negative.
+
+    Example:
+        >>> import oneflow as flow
+        >>> sorted(flow.randperm(4).tolist())
+        [0, 1, 2, 3]
+    """
+    if n < 0:
+        raise RuntimeError(f"`n` must be non-negative, got {n}")
+    options = {"dtype": checked_dtype(dtype, int64), "device": chosen_place(device, placement, sbp)}
+    order = call(rng.random_permutation, *draw(generator), size=operator.index(n), **options)
+    return with_grad(order, requires_grad)
+
+
+def _check_std(std: float) -> None:
+    if std < 0:
+        raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
+
+
+@function(method=False)
+def normal(
+    mean: Tensor | float = 0.0,
+    std: Tensor | float = 1.0,
+    *size: Any,
+    generator: Generator | None = None,
+    dtype: DType | None = None,
+    layout: Any = None,
+    device: Device | str | None = None,
+    placement: Any = None,
+    sbp: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Normal random numbers with the mean and standard deviation of each element, or of all.
+
+    Args:
+        mean: mean, a tensor or a number.
+        std: standard deviation, a tensor or a number.
+        size: sizes, for two numbers; tensors have theirs.
+        generator: where the numbers come from, default the default generator.
+        dtype: floating point, default the default float type or that of the tensors.
+        layout: accepted for PyTorch's sake.
+        device: where the result lives, default CPU or that of the tensors.
+        placement: makes a global tensor there.
+        sbp: how a global tensor lies on its placement.
+        requires_grad: ask for the gradient of the result.
+
+    Raises:
+        RuntimeError: `std` is negative.
+        TypeError: a size and a tensor.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.normal(flow.zeros(3), 0.0)
+        tensor([0., 0., 0.], dtype=oneflow.float32)
+    """
+    if not isinstance(std, Tensor):
+        _check_std(std)
+    tensors = [each for each in (mean, std) if isinstance(each, Tensor)]
+    if not tensors:
+        options = {
+            "shape": new_shape(size),
+            "dtype": floating_dtype(dtype, get_default_dtype(), "normal"),
+            "device": chosen_place(device, placement, sbp),
+        }
+        drawn = call(rng.random_normal, *draw(generator), mean, std, **options)
+        return with_grad(drawn, requires_grad)
+    if size:
+        raise TypeError(f"normal() takes sizes from its tensors, got size={size} besides")
+    kind = floating_dtype(dtype, tensors[0].dtype, "normal")
+    place = place_like(tensors[0]._value.spec, device, placement, sbp)
+    mean, std = (x.to(place, kind) if isinstance(x, Tensor) else x for x in (mean, std))
+    shape = broadcast_shapes(*[each.shape for each in tensors])
+    noise = randn(shape, generator=generator, dtype=kind, device=place)
+    if isinstance(mean, Tensor):
+        drawn = call(add_scaled, call(broadcast_to, mean, shape=shape), noise, std)
+    else:
+        drawn = call(mul, noise, std) + mean
+    return with_grad(drawn, requires_grad)
+
+
+@function()
+def bernoulli(
+    input: Tensor,
+    p: float | None = None,
+    *,
+    dtype: DType | None = None,
+    generator: Generator | None = None,
+    inplace: bool = False,
+) -> Tensor:
+    """Ones and zeros: an element is 1 with the probability in `input`, or with probability `p`.
+
+    Args:
+        input: probabilities; with `p` only its shape and dtype count.
+        p: one probability for all.
+        dtype: of the result, default that of `input`.
+        generator: where the numbers come from, default the default generator.
+        inplace: write the result into `input`.
+
+    Raises:
+        RuntimeError: a probability outside [0, 1].
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.bernoulli(flow.tensor([0.0, 1.0]))
+        tensor([0., 1.], dtype=oneflow.float32)
+    """
+    drawn = _bernoulli(input, p, checked_dtype(dtype, input.dtype), generator)
+    return input.assign(drawn.value) if inplace else drawn
+
+
+def _bernoulli(
+    input: Tensor, probability: Any, dtype: DType, generator: Generator | None
+) -> Tensor:
+    """Ones and zeros in the shape of `input`."""
+    options = {"shape": tuple(input.shape), "dtype": dtype}
+    if probability is None or isinstance(probability, Tensor):
+        chosen = input if probability is None else probability
+        if not chosen.dtype.is_floating_point:
+            raise NotImplementedError(
+                f"`bernoulli` needs floating point probabilities, got {chosen.dtype!r}"
+            )
+        return call(rng.random_bernoulli, chosen, *draw(generator), **options)
+    if not 0 <= probability <= 1:
+        raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={probability}")
+    return call(rng.random_mask, probability, *draw(generator), **options, device=input.device)
+
+
+@function()
+def multinomial(
+    x: Tensor,
+    num_samples: int,
+    replacement: bool = False,
+    generator: Generator | None = None,
+) -> Tensor:
+    """Draw indices with probabilities proportional to the weights in each row.
+
+    Args:
+        x: weights, not negative, floating point, of shape ``(n,)`` or ``(rows, n)``.
+        num_samples: how many indices per row.
+        replacement: may an index come up again.
+        generator: where the numbers come from, default the default generator.
+
+    Returns:
+        int64 indices of shape ``(num_samples,)`` or ``(rows, num_samples)``.
+
+    Raises:
+        RuntimeError: shapes or weights that have no such sample.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.multinomial(flow.tensor([0.0, 1.0, 0.0]), 2, replacement=True)
+        tensor([1, 1], dtype=oneflow.int64)
+    """
+    if not x.dtype.is_floating_point:
+        raise RuntimeError(
+            f"multinomial only supports floating-point dtypes for input, got: {x.dtype!r}"
+        )
+    if x.ndim not in (1, 2):
+        raise RuntimeError(f"prob_dist must be 1 or 2 dim, got {x.ndim} dims")
+    if num_samples <= 0:
+        raise RuntimeError(f"cannot sample n_sample <= 0 samples, got num_samples={num_samples}")
+    if not replacement and num_samples > x.shape[-1]:
+        raise RuntimeError(
+            f"cannot sample n_sample > prob_dist.size(-1) samples without replacement: "
+            f"num_samples={num_samples}, categories={x.shape[-1]}"
+        )
+    options = {"count": num_samples, "replacement": bool(replacement)}
+    return call(sampling.random_multinomial, x.detach(), *draw(generator), **options)

@@ -1,0 +1,198 @@
+"""Tensor methods that fill a tensor with random numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from oneflow.functional.generator import Generator, draw
+from oneflow.primitives.operators import random as rng, sampling
+from oneflow.primitives.operators.elementwise import exp
+from oneflow.primitives.registry import Primitive
+from oneflow.program.value import Value
+from oneflow.tensor.methods import attach
+from oneflow.tensor.tensor import Tensor
+
+_LARGEST = 2**63 - 1
+_DIGITS = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}
+
+
+def _method(body: Callable) -> Callable:
+    attach(body.__name__, body)
+    return body
+
+
+def _drawn(
+    tensor: Tensor, primitive: Primitive, generator: Generator | None, *numbers: float
+) -> Value:
+    """Random numbers with the shape, dtype and device of `tensor`."""
+    spec = tensor._value.spec
+    options = {"shape": spec.shape, "dtype": spec.dtype, "device": spec.device}
+    return primitive(*draw(generator), *numbers, **options)
+
+
+def _need_floating(tensor: Tensor, name: str, complex_too: bool = False) -> None:
+    dtype = tensor.dtype
+    if not (dtype.is_floating_point or (complex_too and dtype.is_complex)):
+        raise NotImplementedError(f"`{name}` is not implemented for {dtype!r}: it draws floats")
+
+
+@_method
+def uniform_(
+    self: Tensor, a: float = 0.0, b: float = 1.0, *, generator: Generator | None = None, **ends: Any
+) -> Tensor:
+    """Fill with uniform numbers in ``[a, b)``; ``from=`` and ``to=`` mean the same.
+
+    Raises:
+        RuntimeError: `a` is greater than `b`.
+    """
+    low, high = ends.pop("from", a), ends.pop("to", b)
+    if ends:
+        raise TypeError(f"uniform_() got an unexpected keyword argument '{next(iter(ends))}'")
+    _need_floating(self, "uniform_")
+    if low > high:
+        raise RuntimeError(
+            f"uniform_ expects to return a [from, to) range, but found from={low} > to={high}"
+        )
+    return self.assign(_drawn(self, rng.random_uniform, generator, low, high))
+
+
+@_method
+def normal_(
+    self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Generator | None = None
+) -> Tensor:
+    """Fill with normal numbers.
+
+    Raises:
+        RuntimeError: `std` is negative.
+    """
+    _need_floating(self, "normal_", complex_too=True)
+    if std < 0:
+        raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
+    return self.assign(_drawn(self, rng.random_normal, generator, mean, std))
+
+
+@_method
+def trunc_normal_(
+    self: Tensor,
+    mean: float = 0.0,
+    std: float = 1.0,
+    a: float = -2.0,
+    b: float = 2.0,
+    generator: Generator | None = None,
+) -> Tensor:
+    """Fill with normal numbers, those outside ``[a, b]`` drawn again."""
+    _need_floating(self, "trunc_normal_")
+    drawn = _drawn(self, sampling.random_truncated_normal, generator, mean, std, a, b)
+    return self.assign(drawn)
+
+
+@_method
+def log_normal_(
+    self: Tensor, mean: float = 1.0, std: float = 2.0, *, generator: Generator | None = None
+) -> Tensor:
+    """Fill with numbers whose logarithm is normal with the given mean and standard deviation.
+
+    Raises:
+        RuntimeError: `std` is not positive.
+    """
+    _need_floating(self, "log_normal_")
+    if std <= 0:
+        raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={std}")
+    return self.assign(exp(_drawn(self, rng.random_normal, generator, mean, std)))
+
+
+@_method
+def cauchy_(
+    self: Tensor, median: float = 0.0, sigma: float = 1.0, *, generator: Generator | None = None
+) -> Tensor:
+    """Fill with numbers of the Cauchy distribution.
+
+    Raises:
+        RuntimeError: `sigma` is not positive.
+    """
+    _need_floating(self, "cauchy_")
+    if sigma <= 0:
+        raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={sigma}")
+    return self.assign(_drawn(self, sampling.random_cauchy, generator, median, sigma))
+
+
+@_method
+def exponential_(self: Tensor, lambd: float = 1.0, generator: Generator | None = None) -> Tensor:
+    """Fill with exponential numbers of rate `lambd`; never 0.
+
+    Raises:
+        RuntimeError: `lambd` is not positive.
+    """
+    _need_floating(self, "exponential_")
+    if lambd <= 0:
+        raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd}")
+    return self.assign(_drawn(self, rng.random_exponential, generator, lambd))
+
+
+@_method
+def geometric_(self: Tensor, p: float, *, generator: Generator | None = None) -> Tensor:
+    """Fill with the number of trials up to the first success, each with probability `p`.
+
+    Raises:
+        RuntimeError: `p` is outside (0, 1).
+    """
+    if not 0 < p < 1:
+        raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p}")
+    return self.assign(_drawn(self, sampling.random_geometric, generator, p))
+
+
+@_method
+def bernoulli_(
+    self: Tensor,
+    p: Tensor | float = 0.5,
+    *,
+    dtype: Any = None,
+    generator: Generator | None = None,
+) -> Tensor:
+    """Fill with ones (with probability `p`, a number or a tensor) and zeros.
+
+    Raises:
+        RuntimeError: a probability outside [0, 1].
+    """
+    spec = self._value.spec
+    options = {"shape": spec.shape, "dtype": spec.dtype}
+    if isinstance(p, Tensor):
+        drawn = rng.random_bernoulli(p.value, *draw(generator), **options)
+        return self.assign(drawn)
+    if not 0 <= p <= 1:
+        raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p}")
+    return self.assign(rng.random_mask(p, *draw(generator), **options, device=spec.device))
+
+
+def _largest(tensor: Tensor) -> int:
+    """The largest whole number that `random_` may draw; for floats the last exact one."""
+    dtype = tensor.dtype
+    if dtype.is_floating_point:
+        return 2 ** _DIGITS[dtype.name]
+    return (
+        1
+        if dtype.name == "bool"
+        else min(2 ** (8 * dtype.itemsize - dtype.is_signed) - 1, _LARGEST)
+    )
+
+
+@_method
+def random_(
+    self: Tensor, *ends: int | None, generator: Generator | None = None, **named: int | None
+) -> Tensor:
+    """Fill with random whole numbers: ``random_()``, ``random_(to)`` or ``random_(from, to)``.
+
+    Without an upper end the numbers go up to the largest that the dtype holds exactly.
+
+    Raises:
+        RuntimeError: an empty range.
+    """
+    given = ends if len(ends) == 2 else (0, *ends) if ends else (0, None)
+    low, high = named.pop("from", given[0]) or 0, named.pop("to", given[1])
+    high = _largest(self) + 1 if high is None else high
+    if low >= high:
+        raise RuntimeError(
+            f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}"
+        )
+    return self.assign(_drawn(self, rng.random_integer, generator, low, high))

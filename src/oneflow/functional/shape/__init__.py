@@ -1,0 +1,1 @@
+"""Shape: views, rearrangements, concatenation and splitting."""

@@ -1,0 +1,322 @@
+"""Putting tensors together, and taking them apart into views."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+from oneflow.base.shape import wrap_dim
+from oneflow.functional.registry import function
+from oneflow.primitives.operators import shape as p
+from oneflow.tensor.call import call, wrap
+from oneflow.tensor.methods import attach
+from oneflow.tensor.promotion import cast_to, on_one_device, result_type
+from oneflow.tensor.tensor import Tensor
+from oneflow.tensor.views import join
+
+
+def _sequence(tensors: Any, name: str) -> list[Tensor]:
+    """The tensors to put together.
+
+    Raises:
+        TypeError: not a sequence of tensors.
+        RuntimeError: there is none (ValueError for `cat`, as in PyTorch).
+    """
+    if isinstance(tensors, Tensor) or not isinstance(tensors, Sequence):
+        raise TypeError(
+            f"{name}(): argument 'tensors' must be tuple of Tensors, not {type(tensors).__name__}"
+        )
+    for position, each in enumerate(tensors):
+        if not isinstance(each, Tensor):
+            raise TypeError(
+                f"expected Tensor as element {position} in argument 0, but got "
+                f"{type(each).__name__}"
+            )
+    if not tensors:
+        kind = ValueError if name == "cat" else RuntimeError
+        raise kind(f"{name}(): expected a non-empty list of Tensors")
+    return list(tensors)
+
+
+def _alike(tensors: list[Tensor]) -> list[Tensor]:
+    """Tensors cast to their common dtype."""
+    first = tensors[0]._value.spec
+    if all(
+        each._value.spec.dtype is first.dtype and each._value.spec.device is first.device
+        for each in tensors
+    ):
+        return tensors
+    tensors = list(on_one_device(tuple(tensors)))
+    dtype = result_type(*tensors)
+    return [cast_to(each, dtype) for each in tensors]
+
+
+@function(method=False)
+def cat(inputs: Sequence[Tensor], dim: int = 0) -> Tensor:
+    """The tensors one after the other along an existing dimension.
+
+    Args:
+        inputs: tensors of equal sizes in all other dimensions; empty 1-dim tensors are skipped.
+        dim: dimension.
+
+    Raises:
+        RuntimeError: sizes differ.
+        ValueError: there are no tensors.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.cat([flow.zeros(1, 2), flow.ones(1, 2)])
+        tensor([[0., 0.],
+                [1., 1.]], dtype=oneflow.float32)
+    """
+    given = _alike(_sequence(inputs, "cat"))
+    real = [each for each in given if each._value.spec.shape != (0,)] or given[:1]
+    shape = real[0]._value.spec.shape
+    if not all(each._value.spec.shape for each in given):
+        position = next(i for i, each in enumerate(given) if not each.ndim)
+        raise RuntimeError(
+            f"zero-dimensional tensor (at position {position}) cannot be concatenated"
+        )
+    at = wrap_dim(operator.index(dim), len(shape))
+    for position, each in enumerate(real):
+        _check_fits(each._value.spec.shape, shape, at, position)
+    if len(real) < len(given):
+        # What is skipped gets a gradient all the same.
+        nothing = (*shape[:at], 0, *shape[at + 1 :])
+        real += [
+            call(p.reshape, each, shape=nothing)
+            for each in given
+            if each.requires_grad and each._value.spec.shape == (0,)
+        ]
+    return call(p.concat, *real, dim=at)
+
+
+concat = concatenate = cat
+
+
+def _check_fits(have: tuple, want: tuple, dim: int, position: int) -> None:
+    if len(have) != len(want):
+        raise RuntimeError(
+            f"Tensors must have same number of dimensions: got {len(want)} and {len(have)}"
+        )
+    for at, (size, expected) in enumerate(zip(have, want, strict=True)):
+        if at != dim and size != expected:
+            raise RuntimeError(
+                f"Sizes of tensors must match except in dimension {dim}. Expected size {expected} "
+                f"but got size {size} for tensor number {position} in the list."
+            )
+
+
+@function(method=False)
+def stack(inputs: Sequence[Tensor], dim: int = 0) -> Tensor:
+    """The tensors one after the other along a new dimension.
+
+    Raises:
+        RuntimeError: shapes differ, or there are no tensors.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.stack([flow.zeros(2), flow.ones(2)], dim=1)
+        tensor([[0., 1.],
+                [0., 1.]], dtype=oneflow.float32)
+    """
+    given = _alike(_sequence(inputs, "stack"))
+    shape = given[0]._value.spec.shape
+    for position, each in enumerate(given):
+        if each._value.spec.shape != shape:
+            raise RuntimeError(
+                f"stack expects each tensor to be equal size, but got {list(shape)} at entry 0 and "
+                f"{list(each.shape)} at entry {position}"
+            )
+    return call(p.stack, *given, dim=wrap_dim(operator.index(dim), len(shape) + 1))
+
+
+def split_views(input: Tensor, sizes: Sequence[int], dim: int) -> tuple[Tensor, ...]:
+    """Views of consecutive parts along `dim`; computed by one instruction."""
+    values = p.split(input.value, sizes=tuple(sizes), dim=dim)
+    parts, start = [], 0
+    for value, size in zip(values, sizes, strict=True):
+        step = (p.slice_, (start,), {"dims": (dim,), "sizes": (size,), "steps": (1,)})
+        parts.append(join(wrap(value), input, step))
+        start += size
+    return tuple(parts)
+
+
+@function(spellings={"tensor": "x"})
+def split(
+    x: Tensor, split_size_or_sections: int | Sequence[int], dim: int = 0
+) -> tuple[Tensor, ...]:
+    """Views of parts along `dim`, all of one size (the last may be smaller) or of given sizes.
+
+    Raises:
+        RuntimeError: sizes that are negative or do not add up.
+
+    Example:
+        >>> import oneflow as flow
+        >>> [part.tolist() for part in flow.arange(5).split(2)]
+        [[0, 1], [2, 3], [4]]
+    """
+    if not x.ndim:
+        raise RuntimeError("split expects at least a 1-dimensional tensor")
+    at = wrap_dim(dim, x.ndim)
+    total = x._value.spec.shape[at]
+    if isinstance(split_size_or_sections, Sequence):
+        sizes = [operator.index(size) for size in split_size_or_sections]
+        if sum(sizes) != total or any(size < 0 for size in sizes):
+            raise RuntimeError(
+                f"split_with_sizes expects split_sizes to sum exactly to {total} (input tensor's "
+                f"size at dimension {dim}) with no negative size, but got split_sizes={sizes}"
+            )
+        return split_views(x, sizes, at)
+    size = operator.index(split_size_or_sections)
+    if size < 0 or (size == 0 and total):
+        raise RuntimeError(f"split expects split_size be positive, but got split_size={size}")
+    sizes = [min(size, total - start) for start in range(0, total, size)] if total else [0]
+    return split_views(x, sizes, at)
+
+
+attach("split_with_sizes", split)
+
+
+@function()
+def chunk(x: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
+    """At most `chunks` views of equal parts along `dim`; the last may be smaller.
+
+    Raises:
+        RuntimeError: `chunks` is not positive.
+
+    Example:
+        >>> import oneflow as flow
+        >>> [part.tolist() for part in flow.arange(5).chunk(2)]
+        [[0, 1, 2], [3, 4]]
+    """
+    if chunks <= 0:
+        raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
+    if not x.ndim:
+        raise RuntimeError("chunk expects at least a 1-dimensional tensor")
+    at = wrap_dim(dim, x.ndim)
+    total = x._value.spec.shape[at]
+    if not total:
+        return split_views(x, [0] * chunks, at)
+    return split(x, -(-total // chunks), at)
+
+
+@function()
+def tensor_split(
+    input: Tensor, indices_or_sections: int | Sequence[int], dim: int = 0
+) -> tuple[Tensor, ...]:
+    """Views of nearly equal parts, or of the parts between the given indices.
+
+    Raises:
+        RuntimeError: no sections.
+
+    Example:
+        >>> import oneflow as flow
+        >>> [part.tolist() for part in flow.arange(5).tensor_split(3)]
+        [[0, 1], [2, 3], [4]]
+    """
+    if not input.ndim:
+        raise RuntimeError(
+            "tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims"
+        )
+    at = wrap_dim(dim, input.ndim)
+    total = input._value.spec.shape[at]
+    if isinstance(indices_or_sections, Tensor):
+        indices_or_sections = indices_or_sections.tolist()
+    if isinstance(indices_or_sections, Sequence):
+        edges = [0, *(slice(i).indices(total)[1] for i in indices_or_sections), total]
+        parts = [(low, max(high - low, 0)) for low, high in pairwise(edges)]
+        return tuple(narrowed(input, at, start, size) for start, size in parts)
+    sections = operator.index(indices_or_sections)
+    if sections <= 0:
+        raise RuntimeError(f"number of sections must be larger than 0, got {sections}")
+    small, larger = divmod(total, sections)
+    return split_views(input, [small + (index < larger) for index in range(sections)], at)
+
+
+def narrowed(input: Tensor, dim: int, start: int, length: int, step: int = 1) -> Tensor:
+    """View of `length` elements from `start` along `dim`; all checked before."""
+    step_attributes = {"dims": (dim,), "sizes": (length,), "steps": (step,)}
+    view = wrap(p.slice_(input.value, start, **step_attributes))
+    return join(view, input, (p.slice_, (start,), step_attributes))
+
+
+def _split_at(name: str, input: Tensor, indices_or_sections: Any, dim: int) -> tuple[Tensor, ...]:
+    if isinstance(indices_or_sections, int) and (
+        indices_or_sections <= 0 or input.shape[dim] % indices_or_sections
+    ):
+        raise RuntimeError(
+            f"torch.{name} attempted to split along dimension {dim}, but the size of the dimension "
+            f"{input.shape[dim]} is not divisible by the split_size {indices_or_sections}!".replace(
+                "torch.", ""
+            )
+        )
+    return tensor_split(input, indices_or_sections, dim)
+
+
+@function()
+def hsplit(input: Tensor, indices_or_sections: int | Sequence[int]) -> tuple[Tensor, ...]:
+    """Parts along dimension 1 (dimension 0 of 1-dim tensors).
+
+    Raises:
+        RuntimeError: a 0-dim tensor, or a size that the sections do not divide.
+    """
+    if not input.ndim:
+        raise RuntimeError(
+            "hsplit requires a tensor with at least 1 dimension, but got 0 dimensions"
+        )
+    return _split_at("hsplit", input, indices_or_sections, min(1, input.ndim - 1))
+
+
+@function()
+def vsplit(input: Tensor, indices_or_sections: int | Sequence[int]) -> tuple[Tensor, ...]:
+    """Parts along dimension 0.
+
+    Raises:
+        RuntimeError: fewer than 2 dimensions, or a size that the sections do not divide.
+    """
+    if input.ndim < 2:
+        raise RuntimeError(
+            f"vsplit requires a tensor with at least 2 dimension, but got {input.ndim} dimensions"
+        )
+    return _split_at("vsplit", input, indices_or_sections, 0)
+
+
+@function()
+def dsplit(input: Tensor, indices_or_sections: int | Sequence[int]) -> tuple[Tensor, ...]:
+    """Parts along dimension 2.
+
+    Raises:
+        RuntimeError: fewer than 3 dimensions, or a size that the sections do not divide.
+    """
+    if input.ndim < 3:
+        raise RuntimeError(
+            f"dsplit requires a tensor with at least 3 dimension, but got {input.ndim} dimensions"
+        )
+    return _split_at("dsplit", input, indices_or_sections, 2)
+
+
+@function()
+def unbind(x: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
+    """Views of the slices along `dim`, which they do not have.
+
+    Raises:
+        IndexError: a 0-dim tensor.
+
+    Example:
+        >>> import oneflow as flow
+        >>> [row.tolist() for row in flow.arange(4).reshape(2, 2).unbind()]
+        [[0, 1], [2, 3]]
+    """
+    if not x.ndim:
+        raise IndexError("Dimension specified as 0 but tensor has no dimensions")
+    at = wrap_dim(dim, x.ndim)
+    if not x._value.spec.shape[at]:
+        return ()
+    values = p.unbind(x.value, dim=at)
+    return tuple(
+        join(wrap(value), x, (p.select, (index,), {"dims": (at,)}))
+        for index, value in enumerate(values)
+    )

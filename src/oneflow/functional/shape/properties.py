@@ -1,0 +1,174 @@
+"""What tensors say about themselves: sizes, strides, kinds; transposes as attributes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from oneflow.base.shape import wrap_dim
+from oneflow.base.spellings import spelled
+from oneflow.functional.registry import function
+from oneflow.functional.shape.shaping import permuted, transpose
+from oneflow.primitives.operators.layout import is_row_major
+from oneflow.tensor.layout import is_view as lies_in_other_memory, offset_of, place_of
+from oneflow.tensor.methods import attach
+from oneflow.tensor.tensor import Tensor
+
+
+@spelled(dim="idx")
+def size(self: Tensor, idx: int | None = None) -> Any:
+    """The shape, or the size of one dimension.
+
+    Raises:
+        IndexError: there is no such dimension.
+    """
+    shape = self.shape
+    if idx is None:
+        return shape
+    if not shape:
+        raise IndexError("Dimension specified as 0 but tensor has no dimensions")
+    return shape[wrap_dim(idx, len(shape))]
+
+
+def dim(self: Tensor) -> int:
+    """Number of dimensions."""
+    return self.ndim
+
+
+def stride(self: Tensor, dim: int | None = None) -> Any:
+    """Distance between neighbours along each dimension (or one), in elements.
+
+    Raises:
+        IndexError: there is no such dimension.
+    """
+    strides = place_of(self).strides
+    return strides if dim is None else strides[wrap_dim(dim, len(strides))]
+
+
+def storage_offset(self: Tensor) -> int:
+    """Position of the first element in the memory that the tensor is a view of."""
+    return offset_of(self)
+
+
+def is_contiguous(self: Tensor, memory_format: Any = None) -> bool:
+    """Whether the elements lie row by row."""
+    place = place_of(self)
+    return is_row_major(place.shape, place.strides)
+
+
+def element_size(self: Tensor) -> int:
+    """Bytes per element."""
+    return self.dtype.itemsize
+
+
+def is_view(self: Tensor) -> bool:
+    """Whether the tensor shares the memory of another one that it was made from."""
+    return lies_in_other_memory(self)
+
+
+def data_ptr(self: Tensor) -> int:
+    """A number that tensors on one memory share, plus their offset in bytes.
+
+    It is not an address to read from.
+    """
+    owner = self if self._family is None else self._family.storage
+    return id(owner) + offset_of(self) * self.dtype.itemsize
+
+
+def get_device(self: Tensor) -> int:
+    """Index of the device; -1 on the CPU."""
+    return -1 if self.device.type == "cpu" else self.device.index
+
+
+@function(method=False)
+def numel(input: Tensor) -> int:
+    """Number of elements.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.numel(flow.ones(2, 3))
+        6
+    """
+    return input._value.spec.numel
+
+
+@function()
+def is_floating_point(input: Tensor) -> bool:
+    """Whether the elements are real floating point numbers.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.is_floating_point(flow.ones(2))
+        True
+    """
+    return input.dtype.is_floating_point
+
+
+@function()
+def is_complex(input: Tensor) -> bool:
+    """Whether the elements are complex numbers."""
+    return input.dtype.is_complex
+
+
+@function()
+def is_signed(input: Tensor) -> bool:
+    """Whether the dtype has negative numbers."""
+    return input.dtype.is_signed
+
+
+@function()
+def is_nonzero(input: Tensor) -> bool:
+    """Whether the only element is not zero.
+
+    Raises:
+        RuntimeError: there is not exactly one element.
+    """
+    return bool(input)
+
+
+@function(method=False)
+def is_tensor(obj: Any) -> bool:
+    """Whether `obj` is a tensor.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.is_tensor([1, 2])
+        False
+    """
+    return isinstance(obj, Tensor)
+
+
+def reversed_dims(self: Tensor) -> Tensor:
+    """View with all dimensions in reverse order."""
+    return permuted(self, tuple(reversed(range(self.ndim))))
+
+
+def matrix_transpose(self: Tensor) -> Tensor:
+    """View with the last two dimensions exchanged.
+
+    Raises:
+        RuntimeError: fewer than 2 dimensions.
+    """
+    if self.ndim < 2:
+        raise RuntimeError(
+            f"tensor.mT is only supported on matrices or batches of matrices. Got {self.ndim}-D "
+            "tensor."
+        )
+    return transpose(self, -2, -1)
+
+
+for _method in (
+    *(size, dim, stride, storage_offset, is_contiguous, element_size, is_view, data_ptr),
+    get_device,
+):
+    attach(_method.__name__, _method)
+attach("ndimension", dim)
+attach("nelement", Tensor.numel)
+attach("T", property(reversed_dims))
+attach("mT", property(matrix_transpose))
+attach("nbytes", property(lambda self: self._value.spec.nbytes))
+attach("itemsize", property(element_size))
+attach("is_cuda", property(lambda self: self.device.type == "cuda"))
+attach("is_cpu", property(lambda self: self.device.type == "cpu"))
+# Tensors here are made by code that runs as it is written, on one process's devices.
+attach("is_eager", property(lambda self: True))
+attach("is_lazy", property(lambda self: False))

@@ -1,0 +1,404 @@
+"""Views: other shapes, orders and extents of the same memory.
+
+Writing to a view writes to its base.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+from oneflow.base.dtype import DType
+from oneflow.base.shape import wrap_dim, wrap_dims
+from oneflow.functional.creation.options import sizes_of
+from oneflow.functional.registry import function
+from oneflow.primitives.operators import shape as p
+from oneflow.primitives.operators.layout import reshaped_strides
+from oneflow.primitives.operators.reduce import sum_to
+from oneflow.primitives.operators.strided import bitcast
+from oneflow.tensor.call import call, call_view
+from oneflow.tensor.layout import is_view, place_of
+from oneflow.tensor.methods import attach
+from oneflow.tensor.tensor import Tensor
+
+
+def _completed(sizes: tuple[int, ...], input: Tensor) -> tuple[int, ...]:
+    """`sizes` with its -1 worked out."""
+    numel = input._value.spec.numel
+    known = 1
+    for size in sizes:
+        if size < -1:
+            raise RuntimeError(f"invalid shape dimension {size}")
+        known *= 1 if size == -1 else size
+    missing = sizes.count(-1)
+    if missing > 1:
+        raise RuntimeError("only one dimension can be inferred")
+    if missing:
+        if known == 0 and numel == 0:
+            raise RuntimeError(
+                f"cannot reshape tensor of 0 elements into shape {list(sizes)} because the "
+                "unspecified dimension size -1 can be any value and is ambiguous"
+            )
+        if known and numel % known == 0:
+            return tuple(numel // known if size == -1 else size for size in sizes)
+    elif known == numel:
+        return sizes
+    raise RuntimeError(f"shape '{list(sizes)}' is invalid for input of size {numel}")
+
+
+def viewed(input: Tensor, shape: tuple[int, ...]) -> Tensor | None:
+    """`input` with another shape, sharing its memory; None if its strides do not allow that."""
+    if is_view(input):
+        place = place_of(input)
+        if reshaped_strides(place.shape, place.strides, shape) is None:
+            return None
+    return call_view(p.reshape, input, shape=shape)
+
+
+@function()
+def reshape(input: Tensor, shape: Any, *more: int) -> Tensor:
+    """`input` with another shape; shares memory where `view` could, otherwise a copy.
+
+    Args:
+        input: tensor.
+        shape: sizes, as one sequence or separate numbers; one of them may be -1: whatever is left.
+        more: the other sizes of separate numbers.
+
+    Raises:
+        RuntimeError: the number of elements differs.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.arange(6).reshape(2, -1)
+        tensor([[0, 1, 2],
+                [3, 4, 5]], dtype=oneflow.int64)
+    """
+    sizes = _completed(sizes_of((shape, *more), "shape"), input)
+    result = viewed(input, sizes)
+    return call(p.reshape, input, shape=sizes) if result is None else result
+
+
+def view_as_type(input: Tensor, dtype: DType) -> Tensor:
+    """The same bytes as elements of another type; the last dimension changes with the element size.
+
+    Raises:
+        RuntimeError: the last dimension does not divide, or its elements are not neighbours.
+    """
+    spec = input._value.spec
+    if dtype is spec.dtype:
+        return call_view(p.reshape, input, shape=spec.shape)
+    have, want = spec.dtype.itemsize, dtype.itemsize
+    if have != want:
+        if not spec.shape:
+            raise RuntimeError(
+                "self.dim() cannot be 0 to view with a dtype of another element size"
+            )
+        if place_of(input).strides[-1] != 1:
+            raise RuntimeError("self.stride(-1) must be 1 to view with another element size")
+        if spec.shape[-1] * have % want:
+            raise RuntimeError(
+                f"self.size(-1) must be divisible by {want // have} to view {spec.dtype!r} as "
+                f"{dtype!r}"
+            )
+    return call_view(bitcast, input, dtype=dtype, itemsize=have)
+
+
+@function()
+def view(input: Tensor, shape: Any, *more: int) -> Tensor:
+    """The same memory with another shape, or, given a dtype, with its bytes read as that type.
+
+    Raises:
+        RuntimeError: the number of elements differs, or the strides do not allow it (use
+            `reshape`).
+
+    Example:
+        >>> import oneflow as flow
+        >>> x = flow.zeros(2, 2)
+        >>> y = x.view(-1)
+        >>> y[0] = 5
+        >>> x[0, 0].item()
+        5.0
+    """
+    if isinstance(shape, DType):
+        return view_as_type(input, shape)
+    result = viewed(input, _completed(sizes_of((shape, *more), "shape"), input))
+    if result is None:
+        raise RuntimeError(
+            "view size is not compatible with input tensor's size and stride (at least one "
+            "dimension spans across two contiguous subspaces). Use .reshape(...) instead."
+        )
+    return result
+
+
+@function()
+def view_as(input: Tensor, other: Tensor) -> Tensor:
+    """``input.view(other.shape)``."""
+    return view(input, other.shape)
+
+
+@function()
+def reshape_as(input: Tensor, other: Tensor) -> Tensor:
+    """``input.reshape(other.shape)``."""
+    return reshape(input, other.shape)
+
+
+def permuted(input: Tensor, perm: tuple[int, ...]) -> Tensor:
+    """View with the dimensions in another order, counted from the front."""
+    return call_view(p.transpose, input, perm=perm)
+
+
+@function()
+def permute(input: Tensor, dims: Any, *more: int) -> Tensor:
+    """View with the dimensions in the order `dims`.
+
+    Raises:
+        RuntimeError: `dims` does not name each dimension once.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.ones(2, 3, 4).permute(2, 0, 1).shape
+        oneflow.Size([4, 2, 3])
+    """
+    order = sizes_of((dims, *more), "dims")
+    ndim = input.ndim
+    if len(order) != ndim:
+        raise RuntimeError(
+            "permute(sparse_coo): number of dimensions in the tensor input does not match the "
+            "length "
+            f"of the desired ordering of dimensions i.e. input.dim() = {ndim} is not equal to "
+            f"len(dims) = {len(order)}".replace("(sparse_coo)", "")
+        )
+    return permuted(input, wrap_dims(order, ndim))
+
+
+@function(
+    aliases=("swapaxes", "swapdims"), spellings={"perm": "dim0", "axis0": "dim0", "axis1": "dim1"}
+)
+def transpose(input: Tensor, dim0: Any, dim1: int | None = None) -> Tensor:
+    """View with two dimensions exchanged; or, given one sequence, `permute`.
+
+    Raises:
+        IndexError: a dimension is out of range.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.ones(2, 3).transpose(0, 1).shape
+        oneflow.Size([3, 2])
+    """
+    if dim1 is None:
+        return permute(input, dim0)
+    ndim = input.ndim
+    first, second = wrap_dim(operator.index(dim0), ndim), wrap_dim(operator.index(dim1), ndim)
+    order = list(range(ndim))
+    if ndim:
+        order[first], order[second] = second, first
+    return permuted(input, tuple(order))
+
+
+swapaxes = swapdims = transpose
+
+
+@function()
+def t(input: Tensor) -> Tensor:
+    """A matrix transposed; tensors of fewer dimensions as they are.
+
+    Raises:
+        RuntimeError: more than 2 dimensions.
+    """
+    if input.ndim > 2:
+        raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {input.ndim}D")
+    return permuted(input, tuple(reversed(range(input.ndim))))
+
+
+@function(aliases=("moveaxis",))
+def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
+    """View with dimensions moved from `source` to `destination`, the others keeping their order.
+
+    Raises:
+        RuntimeError: the two name different numbers of dimensions, or one twice.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.ones(2, 3, 4).movedim(0, -1).shape
+        oneflow.Size([3, 4, 2])
+    """
+    here, there = wrap_dims(source, input.ndim), wrap_dims(destination, input.ndim)
+    if len(here) != len(there):
+        raise RuntimeError(
+            "movedim: Invalid source or destination dims: source "
+            f"({list(here)} dims) should contain the same number of dims as destination "
+            f"({list(there)} dims)"
+        )
+    target = dict(zip(there, here, strict=True))
+    rest = iter(dim for dim in range(input.ndim) if dim not in here)
+    return permuted(
+        input, tuple(target[dim] if dim in target else next(rest) for dim in range(input.ndim))
+    )
+
+
+@function()
+def squeeze(x: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
+    """View without dimensions of size 1: all of them, or those in `dim` that have size 1.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.ones(1, 2, 1).squeeze(0).shape
+        oneflow.Size([2, 1])
+    """
+    shape = x._value.spec.shape
+    dims = wrap_dims(dim, len(shape))
+    kept = tuple(size for at, size in enumerate(shape) if size != 1 or at not in dims)
+    return _same_memory(x, kept)
+
+
+@function()
+def unsqueeze(input: Tensor, dim: int) -> Tensor:
+    """View with a new dimension of size 1 at `dim`.
+
+    Raises:
+        IndexError: `dim` is out of range.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.ones(2, 3).unsqueeze(1).shape
+        oneflow.Size([2, 1, 3])
+    """
+    shape = input._value.spec.shape
+    at = wrap_dim(operator.index(dim), len(shape) + 1)
+    return _same_memory(input, (*shape[:at], 1, *shape[at:]))
+
+
+def _same_memory(input: Tensor, shape: tuple[int, ...]) -> Tensor:
+    """View that only adds or drops dimensions of size 1, which all strides allow."""
+    return call_view(p.reshape, input, shape=shape)
+
+
+@function()
+def flatten(x: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
+    """The dimensions from `start_dim` to `end_dim` made one; shares memory where possible.
+
+    Raises:
+        RuntimeError: `start_dim` comes after `end_dim`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.ones(2, 3, 4).flatten(1).shape
+        oneflow.Size([2, 12])
+    """
+    shape = x._value.spec.shape
+    start, end = wrap_dim(start_dim, len(shape)), wrap_dim(end_dim, len(shape))
+    if start > end:
+        raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
+    if not shape:
+        return reshape(x, 1)
+    if start == end:
+        return x
+    size = 1
+    for each in shape[start : end + 1]:
+        size *= each
+    return reshape(x, (*shape[:start], size, *shape[end + 1 :]))
+
+
+@function()
+def ravel(input: Tensor) -> Tensor:
+    """All elements in one dimension; shares memory where possible."""
+    return reshape(input, -1) if input._value.spec.numel else reshape(input, 0)
+
+
+@function()
+def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
+    """View with dimension `dim` split into `sizes`, one of which may be -1.
+
+    Raises:
+        RuntimeError: the sizes do not multiply to the dimension's.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.ones(2, 12).unflatten(1, (3, -1)).shape
+        oneflow.Size([2, 3, 4])
+    """
+    shape = input._value.spec.shape
+    at = wrap_dim(dim, len(shape))
+    wanted = sizes_of((sizes,), "sizes")
+    known = 1
+    for size in wanted:
+        known *= 1 if size == -1 else size
+    if -1 in wanted and known:
+        wanted = tuple(shape[at] // known if size == -1 else size for size in wanted)
+    product = 1
+    for size in wanted:
+        product *= size
+    if not wanted or product != shape[at]:
+        raise RuntimeError(
+            f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {dim} "
+            f"({shape[at]}) in the input tensor"
+        )
+    return view(input, (*shape[:at], *wanted, *shape[at + 1 :]))
+
+
+@function(spellings={"size": "sizes"})
+def expand(input: Tensor, sizes: Any, *more: int) -> Tensor:
+    """View with dimensions of size 1 repeated, and new ones in front; -1 keeps a size.
+
+    Raises:
+        RuntimeError: a dimension that is not 1 would change, or -1 stands for a new dimension.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.tensor([[1], [2]]).expand(-1, 3)
+        tensor([[1, 1, 1],
+                [2, 2, 2]], dtype=oneflow.int64)
+    """
+    shape = input._value.spec.shape
+    wanted = sizes_of((sizes, *more), "sizes")
+    added = len(wanted) - len(shape)
+    if added < 0:
+        raise RuntimeError(
+            f"expand({list(wanted)}): the number of sizes provided ({len(wanted)}) must be greater "
+            f"or equal to the number of dimensions in the tensor ({len(shape)})"
+        )
+    target = []
+    for at, size in enumerate(wanted):
+        have = shape[at - added] if at >= added else 1
+        if size == -1 and at < added:
+            raise RuntimeError(
+                f"expand({list(wanted)}): -1 is not allowed in a leading, non-existing dimension "
+                f"{at}"
+            )
+        if size != -1 and size != have and have != 1:
+            raise RuntimeError(
+                f"The expanded size of the tensor ({size}) must match the existing size ({have}) "
+                f"at non-singleton dimension {at}. Target sizes: {list(wanted)}. "
+                f"Tensor sizes: {list(shape)}"
+            )
+        target.append(have if size == -1 else size)
+    return call_view(p.broadcast_to, input, shape=tuple(target))
+
+
+@function()
+def expand_as(input: Tensor, other: Tensor) -> Tensor:
+    """``input.expand(other.shape)``."""
+    return expand(input, other.shape)
+
+
+def sum_to_size(self: Tensor, *size: Any) -> Tensor:
+    """The tensor summed over what broadcasting from `size` to its shape repeated.
+
+    Raises:
+        RuntimeError: `size` does not broadcast to the shape.
+    """
+    shape, target = self._value.spec.shape, sizes_of(size)
+    pairs = zip(reversed(shape), reversed(target), strict=False)
+    if len(target) > len(shape) or any(want not in (have, 1) for have, want in pairs):
+        raise RuntimeError(f"size {list(target)} is not expandable to size {list(shape)}")
+    return call(sum_to, self, shape=target)
+
+
+attach("sum_to_size", sum_to_size)
+
+
+@function()
+def broadcast_to(input: Tensor, shape: Sequence[int]) -> Tensor:
+    """``input.expand(shape)``."""
+    return expand(input, shape)

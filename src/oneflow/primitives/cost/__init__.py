@@ -1,0 +1,1 @@
+"""The cost model: the work of an operation, and estimates of its time."""

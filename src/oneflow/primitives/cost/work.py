@@ -1,0 +1,198 @@
+"""How much a device computes for an operation: counted in what its implementation traces to.
+
+Products and convolutions count two per multiplication and addition, everything else one per
+element. What only moves values counts nothing. Inside an operation XLA stores what products,
+convolutions and loops make, and fuses the rest.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import Any, NamedTuple
+
+import jax
+from jax.sharding import AbstractMesh, PartitionSpec
+
+from oneflow.base.placement import mesh_axis
+from oneflow.base.spec import TensorSpec
+from oneflow.primitives.operation import Operation
+from oneflow.primitives.part_layout import part_shape, traced_starts
+from oneflow.primitives.parts import Part
+from oneflow.primitives.sharding.collectives import collectives_of
+from oneflow.primitives.tracing import bodies
+
+# Steps of a traced implementation that compute nothing.
+_MOVES = frozenset(
+    (
+        *("reshape", "transpose", "broadcast_in_dim", "squeeze", "expand_dims", "rev", "pad"),
+        *("slice", "dynamic_slice", "dynamic_update_slice", "gather", "scatter", "concatenate"),
+        *("convert_element_type", "bitcast_convert_type", "copy", "copy_p", "iota", "split"),
+        *("stop_gradient", "device_put", "axis_index", "reduce_precision", "optimization_barrier"),
+        "hidden",
+    )
+)
+# Those that read more elements than they make.
+_REDUCTIONS = ("reduce_", "arg", "cum", "sort", "scatter-add", "scatter_add", "scatter-mul")
+
+# What XLA does not fuse into its readers.
+_STORED = frozenset(
+    (
+        *("dot_general", "conv_general_dilated", "scan", "while", "cond", "sort", "top_k", "fft"),
+        *("scatter", "scatter-add", "scatter_add", "reduce_window", "cumsum", "concatenate"),
+        *("reduce_sum", "reduce_max", "reduce_min", "argmax", "argmin", "custom_call"),
+    )
+)
+
+
+class Work(NamedTuple):
+    """What one device does for one operation.
+
+    Attributes:
+        flops: floating point (or other) operations.
+        touched: bytes of operands and results.
+        temporary: the most bytes stored at one time that are neither.
+        fuses: XLA computes it within what reads the result, which is not stored.
+        relays: the result has the elements of the operand, in another shape or order.
+    """
+
+    flops: int
+    touched: int
+    temporary: int
+    fuses: bool
+    relays: bool
+
+
+def held_shape(spec: TensorSpec) -> tuple[int, ...]:
+    """The shape of what one device holds of a tensor."""
+    if spec.sbp is None:
+        return spec.shape
+    placement: Any = spec.device
+    return part_shape(spec.shape, placement.hierarchy, spec.sbp)
+
+
+@functools.cache
+def held_bytes(spec: TensorSpec) -> int:
+    """Bytes of what one device holds of a tensor."""
+    return math.prod(held_shape(spec)) * spec.dtype.itemsize
+
+
+@functools.lru_cache(maxsize=65536)
+def work_of(operation: Operation) -> Work:
+    """What one device does for an operation."""
+    tensors = [
+        spec
+        for spec, is_scalar in zip(operation.in_specs, operation.is_scalar, strict=True)
+        if not is_scalar
+    ]
+    touched = sum(map(held_bytes, (*tensors, *operation.out_specs)))
+    if "same_whole" in operation.primitive.facts:
+        staged = max((each.staged for each in collectives_of(operation)), default=0)
+        return Work(0, touched, staged, False, False)
+    parts = [
+        jax.ShapeDtypeStruct(held_shape(spec), spec.dtype.numpy) for spec in operation.in_specs
+    ]
+    traced = jax.make_jaxpr(_traceable(operation))(*parts).jaxpr
+    flops = _counted(traced)
+    relays = (
+        not flops
+        and len(tensors) == 1
+        and operation.single
+        and operation.out_specs[0].numel == tensors[0].numel
+    )
+    return Work(flops, touched, _temporary(traced), not _stores(traced), relays)
+
+
+@functools.lru_cache(maxsize=65536)
+def whole_flops(operation: Operation) -> int:
+    """What one device would do that computes all of it."""
+    whole = [jax.ShapeDtypeStruct(spec.shape, spec.dtype.numpy) for spec in operation.in_specs]
+    return _counted(jax.make_jaxpr(operation.evaluate_whole)(*whole).jaxpr)
+
+
+def _traceable(operation: Operation) -> Any:
+    """The implementation as a function of one device's parts."""
+    implementation = operation.primitive.implementation(operation.device.type)
+    signature = operation.signature
+    if signature is None:
+        return lambda *parts: implementation(*parts, **operation.attributes)
+    placement: Any = operation.device
+    attributes = dict(signature.attributes)
+
+    def compute(*parts: Any) -> Any:
+        if "positional" in operation.primitive.facts:
+            spec = operation.out_specs[0]
+            starts = traced_starts(spec.shape, placement.hierarchy, spec.sbp or ())
+            attributes["part"] = Part(spec.shape, starts)
+        return implementation(*parts, **attributes)
+
+    # Parts are given as they are; the mesh only says where they are.
+    names = tuple(map(mesh_axis, range(placement.ndim)))
+    whole = PartitionSpec()
+    mesh = AbstractMesh(placement.hierarchy, names)
+    return jax.shard_map(compute, mesh=mesh, in_specs=whole, out_specs=whole, check_vma=False)
+
+
+def _counted(jaxpr: Any) -> int:
+    return sum(_count(equation) for equation in jaxpr.eqns)
+
+
+def _count(equation: Any) -> int:
+    """The operations of one step of a traced implementation."""
+    name = equation.primitive.name
+    inner = bodies(equation)
+    if inner:
+        counts = [_counted(each) for each in inner]
+        if name == "cond":
+            return max(counts)
+        return sum(counts) * equation.params.get("length", 1)
+    made = math.prod(equation.outvars[0].aval.shape) if equation.outvars else 0
+    if name == "dot_general":
+        (contracted, _), _ = equation.params["dimension_numbers"]
+        shape = equation.invars[0].aval.shape
+        return 2 * made * math.prod(shape[dim] for dim in contracted)
+    if name == "conv_general_dilated":
+        # The kernel has its output features in one dimension; the others are summed over.
+        features = equation.params["dimension_numbers"].rhs_spec[0]
+        kernel = equation.invars[1].aval.shape
+        return 2 * made * math.prod(kernel) // max(kernel[features], 1)
+    if name in _MOVES:
+        return 0
+    if name.startswith(_REDUCTIONS):
+        return max(math.prod(each.aval.shape) for each in equation.invars)
+    return made
+
+
+def _temporary(jaxpr: Any) -> int:
+    """The most bytes stored at one time of what is neither given nor returned."""
+    returned = {id(each) for each in jaxpr.outvars}
+    last = {
+        id(each): place for place, equation in enumerate(jaxpr.eqns) for each in equation.invars
+    }
+    dying: dict[int, int] = {}
+    live = most = 0
+    for place, equation in enumerate(jaxpr.eqns):
+        inner = sum(_temporary(each) for each in bodies(equation))
+        if equation.primitive.name.startswith("scatter"):
+            inner += _bytes(equation.invars[0])  # XLA writes to a copy.
+        if _stored(equation):
+            for each in equation.outvars:
+                if id(each) in last and id(each) not in returned:
+                    live += _bytes(each)
+                    dying[last[id(each)]] = dying.get(last[id(each)], 0) + _bytes(each)
+        most = max(most, live + inner)
+        live -= dying.get(place, 0)
+    return most
+
+
+def _bytes(array: Any) -> int:
+    return math.prod(array.aval.shape) * array.aval.dtype.itemsize
+
+
+def _stores(jaxpr: Any) -> bool:
+    """Whether something in it is not fused."""
+    return any(_stored(equation) or any(map(_stores, bodies(equation))) for equation in jaxpr.eqns)
+
+
+def _stored(equation: Any) -> bool:
+    return equation.primitive.name in _STORED

@@ -1,0 +1,1 @@
+"""The operators that everything else is composed from; one definition each."""

@@ -1,0 +1,137 @@
+"""Activation functions.
+
+Their gradients keep the input and nothing else, unless a rule says otherwise.
+
+Which side of a kink a point belongs to decides its gradient; the comparisons below are PyTorch's.
+"""
+
+from __future__ import annotations
+
+import math
+
+import jax.numpy as jnp
+from jax import lax
+
+from oneflow.primitives.operators.elementwise import (
+    elementwise,
+    exact,
+    gradient_where,
+    gt,
+    mul,
+    where,
+    zeros_like,
+)
+from oneflow.primitives.operators.rounding import quotient
+from oneflow.primitives.registry import REAL_ONLY, ZERO_SECOND_GRADIENTS
+
+
+def _gelu(x):
+    return 0.5 * x * (1 + lax.erf(x * math.sqrt(0.5)))
+
+
+def _gelu_tanh(x):
+    return 0.5 * x * (1 + jnp.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x * x * x)))
+
+
+def _gelu_gradient(g, x):
+    # Not erf(x): that is what the forward pass computes, and XLA would keep it all that time.
+    below = 0.5 * (1 - lax.erf(x * -math.sqrt(0.5)))
+    density = jnp.exp(-0.5 * x * x) * (1 / math.sqrt(2 * math.pi))
+    return g * (below + x * density)
+
+
+gelu = elementwise("gelu", _gelu)
+gelu_gradient = elementwise("gelu_gradient", _gelu_gradient, "g x", linear=("g",))
+gelu.gradient(x=lambda g, x: gelu_gradient(g, x))
+gelu_tanh = elementwise("gelu_tanh", _gelu_tanh)
+quick_gelu = elementwise("quick_gelu", lambda x: x * lax.logistic(1.702 * x))
+silu = elementwise("silu", lambda x: x * lax.logistic(x))
+
+
+def _softplus(x, beta, threshold):
+    scaled = x * beta
+    linear = scaled > threshold
+    return jnp.where(linear, x, quotient(jnp.logaddexp(jnp.where(linear, 0, scaled), 0), beta))
+
+
+softplus = elementwise("softplus", _softplus, "x beta threshold")
+# Above 20 the logarithm no longer changes a number of single precision.
+mish = elementwise("mish", lambda x: x * jnp.tanh(_softplus(x, 1.0, 20.0)))
+
+
+def _log_sigmoid(x):
+    return -jnp.logaddexp(-x, jnp.zeros((), x.dtype))
+
+
+log_sigmoid = elementwise("log_sigmoid", _log_sigmoid)
+
+
+def _elu(x, alpha, scale, input_scale):
+    positive = ~(x <= 0)
+    bent = alpha * jnp.expm1(jnp.where(positive, 0, x) * input_scale)
+    return scale * jnp.where(positive, x, bent)
+
+
+# elu, celu and selu are this one with different numbers.
+elu = elementwise("elu", _elu, "x alpha scale input_scale")
+
+leaky_relu = elementwise("leaky_relu", lambda x, slope: jnp.where(x > 0, x, x * slope), "x slope")
+prelu = elementwise("prelu", lambda x, weight: jnp.where(x > 0, x, x * weight), "x weight")
+square_relu = elementwise("square_relu", lambda x: jnp.square(jnp.maximum(x, 0)))
+square_relu.gradient(
+    x=lambda g, x: where(gt(x, 0), mul(g, mul(x, 2.0)), zeros_like(g)),
+)
+threshold = exact(
+    "threshold",
+    lambda x, limit, value: jnp.where(x <= limit, value, x),
+    "x limit value",
+    facts=REAL_ONLY,
+)
+hardtanh = exact(
+    "hardtanh",
+    lambda x, low, high: jnp.where(x <= low, low, jnp.where(x >= high, high, x)),
+    "x low high",
+    facts=ZERO_SECOND_GRADIENTS,
+)
+_hardtanh_gradient = gradient_where(
+    "hardtanh_gradient", lambda out, low, high: ~((out <= low) | (out >= high)), "out low high"
+)
+# By the output, so that the input need not be kept (relu6 after a convolution).
+hardtanh.gradient(
+    x=lambda g, out, low, high: _hardtanh_gradient(g, out, low, high),
+    writable="out",
+)
+hardshrink = exact(
+    "hardshrink", lambda x, limit: jnp.where((x >= -limit) & (x <= limit), 0, x), "x limit"
+)
+softshrink = elementwise(
+    "softshrink",
+    lambda x, limit: jnp.where(
+        (x >= -limit) & (x <= limit), x * 0, jnp.where(x < -limit, x + limit, x - limit)
+    ),
+    "x limit",
+)
+tanhshrink = elementwise("tanhshrink", lambda x: x - jnp.tanh(x))
+softsign = elementwise("softsign", lambda x: x / (1 + jnp.abs(x)))
+
+
+def _hardsigmoid(x):
+    return jnp.where(x <= -3, 0, jnp.where(x >= 3, 1, quotient(x, 6) + 0.5))
+
+
+hardsigmoid = elementwise("hardsigmoid", _hardsigmoid)
+_hardsigmoid_gradient = gradient_where("hardsigmoid_gradient", lambda x: (x > -3) & (x < 3), "x")
+hardsigmoid.gradient(x=lambda g, x: mul(_hardsigmoid_gradient(g, x), 1 / 6))
+
+
+def _hardswish(x):
+    return jnp.where(x < -3, 0 * x, jnp.where(x < 3, quotient(x * (x + 3), 6), x))
+
+
+def _hardswish_slope(x):
+    return jnp.where(x <= -3, 0, jnp.where(x < 3, quotient(x, 3) + 0.5, 1))
+
+
+hardswish = elementwise("hardswish", _hardswish)
+hardswish_slope = elementwise("hardswish_slope", _hardswish_slope)
+hardswish.gradient(x=lambda g, x: mul(g, hardswish_slope(x)))

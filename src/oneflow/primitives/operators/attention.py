@@ -1,0 +1,357 @@
+"""Scaled dot-product attention: ``softmax(scale * q @ k.T + mask) @ v`` in one primitive.
+
+Kept for the backward pass: the operands, the result and, per query, the logarithm of the sum of
+exponentials; the weights are computed again. Where there are many, queries are taken block by
+block, so that the matrix of weights never exists as a whole.
+
+Shapes: q [..., L, E], k [..., S, E], v [..., S, F]; mask broadcasts to [..., L, S], true where a
+key may be seen, or added to the scores.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Any, NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from oneflow.primitives.operation import Operation
+from oneflow.primitives.operators.random import below, words
+from oneflow.primitives.operators.softmax import wide
+from oneflow.primitives.parts import POSITIONAL, Part
+from oneflow.primitives.registry import primitive
+from oneflow.primitives.sharding.axes import Axes, notation
+
+# Scores computed at once: what fits into a processor's caches, and what keeps a GPU busy.
+_CPU_BLOCK, _GPU_BLOCK = 2**20, 2**27
+# Without the whole matrix a causal mask can be used: these parts of the queries see fewer keys.
+_CAUSAL_PARTS = 4
+
+
+class _Span(NamedTuple):
+    """Consecutive queries that see the same first keys, in blocks."""
+
+    start: int
+    stop: int
+    keys: int
+    blocks: int
+
+    @property
+    def rows(self) -> int:
+        """Queries per block."""
+        return -(-(self.stop - self.start) // self.blocks)
+
+
+class _Whole(NamedTuple):
+    """The scores of all queries and keys, of which blocks are computed.
+
+    Attributes:
+        rows: queries.
+        keys: keys.
+        part: of the result that is computed here; None: all of it.
+    """
+
+    rows: int
+    keys: int
+    part: Part | None
+
+    @property
+    def first(self) -> Any:
+        """The number of the first query here."""
+        return 0 if self.part is None else self.part.starts[-2]
+
+    def place(self, shape: tuple[int, ...], first: Any) -> Part | None:
+        """Where a block of scores is that begins with query `first`; None: it is everything."""
+        if self.part is None:
+            if shape[-2:] == (self.rows, self.keys):
+                return None
+            lead, starts = shape[:-2], (0,) * (len(shape) - 2)
+        else:
+            lead, starts = self.part.shape[:-2], self.part.starts[:-2]
+        return Part((*lead, self.rows, self.keys), (*starts, first, 0))
+
+
+def _whole(q, k, part: Part | None) -> _Whole:
+    return _Whole(q.shape[-2] if part is None else part.shape[-2], k.shape[-2], part)
+
+
+def _spans(q, whole: _Whole, causal: bool, limit: int) -> list[_Span]:
+    queries, keys = q.shape[-2], whole.keys
+    lanes = math.prod(q.shape[:-2])
+    if lanes * queries * keys <= limit:
+        return [_Span(0, queries, keys, 1)]
+    skips = causal and queries == whole.rows
+    parts = _CAUSAL_PARTS if skips else 1
+    ends = [queries * part // parts for part in range(parts + 1)]
+    spans = []
+    for start, stop in itertools.pairwise(ends):
+        seen = min(stop, keys) if skips else keys
+        blocks = min(max(-(-lanes * (stop - start) * seen // limit), 1), stop - start)
+        spans.append(_Span(start, stop, seen, blocks))
+    return spans
+
+
+def _masked_scores(q, k, scale, mask, causal: bool, first):
+    """Scores in single precision or better; `first` is the number of the first query."""
+    keys = jnp.swapaxes(k, -1, -2)
+    kind = jnp.promote_types(q.dtype, jnp.float32)
+    scores = jnp.matmul(q * scale.astype(q.dtype), keys, preferred_element_type=kind)
+    if mask is not None and mask.dtype == bool:
+        scores = jnp.where(mask, scores, -jnp.inf)
+    elif mask is not None:
+        scores = scores + mask
+    if causal:
+        rows, columns = (lax.broadcasted_iota(jnp.int32, scores.shape[-2:], dim) for dim in (0, 1))
+        scores = jnp.where(columns <= rows + first, scores, -jnp.inf)
+    return scores
+
+
+def _kept(scores, p, seed, stream, whole: _Whole, first):
+    """Factors of the weights: 0 where dropped; alike however the scores are cut into blocks."""
+    place = whole.place(scores.shape, first)
+    dropped = below(words(seed, stream, scores.shape, place)[0], p)
+    scale = jnp.where(p < 1, 1 / (1 - p), 0.0).astype(scores.dtype)
+    return jnp.where(dropped, jnp.zeros((), scores.dtype), scale)
+
+
+def _rows(x, start, stop, count: int):
+    """Queries from `start` to `stop`, zeros appended up to `count`; a single row broadcasts."""
+    if x is None or x.shape[-2] == 1:
+        return x
+    taken = x[..., start:stop, :]
+    missing = count - taken.shape[-2]
+    return jnp.pad(taken, [(0, 0)] * (x.ndim - 2) + [(0, missing), (0, 0)]) if missing else taken
+
+
+def _block(x, index, rows: int):
+    """The block of that number."""
+    if x is None or x.shape[-2] == 1:
+        return x
+    return lax.dynamic_slice_in_dim(x, index * rows, rows, x.ndim - 2)
+
+
+def _columns(mask, keys: int):
+    return mask if mask is None or mask.shape[-1] == 1 else mask[..., :keys]
+
+
+def _one_block(q, k, v, scale, p, seed, stream, mask, causal, dropout, whole, first):
+    scores = _masked_scores(q, k, scale, mask, causal, first)
+    top = jnp.max(scores, -1, keepdims=True, initial=-jnp.inf)
+    # A query that sees no key gets zeros.
+    powers = jnp.exp(scores - jnp.where(jnp.isneginf(top), 0, top))
+    total = jnp.sum(powers, -1, keepdims=True)
+    logsum = jnp.squeeze(jnp.log(total) + jnp.where(jnp.isneginf(top), 0, top), -1)
+    if dropout:
+        powers = powers * _kept(scores, p, seed, stream, whole, first)
+    mixed = jnp.matmul(powers.astype(v.dtype), v, preferred_element_type=powers.dtype)
+    return (mixed / jnp.where(total == 0, 1, total)).astype(q.dtype), logsum
+
+
+def _forward(limit: int):
+    """The implementation that computes up to `limit` scores at once."""
+
+    def impl(
+        q,
+        k,
+        v,
+        scale,
+        p,
+        seed,
+        stream,
+        *mask,
+        causal: bool,
+        dropout: bool,
+        mask_gradient: bool,
+        part: Part | None = None,
+    ):
+        whole = _whole(q, k, part)
+        spans = _spans(q, whole, causal, limit)
+        numbers, flags = (scale, p, seed, stream), (causal, dropout, whole)
+        parts = [_span_forward(each, q, k, v, numbers, mask, flags) for each in spans]
+        mixed, logsum = zip(*parts, strict=True)
+        return jnp.concatenate(mixed, -2), jnp.concatenate(logsum, -1)
+
+    return impl
+
+
+def _span_forward(span, q, k, v, numbers, mask, flags):
+    rows, total = span.rows, span.rows * span.blocks
+    mask = _columns(mask[0], span.keys) if mask else None
+    k, v = k[..., : span.keys, :], v[..., : span.keys, :]
+    queries, mask = (
+        _rows(q, span.start, span.stop, total),
+        _rows(mask, span.start, span.stop, total),
+    )
+
+    def run(index):
+        own = (_block(queries, index, rows), k, v, *numbers, _block(mask, index, rows), *flags)
+        return _one_block(*own, first=flags[-1].first + span.start + index * rows)
+
+    if span.blocks == 1:
+        return run(jnp.zeros((), jnp.int32))
+    mixed, logsum = lax.map(run, jnp.arange(span.blocks, dtype=jnp.int32))
+    count = span.stop - span.start
+    return _joined(mixed)[..., :count, :], _joined(logsum[..., None])[..., :count, 0]
+
+
+def _joined(blocks):
+    """Blocks of rows, stacked in front, one after the other."""
+    moved = jnp.moveaxis(blocks, 0, -3)
+    return moved.reshape(*moved.shape[:-3], -1, moved.shape[-1])
+
+
+def _one_block_backward(
+    g, delta, q, k, v, logsum, scale, p, seed, stream, mask, causal, dropout, whole, first
+):
+    """Gradients of the block's queries, of all keys and values (transposed), and of the scores."""
+    scores = _masked_scores(q, k, scale, mask, causal, first)
+    weights = jnp.exp(scores - jnp.where(jnp.isneginf(logsum), 0, logsum))
+    g, q, k, v = wide(g), wide(q), wide(k), wide(v)
+    slopes = jnp.matmul(g, jnp.swapaxes(v, -1, -2))
+    dropped = weights
+    if dropout:
+        kept = _kept(scores, p, seed, stream, whole, first)
+        dropped, slopes = weights * kept, slopes * kept
+    # Products with the matrix of weights on the right: it need not be transposed.
+    dv = jnp.matmul(jnp.swapaxes(g, -1, -2), dropped)
+    dscores = weights * (slopes - delta)
+    dq = jnp.matmul(dscores, k) * scale.astype(dscores.dtype)
+    dk = jnp.matmul(jnp.swapaxes(q, -1, -2), dscores) * scale.astype(dscores.dtype)
+    return dq, dk, dv, dscores
+
+
+def _backward(limit: int):
+    """The gradients for `_forward` with the same limit."""
+
+    def impl(
+        g,
+        g_logsum,
+        q,
+        k,
+        v,
+        scale,
+        p,
+        seed,
+        stream,
+        result,
+        logsum,
+        *mask,
+        causal: bool,
+        dropout: bool,
+        mask_gradient: bool,
+        part: Part | None = None,
+    ):
+        whole = _whole(q, k, part)
+        spans = _spans(q, whole, causal, limit)
+        if len(spans) > 1 or spans[0].blocks > 1:
+            # Without a barrier the compiler would keep the forward pass's scores for reuse here.
+            q, k, v = lax.optimization_barrier((q, k, v))
+        # The logarithms are results too, though nobody sees them: their gradient is the scores'.
+        delta = (jnp.sum(wide(g) * wide(result), -1) - g_logsum)[..., None]
+        tensors, numbers = (g, delta, q, k, v, logsum[..., None]), (scale, p, seed, stream)
+        flags = (causal, dropout, whole, mask_gradient)
+        parts = [_span_backward(each, tensors, numbers, mask, flags) for each in spans]
+        dq, dk, dv, dscores = zip(*parts, strict=True)
+        grads = [jnp.concatenate(dq, -2), _summed_keys(dk, k), _summed_keys(dv, v)]
+        grads = [grad.astype(x.dtype) for grad, x in zip(grads, (q, k, v), strict=True)]
+        if mask_gradient:
+            dscores = [_keys_to(each, k.shape[-2]) for each in dscores]
+            grads.append(jnp.concatenate(dscores, -2).astype(mask[0].dtype))
+        return tuple(grads)
+
+    return impl
+
+
+def _span_backward(span, tensors, numbers, mask, flags):
+    g, delta, q, k, v, logsum = tensors
+    causal, dropout, whole, mask_gradient = flags
+    rows, total = span.rows, span.rows * span.blocks
+    k, v = k[..., : span.keys, :], v[..., : span.keys, :]
+    mask = _columns(mask[0], span.keys) if mask else None
+    taken = [_rows(each, span.start, span.stop, total) for each in (g, delta, q, logsum, mask)]
+
+    def run(sums, index):
+        g, delta, q, logsum, mask = [_block(each, index, rows) for each in taken]
+        dq, dk, dv, dscores = _one_block_backward(
+            *(g, delta, q, k, v, logsum, *numbers),
+            mask=mask,
+            causal=causal,
+            dropout=dropout,
+            whole=whole,
+            first=whole.first + span.start + index * rows,
+        )
+        return (sums[0] + dk, sums[1] + dv), (dq, dscores if mask_gradient else ())
+
+    lead = jnp.broadcast_shapes(q.shape[:-2], k.shape[:-2], v.shape[:-2])
+    sums = tuple(jnp.zeros((*lead, x.shape[-1], span.keys), delta.dtype) for x in (k, v))
+    if span.blocks == 1:
+        (dk, dv), (dq, dscores) = run((0, 0), jnp.zeros((), jnp.int32))
+        return dq, dk, dv, dscores
+    (dk, dv), (dq, dscores) = lax.scan(run, sums, jnp.arange(span.blocks, dtype=jnp.int32))
+    count = span.stop - span.start
+    dscores = _joined(dscores)[..., :count, :] if mask_gradient else ()
+    return _joined(dq)[..., :count, :], dk, dv, dscores
+
+
+def _keys_to(x, keys: int):
+    """`x` with its last dimension, the keys seen, extended to all of them by zeros."""
+    missing = keys - x.shape[-1]
+    return jnp.pad(x, [(0, 0)] * (x.ndim - 1) + [(0, missing)]) if missing else x
+
+
+def _summed_keys(parts, x):
+    """The sum of transposed gradients of keys or values, transposed back."""
+    return jnp.swapaxes(sum(_keys_to(each, x.shape[-2]) for each in parts), -1, -2)
+
+
+def _scores_broadcast(operation: Operation, forward: bool) -> bool:
+    """Whether one weight, dropped or not, takes part in several rows of the result."""
+    specs = operation.in_specs[0 if forward else 2 :]
+    q, k, v, mask = *specs[:3], specs[7 if forward else 9 :]
+    scores = np.broadcast_shapes(*(spec.shape[:-2] for spec in (q, k, *mask)))
+    return np.broadcast_shapes(scores, v.shape[:-2]) != scores
+
+
+def _axes(operation: Operation) -> Axes | None:
+    """Leading dimensions and queries may be split."""
+    row, queries, keys = "... l", "... l _", "... _ _"
+    operands = f"{queries}, {keys}, {keys}, , , , "
+    forward = operation.primitive is attention
+    if operation.attributes["dropout"] and _scores_broadcast(operation, forward):
+        return None
+    if forward:
+        return notation(f"{operands}, {queries} -> {queries}, {row}")(operation)
+    results = f"{queries}, {keys}, {keys}"
+    results += f", {queries}" * operation.attributes["mask_gradient"]
+    given = f"{queries}, {row}, {operands}, {queries}, {row}, {queries}"
+    return notation(f"{given} -> {results}")(operation)
+
+
+_NUMBERS = {"seed": "int64", "stream": "int64", "p": "float64"}
+attention = primitive(
+    "attention", _forward(_CPU_BLOCK), axes=_axes, scalar=_NUMBERS, facts=POSITIONAL
+)
+attention.lowering("cuda")(_forward(_GPU_BLOCK))
+attention_backward = primitive(
+    "attention_backward",
+    _backward(_CPU_BLOCK),
+    axes=_axes,
+    scalar=_NUMBERS,
+    facts=POSITIONAL,
+    linear=("g g_logsum",),
+)
+attention_backward.lowering("cuda")(_backward(_GPU_BLOCK))
+
+
+def _attention_gradient(
+    g, q, k, v, scale, p, seed, stream, mask, out, causal, dropout, mask_gradient
+):
+    facts = {"causal": causal, "dropout": dropout, "mask_gradient": mask_gradient}
+    grads = attention_backward(*g, q, k, v, scale, p, seed, stream, *out, *mask, **facts)
+    return [*grads[:3], None, None, None, None, *(grads[3:] or [None] * len(mask))]
+
+
+attention.gradient(_attention_gradient, writable="q k v mask out")

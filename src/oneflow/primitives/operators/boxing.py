@@ -1,0 +1,170 @@
+"""`boxing`: the same global tensor with another SBP. Collectives happen here and nowhere else."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from oneflow.base.placement import mesh_axis
+from oneflow.base.sbp import BROADCAST, PARTIAL_SUM, NdSbp, Split
+from oneflow.primitives.part_layout import (
+    as_index,
+    is_even,
+    padded_size,
+    part_shape,
+    splitting_axes,
+    traced_extent,
+)
+from oneflow.primitives.registry import primitive
+from oneflow.primitives.sharding.boxing_path import Step, boxing_path
+from oneflow.primitives.sharding.partial_sums import all_reduced, neutral, reduce_scattered
+
+Sizes = tuple[int, ...]
+
+
+def _boxing(
+    x: jax.Array, *, shape: Sizes, hierarchy: Sizes, source: NdSbp, target: NdSbp
+) -> jax.Array:
+    """This device's part under `target` from its part under `source`; runs inside `shard_map`."""
+    if 0 in shape:
+        # XLA has no collectives of nothing.
+        return jnp.zeros(part_shape(shape, hierarchy, target), x.dtype)
+    _, path = boxing_path(shape, x.dtype.itemsize, hierarchy, source, target)
+    # A device that is alone along an axis has the same however the tensor lies there.
+    steps = tuple(step for step in path if hierarchy[step.axis] > 1)
+    for index, step in enumerate(steps):
+        if index and _reduces_all(step) and _reduces_all(steps[index - 1]):
+            continue  # done with the one before
+        if _reduces_all(step):
+            axes = tuple(mesh_axis(each.axis) for each in _run_of_sums(steps[index:]))
+            x = all_reduced(x, axes)
+        else:
+            x = _Axis(step, shape, hierarchy).convert(x)
+    return x
+
+
+def _reduces_all(step: Step) -> bool:
+    return step.source[step.axis] is PARTIAL_SUM and step.target[step.axis] is BROADCAST
+
+
+def _run_of_sums(steps: tuple[Step, ...]) -> list[Step]:
+    """The all-reduces at the beginning of `steps`, which are one over several axes."""
+    run = []
+    for step in steps:
+        if not _reduces_all(step):
+            break
+        run.append(step)
+    return run
+
+
+class _Axis:
+    """One step: its mesh dimension, and how the tensor's dimensions lie around it.
+
+    What is split at the step's axis is split by earlier axes too, never by later ones. "Outer" is
+    the part that the earlier axes leave, "inner" this device's share of it.
+    """
+
+    def __init__(self, step: Step, shape: Sizes, hierarchy: Sizes) -> None:
+        self._step = step
+        self._shape = shape
+        self._hierarchy = hierarchy
+        self._name = mesh_axis(step.axis)
+        self._count = hierarchy[step.axis]
+        self._even = all(is_even(shape, hierarchy, sbp) for sbp in (step.source, step.target))
+
+    def convert(self, x: jax.Array) -> jax.Array:
+        """The part after the step."""
+        before, after = self._step.source[self._step.axis], self._step.target[self._step.axis]
+        if before is BROADCAST:
+            return self._own(x, after.dim) if isinstance(after, Split) else self._first(x)
+        if before is PARTIAL_SUM:
+            assert isinstance(after, Split)
+            return reduce_scattered(self._spread(x, after.dim), self._name, after.dim)
+        assert isinstance(before, Split)
+        if after is BROADCAST:
+            gathered = lax.all_gather(x, self._name, axis=before.dim, tiled=True)
+            return self._pack(gathered, before.dim)
+        if after is PARTIAL_SUM:
+            return self._alone(x, before.dim)
+        assert isinstance(after, Split)
+        moved = lax.all_to_all(
+            self._spread(x, after.dim),
+            self._name,
+            split_axis=after.dim,
+            concat_axis=before.dim,
+            tiled=True,
+        )
+        return self._pack(moved, before.dim)
+
+    def _outer(self, dim: int) -> tuple[int, Any]:
+        """Padded size of the outer part along `dim`, and how much of it is real."""
+        sbp = self._step.source[: self._step.axis]
+        axes = splitting_axes(sbp, dim)
+        counts = tuple([self._hierarchy[axis] for axis in axes])
+        _, real = traced_extent(self._shape[dim], self._hierarchy, axes)
+        return padded_size(self._shape[dim], counts), real
+
+    def _shares(self, dim: int) -> tuple[int, int, Any, Any]:
+        """Padded outer and inner sizes; the least share, and how many have one element more."""
+        padded, real = self._outer(dim)
+        return padded, -(-padded // self._count), real // self._count, real % self._count
+
+    def _own(self, x: jax.Array, dim: int) -> jax.Array:
+        """This device's share of the outer part."""
+        padded, inner, least, longer = self._shares(dim)
+        place = lax.axis_index(self._name)
+        if self._even:
+            return lax.dynamic_slice_in_dim(x, place * inner, inner, dim)
+        start = place * least + jnp.minimum(place, longer)
+        return _taken(x, start + jnp.arange(inner), dim, padded)
+
+    def _spread(self, x: jax.Array, dim: int) -> jax.Array:
+        """The outer part as all shares one after the other, each padded to the same size."""
+        if self._even:
+            return x
+        padded, inner, least, longer = self._shares(dim)
+        place, offset = jnp.divmod(jnp.arange(inner * self._count), inner)
+        return _taken(x, place * least + jnp.minimum(place, longer) + offset, dim, padded)
+
+    def _pack(self, x: jax.Array, dim: int) -> jax.Array:
+        """The outer part from all shares one after the other, each padded to the same size."""
+        if self._even:
+            return x
+        padded, inner, least, longer = self._shares(dim)
+        position = jnp.arange(padded)
+        in_long = position < longer * (least + 1)
+        rest = position - longer * (least + 1)
+        short = jnp.maximum(least, 1)
+        place = jnp.where(in_long, position // (least + 1), longer + rest // short)
+        offset = jnp.where(in_long, position % (least + 1), rest % short)
+        return _taken(x, place * inner + offset, dim, inner * self._count)
+
+    def _alone(self, x: jax.Array, dim: int) -> jax.Array:
+        """The outer part, neutral where it is not this device's share: a partial sum."""
+        padded, inner, least, longer = self._shares(dim)
+        place = lax.axis_index(self._name)
+        start = place * least + jnp.minimum(place, longer)
+        size = least + as_index(place < longer)
+        position = jnp.arange(padded)
+        taken = _taken(x, position - start, dim, inner)
+        mine = (position >= start) & (position < start + size)
+        shape = [1] * x.ndim
+        shape[dim] = padded
+        return jnp.where(mine.reshape(shape), taken, neutral(x.dtype))
+
+    def _first(self, x: jax.Array) -> jax.Array:
+        """The whole on the first device and nothing on the others: a partial sum."""
+        return jnp.where(lax.axis_index(self._name) == 0, x, neutral(x.dtype))
+
+
+def _taken(x: jax.Array, index: Any, dim: int, size: int) -> jax.Array:
+    """Elements of a dimension; an index outside is one of padding and gives anything."""
+    return jnp.take(x, jnp.clip(index, 0, max(size - 1, 0)), axis=dim)
+
+
+boxing = primitive("boxing", _boxing, facts={"same_whole": True})
+# The whole is the same: its gradient is the gradient, however that lies on the devices.
+boxing.gradient(x=lambda g: g)

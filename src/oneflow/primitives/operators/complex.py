@@ -1,0 +1,38 @@
+"""Complex numbers and their parts."""
+
+from __future__ import annotations
+
+import jax.numpy as jnp
+from jax import lax
+
+from oneflow.primitives.operators.elementwise import (
+    direction_of,
+    elementwise,
+    exact,
+    step,
+    zeros_like,
+)
+
+complex_ = exact(
+    "complex", lambda re, im: lax.complex(*jnp.broadcast_arrays(re, im)), "re im", linear=("re im",)
+)
+real_part = exact("real_part", jnp.real, linear=("x",))
+imaginary_part = exact("imaginary_part", jnp.imag, linear=("x",))
+complex_.gradient(re=lambda g: real_part(g), im=lambda g: imaginary_part(g))
+real_part.gradient(x=lambda g: complex_(g, zeros_like(g)))
+imaginary_part.gradient(x=lambda g: complex_(zeros_like(g), g))
+
+# `sign` of complex numbers, which is not piecewise constant.
+direction = elementwise("direction", direction_of)
+# Of real numbers 0 or pi.
+angle = elementwise("angle", jnp.angle)
+angle_of_real = step(
+    "angle_of_real",
+    lambda x: jnp.where(jnp.isnan(x), x, jnp.where(x < 0, jnp.pi, 0)).astype(x.dtype),
+)
+polar = elementwise(
+    "polar",
+    lambda r, angle: lax.complex(r * jnp.cos(angle), r * jnp.sin(angle)),
+    "r angle",
+    linear=("r",),
+)

@@ -1,0 +1,207 @@
+"""Convolution and its two adjoints.
+
+The three primitives are the partial derivatives of one trilinear form ``<conv(x, w), g>``, so each
+one's gradient is the other two. Activations are ``[N, C, spatial...]``, or ``[N, spatial..., C]``:
+`dims` says where the spatial dimensions are. Weights are always ``[out, in / groups, spatial...]``.
+`padding` is one ``(low, high)`` pair per spatial dimension.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from oneflow.primitives.operation import Operation
+from oneflow.primitives.operators.channels_last import follows
+from oneflow.primitives.operators.elementwise import _conjugate
+from oneflow.primitives.operators.materialize import READS_MEMORY
+from oneflow.primitives.registry import primitive
+from oneflow.primitives.sharding.axes import Axes, Names
+
+Pairs = tuple[tuple[int, int], ...]
+
+
+class Window(NamedTuple):
+    """The attributes that the three primitives share."""
+
+    dims: tuple[int, ...]
+    stride: tuple[int, ...]
+    padding: Pairs
+    dilation: tuple[int, ...]
+    groups: int
+
+
+def channel_dim(dims: tuple[int, ...]) -> int:
+    """The channel dimension beside the spatial dimensions `dims`: the last or the second."""
+    return len(dims) + 1 if dims[0] == 1 else 1
+
+
+def activation_shape(dims: tuple[int, ...], batch: int, channels: int, size: tuple[int, ...]):
+    """``[batch, channels, *size]`` with the channels where `dims` leaves room for them."""
+    return (batch, *size, channels) if dims[0] == 1 else (batch, channels, *size)
+
+
+def convolve(x, weight, window: Window):
+    """The convolution as one XLA operation."""
+    layout = (0, channel_dim(window.dims), *window.dims)
+    kernel = tuple(range(weight.ndim))
+    return lax.conv_general_dilated(
+        x,
+        weight,
+        window.stride,
+        window.padding,
+        rhs_dilation=window.dilation,
+        dimension_numbers=lax.ConvDimensionNumbers(layout, kernel, layout),
+        feature_group_count=window.groups,
+    )
+
+
+def _spread_and_convolve(y, weight, size: tuple[int, ...], window: Window):
+    """`convolve_input_adjoint` written out: JAX does not transpose whole numbers."""
+    groups, spatial = window.groups, weight.shape[2:]
+    shape = (groups, weight.shape[0] // groups, weight.shape[1], *spatial)
+    turned = jnp.swapaxes(weight.reshape(shape), 1, 2)
+    turned = turned.reshape(groups * shape[2], shape[1], *spatial)
+    padding = []
+    for at, dim in enumerate(window.dims):
+        reach = window.dilation[at] * (spatial[at] - 1)
+        low = reach - window.padding[at][0]
+        spread = (y.shape[dim] - 1) * window.stride[at] + 1
+        padding.append((low, size[at] + reach - low - spread))
+    layout = (0, channel_dim(window.dims), *window.dims)
+    kernel = tuple(range(weight.ndim))
+    return lax.conv_general_dilated(
+        y,
+        lax.rev(turned, tuple(range(2, weight.ndim))),
+        (1,) * len(spatial),
+        padding,
+        lhs_dilation=window.stride,
+        rhs_dilation=window.dilation,
+        dimension_numbers=lax.ConvDimensionNumbers(layout, kernel, layout),
+        feature_group_count=groups,
+    )
+
+
+def convolve_input_adjoint(y, weight, size: tuple[int, ...], window: Window):
+    """The transpose of `convolve` in its input, whose spatial sizes are `size`."""
+    if not jnp.issubdtype(y.dtype, jnp.inexact):
+        return _spread_and_convolve(y, weight, size, window)
+    channels = weight.shape[1] * window.groups
+    shape = activation_shape(window.dims, y.shape[0], channels, size)
+    adjoint = jax.linear_transpose(
+        lambda x: convolve(x, weight, window), jax.ShapeDtypeStruct(shape, y.dtype)
+    )
+    return adjoint(y)[0]
+
+
+def convolve_weight_adjoint(x, y, kernel: tuple[int, ...], window: Window):
+    """The transpose of `convolve` in its weight, whose spatial sizes are `kernel`."""
+    channel = channel_dim(window.dims)
+    shape = (y.shape[channel], x.shape[channel] // window.groups, *kernel)
+    adjoint = jax.linear_transpose(
+        lambda weight: convolve(x, weight, window), jax.ShapeDtypeStruct(shape, y.dtype)
+    )
+    return adjoint(y)[0]
+
+
+def _conv(x, weight, *, dims, stride, padding: Pairs, dilation, groups: int):
+    return convolve(x, weight, Window(dims, stride, padding, dilation, groups))
+
+
+def _conv_input_adjoint(y, weight, *, size, dims, stride, padding: Pairs, dilation, groups: int):
+    window = Window(dims, stride, padding, dilation, groups)
+    return convolve_input_adjoint(y, weight, size, window)
+
+
+def _conv_weight_adjoint(x, y, *, kernel, dims, stride, padding: Pairs, dilation, groups: int):
+    return convolve_weight_adjoint(x, y, kernel, Window(dims, stride, padding, dilation, groups))
+
+
+def _axes(operation: Operation, *roles: str) -> Axes:
+    """Names per operand and result: ``"i"`` the input, ``"o"`` the output, ``"w"`` the weight.
+
+    Groups may be split, but not the channels within one if there are several.
+    """
+    dims, grouped = operation.attributes["dims"], operation.attributes["groups"] > 1
+    names: list[Names] = []
+    for role in roles:
+        given: list[str | None] = [None] * (len(dims) + 2)
+        if role == "w":
+            given[:2] = ["group", None] if grouped else ["o", "i"]
+        else:
+            given[0], given[channel_dim(dims)] = "n", "group" if grouped else role
+        names.append(tuple(given))
+    return Axes((names[0], names[1]), (names[2],), {"groups": "group"} if grouped else {})
+
+
+_KEEPS_ACTIVATIONS = follows((True, False), (True,), leads=True) | READS_MEMORY
+_TAKES_ACTIVATIONS = follows((True, True), (False,), leads=True) | READS_MEMORY
+
+conv = primitive(
+    "conv",
+    _conv,
+    axes=lambda each: _axes(each, *"iwo"),
+    facts=_KEEPS_ACTIVATIONS,
+    linear=("x", "weight"),
+)
+conv_input_adjoint = primitive(
+    "conv_input_adjoint",
+    _conv_input_adjoint,
+    axes=lambda each: _axes(each, *"owi"),
+    facts=_KEEPS_ACTIVATIONS,
+    linear=("y", "weight"),
+)
+conv_weight_adjoint = primitive(
+    "conv_weight_adjoint",
+    _conv_weight_adjoint,
+    axes=lambda each: _axes(each, *"iow"),
+    facts=_TAKES_ACTIVATIONS,
+    linear=("x", "y"),
+)
+
+
+def _forward(x, weight, attributes: dict):
+    return conv(x, _conjugate(weight), **_window(attributes))
+
+
+def _to_input(y, weight, spec: Any, attributes: dict):
+    size = tuple(spec.shape[dim] for dim in attributes["dims"])
+    return conv_input_adjoint(y, _conjugate(weight), size=size, **_window(attributes))
+
+
+def _to_weight(x, y, spec: Any, attributes: dict):
+    return conv_weight_adjoint(x, y, kernel=spec.shape[2:], **_window(attributes))
+
+
+def _window(attributes: dict) -> dict[str, Any]:
+    return {name: attributes[name] for name in Window._fields}
+
+
+def _writable(operation: Operation) -> str:
+    """PyTorch keeps a padded copy where the padding is not the same on both sides."""
+    sides = operation.attributes["padding"]
+    return "x" if any(low != high for low, high in sides) else ""
+
+
+conv.gradient(
+    x=lambda g, weight, x_spec, all_attributes: _to_input(g, weight, x_spec, all_attributes),
+    weight=lambda g, x, weight_spec, all_attributes: _to_weight(
+        _conjugate(x), g, weight_spec, all_attributes
+    ),
+    writable=_writable,
+)
+conv_input_adjoint.gradient(
+    y=lambda g, weight, all_attributes: _forward(g, weight, all_attributes),
+    weight=lambda g, y, weight_spec, all_attributes: _to_weight(
+        g, _conjugate(y), weight_spec, all_attributes
+    ),
+)
+conv_weight_adjoint.gradient(
+    x=lambda g, y, x_spec, all_attributes: _to_input(
+        _conjugate(y), _conjugate(g), x_spec, all_attributes
+    ),
+    y=lambda g, x, all_attributes: _forward(_conjugate(x), _conjugate(g), all_attributes),
+)

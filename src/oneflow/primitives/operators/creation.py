@@ -1,0 +1,101 @@
+"""Primitives that make tensors from nothing."""
+
+from __future__ import annotations
+
+import jax.numpy as jnp
+from jax import lax
+
+from oneflow.base.dtype import DType
+from oneflow.primitives.operation import Operation
+from oneflow.primitives.operators.rounding import quotient
+from oneflow.primitives.parts import POSITIONAL, Part, places_along
+from oneflow.primitives.registry import primitive
+from oneflow.primitives.sharding.axes import Axes, AxisRule, elementwise_axes, made_axes
+
+
+def _zeros(*, shape: tuple[int, ...], dtype: DType):
+    return jnp.zeros(shape, dtype.numpy)
+
+
+def _ones(*, shape: tuple[int, ...], dtype: DType):
+    return jnp.ones(shape, dtype.numpy)
+
+
+def _full(value, *, shape: tuple[int, ...], dtype: DType):
+    return jnp.broadcast_to(value, shape).astype(dtype.numpy)
+
+
+zeros = primitive("zeros", _zeros, axes=made_axes, differentiable=False)
+ones = primitive("ones", _ones, axes=made_axes, differentiable=False)
+# The number is a run-time input: a new value compiles nothing.
+full_integer = primitive(
+    "full_integer", _full, axes=made_axes, differentiable=False, scalar="int64"
+)
+full_float = primitive("full_float", _full, axes=made_axes, differentiable=False, scalar="float64")
+
+
+def _line_axes(size: str) -> AxisRule:
+    """One dimension, whose size is an attribute of that name, may be made in parts."""
+
+    def rule(operation: Operation) -> Axes:
+        return Axes(tuple(() for _ in operation.in_specs), (("d0",),), {size: "d0"})
+
+    return rule
+
+
+def _range(start, step, *, size: int, dtype: DType, part: Part | None = None):
+    index = places_along(0, (size,), part, start.dtype)
+    return (start + step * index).astype(dtype.numpy)
+
+
+range_integer = primitive(
+    "range_integer",
+    _range,
+    axes=_line_axes("size"),
+    facts=POSITIONAL,
+    differentiable=False,
+    scalar="int64",
+)
+range_float = primitive(
+    "range_float",
+    _range,
+    axes=_line_axes("size"),
+    facts=POSITIONAL,
+    differentiable=False,
+    scalar="float64",
+)
+
+
+def _linspace(start, end, *, steps: int, dtype: DType, part: Part | None = None):
+    index = places_along(0, (steps,), part, jnp.int64)
+    steps = steps if part is None else part.shape[0]
+    # Counted from both ends, so that both are hit exactly.
+    step = quotient(end - start, max(steps - 1, 1))
+    numbers = jnp.where(
+        index < (steps + 1) // 2, start + step * index, end - step * (steps - 1 - index)
+    )
+    return numbers.astype(dtype.numpy)
+
+
+linspace = primitive(
+    "linspace",
+    _linspace,
+    axes=_line_axes("steps"),
+    facts=POSITIONAL,
+    differentiable=False,
+    scalar="float64",
+)
+powers_of = primitive(
+    "powers_of",
+    lambda x, base, *, dtype: jnp.power(base, x).astype(dtype.numpy),
+    axes=elementwise_axes,
+    differentiable=False,
+)
+
+
+def _eye(*, shape: tuple[int, int], dtype: DType, part: Part | None = None):
+    rows, columns = (places_along(dim, shape, part, jnp.int64) for dim in (0, 1))
+    return (rows == columns).astype(dtype.numpy)
+
+
+eye = primitive("eye", _eye, axes=made_axes, facts=POSITIONAL, differentiable=False)

@@ -1,0 +1,263 @@
+"""Cross entropy of logits and whole-number labels: one primitive forward, one backward.
+
+Classes are dimension 1 (0 for a single sample). With class weights `w`, label `t`, `n` classes and
+smoothing `s`, a sample's loss is ``(1 - s) * w[t] * (lse - x[t]) + s / n * sum_c w[c] * (lse -
+x[c])`` where `lse` is the logarithm of the sum of the exponentials; the mean divides by the sum of
+``w[t]`` over the samples that are not ignored.
+"""
+
+from __future__ import annotations
+
+import math
+
+import jax.numpy as jnp
+from jax import lax
+
+from oneflow.base.dtype import float32
+from oneflow.base.spec import TensorSpec
+from oneflow.primitives.operation import Operation
+from oneflow.primitives.operators.elementwise import cast, div, neg, ones_like
+from oneflow.primitives.operators.rounding import quotient
+from oneflow.primitives.registry import primitive
+from oneflow.primitives.sharding.axes import Axes, Names
+from oneflow.primitives.sharding.composition import composed
+
+
+def _class_dim(x) -> int:
+    return 1 if x.ndim > 1 else 0
+
+
+def _wide(x):
+    """Half precision computes in single precision."""
+    return x.astype(jnp.float32) if x.dtype.itemsize < 4 else x
+
+
+def _along_classes(weight, x):
+    shape = [1] * x.ndim
+    shape[_class_dim(x)] = weight.shape[0]
+    return weight.reshape(shape)
+
+
+def _labels(x, target, ignore_index):
+    """Labels with a class dimension of size 1, ignored ones as 0, and which are not ignored."""
+    dim = _class_dim(x)
+    expected = x.shape[:dim] + x.shape[dim + 1 :]
+    if target.shape != expected:
+        raise ValueError(f"expected target of shape {expected}, got {target.shape}")
+    labels = jnp.expand_dims(target, dim)
+    kept = labels != ignore_index
+    return jnp.where(kept, labels, 0), kept
+
+
+def _label_weights(x, labels, kept, weight):
+    """``w[t]`` of each sample, 0 for ignored ones."""
+    if not weight:
+        return kept.astype(x.dtype)
+    return jnp.where(kept, jnp.take(weight[0], labels, mode="clip"), 0).astype(x.dtype)
+
+
+def _names(shape: tuple[int, ...], reduction: str) -> tuple[Names, Names]:
+    """Names of logits of `shape` and of what has no classes; a mean needs all samples."""
+    classes = 1 if len(shape) > 1 else 0
+    free = reduction != "mean"
+    whole = tuple(f"d{d}" if free and d != classes else None for d in range(len(shape)))
+    return whole, whole[:classes] + whole[classes + 1 :]
+
+
+def _named(spec: TensorSpec, whole: Names, samples: Names) -> Names:
+    """Names of logits, labels or losses; others, such as weights, are needed whole."""
+    for names in (whole, samples):
+        if len(names) == spec.ndim:
+            return names
+    return (None,) * spec.ndim
+
+
+def _axes(operation: Operation) -> Axes:
+    logits, target, *rest = operation.in_specs
+    whole, samples = _names(logits.shape, operation.attributes["reduction"])
+    inputs = (whole, _named(target, whole, samples), *((None,) * spec.ndim for spec in rest))
+    return Axes(inputs, (samples if operation.attributes["reduction"] == "none" else (),))
+
+
+def _backward_axes(operation: Operation) -> Axes:
+    g, logits, _, *rest = operation.in_specs
+    whole, samples = _names(logits.shape, operation.attributes["reduction"])
+    given = samples if operation.attributes["reduction"] == "none" else (None,) * g.ndim
+    inputs = (given, whole, samples, *((None,) * spec.ndim for spec in rest))
+    return Axes(inputs, (whole,))
+
+
+def _cross_entropy(x, target, smoothing, *weight, reduction: str, ignore_index: int, smooth: bool):
+    wide = _wide(x)
+    dim = _class_dim(x)
+    labels, kept = _labels(wide, target, ignore_index)
+    label_weights = _label_weights(wide, labels, kept, weight)
+    top = lax.stop_gradient(jnp.max(wide, axis=dim, keepdims=True))
+    top = jnp.where(jnp.isfinite(top), top, 0)
+    lse = jnp.log(jnp.sum(jnp.exp(wide - top), axis=dim, keepdims=True)) + top
+    picked = jnp.take_along_axis(wide, labels, axis=dim, mode="clip")
+    losses = jnp.where(kept, label_weights * (lse - picked), 0)
+    if smooth:
+        weights = _along_classes(weight[0], wide) if weight else 1
+        spread = jnp.sum(weights * (lse - wide), axis=dim, keepdims=True) / x.shape[dim]
+        losses = (1 - smoothing) * losses + jnp.where(kept, smoothing * spread, 0)
+    if reduction == "none":
+        return jnp.squeeze(losses, dim).astype(x.dtype)
+    total = jnp.sum(losses)
+    return (total / jnp.sum(label_weights) if reduction == "mean" else total).astype(x.dtype)
+
+
+def _cross_entropy_backward(
+    g, x, target, smoothing, *weight, reduction: str, ignore_index: int, smooth: bool
+):
+    wide = _wide(x)
+    dim = _class_dim(x)
+    labels, kept = _labels(wide, target, ignore_index)
+    label_weights = _label_weights(wide, labels, kept, weight)
+    scale = jnp.expand_dims(g, dim) if reduction == "none" else g
+    scale = scale / jnp.sum(label_weights) if reduction == "mean" else scale
+    top = jnp.max(wide, axis=dim, keepdims=True)
+    powers = jnp.exp(wide - jnp.where(jnp.isfinite(top), top, 0))
+    share = powers / jnp.sum(powers, axis=dim, keepdims=True)
+    hit = lax.broadcasted_iota(labels.dtype, x.shape, dim) == labels
+    slope = label_weights * (share - hit)
+    if smooth:
+        weights = _along_classes(weight[0], wide) if weight else jnp.ones((), wide.dtype)
+        total = jnp.sum(weights) if weight else x.shape[dim]
+        slope = (1 - smoothing) * slope + smoothing / x.shape[dim] * (total * share - weights)
+    return jnp.where(kept, scale * slope, 0).astype(x.dtype)
+
+
+def _is_mean(attributes) -> bool:
+    return attributes["reduction"] == "mean"
+
+
+def _weights_of_labels(x, target, weight, ignore_index):
+    """What the mean divides by: the sum of ``w[t]`` over the samples that are not ignored."""
+    minus_one = neg(ones_like(x))
+    return nll(minus_one, target, *weight, reduction="sum", ignore_index=ignore_index)
+
+
+def _cross_entropy_of_sums(x, target, smoothing, *weight, reduction, ignore_index, smooth):
+    half = x.spec.dtype.itemsize < 4
+    wide = cast(x, dtype=float32) if half else x
+    given = {"ignore_index": ignore_index, "smooth": smooth}
+    total = cross_entropy(wide, target, smoothing, *weight, reduction="sum", **given)
+    loss = div(total, _weights_of_labels(wide, target, weight, ignore_index))
+    return cast(loss, dtype=x.spec.dtype) if half else loss
+
+
+cross_entropy = primitive(
+    "cross_entropy", _cross_entropy, axes=_axes, facts=composed(_cross_entropy_of_sums, _is_mean)
+)
+cross_entropy_backward = primitive(
+    "cross_entropy_backward", _cross_entropy_backward, axes=_backward_axes, linear=("g",)
+)
+
+
+def _gradient(g, x, target, smoothing, weight, reduction, ignore_index, smooth):
+    attributes = {"reduction": reduction, "ignore_index": ignore_index, "smooth": smooth}
+    slope = cross_entropy_backward(g, x, target, smoothing, *weight, **attributes)
+    return [slope, None, None, *[None] * len(weight)]
+
+
+cross_entropy.gradient(_gradient, writable="x")
+
+
+def _bad_label(x, target, smoothing, *weight, reduction, ignore_index, smooth):
+    bad = ((target < 0) | (target >= x.shape[_class_dim(x)])) & (target != ignore_index)
+    worst = jnp.where(bad, target, jnp.iinfo(target.dtype).min)
+    return jnp.any(bad), (jnp.max(worst) if target.size else jnp.zeros((), target.dtype))
+
+
+def _label_error(value, attributes, in_specs):
+    return IndexError(f"Target {value} is out of bounds.")
+
+
+cross_entropy.checked(_bad_label, _label_error)
+
+# --- of logarithms of probabilities
+
+
+def _nll(x, target, *weight, reduction: str, ignore_index: int):
+    dim = _class_dim(x)
+    labels, kept = _labels(x, target, ignore_index)
+    label_weights = _label_weights(x, labels, kept, weight)
+    picked = jnp.take_along_axis(x, labels, axis=dim, mode="clip")
+    losses = jnp.where(kept, -label_weights * picked, 0)
+    if reduction == "none":
+        return jnp.squeeze(losses, dim)
+    total = jnp.sum(losses)
+    return total / jnp.sum(label_weights) if reduction == "mean" else total
+
+
+def _nll_backward(g, x, target, *weight, reduction: str, ignore_index: int):
+    dim = _class_dim(x)
+    labels, kept = _labels(x, target, ignore_index)
+    label_weights = _label_weights(x, labels, kept, weight)
+    scale = jnp.expand_dims(g, dim) if reduction == "none" else g
+    scale = scale / jnp.sum(label_weights) if reduction == "mean" else scale
+    hit = lax.broadcasted_iota(labels.dtype, x.shape, dim) == labels
+    return jnp.where(hit & kept, -scale * label_weights, 0)
+
+
+def _nll_of_sums(x, target, *weight, reduction, ignore_index):
+    total = nll(x, target, *weight, reduction="sum", ignore_index=ignore_index)
+    return div(total, _weights_of_labels(x, target, weight, ignore_index))
+
+
+nll = primitive("nll", _nll, axes=_axes, facts=composed(_nll_of_sums, _is_mean), linear=("x",))
+nll_backward = primitive("nll_backward", _nll_backward, axes=_backward_axes, linear=("g",))
+
+
+def _nll_gradient(g, x, target, weight, reduction, ignore_index):
+    slope = nll_backward(g, x, target, *weight, reduction=reduction, ignore_index=ignore_index)
+    return [slope, None, *[None] * len(weight)]
+
+
+nll.gradient(_nll_gradient)
+
+
+def _bad_nll_label(x, target, *weight, reduction, ignore_index):
+    return _bad_label(
+        x, target, 0.0, *weight, reduction=reduction, ignore_index=ignore_index, smooth=False
+    )
+
+
+nll.checked(_bad_nll_label, _label_error)
+
+# --- of logits and probabilities of all classes
+
+
+def _cross_entropy_probabilities(
+    x, target, smoothing, *weight, reduction: str, count: int | None = None
+):
+    """`count` is the number of samples that a mean divides by, if `x` has only a part of them."""
+    dim = _class_dim(x)
+    classes = x.shape[dim]
+    scores = _wide(x)
+    shifted = scores - lax.stop_gradient(jnp.max(scores, axis=dim, keepdims=True))
+    logarithms = shifted - jnp.log(jnp.sum(jnp.exp(shifted), axis=dim, keepdims=True))
+    smoothed = _wide(target) * (1 - smoothing) + smoothing / classes
+    weights = _along_classes(weight[0], x) if weight else 1
+    losses = -jnp.sum(weights * smoothed * logarithms, axis=dim)
+    if reduction == "none":
+        return losses.astype(x.dtype)
+    total = jnp.sum(losses)
+    if reduction == "mean":
+        total = quotient(total, x.size // classes if count is None else count)
+    return total.astype(x.dtype)
+
+
+def _probabilities_axes(operation: Operation) -> Axes:
+    logits, _, _, *weight = operation.in_specs
+    whole, samples = _names(logits.shape, "none")
+    operands = (whole, whole, (), *((None,) for _ in weight))
+    kept = samples if operation.attributes["reduction"] == "none" else ()
+    count = math.prod(logits.shape) // max(logits.shape[_class_dim(logits)], 1)
+    return Axes(operands, (kept,), whole={"count": count})
+
+
+cross_entropy_probabilities = primitive(
+    "cross_entropy_probabilities", _cross_entropy_probabilities, axes=_probabilities_axes
+)

@@ -1,0 +1,126 @@
+"""Norms and distances along one dimension. Their gradients are 0, not NaN, where the norm is 0."""
+
+from __future__ import annotations
+
+import math
+
+import jax.numpy as jnp
+from jax import lax
+
+from oneflow.base.spec import TensorSpec
+from oneflow.primitives.operation import Operation
+from oneflow.primitives.operators.rounding import quotient
+from oneflow.primitives.registry import primitive
+from oneflow.primitives.sharding.axes import (
+    Axes,
+    Names,
+    broadcast_reduced_axes,
+    free_dims,
+)
+
+
+def safe_norm(x, p: float, dim: int, keepdim: bool):
+    """The p-norm of `x` along `dim`, a real number."""
+    size = jnp.abs(x)
+    if p == 0:
+        return jnp.sum((x != 0).astype(size.dtype), dim, keepdims=keepdim)
+    if p == 1:
+        return jnp.sum(size, dim, keepdims=keepdim)
+    if math.isinf(p):
+        return (jnp.max if p > 0 else jnp.min)(size, dim, keepdims=keepdim)
+    if p == 2:
+        squares = x.real * x.real + x.imag * x.imag if jnp.iscomplexobj(x) else x * x
+        total = jnp.sum(squares, dim, keepdims=keepdim)
+    else:
+        # Small powers have infinite slope at 0; PyTorch gives 0 there.
+        total = jnp.sum(jnp.where(size == 0, 0, jnp.where(size == 0, 1, size) ** p), dim)
+        total = jnp.expand_dims(total, dim) if keepdim else total
+    positive = total > 0
+    root = jnp.where(positive, total, 1)
+    root = jnp.sqrt(root) if p == 2 else root ** (1 / p)
+    return jnp.where(positive, root, total)
+
+
+def _at_least(x, limit):
+    """``max(x, limit)`` whose gradient does not know of the limit."""
+    return x + lax.stop_gradient(jnp.maximum(x, limit) - x)
+
+
+def _cosine_similarity(x, y, eps, *, dim: int):
+    x_unit, y_unit = (
+        quotient(each, _at_least(safe_norm(each, 2, dim, True), eps)) for each in (x, y)
+    )
+    return jnp.sum(x_unit * y_unit, dim)
+
+
+cosine_similarity = primitive("cosine_similarity", _cosine_similarity, axes=broadcast_reduced_axes)
+
+
+def _pairwise_distance(x, y, eps, *, p: float, keepdim: bool):
+    return safe_norm(x - y + eps, p, -1, keepdim)
+
+
+pairwise_distance = primitive("pairwise_distance", _pairwise_distance, axes=broadcast_reduced_axes)
+
+
+def _unit_vectors(x, eps, *, p: float, dim: int):
+    return quotient(x, jnp.maximum(safe_norm(x, p, dim, True), eps.real))
+
+
+unit_vectors = primitive("unit_vectors", _unit_vectors, axes=free_dims("dim"))
+
+
+def _l2_normalize(x, eps, *, dim: int):
+    return quotient(x, jnp.sqrt(jnp.maximum(jnp.sum(x * x, dim, keepdims=True), eps)))
+
+
+l2_normalize = primitive("l2_normalize", _l2_normalize, axes=free_dims("dim"))
+
+
+def _weight_of_norm(direction, size, *, dim: int | None):
+    """`direction` scaled so that its slices along `dim` (None: the whole) have norms `size`."""
+    others = tuple(each for each in range(direction.ndim) if each != dim)
+    norms = jnp.sqrt(jnp.sum(direction * direction, others, keepdims=True))
+    return direction * quotient(size, norms)
+
+
+def _slice_norms(x, *, dim: int | None):
+    others = tuple(each for each in range(x.ndim) if each != dim)
+    return jnp.sqrt(jnp.sum(x * x, others, keepdims=dim is not None))
+
+
+def _slice_axes(operation: Operation) -> Axes:
+    """The slices, if there are several, are independent of each other."""
+
+    def names(spec: TensorSpec) -> Names:
+        return tuple(
+            "slice" if dim == operation.attributes["dim"] and size > 1 else None
+            for dim, size in enumerate(spec.shape)
+        )
+
+    return Axes(tuple(map(names, operation.in_specs)), tuple(map(names, operation.out_specs)))
+
+
+weight_of_norm = primitive("weight_of_norm", _weight_of_norm, axes=_slice_axes, linear=("size",))
+slice_norms = primitive("slice_norms", _slice_norms, axes=_slice_axes)
+
+
+def _power_iteration(matrix, u, v, eps, *, steps: int):
+    """Better left and right singular vectors of the largest singular value."""
+
+    def unit(x):
+        return quotient(x, jnp.maximum(jnp.sqrt(jnp.sum(x * x)), eps))
+
+    for _ in range(steps):
+        v = unit(matrix.T @ u)
+        u = unit(matrix @ v)
+    return u, v
+
+
+power_iteration = primitive("power_iteration", _power_iteration, differentiable=False)
+singular_value = primitive(
+    "singular_value",
+    lambda matrix, u, v: u @ (matrix @ v),
+    axes="m n, m, n ->",
+    linear=("matrix", "u", "v"),
+)

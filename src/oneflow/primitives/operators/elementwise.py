@@ -1,0 +1,453 @@
+"""Elementwise primitives: arithmetic, comparison, logic, and the common functions of one number.
+
+Operands broadcast as in NumPy and must have one dtype (promotion happens above). Rules give the
+gradient of the broadcast operand; whoever calls them sums it to the operand's shape.
+
+A backward pass costs time for each instruction that it records, so most gradients here are one
+instruction: a primitive of their own, whose gradient in turn is derived from its implementation.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from oneflow.base.dtype import DType
+from oneflow.primitives.operators import exponential
+from oneflow.primitives.operators.rounding import quotient, rounded_once
+from oneflow.primitives.registry import REAL_ONLY, Primitive, primitive
+from oneflow.primitives.sharding.linearity import converted
+
+
+def elementwise(name: str, impl: Callable, operands: str = "x", **facts: Any) -> Primitive:
+    """Define an elementwise primitive; an ordinary one is this line and its gradient."""
+    return exact(name, rounded_once(impl), operands, **facts)
+
+
+def exact(name: str, impl: Callable, operands: str = "x", **facts: Any) -> Primitive:
+    """Define an elementwise primitive that rounds nothing: it chooses, compares or changes bits."""
+    return primitive(name, impl, operands=operands, elementwise=True, **facts)
+
+
+def without_gradient(name: str, impl: Callable, operands: str = "x", **facts: Any) -> Primitive:
+    """Define one that rounds nothing and whose results never require grad."""
+    return exact(name, impl, operands, differentiable=False, **facts)
+
+
+def unary(
+    name: str,
+    impl: Callable,
+    slope: Callable | None = None,
+    slope_of_out: Callable | None = None,
+    writable: str = "",
+) -> Primitive:
+    """Define a function of one number by its derivative.
+
+    The derivative is given the operand (`slope`) or the result (`slope_of_out`).
+
+    What the derivative takes is what the backward pass keeps; `writable` as for its rule.
+    """
+    made = elementwise(name, impl)
+    derivative = slope or slope_of_out
+    if derivative is None:
+        return made
+    backward = elementwise(
+        f"{name}_gradient",
+        lambda g, a: g * jnp.conj(derivative(a)),
+        "g x" if slope else "g out",
+        linear=("g",),
+    )
+    if slope:
+        return made.gradient(x=lambda g, x: backward(g, x), writable=writable)
+    return made.gradient(x=lambda g, out: backward(g, out), writable=writable)
+
+
+def step(name: str, impl: Callable, operands: str = "x") -> Primitive:
+    """Define a piecewise constant function: it requires grad, and the gradient is zero."""
+    made = elementwise(name, impl, operands)
+    return made.gradient(**{each: lambda g: zeros_like(g) for each in operands.split()})
+
+
+def _cast(x, *, dtype: DType):
+    if jnp.issubdtype(x.dtype, jnp.complexfloating) and not dtype.is_complex:
+        x = x != 0 if dtype.numpy.kind == "b" else x.real
+    if dtype.numpy.kind in "iu" and dtype.itemsize < 4 and jnp.issubdtype(x.dtype, jnp.floating):
+        x = x.astype(jnp.int32)  # What does not fit wraps around, as in PyTorch.
+    return x.astype(dtype.numpy)
+
+
+cast = primitive("cast", _cast, elementwise=True, linear=converted)
+cast.gradient(x=lambda g, x_spec: cast(g, dtype=x_spec.dtype))
+
+conj = exact("conj", jnp.conj, linear=("x",))
+conj.gradient(x=lambda g: conj(g))
+
+
+def _conjugate(x):
+    """The conjugate of a complex value; a real value or number itself, without an instruction."""
+    spec = getattr(x, "spec", None)
+    return conj(x) if spec is not None and spec.dtype.is_complex else x
+
+
+zeros_like = without_gradient("zeros_like", jnp.zeros_like, linear=("x",))
+ones_like = without_gradient("ones_like", jnp.ones_like)
+
+# --- arithmetic
+
+add = elementwise("add", jnp.add, "x y", linear=("x y",))
+add.gradient(x=lambda g: g, y=lambda g: g)
+
+sub = elementwise("sub", jnp.subtract, "x y", linear=("x y",))
+sub.gradient(x=lambda g: g, y=lambda g: neg(g))
+
+mul = elementwise("mul", jnp.multiply, "x y", linear=("x", "y"))
+mul.gradient(x=lambda g, y: mul(g, _conjugate(y)), y=lambda g, x: mul(g, _conjugate(x)))
+
+div = elementwise("div", quotient, "x y", linear=("x",))
+_div_y_gradient = elementwise(
+    "div_y_gradient",
+    lambda g, x, y: -g * jnp.conj(quotient(quotient(x, y), y)),
+    "g x y",
+    linear=("g", "x"),
+)
+div.gradient(
+    x=lambda g, y: div(g, _conjugate(y)),
+    y=lambda g, x, y: _div_y_gradient(g, x, y),
+    writable=lambda operation: "y" if operation.is_scalar[0] else "",
+)
+
+neg = exact("neg", jnp.negative, linear=("x",))
+neg.gradient(x=lambda g: neg(g))
+
+# x + a * y in one instruction: `add(..., alpha=)` and every optimizer's inner loop.
+add_scaled = elementwise("add_scaled", lambda x, y, a: x + a * y, "x y a", linear=("x y", "x a"))
+add_scaled.gradient(
+    x=lambda g: g, y=lambda g, a: mul(g, _conjugate(a)), a=lambda g, y: mul(g, _conjugate(y))
+)
+
+# x + a * y * z and x + a * y / z
+add_product = elementwise(
+    "add_product", lambda x, y, z, a: x + a * y * z, "x y z a", linear=("x y", "x z", "x a")
+)
+add_quotient = elementwise(
+    "add_quotient", lambda x, y, z, a: x + quotient(a * y, z), "x y z a", linear=("x y", "x a")
+)
+add_product.gradient(
+    x=lambda g: g,
+    y=lambda g, z, a: mul(mul(g, _conjugate(a)), _conjugate(z)),
+    z=lambda g, y, a: mul(mul(g, _conjugate(a)), _conjugate(y)),
+    a=lambda g, y, z: mul(mul(g, _conjugate(y)), _conjugate(z)),
+)
+add_quotient.gradient(
+    x=lambda g: g,
+    y=lambda g, z, a: div(mul(g, _conjugate(a)), _conjugate(z)),
+    z=lambda g, y, z, a: _div_y_gradient(mul(g, _conjugate(a)), y, z),
+    a=lambda g, y, z: mul(g, _conjugate(div(y, z))),
+)
+
+
+def _lerp(x, y, weight):
+    # From the nearer end, so that weight 1 gives exactly y.
+    near = jnp.abs(weight) < 0.5
+    return jnp.where(near, x + weight * (y - x), y - (y - x) * (1 - weight))
+
+
+lerp = elementwise("lerp", _lerp, "x y weight", linear=("x y",))
+lerp.gradient(
+    x=lambda g, weight: sub(g, mul(g, _conjugate(weight))),
+    y=lambda g, weight: mul(g, _conjugate(weight)),
+    weight=lambda g, x, y: mul(g, _conjugate(sub(y, x))),
+)
+
+
+def _power_of_whole_numbers(x, y):
+    # Negative exponents give 0, except of 1 and -1, as in PyTorch.
+    positive = jnp.power(x, jnp.maximum(y, 0))
+    alternating = jnp.where(y % 2 == 0, 1, -1)
+    inverse = jnp.where(x == 1, 1, jnp.where(x == -1, alternating, 0)).astype(x.dtype)
+    return jnp.where(y < 0, inverse, positive)
+
+
+def _pow(x, y):
+    return _power_of_whole_numbers(x, y) if jnp.issubdtype(x.dtype, jnp.signedinteger) else x**y
+
+
+def _pow_x_gradient(g, x, y):
+    # 0 where the exponent is 0, whatever x is.
+    zero = y == 0
+    slope = y * jnp.power(x, jnp.where(zero, 1, y) - 1)
+    return g * jnp.conj(jnp.where(zero, 0, slope))
+
+
+def _pow_y_gradient(g, x, y, out):
+    # 0 where x = 0 and y >= 0, for which the logarithm has no value.
+    zero = (x == 0) & (y.real >= 0 if jnp.iscomplexobj(y) else y >= 0)
+    slope = out * jnp.log(jnp.where(zero, 1, x))
+    return g * jnp.conj(slope)
+
+
+pow_ = elementwise("pow", _pow, "x y")
+_pow_x = elementwise("pow_x_gradient", _pow_x_gradient, "g x y", linear=("g",))
+_pow_y = elementwise("pow_y_gradient", _pow_y_gradient, "g x y out", linear=("g",))
+pow_.gradient(x=lambda g, x, y: _pow_x(g, x, y), y=lambda g, x, y, out: _pow_y(g, x, y, out))
+
+# --- division with rounding: the sign rules of Python (floor) and of C (trunc)
+
+
+def _is_whole(x) -> bool:
+    return jnp.issubdtype(x.dtype, jnp.integer)
+
+
+def _rest(x, y):
+    """What is left of `x` after division rounded towards 0."""
+    return lax.rem(*jnp.broadcast_arrays(x, y))
+
+
+def floored_rest(rest, y):
+    """What is left after division rounded down, given what is left after division rounded to 0."""
+    return jnp.where((rest != 0) & ((rest < 0) != (y < 0)), rest + y, rest)
+
+
+def floored_quotient(x, y, rest):
+    """``x // y`` of floats: what is left after the remainder is divided, so that 1 // 0.1 is 9."""
+    whole = quotient(x - rest, y)
+    whole = jnp.where((rest != 0) & ((rest < 0) != (y < 0)), whole - 1, whole)
+    rounded = jnp.floor(whole)
+    rounded = jnp.where(whole - rounded > 0.5, rounded + 1, rounded)
+    unrounded = quotient(x, y)
+    rounded = jnp.where(whole == 0, jnp.copysign(jnp.zeros_like(whole), unrounded), rounded)
+    return jnp.where(y == 0, unrounded, rounded)
+
+
+def _remainder(x, y):
+    return jnp.remainder(x, y) if _is_whole(x) else floored_rest(_rest(x, y), y)
+
+
+def _floor_divide(x, y):
+    return jnp.floor_divide(x, y) if _is_whole(x) else floored_quotient(x, y, _rest(x, y))
+
+
+def _trunc_divide(x, y):
+    return lax.div(*jnp.broadcast_arrays(x, y)) if _is_whole(x) else jnp.trunc(quotient(x, y))
+
+
+def _of_whole_numbers(name: str, impl: Callable) -> Primitive:
+    """The same for whole numbers, where a divisor of 0 is an error."""
+
+    def divides_by_zero(x, y):
+        return jnp.any(y == 0), jnp.zeros((), jnp.int64)
+
+    def error(value, attributes, in_specs):
+        return RuntimeError("ZeroDivisionError: whole numbers divided by 0")
+
+    return without_gradient(name, impl, "x y").checked(divides_by_zero, error)
+
+
+remainder = elementwise("remainder", _remainder, "x y")
+remainder.gradient(x=lambda g: g, y=lambda g, x, y: neg(mul(g, floor_divide(x, y))))
+fmod = elementwise("fmod", _rest, "x y")
+fmod.gradient(x=lambda g: g, y=lambda g, x, y: neg(mul(g, trunc_divide(x, y))))
+floor_divide = step("floor_divide", _floor_divide, "x y")
+trunc_divide = step("trunc_divide", _trunc_divide, "x y")
+
+whole_remainder = _of_whole_numbers("whole_remainder", _remainder)
+whole_fmod = _of_whole_numbers("whole_fmod", _rest)
+whole_floor_divide = _of_whole_numbers("whole_floor_divide", _floor_divide)
+whole_trunc_divide = _of_whole_numbers("whole_trunc_divide", _trunc_divide)
+
+# --- larger and smaller: NaN wins; where both are equal the gradient is shared
+
+
+def _larger_gradient(g, x, y):
+    return jnp.where(x < y, 0, jnp.where(x == y, g / 2, g)).astype(g.dtype)
+
+
+def _smaller_gradient(g, x, y):
+    return jnp.where(x > y, 0, jnp.where(x == y, g / 2, g)).astype(g.dtype)
+
+
+_larger = elementwise("maximum_gradient", _larger_gradient, "g x y", linear=("g",))
+_smaller = elementwise("minimum_gradient", _smaller_gradient, "g x y", linear=("g",))
+maximum = exact("maximum", jnp.maximum, "x y")
+maximum.gradient(x=lambda g, x, y: _larger(g, x, y), y=lambda g, x, y: _larger(g, y, x))
+minimum = exact("minimum", jnp.minimum, "x y")
+minimum.gradient(x=lambda g, x, y: _smaller(g, x, y), y=lambda g, x, y: _smaller(g, y, x))
+
+# `fmax` and `fmin` prefer a number to NaN; a tie is x's.
+fmax = exact("fmax", jnp.fmax, "x y")
+fmax.gradient(
+    x=lambda g, x, y: keep_if(g, logical_or(ge(x, y), isnan(y))),
+    y=lambda g, x, y: drop_if(g, logical_or(ge(x, y), isnan(y))),
+)
+fmin = exact("fmin", jnp.fmin, "x y")
+fmin.gradient(
+    x=lambda g, x, y: keep_if(g, logical_or(le(x, y), isnan(y))),
+    y=lambda g, x, y: drop_if(g, logical_or(le(x, y), isnan(y))),
+)
+
+# --- comparison and logic
+
+eq = without_gradient("eq", jnp.equal, "x y")
+ne = without_gradient("ne", jnp.not_equal, "x y")
+lt = without_gradient("lt", jnp.less, "x y", facts=REAL_ONLY)
+le = without_gradient("le", jnp.less_equal, "x y", facts=REAL_ONLY)
+gt = without_gradient("gt", jnp.greater, "x y", facts=REAL_ONLY)
+ge = without_gradient("ge", jnp.greater_equal, "x y", facts=REAL_ONLY)
+
+
+def _isclose(x, y, absolute, relative, *, equal_nan: bool):
+    """In the operands' dtype; whole numbers compare in float64."""
+    if not jnp.issubdtype(x.dtype, jnp.inexact):
+        x, y = x.astype(jnp.float64), y.astype(jnp.float64)
+    close = jnp.abs(x - y) <= absolute + jnp.abs(relative * y)
+    close = (x == y) | (close & jnp.isfinite(y) & jnp.isfinite(x))
+    return close | (jnp.isnan(x) & jnp.isnan(y)) if equal_nan else close
+
+
+isclose = primitive(
+    "isclose",
+    _isclose,
+    elementwise=True,
+    differentiable=False,
+    scalar={"absolute": "float64", "relative": "float64"},
+)
+logical_and = without_gradient("logical_and", lambda x, y: (x != 0) & (y != 0), "x y")
+logical_or = without_gradient("logical_or", lambda x, y: (x != 0) | (y != 0), "x y")
+logical_xor = without_gradient("logical_xor", lambda x, y: (x != 0) ^ (y != 0), "x y")
+logical_not = without_gradient("logical_not", lambda x: x == 0)
+bitwise_and = without_gradient("bitwise_and", jnp.bitwise_and, "x y")
+bitwise_or = without_gradient("bitwise_or", jnp.bitwise_or, "x y")
+bitwise_xor = without_gradient("bitwise_xor", jnp.bitwise_xor, "x y")
+bitwise_not = without_gradient("bitwise_not", jnp.bitwise_not)
+
+
+def _shift_left(x, y):
+    # By the number's width or more nothing is left.
+    return jnp.where(y.astype(jnp.uint64) < 8 * x.dtype.itemsize, jnp.left_shift(x, y), 0)
+
+
+def _shift_right(x, y):
+    last = jnp.asarray(8 * x.dtype.itemsize - 1, y.dtype)
+    far = y.astype(jnp.uint64) > last.astype(jnp.uint64)
+    return jnp.right_shift(x, jnp.where(far, last, y))
+
+
+shift_left = without_gradient("shift_left", _shift_left, "x y")
+shift_right = without_gradient("shift_right", _shift_right, "x y")
+isnan = without_gradient("isnan", jnp.isnan)
+isinf = without_gradient("isinf", jnp.isinf)
+isfinite = without_gradient("isfinite", jnp.isfinite)
+isposinf = without_gradient("isposinf", lambda x: x == jnp.inf, facts=REAL_ONLY)
+isneginf = without_gradient("isneginf", lambda x: x == -jnp.inf, facts=REAL_ONLY)
+signbit = without_gradient("signbit", jnp.signbit)
+gcd = without_gradient("gcd", jnp.gcd, "x y")
+lcm = without_gradient("lcm", jnp.lcm, "x y")
+
+# --- choosing
+
+where = exact("where", jnp.where, "condition x y", linear=("x y",))
+keep_if = exact(
+    "keep_if",
+    lambda x, condition: jnp.where(condition, x, jnp.zeros((), x.dtype)),
+    "x condition",
+    linear=("x",),
+)
+drop_if = exact(
+    "drop_if",
+    lambda x, condition: jnp.where(condition, jnp.zeros((), x.dtype), x),
+    "x condition",
+    linear=("x",),
+)
+keep_if.gradient(x=lambda g, condition: keep_if(g, condition), condition=None)
+drop_if.gradient(x=lambda g, condition: drop_if(g, condition), condition=None)
+where.gradient(
+    condition=None,
+    x=lambda g, condition: keep_if(g, condition),
+    y=lambda g, condition: drop_if(g, condition),
+)
+
+
+def gradient_where(name: str, inside: Callable, operands: str) -> Primitive:
+    """`g` where a condition on the other operands holds, else 0."""
+    return exact(
+        name,
+        lambda g, *others: jnp.where(inside(*others), g, jnp.zeros((), g.dtype)),
+        f"g {operands}",
+        linear=("g",),
+    )
+
+
+_clamp_x = gradient_where("clamp_x", lambda x, a, b: (x >= a) & (x <= b), "x low high")
+_clamp_low = gradient_where("clamp_low", lambda x, a, b: (x < a) & (a < b), "x low high")
+_clamp_high = gradient_where("clamp_high", lambda x, a, b: (x > b) | (a > b), "x low high")
+_at_least = gradient_where("at_least", lambda x, low: x >= low, "x low")
+_below = gradient_where("below", lambda x, low: x < low, "x low")
+_at_most = gradient_where("at_most", lambda x, high: x <= high, "x high")
+_above = gradient_where("above", lambda x, high: x > high, "x high")
+
+clamp = exact("clamp", lambda x, low, high: jnp.minimum(jnp.maximum(x, low), high), "x low high")
+clamp.gradient(
+    x=lambda g, x, low, high: _clamp_x(g, x, low, high),
+    low=lambda g, x, low, high: _clamp_low(g, x, low, high),
+    high=lambda g, x, low, high: _clamp_high(g, x, low, high),
+)
+clamp_min = exact("clamp_min", jnp.maximum, "x low")
+clamp_min.gradient(
+    x=lambda g, x, low: _at_least(g, x, low), low=lambda g, x, low: _below(g, x, low)
+)
+clamp_max = exact("clamp_max", jnp.minimum, "x high")
+clamp_max.gradient(
+    x=lambda g, x, high: _at_most(g, x, high), high=lambda g, x, high: _above(g, x, high)
+)
+
+# --- functions of one number
+
+
+def direction_of(x):
+    """``x / |x|``, and 0 for 0 and NaN, as in PyTorch."""
+    if jnp.iscomplexobj(x):
+        zero = x == 0
+        safe = jnp.where(zero, 1, x)
+        return jnp.where(zero, 0, safe / jnp.abs(safe)).astype(x.dtype)
+    if jnp.issubdtype(x.dtype, jnp.floating):
+        return (x > 0).astype(x.dtype) - (x < 0).astype(x.dtype)
+    return jnp.sign(x) if x.dtype != bool else x
+
+
+abs_ = elementwise("abs", jnp.abs)
+_abs_gradient = elementwise("abs_gradient", lambda g, x: g * direction_of(x), "g x", linear=("g",))
+abs_.gradient(x=lambda g, x: _abs_gradient(g, x))
+sign = step("sign", direction_of)
+floor = step("floor", jnp.floor)
+ceil = step("ceil", jnp.ceil)
+trunc = step("trunc", jnp.trunc)
+round_ = step("round", jnp.round)
+
+square = unary("square", lambda x: x * x, lambda x: 2 * x)
+cube = unary("cube", lambda x: x * x * x, lambda x: 3 * (x * x))
+# PyTorch's powers of 0.5, -0.5 and -1, which these are too, keep the operand.
+sqrt = unary("sqrt", jnp.sqrt, slope_of_out=lambda out: 0.5 / out, writable="out")
+rsqrt = unary("rsqrt", lax.rsqrt, slope_of_out=lambda out: -0.5 * (out * out * out), writable="out")
+reciprocal = unary(
+    "reciprocal", lambda x: quotient(1, x), slope_of_out=lambda out: -(out * out), writable="out"
+)
+exp = unary("exp", jnp.exp, slope_of_out=lambda out: out)
+exp2 = unary("exp2", exponential.exp2, slope_of_out=lambda out: out * math.log(2))
+expm1 = unary("expm1", jnp.expm1, slope_of_out=lambda out: out + 1)
+log = unary("log", jnp.log, lambda x: 1 / x)
+log2 = unary("log2", exponential.log2, lambda x: 1 / (x * math.log(2)))
+log10 = unary("log10", exponential.log10, lambda x: 1 / (x * math.log(10)))
+log1p = unary("log1p", exponential.log1p, lambda x: 1 / (x + 1))
+sin = unary("sin", jnp.sin, jnp.cos)
+cos = unary("cos", jnp.cos, lambda x: -jnp.sin(x))
+tanh = unary("tanh", jnp.tanh, slope_of_out=lambda out: 1 - out * out)
+sigmoid = unary("sigmoid", jax.nn.sigmoid, slope_of_out=lambda out: out * (1 - out))
+relu = exact("relu", lambda x: jnp.maximum(x, jnp.zeros((), x.dtype)), facts=REAL_ONLY)
+_relu_gradient = gradient_where("relu_gradient", lambda out: ~(out <= 0), "out")
+relu.gradient(x=lambda g, out: _relu_gradient(g, out))
+erf = unary("erf", lax.erf, lambda x: 2 / math.sqrt(math.pi) * jnp.exp(-x * x))

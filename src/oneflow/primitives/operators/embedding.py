@@ -1,0 +1,140 @@
+"""Looking up rows of a table. The gradient of the table is a sum of rows, never a product."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from oneflow.primitives.operation import Operation
+from oneflow.primitives.operators.distance import safe_norm
+from oneflow.primitives.operators.indexing import out_of_range
+from oneflow.primitives.operators.rounding import quotient
+from oneflow.primitives.parts import Part, positional_in
+from oneflow.primitives.registry import primitive
+from oneflow.primitives.sharding.axes import Axes
+from oneflow.primitives.sharding.linearity import Linearity
+
+NO_PADDING = -1
+
+
+def _embedding(
+    indices,
+    weight,
+    *,
+    padding: int = NO_PADDING,
+    by_frequency: bool = False,
+    rows: int | None = None,
+    part: Part | None = None,
+):
+    """Rows of the table; of a part of it, zeros for the rows that are in other parts."""
+    count = weight.shape[0]
+    if part is None or part.shape[0] == count:
+        return jnp.take(weight, indices, axis=0, mode="clip")
+    own = indices - lax.convert_element_type(part.starts[0], indices.dtype)
+    found = jnp.take(weight, own, axis=0, mode="clip")
+    return jnp.where(((own >= 0) & (own < count))[..., None], found, 0)
+
+
+def _axes(operation: Operation) -> Axes:
+    """Parts of the table give parts of a sum: every row is in one of them."""
+    indices, weight = operation.in_specs
+    lead = tuple(f"d{dim}" for dim in range(indices.ndim))
+    whole = {"rows": weight.shape[0]}
+    return Axes((lead, ("row", "width")), ((*lead, "width"),), whole=whole)
+
+
+def _embedding_backward(g, indices, *, rows: int, padding: int, by_frequency: bool):
+    flat = indices.reshape(-1)
+    grads = g.reshape(flat.shape[0], g.shape[-1])
+    if by_frequency:
+        counts = jnp.zeros(rows, g.dtype).at[flat].add(1, mode="drop")
+        grads = quotient(grads, counts[flat][:, None])
+    # Rows beyond the table are dropped: the padding's, and wrong ones, which the check reports.
+    target = jnp.where((flat == padding) | (flat < 0), rows, flat)
+    return jnp.zeros((rows, grads.shape[1]), g.dtype).at[target].add(grads, mode="drop")
+
+
+def _backward_axes(operation: Operation) -> Axes:
+    """Parts of the indices are parts of a sum, unless they are counted."""
+    counted = operation.attributes["by_frequency"]
+    lead = tuple(None if counted else f"d{dim}" for dim in range(operation.in_specs[1].ndim))
+    return Axes(((*lead, "width"), lead), ((None, "width"),))
+
+
+def _row_error(value, attributes, in_specs):
+    return IndexError(
+        f"index out of range in self: index {value}, but the table has {in_specs[1].shape[0]} rows"
+    )
+
+
+embedding = primitive(
+    "embedding", _embedding, axes=_axes, linear=("weight",), facts=positional_in("weight")
+)
+embedding_backward = primitive(
+    "embedding_backward", _embedding_backward, axes=_backward_axes, linear=("g",)
+)
+embedding.checked(
+    lambda indices, weight, rows=None, **attributes: out_of_range(
+        indices, 0, rows or weight.shape[0]
+    ),
+    _row_error,
+)
+
+
+def _weight_gradient(g, indices, weight_spec, padding, by_frequency):
+    rows = weight_spec.shape[0]
+    return embedding_backward(g, indices, rows=rows, padding=padding, by_frequency=by_frequency)
+
+
+embedding.gradient(indices=None, weight=_weight_gradient)
+
+
+def _limit_rows(weight, indices, max_norm, *, norm_type: float):
+    """`weight` with the rows looked up scaled down to norm `max_norm` where they are longer."""
+    norms = safe_norm(weight, norm_type, -1, True)
+    used = jnp.zeros((weight.shape[0], 1), bool).at[indices.reshape(-1)].set(True, mode="drop")
+    return jnp.where(used & (norms > max_norm), weight * (max_norm / (norms + 1e-7)), weight)
+
+
+limit_rows = primitive("limit_rows", _limit_rows, differentiable=False)
+
+
+def _bags(count: int, offsets, include_last: bool):
+    """The bag each index is in, and how many bags there are; bag i starts at ``offsets[i]``."""
+    bags = offsets.shape[0] - int(include_last)
+    return jnp.searchsorted(offsets[:bags], jnp.arange(count), side="right") - 1, bags
+
+
+def _embedding_bag(
+    indices, weight, offsets, *factors, mode: str, include_last: bool = False, padding: int
+):
+    rows = jnp.take(weight, indices, axis=0, mode="clip")
+    bag, bags = _bags(indices.shape[0], offsets, include_last)
+    kept = (indices != padding)[:, None]
+    if mode == "max":
+        found = jax.ops.segment_max(jnp.where(kept, rows, -jnp.inf), bag, bags)
+        return jnp.where(jnp.isneginf(found), 0, found)
+    if factors:
+        rows = rows * factors[0][:, None]
+    total = jax.ops.segment_sum(jnp.where(kept, rows, 0), bag, bags)
+    if mode == "sum":
+        return total
+    counts = jax.ops.segment_sum(kept.astype(rows.dtype), bag, bags)
+    return quotient(total, jnp.maximum(counts, 1))
+
+
+def _bag_linearity(operation: Operation) -> Linearity:
+    """Sums and means are linear in the table, and sums in the factors."""
+    if operation.attributes["mode"] == "max":
+        return ()
+    return tuple(frozenset({position}) for position in (1, 3) if position < len(operation.in_specs))
+
+
+embedding_bag = primitive(
+    "embedding_bag", _embedding_bag, axes="_, _ d, _, _ -> _ d", linear=_bag_linearity
+)
+embedding_bag.checked(
+    lambda indices, weight, *rest, **attributes: out_of_range(indices, 0, weight.shape[0]),
+    _row_error,
+)

@@ -1,0 +1,112 @@
+"""Exponentials and logarithms of which XLA's own are off by tens of roundings.
+
+XLA multiplies by the logarithm of the base before the exponential or after the logarithm, so that
+``exp2(10)`` is not 1024 and ``log10(1000)`` not 3. These split off the power of two first.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import jax.numpy as jnp
+from jax import lax
+
+from oneflow.primitives.operators.rounding import hidden, quotient
+
+# log10(2) as a number of few bits, of which products with exponents are exact, and the rest.
+_LOG10_OF_2 = (0.301025390625, 4.605038981195213738894724493e-6)
+
+
+def _of_reals(complex_too: Callable) -> Callable[[Callable], Callable]:
+    """Decorator: `complex_too` computes complex numbers."""
+
+    def choose(impl: Callable) -> Callable:
+        return lambda x: complex_too(x) if jnp.iscomplexobj(x) else impl(x)
+
+    return choose
+
+
+def _two_to(exponent: Any) -> Any:
+    """The power of two with a whole exponent in the range of normal numbers, from its bits."""
+    info = jnp.finfo(exponent.dtype)
+    whole = jnp.int32 if info.bits == 32 else jnp.int64
+    bits = (exponent.astype(whole) + (info.maxexp - 1)) << info.nmant
+    return lax.bitcast_convert_type(bits, exponent.dtype)
+
+
+@_of_reals(jnp.exp2)
+def exp2(x):
+    """``2 ** x``, exact where `x` is whole."""
+    # In two factors, since 2 ** whole may be no normal number though the result is one.
+    limit = 1.5 * jnp.finfo(x.dtype).maxexp
+    bounded = jnp.clip(x, -limit, limit)
+    whole = jnp.round(bounded)
+    part = jnp.floor(whole * 0.5)
+    return jnp.exp((bounded - whole) * math.log(2)) * _two_to(part) * _two_to(whole - part)
+
+
+def _logarithm(x: Any, of_two: tuple[float, float], scale: float) -> Any:
+    """The logarithm of `x` to a base.
+
+    Args:
+        x: an array of real numbers.
+        of_two: the logarithm of 2 in two parts.
+        scale: the logarithm of e.
+    """
+    mantissa, exponent = jnp.frexp(x)
+    small = mantissa < math.sqrt(0.5)
+    mantissa = jnp.where(small, mantissa * 2, mantissa)
+    exponent = jnp.where(small, exponent - 1, exponent).astype(x.dtype)
+    high, low = of_two
+    return exponent * high + (exponent * low + jnp.log(mantissa) * scale)
+
+
+@_of_reals(jnp.log2)
+def log2(x):
+    """The logarithm to the base 2, exact for powers of two."""
+    return _logarithm(x, (1.0, 0.0), 1 / math.log(2))
+
+
+@_of_reals(jnp.log10)
+def log10(x):
+    """The logarithm to the base 10, exact for powers of ten."""
+    return _logarithm(x, _LOG10_OF_2, 1 / math.log(10))
+
+
+@_of_reals(jnp.log1p)
+def log1p(x):
+    """``log(1 + x)``."""
+    if x.dtype != jnp.float64:
+        return jnp.log1p(x)
+    # The logarithm of the rounded sum, scaled by what the rounding changed (Kahan).
+    total = hidden(1 + x)
+    change = total - 1
+    usual = (change != 0) & jnp.isfinite(total)
+    scaled = jnp.log(total) * quotient(x, jnp.where(usual, change, 1))
+    return jnp.where(usual, scaled, jnp.where(x == -jnp.inf, jnp.nan, x))
+
+
+@_of_reals(jnp.arctanh)
+def atanh(x):
+    """The inverse hyperbolic tangent."""
+    size = jnp.abs(x)
+    return jnp.copysign(0.5 * log1p(quotient(2 * size, 1 - size)), x)
+
+
+@_of_reals(jnp.sinh)
+def sinh(x):
+    """The hyperbolic sine."""
+    # XLA's is exact below 1; above it adds log(1/2) to an exponent, which rounds that.
+    size = jnp.abs(x)
+    rising = hidden(jnp.exp(size * 0.5))
+    large = rising * (0.5 * rising) - quotient(quotient(0.5, rising), rising)
+    return jnp.where(size < 1, jnp.sinh(x), jnp.copysign(large, x))
+
+
+@_of_reals(jnp.cosh)
+def cosh(x):
+    """The hyperbolic cosine."""
+    rising = hidden(jnp.exp(jnp.abs(x) * 0.5))
+    return rising * (0.5 * rising) + quotient(quotient(0.5, rising), rising)

@@ -1,0 +1,126 @@
+"""Sampling an image at arbitrary places, and the grid of an affine map.
+
+Shapes: x is ``[N, C, *S]``, the grid ``[N, *O, n]`` with n = len(S), its last dimension in the
+order (x, y, z), so backwards; coordinates run from -1 to 1.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+
+import jax.numpy as jnp
+
+from oneflow.base.dtype import DType
+from oneflow.primitives.operation import Operation
+from oneflow.primitives.operators.rounding import quotient
+from oneflow.primitives.registry import primitive
+from oneflow.primitives.sharding.axes import Axes, leading_axes
+
+_CUBIC = -0.75
+
+
+def _places(coordinates, size: int, align_corners: bool):
+    """Coordinates in elements."""
+    if align_corners:
+        return (coordinates + 1) / 2 * (size - 1)
+    return ((coordinates + 1) * size - 1) / 2
+
+
+def _reflected(places, size: int, align_corners: bool):
+    """Places mirrored at the border until they are inside."""
+    low, span = (0.0, size - 1) if align_corners else (-0.5, size)
+    if span == 0:
+        return jnp.zeros_like(places)
+    distance = jnp.abs(places - low)
+    flips = jnp.floor(quotient(distance, span))
+    rest = distance - flips * span
+    return jnp.where(flips % 2 == 0, rest + low, span - rest + low)
+
+
+def _inside(places, size: int, padding_mode: str, align_corners: bool):
+    """Places after padding: only ``"zeros"`` leaves any outside."""
+    if padding_mode == "zeros":
+        return places
+    if padding_mode == "reflection":
+        places = _reflected(places, size, align_corners)
+    return jnp.clip(places, 0, size - 1)
+
+
+def _taps(places, size: int, mode: str, padding_mode: str, align_corners: bool) -> list[tuple]:
+    """``(element, weight)`` pairs that an interpolation along one dimension sums."""
+    if mode == "bicubic":
+        low = jnp.floor(places)
+        t = places - low
+        weights = (_far(t + 1), _near(t), _near(1 - t), _far(2 - t))
+        return [
+            (_inside(low + offset, size, padding_mode, align_corners), weight)
+            for offset, weight in zip((-1, 0, 1, 2), weights, strict=True)
+        ]
+    places = _inside(places, size, padding_mode, align_corners)
+    if mode == "nearest":
+        return [(jnp.round(places), jnp.ones_like(places))]
+    low = jnp.floor(places)
+    return [(low, low + 1 - places), (low + 1, places - low)]
+
+
+def _near(x):
+    return ((_CUBIC + 2) * x - (_CUBIC + 3)) * x * x + 1
+
+
+def _far(x):
+    return ((_CUBIC * x - 5 * _CUBIC) * x + 8 * _CUBIC) * x - 4 * _CUBIC
+
+
+def _grid_sample(x, grid, *, mode: str, padding_mode: str, align_corners: bool):
+    batch, channels, *sizes = x.shape
+    flat = x.reshape(batch, channels, math.prod(sizes))
+    along = [
+        _taps(
+            _places(grid[..., len(sizes) - 1 - dim].reshape(batch, -1), size, align_corners),
+            *(size, mode, padding_mode, align_corners),
+        )
+        for dim, size in enumerate(sizes)
+    ]
+    terms = []
+    for corner in itertools.product(*along):
+        index = jnp.zeros(corner[0][0].shape, jnp.int64)
+        weight = functools.reduce(jnp.multiply, [each for _, each in corner])
+        for (place, _), size in zip(corner, sizes, strict=True):
+            element = jnp.nan_to_num(place, nan=-1.0).astype(jnp.int64)
+            valid = (element >= 0) & (element < size)
+            index = index * size + jnp.clip(element, 0, size - 1)
+            weight = jnp.where(valid, weight, 0)
+        picked = jnp.take_along_axis(flat, index[:, None, :], axis=2)
+        terms.append(picked * weight[:, None, :].astype(x.dtype))
+    total = functools.reduce(jnp.add, terms)
+    return total.reshape(batch, channels, *grid.shape[1:-1])
+
+
+def _axes(operation: Operation) -> Axes:
+    """Samples, channels and places to sample at are independent."""
+    x, grid = operation.in_specs
+    places = tuple(f"d{dim}" for dim in range(1, grid.ndim - 1))
+    return Axes((("n", "c", *(None,) * (x.ndim - 2)), ("n", *places, None)), (("n", "c", *places),))
+
+
+grid_sample = primitive("grid_sample", _grid_sample, axes=_axes, linear=("x",))
+
+
+def _affine_grid(theta, *, size: tuple[int, ...], align_corners: bool, dtype: DType):
+    """``[N, *size, n]``: where the affine maps ``theta[N, n, n + 1]`` take a regular grid."""
+    lines = []
+    for length in size:
+        steps = jnp.arange(length, dtype=dtype.numpy)
+        if align_corners:
+            line = steps * (2 / max(length - 1, 1)) - (1 if length > 1 else 0)
+        else:
+            line = quotient(steps * 2 + 1, length) - 1
+        lines.append(line.astype(dtype.numpy))
+    mesh = jnp.meshgrid(*lines, indexing="ij")
+    points = jnp.stack([*reversed(mesh), jnp.ones(size, dtype.numpy)], axis=-1)
+    return jnp.einsum("...j,nij->n...i", points, theta)
+
+
+affine_grid = primitive("affine_grid", _affine_grid, axes=leading_axes(2), linear=("theta",))

@@ -1,0 +1,153 @@
+"""Reading and writing at positions that are data: index tensors.
+
+Out-of-range positions are errors, checked at run time.
+"""
+
+from __future__ import annotations
+
+import jax.numpy as jnp
+
+from oneflow.primitives.operators.shape import zeros_of
+from oneflow.primitives.registry import primitive
+from oneflow.primitives.sharding.axes import Axes, Names
+
+
+def wrapped(index, size: int):
+    """Positions counted from the front: negative ones count from the end."""
+    index = index.astype(jnp.int64)
+    return jnp.where(index < 0, index + size, index)
+
+
+def out_of_range(index, low: int, high: int):
+    """Whether some position is outside ``[low, high - 1]``, and the first that is (int64)."""
+    if not index.size:
+        return jnp.zeros((), bool), jnp.zeros((), jnp.int64)
+    index = index.reshape(-1).astype(jnp.int64)
+    bad = (index < low) | (index >= high)
+    return bad.any(), index[jnp.argmax(bad)]
+
+
+def _wrap_index(index, *, size: int, dim: int):
+    return wrapped(index, size)
+
+
+def out_of_bounds(index: int, dim: int, size: int) -> IndexError:
+    """PyTorch's error for a position that does not exist."""
+    return IndexError(f"index {index} is out of bounds for dimension {dim} with size {size}")
+
+
+# A position given as a tensor, made fit for `select`.
+wrap_index = primitive("wrap_index", _wrap_index, differentiable=False)
+wrap_index.checked(
+    lambda index, *, size, dim: out_of_range(index, -size, size),
+    lambda value, attributes, in_specs: out_of_bounds(value, attributes["dim"], attributes["size"]),
+)
+
+
+def _positions(x, indices, dims):
+    """What NumPy would be indexed with: index arrays at `dims`, everything elsewhere."""
+    key: list = [slice(None)] * x.ndim
+    for dim, index in zip(dims, indices, strict=True):
+        key[dim] = wrapped(index, x.shape[dim])
+    return tuple(key)
+
+
+def _check_positions(x, indices, dims, negative):
+    """Whether some index is out of range, and which index of which of `dims`, as one number."""
+    bad, code = jnp.zeros((), bool), jnp.zeros((), jnp.int64)
+    for which, (dim, index) in enumerate(zip(dims, indices, strict=True)):
+        size = x.shape[dim]
+        wrong, value = out_of_range(index, -size if negative else 0, size)
+        code = jnp.where(bad, code, value * len(dims) + which)
+        bad = bad | wrong
+    return bad, code
+
+
+def _position_error(value, attributes, in_specs):
+    index, which = divmod(value, len(attributes["dims"]))
+    dim = attributes["dims"][which]
+    return out_of_bounds(index, dim, in_specs[0].shape[dim])
+
+
+def _index(x, *indices, dims: tuple[int, ...], negative: bool = True):
+    """Elements of `x` at the positions that the broadcast `indices` give along `dims`.
+
+    The shape follows NumPy's rules.
+
+    With `negative` positions below 0 count from the end, otherwise they are errors.
+    """
+    return jnp.asarray(x).at[_positions(x, indices, dims)].get(mode="promise_in_bounds")
+
+
+def _picked_names(source: Names, dims: tuple[int, ...], picked: Names) -> Names:
+    """Names of what is picked: `picked` stands where `dims` were, or first if these are apart."""
+    before = dims[0] if dims == tuple(range(dims[0], dims[-1] + 1)) else 0
+    back = tuple(source[dim] for dim in range(before, len(source)) if dim not in dims)
+    return (*source[:before], *picked, *back)
+
+
+def _index_axes(operation) -> Axes:
+    """Dimensions of `x` that are kept may be split, and those of index tensors of one shape."""
+    x, *indices = operation.in_specs
+    dims = operation.attributes["dims"]
+    source = tuple(None if dim in dims else f"d{dim}" for dim in range(x.ndim))
+    rank = max(spec.ndim for spec in indices)
+    alike = all(spec.shape == indices[0].shape for spec in indices)
+    picked = tuple(f"i{dim}" if alike else None for dim in range(rank))
+    given = [picked if alike else (None,) * spec.ndim for spec in indices]
+    return Axes((source, *given), (_picked_names(source, dims, picked),))
+
+
+index = primitive("index", _index, axes=_index_axes, linear=("x",))
+index.checked(
+    lambda x, *indices, dims, negative=True: _check_positions(x, indices, dims, negative),
+    _position_error,
+)
+
+
+def _index_put(x, values, *indices, dims: tuple[int, ...], accumulate: bool, negative: bool = True):
+    """`x` with `values` written, or added, where `index` with the same positions would read."""
+    target = jnp.asarray(x).at[_positions(x, indices, dims)]
+    # Positions out of range are dropped here and reported by the check.
+    if not accumulate:
+        return target.set(values, mode="drop")
+    return (target.max if x.dtype == bool else target.add)(values, mode="drop")
+
+
+def _index_put_axes(operation) -> Axes:
+    """Dimensions of `x` that are kept may be split."""
+    x, values, *indices = operation.in_specs
+    dims = operation.attributes["dims"]
+    source = tuple(None if dim in dims else f"d{dim}" for dim in range(x.ndim))
+    picked = (None,) * max(spec.ndim for spec in indices)
+    written = _picked_names(source, dims, picked)
+    # Values are aligned at the right, and size 1 broadcasts.
+    own = written[len(written) - values.ndim :]
+    given = tuple(None if n == 1 else name for n, name in zip(values.shape, own, strict=True))
+    return Axes((source, given, *((None,) * spec.ndim for spec in indices)), (source,))
+
+
+index_put = primitive("index_put", _index_put, axes=_index_put_axes, linear=("x values",))
+index_put.checked(
+    lambda x, values, *indices, dims, accumulate, negative=True: _check_positions(
+        x, indices, dims, negative
+    ),
+    _position_error,
+)
+
+
+def _index_gradient(g, indices, x_spec, dims):
+    into = index_put(zeros_of(x_spec), g, *indices, dims=dims, accumulate=True)
+    return [into, *[None] * len(indices)]
+
+
+def _index_put_gradient(g, indices, values_spec, dims, accumulate, wanted):
+    into = g
+    if wanted[0] and not accumulate:
+        into = index_put(g, zeros_of(values_spec), *indices, dims=dims, accumulate=False)
+    values = index(g, *indices, dims=dims) if wanted[1] else None
+    return [into if wanted[0] else None, values, *[None] * len(indices)]
+
+
+index.gradient(_index_gradient)
+index_put.gradient(_index_put_gradient)

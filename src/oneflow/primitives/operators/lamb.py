@@ -1,0 +1,120 @@
+"""LAMB's update, whose step depends on the norms of the whole parameter and its direction."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import jax.numpy as jnp
+
+from oneflow.primitives.operation import Operation
+from oneflow.primitives.operators.optimizer import (
+    closed,
+    computed_in,
+    moments_of,
+    opened,
+    update_rule,
+)
+from oneflow.primitives.registry import primitive
+from oneflow.primitives.sharding.axes import Axes
+from oneflow.primitives.sharding.composition import composed
+
+
+class LAMBNumbers(NamedTuple):
+    """`correction1`, `root_correction`: bias corrections. `coupled`: decay as a penalty."""
+
+    lr: Any
+    beta2: Any
+    fresh1: Any
+    fresh2: Any
+    correction1: Any
+    root_correction: Any
+    eps: Any
+    coupled: Any
+    decoupled: Any
+
+
+def _direction_of(p, g, states, n):
+    """Adam's direction and the new states."""
+    g = g + n.coupled * p
+    first, second = moments_of(g, states, n)
+    largest = [jnp.maximum(states[2], second)] if len(states) == 3 else []
+    root = jnp.sqrt(largest[0] if largest else second) / n.root_correction + n.eps
+    return first / n.correction1 / root, first, second, *largest
+
+
+def _stepped(p, direction, ours, theirs, n):
+    """The new parameter, from the sums of squares of the parameter and its direction."""
+    ours, theirs = jnp.sqrt(ours), jnp.sqrt(theirs)
+    usable = (ours > 0) & (theirs > 0)
+    trust = jnp.where(usable, ours / jnp.where(usable, theirs, 1), 1)
+    return p - n.lr * trust * (direction + n.decoupled * p)
+
+
+def _sum_of_squares(x):
+    return jnp.sum(x * x)
+
+
+# --- in two halves, between which devices add up the sums of squares
+
+
+def _numbers(vector, kind) -> LAMBNumbers:
+    scalars = vector.astype(kind)
+    return LAMBNumbers(*[scalars[index] for index in range(len(scalars))])
+
+
+def _lamb_direction(p, g, *rest):
+    *states, vector = rest
+    kind = computed_in(p.dtype)
+    own, grad, kept = opened(p, kind), opened(g, kind), [opened(each, kind) for each in states]
+    direction, *new = _direction_of(own, grad, kept, _numbers(vector, kind))
+    sums = (_sum_of_squares(own), _sum_of_squares(direction))
+    like = p if jnp.iscomplexobj(p) else own
+    return (closed(direction, like), *sums, *map(closed, new, states))
+
+
+def _direction_axes(operation: Operation) -> Axes:
+    """Sums of squares of parts are partial sums."""
+    *arrays, _ = operation.in_specs
+    names = tuple(f"d{dim}" for dim in range(arrays[0].ndim))
+    return Axes((*[names] * len(arrays), (None,)), (names, (), (), *[names] * (len(arrays) - 2)))
+
+
+lamb_direction = primitive(
+    "lamb_direction", _lamb_direction, axes=_direction_axes, differentiable=False
+)
+
+
+def _lamb_step(p, direction, ours, theirs, vector):
+    kind = computed_in(p.dtype)
+    new = _stepped(opened(p, kind), opened(direction, kind), ours, theirs, _numbers(vector, kind))
+    return closed(new, p)
+
+
+def _step_axes(operation: Operation) -> Axes:
+    names = tuple(f"d{dim}" for dim in range(operation.in_specs[0].ndim))
+    return Axes((names, names, (), (), (None,)), (names,))
+
+
+lamb_step = primitive(
+    "lamb_step", _lamb_step, axes=_step_axes, linear=("p direction",), differentiable=False
+)
+
+
+def _lamb_of_sums(*operands: Any, states: int) -> tuple:
+    *arrays, vector = operands
+    results: list[Any] = []
+    for first in range(0, len(arrays), states + 2):
+        own = arrays[first : first + states + 2]
+        direction, ours, theirs, *new = lamb_direction(*own, vector)
+        results += [lamb_step(own[0], direction, ours, theirs, vector), *new]
+    return tuple(results)
+
+
+# --- as a whole
+
+
+@update_rule("lamb_update", LAMBNumbers, axes=None, **composed(_lamb_of_sums))
+def lamb_update(p, g, states, n):
+    """Adam's direction, scaled per parameter to the parameter's norm."""
+    direction, *new = _direction_of(p, g, states, n)
+    return _stepped(p, direction, _sum_of_squares(p), _sum_of_squares(direction), n), *new

@@ -1,0 +1,251 @@
+"""Losses of single elements and of small groups of them; reductions are composed from these.
+
+Gradients without a rule are those of the formulas as written: which side of a kink a point belongs
+to is chosen as in PyTorch.
+"""
+
+from __future__ import annotations
+
+import math
+
+import jax.numpy as jnp
+from jax import lax
+
+from oneflow.primitives.operators.distance import safe_norm
+from oneflow.primitives.operators.elementwise import elementwise, mul
+from oneflow.primitives.operators.rounding import quotient
+from oneflow.primitives.registry import REAL_ONLY, primitive
+
+
+def _hinge(x):
+    """``max(x, 0)`` whose gradient at 0 is that of the positive side."""
+    return jnp.where(x >= 0, x, 0)
+
+
+def _softplus(x):
+    return jnp.logaddexp(x, jnp.zeros((), x.dtype))
+
+
+# --- of two tensors, element by element
+
+
+def _smooth_l1(x, y, beta):
+    distance = jnp.abs(x - y)
+    near = quotient(0.5 * jnp.square(x - y), jnp.where(beta == 0, 1, beta))
+    return jnp.where(distance < beta, near, distance - 0.5 * beta)
+
+
+def _huber(x, y, delta):
+    distance = jnp.abs(x - y)
+    return jnp.where(distance <= delta, 0.5 * jnp.square(x - y), delta * (distance - 0.5 * delta))
+
+
+smooth_l1 = elementwise("smooth_l1", _smooth_l1, "x y beta", facts=REAL_ONLY)
+huber = elementwise("huber", _huber, "x y delta", facts=REAL_ONLY)
+soft_margin = elementwise("soft_margin", lambda x, y: _softplus(-y * x), "x y")
+
+
+def _binary_cross_entropy(x, target):
+    # Logarithms are limited to -100, so that a wrong certain answer costs much but not infinity.
+    return -(
+        target * jnp.maximum(jnp.log(x), -100) + (1 - target) * jnp.maximum(jnp.log1p(-x), -100)
+    )
+
+
+def _binary_cross_entropy_slope(x, target):
+    return (x - target) / jnp.maximum((1 - x) * x, 1e-12)
+
+
+def _log_odds(x):
+    """The target's gradient; the limit on the logarithms does not stop it."""
+    return jnp.log1p(-x) - jnp.log(x)
+
+
+binary_cross_entropy = elementwise(
+    "binary_cross_entropy", _binary_cross_entropy, "x target", facts=REAL_ONLY
+)
+binary_cross_entropy_slope = elementwise(
+    "binary_cross_entropy_slope", _binary_cross_entropy_slope, "x target"
+)
+log_odds = elementwise("log_odds", _log_odds)
+binary_cross_entropy.gradient(
+    x=lambda g, x, target: mul(g, binary_cross_entropy_slope(x, target)),
+    target=lambda g, x: mul(g, log_odds(x)),
+)
+binary_cross_entropy.checked(
+    lambda x, target: (~jnp.all((x >= 0) & (x <= 1)), jnp.zeros((), jnp.int64)),
+    lambda value, attributes, in_specs: RuntimeError(
+        "all elements of input should be between 0 and 1"
+    ),
+)
+
+
+def _binary_cross_entropy_with_logits(x, target, positive_weight):
+    wrong = _softplus(-x)
+    return positive_weight * target * wrong + (1 - target) * (x + wrong)
+
+
+binary_cross_entropy_with_logits = elementwise(
+    "binary_cross_entropy_with_logits",
+    _binary_cross_entropy_with_logits,
+    "x target positive_weight",
+    facts=REAL_ONLY,
+)
+
+
+def _kl_div(x, target):
+    positive = target > 0
+    entropy = jnp.where(positive, target * jnp.log(jnp.where(positive, target, 1)), 0)
+    return jnp.where(target < 0, jnp.nan, entropy) - target * x
+
+
+kl_div = elementwise("kl_div", _kl_div, "x target", facts=REAL_ONLY)
+kl_div_log = elementwise(
+    "kl_div_log", lambda x, target: jnp.exp(target) * (target - x), "x target", facts=REAL_ONLY
+)
+
+
+def _stirling(target):
+    """Stirling's approximation of ``log(target!)``; 0 up to 1."""
+    large = target > 1
+    safe = jnp.where(large, target, 1)
+    return jnp.where(large, safe * jnp.log(safe) - safe + 0.5 * jnp.log(2 * math.pi * safe), 0)
+
+
+def _poisson_nll(x, target, eps, *, log_input: bool, full: bool):
+    loss = jnp.exp(x) - target * x if log_input else x - target * jnp.log(x + eps)
+    return loss + _stirling(target) if full else loss
+
+
+poisson_nll = primitive("poisson_nll", _poisson_nll, elementwise=True)
+
+
+def _gaussian_nll(x, target, variance, eps):
+    # The limit on the variance does not stop its gradient.
+    limited = variance + lax.stop_gradient(jnp.maximum(variance, eps) - variance)
+    return 0.5 * (jnp.log(limited) + jnp.square(x - target) / limited)
+
+
+gaussian_nll = elementwise("gaussian_nll", _gaussian_nll, "x target variance eps", facts=REAL_ONLY)
+gaussian_nll.checked(
+    lambda x, target, variance, eps: (jnp.any(variance < 0), jnp.zeros((), jnp.int64)),
+    lambda value, attributes, in_specs: ValueError("var has negative entry/entries"),
+)
+
+# --- of pairs and triples of samples
+
+
+def _margin_ranking(x, y, target, margin):
+    return _hinge(-target * (x - y) + margin)
+
+
+def _hinge_embedding(x, target, margin):
+    return jnp.where(target != 1, _hinge(margin - x), 0) + jnp.where(target != -1, x, 0)
+
+
+margin_ranking = elementwise(
+    "margin_ranking", _margin_ranking, "x y target margin", facts=REAL_ONLY
+)
+hinge_embedding = elementwise(
+    "hinge_embedding", _hinge_embedding, "x target margin", facts=REAL_ONLY
+)
+
+
+def _cosine_embedding(x, y, target, margin):
+    tiny = 1e-12
+    squares = (jnp.sum(x * x, -1) + tiny) * (jnp.sum(y * y, -1) + tiny)
+    cosine = jnp.sum(x * y, -1) / jnp.sqrt(squares)
+    return jnp.where(target == 1, 1 - cosine, 0) + jnp.where(
+        target == -1, _hinge(cosine - margin), 0
+    )
+
+
+cosine_embedding = primitive(
+    "cosine_embedding", _cosine_embedding, axes="... _, ... _, ..., -> ...", facts=REAL_ONLY
+)
+
+
+def _triplet_margin(anchor, positive, negative, margin, eps, *, p: float, swap: bool):
+    near = safe_norm(anchor - positive + eps, p, -1, False)
+    far = safe_norm(anchor - negative + eps, p, -1, False)
+    if swap:
+        far = jnp.minimum(far, safe_norm(positive - negative + eps, p, -1, False))
+    return _hinge(margin.real + near - far)
+
+
+triplet_margin = primitive("triplet_margin", _triplet_margin, axes="... _, ... _, ... _ -> ...")
+
+# --- of the classes of one sample: ``x[n, c]``
+
+
+def _multi_margin(x, target, margin, *weight, p: int):
+    classes = x.shape[-1]
+    own = jnp.take_along_axis(x, target[..., None], -1, mode="clip")
+    losses = _hinge(margin - own + x) ** p
+    if weight:
+        losses = losses * jnp.take(weight[0], target, mode="clip")[..., None]
+    others = lax.broadcasted_iota(target.dtype, x.shape, x.ndim - 1) != target[..., None]
+    return quotient(jnp.sum(jnp.where(others, losses, 0), -1), classes)
+
+
+def _class_check(x, target, *rest, **attributes):
+    bad = (target < 0) | (target >= x.shape[-1])
+    worst = jnp.where(bad, target, jnp.iinfo(target.dtype).min)
+    return jnp.any(bad), jnp.max(worst, initial=jnp.iinfo(target.dtype).min)
+
+
+multi_margin = primitive(
+    "multi_margin",
+    _multi_margin,
+    axes="... _, ..., , _ -> ...",
+    linear=("*weight",),
+    facts=REAL_ONLY,
+)
+multi_margin.checked(
+    _class_check,
+    lambda value, attributes, in_specs: RuntimeError(f"target out of range: {value}"),
+)
+
+
+def _multilabel_margin(x, target):
+    # Labels end at the first -1; every label is compared with every class that is none.
+    classes = x.shape[-1]
+    listed = jnp.cumprod(target >= 0, -1).astype(bool)
+    labels = jnp.where(listed, target, 0)
+    is_label = jnp.any((labels[..., None] == jnp.arange(classes)) & listed[..., None], -2)
+    own = jnp.take_along_axis(x, labels, -1, mode="clip")
+    losses = _hinge(1 - (own[..., :, None] - x[..., None, :]))
+    counted = listed[..., :, None] & ~is_label[..., None, :]
+    return quotient(jnp.sum(jnp.where(counted, losses, 0), (-2, -1)), classes)
+
+
+multilabel_margin = primitive(
+    "multilabel_margin", _multilabel_margin, axes="... _, ... _ -> ...", facts=REAL_ONLY
+)
+
+
+def _multilabel_soft_margin(x, target, *weight):
+    losses = target * _softplus(-x) + (1 - target) * _softplus(x)
+    return quotient(jnp.sum(losses * weight[0] if weight else losses, -1), x.shape[-1])
+
+
+multilabel_soft_margin = primitive(
+    "multilabel_soft_margin",
+    _multilabel_soft_margin,
+    axes="... _, ... _, ... _ -> ...",
+    linear=("*weight",),
+    facts=REAL_ONLY,
+)
+
+
+def _combined_margin(x, target, m1, m2, m3):
+    own = lax.broadcasted_iota(target.dtype, x.shape, x.ndim - 1) == target[..., None]
+    angle = jnp.arccos(jnp.where(own, x, 0))
+    return jnp.where(own, jnp.cos(m1 * angle + m2) - m3, x)
+
+
+combined_margin = primitive("combined_margin", _combined_margin, axes="... _, ... -> ... _")
+combined_margin.checked(
+    _class_check,
+    lambda value, attributes, in_specs: IndexError(f"Target {value} is out of bounds."),
+)

@@ -1,0 +1,57 @@
+"""`materialize`: the same values, computed once and stored.
+
+XLA:CPU fuses a value that several operations read into each of them, so that each computes it anew,
+with all that it was computed from. Where one reader needs it in memory anyway (a convolution, a
+matrix product), that is a waste: the others may as well read it. `together` orders values instead.
+"""
+
+from __future__ import annotations
+
+import jax
+from jax import lax
+from jax.experimental.xla_metadata import set_xla_metadata
+
+from oneflow.primitives.operation import Operation
+from oneflow.primitives.registry import primitive
+from oneflow.primitives.sharding.axes import Axes, independent_names
+
+# The fact of primitives that read their operands from memory, more than once or in any order.
+READS_MEMORY = {"reads_memory": True}
+
+materialize = primitive("materialize", lambda x: x, elementwise=True, linear=("x",))
+materialize.gradient(x=lambda g: g)
+
+
+@jax.jit
+def _call(*xs):
+    return xs
+
+
+def _uninlined(*xs):
+    # Nothing fuses across the boundary of a call. One that returns its arguments copies nothing.
+    with set_xla_metadata(inlineable="false"):
+        return _call(*xs)
+
+
+@materialize.lowering("cpu")
+def materialized(x):
+    """`x` computed once and stored, in the lowering of another primitive for the CPU."""
+    return _uninlined(x)[0]
+
+
+def _together_axes(operation: Operation) -> Axes:
+    names = independent_names(operation.in_specs)
+    return Axes(names, names, sums=False)
+
+
+# The same values; nothing that reads one of them runs before all of them are computed. Each lies as
+# it did, whatever the others do.
+together = primitive(
+    "together",
+    lambda *xs: lax.optimization_barrier(xs),
+    differentiable=False,
+    axes=_together_axes,
+    linear=("*xs",),
+    facts={"keeps_layouts": True},
+)
+together.lowering("cpu")(_uninlined)

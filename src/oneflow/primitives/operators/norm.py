@@ -1,0 +1,279 @@
+"""Normalisation: every kind is `moments` over some dimensions followed by `normalize`.
+
+batch_norm reduces over all but the channels, layer_norm over the last dimensions, group_norm over
+parts of the channels. Statistics keep their dimensions with size 1; weight and bias broadcast
+against the input. Types narrower than float32 are computed in float32.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from oneflow.base.dtype import DType, float32
+from oneflow.primitives.operation import Operation
+from oneflow.primitives.operators.channels_last import ChannelsLast, moved_dims
+from oneflow.primitives.operators.elementwise import add, cast, mul, rsqrt, square, sub
+from oneflow.primitives.operators.materialize import READS_MEMORY
+from oneflow.primitives.operators.reduce import mean as mean_of, sum_to
+from oneflow.primitives.operators.rounding import quotient
+from oneflow.primitives.registry import REAL_ONLY, primitive
+from oneflow.primitives.sharding.axes import Axes, broadcast_free_dims, elementwise_axes
+from oneflow.primitives.sharding.composition import composed
+
+
+def _wide(x):
+    """`x` in the type that it is computed in."""
+    return x.astype(jnp.float32) if x.dtype in (jnp.float16, jnp.bfloat16) else x
+
+
+def _same_rank(operation) -> ChannelsLast | None:
+    """Everything that is not a number has the rank of the activations and moves with them."""
+    ndim = operation.in_specs[0].ndim
+    moves = tuple(spec.ndim == ndim for spec in operation.in_specs)
+    if any(not move and spec.ndim for move, spec in zip(moves, operation.in_specs, strict=True)):
+        return None
+    dims = moved_dims(operation.attributes["dims"], ndim)
+    results = tuple(spec.ndim == ndim for spec in operation.out_specs)
+    return ChannelsLast(moves, results, {**operation.attributes, "dims": dims})
+
+
+_FOLLOWS = {"channels_last": _same_rank}
+_FUSES = {**_FOLLOWS, "fuses": True}
+
+# --- mean and variance
+
+
+def _moments(x, *, dims: tuple[int, ...]):
+    """Mean and biased variance over `dims`."""
+    x = _wide(x)
+    mean = _mean(x, dims)
+    # Not x - mean: that is what the backward pass computes, and XLA would keep it all that time.
+    return mean, _mean(lax.square(mean - x), dims)
+
+
+def _mean(x, dims: tuple[int, ...]):
+    return quotient(jnp.sum(x, axis=dims, keepdims=True), _count(x, dims))
+
+
+def _moments_of_sums(x, *, dims: tuple[int, ...]):
+    x = _wide_value(x)
+    mean = mean_of(x, dims=dims, keepdim=True)
+    return mean, mean_of(square(sub(x, mean)), dims=dims, keepdim=True)
+
+
+def _wide_value(x):
+    """As `_wide`, of a value."""
+    return cast(x, dtype=float32) if x.spec.dtype.itemsize < 4 else x
+
+
+moments = primitive(
+    "moments",
+    _moments,
+    axes=broadcast_free_dims("dims"),
+    facts=_FOLLOWS | READS_MEMORY | composed(_moments_of_sums),
+)
+
+
+def _count(spec, dims) -> int:
+    count = 1
+    for dim in dims:
+        count *= spec.shape[dim]
+    return count
+
+
+def _moments_gradient(g, x, out, x_spec, dims):
+    # d mean / dx = 1 / n,  d variance / dx = 2 (x - mean) / n
+    return _through_moments(g[0], g[1], x, out[0], dims)
+
+
+def _through_moments(g_mean, g_variance, x, mean, dims):
+    """The gradient in `x` of its mean and variance."""
+    share = 1.0 / max(_count(x.spec, dims), 1)
+    x = x if x.spec.dtype is mean.spec.dtype else cast(x, dtype=float32)
+    return add(mul(sub(x, mean), mul(g_variance, 2.0 * share)), mul(g_mean, share))
+
+
+moments.gradient(x=_moments_gradient)
+
+# --- normalising with given moments, then weight and bias
+
+
+def _normalize(x, mean, variance, weight, bias, eps, *, dims: tuple[int, ...]):
+    """Normalised `x`, given its own moments over `dims`: the gradient in `x` includes theirs."""
+    return _normalize_fixed(x, mean, variance, weight, bias, eps)
+
+
+def _sum_to(x, shape: tuple[int, ...]):
+    """`x` summed over the dimensions that `shape` broadcasts along."""
+    extra = x.ndim - len(shape)
+    wide = (1,) * extra + tuple(shape)
+    dims = tuple(d for d, size in enumerate(wide) if size == 1 and x.shape[d] != 1)
+    return jnp.sum(x, axis=dims, keepdims=True).reshape(shape)
+
+
+def _normalize_gradient(dy, x, mean, variance, weight, eps, *, dims: tuple[int, ...]):
+    """Gradients in x, weight and bias.
+
+    With g = dy, h = (x - mean) / sqrt(variance + eps) and M the mean over `dims`,
+    dx = (w g - M(w g) - h M(w g h)) / sqrt(variance + eps).
+    Where the weight does not vary along a reduced dimension, sums over it are shared with the
+    weight's gradient.
+    """
+    dtype, g, x = x.dtype, _wide(dy), _wide(x)
+    shape = (1,) * (x.ndim - jnp.ndim(weight)) + tuple(jnp.shape(weight))
+    wide = jnp.reshape(weight, shape)
+    invstd = lax.rsqrt(variance + eps)
+    shared = tuple(dim for dim in dims if shape[dim] == 1)
+    centred = x - mean
+    g_sum = jnp.sum(g, axis=shared, keepdims=True) if shared else g
+    gh_sum = (jnp.sum(g * centred, axis=shared, keepdims=True) if shared else g * centred) * invstd
+    count = _count(x, dims)
+    g_mean = jnp.sum(wide * g_sum, axis=dims, keepdims=True) / count
+    gh_mean = jnp.sum(wide * gh_sum, axis=dims, keepdims=True) / count
+    dx = (wide * g - g_mean - centred * (gh_mean * invstd)) * invstd
+    return (
+        dx.astype(dtype),
+        _sum_to(gh_sum, jnp.shape(weight)),
+        _sum_to(g_sum, jnp.shape(weight)),
+    )
+
+
+def _own_axes(operation: Operation) -> Axes:
+    """Moments do not depend on the reduced dimensions of `x`, which has gradients only."""
+    return replace(elementwise_axes(operation), sums=False)
+
+
+# Mean and variance as they are, but as functions of the `x` that they are the moments of.
+own_moments = primitive(
+    "own_moments",
+    lambda x, mean, variance, *, dims: (mean, variance),
+    axes=_own_axes,
+    linear=("mean variance",),
+)
+
+
+def _own_moments_gradient(g, x, mean, dims):
+    grad = _through_moments(g[0], g[1], x, mean, dims)
+    grad = grad if x.spec.dtype is grad.spec.dtype else cast(grad, dtype=x.spec.dtype)
+    return [grad, None, None]
+
+
+own_moments.gradient(_own_moments_gradient)
+
+
+def _normalize_gradient_of_sums(dy, x, mean, variance, weight, eps, *, dims: tuple[int, ...]):
+    """As `_normalize_gradient`, which explains it."""
+    centre, variance = own_moments(x, mean, variance, dims=dims)
+    g, invstd = _wide_value(dy), rsqrt(add(variance, eps))
+    h = mul(sub(_wide_value(x), centre), invstd)
+    weighted = mul(g, weight)
+    g_mean = mean_of(weighted, dims=dims, keepdim=True)
+    gh_mean = mean_of(mul(weighted, h), dims=dims, keepdim=True)
+    dx = mul(sub(sub(weighted, g_mean), mul(h, gh_mean)), invstd)
+    shape = weight.spec.shape if hasattr(weight, "spec") else ()
+    return (
+        dx if x.spec.dtype is dx.spec.dtype else cast(dx, dtype=x.spec.dtype),
+        sum_to(mul(g, h), shape=shape),
+        sum_to(g, shape=shape),
+    )
+
+
+normalize = primitive(
+    "normalize",
+    _normalize,
+    axes=elementwise_axes,
+    facts=_FUSES | REAL_ONLY,
+    linear=("weight bias", "x mean bias"),
+)
+normalize_gradient = primitive(
+    "normalize_gradient",
+    _normalize_gradient,
+    axes=broadcast_free_dims("dims"),
+    facts=_FUSES | READS_MEMORY | composed(_normalize_gradient_of_sums),
+    linear=("dy",),
+)
+
+
+def _normalize_rule(g, x, mean, variance, weight, eps, dims, wanted):
+    dx, dweight, dbias = normalize_gradient(g, x, mean, variance, weight, eps, dims=dims)
+    return [
+        dx if wanted[0] else None,
+        None,
+        None,
+        dweight if wanted[3] else None,
+        dbias if wanted[4] else None,
+        None,
+    ]
+
+
+normalize.gradient(_normalize_rule)
+
+
+def _second_gradient(dx, dweight, dbias, dy, x, weight, eps, *, dims: tuple[int, ...]):
+    """Gradients of `normalize_gradient` in dy, x and weight.
+
+    Its moments are functions of x here.
+    """
+
+    def first(dy, x, weight):
+        return _normalize_gradient(dy, x, *_moments(x, dims=dims), weight, eps, dims=dims)
+
+    weight = jnp.asarray(weight, _wide(x).dtype)
+    return jax.vjp(first, dy, x, weight)[1]((dx, dweight, dbias))
+
+
+normalize_second_gradient = primitive(
+    "normalize_second_gradient",
+    _second_gradient,
+    axes=broadcast_free_dims("dims"),
+    linear=("dx dweight dbias",),
+)
+
+
+def _normalize_gradient_rule(g, dy, x, weight, eps, dims, wanted):
+    ddy, dx, dweight = normalize_second_gradient(*g, dy, x, weight, eps, dims=dims)
+    grads = [ddy, dx, None, None, dweight, None]
+    return [grad if want else None for grad, want in zip(grads, wanted, strict=True)]
+
+
+normalize_gradient.gradient(_normalize_gradient_rule)
+
+# --- the same with statistics that do not depend on x
+
+
+def _normalize_fixed(x, mean, variance, weight, bias, eps):
+    scale = lax.rsqrt(variance + eps) * weight
+    return ((_wide(x) - mean) * scale + bias).astype(x.dtype)
+
+
+normalize_fixed = primitive(
+    "normalize_fixed",
+    _normalize_fixed,
+    elementwise=True,
+    linear=("weight bias", "x mean bias"),
+    facts=REAL_ONLY,
+)
+
+# --- running statistics: (1 - momentum) * running + momentum * factor * batch, one instruction
+
+
+def _running_average(running, batch, factor, momentum):
+    return running + momentum * (factor * batch.astype(running.dtype) - running)
+
+
+running_average = primitive(
+    "running_average",
+    _running_average,
+    elementwise=True,
+    differentiable=False,
+    linear=("running batch", "running factor"),
+)
+
+
+def machine_epsilon(dtype: DType) -> float:
+    """The distance from 1 to the next number."""
+    return float(jnp.finfo(dtype.numpy).eps)

@@ -1,0 +1,398 @@
+"""Optimizer updates: everything that happens to some parameters in one step is one primitive.
+
+An update takes, for each parameter in turn, the parameter, its gradient and the states kept for it;
+and one vector with the numbers of all (learning rate, decay rates, bias corrections). It returns,
+for each in turn, the new parameter and the new states. The vector is packed once per step and
+group; numbers in it are run-time inputs, so a schedule never compiles anything again. Which numbers
+there are is the named tuple right above each update.
+
+Half precision is computed in float32 and complex numbers as pairs of real ones, as in PyTorch.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import jax.numpy as jnp
+
+from oneflow.primitives.operation import Operation
+from oneflow.primitives.registry import Primitive, primitive
+from oneflow.primitives.sharding.axes import Axes
+
+# All numbers of one step as one float64 vector.
+pack_numbers = primitive(
+    "pack_numbers", lambda *numbers: jnp.stack(numbers), scalar="float64", differentiable=False
+)
+
+
+def _update_axes(operation: Operation) -> Axes:
+    """A parameter, its gradient and its states have one shape and may be split alike."""
+    *arrays, _ = operation.in_specs
+    size = 2 + operation.attributes["states"]
+    operands: list[tuple] = []
+    results: list[tuple] = []
+    for index, spec in enumerate(arrays[::size]):
+        names = tuple(f"p{index}d{dim}" for dim in range(spec.ndim))
+        operands += [names] * size
+        results += [names] * (size - 1)
+    return Axes((*operands, (None,)), tuple(results), sums=False)
+
+
+def _replaced(operation: Operation) -> Iterator[tuple[int, int]]:
+    """Which result is the new value of which operand: positions of both."""
+    size = 2 + operation.attributes["states"]
+    for first, result in zip(
+        range(0, len(operation.in_specs) - 1, size),
+        range(0, operation.count, size - 1),
+        strict=True,
+    ):
+        yield first, result
+        for state in range(size - 2):
+            yield first + 2 + state, result + 1 + state
+
+
+def _replaced_in_order(operation: Operation) -> Iterator[tuple[int, int]]:
+    """The same where the tables come first."""
+    return zip(range(operation.count), range(operation.count), strict=True)
+
+
+def _updated(operation: Operation) -> Iterator[tuple[int, int]]:
+    """Positions of each parameter and its gradient."""
+    for first in range(0, len(operation.in_specs) - 1, 2 + operation.attributes["states"]):
+        yield first, first + 1
+
+
+def update_rule(
+    name: str, numbers_type: type, axes: Any = _update_axes, **further: Any
+) -> Callable[[Callable], Primitive]:
+    """Decorator that makes a primitive of an update rule.
+
+    Args:
+        name: the primitive's name.
+        numbers_type: named tuple that the vector of numbers is given to the rule as.
+        axes: how the parameter may be split over devices; None: not at all.
+        further: facts of the primitive.
+    """
+
+    def register(rule: Callable) -> Primitive:
+        def impl(*operands: Any, states: int, **attributes: Any) -> tuple:
+            *arrays, numbers = operands
+            results: list[Any] = []
+            for first in range(0, len(arrays), states + 2):
+                parameter, gradient, *kept = arrays[first : first + states + 2]
+                kind = computed_in(parameter.dtype)
+                scalars = numbers.astype(kind)
+                updated = rule(
+                    opened(parameter, kind),
+                    opened(gradient, kind),
+                    [opened(state, kind) for state in kept],
+                    numbers_type(*[scalars[index] for index in range(len(scalars))]),
+                    **attributes,
+                )
+                results += map(closed, updated, (parameter, *kept))
+            return tuple(results)
+
+        def impl_of_rows(*operands: Any, states: int, **attributes: Any) -> tuple:
+            *tables, rows, gradient, numbers = operands
+            parts = [table.at[rows].get(mode="fill", fill_value=0) for table in tables]
+            updated = impl(parts[0], gradient, *parts[1:], numbers, states=states, **attributes)
+            return tuple(
+                table.at[rows].set(part, mode="drop", unique_indices=True)
+                for table, part in zip(tables, updated, strict=True)
+            )
+
+        facts: dict[str, Any] = {"replaces": _replaced, "updated": _updated, **further}
+        if axes is not None:  # Otherwise the update of a row depends on other rows.
+            facts["of_rows"] = primitive(
+                f"{name}_of_rows",
+                impl_of_rows,
+                differentiable=False,
+                facts={"replaces": _replaced_in_order},
+            )
+        return primitive(name, impl, differentiable=False, axes=axes, facts=facts)
+
+    return register
+
+
+def _gradient_of_rows(*found: Any, count: int, paddings: tuple[int, ...]) -> tuple[Any, Any]:
+    """The rows of a table that were looked up, and their gradients.
+
+    Args:
+        found: for each lookup, the gradient of its result and its indices.
+        count: how many rows the table has.
+        paddings: for each lookup, the row that gets no gradient.
+
+    Returns:
+        Row numbers without repetition, filled up with `count`, and a gradient for each.
+    """
+    indices, gradients = [], []
+    for gradient, index, padding in zip(found[::2], found[1::2], paddings, strict=True):
+        flat = index.reshape(-1)
+        indices.append(jnp.where((flat == padding) | (flat < 0), count, flat).astype(jnp.int64))
+        gradients.append(gradient.reshape(flat.shape[0], math.prod(gradient.shape[index.ndim :])))
+    every = jnp.minimum(jnp.concatenate(indices), count)
+    rows, places = jnp.unique(every, return_inverse=True, size=every.shape[0], fill_value=count)
+    # What was not looked up, or is padding, has no gradient.
+    every_gradient = jnp.where((every < count)[:, None], jnp.concatenate(gradients), 0)
+    summed = jnp.zeros_like(every_gradient)
+    return rows, summed.at[places.reshape(-1)].add(every_gradient)
+
+
+gradient_of_rows = primitive("gradient_of_rows", _gradient_of_rows, differentiable=False)
+# No rows at all where a step is skipped.
+rows_unless = primitive(
+    "rows_unless",
+    lambda skipped, rows, *, count: jnp.where(skipped, count, rows),
+    differentiable=False,
+)
+
+
+def computed_in(dtype: Any) -> Any:
+    """The real type that a parameter of `dtype` is updated in."""
+    if jnp.issubdtype(dtype, jnp.complexfloating):
+        return jnp.float32 if dtype == jnp.complex64 else jnp.float64
+    return jnp.promote_types(dtype, jnp.float32)
+
+
+def opened(array: Any, kind: Any) -> Any:
+    """An array as the rules compute with it: of real numbers of type `kind`."""
+    if jnp.iscomplexobj(array):
+        array = jnp.stack([array.real, array.imag])
+    return array.astype(kind)
+
+
+def closed(new: Any, old: Any) -> Any:
+    """What a rule computed, in the type of what it replaces."""
+    if jnp.iscomplexobj(old):
+        new = new[0] + 1j * new[1]
+    return new.astype(old.dtype)
+
+
+class SGDNumbers(NamedTuple):
+    """`fresh` weighs the new gradient in the momentum buffer; `sign` is -1 to maximize."""
+
+    lr: Any
+    momentum: Any
+    fresh: Any
+    decay: Any
+    sign: Any
+
+
+@update_rule("sgd_update", SGDNumbers)
+def sgd_update(p, g, states, n, *, nesterov: bool = False):
+    """Gradient descent; with a state it keeps momentum."""
+    g = n.sign * g + n.decay * p
+    if not states:
+        return (p - n.lr * g,)
+    buffer = n.momentum * states[0] + n.fresh * g
+    return p - n.lr * (g + n.momentum * buffer if nesterov else buffer), buffer
+
+
+class AdamNumbers(NamedTuple):
+    """`step_size`, `root_correction`: with bias correction. `keep`: 1 - lr * decoupled decay."""
+
+    step_size: Any
+    beta2: Any
+    fresh1: Any
+    fresh2: Any
+    root_correction: Any
+    eps: Any
+    decay: Any
+    keep: Any
+    sign: Any
+
+
+@update_rule("adam_update", AdamNumbers)
+def adam_update(p, g, states, n):
+    """Adam and AdamW; a third state keeps the largest second moment (AMSGrad)."""
+    g = n.sign * g + n.decay * p
+    first, second = moments_of(g, states, n)
+    largest = [jnp.maximum(states[2], second)] if len(states) == 3 else []
+    root = jnp.sqrt(largest[0] if largest else second) / n.root_correction + n.eps
+    return p * n.keep - n.step_size * first / root, first, second, *largest
+
+
+def moments_of(g, states, n):
+    """Running means of the gradient and of its square."""
+    first = states[0] + n.fresh1 * (g - states[0])
+    second = n.beta2 * states[1] + n.fresh2 * g * g
+    return first, second
+
+
+class AdamaxNumbers(NamedTuple):
+    """`step_size` contains the bias correction."""
+
+    step_size: Any
+    beta2: Any
+    fresh1: Any
+    eps: Any
+    decay: Any
+    sign: Any
+
+
+@update_rule("adamax_update", AdamaxNumbers)
+def adamax_update(p, g, states, n):
+    """Adam with the infinity norm."""
+    g = n.sign * g + n.decay * p
+    first = states[0] + n.fresh1 * (g - states[0])
+    largest = jnp.maximum(n.beta2 * states[1], jnp.abs(g) + n.eps)
+    return p - n.step_size * first / largest, first, largest
+
+
+class NAdamNumbers(NamedTuple):
+    """`from_gradient`, `from_moment`: step sizes of the two parts of Nesterov's direction."""
+
+    from_gradient: Any
+    from_moment: Any
+    beta2: Any
+    fresh1: Any
+    fresh2: Any
+    correction2: Any
+    eps: Any
+    decay: Any
+    keep: Any
+    sign: Any
+
+
+@update_rule("nadam_update", NAdamNumbers)
+def nadam_update(p, g, states, n):
+    """Adam with Nesterov momentum."""
+    g = n.sign * g + n.decay * p
+    first, second = moments_of(g, states, n)
+    root = jnp.sqrt(second / n.correction2) + n.eps
+    direction = n.from_gradient * g + n.from_moment * first
+    return p * n.keep - direction / root, first, second
+
+
+class RAdamNumbers(NamedTuple):
+    """`rectification` is 0 while the variance of the second moment is not tractable."""
+
+    step_size: Any
+    beta2: Any
+    fresh1: Any
+    fresh2: Any
+    root_correction: Any
+    rectification: Any
+    eps: Any
+    decay: Any
+    keep: Any
+    sign: Any
+
+
+@update_rule("radam_update", RAdamNumbers)
+def radam_update(p, g, states, n):
+    """Adam with a rectified step size."""
+    g = n.sign * g + n.decay * p
+    first, second = moments_of(g, states, n)
+    adaptive = n.rectification * n.root_correction / (jnp.sqrt(second) + n.eps)
+    scale = jnp.where(n.rectification > 0, adaptive, 1)
+    return p * n.keep - n.step_size * first * scale, first, second
+
+
+class AdagradNumbers(NamedTuple):
+    """`lr` is already decayed."""
+
+    lr: Any
+    eps: Any
+    decay: Any
+    sign: Any
+
+
+@update_rule("adagrad_update", AdagradNumbers)
+def adagrad_update(p, g, states, n):
+    """Steps divided by the root of the sum of all squared gradients."""
+    g = n.sign * g + n.decay * p
+    total = states[0] + g * g
+    return p - n.lr * g / (jnp.sqrt(total) + n.eps), total
+
+
+class AdadeltaNumbers(NamedTuple):
+    """`fresh` is 1 - rho."""
+
+    lr: Any
+    rho: Any
+    fresh: Any
+    eps: Any
+    decay: Any
+    sign: Any
+
+
+@update_rule("adadelta_update", AdadeltaNumbers)
+def adadelta_update(p, g, states, n):
+    """Steps scaled by the running size of past steps over that of past gradients."""
+    g = n.sign * g + n.decay * p
+    square = n.rho * states[0] + n.fresh * g * g
+    delta = jnp.sqrt(states[1] + n.eps) / jnp.sqrt(square + n.eps) * g
+    return p - n.lr * delta, square, n.rho * states[1] + n.fresh * delta * delta
+
+
+class RMSpropNumbers(NamedTuple):
+    """`fresh` is 1 - alpha."""
+
+    lr: Any
+    alpha: Any
+    fresh: Any
+    eps: Any
+    decay: Any
+    momentum: Any
+    sign: Any
+
+
+@update_rule("rmsprop_update", RMSpropNumbers)
+def rmsprop_update(p, g, states, n, *, centered: bool, momentum: bool):
+    """Steps divided by a running root mean square. States: square, [momentum], [mean]."""
+    g = n.sign * g + n.decay * p
+    square = n.alpha * states[0] + n.fresh * g * g
+    means = [states[-1] + n.fresh * (g - states[-1])] if centered else []
+    variance = square - means[0] * means[0] if centered else square
+    step = g / (jnp.sqrt(variance) + n.eps)
+    if not momentum:
+        return p - n.lr * step, square, *means
+    step = n.momentum * states[1] + step
+    return p - n.lr * step, square, step, *means
+
+
+class RpropNumbers(NamedTuple):
+    """Factors of the step size after a sign change and without one, and its bounds."""
+
+    shrink: Any
+    grow: Any
+    smallest: Any
+    largest: Any
+    sign: Any
+
+
+@update_rule("rprop_update", RpropNumbers)
+def rprop_update(p, g, states, n):
+    """Steps of a size of their own for every element, in the direction of the gradient's sign."""
+    g = n.sign * g
+    previous, size = states
+    turned = g * previous
+    factor = jnp.where(turned > 0, n.grow, jnp.where(turned < 0, n.shrink, 1))
+    size = jnp.clip(size * factor, n.smallest, n.largest)
+    g = jnp.where(turned < 0, 0, g)
+    return p - jnp.sign(g) * size, g, size
+
+
+class FTRLNumbers(NamedTuple):
+    """`power` is the exponent of the accumulated squares, `lasso` and `ridge` the two penalties."""
+
+    lr: Any
+    power: Any
+    lasso: Any
+    ridge: Any
+    beta: Any
+    decay: Any
+
+
+@update_rule("ftrl_update", FTRLNumbers)
+def ftrl_update(p, g, states, n):
+    """Follow the regularized leader, proximal form. States: accumulated squares, linear term."""
+    squares = states[0] + g * g
+    scaled = squares**n.power
+    linear = states[1] + g - (scaled - states[0] ** n.power) / n.lr * p
+    solution = (jnp.sign(linear) * n.lasso - linear) / ((n.beta + scaled) / n.lr + n.ridge)
+    solution = jnp.where(jnp.abs(linear) <= n.lasso, 0, solution)
+    return solution - n.lr * n.decay * p, squares, linear

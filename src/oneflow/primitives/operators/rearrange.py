@@ -1,0 +1,45 @@
+"""Moving and masking elements by position: cyclic shifts and triangles."""
+
+from __future__ import annotations
+
+import jax.numpy as jnp
+
+from oneflow.primitives.parts import POSITIONAL, Part, places_along
+from oneflow.primitives.registry import primitive
+from oneflow.primitives.sharding.axes import elementwise_axes, free_dims
+
+
+def _roll(x, *shifts, dims: tuple[int, ...]):
+    return jnp.roll(x, shifts, dims)
+
+
+roll = primitive("roll", _roll, scalar="int64", axes=free_dims("dims"), linear=("x",))
+roll.gradient(
+    lambda g, shifts, dims: [
+        roll(g, *[-shift for shift in shifts], dims=dims),
+        *[None] * len(shifts),
+    ]
+)
+
+
+def _below(x, diagonal, part: Part | None):
+    """Where the column is at most the row plus `diagonal`, for the last two dimensions."""
+    if part is not None:
+        part = Part(part.shape[-2:], part.starts[-2:])
+    rows, columns = (places_along(dim, x.shape[-2:], part, jnp.int64) for dim in (0, 1))
+    return columns - rows <= diagonal
+
+
+def _tril(x, diagonal, *, part: Part | None = None):
+    return jnp.where(_below(x, diagonal, part), x, jnp.zeros((), x.dtype))
+
+
+def _triu(x, diagonal, *, part: Part | None = None):
+    return jnp.where(_below(x, diagonal - 1, part), jnp.zeros((), x.dtype), x)
+
+
+_TRIANGLE = {"scalar": "int64", "axes": elementwise_axes, "facts": POSITIONAL, "linear": ("x",)}
+tril = primitive("tril", _tril, **_TRIANGLE)
+triu = primitive("triu", _triu, **_TRIANGLE)
+tril.gradient(x=lambda g, diagonal: tril(g, diagonal), diagonal=None)
+triu.gradient(x=lambda g, diagonal: triu(g, diagonal), diagonal=None)

@@ -1,0 +1,333 @@
+"""Reductions. `dims` are counted from the front and sorted; `keepdim` keeps them with size 1."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import jax.numpy as jnp
+from jax import lax
+
+from oneflow.base.dtype import DType
+from oneflow.base.spec import TensorSpec
+from oneflow.primitives.operation import Operation
+from oneflow.primitives.operators.elementwise import cast, div, eq, isnan, logical_not, ne
+from oneflow.primitives.operators.rounding import quotient
+from oneflow.primitives.operators.shape import broadcast_to, reshape
+from oneflow.primitives.parts import POSITIONAL, Part, places_along
+from oneflow.primitives.registry import REAL_ONLY, Primitive, primitive
+from oneflow.primitives.sharding.axes import Axes, Names, free_dims, reduced_axes, summed_to_axes
+from oneflow.primitives.sharding.composition import composed
+from oneflow.primitives.sharding.linearity import converted
+
+
+def kept_shape(shape: tuple[int, ...], dims: tuple[int, ...]) -> tuple[int, ...]:
+    """`shape` with size 1 in `dims`."""
+    return tuple(1 if dim in dims else size for dim, size in enumerate(shape))
+
+
+def expanded(array, shape: tuple[int, ...], dims: tuple[int, ...]):
+    """A reduction's result broadcast to the shape before the reduction."""
+    return jnp.broadcast_to(array.reshape(kept_shape(shape, dims)), shape)
+
+
+def count_of(shape: tuple[int, ...], dims: tuple[int, ...]) -> int:
+    """Number of elements that are reduced to one."""
+    count = 1
+    for dim in dims:
+        count *= shape[dim]
+    return count
+
+
+def undone_axes(operation: Operation) -> Axes:
+    """Gradients of reductions over `dims`: the dimensions that were kept may be split."""
+    (out,), dims = operation.out_specs, operation.attributes["dims"]
+    full = tuple(None if dim in dims else f"d{dim}" for dim in range(out.ndim))
+    kept = tuple(name for name in full if name is not None)
+    inputs = [{out.ndim: full, len(kept): kept}.get(s.ndim, ()) for s in operation.in_specs]
+    return Axes(tuple(inputs), (full,))
+
+
+def spread_axes(operation: Operation) -> Axes:
+    """Gradients of reductions over `dims` that are found element by element: all may be split."""
+    (out,), dims = operation.out_specs, operation.attributes["dims"]
+    full = tuple(f"d{dim}" for dim in range(out.ndim))
+    kept = tuple(name for dim, name in enumerate(full) if dim not in dims)
+
+    def names_of(spec: TensorSpec) -> tuple[str | None, ...]:
+        if spec.ndim != out.ndim:
+            return kept if spec.ndim == len(kept) else ()
+        pairs = zip(full, spec.shape, out.shape, strict=True)
+        return tuple(name if size == whole else None for name, size, whole in pairs)
+
+    return Axes(tuple(map(names_of, operation.in_specs)), (full,))
+
+
+# --- sums and means
+
+
+def _sum(x, *, dims: tuple[int, ...], keepdim: bool = False, dtype: DType | None = None):
+    out = dtype.numpy if dtype is not None else x.dtype
+    return jnp.sum(x, axis=dims, keepdims=keepdim, dtype=out)
+
+
+def _mean(x, *, dims: tuple[int, ...], keepdim: bool = False, count: int | None = None):
+    """The mean of `count` elements, of which `x` has a part; None: all."""
+    wide = jnp.float32 if x.dtype.itemsize < 4 else x.dtype
+    total = jnp.sum(x, axis=dims, keepdims=keepdim, dtype=wide)
+    return quotient(total, count_of(x.shape, dims) if count is None else count).astype(x.dtype)
+
+
+def _mean_axes(operation: Operation) -> Axes:
+    """Means of parts that divide by the number of all elements are partial sums."""
+    axes = reduced_axes(summed=True)(operation)
+    count = count_of(operation.in_specs[0].shape, operation.attributes["dims"])
+    return replace(axes, whole={"count": count})
+
+
+def _spread(
+    value,
+    *,
+    shape: tuple[int, ...],
+    dims: tuple[int, ...],
+    divided: bool,
+    count: int | None = None,
+):
+    """Every reduced element gets its result's gradient, or an equal share of it.
+
+    `count` is the number of elements that share it, if `shape` is that of a part.
+    """
+    if divided:
+        value = quotient(value, count_of(shape, dims) if count is None else count)
+    return expanded(value, shape, dims)
+
+
+def _spread_axes(operation: Operation) -> Axes:
+    """Each reduced element's value is the same: its dimension is the result's alone."""
+    shape, dims = operation.out_specs[0].shape, operation.attributes["dims"]
+    names = tuple(f"d{dim}" for dim in range(len(shape)))
+    kept = tuple(name for dim, name in enumerate(names) if dim not in dims)
+    if operation.in_specs[0].ndim == len(shape):
+        kept = tuple(None if dim in dims else name for dim, name in enumerate(names))
+    return Axes((kept,), (names,), {"shape": names}, {"count": count_of(shape, dims)})
+
+
+sum_ = primitive("sum", _sum, axes=reduced_axes(summed=True), linear=converted)
+sum_.gradient(x=lambda g, x_spec, dims: spread(g, shape=x_spec.shape, dims=dims, divided=False))
+mean = primitive("mean", _mean, axes=_mean_axes, linear=("x",))
+mean.gradient(x=lambda g, x_spec, dims: spread(g, shape=x_spec.shape, dims=dims, divided=True))
+spread = primitive("spread", _spread, axes=_spread_axes, linear=("value",))
+spread.gradient(
+    value=lambda g, value_spec, shape, dims, divided: (mean if divided else sum_)(
+        g, dims=dims, keepdim=value_spec.ndim == len(shape)
+    )
+)
+
+
+def _sum_to(x, *, shape: tuple[int, ...]):
+    extra = x.ndim - len(shape)
+    dims = tuple(range(extra)) + tuple(
+        extra + dim for dim, size in enumerate(shape) if size == 1 and x.shape[extra + dim] != 1
+    )
+    return jnp.sum(x, axis=dims, keepdims=True).reshape(shape) if dims else x.reshape(shape)
+
+
+# The gradient of broadcasting.
+sum_to = primitive("sum_to", _sum_to, axes=summed_to_axes, linear=("x",))
+sum_to.gradient(x=lambda g, x_spec: broadcast_to(g, shape=x_spec.shape))
+
+
+def _nansum(x, *, dims: tuple[int, ...], keepdim: bool = False):
+    return jnp.sum(jnp.where(jnp.isnan(x), 0, x), axis=dims, keepdims=keepdim)
+
+
+def _nanmean(x, *, dims: tuple[int, ...], keepdim: bool = False):
+    count = jnp.sum(~jnp.isnan(x), axis=dims, keepdims=keepdim)
+    return quotient(_nansum(x, dims=dims, keepdim=keepdim), count.astype(x.dtype))
+
+
+nansum = primitive("nansum", _nansum, axes=reduced_axes(summed=True))
+
+
+def _nanmean_of_sums(x, *, dims: tuple[int, ...], keepdim: bool = False):
+    numbers = cast(logical_not(isnan(x)), dtype=x.spec.dtype)
+    return div(nansum(x, dims=dims, keepdim=keepdim), sum_(numbers, dims=dims, keepdim=keepdim))
+
+
+nanmean = primitive(
+    "nanmean", _nanmean, axes=reduced_axes(summed=False), facts=composed(_nanmean_of_sums)
+)
+prod = primitive(
+    "prod",
+    lambda x, *, dims, keepdim=False: jnp.prod(x, axis=dims, keepdims=keepdim),
+    axes=reduced_axes(summed=False),
+)
+count_nonzero = primitive(
+    "count_nonzero",
+    lambda x, *, dims, keepdim=False: jnp.sum(x != 0, axis=dims, keepdims=keepdim, dtype=jnp.int64),
+    axes=reduced_axes(summed=True),
+    differentiable=False,
+)
+
+
+def _all_of_counts(x, *, dims: tuple[int, ...] | None = None, keepdim: bool = False):
+    return eq(_count_of(logical_not(x), dims, keepdim), 0)
+
+
+def _any_of_counts(x, *, dims: tuple[int, ...] | None = None, keepdim: bool = False):
+    return ne(_count_of(x, dims, keepdim), 0)
+
+
+def _count_of(x, dims: tuple[int, ...] | None, keepdim: bool):
+    over = tuple(range(x.spec.ndim)) if dims is None else dims
+    return count_nonzero(x, dims=over, keepdim=keepdim)
+
+
+all_true = primitive(
+    "all",
+    lambda x, *, dims=None, keepdim=False: jnp.all(x != 0, axis=dims, keepdims=keepdim),
+    axes=reduced_axes(summed=False),
+    facts=composed(_all_of_counts),
+    differentiable=False,
+)
+any_true = primitive(
+    "any",
+    lambda x, *, dims=None, keepdim=False: jnp.any(x != 0, axis=dims, keepdims=keepdim),
+    axes=reduced_axes(summed=False),
+    facts=composed(_any_of_counts),
+    differentiable=False,
+)
+
+# --- extremes
+
+
+def _extreme_gradient(g, x, out, *, dims: tuple[int, ...]):
+    """All elements equal to the extreme share its gradient."""
+    extreme = expanded(out, x.shape, dims)
+    hits = (x == extreme) | (jnp.isnan(x) & jnp.isnan(extreme))
+    count = jnp.sum(hits, axis=dims, keepdims=True).astype(x.dtype)
+    share = quotient(g.reshape(kept_shape(x.shape, dims)), count)
+    return jnp.where(hits, share, jnp.zeros((), x.dtype))
+
+
+share_among_equal = primitive(
+    "extreme_gradient", _extreme_gradient, axes=undone_axes, linear=("g",)
+)
+
+
+def _extreme(name: str, best: Callable) -> Primitive:
+    made = primitive(
+        name,
+        lambda x, *, dims, keepdim=False: best(x, axis=dims, keepdims=keepdim),
+        axes=reduced_axes(summed=False),
+    )
+    return made.gradient(x=lambda g, x, out, dims: share_among_equal(g, x, out, dims=dims))
+
+
+amax = _extreme("amax", jnp.max)
+amin = _extreme("amin", jnp.min)
+
+
+def _first_index(name: str, best: Callable) -> Primitive:
+    """Index of the first extreme along `dim`, None: of all; a NaN counts as the extreme."""
+
+    def impl(x, *, dim: int | None, keepdim: bool = False):
+        if not x.ndim:
+            return jnp.zeros((), jnp.int64)
+        return best(x, axis=dim, keepdims=keepdim).astype(jnp.int64)
+
+    return primitive(name, impl, axes=reduced_axes(summed=False), differentiable=False)
+
+
+argmax = _first_index("argmax", jnp.argmax)
+argmin = _first_index("argmin", jnp.argmin)
+
+
+# --- one element of each slice along a dimension, and back; `index` has that dimension with size 1
+
+
+def _pick_along(x, index, *, dim: int):
+    return jnp.take_along_axis(x, index, axis=dim, mode="clip") if x.ndim else x
+
+
+def _spread_along(values, index, *, dim: int, size: int, part: Part | None = None):
+    """Zeros of size `size` along `dim`, with `values` at `index`."""
+    if not values.ndim:
+        return values
+    shape = (*values.shape[:dim], size, *values.shape[dim + 1 :])
+    counter = jnp.int32 if (size if part is None else part.shape[dim]) < 2**31 else jnp.int64
+    here = places_along(dim, shape, part, counter) == index.astype(counter)
+    return jnp.where(here, values, jnp.zeros((), values.dtype))
+
+
+def _spread_along_axes(operation: Operation) -> Axes:
+    """All dimensions may be split; `values` and `index` have no `dim`."""
+    dim = operation.attributes["dim"]
+    names = tuple(f"d{each}" for each in range(operation.out_specs[0].ndim))
+    given = tuple(None if each == dim else name for each, name in enumerate(names))
+    size = {"size": names[dim]} if names else {}
+    return Axes((given, given), (names,), size)
+
+
+pick_along = primitive("pick_along", _pick_along, axes=free_dims("dim"), linear=("x",))
+pick_along.gradient(
+    x=lambda g, index, x_spec, dim: spread_along(
+        g, index, dim=dim, size=x_spec.shape[dim] if x_spec.ndim else 1
+    ),
+    index=None,
+)
+spread_along = primitive(
+    "spread_along",
+    _spread_along,
+    axes=_spread_along_axes,
+    facts=POSITIONAL,
+    linear=("values",),
+)
+spread_along.gradient(values=lambda g, index, dim: pick_along(g, index, dim=dim), index=None)
+
+
+def spread_picked(g, out, x_spec, dim, keepdim):
+    """Gradient of a reduction whose outputs are ``(values, indices)`` of picked elements."""
+    values, index = g[0], out[1]
+    if not keepdim and x_spec.ndim:
+        shape = kept_shape(x_spec.shape, (dim,))
+        values, index = reshape(values, shape=shape), reshape(index, shape=shape)
+    return spread_along(values, index, dim=dim, size=x_spec.shape[dim] if x_spec.ndim else 1)
+
+
+def picked_along(name: str, best_index: Callable) -> Primitive:
+    """A reduction of one dimension to the element at ``best_index(x, dim)`` and that index."""
+
+    def impl(x, *, dim: int, keepdim: bool = False):
+        if not x.ndim:
+            return x, jnp.zeros((), jnp.int64)
+        index = best_index(x, dim).astype(jnp.int64)
+        values = jnp.take_along_axis(x, index, axis=dim)
+        return (values, index) if keepdim else (values.squeeze(dim), index.squeeze(dim))
+
+    made = primitive(name, impl, axes=reduced_axes(summed=False), facts=REAL_ONLY)
+    return made.gradient(x=spread_picked, writable="out")
+
+
+# A NaN counts as the extreme, as in PyTorch.
+max_along = picked_along("max_along", lambda x, dim: jnp.argmax(x, axis=dim, keepdims=True))
+min_along = picked_along("min_along", lambda x, dim: jnp.argmin(x, axis=dim, keepdims=True))
+
+# --- logarithm of a sum of exponentials
+
+
+def _logsumexp(x, *, dims: tuple[int, ...], keepdim: bool = False):
+    real = x.real if jnp.iscomplexobj(x) else x
+    top = lax.stop_gradient(jnp.max(real, axis=dims, keepdims=True, initial=-jnp.inf))
+    top = jnp.where(jnp.isfinite(top), top, jnp.zeros_like(top))
+    result = jnp.log(jnp.sum(jnp.exp(x - top), axis=dims, keepdims=True)) + top
+    return result if keepdim else jnp.squeeze(result, dims)
+
+
+def _logsumexp_gradient(g, x, out, *, dims: tuple[int, ...]):
+    return expanded(g, x.shape, dims) * jnp.conj(jnp.exp(x - expanded(out, x.shape, dims)))
+
+
+logsumexp = primitive("logsumexp", _logsumexp, axes=reduced_axes(summed=False))
+_logsumexp_x = primitive("logsumexp_gradient", _logsumexp_gradient, axes=spread_axes, linear=("g",))
+logsumexp.gradient(x=lambda g, x, out, dims: _logsumexp_x(g, x, out, dims=dims))

@@ -1,0 +1,252 @@
+"""Resampling along one dimension: interpolation, adaptive averages, and their adjoints.
+
+Every result is a weighted sum of a few elements. A `Resampling` says which, in a few numbers; its
+adjoint is one too, so that gradients only ever gather.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from dataclasses import dataclass, replace
+
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from oneflow.primitives.operation import Operation
+from oneflow.primitives.operators.channels_last import follows
+from oneflow.primitives.operators.pool import plane_scatter
+from oneflow.primitives.registry import REAL_ONLY, ZERO_SECOND_GRADIENTS, primitive
+from oneflow.primitives.sharding.axes import free_dims
+
+# With more taps than this one product with a matrix is cheaper than gathering.
+_MAX_TAPS = 16
+_CUBIC = -0.75
+
+
+@dataclass(frozen=True, slots=True)
+class Resampling:
+    """How `target` results come from `source` elements.
+
+    Attributes:
+        kind: interpolation ``"area"``, ``"nearest"``, ``"nearest-exact"``, ``"linear"``,
+            ``"cubic"``, or padding ``"reflect"``, ``"replicate"``, ``"circular"``.
+        source: number of elements.
+        target: number of results.
+        scale: distance of the results in elements, if the user gave it; else 0.
+        align_corners: the first and last results are the first and last elements.
+        start: elements of padding before the first one.
+        adjoint: take `target` numbers to `source` results instead, by the transposed weights.
+    """
+
+    kind: str
+    source: int
+    target: int
+    scale: float = 0.0
+    align_corners: bool = False
+    start: int = 0
+    adjoint: bool = False
+
+    def transposed(self) -> Resampling:
+        """The adjoint."""
+        return replace(self, adjoint=not self.adjoint)
+
+    def taps(self, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray]:
+        """Which elements each result sums, ``[results, taps]``, and their weights in `dtype`."""
+        return _adjoint_taps(self, dtype) if self.adjoint else _TAPS[self.kind](self, dtype)
+
+    def step(self, dtype: np.dtype) -> np.floating:
+        """Distance of the results in elements."""
+        kind = dtype.type
+        if self.align_corners:
+            return kind(self.source - 1) / kind(max(self.target - 1, 1))
+        return kind(self.scale) if self.scale else kind(self.source) / kind(self.target)
+
+
+def _area(plan: Resampling, dtype: np.dtype):
+    places = np.arange(plan.target)
+    starts = places * plan.source // plan.target
+    counts = -(-(places + 1) * plan.source // plan.target) - starts
+    taps = np.arange(counts.max(initial=1))
+    inside = taps < counts[:, None]
+    index = starts[:, None] + np.where(inside, taps, 0)
+    return index, np.where(inside, 1.0 / counts[:, None], 0.0).astype(dtype)
+
+
+def _nearest(plan: Resampling, dtype: np.dtype):
+    offset = dtype.type(0.5 if plan.kind == "nearest-exact" else 0)
+    places = np.floor((np.arange(plan.target, dtype=dtype) + offset) * plan.step(dtype))
+    index = np.minimum(places.astype(np.int64), plan.source - 1)[:, None]
+    return index, np.ones(index.shape, dtype)
+
+
+def _positions(plan: Resampling, dtype: np.dtype) -> np.ndarray:
+    steps = np.arange(plan.target, dtype=dtype)
+    if plan.align_corners:
+        return steps * plan.step(dtype)
+    half = dtype.type(0.5)
+    return (steps + half) * plan.step(dtype) - half
+
+
+def _linear(plan: Resampling, dtype: np.dtype):
+    places = np.maximum(_positions(plan, dtype), dtype.type(0))
+    low = np.minimum(places.astype(np.int64), plan.source - 1)
+    high = np.minimum(low + 1, plan.source - 1)
+    weight = np.clip(places - low.astype(dtype), 0, 1).astype(dtype)
+    return np.stack([low, high], 1), np.stack([1 - weight, weight], 1)
+
+
+def _cubic(plan: Resampling, dtype: np.dtype):
+    places = _positions(plan, dtype)
+    low = np.floor(places).astype(np.int64)
+    t = (places - low.astype(dtype)).astype(dtype)
+
+    def near(x):
+        return ((_CUBIC + 2) * x - (_CUBIC + 3)) * x * x + 1
+
+    def far(x):
+        return ((_CUBIC * x - 5 * _CUBIC) * x + 8 * _CUBIC) * x - 4 * _CUBIC
+
+    index = np.clip(low[:, None] + np.arange(-1, 3), 0, plan.source - 1)
+    return index, np.stack([far(t + 1), near(t), near(1 - t), far(2 - t)], 1).astype(dtype)
+
+
+def _around(plan: Resampling, dtype: np.dtype):
+    """Padding: elements outside are elements inside."""
+    places = np.arange(plan.target) - plan.start
+    if plan.kind == "circular":
+        places %= plan.source
+    elif plan.kind == "reflect":
+        period = max(2 * (plan.source - 1), 1)
+        places = np.abs(places) % period
+        places = np.minimum(places, period - places)
+    else:
+        places = np.clip(places, 0, plan.source - 1)
+    return places[:, None], np.ones((plan.target, 1), dtype)
+
+
+def _padded(rows: list[list[int]], weights: list[list[float]], dtype: np.dtype):
+    """Rows of different lengths as arrays; the filling has weight 0."""
+    taps = max(1, max(map(len, rows), default=1))
+    index = np.zeros((len(rows), taps), np.int64)
+    weight = np.zeros((len(rows), taps), dtype)
+    for place, row in enumerate(rows):
+        if row:
+            index[place] = row[0]
+            index[place, : len(row)] = row
+            weight[place, : len(row)] = weights[place]
+    return index, weight
+
+
+def _adjoint_taps(plan: Resampling, dtype: np.dtype):
+    index, weight = _TAPS[plan.kind](plan, dtype)
+    rows: list[list[int]] = [[] for _ in range(plan.source)]
+    weights: list[list[float]] = [[] for _ in range(plan.source)]
+    for result, (elements, factors) in enumerate(zip(index, weight, strict=True)):
+        for element, factor in zip(elements, factors, strict=True):
+            if factor:
+                rows[element].append(result)
+                weights[element].append(factor)
+    return _padded(rows, weights, dtype)
+
+
+_TAPS = {
+    "area": _area,
+    "nearest": _nearest,
+    "nearest-exact": _nearest,
+    "linear": _linear,
+    "cubic": _cubic,
+    "reflect": _around,
+    "replicate": _around,
+    "circular": _around,
+}
+
+
+@functools.lru_cache(maxsize=256)
+def _table(plan: Resampling, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray]:
+    return plan.taps(dtype)
+
+
+def _resample(x, *, dim: int, plan: Resampling):
+    double = x.dtype in (jnp.float64, jnp.complex128)
+    wide = np.dtype(np.float64) if double else np.dtype(np.float32)
+    index, weight = _table(plan, wide)
+    if index.shape[1] == 1 and (weight == 1).all():
+        return jnp.take(x, index[:, 0], axis=dim)
+    values = x if jnp.iscomplexobj(x) else x.astype(wide)
+    if index.shape[1] > _MAX_TAPS:
+        matrix = np.zeros((len(index), x.shape[dim]), values.dtype)
+        np.add.at(matrix, (np.arange(len(index))[:, None], index), weight)
+        product = lax.dot_general(values, matrix, (((dim,), (1,)), ((), ())))
+        return jnp.moveaxis(product, -1, dim).astype(x.dtype)
+    shape = [1] * x.ndim
+    shape[dim] = len(index)
+    taken = [
+        jnp.take(values, index[:, tap], axis=dim) * weight[:, tap].reshape(shape)
+        for tap in range(index.shape[1])
+    ]
+    return functools.reduce(jnp.add, taken).astype(x.dtype)
+
+
+def _has_zero_second_gradients(operation: Operation) -> bool:
+    """PyTorch's pooling and these kinds of its padding do, its interpolation does not."""
+    return operation.attributes["plan"].kind in ("area", "reflect", "replicate")
+
+
+resample = primitive(
+    "resample",
+    _resample,
+    axes=free_dims("dim"),
+    facts=follows((True,), (True,), attribute="dim")
+    | {"zero_second_gradients": _has_zero_second_gradients},
+    linear=("x",),
+)
+resample.gradient(x=lambda g, dim, plan: resample(g, dim=dim, plan=plan.transposed()))
+
+# --- maxima over the windows of adaptive pooling
+
+
+def _adaptive_max_pool(x, *, dims: tuple[int, ...], size: tuple[int, ...]):
+    """Maxima over windows as of ``"area"``, and where the first is in the plane of `dims`."""
+    positions = jnp.zeros((1,) * x.ndim, jnp.int64)
+    valid = jnp.ones((1,) * x.ndim, bool)
+    windows = x
+    for count, (dim, target) in enumerate(zip(dims, size, strict=True)):
+        index, weight = _table(Resampling("area", x.shape[dim], target), np.dtype(np.float64))
+        # Each window dimension becomes two: the windows here, their elements at the end.
+        windows = jnp.moveaxis(jnp.take(windows, index, axis=dim), dim + 1, -1)
+        shape = [1] * (x.ndim + count + 1)
+        shape[dim], shape[-1] = index.shape
+        positions = positions[..., None] * x.shape[dim] + index.reshape(shape)
+        valid = valid[..., None] & (weight != 0).reshape(shape)
+    ends = windows.shape[: x.ndim]
+    taps = math.prod(windows.shape[x.ndim :])
+    valid = jnp.broadcast_to(valid, windows.shape).reshape(*ends, taps)
+    positions = jnp.broadcast_to(positions, windows.shape).reshape(*ends, taps)
+    windows = windows.reshape(*ends, taps)
+    low = -jnp.inf if jnp.issubdtype(x.dtype, jnp.inexact) else jnp.iinfo(x.dtype).min
+    windows = jnp.where(valid, windows, jnp.array(low, x.dtype))
+    first = jnp.argmax(windows, axis=-1, keepdims=True)
+    return (
+        jnp.take_along_axis(windows, first, axis=-1)[..., 0],
+        jnp.take_along_axis(positions, first, axis=-1)[..., 0],
+    )
+
+
+adaptive_max_pool = primitive(
+    "adaptive_max_pool",
+    _adaptive_max_pool,
+    axes=free_dims("dims"),
+    facts=ZERO_SECOND_GRADIENTS | REAL_ONLY,
+)
+adaptive_max_pool.gradient(
+    x=lambda g, out, x_spec, dims: plane_scatter(
+        g[0],
+        out[1],
+        dims=dims,
+        size=tuple(x_spec.shape[dim] for dim in dims),
+        accumulate=True,
+    ),
+    writable="out",
+)

@@ -1,0 +1,299 @@
+"""Random numbers of further distributions, made from the words of `operators.random`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from oneflow.base.dtype import DType
+from oneflow.primitives.operators.creation import zeros
+from oneflow.primitives.operators.random import (
+    _computing_dtype,
+    _unit,
+    _unit_positive,
+    drawn_in_parts,
+    more_words,
+    random_primitive,
+    words,
+)
+from oneflow.primitives.parts import POSITIONAL, Part
+from oneflow.primitives.sharding.axes import elementwise_axes, leading_axes
+
+
+def _multinomial(weights, seed, stream, *, count: int, replacement: bool, part: Part | None = None):
+    kind = jnp.promote_types(weights.dtype, jnp.float32)
+    weights = weights.astype(kind)
+    if replacement:
+        drawn = words(seed, stream, (*weights.shape[:-1], count), part)
+        edges = jnp.cumsum(weights, axis=-1)
+        # Compared with the number of edges at or below it, a point never falls on a weight of 0.
+        points = _unit(drawn[0], drawn[1], kind) * edges[..., -1:]
+        found = jnp.sum(points[..., None] >= edges[..., None, :], axis=-1)
+        last = jnp.sum(edges < edges[..., -1:], axis=-1)[..., None]
+        return jnp.minimum(found, last).astype(jnp.int64)
+    # The winners of a race whose runners arrive after exponential times of rates `weights`.
+    if part is not None:
+        part = part._replace(shape=(*part.shape[:-1], weights.shape[-1]))
+    drawn = words(seed, stream, weights.shape, part)
+    arrival = -jnp.log(_unit_positive(drawn[0], drawn[1], kind)) / weights
+    index = lax.broadcasted_iota(jnp.int64, weights.shape, weights.ndim - 1)
+    order = lax.sort((arrival, index), num_keys=1, dimension=weights.ndim - 1)[1]
+    return order[..., :count]
+
+
+def _multinomial_check(weights, seed, stream, *, count, replacement):
+    """The value tells what is wrong: 1 a bad weight, 2 a sum of 0, 3 fewer weights than draws."""
+    bad = ~jnp.all((weights >= 0) & (weights < jnp.inf))
+    positive = jnp.sum(weights > 0, axis=-1)
+    empty, few = jnp.any(positive == 0), jnp.any(positive < (1 if replacement else count))
+    what = jnp.where(bad, 1, jnp.where(empty, 2, 3)).astype(jnp.int64)
+    return bad | empty | few, what
+
+
+_MULTINOMIAL_ERRORS = {
+    1: "probability tensor contains either `inf`, `nan` or element < 0",
+    2: "invalid multinomial distribution (sum of probabilities <= 0)",
+    3: "invalid multinomial distribution (with replacement=False, not enough non-negative category "
+    "to sample)",
+}
+
+random_multinomial = random_primitive(
+    "random_multinomial",
+    _multinomial,
+    axes=leading_axes(1),
+    facts=POSITIONAL,
+    differentiable=False,
+)
+random_multinomial.checked(
+    _multinomial_check,
+    lambda value, attributes, in_specs: RuntimeError(_MULTINOMIAL_ERRORS[value]),
+)
+
+
+def _cauchy(
+    seed, stream, median, sigma, *, shape: tuple[int, ...], dtype: DType, part: Part | None = None
+):
+    kind = _computing_dtype(dtype)
+    drawn = words(seed, stream, shape, part)
+    angle = (_unit(drawn[0], drawn[1], kind) - 0.5) * jnp.asarray(math.pi, kind)
+    return (median.astype(kind) + sigma.astype(kind) * jnp.tan(angle)).astype(dtype.numpy)
+
+
+random_cauchy = drawn_in_parts("random_cauchy", _cauchy, "median", "sigma", differentiable=False)
+
+
+def _geometric(seed, stream, p, *, shape: tuple[int, ...], dtype: DType, part: Part | None = None):
+    kind = _computing_dtype(dtype)
+    drawn = words(seed, stream, shape, part)
+    trials = jnp.log(_unit_positive(drawn[0], drawn[1], kind)) / jnp.log1p(-p).astype(kind)
+    return jnp.maximum(jnp.ceil(trials), 1).astype(dtype.numpy)
+
+
+random_geometric = drawn_in_parts("random_geometric", _geometric, "p", differentiable=False)
+
+
+def _truncated_normal(
+    seed,
+    stream,
+    mean,
+    std,
+    low,
+    high,
+    *,
+    shape: tuple[int, ...],
+    dtype: DType,
+    part: Part | None = None,
+):
+    kind = _computing_dtype(dtype)
+    drawn = words(seed, stream, shape, part)
+    first, last = (lax.erf((end - mean) / (std * math.sqrt(2))).astype(kind) for end in (low, high))
+    level = first + _unit(drawn[0], drawn[1], kind) * (last - first)
+    result = mean.astype(kind) + std.astype(kind) * math.sqrt(2) * lax.erf_inv(level)
+    return jnp.clip(result, low.astype(kind), high.astype(kind)).astype(dtype.numpy)
+
+
+# By inversion: the mass between `low` and `high` is spread over the unit interval.
+random_truncated_normal = drawn_in_parts(
+    "random_truncated_normal",
+    _truncated_normal,
+    *("mean", "std", "low", "high"),
+    differentiable=False,
+)
+
+
+# --- counts: Poisson and binomial
+
+# Below this mean a count is found by adding up probabilities, above it by rejection.
+_FEW = 10.0
+# No count of a mean below `_FEW` is as large as this.
+_SEARCHED = 150
+
+
+def _search(level: jax.Array, first: jax.Array, ratio: Callable, wanted: jax.Array) -> jax.Array:
+    """The smallest count whose cumulated probability reaches `level`, where `wanted`; else 0.
+
+    ``ratio(k)`` is the probability of `k` divided by that of ``k - 1``, `first` that of 0.
+    """
+
+    def searching(state):
+        return jnp.any(state[3]) & (state[0] < _SEARCHED)
+
+    def step(state):
+        number, probability, total, active, count = state
+        number = number + 1
+        probability = probability * ratio(number)
+        count = jnp.where(active, number, count)
+        total = total + probability
+        return number, probability, total, active & (level > total), count
+
+    start = (
+        jnp.zeros((), np.float64),
+        first,
+        first,
+        wanted & (level > first),
+        jnp.zeros_like(level),
+    )
+    return lax.while_loop(searching, step, start)[4]
+
+
+def _reject(draw: Callable, propose: Callable, wanted: jax.Array) -> jax.Array:
+    """The first accepted proposal at each element, where `wanted`; else 0.
+
+    ``draw(attempt)`` gives random words; ``propose(u, v)`` takes uniform numbers in [-1/2, 1/2) and
+    (0, 1] and returns a count and whether it is accepted.
+    """
+
+    def proposing(state):
+        return jnp.any(state[1])
+
+    def step(state):
+        attempt, active, count = state
+        drawn = draw(attempt)
+        proposal, accepted = propose(
+            _unit(drawn[0], drawn[1], np.dtype(np.float64)) - 0.5,
+            _unit_positive(drawn[2], drawn[3], np.dtype(np.float64)),
+        )
+        count = jnp.where(active & accepted, proposal, count)
+        return attempt + 1, active & ~accepted, count
+
+    start = (jnp.zeros((), jnp.int64), wanted, jnp.zeros(wanted.shape, np.float64))
+    return lax.while_loop(proposing, step, start)[2]
+
+
+# Hoermann: "The transformed rejection method for generating Poisson random variables" (1993).
+def _many_events(draw, rate, wanted):
+    root = jnp.sqrt(rate)
+    b = 0.931 + 2.53 * root
+    a = -0.059 + 0.02483 * b
+    log_inverse_alpha = jnp.log(1.1239 + 1.1328 / (b - 3.4))
+    surely = 0.9277 - 3.6224 / (b - 2)
+    log_rate = jnp.log(rate)
+
+    def propose(u, v):
+        edge = 0.5 - jnp.abs(u)
+        count = jnp.floor((2 * a / edge + b) * u + rate + 0.43)
+        ratio = jnp.log(v) + log_inverse_alpha - jnp.log(a / edge**2 + b)
+        fits = ratio <= count * log_rate - rate - lax.lgamma(count + 1)
+        possible = (count >= 0) & ((edge >= 0.013) | (v <= edge))
+        return count, ((edge >= 0.07) & (v <= surely)) | (possible & fits)
+
+    return _reject(draw, propose, wanted)
+
+
+def _poisson(rate, seed, stream, *, part: Part | None = None):
+    def draw(attempt):
+        return more_words(seed, stream, rate.shape, attempt, part)
+
+    mean = rate.astype(np.float64)
+    few, many = mean < _FEW, (mean >= _FEW) & (mean < jnp.inf)
+    drawn = words(seed, stream, rate.shape, part)
+    level = _unit(drawn[0], drawn[1], np.dtype(np.float64))
+    small = jnp.where(few, mean, 0.0)
+    found = _search(level, jnp.exp(-small), lambda k: small / k, few)
+    rejected = _many_events(draw, jnp.where(many, mean, _FEW), many)
+    result = jnp.where(many, rejected, jnp.where(few, found, mean))
+    return result.astype(rate.dtype)
+
+
+# The numbers of events in a unit of time in which `rate` events are expected.
+random_poisson = random_primitive(
+    "random_poisson", _poisson, axes=elementwise_axes, facts=POSITIONAL
+)
+random_poisson.gradient(
+    rate=lambda rate_spec: zeros(
+        shape=rate_spec.shape, dtype=rate_spec.dtype, device=rate_spec.device
+    )
+)
+random_poisson.checked(
+    lambda rate, seed, stream: (~jnp.all(rate >= 0), jnp.zeros((), jnp.int64)),
+    lambda value, attributes, in_specs: RuntimeError(
+        "invalid Poisson rate, expected rate to be non-negative"
+    ),
+)
+
+
+# Hoermann: "The generation of binomial random variates" (1993), for p at most 1/2.
+def _many_successes(draw, trials, p, wanted):
+    root = jnp.sqrt(trials * p * (1 - p))
+    b = 1.15 + 2.53 * root
+    a = -0.0873 + 0.0248 * b + 0.01 * p
+    surely = 0.92 - 4.2 / b
+    alpha = (2.83 + 5.1 / b) * root
+    log_odds = jnp.log(p) - jnp.log1p(-p)
+    mode = jnp.floor((trials + 1) * p)
+    peak = lax.lgamma(mode + 1) + lax.lgamma(trials - mode + 1)
+
+    def propose(u, v):
+        edge = 0.5 - jnp.abs(u)
+        count = jnp.floor((2 * a / edge + b) * u + trials * p + 0.5)
+        possible = (count >= 0) & (count <= trials)
+        inside = jnp.where(possible, count, mode)
+        ratio = jnp.log(v * alpha / (a / edge**2 + b))
+        ways = peak - lax.lgamma(inside + 1) - lax.lgamma(trials - inside + 1)
+        fits = ratio <= ways + (inside - mode) * log_odds
+        return count, possible & (((edge >= 0.07) & (v <= surely)) | fits)
+
+    return _reject(draw, propose, wanted)
+
+
+def _binomial(count, prob, seed, stream, *, part: Part | None = None):
+    def draw(attempt):
+        return more_words(seed, stream, count.shape, attempt, part)
+
+    trials, p = count.astype(np.float64), prob.astype(np.float64)
+    rare = jnp.minimum(p, 1 - p)  # count failures if those are fewer
+    random = (trials > 0) & (trials < jnp.inf) & (p > 0) & (p < 1)
+    few = random & (trials * rare < _FEW)
+    many = random & ~few
+    drawn = words(seed, stream, count.shape, part)
+    level = _unit(drawn[0], drawn[1], np.dtype(np.float64))
+    n, q = jnp.where(few, trials, 0.0), jnp.where(few, rare, 0.0)
+    found = _search(
+        level,
+        jnp.exp(n * jnp.log1p(-q)),
+        lambda k: jnp.maximum(n - k + 1, 0) / k * (q / (1 - q)),
+        few,
+    )
+    rejected = _many_successes(
+        draw, jnp.where(many, trials, 4 * _FEW), jnp.where(many, rare, 0.5), many
+    )
+    drawn_count = jnp.where(many, rejected, found)
+    drawn_count = jnp.where(p > 0.5, trials - drawn_count, drawn_count)
+    certain = jnp.where((trials > 0) & (p > 0), trials, 0.0)
+    certain = jnp.where(jnp.isnan(trials) | jnp.isnan(p), jnp.nan, certain)
+    return jnp.where(random, drawn_count, certain).astype(count.dtype)
+
+
+# The number of successes in `count` trials that succeed with probability `prob`.
+random_binomial = random_primitive(
+    "random_binomial",
+    _binomial,
+    axes=elementwise_axes,
+    facts=POSITIONAL,
+    differentiable=False,
+)

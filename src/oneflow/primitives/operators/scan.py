@@ -1,0 +1,51 @@
+"""Cumulative operations along one dimension."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import jax.numpy as jnp
+from jax import lax
+
+from oneflow.primitives.registry import REAL_ONLY, Primitive, primitive
+from oneflow.primitives.sharding.axes import free_dims
+
+_free = free_dims("dim")
+
+
+def _cumsum(x, *, dim: int, reverse: bool = False):
+    return lax.cumsum(x, axis=dim, reverse=reverse) if x.ndim else x
+
+
+cumsum = primitive("cumsum", _cumsum, axes=_free, linear=("x",))
+cumsum.gradient(x=lambda g, dim, reverse: cumsum(g, dim=dim, reverse=not reverse))
+cumprod = primitive(
+    "cumprod", lambda x, *, dim: lax.cumprod(x, axis=dim) if x.ndim else x, axes=_free
+)
+logcumsumexp = primitive(
+    "logcumsumexp", lambda x, *, dim: lax.cumlogsumexp(x, axis=dim) if x.ndim else x, axes=_free
+)
+
+
+def _cumulative_extreme(name: str, better: Callable) -> Primitive:
+    """The extreme so far and its index: the last of equal ones; a NaN beats all numbers."""
+
+    def combine(left, right):
+        (a, i), (b, j) = left, right
+        later = better(b, a) | (b == a) | jnp.isnan(b)
+        return jnp.where(later, b, a), jnp.where(later, j, i)
+
+    def impl(x, *, dim: int):
+        if not x.ndim:
+            return x, jnp.zeros((), jnp.int64)
+        place = lax.broadcasted_iota(jnp.int64, x.shape, dim)
+        if not x.shape[dim]:
+            return x, place
+        _, index = lax.associative_scan(combine, (lax.stop_gradient(x), place), axis=dim)
+        return jnp.take_along_axis(x, index, axis=dim), index
+
+    return primitive(name, impl, axes=_free, facts=REAL_ONLY)
+
+
+cummax = _cumulative_extreme("cummax", lambda b, a: (b > a) & ~jnp.isnan(a))
+cummin = _cumulative_extreme("cummin", lambda b, a: (b < a) & ~jnp.isnan(a))

@@ -1,0 +1,163 @@
+"""Elementwise reading and writing at positions along one dimension: `gather` and `scatter`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax.numpy as jnp
+from jax import lax
+
+from oneflow.primitives.operators.elementwise import (
+    cast,
+    div,
+    eq,
+    mul,
+    ones_like,
+    where,
+    zeros_like,
+)
+from oneflow.primitives.operators.indexing import out_of_range
+from oneflow.primitives.operators.shape import zeros_of
+from oneflow.primitives.registry import REAL_ONLY, Primitive, primitive
+from oneflow.primitives.sharding.axes import Axes
+
+
+def _coordinates(index, dim: int):
+    """Position in the target of every element of `index`."""
+    along = [lax.broadcasted_iota(jnp.int64, index.shape, each) for each in range(index.ndim)]
+    along[dim] = index.astype(jnp.int64)
+    return tuple(along)
+
+
+def _error(value, attributes, in_specs):
+    dim = attributes["dim"]
+    size = in_specs[0].shape[dim]
+    return RuntimeError(f"index {value} is out of bounds for dimension {dim} with size {size}")
+
+
+def _aligned_axes(operation) -> Axes:
+    """Dimensions of one size in all operands may be split, except the one worked along."""
+    dim = operation.attributes["dim"]
+    sizes = zip(*(spec.shape for spec in operation.in_specs), strict=True)
+    names = tuple(
+        f"d{each}" if each != dim and len(set(size)) == 1 else None
+        for each, size in enumerate(sizes)
+    )
+    return Axes((names,) * len(operation.in_specs), (names,))
+
+
+def _gather(x, index, *, dim: int):
+    """``x`` at ``index`` along `dim` and at the element's own position elsewhere.
+
+    The result has the shape of `index`.
+    """
+    return jnp.asarray(x).at[_coordinates(index, dim)].get(mode="promise_in_bounds")
+
+
+gather = primitive("gather", _gather, axes=_aligned_axes, linear=("x",))
+gather.checked(lambda x, index, *, dim: out_of_range(index, 0, x.shape[dim]), _error)
+gather.gradient(
+    x=lambda g, index, x_spec, dim: scatter_add(zeros_of(x_spec), g, index, dim=dim),
+    index=None,
+    writable="index",
+)
+
+
+# What adding and multiplying truth values means.
+_LOGICAL = {"add": "max", "multiply": "min"}
+
+
+def _scatter(name: str, method: str, **facts: Any) -> Primitive:
+    """The primitive that puts `source` (shaped as `index`) into `x` by an update method of JAX."""
+
+    def impl(x, source, index, *, dim: int):
+        target = jnp.asarray(x).at[_coordinates(index, dim)]
+        chosen = _LOGICAL.get(method, method) if x.dtype == bool else method
+        # Positions out of range are dropped here and reported by the check.
+        return getattr(target, chosen)(source, mode="drop")
+
+    made = primitive(name, impl, axes=_aligned_axes, **facts)
+    return made.checked(
+        lambda x, source, index, *, dim: out_of_range(index, 0, x.shape[dim]), _error
+    )
+
+
+scatter = _scatter("scatter", "set", linear=("x source",))
+scatter_add = _scatter("scatter_add", "add", linear=("x source",))
+scatter_multiply = _scatter("scatter_multiply", "multiply", linear=("x",))
+scatter_amax = _scatter("scatter_amax", "max", facts=REAL_ONLY)
+scatter_amin = _scatter("scatter_amin", "min", facts=REAL_ONLY)
+
+scatter.gradient(
+    x=lambda g, source_spec, index, dim: scatter(g, zeros_of(source_spec), index, dim=dim),
+    source=lambda g, index, dim: gather(g, index, dim=dim),
+    index=None,
+)
+scatter_add.gradient(
+    x=lambda g: g, source=lambda g, index, dim: gather(g, index, dim=dim), index=None
+)
+
+
+def _extreme_gradient(g, x, source, index, out, dim):
+    """All elements that equal the extreme of their place share its gradient."""
+    own = eq(x, out)
+    theirs = eq(source, gather(out, index, dim=dim))
+    count = scatter_add(
+        cast(own, dtype=g.spec.dtype), cast(theirs, dtype=g.spec.dtype), index, dim=dim
+    )
+    share = div(g, count)
+    from_source = gather(share, index, dim=dim)
+    return [
+        where(own, share, zeros_like(share)),
+        where(theirs, from_source, zeros_like(from_source)),
+        None,
+    ]
+
+
+def _product_gradient(g, x, source, index, dim):
+    """The product of all the others at a place; a single zero among them is left out exactly."""
+    ones, zero = ones_like(x), eq(x, 0)
+    x_rest = where(zero, ones, x)
+    gradient_x = div(mul(g, scatter_multiply(x_rest, source, index, dim=dim)), x_rest)
+    is_zero = eq(source, 0)
+    zeros_there = gather(
+        scatter_add(zeros_like(x), cast(is_zero, dtype=x.spec.dtype), index, dim=dim),
+        index,
+        dim=dim,
+    )
+    lone = where(is_zero, eq(zeros_there, 1), is_zero)
+    filled = where(is_zero, ones_like(source), source)
+    without = scatter_multiply(x, where(lone, ones_like(source), source), index, dim=dim)
+    out = scatter_multiply(x, source, index, dim=dim)
+    at_lone = gather(mul(g, without), index, dim=dim)
+    elsewhere = div(gather(mul(g, out), index, dim=dim), filled)
+    return [gradient_x, where(lone, at_lone, elsewhere), None]
+
+
+scatter_amax.gradient(_extreme_gradient)
+scatter_amin.gradient(_extreme_gradient)
+scatter_multiply.gradient(_product_gradient)
+
+
+def _masked_scatter(x, mask, source):
+    """`x` with the first elements of `source`, in order, where `mask` is true."""
+    order = jnp.cumsum(mask.reshape(-1).astype(jnp.int64)) - 1
+    taken = source.reshape(-1).at[jnp.maximum(order, 0)].get(mode="clip")
+    return jnp.where(mask, taken.reshape(x.shape), x)
+
+
+masked_scatter = primitive("masked_scatter", _masked_scatter, linear=("x source",))
+
+
+def _too_few(x, mask, source):
+    wanted = mask.astype(jnp.int64).sum()
+    return wanted > source.size, wanted
+
+
+masked_scatter.checked(
+    _too_few,
+    lambda value, attributes, in_specs: RuntimeError(
+        f"masked_scatter: expected self and source to have at least {value} elements, the source "
+        f"has {in_specs[2].numel}"
+    ),
+)

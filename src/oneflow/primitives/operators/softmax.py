@@ -1,0 +1,64 @@
+"""Softmax and log-softmax along one dimension.
+
+Both keep their result for the backward pass, not their input.
+"""
+
+from __future__ import annotations
+
+import jax.numpy as jnp
+from jax import lax
+
+from oneflow.primitives.parts import POSITIONAL, Part, places_along
+from oneflow.primitives.registry import primitive
+from oneflow.primitives.sharding.axes import elementwise_axes, free_dims
+
+
+def wide(x):
+    """Half precision as single precision: sums of many terms need it."""
+    return x.astype(jnp.float32) if x.dtype.itemsize < 4 else x
+
+
+def _softmax(x, *, dim: int):
+    shifted = wide(x) - jnp.max(x, axis=dim, keepdims=True, initial=-jnp.inf)
+    powers = jnp.exp(shifted)
+    return (powers / jnp.sum(powers, axis=dim, keepdims=True)).astype(x.dtype)
+
+
+def _log_softmax(x, *, dim: int):
+    shifted = wide(x) - jnp.max(x, axis=dim, keepdims=True, initial=-jnp.inf)
+    return (shifted - jnp.log(jnp.sum(jnp.exp(shifted), axis=dim, keepdims=True))).astype(x.dtype)
+
+
+softmax = primitive("softmax", _softmax, axes=free_dims("dim"))
+log_softmax = primitive("log_softmax", _log_softmax, axes=free_dims("dim"))
+
+
+def _softmax_backward(g, out, *, dim: int):
+    weights, grad = wide(out), wide(g)
+    return (weights * (grad - jnp.sum(grad * weights, axis=dim, keepdims=True))).astype(out.dtype)
+
+
+def _log_softmax_backward(g, out, *, dim: int):
+    total = jnp.sum(wide(g), axis=dim, keepdims=True)
+    return (wide(g) - jnp.exp(wide(out)) * total).astype(out.dtype)
+
+
+softmax_backward = primitive(
+    "softmax_backward", _softmax_backward, axes=free_dims("dim"), linear=("g",)
+)
+softmax.gradient(x=lambda g, out, dim: softmax_backward(g, out, dim=dim))
+log_softmax_backward = primitive(
+    "log_softmax_backward", _log_softmax_backward, axes=free_dims("dim"), linear=("g",)
+)
+log_softmax.gradient(x=lambda g, out, dim: log_softmax_backward(g, out, dim=dim))
+
+# Every element's index along `dim`.
+
+
+def _positions(x, *, dim: int, part: Part | None = None):
+    return places_along(dim, x.shape, part, jnp.int64)
+
+
+positions = primitive(
+    "positions", _positions, axes=elementwise_axes, facts=POSITIONAL, differentiable=False
+)

@@ -1,0 +1,119 @@
+"""Order and counting: sorting, the largest, searching in sorted numbers, membership, histograms."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from oneflow.base.dtype import DType
+from oneflow.primitives.operation import Operation
+from oneflow.primitives.operators.indexing import out_of_range
+from oneflow.primitives.operators.rounding import quotient
+from oneflow.primitives.operators.scatter import scatter
+from oneflow.primitives.operators.shape import zeros_of
+from oneflow.primitives.parts import POSITIONAL, Part, places_along
+from oneflow.primitives.registry import REAL_ONLY, primitive
+from oneflow.primitives.sharding.axes import Axes, free_dims, leading_axes
+
+
+def _sort(x, *, dim: int, descending: bool):
+    """Sorted values and their positions; equal ones keep their order, NaN counts as largest."""
+    positions = lax.broadcasted_iota(jnp.int64, x.shape, dim)
+    if descending:
+        # Reversed before and after, so that equal elements keep their order.
+        x, positions = lax.rev(x, (dim,)), lax.rev(positions, (dim,))
+    values, order = lax.sort((x, positions), dimension=dim, is_stable=True, num_keys=1)
+    if descending:
+        values, order = lax.rev(values, (dim,)), lax.rev(order, (dim,))
+    return values, order
+
+
+def _topk(x, *, k: int, dim: int):
+    values, positions = lax.top_k(jnp.moveaxis(x, dim, -1), k)
+    return jnp.moveaxis(values, -1, dim), jnp.moveaxis(positions, -1, dim).astype(jnp.int64)
+
+
+def _put_back(g, out, x_spec, dim):
+    """The gradient of picking elements along `dim`: back to where each came from."""
+    return scatter(zeros_of(x_spec), g[0], out[1], dim=dim)
+
+
+sort = primitive("sort", _sort, axes=free_dims("dim"))
+topk = primitive("topk", _topk, axes=free_dims("dim"))
+sort.gradient(x=_put_back, writable="out")
+topk.gradient(x=_put_back, writable="out")
+
+
+def _searchsorted(sequence, values, *, right: bool, dtype: DType):
+    """Where each of `values` would be inserted into the last dimension of `sequence`."""
+    side = "right" if right else "left"
+
+    def search(row, wanted):
+        return jnp.searchsorted(row, wanted, side=side)
+
+    if sequence.ndim == 1:
+        return search(sequence, values).astype(dtype.numpy)
+    for _ in range(sequence.ndim - 1):
+        search = jax.vmap(search)
+    return search(sequence, values).astype(dtype.numpy)
+
+
+def _searchsorted_axes(operation: Operation) -> Axes:
+    """Each value is searched for on its own; rows of sequences go with rows of values."""
+    sequence, values = operation.in_specs
+    names = tuple(f"d{dim}" for dim in range(values.ndim))
+    rows = (*names[:-1], None) if sequence.ndim > 1 else (None,)
+    return Axes((rows, names), (names,))
+
+
+searchsorted = primitive(
+    "searchsorted", _searchsorted, axes=_searchsorted_axes, differentiable=False, facts=REAL_ONLY
+)
+isin = primitive(
+    "isin",
+    lambda elements, test_elements: jnp.isin(elements, test_elements),
+    axes=leading_axes(0),
+    differentiable=False,
+)
+
+
+def _histogram(x, low, high, *, bins: int):
+    """Counts of the elements in equal intervals from `low` to `high`, the last one closed."""
+    flat = x.reshape(-1)
+    place = jnp.floor(quotient((flat - low) * bins, high - low)).astype(jnp.int64)
+    place = jnp.where(flat == high, bins - 1, place)
+    inside = (flat >= low) & (flat <= high)
+    return jnp.zeros(bins, x.dtype).at[jnp.where(inside, place, bins)].add(1, mode="drop")
+
+
+def _histogram_axes(operation: Operation) -> Axes:
+    """Counts of parts are partial sums."""
+    x, *limits = operation.in_specs
+    names = tuple(f"d{dim}" for dim in range(x.ndim))
+    return Axes((names, *((None,) * spec.ndim for spec in limits)), ((None,),))
+
+
+histogram = primitive("histogram", _histogram, axes=_histogram_axes, differentiable=False)
+
+
+def _one_hot(index, *, classes: int, part: Part | None = None):
+    place = places_along(index.ndim, (*index.shape, classes), part, index.dtype)
+    return (index[..., None] == place).astype(jnp.int64)
+
+
+def _one_hot_axes(operation: Operation) -> Axes:
+    names = tuple(f"d{dim}" for dim in range(operation.in_specs[0].ndim))
+    return Axes((names,), ((*names, "classes"),), {"classes": "classes"})
+
+
+one_hot = primitive("one_hot", _one_hot, axes=_one_hot_axes, facts=POSITIONAL, differentiable=False)
+one_hot.checked(
+    lambda index, *, classes: out_of_range(index, 0, classes),
+    lambda value, attributes, in_specs: RuntimeError(
+        f"Class values must be smaller than num_classes: {value} is not in [0, "
+        f"{attributes['classes'] - 1}]"
+        if value >= 0
+        else f"Class values must be non-negative, got {value}"
+    ),
+)

@@ -1,0 +1,284 @@
+"""Trigonometric, hyperbolic and special functions, and further functions of two numbers."""
+
+from __future__ import annotations
+
+import math
+
+import jax.numpy as jnp
+import jax.scipy.special as jsp
+import numpy as np
+from jax import lax
+
+from oneflow.primitives.operators import exponential
+from oneflow.primitives.operators.elementwise import (
+    div,
+    elementwise,
+    exact,
+    gradient_where,
+    mul,
+    step,
+    unary,
+    without_gradient,
+    zeros_like,
+)
+from oneflow.primitives.operators.rounding import quotient
+from oneflow.primitives.registry import REAL_ONLY, primitive
+
+_HALF_PI_ROOT = math.sqrt(math.pi) / 2
+
+# --- circles and hyperbolas
+
+tan = unary("tan", jnp.tan, slope_of_out=lambda out: 1 + out * out)
+asin = unary("asin", jnp.arcsin, lambda x: 1 / jnp.sqrt(1 - x * x))
+acos = unary("acos", jnp.arccos, lambda x: -1 / jnp.sqrt(1 - x * x))
+atan = unary("atan", jnp.arctan, lambda x: 1 / (1 + x * x))
+sinh = unary("sinh", exponential.sinh, exponential.cosh)
+cosh = unary("cosh", exponential.cosh, exponential.sinh)
+asinh = unary("asinh", jnp.arcsinh, lambda x: 1 / jnp.sqrt(x * x + 1))
+acosh = unary("acosh", jnp.arccosh, lambda x: 1 / (jnp.sqrt(x - 1) * jnp.sqrt(x + 1)))
+atanh = unary("atanh", exponential.atanh, lambda x: 1 / (1 - x * x))
+
+
+def _sinc_slope(x):
+    turned = jnp.where(x == 0, 1, math.pi * x)
+    slope = (jnp.cos(turned) - jnp.sin(turned) / turned) * math.pi / turned
+    return jnp.where(x == 0, 0, slope)
+
+
+def _sinc(x):
+    """``sin(pi x) / (pi x)``; not a number at infinity, as in PyTorch."""
+    angle = jnp.pi * x
+    return jnp.where(x == 0, 1, jnp.sin(angle) / jnp.where(x == 0, 1, angle))
+
+
+sinc = unary("sinc", _sinc, _sinc_slope)
+
+atan2 = elementwise("atan2", jnp.arctan2, "x y", facts=REAL_ONLY)
+
+
+def _by_square(number, x, y):
+    """``number / (x * x + y * y)``, and 0 at the origin, where there is no slope."""
+    square = x * x + y * y
+    return jnp.where(square == 0, 0, number / jnp.where(square == 0, 1, square))
+
+
+_atan2_x = elementwise(
+    "atan2_x_gradient", lambda g, x, y: _by_square(g * y, x, y), "g x y", linear=("g",)
+)
+_atan2_y = elementwise(
+    "atan2_y_gradient", lambda g, x, y: _by_square(-g * x, x, y), "g x y", linear=("g",)
+)
+atan2.gradient(x=lambda g, x, y: _atan2_x(g, x, y), y=lambda g, x, y: _atan2_y(g, x, y))
+
+hypot = elementwise("hypot", jnp.hypot, "x y")
+hypot.gradient(x=lambda g, x, out: mul(g, div(x, out)), y=lambda g, y, out: mul(g, div(y, out)))
+
+# --- error function, logarithms, gamma
+
+erfc = unary("erfc", lax.erfc, lambda x: -jnp.exp(-x * x) / _HALF_PI_ROOT)
+erfinv = unary(
+    "erfinv",
+    lax.erf_inv,
+    slope_of_out=lambda out: _HALF_PI_ROOT * jnp.exp(out * out),
+    writable="out",
+)
+
+
+def _digamma(x):
+    return jnp.where(x == 0, -jnp.copysign(jnp.full_like(x, jnp.inf), x), lax.digamma(x))
+
+
+def _cotangent_slope(x, n: int):
+    """The `n`-th derivative of ``pi cot(pi x)``, by the polynomial in the cotangent that it is."""
+    # The sine and cosine of less than half a turn, so that poles are found exactly.
+    turn = math.pi * (x - jnp.round(x))
+    cotangent = jnp.cos(turn) / jnp.sin(turn)
+    slope = np.polynomial.Polynomial([0.0, 1.0])
+    for _ in range(n):
+        slope = slope.deriv() * np.polynomial.Polynomial([-1.0, 0.0, -1.0])
+    total = jnp.zeros_like(x)
+    for coefficient in slope.coef[::-1]:
+        total = total * cotangent + coefficient
+    return math.pi ** (n + 1) * total
+
+
+def _polygamma(x, *, n: int):
+    """Below 0, where the series does not hold, by reflection; infinite at the poles."""
+    wide = x.astype(jnp.float32) if x.dtype.itemsize < 4 else x
+    sign = 1 if n % 2 == 0 else -1
+    below = wide <= 0
+    pole = below & (wide == jnp.floor(wide)) & jnp.isfinite(wide)
+    upper = jsp.polygamma(n, jnp.where(below, 1 - wide, wide))
+    reflected = sign * upper - _cotangent_slope(jnp.where(below & ~pole, wide, 0.25), n)
+    value = jnp.where(pole, -sign * jnp.inf, jnp.where(below, reflected, upper))
+    value = jnp.where(wide == jnp.inf, 0, value)
+    return value.astype(x.dtype)
+
+
+lgamma = unary("lgamma", lax.lgamma, _digamma)
+digamma = elementwise("digamma", _digamma)
+digamma.gradient(x=lambda g, x: mul(g, polygamma(x, n=1)))
+polygamma = primitive("polygamma", _polygamma, elementwise=True)
+polygamma.gradient(x=lambda g, x, n: mul(g, polygamma(x, n=n + 1)))
+
+
+def _logit(x):
+    return jnp.log(x / (1 - x))
+
+
+logit = unary(
+    "logit",
+    _logit,
+    lambda x: jnp.where((x < 0) | (x > 1), jnp.nan, 1 / (x * (1 - x))),
+)
+logit_clamped = elementwise(
+    "logit_clamped", lambda x, eps: _logit(jnp.clip(x, eps, 1 - eps)), "x eps"
+)
+_logit_gradient = elementwise(
+    "logit_clamped_gradient",
+    lambda g, x, eps: jnp.where((x < eps) | (x > 1 - eps), 0, g / (x * (1 - x))).astype(g.dtype),
+    "g x eps",
+    linear=("g",),
+)
+logit_clamped.gradient(x=lambda g, x, eps: _logit_gradient(g, x, eps), eps=None)
+
+
+def _logaddexp(x, y):
+    """Of complex numbers the one with the larger real part plus a correction, as in PyTorch."""
+    if not jnp.iscomplexobj(x):
+        return jnp.logaddexp(x, y)
+    x_is_larger = x.real >= y.real
+    large, small = jnp.where(x_is_larger, x, y), jnp.where(x_is_larger, y, x)
+    infinite = jnp.isinf(large.real) & (large.real == small.real)
+    correction = jnp.log1p(jnp.exp(jnp.where(infinite, 0, small - large)))
+    # Of two zeros' logarithms, and of two infinite ones.
+    limit = jnp.where(large.real < 0, small, jnp.log(jnp.exp(large) + jnp.exp(small)))
+    return jnp.where(infinite, limit, large + correction)
+
+
+logaddexp = elementwise("logaddexp", _logaddexp, "x y")
+_share_of_sum = elementwise(
+    "logaddexp_gradient",
+    lambda g, x, y: g * jnp.conj(lax.logistic(x - y)),
+    "g x y",
+    linear=("g",),
+)
+logaddexp.gradient(
+    x=lambda g, x, y: _share_of_sum(g, x, y), y=lambda g, x, y: _share_of_sum(g, y, x)
+)
+logaddexp2 = elementwise("logaddexp2", jnp.logaddexp2, "x y", facts=REAL_ONLY)
+_share_of_sum2 = elementwise(
+    "logaddexp2_gradient",
+    lambda g, x, y: g * lax.logistic((x - y) * math.log(2)),
+    "g x y",
+    linear=("g",),
+)
+logaddexp2.gradient(
+    x=lambda g, x, y: _share_of_sum2(g, x, y), y=lambda g, x, y: _share_of_sum2(g, y, x)
+)
+
+xlogy = elementwise(
+    "xlogy",
+    lambda x, y: jnp.where((x == 0) & ~jnp.isnan(y), 0, x * jnp.log(y)).astype(x.dtype),
+    "x y",
+    facts=REAL_ONLY,
+)
+_xlogy_x = elementwise(
+    "xlogy_x_gradient",
+    lambda g, x, y: jnp.where((x == 0) & (y <= 0), 0, g * jnp.log(y)).astype(g.dtype),
+    "g x y",
+    linear=("g",),
+)
+xlogy.gradient(x=lambda g, x, y: _xlogy_x(g, x, y), y=lambda g, x, y: mul(g, div(x, y)))
+xlog1py = elementwise(
+    "xlog1py",
+    lambda x, y: jnp.where((x == 0) & ~jnp.isnan(y), 0, x * jnp.log1p(y)).astype(x.dtype),
+    "x y",
+    facts=REAL_ONLY,
+)
+_xlog1py_x = elementwise(
+    "xlog1py_x_gradient",
+    lambda g, x, y: jnp.where((x == 0) & (y <= -1), 0, g * jnp.log1p(y)).astype(g.dtype),
+    "g x y",
+    linear=("g",),
+)
+_xlog1py_y = elementwise(
+    "xlog1py_y_gradient", lambda g, x, y: g * x / (y + 1), "g x y", linear=("g", "x")
+)
+xlog1py.gradient(x=lambda g, x, y: _xlog1py_x(g, x, y), y=lambda g, x, y: _xlog1py_y(g, x, y))
+entr = unary("entr", jsp.entr, lambda x: -jnp.log(x) - 1)
+
+i0 = unary("i0", jsp.i0, jsp.i1)
+i0e = elementwise("i0e", jsp.i0e)
+i1 = elementwise("i1", jsp.i1)
+i1e = elementwise("i1e", jsp.i1e)
+ndtr = elementwise("ndtr", jsp.ndtr)
+ndtri = unary(
+    "ndtri",
+    jsp.ndtri,
+    slope_of_out=lambda out: math.sqrt(2 * math.pi) * jnp.exp(out * out / 2),
+    writable="out",
+)
+log_ndtr = elementwise("log_ndtr", jsp.log_ndtr)
+
+
+def _zeta(x, y):
+    """The sum of ``(y + k) ** -x``: of terms below 0, if `x` is whole, and of the others."""
+    below = y < 0
+    whole = y == jnp.floor(y)
+    share = jnp.where(below & ~whole, -y - jnp.floor(-y), 0.5)
+    sign = jnp.where(x % 2 == 0, 1, -1).astype(x.dtype)
+    sum_below = sign * (jsp.zeta(x, share) - jsp.zeta(x, jnp.where(below, 1 - y, 1)))
+    value = jnp.where(
+        below,
+        jnp.where(x == jnp.floor(x), sum_below + jsp.zeta(x, 1 - share), jnp.nan),
+        jsp.zeta(x, jnp.where(below, 1, y)),
+    )
+    infinite = (x == 1) | ((y <= 0) & whole)
+    return jnp.where(x < 1, jnp.nan, jnp.where(infinite, jnp.inf, value))
+
+
+zeta = elementwise("zeta", _zeta, "x y", differentiable=False)
+gammainc = elementwise("gammainc", jsp.gammainc, "x y")
+gammaincc = elementwise("gammaincc", jsp.gammaincc, "x y")
+
+# --- rounding and signs
+
+frac = elementwise("frac", lambda x: x - jnp.trunc(x))
+frac.gradient(x=lambda g: g)
+# To multiples of 1 / scale, and to multiples of scale.
+round_finer = step("round_finer", lambda x, scale: quotient(jnp.round(x * scale), scale), "x scale")
+round_coarser = step(
+    "round_coarser", lambda x, scale: jnp.round(quotient(x, scale)) * scale, "x scale"
+)
+
+
+def _nan_to_num(x, nan, high, low):
+    return jnp.where(
+        jnp.isnan(x), nan, jnp.where(x == jnp.inf, high, jnp.where(x == -jnp.inf, low, x))
+    )
+
+
+nan_to_num = exact("nan_to_num", _nan_to_num, "x nan high low")
+_where_finite = gradient_where("where_finite", jnp.isfinite, "x")
+nan_to_num.gradient(x=lambda g, x: _where_finite(g, x))
+
+copysign = exact("copysign", jnp.copysign, "x y")
+_copysign_gradient = elementwise(
+    "copysign_gradient",
+    lambda g, x, y: jnp.where(x == 0, 0, g * jnp.sign(x) * jnp.copysign(jnp.ones_like(x), y)),
+    "g x y",
+    linear=("g",),
+)
+copysign.gradient(
+    x=lambda g, x, y: _copysign_gradient(g, x, y), y=lambda g: zeros_like(g), writable="x y"
+)
+nextafter = without_gradient("nextafter", jnp.nextafter, "x y")
+heaviside = without_gradient(
+    "heaviside",
+    lambda x, y: jnp.where(x == 0, y, (x > 0).astype(x.dtype)),
+    "x y",
+    facts=REAL_ONLY,
+)
+# Mantissa in [0.5, 1) and exponent.
+frexp = primitive("frexp", lambda x: jnp.frexp(x), elementwise=True, differentiable=False)

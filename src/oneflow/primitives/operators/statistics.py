@@ -1,0 +1,246 @@
+"""Variance, norms, and reductions that sort: median, mode, quantile."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import jax.numpy as jnp
+from jax import lax
+
+from oneflow.base.dtype import float32
+from oneflow.primitives.operation import Operation
+from oneflow.primitives.operators.complex import real_part
+from oneflow.primitives.operators.elementwise import (
+    cast,
+    conj,
+    div,
+    drop_if,
+    eq,
+    mul,
+    sqrt,
+    square,
+    sub,
+    where,
+)
+from oneflow.primitives.operators.reduce import (
+    count_of,
+    expanded,
+    kept_shape,
+    mean,
+    picked_along,
+    share_among_equal,
+    spread_axes,
+    sum_,
+    undone_axes,
+)
+from oneflow.primitives.operators.rounding import quotient
+from oneflow.primitives.registry import REAL_ONLY, Primitive, primitive
+from oneflow.primitives.sharding.axes import Axes, reduced_axes
+from oneflow.primitives.sharding.composition import composed
+
+# --- variance: the mean of squared distances from the mean, in two passes
+
+
+def _centered(x, dims: tuple[int, ...]):
+    """`x` less its mean, in single precision at least."""
+    wide = x.astype(jnp.float32) if x.dtype.itemsize < 4 else x
+    return wide - quotient(jnp.sum(wide, axis=dims, keepdims=True), count_of(x.shape, dims))
+
+
+def _degrees(shape: tuple[int, ...], dims: tuple[int, ...], correction: float) -> float:
+    return max(count_of(shape, dims) - correction, 0)
+
+
+def _var(x, *, dims: tuple[int, ...], correction: float, keepdim: bool = False):
+    distance = _centered(x, dims)
+    squares = (distance * jnp.conj(distance)).real if jnp.iscomplexobj(x) else distance * distance
+    total = jnp.sum(squares, axis=dims, keepdims=keepdim)
+    result = quotient(total, _degrees(x.shape, dims, correction))
+    return result if jnp.iscomplexobj(x) else result.astype(x.dtype)
+
+
+def _var_gradient(g, x, *, dims: tuple[int, ...], correction: float):
+    factor = 2 / jnp.asarray(_degrees(x.shape, dims, correction), g.dtype)
+    return expanded(g * factor, x.shape, dims) * _centered(x, dims).astype(x.dtype)
+
+
+def _std(x, *, dims: tuple[int, ...], correction: float, keepdim: bool = False):
+    return jnp.sqrt(_var(x, dims=dims, correction=correction, keepdim=keepdim))
+
+
+def _std_gradient(g, x, out, *, dims: tuple[int, ...], correction: float):
+    scaled = jnp.where(out == 0, 0, g / (2 * jnp.where(out == 0, 1, out))).astype(g.dtype)
+    return _var_gradient(scaled, x, dims=dims, correction=correction)
+
+
+def _var_of_sums(x, *, dims: tuple[int, ...], correction: float, keepdim: bool = False):
+    half = x.spec.dtype.itemsize < 4
+    wide = cast(x, dtype=float32) if half else x
+    squares = _squares(sub(wide, mean(wide, dims=dims, keepdim=True)))
+    degrees = float(_degrees(x.spec.shape, dims, correction))
+    result = div(sum_(squares, dims=dims, keepdim=keepdim), degrees)
+    return cast(result, dtype=x.spec.dtype) if half else result
+
+
+def _squares(x):
+    return real_part(mul(x, conj(x))) if x.spec.dtype.is_complex else square(x)
+
+
+def root(x):
+    """The square root of a value; where it is 0 the gradient is."""
+    zero = eq(x, 0.0)
+    return drop_if(sqrt(where(zero, 1.0, x)), zero)
+
+
+def _std_of_sums(x, *, dims: tuple[int, ...], correction: float, keepdim: bool = False):
+    return root(_var_of_sums(x, dims=dims, correction=correction, keepdim=keepdim))
+
+
+var = primitive("var", _var, axes=reduced_axes(summed=False), facts=composed(_var_of_sums))
+std = primitive("std", _std, axes=reduced_axes(summed=False), facts=composed(_std_of_sums))
+_var_x = primitive("var_gradient", _var_gradient, axes=undone_axes, linear=("g", "x"))
+_std_x = primitive("std_gradient", _std_gradient, axes=undone_axes, linear=("g", "x"))
+var.gradient(x=lambda g, x, dims, correction: _var_x(g, x, dims=dims, correction=correction))
+std.gradient(
+    x=lambda g, x, out, dims, correction: _std_x(g, x, out, dims=dims, correction=correction)
+)
+
+# --- norms
+
+
+def _norm2(x, *, dims: tuple[int, ...], keepdim: bool = False):
+    squares = (x * jnp.conj(x)).real if jnp.iscomplexobj(x) else x * x
+    wide = jnp.float32 if squares.dtype.itemsize < 4 else squares.dtype
+    return jnp.sqrt(jnp.sum(squares, axis=dims, keepdims=keepdim, dtype=wide)).astype(squares.dtype)
+
+
+def _norm2_gradient(g, x, out, *, dims: tuple[int, ...]):
+    zero = out == 0
+    scaled = jnp.where(zero, 0, g / jnp.where(zero, 1, out)).astype(g.dtype)
+    return expanded(scaled, x.shape, dims) * x
+
+
+def _norm(x, order, *, dims: tuple[int, ...], keepdim: bool = False):
+    return jnp.sum(jnp.abs(x) ** order, axis=dims, keepdims=keepdim) ** (1 / order)
+
+
+def _norm_gradient(g, x, order, out, *, dims: tuple[int, ...]):
+    """``sign(x) |x|^(order-1) / norm^(order-1)``, and 0 where that is no number."""
+    norm = expanded(out, x.shape, dims)
+    size = jnp.abs(x)
+    still = (size == 0) | (norm == 0)
+    ratio = jnp.where(still, 1, size) / jnp.where(still, 1, norm)
+    direction = x / jnp.where(still, 1, size)
+    slope = jnp.where(still, 0, direction * ratio ** (order - 1))
+    return (expanded(g, x.shape, dims) * slope).astype(x.dtype)
+
+
+def _norm2_of_sums(x, *, dims: tuple[int, ...], keepdim: bool = False):
+    squares = _squares(x)
+    dtype = squares.spec.dtype
+    wide = float32 if dtype.itemsize < 4 else dtype
+    result = root(sum_(squares, dims=dims, keepdim=keepdim, dtype=wide))
+    return result if wide is dtype else cast(result, dtype=dtype)
+
+
+norm2 = primitive("norm2", _norm2, axes=reduced_axes(summed=False), facts=composed(_norm2_of_sums))
+norm = primitive("norm", _norm, axes=reduced_axes(summed=False))
+_norm2_x = primitive("norm2_gradient", _norm2_gradient, axes=spread_axes, linear=("g", "x"))
+_norm_x = primitive("norm_gradient", _norm_gradient, axes=spread_axes, linear=("g",))
+norm2.gradient(x=lambda g, x, out, dims: _norm2_x(g, x, out, dims=dims))
+norm.gradient(x=lambda g, x, order, out, dims: _norm_x(g, x, order, out, dims=dims), order=None)
+
+# --- reductions that sort
+
+
+def _rank_index(x, dim: int, rank):
+    """Index of the element that a sort would put at `rank`."""
+    order = jnp.argsort(x, axis=dim, stable=True)
+    return lax.dynamic_slice_in_dim(order, rank, 1, dim)
+
+
+def _median_index(x, dim: int):
+    # The lower of the two in the middle; a NaN anywhere is the median.
+    index = _rank_index(x, dim, (x.shape[dim] - 1) // 2)
+    if not jnp.issubdtype(x.dtype, jnp.floating):
+        return index
+    lost = jnp.isnan(x)
+    first = jnp.argmax(lost, axis=dim, keepdims=True)
+    return jnp.where(jnp.any(lost, axis=dim, keepdims=True), first, index)
+
+
+def _nanmedian_index(x, dim: int):
+    order = jnp.argsort(x, axis=dim, stable=True)
+    count = jnp.sum(~jnp.isnan(x), axis=dim, keepdims=True)
+    return jnp.take_along_axis(order, jnp.maximum(count - 1, 0) // 2, axis=dim)
+
+
+def _mode_index(x, dim: int):
+    """Of the values that occur most often the smallest, at its last place."""
+    order = jnp.argsort(x, axis=dim, stable=True)
+    values = jnp.take_along_axis(x, order, axis=dim)
+    place = lax.broadcasted_iota(jnp.int64, x.shape, dim)
+    fresh = jnp.concatenate(
+        [
+            jnp.ones(kept_shape(x.shape, (dim,)), bool),
+            lax.slice_in_dim(values, 1, None, axis=dim)
+            != lax.slice_in_dim(values, 0, -1, axis=dim),
+        ],
+        axis=dim,
+    )
+    start = lax.cummax(jnp.where(fresh, place, 0), axis=dim)
+    longest = jnp.argmax(place - start, axis=dim, keepdims=True)
+    return jnp.take_along_axis(order, longest, axis=dim)
+
+
+median = picked_along("median", _median_index)
+nanmedian = picked_along("nanmedian", _nanmedian_index)
+mode = picked_along("mode", _mode_index)
+
+
+def _of_all(name: str, index: Callable) -> Primitive:
+    """The element picked from all; equal ones share its gradient. Of nothing it is NaN."""
+
+    def impl(x):
+        flat = x.reshape(-1)
+        if not flat.size:
+            return jnp.full((), jnp.nan, x.dtype)
+        return flat[index(flat, 0)].reshape(())
+
+    made = primitive(name, impl, facts=REAL_ONLY)
+    return made.gradient(
+        x=lambda g, x, out, x_spec: share_among_equal(g, x, out, dims=tuple(range(x_spec.ndim)))
+    )
+
+
+median_of_all = _of_all("median_of_all", _median_index)
+nanmedian_of_all = _of_all("nanmedian_of_all", _nanmedian_index)
+
+
+def _quantile(x, q, *, dim: int | None, keepdim: bool, interpolation: str, skip_nan: bool):
+    """The dimension of a vector `q` comes first in the result."""
+    chosen = jnp.nanquantile if skip_nan else jnp.quantile
+    return chosen(x, q, axis=dim, method=interpolation, keepdims=keepdim)
+
+
+def _out_of_range(x, q, **attributes):
+    return jnp.any((q < 0) | (q > 1)), jnp.zeros((), jnp.int64)
+
+
+def _quantile_axes(operation: Operation) -> Axes:
+    """The others than `dim` may be split."""
+    x, q = operation.in_specs
+    dim, keepdim = operation.attributes["dim"], operation.attributes["keepdim"]
+    names = tuple(None if dim is None or at == dim % x.ndim else f"d{at}" for at in range(x.ndim))
+    kept = names if keepdim else tuple(name for name in names if name is not None)
+    asked = (None,) * q.ndim
+    return Axes((names, asked), ((*asked, *kept),))
+
+
+quantile = primitive("quantile", _quantile, axes=_quantile_axes)
+quantile.checked(
+    _out_of_range,
+    lambda value, attributes, in_specs: RuntimeError(
+        "quantile() q values must be in the range [0, 1]"
+    ),
+)

@@ -1,0 +1,293 @@
+"""Views beyond slices: diagonals, windows, any strides, memory as another element type."""
+
+from __future__ import annotations
+
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from oneflow.base.dtype import DType, uint8
+from oneflow.primitives.operation import Operation
+from oneflow.primitives.operators.layout import Place
+from oneflow.primitives.operators.shape import views, zeros_of
+from oneflow.primitives.registry import primitive
+from oneflow.primitives.sharding.axes import Axes
+
+# --- diagonal: dimensions dim1 and dim2 become one at the end
+
+
+def _diagonal(x, *, offset: int, dim1: int, dim2: int):
+    return jnp.diagonal(x, offset, dim1, dim2)
+
+
+def _diagonal_update(x, values, *, offset: int, dim1: int, dim2: int):
+    """`x` with `values` written on the diagonal."""
+    moved = jnp.moveaxis(x, (dim1, dim2), (-2, -1))
+    along = jnp.arange(values.shape[-1])
+    rows, columns = along + max(-offset, 0), along + max(offset, 0)
+    moved = moved.at[..., rows, columns].set(values, unique_indices=True)
+    return jnp.moveaxis(moved, (-2, -1), (dim1, dim2))
+
+
+def _layout_diagonal(place, offset, dim1, dim2):
+    rows, columns = place.shape[dim1] - max(-offset, 0), place.shape[dim2] - max(offset, 0)
+    kept = [dim for dim in range(len(place.shape)) if dim not in (dim1, dim2)]
+    start = (offset, place.strides[dim2]) if offset >= 0 else (-offset, place.strides[dim1])
+    return Place(
+        (*(place.shape[dim] for dim in kept), max(min(rows, columns), 0)),
+        (*(place.strides[dim] for dim in kept), place.strides[dim1] + place.strides[dim2]),
+        (*place.terms, start),
+    )
+
+
+def _diagonal_axes(operation: Operation) -> Axes:
+    """All but the two dimensions; what is on the diagonal comes last."""
+    ndim = operation.in_specs[0].ndim
+    pair = (operation.attributes["dim1"], operation.attributes["dim2"])
+    full = tuple(None if dim in pair else f"d{dim}" for dim in range(ndim))
+    part = (*(name for name in full if name is not None), None)
+    inputs = (full, part)[: len(operation.in_specs)]
+    return Axes(inputs, (full if len(inputs) > 1 else part,))
+
+
+diagonal = primitive(
+    "diagonal",
+    _diagonal,
+    axes=_diagonal_axes,
+    facts=views(
+        lambda base, new, offset, dim1, dim2: diagonal_update(
+            base, new, offset=offset, dim1=dim1, dim2=dim2
+        ),
+        _layout_diagonal,
+    ),
+    linear=("x",),
+)
+diagonal_update = primitive(
+    "diagonal_update", _diagonal_update, axes=_diagonal_axes, linear=("x values",)
+)
+diagonal.gradient(
+    x=lambda g, x_spec, offset, dim1, dim2: diagonal_update(
+        zeros_of(x_spec), g, offset=offset, dim1=dim1, dim2=dim2
+    )
+)
+diagonal_update.gradient(
+    x=lambda g, values_spec, offset, dim1, dim2: diagonal_update(
+        g, zeros_of(values_spec), offset=offset, dim1=dim1, dim2=dim2
+    ),
+    values=lambda g, offset, dim1, dim2: diagonal(g, offset=offset, dim1=dim1, dim2=dim2),
+)
+
+# --- sliding windows: `dim` counts windows, a new last dimension runs within a window
+
+
+def _window_positions(length: int, size: int, step: int) -> np.ndarray:
+    starts = np.arange(0, length - size + 1, step)
+    return starts[:, None] + np.arange(size)
+
+
+def _unfold(x, *, dim: int, size: int, step: int):
+    positions = _window_positions(x.shape[dim], size, step)
+    return jnp.moveaxis(jnp.take(x, positions, axis=dim, mode="clip"), dim + 1, -1)
+
+
+def _unfold_update(x, values, *, dim: int, size: int, step: int, accumulate: bool):
+    """`x` with windows written, or added, where `unfold` reads them."""
+    positions = _window_positions(x.shape[dim], size, step)
+    target = jnp.moveaxis(x, dim, 0).at[positions]
+    windows = jnp.moveaxis(values, (dim, -1), (0, 1))
+    return jnp.moveaxis(target.add(windows) if accumulate else target.set(windows), 0, dim)
+
+
+def _layout_unfold(place, dim, size, step):
+    count = (place.shape[dim] - size) // step + 1
+    return Place(
+        (*place.shape[:dim], count, *place.shape[dim + 1 :], size),
+        (
+            *place.strides[:dim],
+            place.strides[dim] * step,
+            *place.strides[dim + 1 :],
+            place.strides[dim],
+        ),
+        place.terms,
+    )
+
+
+def _unfold_axes(operation: Operation) -> Axes:
+    """All but the dimension that windows slide along."""
+    ndim = operation.in_specs[0].ndim
+    full = tuple(None if d == operation.attributes["dim"] else f"d{d}" for d in range(ndim))
+    inputs = (full, (*full, None))[: len(operation.in_specs)]
+    return Axes(inputs, (full if len(inputs) > 1 else (*full, None),))
+
+
+unfold = primitive(
+    "unfold",
+    _unfold,
+    axes=_unfold_axes,
+    facts=views(
+        lambda base, new, dim, size, step: unfold_update(
+            base, new, dim=dim, size=size, step=step, accumulate=False
+        ),
+        _layout_unfold,
+        overlaps=True,
+    ),
+    linear=("x",),
+)
+unfold_update = primitive("unfold_update", _unfold_update, axes=_unfold_axes, linear=("x values",))
+
+
+def _unfold_update_gradient(g, values_spec, dim, size, step, accumulate, wanted):
+    where = {"dim": dim, "size": size, "step": step}
+    base = g
+    if wanted[0] and not accumulate:
+        base = unfold_update(g, zeros_of(values_spec), **where, accumulate=False)
+    return [base if wanted[0] else None, unfold(g, **where) if wanted[1] else None]
+
+
+unfold.gradient(
+    x=lambda g, x_spec, dim, size, step: unfold_update(
+        zeros_of(x_spec), g, dim=dim, size=size, step=step, accumulate=True
+    )
+)
+unfold_update.gradient(_unfold_update_gradient)
+
+# --- any strides, on the memory of a whole storage
+
+
+def _flat_positions(shape: tuple[int, ...], strides: tuple[int, ...], offset: int) -> np.ndarray:
+    positions = np.full(shape, offset)
+    for dim, (size, stride) in enumerate(zip(shape, strides, strict=True)):
+        along = np.arange(size) * stride
+        positions += along.reshape((-1,) + (1,) * (len(shape) - dim - 1))
+    return positions
+
+
+def _as_strided(x, *, shape: tuple[int, ...], strides: tuple[int, ...], offset: int):
+    return x.reshape(-1)[_flat_positions(shape, strides, offset)]
+
+
+def _as_strided_update(
+    x, values, *, shape: tuple[int, ...], strides: tuple[int, ...], offset: int, accumulate: bool
+):
+    """`x` with `values` written, or added, where `as_strided` reads."""
+    target = x.reshape(-1).at[_flat_positions(shape, strides, offset)]
+    return (target.add(values) if accumulate else target.set(values)).reshape(x.shape)
+
+
+as_strided = primitive(
+    "as_strided",
+    _as_strided,
+    facts=views(
+        lambda base, new, shape, strides, offset: as_strided_update(
+            base, new, shape=shape, strides=strides, offset=offset, accumulate=False
+        ),
+        lambda place, shape, strides, offset: Place(shape, strides, ((offset, 1),)),
+        overlaps=True,
+    ),
+    linear=("x",),
+)
+as_strided_update = primitive("as_strided_update", _as_strided_update, linear=("x values",))
+
+
+def _as_strided_update_gradient(g, values_spec, shape, strides, offset, accumulate, wanted):
+    where = {"shape": shape, "strides": strides, "offset": offset}
+    base = g
+    if wanted[0] and not accumulate:
+        base = as_strided_update(g, zeros_of(values_spec), **where, accumulate=False)
+    return [base if wanted[0] else None, as_strided(g, **where) if wanted[1] else None]
+
+
+as_strided.gradient(
+    x=lambda g, x_spec, shape, strides, offset: as_strided_update(
+        zeros_of(x_spec), g, shape=shape, strides=strides, offset=offset, accumulate=True
+    )
+)
+as_strided_update.gradient(_as_strided_update_gradient)
+
+# --- the same bytes as another type
+
+
+def _bitcast(x, *, dtype: DType):
+    """The last dimension shrinks or grows with the element size."""
+    have, want = x.dtype.itemsize, dtype.itemsize
+    if x.dtype == bool:
+        x = x.astype(jnp.uint8)
+    if dtype.numpy.kind == "b":
+        return _bitcast(x, dtype=uint8) != 0
+    if have < want:
+        x = x.reshape((*x.shape[:-1], x.shape[-1] * have // want, want // have))
+    result = lax.bitcast_convert_type(x, dtype.numpy)
+    return result.reshape((*result.shape[:-2], -1)) if have > want else result
+
+
+def _layout_bitcast(place, dtype, itemsize):
+    """`itemsize` is that of the base; a larger element needs a last stride of 1."""
+    ratio = itemsize / dtype.itemsize
+    scaled = [int(stride * ratio) for stride in place.strides]
+    if ratio != 1:
+        scaled[-1:] = [1]
+    last = tuple(int(size * ratio) for size in place.shape[-1:])
+    terms = tuple((number, stride * ratio) for number, stride in place.terms)
+    return Place((*place.shape[:-1], *last), tuple(scaled), terms)
+
+
+def _bitcast_axes(operation: Operation) -> Axes:
+    """The last dimension may only be split if the element size stays."""
+    names = tuple(f"d{dim}" for dim in range(operation.in_specs[0].ndim))
+    if operation.in_specs[0].shape != operation.out_specs[0].shape:
+        names = (*names[:-1], None)
+    return Axes((names,), (names,))
+
+
+bitcast = primitive(
+    "bitcast",
+    lambda x, *, dtype, itemsize: _bitcast(x, dtype=dtype),
+    axes=_bitcast_axes,
+    differentiable=False,
+    facts=views(
+        lambda base, new, dtype, itemsize: bitcast(
+            new, dtype=base.spec.dtype, itemsize=dtype.itemsize
+        ),
+        _layout_bitcast,
+    ),
+)
+
+# --- complex numbers and their parts
+
+
+def _view_as_real(x):
+    return jnp.stack([x.real, x.imag], -1)
+
+
+def _layout_as_real(place):
+    return Place(
+        (*place.shape, 2),
+        (*(2 * stride for stride in place.strides), 1),
+        tuple((number, 2 * stride) for number, stride in place.terms),
+    )
+
+
+def _layout_as_complex(place):
+    return Place(
+        place.shape[:-1],
+        tuple(stride // 2 for stride in place.strides[:-1]),
+        tuple((number, stride // 2) for number, stride in place.terms),
+    )
+
+
+view_as_real = primitive(
+    "view_as_real",
+    _view_as_real,
+    axes="... -> ... _",
+    facts=views(lambda base, new: view_as_complex(new), _layout_as_real),
+    linear=("x",),
+)
+view_as_complex = primitive(
+    "view_as_complex",
+    lambda x: lax.complex(x[..., 0], x[..., 1]),
+    axes="... _ -> ...",
+    facts=views(lambda base, new: view_as_real(new), _layout_as_complex),
+    linear=("x",),
+)
+view_as_real.gradient(x=lambda g: view_as_complex(g))
+view_as_complex.gradient(x=lambda g: view_as_real(g))

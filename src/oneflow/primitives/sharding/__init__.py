@@ -1,0 +1,1 @@
+"""Sharding inference: axis notation, linearity, SBP signatures, boxing paths."""

@@ -1,0 +1,98 @@
+"""The collectives that a conversion between SBP consists of, and what they move."""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import NamedTuple
+
+from oneflow.base.sbp import BROADCAST, PARTIAL_SUM, NdSbp, Split
+from oneflow.primitives.operation import Operation
+from oneflow.primitives.part_layout import padded_size, part_shape, splitting_axes
+from oneflow.primitives.sharding.boxing_path import Step, boxing_path
+
+Sizes = tuple[int, ...]
+
+
+class Collective(NamedTuple):
+    """One exchange between the devices along some dimensions of a mesh.
+
+    Attributes:
+        kind: ``"all-reduce"``, ``"reduce-scatter"``, ``"all-gather"`` or ``"all-to-all"``.
+        axes: the dimensions of the mesh.
+        group: how many devices take part in each exchange.
+        given: bytes of what each device puts in, padding included.
+        sent: bytes that each device sends, with the ring or pairwise algorithms.
+        path: SBP from the beginning of the conversion until after this exchange.
+        staged: bytes of copies: shares are sent as one piece each, and those of a dimension that is
+            not the first one are not; what is received, XLA leaves to the readers to put in order.
+    """
+
+    kind: str
+    axes: tuple[int, ...]
+    group: int
+    given: int
+    sent: float
+    path: tuple[NdSbp, ...]
+    staged: int = 0
+
+
+def collectives_of(operation: Operation) -> tuple[Collective, ...]:
+    """What an operation exchanges; nothing unless it is a conversion that communicates."""
+    if "same_whole" not in operation.primitive.facts or not operation.in_specs[0].numel:
+        return ()
+    spec, given = operation.in_specs[0], operation.attributes
+    return _collectives(
+        spec.shape, spec.dtype.itemsize, given["hierarchy"], given["source"], given["target"]
+    )
+
+
+@functools.lru_cache(maxsize=65536)
+def _collectives(
+    shape: Sizes, itemsize: int, hierarchy: Sizes, source: tuple, target: tuple
+) -> tuple[Collective, ...]:
+    found: list[Collective] = []
+    steps = boxing_path(shape, itemsize, hierarchy, source, target)[1]
+    for index, step in enumerate(steps):
+        if not step.communicates or hierarchy[step.axis] == 1:
+            continue
+        path = (source, *[each.target for each in steps[: index + 1]])
+        new = _collective(step, shape, itemsize, hierarchy)._replace(path=path)
+        follows = index and steps[index - 1].communicates and found
+        if follows and new.kind == found[-1].kind == "all-reduce":
+            merged = _all_reduce(found[-1].axes + new.axes, new.given, hierarchy)
+            found[-1] = merged._replace(path=path)
+        else:
+            found.append(new)
+    return tuple(found)
+
+
+def _all_reduce(axes: tuple[int, ...], given: int, hierarchy: Sizes) -> Collective:
+    """All-reduces of the same over several dimensions of the mesh are one."""
+    group = math.prod(hierarchy[axis] for axis in axes)
+    return Collective("all-reduce", axes, group, given, 2 * given * (group - 1) / group, ())
+
+
+def _collective(step: Step, shape: Sizes, itemsize: int, hierarchy: Sizes) -> Collective:
+    before, after = step.source[step.axis], step.target[step.axis]
+    group, axes = hierarchy[step.axis], (step.axis,)
+    held = math.prod(part_shape(shape, hierarchy, step.source)) * itemsize
+    made = math.prod(part_shape(shape, hierarchy, step.target)) * itemsize
+    if before is PARTIAL_SUM:
+        if after is BROADCAST:
+            return _all_reduce(axes, held, hierarchy)
+        # Uneven shares are padded to the same size.
+        assert isinstance(after, Split)
+        given = made * group
+        staged = given if after.dim or given != held else 0
+        return Collective("reduce-scatter", axes, group, given, made * (group - 1), (), staged)
+    if after is BROADCAST:
+        return Collective("all-gather", axes, group, held, held * (group - 1), ())
+    assert isinstance(after, Split)
+    given = held
+    outer = [hierarchy[axis] for axis in splitting_axes(step.source[: step.axis], after.dim)]
+    size = padded_size(shape[after.dim], tuple(outer))
+    if size:
+        given = held // size * -(-size // group) * group
+    staged = given if after.dim else 0
+    return Collective("all-to-all", axes, group, given, given * (group - 1) / group, (), staged)
