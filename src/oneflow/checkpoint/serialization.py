@@ -11,6 +11,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 from oneflow.base import cluster
 from oneflow.base.device import CPU
+from oneflow.base.hook import Hook
 from oneflow.checkpoint import manifest, oneflow_folder, sharded, tensor_file, torch_file
 from oneflow.checkpoint.damage import loading
 from oneflow.checkpoint.making import Maker
@@ -24,14 +25,14 @@ _STRUCTURE = "oneflow.structure"
 
 
 class ProgramStore(NamedTuple):
-    """How programs are saved and loaded; the room of graphs, above this one, enters how it does."""
+    """The functions that save and load graphs, which the room above this one provides."""
 
     kind: type
     save: Callable[[Any, Any], None]
     load: Callable[[Any], Any]
 
 
-PROGRAM_STORES: list[ProgramStore] = []
+PROGRAM_STORE: Hook[ProgramStore] = Hook("PROGRAM_STORE", "oneflow.graph.graph")
 
 
 def save(
@@ -77,10 +78,9 @@ def save(
         {'weight': tensor([1., 1.], dtype=oneflow.float32), 'step': 3}
     """
     rank = _given_rank("global_dst_rank", global_dst_rank, consistent_dst_rank)
-    for store in PROGRAM_STORES:
-        if isinstance(obj, store.kind):
-            store.save(obj, path)
-            return
+    if isinstance(obj, PROGRAM_STORE.value.kind):
+        PROGRAM_STORE.value.save(obj, path)
+        return
     encoder = Encoder(gathered=rank is not None)
     structure = encoder.encode(obj)
     target = Path(path) if isinstance(path, str | os.PathLike) else path
@@ -180,8 +180,8 @@ def _load(path: Any, place: Callable, support_pytorch_format: bool) -> Any:
 def _load_folder(source: Path, place: Callable) -> Any:
     if manifest.is_checkpoint(source):
         return sharded.load(source, place)
-    if (source / PROGRAM_FILE).exists() and PROGRAM_STORES:
-        return PROGRAM_STORES[0].load(source)
+    if (source / PROGRAM_FILE).exists():
+        return PROGRAM_STORE.value.load(source)
     return oneflow_folder.load(source, place)
 
 

@@ -8,6 +8,8 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from oneflow.base.hook import Hook
+
 
 class _Mode(threading.local):
     """What a thread does about gradients.
@@ -41,7 +43,9 @@ class _Mode(threading.local):
 MODE = _Mode()
 # Called with True when a thread enters inference mode, with False when it leaves: dispatch marks
 # the values made in between.
-inference_switched: list[Callable[[bool], None]] = []
+INFERENCE_SWITCHED: Hook[Callable[[bool], None]] = Hook(
+    "INFERENCE_SWITCHED", "oneflow.dispatch.call"
+)
 
 
 def _switch_inference(inference: bool) -> None:
@@ -49,8 +53,7 @@ def _switch_inference(inference: bool) -> None:
         return
     MODE.inference, MODE.met_inference = inference, True
     MODE.update()
-    for notify in inference_switched:
-        notify(inference)
+    INFERENCE_SWITCHED.value(inference)
 
 
 class _SwitchedGradMode:

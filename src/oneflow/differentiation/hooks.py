@@ -1,7 +1,7 @@
 """Hooks on nodes: functions that see, and may replace, the gradients that pass by.
 
-Hooks are the users' functions and see tensors. This room knows values only: the tensor room says
-how to turn one into the other.
+Gradient hooks are the users' functions and see tensors. This room knows values only: the tensor
+room provides the conversions between the two.
 """
 
 from __future__ import annotations
@@ -9,14 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from oneflow.base.hook import Hook
 from oneflow.program.value import Value
 
-
-class Boundary:
-    """How a value becomes the tensor that users see, and back; filled in by the tensor room."""
-
-    wrap: Callable[[Value], Any]
-    unwrap: Callable[[Any], Value]
+# The tensor of a value, which is what users see, and the value of a tensor.
+WRAP: Hook[Callable[[Value], Any]] = Hook("WRAP", "oneflow.tensor.tensor")
+UNWRAP: Hook[Callable[[Any], Value]] = Hook("UNWRAP", "oneflow.tensor.tensor")
 
 
 class HookHandle:
@@ -89,7 +87,7 @@ def _replaced(grad: Value, hook: Callable) -> Value:
         TypeError: the hook returned no tensor.
         RuntimeError: it returned one of another shape or dtype.
     """
-    tensor = Boundary.wrap(grad)
+    tensor = WRAP.value(grad)
     replaced = hook(tensor)
     if replaced is None:
         return grad
@@ -98,7 +96,7 @@ def _replaced(grad: Value, hook: Callable) -> Value:
         raise TypeError(
             f"hook `{name}` of a tensor must return a gradient or None, got {replaced!r}"
         )
-    value = Boundary.unwrap(replaced)
+    value = UNWRAP.value(replaced)
     old, new = grad.spec, value.spec
     if new.shape != old.shape or new.dtype is not old.dtype:
         raise RuntimeError(
@@ -109,10 +107,10 @@ def _replaced(grad: Value, hook: Callable) -> Value:
 
 
 def _wrapped(grads: Sequence[Value | None]) -> tuple:
-    return tuple(None if grad is None else Boundary.wrap(grad) for grad in grads)
+    return tuple(None if grad is None else WRAP.value(grad) for grad in grads)
 
 
 def _unwrapped(grads: Any) -> list[Value | None]:
     if not isinstance(grads, tuple | list):
         grads = (grads,)
-    return [None if grad is None else Boundary.unwrap(grad) for grad in grads]
+    return [None if grad is None else UNWRAP.value(grad) for grad in grads]

@@ -10,14 +10,15 @@ from typing import Any
 
 from oneflow.base.dtype import real_dtype
 from oneflow.base.location import user_line
-from oneflow.differentiation.grad_mode import MODE, inference_switched
+from oneflow.base.placement import Placement
+from oneflow.differentiation.grad_mode import INFERENCE_SWITCHED, MODE
 from oneflow.differentiation.node import OperationNode
 from oneflow.dispatch.global_call import GlobalCall, plan_call
 from oneflow.dispatch.operand_casts import CASTING, CASTS
 from oneflow.primitives.operation import Operation, make_operation
 from oneflow.primitives.operators.complex import complex_
 from oneflow.primitives.operators.creation import full_float
-from oneflow.primitives.registry import Primitive, install_interpreter
+from oneflow.primitives.registry import BIND, Primitive
 from oneflow.program.value import INFERENCE, Value
 from oneflow.runtime.eager import SETTINGS, current, recorder_for, reference_counts
 
@@ -87,7 +88,9 @@ def _new_operation(primitive: Primitive, operands: tuple, attributes: dict) -> A
         _forget_unused()
     specs = tuple([x.spec if type(x) is Value else x for x in operands])
     operation = make_operation(primitive, specs, attributes)
-    return operation if operation.signature is None else plan_call(operation, specs, attributes)
+    if not isinstance(operation.device, Placement) or "leads_to" in primitive.facts:
+        return operation
+    return plan_call(operation, specs, attributes)
 
 
 class _Room:
@@ -164,5 +167,5 @@ def _evaluate(primitive: Primitive, operands: tuple, attributes: dict) -> Any:
     return primitive.impl(*operands, **attributes)
 
 
-install_interpreter(bind)
-inference_switched.append(lambda entered: SETTINGS.count_inference(1 if entered else -1))
+BIND.fill(bind)
+INFERENCE_SWITCHED.fill(lambda entered: SETTINGS.count_inference(1 if entered else -1))

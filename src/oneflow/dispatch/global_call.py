@@ -15,9 +15,9 @@ from oneflow.differentiation.grad_mode import MODE
 from oneflow.differentiation.node import OperationNode
 from oneflow.primitives.operation import Operation, wanted_sbp
 from oneflow.primitives.operators.boxing import boxing
-from oneflow.primitives.sharding import signatures as signatures  # settles operations
 from oneflow.primitives.sharding.boxing_path import communicating_axes
 from oneflow.primitives.sharding.composition import composition_of
+from oneflow.primitives.sharding.signatures import choose_signature
 from oneflow.program.value import Value
 from oneflow.runtime.eager import current, read_array, recorder_for
 
@@ -106,10 +106,15 @@ class ComposedCall(GlobalCall):
 def plan_call(operation: Operation, specs: tuple, attributes: dict) -> Operation | GlobalCall:
     """The operation itself if its operands lie as it wants them, else what has to be done.
 
+    The signature of the operation is chosen here.
+
     With several processes a conversion that communicates runs at once, as a program of its own: so
     all ranks run the same collectives in the same order, even where they read values at different
     places.
     """
+    requested = wanted_sbp(operation, attributes.get("device"))
+    has_tensors = any(isinstance(each, TensorSpec) for each in specs)
+    choose_signature(operation, None if has_tensors else requested)
     compute = composition_of(operation, [_split_dims(each) for each in specs])
     if compute is not None:
         return ComposedCall(operation, compute)
@@ -118,9 +123,7 @@ def plan_call(operation: Operation, specs: tuple, attributes: dict) -> Operation
         for position, (given, wanted) in enumerate(zip(specs, operation.in_specs, strict=True))
         if isinstance(given, TensorSpec) and given.sbp != wanted.sbp
     }
-    result = wanted_sbp(operation, attributes.get("device"))
-    if result == operation.out_specs[0].sbp:
-        result = None
+    result = None if requested == operation.out_specs[0].sbp else requested
     alone = frozenset()
     if operation.primitive is boxing and cluster.is_several_processes():
         spec, given = operation.in_specs[0], operation.attributes

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from oneflow.amp.grad_scaler import StaticGradScaler
-from oneflow.checkpoint.serialization import PROGRAM_STORES, ProgramStore
+from oneflow.base.hook import Hook
+from oneflow.checkpoint.serialization import PROGRAM_STORE, ProgramStore
 from oneflow.graph.block import Block, Blocks
 from oneflow.graph.drawing import draw_step
 from oneflow.graph.graph_config import GraphConfig
@@ -40,8 +41,8 @@ from oneflow.tensor.tensor import Tensor
 _counts: defaultdict[str, Iterator[int]] = defaultdict(itertools.count)
 # Compiled steps that a graph keeps, one per combination of argument shapes and modes.
 _MAX_STEPS = 10
-# What `Graph.plan` does: filled by `oneflow.plan`.
-PLANNERS: list[Callable[..., Any]] = []
+# What `Graph.plan` does.
+PLAN_GRAPH: Hook[Callable[..., Any]] = Hook("PLAN_GRAPH", "oneflow.plan.plan")
 
 
 class Graph:
@@ -402,7 +403,7 @@ class Graph:
         Returns:
             A `Plan`, which prints as tables; see `oneflow.plan.plan_graph`.
         """
-        return PLANNERS[0](self, *args, **kwargs)
+        return PLAN_GRAPH.value(self, *args, **kwargs)
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         """Graphs are not copied or pickled.
@@ -484,4 +485,4 @@ def _plain_key(args: tuple) -> tuple | None:
     return tuple(key)
 
 
-PROGRAM_STORES.append(ProgramStore(Graph, Graph.save, Graph.load))
+PROGRAM_STORE.fill(ProgramStore(Graph, Graph.save, Graph.load))

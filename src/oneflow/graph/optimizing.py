@@ -12,8 +12,8 @@ from oneflow.differentiation.grad_mode import no_grad
 from oneflow.graph.counting import HostCounts, StepCounts, TensorCounts
 from oneflow.graph.recorder import CapturingRecorder, is_capturing
 from oneflow.graph.variables import Variables
-from oneflow.optim.lr_scheduler.scheduler import WATCHERS as SCHEDULE_WATCHERS, LRScheduler
-from oneflow.optim.optimizer import WATCHERS, Optimizer
+from oneflow.optim.lr_scheduler.scheduler import CHECK_SCHEDULE_STEP, LRScheduler
+from oneflow.optim.optimizer import CHECK_STEP, Optimizer
 from oneflow.primitives.operators.elementwise import where
 from oneflow.tensor.global_values import value_on
 from oneflow.tensor.tensor import Tensor
@@ -32,7 +32,7 @@ def refuse_in_build(optimizer: Optimizer) -> None:
         )
 
 
-WATCHERS.append(refuse_in_build)
+CHECK_STEP.fill(refuse_in_build)
 
 
 def refuse_schedule_in_build(scheduler: LRScheduler) -> None:
@@ -49,7 +49,7 @@ def refuse_schedule_in_build(scheduler: LRScheduler) -> None:
         )
 
 
-SCHEDULE_WATCHERS.append(refuse_schedule_in_build)
+CHECK_SCHEDULE_STEP.fill(refuse_schedule_in_build)
 
 
 def _has_gradients(optimizer: Optimizer) -> bool:

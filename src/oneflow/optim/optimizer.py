@@ -15,6 +15,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from oneflow.base.device import Device
+from oneflow.base.hook import Hook
 from oneflow.base.parameters import parameters_of
 from oneflow.base.placement import Layout
 from oneflow.base.sbp import NdSbp
@@ -35,8 +36,9 @@ from oneflow.tensor.transfer import placed_at, value_from_numpy
 # PyTorch's switches between its implementations of one update. Here XLA compiles all updates into
 # one program.
 _WITHOUT_EFFECT = ("foreach", "fused", "capturable")
-# Called with an optimizer before it steps and before it clears gradients.
-WATCHERS: list[Callable[[Optimizer], None]] = []
+# Called with an optimizer before it steps and before it clears gradients; raises where that is not
+# allowed.
+CHECK_STEP: Hook[Callable[[Optimizer], None]] = Hook("CHECK_STEP", "oneflow.graph.optimizing")
 # Of one instruction; the first runs hold all of them besides what they replace.
 _MAX_RESULTS = 64
 
@@ -334,8 +336,7 @@ class Optimizer:
             set_to_none: remove them instead. A parameter without gradient is skipped by `step`; one
                 with a zero gradient is still moved by momentum and weight decay.
         """
-        for watch in WATCHERS:
-            watch(self)
+        CHECK_STEP.value(self)
         for group in self.param_groups:
             for parameter in group["params"]:
                 zero_grad(parameter, set_to_none)
@@ -465,8 +466,7 @@ def _complete(step: Callable) -> Callable:
 
     @functools.wraps(step)
     def complete(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
-        for watch in WATCHERS:
-            watch(self)
+        CHECK_STEP.value(self)
         for hook in list(self._hooks["pre"]):
             args, kwargs = hook(self, args, kwargs) or (args, kwargs)
         before = {id(state): self.counts_of(state) for state in self.state.values()}

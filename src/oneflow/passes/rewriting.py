@@ -8,8 +8,9 @@ from typing import Any
 
 from oneflow.base.placement import Placement
 from oneflow.base.spec import TensorSpec
-from oneflow.primitives.operation import Operation, settle
+from oneflow.primitives.operation import Operation
 from oneflow.primitives.registry import Primitive
+from oneflow.primitives.sharding.signatures import choose_signature
 from oneflow.program.ir import Instruction, Program
 
 
@@ -23,7 +24,7 @@ def operation_of(
     """One operation per combination: making one runs shape inference."""
     operation = Operation(primitive, dict(attributes), specs, is_scalar)
     if isinstance(operation.device, Placement):
-        settle(operation)
+        choose_signature(operation)
         if operation.in_specs != specs:
             raise RuntimeError(f"{operation} does not compute with operands that lie as {specs}")
     return operation

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from oneflow.base.replacing import replacing
-from oneflow.graph.graph import PLANNERS, Graph
+from oneflow.graph.graph import PLAN_GRAPH, Graph
 from oneflow.plan.contents import Account, Contents, contents_of
 from oneflow.plan.page import page_of
 from oneflow.plan.recording import record_graph
@@ -82,4 +82,4 @@ def plan_graph(graph: Graph, *args: Any, compile: bool = True, **kwargs: Any) ->
     return Plan(contents_of(record_graph(graph, args, kwargs), compile))
 
 
-PLANNERS.append(plan_graph)
+PLAN_GRAPH.fill(plan_graph)

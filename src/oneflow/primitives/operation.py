@@ -154,7 +154,7 @@ class Operation:
 def make_operation(primitive: Primitive, operands: tuple, attributes: dict) -> Operation:
     """The operation for operands that are specs or Python numbers.
 
-    One on global tensors may want operands that lie differently; its `in_specs` say so.
+    One on global tensors still needs a signature, see `oneflow.primitives.sharding.signatures`.
     """
     specs = [operand for operand in operands if isinstance(operand, TensorSpec)]
     device = specs[0].device if specs else attributes["device"]
@@ -167,10 +167,7 @@ def make_operation(primitive: Primitive, operands: tuple, attributes: dict) -> O
             dtype = _scalar_dtype(primitive, position) or _widest(specs)
             operand = spec_of((), dtype, place, everywhere)
         in_specs.append(operand)
-    operation = Operation(primitive, attributes, tuple(in_specs), tuple(is_scalar))
-    if isinstance(operation.device, Placement) and "leads_to" not in primitive.facts:
-        settle(operation, wanted_sbp(operation, device))
-    return operation
+    return Operation(primitive, attributes, tuple(in_specs), tuple(is_scalar))
 
 
 def wanted_sbp(operation: Operation, device: Any) -> NdSbp | None:
@@ -178,25 +175,6 @@ def wanted_sbp(operation: Operation, device: Any) -> NdSbp | None:
     if not isinstance(device, Layout):
         return None
     return nd_sbp_of(device.sbp, device.placement.ndim, operation.out_specs[0].ndim)
-
-
-def settle(operation: Operation, made: NdSbp | None = None) -> None:
-    """Choose the signature of an operation on global tensors.
-
-    Args:
-        operation: whose operands lie as its `in_specs` say.
-        made: how results of an operation without tensor operands are wanted.
-    """
-    _rules[0](operation, made)
-
-
-# What chooses: filled by `oneflow.primitives.sharding.signatures`.
-_rules: list[Callable[[Operation, NdSbp | None], None]] = []
-
-
-def install_settling(rule: Callable[[Operation, NdSbp | None], None]) -> None:
-    """Make `rule(operation, made)` what `settle` does."""
-    _rules[:] = [rule]
 
 
 def _scalar_dtype(primitive: Primitive, position: int) -> DType | None:

@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from oneflow.base.hook import Hook
 from oneflow.base.parameters import parameters_of
 
 PRIMITIVES: dict[str, Primitive] = {}
@@ -32,18 +33,8 @@ REAL_ONLY = {"real_only": True}
 ZERO_SECOND_GRADIENTS = {"zero_second_gradients": True}
 
 
-def install_interpreter(bind: Callable) -> None:
-    """Make `bind(primitive, operands, attributes)` the meaning of calling a primitive.
-
-    Dispatch does this once.
-    """
-    global _bind
-    _bind = bind
-
-
-def _bind(primitive: Primitive, operands: tuple, attributes: dict) -> Any:
-    """Before dispatch is installed a call simply evaluates."""
-    return primitive.impl(*operands, **attributes)
+# The meaning of calling a primitive: ``bind(primitive, operands, attributes)``.
+BIND: Hook[Callable[[Primitive, tuple, dict], Any]] = Hook("BIND", "oneflow.dispatch.call")
 
 
 class Primitive:
@@ -113,7 +104,7 @@ class Primitive:
 
     def __call__(self, *operands: Any, **attributes: Any) -> Any:
         """Apply to values and numbers: record, or run on arrays inside another primitive."""
-        return _bind(self, operands, attributes)
+        return BIND.value(self, operands, attributes)
 
     def __repr__(self) -> str:
         return f"<primitive {self.name}>"

@@ -19,7 +19,7 @@ from oneflow.base.sbp import BROADCAST, PARTIAL_SUM, NdSbp
 from oneflow.base.shape import Size
 from oneflow.base.spec import TensorSpec
 from oneflow.differentiation.grad_mode import MODE
-from oneflow.differentiation.hooks import Boundary, HookHandle
+from oneflow.differentiation.hooks import UNWRAP, WRAP, HookHandle
 from oneflow.differentiation.node import AccumulateGrad, Node
 from oneflow.dispatch.global_call import converted
 from oneflow.primitives.operators.creation import zeros
@@ -458,5 +458,5 @@ def _accumulate(owner: Tensor, grad: Value) -> None:
         write(known, add(known.value, grad))
 
 
-Boundary.wrap = staticmethod(_from_value)
-Boundary.unwrap = staticmethod(lambda tensor: tensor.value)
+WRAP.fill(_from_value)
+UNWRAP.fill(lambda tensor: tensor.value)

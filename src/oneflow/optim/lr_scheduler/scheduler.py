@@ -10,23 +10,25 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from oneflow.base.hook import Hook
 from oneflow.base.parameters import parameters_of
 from oneflow.optim.optimizer import Optimizer
 
-# Called with a schedule before it steps.
-WATCHERS: list[Callable[[LRScheduler], None]] = []
+# Called with a schedule before it steps; raises where that is not allowed.
+CHECK_SCHEDULE_STEP: Hook[Callable[[LRScheduler], None]] = Hook(
+    "CHECK_SCHEDULE_STEP", "oneflow.graph.optimizing"
+)
 
 
-def _watched(step: Callable) -> Callable:
-    """`step` after the watchers."""
+def _checked(step: Callable) -> Callable:
+    """`step` after its check."""
 
     @functools.wraps(step)
-    def watched(self: LRScheduler, *args: Any, **kwargs: Any) -> None:
-        for watch in WATCHERS:
-            watch(self)
+    def checked(self: LRScheduler, *args: Any, **kwargs: Any) -> None:
+        CHECK_SCHEDULE_STEP.value(self)
         step(self, *args, **kwargs)
 
-    return watched
+    return checked
 
 
 def check_count(name: str, value: int, low: int = 0) -> None:
@@ -84,7 +86,7 @@ class LRScheduler:
         if "__init__" in cls.__dict__:
             cls.__init__ = _accept_last_epoch(cls.__dict__["__init__"])
         if "step" in cls.__dict__:
-            cls.step = _watched(cls.__dict__["step"])
+            cls.step = _checked(cls.__dict__["step"])
         if "get_lr" in cls.__dict__:
             cls._lists_lrs = len(parameters_of(cls.__dict__["get_lr"]).names) == 1
 
@@ -134,7 +136,7 @@ class LRScheduler:
         """The learning rates set last, one per parameter group."""
         return list(self._last_lr)
 
-    @_watched
+    @_checked
     def step(self) -> None:
         """Go on by one step; call it after `optimizer.step()`."""
         self.last_step += 1

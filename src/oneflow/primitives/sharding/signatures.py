@@ -23,7 +23,7 @@ from typing import Any
 
 from oneflow.base.sbp import BROADCAST, PARTIAL_SUM, NdSbp, Sbp, Split, split
 from oneflow.base.spec import TensorSpec, resettled
-from oneflow.primitives.operation import Operation, Signature, install_settling
+from oneflow.primitives.operation import Operation, Signature
 from oneflow.primitives.part_layout import part_shape
 from oneflow.primitives.sharding.axes import Axes, axes_of
 from oneflow.primitives.sharding.boxing_path import boxing_path
@@ -180,7 +180,12 @@ class Ways:
 
 
 def choose_signature(operation: Operation, made: NdSbp | None = None) -> None:
-    """What `settle` does: afterwards the operation's specs are those that it computes with."""
+    """Choose how an operation on global tensors is computed; its specs become those it needs.
+
+    Args:
+        operation: an operation whose `in_specs` say how the given operands are sharded.
+        made: the SBP wanted for the results of an operation without tensor operands.
+    """
     if "same_whole" in operation.primitive.facts:
         target = operation.attributes["target"]
         given = operation.attributes
@@ -192,9 +197,6 @@ def choose_signature(operation: Operation, made: NdSbp | None = None) -> None:
         return
     ways = Ways(operation)
     operation.settle(ways.signature([ways.best(group, made) for group in ways.groups]))
-
-
-install_settling(choose_signature)
 
 
 def candidates(operation: Operation) -> Iterator[Signature]:

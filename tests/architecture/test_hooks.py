@@ -1,0 +1,28 @@
+"""Hooks are filled exactly once, and importing the package fills all of them."""
+
+import gc
+
+import pytest
+
+import oneflow as flow
+from oneflow.base.hook import Hook
+
+
+def test_importing_the_package_fills_every_hook():
+    flow.plan  # noqa: B018 - the highest room
+    hooks = [each for each in gc.get_objects() if type(each) is Hook]
+    assert hooks
+    for hook in hooks:
+        assert callable(hook.value) or isinstance(hook.value, tuple)
+
+
+def test_hook_is_filled_once():
+    hook = Hook("EXAMPLE", "oneflow.example")
+    with pytest.raises(RuntimeError, match=r"`EXAMPLE` is not filled: import `oneflow.example`"):
+        hook.value()
+    with pytest.raises(AttributeError, match="no attribute `function`"):
+        hook.function  # noqa: B018
+    assert hook.fill(len) is len
+    with pytest.raises(RuntimeError, match="`EXAMPLE` is filled already"):
+        hook.fill(max)
+    assert hook.value is len
