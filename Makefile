@@ -44,13 +44,16 @@ lint: $(STAMPS)-lint  ## Check style, format, import contracts and sizes
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports
 	$(BIN)/python tools/check_sizes.py
+	$(BIN)/python tools/make_facades.py --check
+	$(BIN)/python tools/make_stubs.py --check
 
 .PHONY: types
 types: $(STAMPS)-lint  ## Check the types with pyright
 	$(BIN)/pyright --pythonpath $(BIN)/python
 
 .PHONY: stubs
-stubs: $(STAMPS)-demo  ## Write the type stub of Tensor
+stubs: $(STAMPS)-demo  ## Write the façades of public names and the type stub of Tensor
+	$(BIN)/python tools/make_facades.py
 	$(BIN)/python tools/make_stubs.py
 
 .PHONY: docs

@@ -1,5 +1,6 @@
 """Functions under the path of upstream's builtins, and its fused operators."""
 
+# Generated from the function registry by `tools/make_facades.py` (make stubs).
 from oneflow.functional.creation.conversion import cast as cast
 from oneflow.functional.elementwise.activation import gelu as gelu
 from oneflow.functional.elementwise.arithmetic import add as add, mul as mul, sub as sub
@@ -22,28 +23,3 @@ from oneflow.functional.nn.padding import pad as pad
 from oneflow.functional.nn.softmax import log_softmax as log_softmax, softmax as softmax
 from oneflow.functional.random.creation import randint as randint
 from oneflow.functional.shape.shaping import reshape as reshape, transpose as transpose
-
-__all__ = [
-    "add",
-    "binary_cross_entropy_loss",
-    "binary_cross_entropy_with_logits_loss",
-    "cast",
-    "cross_entropy",
-    "div",
-    "dropout",
-    "fused_bias_add_dropout",
-    "fused_bias_add_gelu",
-    "fused_scale_mask_softmax",
-    "fused_scale_mask_softmax_dropout",
-    "fused_scale_tril",
-    "fused_scale_tril_softmax_mask_scale",
-    "gelu",
-    "log_softmax",
-    "mul",
-    "pad",
-    "randint",
-    "reshape",
-    "softmax",
-    "sub",
-    "transpose",
-]

@@ -57,7 +57,10 @@ from oneflow.differentiation.grad_mode import (
     set_grad_enabled as set_grad_enabled,
 )
 from oneflow.dispatch import call as _call  # installs the meaning of calling a primitive
-from oneflow.functional import autograd as _autograd, operators as _operators
+from oneflow.functional import (
+    autograd as _autograd,  # gives Tensor `backward`
+    operators as _operators,  # gives Tensor its operators
+)
 from oneflow.functional.creation.constructors import (
     BFloat16Tensor as BFloat16Tensor,
     BoolTensor as BoolTensor,
@@ -71,6 +74,76 @@ from oneflow.functional.creation.constructors import (
     IntTensor as IntTensor,
     LongTensor as LongTensor,
     ShortTensor as ShortTensor,
+)
+from oneflow.functional.generator import (
+    Generator as Generator,
+    default_generator as default_generator,
+    get_rng_state as get_rng_state,
+    initial_seed as initial_seed,
+    manual_seed as manual_seed,
+    seed as seed,
+    set_rng_state as set_rng_state,
+)
+from oneflow.functional.index import indexing as _indexing
+from oneflow.functional.random import inplace as _random_inplace  # gives Tensor its methods
+from oneflow.tensor import copying as _copying
+from oneflow.tensor.printing import (
+    get_printoptions as get_printoptions,
+    set_printoptions as set_printoptions,
+)
+from oneflow.tensor.promotion import (
+    can_cast as can_cast,
+    promote_types as promote_types,
+    result_type as result_type,
+)
+from oneflow.tensor.tensor import Tensor as Tensor
+from oneflow.tensor.transfer import (
+    import_array as _import_array,
+)  # gives Tensor its way in for data
+from oneflow.version import __version__ as __version__
+
+# isort: split
+from oneflow import (
+    _C as _C,
+    amp as amp,
+    autograd as autograd,
+    boxing as boxing,
+    comm as comm,
+    cuda as cuda,
+    distributed as distributed,
+    distributions as distributions,
+    eager as eager,
+    env as env,
+    framework as framework,
+    linalg as linalg,
+    one_embedding as one_embedding,
+    optim as optim,
+    plan as plan,
+    special as special,
+    utils as utils,
+)
+from oneflow.amp.autocast import (
+    autocast as autocast,
+    autocast_decorator as autocast_decorator,
+    clear_autocast_cache as clear_autocast_cache,
+    get_autocast_cpu_dtype as get_autocast_cpu_dtype,
+    get_autocast_gpu_dtype as get_autocast_gpu_dtype,
+    is_autocast_cache_enabled as is_autocast_cache_enabled,
+    is_autocast_enabled as is_autocast_enabled,
+    set_autocast_cache_enabled as set_autocast_cache_enabled,
+    set_autocast_cpu_dtype as set_autocast_cpu_dtype,
+    set_autocast_enabled as set_autocast_enabled,
+    set_autocast_gpu_dtype as set_autocast_gpu_dtype,
+)
+from oneflow.checkpoint.serialization import load as load, save as save
+from oneflow.runtime.determinism import (
+    are_deterministic_algorithms_enabled as are_deterministic_algorithms_enabled,
+    use_deterministic_algorithms as use_deterministic_algorithms,
+)
+
+# isort: split
+# Generated from the function registry by `tools/make_facades.py` (make stubs).
+from oneflow.functional.creation.constructors import (
     new_empty as new_empty,
     new_full as new_full,
     new_ones as new_ones,
@@ -281,22 +354,12 @@ from oneflow.functional.elementwise.unary import (
     sqrt as sqrt,
     square as square,
 )
-from oneflow.functional.generator import (
-    Generator as Generator,
-    default_generator as default_generator,
-    get_rng_state as get_rng_state,
-    initial_seed as initial_seed,
-    manual_seed as manual_seed,
-    seed as seed,
-    set_rng_state as set_rng_state,
-)
 from oneflow.functional.global_tensors.conversion import (
     global_to_global as global_to_global,
     local_to_global as local_to_global,
     to_consistent as to_consistent,
 )
 from oneflow.functional.global_tensors.trees import to_global as to_global, to_local as to_local
-from oneflow.functional.index import indexing as _indexing
 from oneflow.functional.index.scattering import (
     diagonal_scatter as diagonal_scatter,
     index_add as index_add,
@@ -338,66 +401,6 @@ from oneflow.functional.index.selecting import (
     take as take,
     take_along_dim as take_along_dim,
     tensor_scatter_nd_update as tensor_scatter_nd_update,
-)
-from oneflow.functional.inplace import (
-    abs_ as abs_,
-    acos_ as acos_,
-    acosh_ as acosh_,
-    arccos_ as arccos_,
-    arccosh_ as arccosh_,
-    arcsin_ as arcsin_,
-    arcsinh_ as arcsinh_,
-    arctan_ as arctan_,
-    arctanh_ as arctanh_,
-    asin_ as asin_,
-    asinh_ as asinh_,
-    atan_ as atan_,
-    atanh_ as atanh_,
-    ceil_ as ceil_,
-    clamp_ as clamp_,
-    clamp_max_ as clamp_max_,
-    clamp_min_ as clamp_min_,
-    clip_ as clip_,
-    conj_physical_ as conj_physical_,
-    cos_ as cos_,
-    cosh_ as cosh_,
-    deg2rad_ as deg2rad_,
-    div_ as div_,
-    erf_ as erf_,
-    erfc_ as erfc_,
-    erfinv_ as erfinv_,
-    exp2_ as exp2_,
-    exp_ as exp_,
-    expm1_ as expm1_,
-    fix_ as fix_,
-    floor_ as floor_,
-    frac_ as frac_,
-    gcd_ as gcd_,
-    gt_ as gt_,
-    i0_ as i0_,
-    lcm_ as lcm_,
-    ldexp_ as ldexp_,
-    lerp_ as lerp_,
-    log1p_ as log1p_,
-    log2_ as log2_,
-    log10_ as log10_,
-    log_ as log_,
-    logit_ as logit_,
-    nan_to_num_ as nan_to_num_,
-    neg_ as neg_,
-    negative_ as negative_,
-    rad2deg_ as rad2deg_,
-    reciprocal_ as reciprocal_,
-    round_ as round_,
-    rsqrt_ as rsqrt_,
-    sin_ as sin_,
-    sinc_ as sinc_,
-    sinh_ as sinh_,
-    sqrt_ as sqrt_,
-    square_ as square_,
-    tan_ as tan_,
-    trunc_ as trunc_,
-    xlogy_ as xlogy_,
 )
 from oneflow.functional.linalg.added_products import (
     addbmm as addbmm,
@@ -445,14 +448,9 @@ from oneflow.functional.nn.adaptive_pooling import (
     adaptive_avg_pool2d as adaptive_avg_pool2d,
     adaptive_avg_pool3d as adaptive_avg_pool3d,
 )
-from oneflow.functional.nn.detection import (
-    in_top_k as in_top_k,
-    nms as nms,
-    roi_align as roi_align,
-)
+from oneflow.functional.nn.detection import in_top_k as in_top_k, nms as nms, roi_align as roi_align
 from oneflow.functional.nn.padding import pad as pad
 from oneflow.functional.nn.softmax import log_softmax as log_softmax, softmax as softmax
-from oneflow.functional.random import inplace as _random_inplace
 from oneflow.functional.random.counts import binomial as binomial, poisson as poisson
 from oneflow.functional.random.creation import (
     bernoulli as bernoulli,
@@ -596,57 +594,62 @@ from oneflow.functional.shape.viewing import (
     view_as_complex as view_as_complex,
     view_as_real as view_as_real,
 )
-from oneflow.tensor import copying as _copying
-from oneflow.tensor.printing import (
-    get_printoptions as get_printoptions,
-    set_printoptions as set_printoptions,
-)
-from oneflow.tensor.promotion import (
-    can_cast as can_cast,
-    promote_types as promote_types,
-    result_type as result_type,
-)
-from oneflow.tensor.tensor import Tensor as Tensor
-from oneflow.tensor.transfer import (
-    import_array as _import_array,
-)  # gives Tensor its way in for data
-from oneflow.version import __version__ as __version__
 
-# isort: split
-from oneflow import (
-    _C as _C,
-    amp as amp,
-    autograd as autograd,
-    boxing as boxing,
-    comm as comm,
-    cuda as cuda,
-    distributed as distributed,
-    distributions as distributions,
-    eager as eager,
-    env as env,
-    framework as framework,
-    linalg as linalg,
-    one_embedding as one_embedding,
-    optim as optim,
-    plan as plan,
-    special as special,
-    utils as utils,
-)
-from oneflow.amp.autocast import (
-    autocast as autocast,
-    autocast_decorator as autocast_decorator,
-    clear_autocast_cache as clear_autocast_cache,
-    get_autocast_cpu_dtype as get_autocast_cpu_dtype,
-    get_autocast_gpu_dtype as get_autocast_gpu_dtype,
-    is_autocast_cache_enabled as is_autocast_cache_enabled,
-    is_autocast_enabled as is_autocast_enabled,
-    set_autocast_cache_enabled as set_autocast_cache_enabled,
-    set_autocast_cpu_dtype as set_autocast_cpu_dtype,
-    set_autocast_enabled as set_autocast_enabled,
-    set_autocast_gpu_dtype as set_autocast_gpu_dtype,
-)
-from oneflow.checkpoint.serialization import load as load, save as save
-from oneflow.runtime.determinism import (
-    are_deterministic_algorithms_enabled as are_deterministic_algorithms_enabled,
-    use_deterministic_algorithms as use_deterministic_algorithms,
-)
+abs_ = Tensor.abs_
+acos_ = Tensor.acos_
+acosh_ = Tensor.acosh_
+arccos_ = Tensor.arccos_
+arccosh_ = Tensor.arccosh_
+arcsin_ = Tensor.arcsin_
+arcsinh_ = Tensor.arcsinh_
+arctan_ = Tensor.arctan_
+arctanh_ = Tensor.arctanh_
+asin_ = Tensor.asin_
+asinh_ = Tensor.asinh_
+atan_ = Tensor.atan_
+atanh_ = Tensor.atanh_
+ceil_ = Tensor.ceil_
+clamp_ = Tensor.clamp_
+clamp_max_ = Tensor.clamp_max_
+clamp_min_ = Tensor.clamp_min_
+clip_ = Tensor.clip_
+conj_physical_ = Tensor.conj_physical_
+cos_ = Tensor.cos_
+cosh_ = Tensor.cosh_
+deg2rad_ = Tensor.deg2rad_
+div_ = Tensor.div_
+erf_ = Tensor.erf_
+erfc_ = Tensor.erfc_
+erfinv_ = Tensor.erfinv_
+exp2_ = Tensor.exp2_
+exp_ = Tensor.exp_
+expm1_ = Tensor.expm1_
+fix_ = Tensor.fix_
+floor_ = Tensor.floor_
+frac_ = Tensor.frac_
+gcd_ = Tensor.gcd_
+gt_ = Tensor.gt_
+i0_ = Tensor.i0_
+lcm_ = Tensor.lcm_
+ldexp_ = Tensor.ldexp_
+lerp_ = Tensor.lerp_
+log1p_ = Tensor.log1p_
+log2_ = Tensor.log2_
+log10_ = Tensor.log10_
+log_ = Tensor.log_
+logit_ = Tensor.logit_
+nan_to_num_ = Tensor.nan_to_num_
+neg_ = Tensor.neg_
+negative_ = Tensor.negative_
+rad2deg_ = Tensor.rad2deg_
+reciprocal_ = Tensor.reciprocal_
+round_ = Tensor.round_
+rsqrt_ = Tensor.rsqrt_
+sin_ = Tensor.sin_
+sinc_ = Tensor.sinc_
+sinh_ = Tensor.sinh_
+sqrt_ = Tensor.sqrt_
+square_ = Tensor.square_
+tan_ = Tensor.tan_
+trunc_ = Tensor.trunc_
+xlogy_ = Tensor.xlogy_

@@ -1,5 +1,9 @@
 """Linear algebra: norms, inverses, equations and decompositions of matrices."""
 
+from oneflow.primitives.operators.linalg import LinAlgError as LinAlgError
+
+# isort: split
+# Generated from the function registry by `tools/make_facades.py` (make stubs).
 from oneflow.functional.linalg.decompositions import (
     cholesky as cholesky,
     eig as eig,
@@ -34,34 +38,3 @@ from oneflow.functional.linalg.singular_values import (
     matrix_rank as matrix_rank,
     pinv as pinv,
 )
-from oneflow.primitives.operators.linalg import LinAlgError as LinAlgError
-
-__all__ = [
-    "LinAlgError",
-    "cholesky",
-    "cond",
-    "cross",
-    "det",
-    "diagonal",
-    "eig",
-    "eigh",
-    "eigvals",
-    "eigvalsh",
-    "inv",
-    "lstsq",
-    "matmul",
-    "matrix_norm",
-    "matrix_power",
-    "matrix_rank",
-    "multi_dot",
-    "norm",
-    "pinv",
-    "qr",
-    "slogdet",
-    "solve",
-    "solve_triangular",
-    "svd",
-    "svdvals",
-    "vecdot",
-    "vector_norm",
-]

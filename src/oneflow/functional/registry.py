@@ -1,6 +1,8 @@
-"""`function`: turns one definition into everything users call.
+"""`function` turns one definition into everything users call.
 
-That is a public function, a Tensor method, an in-place method and keyword spellings.
+That is public functions, Tensor methods, in-place forms and keyword spellings. The façades, such as
+`oneflow/__init__.py` and `oneflow/linalg.py`, are written from this registry by
+`tools/make_facades.py`.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from oneflow.tensor.call import wrap
 from oneflow.tensor.methods import attach, attach_inplace, write_result
 from oneflow.tensor.tensor import Tensor
 
+# Public functions by their path below `oneflow`: "relu", "nn.functional.relu", "linalg.det".
 FUNCTIONS: dict[str, Callable] = {}
 # Spellings of one argument in PyTorch, OneFlow and NumPy. A function accepts all spellings of the
 # names it declares.
@@ -35,8 +38,9 @@ def function(
     *,
     method: bool | str = True,
     inplace: bool = False,
-    namespace: str = "",
+    namespace: str | None = "",
     aliases: Sequence[str] = (),
+    also: Sequence[str] = (),
     spellings: Mapping[str, str] | None = None,
 ) -> Callable[[Callable], Callable]:
     """Decorator that publishes a function.
@@ -44,32 +48,47 @@ def function(
     Args:
         method: also make it a `Tensor` method (under that name if a name is given).
         inplace: also make the in-place method ``name_``.
-        namespace: where it lives below `oneflow` (``"nn.functional"``, ``"linalg"``); empty for
-            `oneflow` itself.
-        aliases: further names of the method and its in-place form, such as ``absolute`` for
-            ``abs``.
+        namespace: the module below `oneflow` that users import it from (``"nn.functional"``,
+            ``"linalg"``); empty for `oneflow` itself, None for what is a method only.
+        aliases: further names of the function in its namespace, of the method and of its in-place
+            form, such as ``absolute`` for ``abs``.
+        also: further paths of the function below `oneflow`, such as ``"special.expit"`` for
+            ``sigmoid``; a path that is the name of an in-place method (``"sin_"``) publishes that.
         spellings: further argument names of this function alone, each with the declared name it
             stands for.
 
     Raises:
-        ValueError: the name is taken.
+        ValueError: a name is taken.
     """
 
     def publish(body: Callable) -> Callable:
-        name = body.__name__.removesuffix("_") if body.__name__.endswith("_") else body.__name__
-        qualified = f"{namespace}.{name}" if namespace else name
-        if qualified in FUNCTIONS:
-            raise ValueError(f"function `{qualified}` is already defined")
+        name = body.__name__.removesuffix("_")
         public = _accept_spellings(body, spellings or {}, inplace)
-        FUNCTIONS[qualified] = public
+        inplace_forms: dict[str, Callable] = {}
         if method:
             for each in (method if isinstance(method, str) else name, *aliases):
                 attach(each, public)
                 if inplace:
-                    attach_inplace(f"{each}_", public)
+                    inplace_forms[f"{each}_"] = attach_inplace(f"{each}_", public)
+        if namespace is not None:
+            for each in (name, *aliases):
+                _publish(f"{namespace}.{each}" if namespace else each, public)
+        for path in also:
+            _publish(path, inplace_forms.get(path, public))
         return public
 
     return publish
+
+
+def _publish(path: str, public: Callable) -> None:
+    """Make `path` below `oneflow` a public name of the function `public`.
+
+    Raises:
+        ValueError: the path is taken.
+    """
+    if path in FUNCTIONS:
+        raise ValueError(f"function `{path}` is already defined")
+    FUNCTIONS[path] = public
 
 
 def _accept_spellings(body: Callable, own: Mapping[str, str], inplace: bool) -> Callable:

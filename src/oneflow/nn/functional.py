@@ -1,5 +1,10 @@
 """Layers and losses as functions: re-exported from `oneflow.functional`."""
 
+from oneflow.functional.elementwise.activation import rrelu_ as rrelu_
+from oneflow.nn.modules.upsampling import upsample as upsample
+
+# isort: split
+# Generated from the function registry by `tools/make_facades.py` (make stubs).
 from oneflow.functional.elementwise.activation import (
     celu as celu,
     elu as elu,
@@ -12,7 +17,6 @@ from oneflow.functional.elementwise.activation import (
     quick_gelu as quick_gelu,
     relu as relu,
     rrelu as rrelu,
-    rrelu_ as rrelu_,
     selu as selu,
     sigmoid as sigmoid,
     silu as silu,
@@ -142,4 +146,3 @@ from oneflow.functional.nn.unpooling import (
     max_unpool2d as max_unpool2d,
     max_unpool3d as max_unpool3d,
 )
-from oneflow.nn.modules.upsampling import upsample as upsample

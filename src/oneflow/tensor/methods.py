@@ -25,8 +25,8 @@ def attach(name: str, function: Callable | property) -> None:
     setattr(Tensor, name, function)
 
 
-def attach_inplace(name: str, function: Callable) -> None:
-    """Make the in-place form of `function` the Tensor method `name`."""
+def attach_inplace(name: str, function: Callable) -> Callable:
+    """Make the in-place form of `function` the Tensor method `name`, and return it."""
 
     @functools.wraps(inspect.unwrap(function))
     def inplace(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
@@ -35,6 +35,7 @@ def attach_inplace(name: str, function: Callable) -> None:
     inplace.__name__ = name
     inplace.__doc__ = f"In-place version of `{function.__name__}`."
     attach(name, inplace)
+    return inplace
 
 
 def before_write(target: Tensor) -> Tensor:

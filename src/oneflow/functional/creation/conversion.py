@@ -48,7 +48,7 @@ def contiguous(input: Tensor, memory_format: Any = None) -> Tensor:
     return input if is_contiguous(input) else clone(input)
 
 
-@function()
+@function(also=("_C.cast",))
 def cast(x: Tensor, dtype: DType, pin_memory: bool = False) -> Tensor:
     """`x` with another element type; itself if it has that type.
 

@@ -71,7 +71,7 @@ def _maybe_dtype(dtype: Any) -> DType | None:
     return None if dtype is None else as_dtype(dtype)
 
 
-@function(method=False)
+@function(method=False, also=("asarray",))
 def as_tensor(data: Any, dtype: DType | None = None, device: Device | str | None = None) -> Tensor:
     """`data` as a tensor: a tensor of that dtype and device is returned itself, with its history.
 

@@ -42,7 +42,7 @@ def activate(
     return write_result(input, result, f"{name or primitive.name}_") if inplace else result
 
 
-@function(inplace=True)
+@function(inplace=True, also=("nn.functional.relu",))
 def relu(x: Tensor, inplace: bool = False) -> Tensor:
     """``max(x, 0)``.
 
@@ -60,7 +60,7 @@ def relu(x: Tensor, inplace: bool = False) -> Tensor:
     return write_result(x, result, "relu_") if inplace else result
 
 
-@function(inplace=True)
+@function(inplace=True, also=("nn.functional.sigmoid", "special.expit"))
 def sigmoid(x: Tensor) -> Tensor:
     """``1 / (1 + exp(-x))``.
 
@@ -72,7 +72,7 @@ def sigmoid(x: Tensor) -> Tensor:
     return floating(p.sigmoid, x)
 
 
-@function(inplace=True)
+@function(inplace=True, also=("nn.functional.tanh",))
 def tanh(x: Tensor) -> Tensor:
     """Hyperbolic tangent.
 
@@ -84,7 +84,7 @@ def tanh(x: Tensor) -> Tensor:
     return floating(p.tanh, x)
 
 
-@function()
+@function(also=("nn.functional.gelu", "_C.gelu"))
 def gelu(x: Tensor, approximate: str = "none") -> Tensor:
     """``x`` times the probability that a standard normal number is below it.
 
@@ -105,7 +105,7 @@ def gelu(x: Tensor, approximate: str = "none") -> Tensor:
     return activate(a.gelu if approximate == "none" else a.gelu_tanh, x, name="gelu")
 
 
-@function(method=False)
+@function(method=False, also=("nn.functional.quick_gelu",))
 def quick_gelu(x: Tensor) -> Tensor:
     """``x * sigmoid(1.702 * x)``.
 
@@ -117,7 +117,7 @@ def quick_gelu(x: Tensor) -> Tensor:
     return activate(a.quick_gelu, x)
 
 
-@function()
+@function(also=("nn.functional.silu",))
 def silu(x: Tensor, inplace: bool = False) -> Tensor:
     """``x * sigmoid(x)``.
 
@@ -133,7 +133,7 @@ def silu(x: Tensor, inplace: bool = False) -> Tensor:
     return activate(a.silu, x, inplace=inplace)
 
 
-@function()
+@function(also=("nn.functional.mish",))
 def mish(x: Tensor, inplace: bool = False) -> Tensor:
     """``x * tanh(softplus(x))``.
 
@@ -149,7 +149,7 @@ def mish(x: Tensor, inplace: bool = False) -> Tensor:
     return activate(a.mish, x, inplace=inplace)
 
 
-@function()
+@function(also=("nn.functional.softplus",))
 def softplus(x: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
     """``log(1 + exp(beta * x)) / beta``; `x` itself where ``beta * x > threshold``.
 
@@ -161,7 +161,7 @@ def softplus(x: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
     return activate(a.softplus, x, beta, threshold)
 
 
-@function()
+@function(also=("nn.functional.softsign",))
 def softsign(x: Tensor) -> Tensor:
     """``x / (1 + |x|)``.
 
@@ -186,7 +186,7 @@ def tanhshrink(x: Tensor) -> Tensor:
     return floating(a.tanhshrink, x)
 
 
-@function(method=False, namespace="nn.functional")
+@function(method=False, namespace="nn.functional", also=("nn.functional.log_sigmoid",))
 def logsigmoid(x: Tensor) -> Tensor:
     """The logarithm of the sigmoid, computed without overflow.
 
@@ -237,7 +237,7 @@ def celu(x: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     return activate(a.elu, x, alpha, 1.0, 1.0 / alpha, name="celu", inplace=inplace)
 
 
-@function()
+@function(also=("nn.functional.selu",))
 def selu(x: Tensor, inplace: bool = False) -> Tensor:
     """`elu` with the two constants that keep mean and variance through many layers.
 
@@ -338,7 +338,7 @@ def rrelu(
     return write_result(x, result, "rrelu_") if inplace else result
 
 
-@function(method=False)
+@function(method=False, also=("nn.functional.square_relu",))
 def square_relu(x: Tensor) -> Tensor:
     """``max(x, 0) ** 2``.
 

@@ -53,7 +53,7 @@ def ordering(primitive: Primitive, x: Any, y: Any) -> Tensor:
     return binary(primitive, x, y)
 
 
-@function(inplace=True)
+@function(inplace=True, also=("_C.add",))
 def add(input: Tensor, other: Tensor | float, *, alpha: float = 1) -> Tensor:
     """``input + alpha * other``, broadcast.
 
@@ -88,7 +88,7 @@ def subtract(x: Any, y: Any) -> Tensor:
     return binary(p.sub, x, y)
 
 
-@function(inplace=True, aliases=("subtract",))
+@function(inplace=True, aliases=("subtract",), also=("_C.sub",))
 def sub(input: Tensor, other: Tensor | float, *, alpha: float = 1) -> Tensor:
     """``input - alpha * other``, broadcast.
 
@@ -118,7 +118,7 @@ def _add_scaled(x: Any, y: Any, alpha: float) -> Tensor:
     return call(p.add_scaled, x, y, alpha)
 
 
-@function(inplace=True, aliases=("multiply",))
+@function(inplace=True, aliases=("multiply",), also=("_C.mul",))
 def mul(input: Tensor, other: Tensor | float) -> Tensor:
     """``input * other``, broadcast.
 
@@ -252,7 +252,7 @@ def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1
     return call(p.add_quotient, *promoted((input, tensor1, tensor2)), value)
 
 
-@function(inplace=True)
+@function(inplace=True, also=("lerp_",))
 def lerp(input: Tensor, end: Tensor, weight: Tensor | float) -> Tensor:
     """``input + weight * (end - input)``, broadcast: from `input` at weight 0 to `end` at weight 1.
 

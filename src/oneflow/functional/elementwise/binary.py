@@ -82,7 +82,7 @@ def logaddexp2(input: Tensor, other: Tensor | float) -> Tensor:
     return floating_pair(s.logaddexp2, input, other)
 
 
-@function(inplace=True)
+@function(inplace=True, also=("special.xlogy", "xlogy_"))
 def xlogy(input: Tensor, other: Tensor | float) -> Tensor:
     """``input * log(other)``, and 0 where `input` is 0.
 
@@ -130,7 +130,7 @@ def heaviside(input: Tensor, other: Tensor | float) -> Tensor:
     return binary(s.heaviside, input, other)
 
 
-@function(inplace=True)
+@function(inplace=True, also=("gcd_",))
 def gcd(input: Tensor, other: Tensor | float) -> Tensor:
     """Greatest common divisor of whole numbers.
 
@@ -142,7 +142,7 @@ def gcd(input: Tensor, other: Tensor | float) -> Tensor:
     return whole_pair(p.gcd, input, other)
 
 
-@function(inplace=True)
+@function(inplace=True, also=("lcm_",))
 def lcm(input: Tensor, other: Tensor | float) -> Tensor:
     """Least common multiple of whole numbers.
 
@@ -154,7 +154,7 @@ def lcm(input: Tensor, other: Tensor | float) -> Tensor:
     return whole_pair(p.lcm, input, other)
 
 
-@function(inplace=True)
+@function(inplace=True, also=("ldexp_",))
 def ldexp(input: Tensor, other: Tensor | float) -> Tensor:
     """``input * 2 ** other``.
 

@@ -77,7 +77,7 @@ def fmin(input: Tensor, other: Tensor) -> Tensor:
     return ordering(p.fmin, input, other)
 
 
-@function(inplace=True, aliases=("clip",))
+@function(inplace=True, aliases=("clip",), also=("clamp_", "clip_"))
 def clamp(
     input: Tensor, min: Tensor | float | None = None, max: Tensor | float | None = None
 ) -> Tensor:
@@ -110,7 +110,7 @@ def clamp(
     return call(p.clamp, *promoted((input, min, max)))
 
 
-@function(inplace=True)
+@function(inplace=True, also=("clamp_min_",))
 def clamp_min(input: Tensor, min: Tensor | float) -> Tensor:
     """Every element at least `min`.
 
@@ -122,7 +122,7 @@ def clamp_min(input: Tensor, min: Tensor | float) -> Tensor:
     return clamp(input, min)
 
 
-@function(inplace=True)
+@function(inplace=True, also=("clamp_max_",))
 def clamp_max(input: Tensor, max: Tensor | float) -> Tensor:
     """Every element at most `max`.
 

@@ -71,7 +71,7 @@ def le(input: Tensor, other: Tensor | float) -> Tensor:
     return ordering(p.le, input, other)
 
 
-@function(inplace=True, aliases=("greater",))
+@function(inplace=True, aliases=("greater",), also=("gt_",))
 def gt(input: Tensor, other: Tensor | float) -> Tensor:
     """``input > other`` for each element, broadcast.
 

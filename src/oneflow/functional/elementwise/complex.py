@@ -28,7 +28,7 @@ def conj(input: Tensor) -> Tensor:
     return call(e.conj, input) if _is_complex(input, "conj") else input
 
 
-@function(inplace=True)
+@function(inplace=True, also=("conj_physical_",))
 def conj_physical(input: Tensor) -> Tensor:
     """The complex conjugate; the same as `conj`, which is not lazy here.
 

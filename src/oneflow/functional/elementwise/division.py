@@ -57,7 +57,7 @@ def divide_rounded(primitive: Primitive, x: Any, y: Any) -> Tensor:
 _ROUNDED = {"floor": p.floor_divide, "trunc": p.trunc_divide}
 
 
-@function(inplace=True, aliases=("divide", "true_divide"))
+@function(inplace=True, aliases=("divide", "true_divide"), also=("_C.div", "div_"))
 def div(input: Tensor, other: Tensor | float, *, rounding_mode: str | None = None) -> Tensor:
     """``input / other``, broadcast; whole numbers divide to floats unless the quotient is rounded.
 

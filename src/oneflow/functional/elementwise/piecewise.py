@@ -101,7 +101,7 @@ def hardshrink(x: Tensor, lambd: float = 0.5, inplace: bool = False) -> Tensor:
     return activate(a.hardshrink, x, lambd, inplace=inplace)
 
 
-@function(method=False, spellings={"lambd": "alpha"})
+@function(method=False, spellings={"lambd": "alpha"}, also=("nn.functional.softshrink",))
 def softshrink(x: Tensor, alpha: float = 0.5, inplace: bool = False) -> Tensor:
     """`x` moved towards 0 by `alpha`, and 0 within.
 
@@ -123,7 +123,7 @@ def softshrink(x: Tensor, alpha: float = 0.5, inplace: bool = False) -> Tensor:
     return activate(a.softshrink, x, alpha, inplace=inplace)
 
 
-@function(method=False)
+@function(method=False, also=("nn.functional.threshold",))
 def threshold(x: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
     """`x` where it is above `threshold`, else `value`.
 

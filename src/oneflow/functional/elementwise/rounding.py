@@ -19,7 +19,7 @@ def rounded(primitive: Primitive, x: Tensor) -> Tensor:
     return call(primitive, x)
 
 
-@function(inplace=True)
+@function(inplace=True, also=("floor_",))
 def floor(x: Tensor) -> Tensor:
     """The next whole number below.
 
@@ -31,7 +31,7 @@ def floor(x: Tensor) -> Tensor:
     return rounded(p.floor, x)
 
 
-@function(inplace=True)
+@function(inplace=True, also=("ceil_",))
 def ceil(x: Tensor) -> Tensor:
     """The next whole number above.
 
@@ -43,7 +43,7 @@ def ceil(x: Tensor) -> Tensor:
     return rounded(p.ceil, x)
 
 
-@function(inplace=True, aliases=("fix",))
+@function(inplace=True, aliases=("fix",), also=("fix_", "trunc_"))
 def trunc(input: Tensor) -> Tensor:
     """The next whole number towards 0.
 
@@ -55,7 +55,7 @@ def trunc(input: Tensor) -> Tensor:
     return rounded(p.trunc, input)
 
 
-@function(inplace=True)
+@function(inplace=True, also=("special.round", "round_"))
 def round_(x: Tensor, *, decimals: int = 0) -> Tensor:
     """The nearest whole number; of two equally near ones the even one.
 
@@ -77,7 +77,7 @@ def round_(x: Tensor, *, decimals: int = 0) -> Tensor:
     return call(primitive, x, 10.0 ** abs(decimals))
 
 
-@function(inplace=True)
+@function(inplace=True, also=("frac_",))
 def frac(input: Tensor) -> Tensor:
     """The part behind the point, with the sign of `input`.
 
@@ -123,7 +123,7 @@ def sgn(input: Tensor) -> Tensor:
     return call(c.direction if input._value.spec.dtype.is_complex else p.sign, input)
 
 
-@function(inplace=True)
+@function(inplace=True, also=("nan_to_num_",))
 def nan_to_num(
     input: Tensor,
     nan: float | None = None,

@@ -16,7 +16,7 @@ from oneflow.tensor.promotion import cast_to
 from oneflow.tensor.tensor import Tensor
 
 
-@function(inplace=True)
+@function(inplace=True, also=("special.erf", "erf_"))
 def erf(x: Tensor) -> Tensor:
     """Error function.
 
@@ -28,7 +28,7 @@ def erf(x: Tensor) -> Tensor:
     return floating(e.erf, x)
 
 
-@function(inplace=True)
+@function(inplace=True, also=("special.erfc", "erfc_"))
 def erfc(x: Tensor) -> Tensor:
     """``1 - erf(x)``, exact for large numbers.
 
@@ -40,7 +40,7 @@ def erfc(x: Tensor) -> Tensor:
     return floating(p.erfc, x)
 
 
-@function(inplace=True)
+@function(inplace=True, also=("special.erfinv", "erfinv_"))
 def erfinv(x: Tensor) -> Tensor:
     """Inverse of the error function; NaN outside [-1, 1].
 
@@ -52,7 +52,7 @@ def erfinv(x: Tensor) -> Tensor:
     return floating(p.erfinv, x)
 
 
-@function(inplace=True)
+@function(inplace=True, also=("special.gammaln",))
 def lgamma(x: Tensor) -> Tensor:
     """Logarithm of the absolute value of the gamma function.
 
@@ -64,7 +64,7 @@ def lgamma(x: Tensor) -> Tensor:
     return floating(p.lgamma, x)
 
 
-@function(inplace=True)
+@function(inplace=True, also=("special.digamma", "special.psi"))
 def digamma(input: Tensor) -> Tensor:
     """Derivative of the logarithm of the gamma function.
 
@@ -76,7 +76,7 @@ def digamma(input: Tensor) -> Tensor:
     return floating(p.digamma, input)
 
 
-@function(inplace=True)
+@function(inplace=True, also=("special.i0", "i0_"))
 def i0(input: Tensor) -> Tensor:
     """Modified Bessel function of the first kind of order 0.
 
@@ -88,7 +88,7 @@ def i0(input: Tensor) -> Tensor:
     return floating(p.i0, input)
 
 
-@function(inplace=True)
+@function(inplace=True, also=("special.logit", "logit_"))
 def logit(input: Tensor, eps: float | None = None) -> Tensor:
     """``log(input / (1 - input))``; NaN outside [0, 1].
 
@@ -107,7 +107,7 @@ def logit(input: Tensor, eps: float | None = None) -> Tensor:
     return call(p.logit_clamped, _as_float(input), float(eps))
 
 
-@function(method=False)
+@function(method=False, also=("special.polygamma",))
 def polygamma(n: int, input: Tensor) -> Tensor:
     """The `n`-th derivative of `digamma`.
 
@@ -135,7 +135,7 @@ attach("polygamma", lambda self, n: polygamma(n, self))
 attach_inplace("polygamma_", lambda self, n: polygamma(n, self))
 
 
-@function(inplace=True)
+@function(inplace=True, also=("special.multigammaln",))
 def mvlgamma(input: Tensor, p: int) -> Tensor:
     """Logarithm of the multivariate gamma function of dimension `p`.
 
@@ -269,7 +269,7 @@ def zeta(input: Any, other: Any) -> Tensor:
     return floating_pair(p.zeta, input, other)
 
 
-@function(inplace=True)
+@function(inplace=True, also=("special.gammainc",))
 def igamma(input: Tensor, other: Tensor) -> Tensor:
     """Regularised lower incomplete gamma function.
 
@@ -281,7 +281,7 @@ def igamma(input: Tensor, other: Tensor) -> Tensor:
     return floating_pair(p.gammainc, input, other)
 
 
-@function(inplace=True)
+@function(inplace=True, also=("special.gammaincc",))
 def igammac(input: Tensor, other: Tensor) -> Tensor:
     """Regularised upper incomplete gamma function.
 

@@ -11,7 +11,7 @@ from oneflow.primitives.operators import elementwise as e, special as p
 from oneflow.tensor.tensor import Tensor
 
 
-@function(inplace=True)
+@function(inplace=True, also=("sin_",))
 def sin(x: Tensor) -> Tensor:
     """Sine.
 
@@ -23,7 +23,7 @@ def sin(x: Tensor) -> Tensor:
     return floating(e.sin, x)
 
 
-@function(inplace=True)
+@function(inplace=True, also=("cos_",))
 def cos(x: Tensor) -> Tensor:
     """Cosine.
 
@@ -35,7 +35,7 @@ def cos(x: Tensor) -> Tensor:
     return floating(e.cos, x)
 
 
-@function(inplace=True)
+@function(inplace=True, also=("tan_",))
 def tan(x: Tensor) -> Tensor:
     """Tangent.
 
@@ -47,7 +47,7 @@ def tan(x: Tensor) -> Tensor:
     return floating(p.tan, x)
 
 
-@function(inplace=True, aliases=("arcsin",))
+@function(inplace=True, aliases=("arcsin",), also=("arcsin_", "asin_"))
 def asin(x: Tensor) -> Tensor:
     """Inverse sine; NaN outside [-1, 1].
 
@@ -59,7 +59,7 @@ def asin(x: Tensor) -> Tensor:
     return floating(p.asin, x)
 
 
-@function(inplace=True, aliases=("arccos",))
+@function(inplace=True, aliases=("arccos",), also=("acos_", "arccos_"))
 def acos(x: Tensor) -> Tensor:
     """Inverse cosine; NaN outside [-1, 1].
 
@@ -71,7 +71,7 @@ def acos(x: Tensor) -> Tensor:
     return floating(p.acos, x)
 
 
-@function(inplace=True, aliases=("arctan",))
+@function(inplace=True, aliases=("arctan",), also=("arctan_", "atan_"))
 def atan(x: Tensor) -> Tensor:
     """Inverse tangent.
 
@@ -83,7 +83,7 @@ def atan(x: Tensor) -> Tensor:
     return floating(p.atan, x)
 
 
-@function(inplace=True)
+@function(inplace=True, also=("sinh_",))
 def sinh(x: Tensor) -> Tensor:
     """Hyperbolic sine.
 
@@ -95,7 +95,7 @@ def sinh(x: Tensor) -> Tensor:
     return floating(p.sinh, x)
 
 
-@function(inplace=True)
+@function(inplace=True, also=("cosh_",))
 def cosh(x: Tensor) -> Tensor:
     """Hyperbolic cosine.
 
@@ -107,7 +107,7 @@ def cosh(x: Tensor) -> Tensor:
     return floating(p.cosh, x)
 
 
-@function(inplace=True, aliases=("arcsinh",))
+@function(inplace=True, aliases=("arcsinh",), also=("arcsinh_", "asinh_"))
 def asinh(x: Tensor) -> Tensor:
     """Inverse hyperbolic sine.
 
@@ -119,7 +119,7 @@ def asinh(x: Tensor) -> Tensor:
     return floating(p.asinh, x)
 
 
-@function(inplace=True, aliases=("arccosh",))
+@function(inplace=True, aliases=("arccosh",), also=("acosh_", "arccosh_"))
 def acosh(x: Tensor) -> Tensor:
     """Inverse hyperbolic cosine; NaN below 1.
 
@@ -131,7 +131,7 @@ def acosh(x: Tensor) -> Tensor:
     return floating(p.acosh, x)
 
 
-@function(inplace=True, aliases=("arctanh",))
+@function(inplace=True, aliases=("arctanh",), also=("arctanh_", "atanh_"))
 def atanh(x: Tensor) -> Tensor:
     """Inverse hyperbolic tangent; NaN outside [-1, 1].
 
@@ -143,7 +143,7 @@ def atanh(x: Tensor) -> Tensor:
     return floating(p.atanh, x)
 
 
-@function(inplace=True)
+@function(inplace=True, also=("special.sinc", "sinc_"))
 def sinc(input: Tensor) -> Tensor:
     """``sin(pi x) / (pi x)``, and 1 at 0.
 
@@ -155,7 +155,7 @@ def sinc(input: Tensor) -> Tensor:
     return floating(p.sinc, input)
 
 
-@function(inplace=True)
+@function(inplace=True, also=("deg2rad_",))
 def deg2rad(input: Tensor) -> Tensor:
     """Degrees to radians.
 
@@ -167,7 +167,7 @@ def deg2rad(input: Tensor) -> Tensor:
     return scaled(input, math.pi / 180, "deg2rad")
 
 
-@function(inplace=True)
+@function(inplace=True, also=("rad2deg_",))
 def rad2deg(input: Tensor) -> Tensor:
     """Radians to degrees.
 

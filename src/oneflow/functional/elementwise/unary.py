@@ -45,7 +45,7 @@ def require_number(x: Tensor, name: str, highest: Category = Category.COMPLEX) -
         raise NotImplementedError(f"{name}() is not implemented for {dtype!r}")
 
 
-@function(inplace=True, aliases=("negative",))
+@function(inplace=True, aliases=("negative",), also=("neg_", "negative_"))
 def neg(x: Tensor) -> Tensor:
     """``-x``.
 
@@ -84,7 +84,7 @@ def positive(input: Tensor) -> Tensor:
     return input
 
 
-@function(inplace=True, aliases=("absolute",))
+@function(inplace=True, aliases=("absolute",), also=("abs_",))
 def abs_(x: Tensor) -> Tensor:
     """Absolute value; of a complex number its magnitude, a float.
 
@@ -97,7 +97,7 @@ def abs_(x: Tensor) -> Tensor:
     return call(p.abs_, x)
 
 
-@function(inplace=True)
+@function(inplace=True, also=("square_",))
 def square(x: Tensor) -> Tensor:
     """``x ** 2``.
 
@@ -112,7 +112,7 @@ def square(x: Tensor) -> Tensor:
     return call(p.square, x)
 
 
-@function(inplace=True)
+@function(inplace=True, also=("exp_",))
 def exp(x: Tensor) -> Tensor:
     """``e ** x``.
 
@@ -124,7 +124,7 @@ def exp(x: Tensor) -> Tensor:
     return floating(p.exp, x)
 
 
-@function(inplace=True)
+@function(inplace=True, also=("special.exp2", "exp2_"))
 def exp2(input: Tensor) -> Tensor:
     """``2 ** input``.
 
@@ -136,7 +136,7 @@ def exp2(input: Tensor) -> Tensor:
     return floating(p.exp2, input)
 
 
-@function(inplace=True)
+@function(inplace=True, also=("special.expm1", "expm1_"))
 def expm1(x: Tensor) -> Tensor:
     """``e ** x - 1``, exact near 0.
 
@@ -148,7 +148,7 @@ def expm1(x: Tensor) -> Tensor:
     return floating(p.expm1, x)
 
 
-@function(inplace=True)
+@function(inplace=True, also=("log_",))
 def log(x: Tensor) -> Tensor:
     """Natural logarithm.
 
@@ -160,7 +160,7 @@ def log(x: Tensor) -> Tensor:
     return floating(p.log, x)
 
 
-@function(inplace=True)
+@function(inplace=True, also=("log2_",))
 def log2(x: Tensor) -> Tensor:
     """Logarithm of base 2.
 
@@ -172,7 +172,7 @@ def log2(x: Tensor) -> Tensor:
     return floating(p.log2, x)
 
 
-@function(inplace=True)
+@function(inplace=True, also=("log10_",))
 def log10(x: Tensor) -> Tensor:
     """Logarithm of base 10.
 
@@ -184,7 +184,7 @@ def log10(x: Tensor) -> Tensor:
     return floating(p.log10, x)
 
 
-@function(inplace=True)
+@function(inplace=True, also=("special.log1p", "log1p_"))
 def log1p(x: Tensor) -> Tensor:
     """``log(1 + x)``, exact near 0.
 
@@ -196,7 +196,7 @@ def log1p(x: Tensor) -> Tensor:
     return floating(p.log1p, x)
 
 
-@function(inplace=True)
+@function(inplace=True, also=("sqrt_",))
 def sqrt(x: Tensor) -> Tensor:
     """Square root; NaN below 0.
 
@@ -208,7 +208,7 @@ def sqrt(x: Tensor) -> Tensor:
     return floating(p.sqrt, x)
 
 
-@function(inplace=True)
+@function(inplace=True, also=("rsqrt_",))
 def rsqrt(x: Tensor) -> Tensor:
     """``1 / sqrt(x)``.
 
@@ -220,7 +220,7 @@ def rsqrt(x: Tensor) -> Tensor:
     return floating(p.rsqrt, x)
 
 
-@function(inplace=True)
+@function(inplace=True, also=("reciprocal_",))
 def reciprocal(x: Tensor) -> Tensor:
     """``1 / x``.
 

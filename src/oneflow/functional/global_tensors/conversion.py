@@ -53,7 +53,7 @@ def _require_global(tensor: Tensor, name: str) -> Any:
     return spec
 
 
-@function()
+@function(namespace=None)
 def to_global(
     input: Tensor,
     placement: Placement | None = None,
@@ -145,7 +145,7 @@ def global_to_global(
     return wrap(move_global(value, target, gradient))
 
 
-@function()
+@function(namespace=None)
 def to_local(input: Tensor, *, copy: bool = False) -> Tensor:
     """This rank's part of a global tensor; gradients flow back.
 
@@ -166,6 +166,7 @@ def to_local(input: Tensor, *, copy: bool = False) -> Tensor:
     return wrap(global_to_local(input.value))
 
 
+@function()
 def to_consistent(
     input: Tensor, placement: Placement | None = None, sbp: Any = None, grad_sbp: Any = None
 ) -> Tensor:
@@ -193,6 +194,6 @@ attach("is_local", property(lambda self: not is_global(self)))
 attach("is_consistent", property(is_global))
 attach("placement", property(placement))
 attach("sbp", property(sbp))
-for _method in (to_consistent, check_meta_consistency, global_id):
+for _method in (check_meta_consistency, global_id):
     attach(_method.__name__, _method)
 attach("consistent_id", global_id)

@@ -10,11 +10,13 @@ from oneflow.base.placement import Placement
 from oneflow.base.sbp import Sbp
 from oneflow.functional.creation.options import MODE, layout_of
 from oneflow.functional.global_tensors import conversion as global_tensors
+from oneflow.functional.registry import function
 from oneflow.tensor.tensor import Tensor
 
 _PLAIN = (bool, int, float, complex, str, bytes, type(None))
 
 
+@function(method=False, also=("utils.global_view.to_global",))
 def to_global(
     input: Any,
     placement: Placement | None = None,
@@ -54,6 +56,7 @@ def to_global(
     return _converted(input, convert, warn_on_non_tensor_leaf)
 
 
+@function(method=False, also=("utils.global_view.to_local",))
 def to_local(input: Any, *, copy: bool = False) -> Any:
     """`Tensor.to_local` of a tensor, or of all tensors in lists, tuples and dicts.
 

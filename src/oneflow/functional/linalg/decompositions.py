@@ -25,7 +25,7 @@ def _hermitian(x: Tensor, upper: bool) -> Tensor:
     return call(p.from_lower, adjoint(x) if upper else x)
 
 
-@function(namespace="linalg", spellings=_A)
+@function(namespace="linalg", spellings=_A, also=("cholesky",))
 def cholesky(input: Tensor, upper: bool = False) -> Tensor:
     """The triangular matrix ``L`` of a positive definite matrix ``L @ L^H``.
 

@@ -52,7 +52,7 @@ def require_matrices(name: str, x: Tensor, square: bool = False) -> None:
         )
 
 
-@function(method="inverse", namespace="linalg", spellings=_A)
+@function(method="inverse", namespace="linalg", spellings=_A, also=("inverse",))
 def inv(input: Tensor) -> Tensor:
     """Inverse of a square matrix, or of each of a batch.
 
@@ -76,7 +76,7 @@ def inv(input: Tensor) -> Tensor:
     return call(matrices.verified, inverse, info, message=message)
 
 
-@function(namespace="linalg", spellings=_A)
+@function(namespace="linalg", spellings=_A, also=("det",))
 def det(input: Tensor) -> Tensor:
     """Determinant of a square matrix, or of each of a batch.
 
@@ -92,7 +92,7 @@ def det(input: Tensor) -> Tensor:
     return call(matrices.det, input)
 
 
-@function(namespace="linalg", spellings=_A)
+@function(namespace="linalg", spellings=_A, also=("slogdet",))
 def slogdet(input: Tensor) -> tuple[Tensor, Tensor]:
     """Sign of the determinant and logarithm of its size, which may be too large for a number.
 
@@ -202,7 +202,7 @@ def solve_triangular(
     return solution if left else solution.mT
 
 
-@function(namespace="linalg", spellings=_A)
+@function(namespace="linalg", spellings=_A, also=("matrix_power",))
 def matrix_power(input: Tensor, n: int) -> Tensor:
     """A square matrix multiplied `n` times; its inverse for negative `n`.
 

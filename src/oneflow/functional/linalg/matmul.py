@@ -34,7 +34,7 @@ def require_one_dtype(name: str, x: Tensor, y: Tensor) -> None:
         raise NotImplementedError(f"{name}() is not implemented for bool tensors")
 
 
-@function()
+@function(also=("linalg.matmul",))
 def matmul(
     input: Tensor,
     other: Tensor,

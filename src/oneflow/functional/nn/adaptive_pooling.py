@@ -90,7 +90,7 @@ def adaptive_maximum(input: Tensor, output_size: Any, return_indices: bool, coun
     return (values, unbatched(indices, was_unbatched)) if return_indices else values
 
 
-@function(method=False, namespace="nn.functional")
+@function(method=False, namespace="nn.functional", also=("adaptive_avg_pool1d",))
 def adaptive_avg_pool1d(
     input: Tensor, output_size: Any, data_format: str = "channels_first"
 ) -> Tensor:
@@ -104,7 +104,7 @@ def adaptive_avg_pool1d(
     return adaptive_average(input, output_size, data_format, 1)
 
 
-@function(method=False, namespace="nn.functional")
+@function(method=False, namespace="nn.functional", also=("adaptive_avg_pool2d",))
 def adaptive_avg_pool2d(
     input: Tensor, output_size: Any, data_format: str = "channels_first"
 ) -> Tensor:
@@ -127,7 +127,7 @@ def adaptive_avg_pool2d(
     return adaptive_average(input, output_size, data_format, 2)
 
 
-@function(method=False, namespace="nn.functional")
+@function(method=False, namespace="nn.functional", also=("adaptive_avg_pool3d",))
 def adaptive_avg_pool3d(
     input: Tensor, output_size: Any, data_format: str = "channels_first"
 ) -> Tensor:

@@ -14,7 +14,7 @@ from oneflow.tensor.promotion import promoted
 from oneflow.tensor.tensor import Tensor
 
 
-@function(method=False, spellings={"x1": "x", "x2": "y"})
+@function(method=False, spellings={"x1": "x", "x2": "y"}, namespace="nn.functional")
 def cosine_similarity(x: Tensor, y: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
     """Cosine of the angle between vectors along a dimension.
 
@@ -38,7 +38,7 @@ def cosine_similarity(x: Tensor, y: Tensor, dim: int = 1, eps: float = 1e-8) -> 
     return call(d.cosine_similarity, x, y, float(eps), dim=dim - max(x.ndim, y.ndim))
 
 
-@function(method=False)
+@function(method=False, namespace="nn.functional")
 def pairwise_distance(
     x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False
 ) -> Tensor:

@@ -27,7 +27,7 @@ def _finish(input: Tensor, result: Tensor, inplace: bool, name: str) -> Tensor:
     return write_result(input, result, name) if inplace else result
 
 
-@function(namespace="nn.functional", method=False)
+@function(namespace="nn.functional", method=False, also=("_C.dropout",))
 def dropout(
     input: Tensor,
     p: float = 0.5,

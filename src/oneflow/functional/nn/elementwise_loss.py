@@ -165,7 +165,7 @@ def _check_same_size(input: Tensor, target: Tensor) -> None:
         )
 
 
-@function(method=False, namespace="nn.functional")
+@function(method=False, namespace="nn.functional", also=("_C.binary_cross_entropy_loss",))
 def binary_cross_entropy(
     input: Tensor, target: Tensor, weight: Tensor | None = None, reduction: str = "mean"
 ) -> Tensor:
@@ -191,7 +191,9 @@ def binary_cross_entropy(
     return reduced(_weighted(compared, weight), reduction)
 
 
-@function(method=False, namespace="nn.functional")
+@function(
+    method=False, namespace="nn.functional", also=("_C.binary_cross_entropy_with_logits_loss",)
+)
 def binary_cross_entropy_with_logits(
     input: Tensor,
     target: Tensor,

@@ -94,7 +94,7 @@ def _weights(input: Tensor, weight: Tensor | None) -> tuple[Tensor, ...]:
     return (weight,)
 
 
-@function(method=False, namespace="nn.functional")
+@function(method=False, namespace="nn.functional", also=("_C.cross_entropy",))
 def cross_entropy(
     input: Tensor,
     target: Tensor,

@@ -13,7 +13,7 @@ from oneflow.tensor.tensor import Tensor
 _MODES = ("constant", "reflect", "replicate", "circular")
 
 
-@function(method=False, namespace="nn.functional")
+@function(method=False, namespace="nn.functional", also=("pad", "_C.pad"))
 def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float = 0) -> Tensor:
     """Add elements before and after dimensions, the last dimension first.
 

@@ -34,7 +34,7 @@ def _along(
     return call(primitive, x, dim=dim)
 
 
-@function()
+@function(also=("nn.functional.softmax", "special.softmax", "_C.softmax"))
 def softmax(x: Tensor, dim: int | None = None, dtype: DType | None = None) -> Tensor:
     """``exp(x) / sum(exp(x))`` along a dimension.
 
@@ -51,7 +51,7 @@ def softmax(x: Tensor, dim: int | None = None, dtype: DType | None = None) -> Te
     return _along(s.softmax, x, dim, dtype, "softmax")
 
 
-@function()
+@function(also=("nn.functional.log_softmax", "special.log_softmax", "_C.log_softmax"))
 def log_softmax(x: Tensor, dim: int | None = None, dtype: DType | None = None) -> Tensor:
     """The logarithm of softmax, computed without overflow.
 

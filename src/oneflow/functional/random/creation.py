@@ -200,7 +200,7 @@ def _limits(low: Any, high: Any, size: Any, name: str) -> tuple[int, int, Any]:
     return low, high, size
 
 
-@function(method=False)
+@function(method=False, also=("_C.randint",))
 def randint(
     low: int,
     high: Any = None,

@@ -196,7 +196,7 @@ def _areas(y: Tensor, x: Tensor | None, dx: float, dim: int) -> Tensor:
     return both * steps / 2
 
 
-@function(method=False)
+@function(method=False, also=("trapz",))
 def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float = 1.0, dim: int = -1) -> Tensor:
     """Integral along `dim` by the trapezoidal rule.
 

@@ -201,7 +201,7 @@ def count_nonzero(input: Tensor, dim: Dims = None) -> Tensor:
     return call(p.count_nonzero, input, dims=reduced_dims(input, dim))
 
 
-@function()
+@function(also=("special.logsumexp",))
 def logsumexp(x: Tensor, dim: Dims, keepdim: bool = False) -> Tensor:
     """``log(sum(exp(x)))`` over dimensions, without overflow.
 

@@ -53,7 +53,7 @@ def _alike(tensors: list[Tensor]) -> list[Tensor]:
     return [cast_to(each, dtype) for each in tensors]
 
 
-@function(method=False)
+@function(method=False, also=("concat", "concatenate"))
 def cat(inputs: Sequence[Tensor], dim: int = 0) -> Tensor:
     """The tensors one after the other along an existing dimension.
 

@@ -56,7 +56,7 @@ def viewed(input: Tensor, shape: tuple[int, ...]) -> Tensor | None:
     return call_view(p.reshape, input, shape=shape)
 
 
-@function()
+@function(also=("_C.reshape",))
 def reshape(input: Tensor, shape: Any, *more: int) -> Tensor:
     """`input` with another shape; shares memory where `view` could, otherwise a copy.
 
@@ -131,13 +131,13 @@ def view(input: Tensor, shape: Any, *more: int) -> Tensor:
     return result
 
 
-@function()
+@function(namespace=None)
 def view_as(input: Tensor, other: Tensor) -> Tensor:
     """``input.view(other.shape)``."""
     return view(input, other.shape)
 
 
-@function()
+@function(namespace=None)
 def reshape_as(input: Tensor, other: Tensor) -> Tensor:
     """``input.reshape(other.shape)``."""
     return reshape(input, other.shape)
@@ -173,7 +173,9 @@ def permute(input: Tensor, dims: Any, *more: int) -> Tensor:
 
 
 @function(
-    aliases=("swapaxes", "swapdims"), spellings={"perm": "dim0", "axis0": "dim0", "axis1": "dim1"}
+    aliases=("swapaxes", "swapdims"),
+    spellings={"perm": "dim0", "axis0": "dim0", "axis1": "dim1"},
+    also=("_C.transpose",),
 )
 def transpose(input: Tensor, dim0: Any, dim1: int | None = None) -> Tensor:
     """View with two dimensions exchanged; or, given one sequence, `permute`.
@@ -376,7 +378,7 @@ def expand(input: Tensor, sizes: Any, *more: int) -> Tensor:
     return call_view(p.broadcast_to, input, shape=tuple(target))
 
 
-@function()
+@function(namespace=None)
 def expand_as(input: Tensor, other: Tensor) -> Tensor:
     """``input.expand(other.shape)``."""
     return expand(input, other.shape)

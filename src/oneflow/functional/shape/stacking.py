@@ -272,7 +272,7 @@ def hstack(tensors: Sequence[Tensor]) -> Tensor:
     return cat(given, 0 if given and given[0].ndim == 1 else 1)
 
 
-@function(method=False)
+@function(method=False, also=("row_stack",))
 def vstack(tensors: Sequence[Tensor]) -> Tensor:
     """The tensors below each other, along dimension 0; vectors are rows.
 
@@ -342,7 +342,7 @@ def _slices(ranges: Sequence[Sequence[int | None]]) -> tuple[slice, ...]:
     )
 
 
-@function(method=False)
+@function(method=False, also=("logical_slice",))
 def slice_(input: Tensor, slice_tup_list: Sequence[Sequence[int | None]]) -> Tensor:
     """The part that lists of ``(start, stop, step)``, one per dimension, select.
 
@@ -354,7 +354,7 @@ def slice_(input: Tensor, slice_tup_list: Sequence[Sequence[int | None]]) -> Ten
     return input[_slices(slice_tup_list)]
 
 
-@function(method=False)
+@function(method=False, also=("logical_slice_assign",))
 def slice_update(
     input: Tensor, update: Tensor, slice_tup_list: Sequence[Sequence[int | None]]
 ) -> Tensor:

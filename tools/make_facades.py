@@ -1,0 +1,107 @@
+"""Write the generated part of each façade: the public functions of the registry.
+
+``python tools/make_facades.py`` writes them; with ``--check`` it exits with 1 if a file is not what
+would be written. What stands above the line `MARKER` of a façade is written by hand: classes,
+dtypes, sub-modules.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import pkgutil
+import re
+import sys
+import types
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+SOURCE = Path(__file__).parents[1] / "src" / "oneflow"
+MARKER = "# Generated from the function registry by `tools/make_facades.py` (make stubs)."
+LINE_LENGTH = 100
+
+
+def registered_functions() -> dict[str, Callable]:
+    """Return the public functions by their path below `oneflow`.
+
+    The rooms are imported without `oneflow/__init__.py`, which may name functions that have moved.
+    """
+    package = types.ModuleType("oneflow")
+    package.__path__ = [str(SOURCE)]
+    sys.modules["oneflow"] = package
+    # First what configures JAX.
+    importlib.import_module("oneflow.runtime")
+    rooms = importlib.import_module("oneflow.functional")
+    for each in pkgutil.walk_packages(rooms.__path__, "oneflow.functional."):
+        importlib.import_module(each.name)
+    return importlib.import_module("oneflow.functional.registry").FUNCTIONS
+
+
+def facade_path(namespace: str) -> Path:
+    """Return the file of a namespace: `linalg.py`, or `__init__.py` for `oneflow` itself."""
+    return SOURCE / f"{namespace.replace('.', '/') or '__init__'}.py"
+
+
+def natural_order(name: str) -> list[tuple[int, int | str]]:
+    """Return a sort key that puts `log2` before `log10`, as import sorting does."""
+    parts = re.split(r"(\d+)", name)
+    return [(0, int(part)) if part.isdigit() else (1, part) for part in parts if part]
+
+
+def import_statement(module: str, names: list[tuple[str, str]]) -> str:
+    """Return one statement that imports the pairs of name and public name."""
+    ordered = sorted(names, key=lambda pair: tuple(map(natural_order, pair)))
+    aliases = [f"{name} as {public}" for name, public in ordered]
+    line = f"from {module} import {', '.join(aliases)}\n"
+    if len(line) <= LINE_LENGTH + 1:
+        return line
+    return f"from {module} import (\n" + "".join(f"    {each},\n" for each in aliases) + ")\n"
+
+
+def generated_part(functions: dict[str, Callable]) -> str:
+    """Return imports of functions, then in-place forms, each under its public name."""
+    imports: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    inplace: list[str] = []
+    tensor = sys.modules["oneflow.tensor.tensor"].Tensor
+    for public, function in functions.items():
+        module, name = function.__module__, function.__name__
+        if vars(sys.modules[module]).get(name) is function:
+            imports[module].append((name, public))
+        elif vars(tensor).get(name) is function and name == public:
+            inplace.append(f"{name} = Tensor.{name}\n")
+        else:
+            sys.exit(f"`{public}` is neither `{name}` of {module} nor a method of Tensor")
+    modules = sorted(imports, key=natural_order)
+    text = "".join(import_statement(module, imports[module]) for module in modules)
+    return text + "".join(["\n", *sorted(inplace, key=natural_order)] if inplace else [])
+
+
+def rendered() -> Iterator[tuple[Path, str]]:
+    """Yield each façade with what it should hold."""
+    facades: dict[str, dict[str, Callable]] = defaultdict(dict)
+    for path, function in registered_functions().items():
+        namespace, _, name = path.rpartition(".")
+        facades[namespace][name] = function
+    for namespace, functions in facades.items():
+        file = facade_path(namespace)
+        head, marker, _ = file.read_text(encoding="utf-8").partition(MARKER)
+        if not marker:
+            sys.exit(f"{file} needs the line: {MARKER}")
+        yield file, f"{head}{MARKER}\n{generated_part(functions)}"
+
+
+def main() -> None:
+    """Write or check the façades."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--check", action="store_true")
+    check = parser.parse_args().check
+    for file, text in list(rendered()):
+        if not check:
+            file.write_text(text, encoding="utf-8")
+        elif file.read_text(encoding="utf-8") != text:
+            sys.exit(f"{file} is out of date: run `make stubs`")
+
+
+if __name__ == "__main__":
+    main()
