@@ -33,7 +33,7 @@ def test_spellings_of_a_placement():
         (("cpu", [0, 0]), ValueError, "different"),
         (("cpu", [-1]), ValueError, "from 0 on"),
         (("cpu", "x"), ValueError, "0:0-3"),
-        (("cpu", []), ValueError, "whole numbers"),
+        (("cpu", []), ValueError, "integers"),
         (("cpu", [0, 1], (3,)), ValueError, "does not fit"),
     ],
 )

@@ -17,7 +17,7 @@ import numpy as np
 from oneflow.base.placement import Placement
 from oneflow.base.sbp import PARTIAL_SUM, sbp_text
 from oneflow.base.spec import TensorSpec, spec_of
-from oneflow.compiler.sharding import on_parts, partial_axes, sharding_of, stored_shape
+from oneflow.compiler.sharding import named_sharding, on_parts, partial_axes, stored_shape
 from oneflow.primitives.operation import Operation, Signature
 from oneflow.primitives.part_layout import part_shape, part_slices, places_in
 from tests.laws.recording import QUICKLY
@@ -41,7 +41,7 @@ def stored(whole: np.ndarray, spec: TensorSpec) -> jax.Array:
             part = share_of(part, int(np.ravel_multi_index(own, counts)), int(np.prod(counts)))
         block = _block(spec, shape, places)
         array[(*block, ...)][tuple(map(slice, part.shape))] = part
-    return jax.device_put(array, sharding_of(spec))
+    return jax.device_put(array, named_sharding(spec))
 
 
 def _padding(dtype: np.dtype) -> Any:

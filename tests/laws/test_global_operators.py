@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 import oneflow as flow
-from oneflow.base.placement import Layout
+from oneflow.base.placement import Sharding
 from oneflow.tensor import Tensor
 from tests.oracle import (
     FLOW,
@@ -60,10 +60,10 @@ def library_of(layout: str, name: str) -> Library:
         sums = [] if array.dtype.kind == "b" else [flow.sbp.partial_sum]
         if layout == "grid":
             chosen = rng.choices([flow.sbp.broadcast, *splits, *splits], k=2)
-            return Tensor._import(array, None, Layout(GRID, tuple(chosen)))
+            return Tensor._import(array, None, Sharding(GRID, tuple(chosen)))
         can = LAYOUTS[layout] in (*splits, *sums)
         return Tensor._import(
-            array, None, Layout(PAIR, (LAYOUTS[layout] if can else flow.sbp.broadcast,))
+            array, None, Sharding(PAIR, (LAYOUTS[layout] if can else flow.sbp.broadcast,))
         )
 
     return Library(flow, make, FLOW.gradients)

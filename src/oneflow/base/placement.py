@@ -1,4 +1,4 @@
-"""`placement`: the devices that a global tensor lies on, as a grid of ranks."""
+"""`placement`: the device mesh of a global tensor, as a grid of ranks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import jax
 import numpy as np
 
 from oneflow.base import cluster, environment
-from oneflow.base.device import DEVICE_TYPES, platform_devices
+from oneflow.base.device import DEVICE_TYPES, Device, platform_devices
 from oneflow.base.planning import is_planning
 from oneflow.base.sbp import BROADCAST, NdSbp, sbp_text
 from oneflow.base.spellings import spelled
@@ -51,10 +51,10 @@ class Placement:
 
     @spelled(device_type="type", device_ids="ranks")
     def __new__(cls, type: str, ranks: Any, hierarchy: Any = None) -> Placement:
-        """The one placement of that type and grid."""
+        """Return the one placement with this type and grid."""
         if type not in _TYPES:
             raise ValueError(f"unknown device type {type!r}; expected one of {', '.join(_TYPES)}")
-        grid = _grid_of(ranks, hierarchy)
+        grid = _grid_from(ranks, hierarchy)
         key = (_TYPES[type], tuple(grid.reshape(-1).tolist()), grid.shape)
         known = cls._known.get(key)
         if known is None:
@@ -78,12 +78,12 @@ class Placement:
 
     @property
     def ndim(self) -> int:
-        """Dimensions of the grid."""
+        """Number of dimensions of the grid."""
         return len(self.hierarchy)
 
     @property
     def size(self) -> int:
-        """How many ranks there are."""
+        """Number of ranks."""
         return len(self.flat)
 
     @property
@@ -157,8 +157,8 @@ def mesh_axis(dimension: int) -> str:
     return f"m{dimension}"
 
 
-def _grid_of(ranks: Any, hierarchy: Any) -> np.ndarray:
-    """The grid of ranks behind any spelling of it."""
+def _grid_from(ranks: Any, hierarchy: Any) -> np.ndarray:
+    """Return the grid of ranks that any accepted spelling describes."""
     if isinstance(ranks, str) or (isinstance(ranks, list) and ranks and isinstance(ranks[0], str)):
         ranks = _machines_of_text([ranks] if isinstance(ranks, str) else ranks)
     if isinstance(ranks, Mapping):
@@ -167,7 +167,7 @@ def _grid_of(ranks: Any, hierarchy: Any) -> np.ndarray:
         ranks = list(ranks)
     grid = np.asarray(ranks)
     if grid.dtype.kind not in "iu" or not grid.size:
-        raise ValueError(f"`ranks` must be whole numbers nested like a grid, got {ranks!r}")
+        raise ValueError(f"`ranks` must be integers nested like a grid, got {ranks!r}")
     if hierarchy is not None:
         if math.prod(hierarchy) != grid.size:
             raise ValueError(f"hierarchy {tuple(hierarchy)} does not fit {grid.size} rank(s)")
@@ -202,24 +202,26 @@ def _ranks_of_machines(machines: Mapping[Any, Any]) -> list[int]:
     return ranks
 
 
-class Layout:
-    """A placement and one signature per dimension of it: where a new global tensor is made.
+class Sharding:
+    """The distribution of a global tensor: a placement and one SBP signature per mesh dimension.
+
+    Equal shardings are the same object.
 
     Attributes:
-        placement: the devices.
-        sbp: how the tensor lies on them.
-        type: of the devices, as a `Device` has it.
+        placement: the mesh of devices.
+        sbp: the signatures, one per dimension of the mesh.
+        type: the device type, as a `Device` has it.
     """
 
     __slots__ = ("placement", "sbp", "type")
-    _known: ClassVar[dict[tuple, Layout]] = {}
+    _known: ClassVar[dict[tuple, Sharding]] = {}
 
     placement: Placement
     sbp: NdSbp
     type: str
 
-    def __new__(cls, placement: Placement, sbp: NdSbp) -> Layout:
-        """The one layout of these."""
+    def __new__(cls, placement: Placement, sbp: NdSbp) -> Sharding:
+        """Return the one sharding with this placement and SBP."""
         known = cls._known.get((placement, sbp))
         if known is None:
             known = super().__new__(cls)
@@ -231,4 +233,8 @@ class Layout:
         return f"{self.placement!r} {sbp_text(self.sbp)}"
 
     def __reduce__(self) -> tuple:
-        return (Layout, (self.placement, self.sbp))
+        return (Sharding, (self.placement, self.sbp))
+
+
+# The `device` of an operator that makes tensors: of a local one, or of a global one.
+DeviceOrSharding = Device | Sharding

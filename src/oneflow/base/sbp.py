@@ -61,7 +61,7 @@ def split(dim: int) -> Split:
     """Split along dimension `dim`; a negative one counts from the end of the tensor's shape.
 
     Raises:
-        TypeError: `dim` is not a whole number.
+        TypeError: `dim` is not an integer.
 
     Example:
         >>> import oneflow as flow
@@ -69,7 +69,7 @@ def split(dim: int) -> Split:
         oneflow.sbp.split(dim=0)
     """
     if isinstance(dim, bool) or not isinstance(dim, int):
-        raise TypeError(f"`split` takes the number of a dimension, got {dim!r}")
+        raise TypeError(f"`split` takes the index of a dimension, got {dim!r}")
     known = _SPLITS.get(dim)
     return known if known is not None else _SPLITS.setdefault(dim, Split(dim))
 

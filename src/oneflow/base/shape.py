@@ -9,7 +9,7 @@ from typing import SupportsIndex, overload
 
 
 class Size(tuple[int, ...]):
-    """The shape of a tensor: a tuple of whole numbers with `numel`.
+    """The shape of a tensor: a tuple of integers with `numel`.
 
     Example:
         >>> import oneflow as flow
@@ -24,7 +24,7 @@ class Size(tuple[int, ...]):
         try:
             return super().__new__(cls, map(operator.index, iterable))
         except TypeError:
-            raise TypeError(f"Size expects whole numbers, got {iterable!r}") from None
+            raise TypeError(f"Size expects integers, got {iterable!r}") from None
 
     def numel(self) -> int:
         """Number of elements of a tensor with this shape."""

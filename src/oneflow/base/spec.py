@@ -1,4 +1,4 @@
-"""`TensorSpec`: what is known about a tensor without running anything.
+"""`TensorSpec`: the properties of a tensor that are known without running anything.
 
 Interned, so `is` compares.
 """
@@ -14,18 +14,18 @@ from oneflow.base.dtype import DType
 from oneflow.base.placement import Placement
 from oneflow.base.sbp import NdSbp, sbp_text
 
-# XLA counts bytes in int64, and ends the process where they do not fit.
+# XLA counts bytes in int64, and aborts the process if they do not fit.
 _MAX_BYTES = 2**63 - 1
 
 
 def require_size(name: str, shape: tuple[int, ...], dtype: Any, copies: int = 1) -> None:
-    """Refuse sizes whose product no array can have.
+    """Check that an array of these sizes can exist.
 
     Args:
         name: of the operator that would make it, for the error.
         shape: sizes. Zeros count as ones, because XLA multiplies the others nevertheless.
         dtype: a dtype, or NumPy's.
-        copies: over how many devices a global tensor is spread; each may hold all of it.
+        copies: number of devices of a global tensor; each may hold all of it.
 
     Raises:
         RuntimeError: it would take more than ``2**63 - 1`` bytes.
@@ -39,7 +39,7 @@ def require_size(name: str, shape: tuple[int, ...], dtype: Any, copies: int = 1)
 
 
 class TensorSpec:
-    """Shape, dtype and place of a tensor.
+    """Shape, dtype, and device or sharding of a tensor.
 
     Make one with `spec_of`; equal specs are the same object.
 
@@ -47,7 +47,7 @@ class TensorSpec:
         shape: sizes; of a global tensor, of the whole.
         dtype: element type.
         device: a device, or the placement of a global tensor.
-        sbp: how a global tensor lies on its placement; None for a local one.
+        sbp: one signature per mesh dimension of a global tensor; None for a local one.
     """
 
     __slots__ = ("__weakref__", "device", "dtype", "ndim", "numel", "sbp", "shape")
@@ -71,14 +71,14 @@ class TensorSpec:
         return text if self.sbp is None else text + sbp_text(self.sbp)
 
 
-# Forgotten when nothing has such a shape any more.
+# Entries go when nothing refers to the spec any more.
 _KNOWN: WeakValueDictionary[tuple, TensorSpec] = WeakValueDictionary()
 
 
 def spec_of(
     shape: tuple[int, ...], dtype: DType, device: Device | Placement, sbp: NdSbp | None = None
 ) -> TensorSpec:
-    """The one spec with this shape, dtype, device and sbp."""
+    """Return the one spec with this shape, dtype, device and sbp."""
     key = (shape, dtype, device, sbp)
     spec = _KNOWN.get(key)
     if spec is None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
@@ -10,8 +9,9 @@ from tqdm import tqdm
 
 from oneflow.base.device import Device
 from oneflow.base.dtype import from_numpy_dtype
+from oneflow.base.placement import DeviceOrSharding
 from oneflow.base.spec import spec_of
-from oneflow.checkpoint.map_location import Place, fitting
+from oneflow.checkpoint.map_location import RestoreLocation, fit_sharding
 from oneflow.checkpoint.progress import progress_bar
 from oneflow.runtime.stored import Stored
 from oneflow.tensor.call import wrap
@@ -41,13 +41,13 @@ class Maker:
 
     Args:
         opened: the arrays.
-        place: from where a tensor was saved to where it goes.
+        restore_location: maps the device or sharding that a tensor was saved from to its new one.
         size: of the file, in bytes.
     """
 
-    def __init__(self, opened: Opened, place: Callable[[Place], Place], size: int) -> None:
+    def __init__(self, opened: Opened, restore_location: RestoreLocation, size: int) -> None:
         self._opened = opened
-        self._place = place
+        self._restore_location = restore_location
         self._size = size
         self._left = set(opened.names)
         self._bar: tqdm | None = None
@@ -58,14 +58,14 @@ class Maker:
         self._note(name)
         return array
 
-    def make(self, name: str, saved: Place) -> Tensor:
+    def make(self, name: str, saved: DeviceOrSharding) -> Tensor:
         """The tensor called `name`, which was saved from `saved`."""
-        place = self._place(saved)
-        if isinstance(place, Device):
-            return Tensor._import(self.read(name), None, place)
+        device = self._restore_location(saved)
+        if isinstance(device, Device):
+            return Tensor._import(self.read(name), None, device)
         shape, dtype = self._opened.described(name)
-        layout = fitting(place, len(shape))
-        spec = spec_of(shape, from_numpy_dtype(dtype), layout.placement, layout.sbp)
+        sharding = fit_sharding(device, len(shape))
+        spec = spec_of(shape, from_numpy_dtype(dtype), sharding.placement, sharding.sbp)
         return wrap(Stored(spec, _Parts(self, name)).value())
 
     def part(self, name: str, slices: tuple[slice, ...]) -> np.ndarray:

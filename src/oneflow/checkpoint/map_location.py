@@ -1,4 +1,4 @@
-"""`map_location`: where the tensors of a file go."""
+"""`map_location`: the devices and shardings that the tensors of a file are restored to."""
 
 from __future__ import annotations
 
@@ -7,51 +7,57 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from oneflow.base.device import Device
-from oneflow.base.placement import Layout, Placement
+from oneflow.base.placement import DeviceOrSharding, Placement, Sharding
 from oneflow.base.sbp import BROADCAST, Sbp, Split, nd_sbp_of, split
 
-# Of a layout the SBP may name dimensions that a tensor does not have, see `fitting`.
-Place = Device | Layout
 Location = (
     str | Device | Placement | tuple[Placement, Any] | Mapping[Any, Any] | Callable[[Any], Any]
 )
+# Maps the device or sharding that a tensor was saved from to that which it is restored to. SBP of
+# the latter may name dimensions that the tensor does not have, see `fit_sharding`.
+RestoreLocation = Callable[[DeviceOrSharding], DeviceOrSharding]
 
 
-def place_function(location: Location | None) -> Callable[[Place], Place]:
-    """A function from where tensors were saved to where they go.
+def make_restore_location(location: Location | None) -> RestoreLocation:
+    """Make the function that `map_location` describes.
 
     Raises:
-        TypeError: `location` is nothing of what it may be.
+        TypeError: `location` has an unsupported type.
     """
     if location is None:
         return lambda saved: saved
     if isinstance(location, Mapping):
-        table = {_named(_one_place(old)): _one_place(new) for old, new in location.items()}
-        return lambda saved: table.get(_named(saved), saved)
-    if callable(location) and not isinstance(location, Placement | Layout):
+        table = {
+            _public_location(_parse_location(old)): _parse_location(new)
+            for old, new in location.items()
+        }
+        return lambda saved: table.get(_public_location(saved), saved)
+    if callable(location) and not isinstance(location, Placement | Sharding):
         _check_takes_one(location)
-        return lambda saved: _place_by(location, _named(saved))
-    chosen = _one_place(location)
+        return lambda saved: _call_map_location(location, _public_location(saved))
+    chosen = _parse_location(location)
     return lambda saved: chosen
 
 
-def _place_by(function: Callable[[Any], Any], saved: Device | Placement) -> Place:
-    """Where a user's function puts what was saved there.
+def _call_map_location(
+    function: Callable[[Any], Any], saved: Device | Placement
+) -> DeviceOrSharding:
+    """Return what a user's function maps a saved device or placement to.
 
     Raises:
         RuntimeError: the function failed; not the file, although it is in the middle of loading.
     """
     try:
-        return _one_place(function(saved))
+        return _parse_location(function(saved))
     except Exception as error:
         raise RuntimeError(
-            f"`map_location` gives no place for what was saved on {saved!r} "
+            f"`map_location` returns no device or sharding for what was saved on {saved!r} "
             f"({type(error).__name__}: {error})"
         ) from error
 
 
 def _check_takes_one(function: Callable) -> None:
-    """Refuse PyTorch's functions of a storage and the name of its place."""
+    """Refuse PyTorch's functions of a storage and the name of its location."""
     try:
         signature = inspect.signature(function)
     except ValueError:
@@ -61,35 +67,35 @@ def _check_takes_one(function: Callable) -> None:
     except TypeError as error:
         raise TypeError(
             "a function given as `map_location` is called with one argument, the device or "
-            f"placement that a tensor was saved from, and returns where it goes ({error}); for "
+            f"placement that a tensor was saved from, and returns its new one ({error}); for "
             "`lambda storage, location: storage` of PyTorch give 'cpu'"
         ) from None
 
 
-def _named(place: Place) -> Device | Placement:
-    """A place as users name it, in dicts and as what their functions get."""
-    return place.placement if isinstance(place, Layout) else place
+def _public_location(device: DeviceOrSharding) -> Device | Placement:
+    """The device or placement that dicts and functions of users get."""
+    return device.placement if isinstance(device, Sharding) else device
 
 
-def _one_place(given: Any) -> Place:
+def _parse_location(given: Any) -> DeviceOrSharding:
     if isinstance(given, str | Device):
         return Device(given)
     if isinstance(given, Placement):
-        return Layout(given, given.broadcast)
+        return Sharding(given, given.broadcast)
     if isinstance(given, tuple) and len(given) == 2 and isinstance(given[0], Placement):
-        return Layout(given[0], nd_sbp_of(given[1], given[0].ndim))
+        return Sharding(given[0], nd_sbp_of(given[1], given[0].ndim))
     raise TypeError(
         "`map_location` must be a device, a placement, a pair of placement and sbp, a dict of "
         f"these or a function that returns one of them, got {given!r}"
     )
 
 
-def fitting(layout: Layout, ndim: int) -> Layout:
-    """A layout for a tensor of `ndim` dimensions: broadcast where it would split another one."""
-    return Layout(layout.placement, tuple([_fitting(each, ndim) for each in layout.sbp]))
+def fit_sharding(sharding: Sharding, ndim: int) -> Sharding:
+    """The sharding for a tensor of `ndim` dimensions: broadcast instead of a split of others."""
+    return Sharding(sharding.placement, tuple([_fit_sbp(each, ndim) for each in sharding.sbp]))
 
 
-def _fitting(sbp: Sbp, ndim: int) -> Sbp:
+def _fit_sbp(sbp: Sbp, ndim: int) -> Sbp:
     if not isinstance(sbp, Split):
         return sbp
     return split(sbp.dim % ndim) if -ndim <= sbp.dim < ndim else BROADCAST

@@ -10,9 +10,9 @@ import numpy as np
 
 from oneflow.base.device import CPU, Device
 from oneflow.base.dtype import dtype_named
-from oneflow.base.placement import Layout, Placement
+from oneflow.base.placement import DeviceOrSharding, Placement, Sharding
 from oneflow.base.spec import spec_of
-from oneflow.checkpoint.map_location import Location, Place, fitting, place_function
+from oneflow.checkpoint.map_location import Location, fit_sharding, make_restore_location
 from oneflow.checkpoint.structure import Decoder, Encoder
 from oneflow.checkpoint.together import bytes_from, plays, whole_at
 from oneflow.program.value import Value
@@ -50,7 +50,9 @@ def _host_array(tensor: Tensor | np.ndarray) -> np.ndarray:
 
 
 def load_from_rank(
-    rank: int, load_whole: Callable[[Callable[[Place], Device]], Any], location: Location | None
+    rank: int,
+    load_whole: Callable[[Callable[[DeviceOrSharding], Device]], Any],
+    location: Location | None,
 ) -> Any:
     """An object in all processes that `rank` reads; its tensors are global.
 
@@ -71,19 +73,19 @@ def load_from_rank(
             "with `global_src_rank`, `map_location` must be a device, a placement or a pair of "
             "placement and sbp"
         )
-    move = place_function(location)
+    restore_location = make_restore_location(location)
 
-    def place_here(saved: Place) -> Device:
+    def load_to(saved: DeviceOrSharding) -> Device:
         return CPU if location is not None else Device(saved.type, 0)
 
-    received = _Received(rank, lambda: load_whole(place_here))
+    received = _Received(rank, lambda: load_whole(load_to))
 
-    def make(name: str, saved: Place) -> Tensor:
-        place = move(saved)
-        if isinstance(place, Device):
-            there = Placement(place.type, [rank])
-            place = Layout(there, there.broadcast)
-        return received.tensor(name, place)
+    def make(name: str, saved: DeviceOrSharding) -> Tensor:
+        device = restore_location(saved)
+        if isinstance(device, Device):
+            there = Placement(device.type, [rank])
+            device = Sharding(there, there.broadcast)
+        return received.tensor(name, device)
 
     return Decoder(received.array, make).decode(received.structure)
 
@@ -131,13 +133,13 @@ class _Received:
         numbers = np.frombuffer(bytes_from(self._rank, content), dtype_named(kind).numpy)
         return numbers.reshape(shape)
 
-    def tensor(self, name: str, layout: Layout) -> Tensor:
+    def tensor(self, name: str, sharding: Sharding) -> Tensor:
         """A tensor of the object as a global one."""
         kind, shape = self._forms[name]
-        there = Placement(layout.placement.type, [self._rank])
+        there = Placement(sharding.placement.type, [self._rank])
         spec = spec_of(tuple(shape), dtype_named(kind), there, there.broadcast)
         value = Value(spec, assemble(spec, lambda places: _host_array(self._tensors[name])))
-        wanted = fitting(layout, len(shape))
-        if wanted is not Layout(there, there.broadcast):
+        wanted = fit_sharding(sharding, len(shape))
+        if wanted is not Sharding(there, there.broadcast):
             value = move_global(value, wanted)
         return wrap(value)

@@ -60,14 +60,14 @@ class _Reference(Pending):
         )
 
 
-def load(folder: Path, place: Callable[[Device], Device]) -> Any:
+def load(folder: Path, restore_location: Callable[[Device], Device]) -> Any:
     """The object saved in a folder; without a pickle, a dict of its variables.
 
     Raises:
         RuntimeError: it is damaged or nothing that OneFlow saved.
     """
     with loading(folder, "it is damaged or not one that OneFlow saved"):
-        device = place(CPU)
+        device = restore_location(CPU)
         if not (folder / _PICKLE).is_file():
             return _read_variables(folder, device)
 

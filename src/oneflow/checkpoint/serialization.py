@@ -16,7 +16,7 @@ from oneflow.checkpoint import manifest, oneflow_folder, sharded, tensor_file, t
 from oneflow.checkpoint.damage import loading
 from oneflow.checkpoint.making import Maker
 from oneflow.checkpoint.manifest import PROGRAM_FILE
-from oneflow.checkpoint.map_location import Location, place_function
+from oneflow.checkpoint.map_location import Location, make_restore_location
 from oneflow.checkpoint.one_rank import is_global, load_from_rank, whole_arrays
 from oneflow.checkpoint.structure import Decoder, Encoder
 from oneflow.checkpoint.together import all_succeed, plays
@@ -125,7 +125,7 @@ def load(
         map_location: where tensors go: a device (global tensors become whole local ones), a
             placement (tensors become global and broadcast), a pair ``(placement, sbp)``, a dict
             from saved to new devices or placements, or a function of the saved device or placement;
-            default: where they were saved. May be given in second place, as in PyTorch.
+            default: where they were saved. May be given in second position, as in PyTorch.
         support_pytorch_format: whether to read PyTorch's files.
         consistent_src_rank: another name of `global_src_rank`.
         weights_only: accepted; loading never does more.
@@ -152,48 +152,52 @@ def load(
         map_location, global_src_rank = global_src_rank, None
     rank = _given_rank("global_src_rank", global_src_rank, consistent_src_rank)
     if rank is None:
-        return _load(path, place_function(map_location), support_pytorch_format)
+        return _load(path, make_restore_location(map_location), support_pytorch_format)
 
-    def load_whole(place: Callable) -> Any:
-        return _load(path, place, support_pytorch_format)
+    def load_whole(restore_location: Callable) -> Any:
+        return _load(path, restore_location, support_pytorch_format)
 
     return load_from_rank(rank, load_whole, map_location)
 
 
-def _load(path: Any, place: Callable, support_pytorch_format: bool) -> Any:
+def _load(path: Any, restore_location: Callable, support_pytorch_format: bool) -> Any:
     """What `load` returns, read by this process alone."""
     if not isinstance(path, str | os.PathLike):
-        return _load_content(path.read(), place, support_pytorch_format)
+        return _load_content(path.read(), restore_location, support_pytorch_format)
     source = Path(path)
     if source.is_dir():
-        return _load_folder(source, place)
+        return _load_folder(source, restore_location)
     if not source.exists():
         raise FileNotFoundError(f"cannot load `{source}`: there is no such file or folder")
     with source.open("rb") as file:
         head = file.read(torch_file.HEAD_BYTES)
         if support_pytorch_format and torch_file.recognizes(head):
             file.seek(0)
-            return torch_file.load(file, str(source), place)
-    return _decoded(tensor_file.open_path(source), place, source.stat().st_size, str(source))
+            return torch_file.load(file, str(source), restore_location)
+    return _decoded(
+        tensor_file.open_path(source), restore_location, source.stat().st_size, str(source)
+    )
 
 
-def _load_folder(source: Path, place: Callable) -> Any:
+def _load_folder(source: Path, restore_location: Callable) -> Any:
     if manifest.is_checkpoint(source):
-        return sharded.load(source, place)
+        return sharded.load(source, restore_location)
     if (source / PROGRAM_FILE).exists():
         return PROGRAM_STORE.value.load(source)
-    return oneflow_folder.load(source, place)
+    return oneflow_folder.load(source, restore_location)
 
 
-def _load_content(content: bytes, place: Callable, support_pytorch_format: bool) -> Any:
+def _load_content(content: bytes, restore_location: Callable, support_pytorch_format: bool) -> Any:
     if support_pytorch_format and torch_file.recognizes(content[: torch_file.HEAD_BYTES]):
-        return torch_file.load_bytes(content, place)
-    return _decoded(tensor_file.open_bytes(content), place, len(content), "the data")
+        return torch_file.load_bytes(content, restore_location)
+    return _decoded(tensor_file.open_bytes(content), restore_location, len(content), "the data")
 
 
-def _decoded(opened: tensor_file.TensorFile, place: Callable, size: int, label: str) -> Any:
+def _decoded(
+    opened: tensor_file.TensorFile, restore_location: Callable, size: int, label: str
+) -> Any:
     """The object in an open tensor file."""
-    maker = Maker(opened, place, size)
+    maker = Maker(opened, restore_location, size)
     text = opened.metadata.get(_STRUCTURE)
     if text is None:
         return {name: maker.make(name, CPU) for name in opened.names}

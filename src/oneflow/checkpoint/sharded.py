@@ -36,7 +36,7 @@ from oneflow.checkpoint.manifest import (
     named_folder,
     read_manifest,
 )
-from oneflow.checkpoint.map_location import Place
+from oneflow.checkpoint.map_location import RestoreLocation
 from oneflow.checkpoint.parts import Part, Plan, Stock, planned
 from oneflow.checkpoint.progress import progress_bar
 from oneflow.checkpoint.save_folders import being_filled, remove_unnamed
@@ -169,7 +169,7 @@ def _dtype(tensor: Tensor | np.ndarray) -> Any:
     return tensor.dtype if isinstance(tensor, Tensor) else from_numpy_dtype(tensor.dtype)
 
 
-def load(root: Path, place: Callable[[Place], Place]) -> Any:
+def load(root: Path, restore_location: RestoreLocation) -> Any:
     """The object in a folder.
 
     Global tensors are read when they are needed, and where; processes need not call this together.
@@ -179,7 +179,7 @@ def load(root: Path, place: Callable[[Place], Place]) -> Any:
     """
     manifest = read_manifest(root)
     opened = _Folder(root, manifest)
-    maker = Maker(opened, place, sum(manifest.files.values()))
+    maker = Maker(opened, restore_location, sum(manifest.files.values()))
     with loading(root, f"its `{MANIFEST}` is damaged"):
         return Decoder(maker.read, maker.make).decode(manifest.structure)
 

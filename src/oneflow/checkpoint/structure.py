@@ -16,7 +16,7 @@ import numpy as np
 
 from oneflow.base.device import Device
 from oneflow.base.dtype import DType, dtype_named
-from oneflow.base.placement import Layout, Placement
+from oneflow.base.placement import DeviceOrSharding, Placement, Sharding
 from oneflow.base.sbp import named_sbp, nd_sbp_of
 from oneflow.base.shape import Size
 from oneflow.nn.modules.state import StateDict
@@ -177,7 +177,7 @@ class Decoder:
     """
 
     def __init__(
-        self, read: Callable[[str], np.ndarray], make: Callable[[str, Device | Layout], Tensor]
+        self, read: Callable[[str], np.ndarray], make: Callable[[str, DeviceOrSharding], Tensor]
     ) -> None:
         self._read, self._make = read, make
         self._known: dict[tuple, Tensor] = {}
@@ -228,13 +228,13 @@ class Decoder:
         return tensor
 
 
-def _saved_place(data: Mapping[str, Any]) -> Device | Layout:
+def _saved_place(data: Mapping[str, Any]) -> Device | Sharding:
     """Where a tensor was saved."""
     if "placement" not in data:
         return Device(data["device"])
     kind, ranks = data["placement"]
     placement = Placement(kind, ranks)
-    return Layout(placement, nd_sbp_of([named_sbp(each) for each in data["sbp"]], placement.ndim))
+    return Sharding(placement, nd_sbp_of([named_sbp(each) for each in data["sbp"]], placement.ndim))
 
 
 _SEQUENCES: dict[str, Callable] = {"tuple": tuple, "set": set, "frozenset": frozenset}

@@ -10,7 +10,7 @@ import numpy as np
 
 from oneflow.base import cluster
 from oneflow.base.dtype import uint8
-from oneflow.base.placement import Layout, Placement
+from oneflow.base.placement import Placement, Sharding
 from oneflow.base.spec import spec_of
 from oneflow.program.value import Value
 from oneflow.runtime.eager import read_array
@@ -53,7 +53,7 @@ def bytes_from(rank: int, content: bytes) -> bytes:
     source, everyone = Placement("cpu", [rank]), Placement.all("cpu")
     spec = spec_of((int(size),), uint8, source, source.broadcast)
     array = assemble(spec, lambda places: np.frombuffer(content, np.uint8))
-    received = move_global(Value(spec, array), Layout(everyone, everyone.broadcast))
+    received = move_global(Value(spec, array), Sharding(everyone, everyone.broadcast))
     return np.asarray(read_array(received).addressable_data(0)).tobytes()
 
 
@@ -64,5 +64,5 @@ def whole_at(value: Value, rank: int) -> np.ndarray | None:
         moved = relaid(value, placement.broadcast)
     else:
         there = Placement(placement.type, [rank])
-        moved = move_global(value, Layout(there, there.broadcast))
+        moved = move_global(value, Sharding(there, there.broadcast))
     return np.asarray(read_array(moved).addressable_data(0)) if plays(rank) else None

@@ -51,18 +51,18 @@ def recognizes(head: bytes) -> bool:
     return head.startswith(_ZIP_HEAD) or (head.startswith(_PICKLE_HEAD) and head[8:] != b"{")
 
 
-def load_bytes(content: bytes, place: Callable[[Device], Device]) -> Any:
+def load_bytes(content: bytes, restore_location: Callable[[Device], Device]) -> Any:
     """Like `load` for a file's content."""
-    return load(io.BytesIO(content), "the data", place)
+    return load(io.BytesIO(content), "the data", restore_location)
 
 
-def load(file: BinaryIO, label: str, place: Callable[[Device], Device]) -> Any:
+def load(file: BinaryIO, label: str, restore_location: Callable[[Device], Device]) -> Any:
     """The object in a file.
 
     Args:
         file: open for reading, at its start.
         label: what error messages call it.
-        place: gives the device for a saved device.
+        restore_location: returns the device for a saved device.
 
     Raises:
         RuntimeError: the file is damaged, or contains more than tensors and plain data.
@@ -72,13 +72,13 @@ def load(file: BinaryIO, label: str, place: Callable[[Device], Device]) -> Any:
     file.seek(0)
     reader = _read_archive if head.startswith(_ZIP_HEAD) else _read_legacy
     with loading(label, "it is a damaged or incomplete PyTorch file, or no PyTorch file"):
-        return finished(reader(file, size, place))
+        return finished(reader(file, size, restore_location))
 
 
 # --- the two kinds of file
 
 
-def _read_archive(file: BinaryIO, size: int, place: Callable) -> Any:
+def _read_archive(file: BinaryIO, size: int, restore_location: Callable) -> Any:
     with zipfile.ZipFile(file) as archive:
         _check_sizes(archive, size)
         pickled = next((n for n in archive.namelist() if n.endswith("/data.pkl")), None)
@@ -97,7 +97,7 @@ def _read_archive(file: BinaryIO, size: int, place: Callable) -> Any:
         if _byte_order(archive, folder) != sys.byteorder:
             raise ValueError("it was written on a machine with the other byte order")
         content = io.BytesIO(archive.read(pickled))
-        builder = _Builder(place, Budget(size))
+        builder = _Builder(restore_location, Budget(size))
         # Tensors are finished later, from storages that are in memory by then.
         return PickleReader(content, builder.table(), persistent).read()
 
@@ -119,7 +119,7 @@ def _byte_order(archive: zipfile.ZipFile, folder: str) -> str:
     return archive.read(name).decode() if name in archive.namelist() else "little"
 
 
-def _read_legacy(file: BinaryIO, size: int, place: Callable) -> Any:
+def _read_legacy(file: BinaryIO, size: int, restore_location: Callable) -> Any:
     storages: dict[str, Storage] = {}
 
     def persistent(reference: Any) -> Storage:
@@ -129,7 +129,7 @@ def _read_legacy(file: BinaryIO, size: int, place: Callable) -> Any:
         kind, key, device = _named_storage(reference)
         return storages.setdefault(key, Storage(kind, device, b""))
 
-    reader = PickleReader(file, _Builder(place, Budget(size)).table(), persistent)
+    reader = PickleReader(file, _Builder(restore_location, Budget(size)).table(), persistent)
     magic, protocol, system = reader.read(), reader.read(), reader.read()
     if magic != _LEGACY_MAGIC or protocol != 1001 or not system["little_endian"]:
         raise ValueError("it does not begin as PyTorch's files do")
@@ -230,8 +230,8 @@ class _Cut:
 class _Builder:
     """Makes what a pickle describes; remembers tensors, so that tied ones stay tied."""
 
-    def __init__(self, place: Callable[[Device], Device], budget: Budget) -> None:
-        self._place = place
+    def __init__(self, restore_location: Callable[[Device], Device], budget: Budget) -> None:
+        self._restore_location = restore_location
         self._budget = budget
         self._tensors: dict[Any, Pending] = {}
 
@@ -291,7 +291,7 @@ class _Builder:
 
         def make() -> Tensor:
             array = cut.array(storage.content, self._budget)
-            tensor = Tensor._import(array, None, self._place(storage.device))
+            tensor = Tensor._import(array, None, self._restore_location(storage.device))
             return tensor.requires_grad_(bool(requires_grad))
 
         key = (id(storage), cut, bool(requires_grad))

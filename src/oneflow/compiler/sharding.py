@@ -35,7 +35,7 @@ def partition_of(spec: TensorSpec) -> PartitionSpec:
     return PartitionSpec(*map(mesh_axis, partial_axes(spec)), *split)
 
 
-def sharding_of(spec: TensorSpec) -> NamedSharding:
+def named_sharding(spec: TensorSpec) -> NamedSharding:
     """The sharding of the array behind a global tensor."""
     placement: Any = spec.device
     return NamedSharding(placement.mesh, partition_of(spec))
@@ -59,7 +59,7 @@ def abstract_array(spec: TensorSpec) -> jax.ShapeDtypeStruct:
     """Shape, dtype and, for a global tensor, sharding of its array."""
     if spec.sbp is None:
         return jax.ShapeDtypeStruct(spec.shape, spec.dtype.numpy)
-    return jax.ShapeDtypeStruct(stored_shape(spec), spec.dtype.numpy, sharding=sharding_of(spec))
+    return jax.ShapeDtypeStruct(stored_shape(spec), spec.dtype.numpy, sharding=named_sharding(spec))
 
 
 def on_parts(

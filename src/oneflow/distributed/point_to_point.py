@@ -74,11 +74,11 @@ def recv(
     _check_other("src", src)
     if (shape is None) != (dtype is None):
         raise ValueError("`shape` and `dtype` must be given together, or neither")
-    place = Device(device) if device is not None else CPU if out is None else out.device
+    device = Device(device) if device is not None else CPU if out is None else out.device
     if shape is None or dtype is None:
         shape, dtype = _understand(_transfer(_nothing_told(), src, cluster.rank(), "cpu"))
     holder = np.zeros(tuple(shape), dtype.numpy)
-    value = value_of(_transfer(holder, src, cluster.rank(), place.type), place)
+    value = value_of(_transfer(holder, src, cluster.rank(), device.type), device)
     if out is None:
         return wrap(value)
     return out.assign(value)

@@ -20,9 +20,9 @@ _SMALLEST = {"float16": 2.0**-10, "bfloat16": 2.0**-7, "float32": 2.0**-23, "flo
 
 def _parameters(**numbers: Any) -> list[Tensor]:
     """Parameters given as numbers or tensors, broadcast to one shape."""
-    place = next((each.device for each in numbers.values() if isinstance(each, Tensor)), CPU)
+    device = next((each.device for each in numbers.values() if isinstance(each, Tensor)), CPU)
     made = [
-        each if isinstance(each, Tensor) else Tensor._import(each, get_default_dtype(), place)
+        each if isinstance(each, Tensor) else Tensor._import(each, get_default_dtype(), device)
         for each in numbers.values()
     ]
     total = made[0]

@@ -14,7 +14,7 @@ import numpy as np
 
 from oneflow.base import cluster
 from oneflow.base.device import CPU, Device
-from oneflow.functional.creation.options import chosen_device
+from oneflow.functional.creation.options import parse_device
 from oneflow.tensor.tensor import Tensor
 
 _FIRST_SEED = 67280421310721
@@ -66,19 +66,19 @@ class DrawMarks:
         return found
 
     def find(self, numbers: Sequence[Any]) -> list[tuple[int, int, int | None]]:
-        """Which of `numbers` are marked: ``(place, index of the generator, draw)``.
+        """Which of `numbers` are marked: ``(position, index of the generator, draw)``.
 
         The draw counts from 0; None stands for the seed.
         """
         found: list[tuple[int, int, int | None]] = []
         count = len(self._positions)
-        for place, number in enumerate(numbers):
+        for position, number in enumerate(numbers):
             if type(number) is not int:
                 continue
             if 0 <= number - _MARKED_SEEDS < count:
-                found.append((place, number - _MARKED_SEEDS, None))
+                found.append((position, number - _MARKED_SEEDS, None))
             elif 0 <= number - _MARKED_STREAMS < count * _MARKED_STEP:
-                found.append((place, *divmod(number - _MARKED_STREAMS, _MARKED_STEP)))
+                found.append((position, *divmod(number - _MARKED_STREAMS, _MARKED_STEP)))
         return found
 
 
@@ -145,7 +145,7 @@ class Generator:
     """
 
     def __init__(self, device: Device | str | None = None) -> None:
-        self._device = CPU if device in (None, "auto") else chosen_device(device)
+        self._device = CPU if device in (None, "auto") else parse_device(device)
         self._lock = threading.RLock()
         self._own = _Position(_FIRST_SEED, 0)
 

@@ -71,10 +71,10 @@ def synchronize(device: Device | str | int | None = None) -> None:
     Raises:
         RuntimeError: there is no such device.
     """
-    place = _gpu(device)
-    xla_device(place)
+    device = _gpu(device)
+    xla_device(device)
     flush_all("sync")
-    wait_for(place)
+    wait_for(device)
 
 
 def get_device_properties(device: Device | str | int | None = None) -> DeviceProperties:
@@ -83,10 +83,10 @@ def get_device_properties(device: Device | str | int | None = None) -> DevicePro
     Raises:
         RuntimeError: there is no such device.
     """
-    place = _gpu(device)
-    found = xla_device(place)
+    device = _gpu(device)
+    found = xla_device(device)
     major, _, minor = str(getattr(found, "compute_capability", "0.0")).partition(".")
-    total = memory_statistics(place).get("bytes_limit", 0)
+    total = memory_statistics(device).get("bytes_limit", 0)
     return DeviceProperties(found.device_kind, int(major), int(minor or 0), total)
 
 

@@ -85,8 +85,8 @@ def _norm_of(groups: list[list[Tensor]], order: float) -> Value:
     norms = [p.total_norm(*[grad.value for grad in group], order=order) for group in groups]
     if len(norms) == 1:
         return norms[0]
-    place = norms[0].spec.device
-    gathered = [value_on(norm, place) for norm in norms]
+    device = norms[0].spec.device
+    gathered = [value_on(norm, device) for norm in norms]
     if order == 0:
         # Each of them counts; the norm of counts would only say which are not zero.
         return functools.reduce(add, gathered)

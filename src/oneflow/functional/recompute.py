@@ -43,11 +43,11 @@ class _Segment:
     def _remake(self, grads: Sequence[Value | None]) -> None:
         """Run the function again, not before `grads` are there."""
         args = [unpacked(each, grads) for each in self._args]
-        given = [(place, each) for place, each in enumerate(args) if isinstance(each, Value)]
+        given = [(position, each) for position, each in enumerate(args) if isinstance(each, Value)]
         waiting = [each for _, each in given] + [each for each in grads if each is not None]
         fresh = barrier(1, *waiting) if waiting else ()
-        for (place, old), new in zip(given, fresh, strict=False):
-            args[place] = wrap(new) if old.node is None else wrap(new).requires_grad_()
+        for (position, old), new in zip(given, fresh, strict=False):
+            args[position] = wrap(new) if old.node is None else wrap(new).requires_grad_()
         collector = _Collector()
         with (
             replaying_draws(default_generator, self._random),

@@ -27,7 +27,7 @@ def surroundings(trains: bool, attributes: Iterable[dict[str, Any]]) -> tuple:
         MODE.inference,
         MODE.anomaly,
         MODE.packers,
-        NEW_TENSORS.layout,
+        NEW_TENSORS.sharding,
         get_default_dtype(),
         autocast_state(),
         tuple(map(dict.get, attributes, repeat("training"))),

@@ -6,11 +6,11 @@ from typing import Any, SupportsIndex
 
 from oneflow.base.device import Device
 from oneflow.base.dtype import DType, get_default_dtype
-from oneflow.base.placement import Layout
-from oneflow.functional.creation.options import chosen_place
+from oneflow.base.placement import DeviceOrSharding
+from oneflow.functional.creation.options import choose_device
 from oneflow.primitives.operators.creation import zeros
 from oneflow.tensor.tensor import Tensor
-from oneflow.tensor.transfer import place_of
+from oneflow.tensor.transfer import device_or_sharding
 from oneflow.tensor.views import detached_twin
 
 
@@ -51,8 +51,8 @@ class Parameter(Tensor):
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> tuple:
         # As of any tensor, see `oneflow.tensor.copying.reduce`.
-        place = place_of(self.value.spec)
-        return (_rebuild, (self.numpy(), self.dtype, place, self.requires_grad))
+        device = device_or_sharding(self.value.spec)
+        return (_rebuild, (self.numpy(), self.dtype, device, self.requires_grad))
 
     def __repr__(self) -> str:
         return "Parameter containing:\n" + super().__repr__()
@@ -65,8 +65,8 @@ def new_parameter(
     requires_grad: bool = True,
 ) -> Parameter:
     """A parameter of zeros that shares its memory with nobody; initialisers fill it."""
-    place = chosen_place(device, None, None)
-    value = zeros(shape=tuple(shape), dtype=dtype or get_default_dtype(), device=place)
+    device = choose_device(device, None, None)
+    value = zeros(shape=tuple(shape), dtype=dtype or get_default_dtype(), device=device)
     return _from_value(value, requires_grad)
 
 
@@ -77,5 +77,5 @@ def _from_value(value: Any, requires_grad: bool) -> Parameter:
     return parameter
 
 
-def _rebuild(array: Any, dtype: DType, place: Device | Layout, requires_grad: bool) -> Parameter:
-    return _from_value(Tensor._import(array, dtype, place).value, requires_grad)
+def _rebuild(array: Any, dtype: DType, device: DeviceOrSharding, requires_grad: bool) -> Parameter:
+    return _from_value(Tensor._import(array, dtype, device).value, requires_grad)

@@ -17,7 +17,7 @@ import numpy as np
 from oneflow.base.device import Device
 from oneflow.base.hook import Hook
 from oneflow.base.parameters import parameters_of
-from oneflow.base.placement import Layout
+from oneflow.base.placement import Sharding
 from oneflow.base.sbp import NdSbp
 from oneflow.base.spec import TensorSpec
 from oneflow.differentiation.grad_mode import MODE, enable_grad
@@ -31,7 +31,7 @@ from oneflow.program.value import Value
 from oneflow.runtime.eager import flush_all
 from oneflow.tensor.call import wrap
 from oneflow.tensor.tensor import Tensor, zero_grad
-from oneflow.tensor.transfer import placed_at, value_from_numpy
+from oneflow.tensor.transfer import device_put, value_from_numpy
 
 # PyTorch's switches between its implementations of one update. Here XLA compiles all updates into
 # one program.
@@ -296,17 +296,17 @@ class Optimizer:
             if name not in state:
                 # A view of one number: parameters may be larger than the memory of this machine.
                 array = np.broadcast_to(np.asarray(fill, spec.dtype.numpy), spec.shape)
-                state[name] = wrap(value_from_numpy(array, self._place_of_states(spec)))
+                state[name] = wrap(value_from_numpy(array, self._state_sharding(spec)))
         return state
 
     # How states of a global parameter lie, from its spec, if not as the parameter does.
     state_sbp: Callable[[TensorSpec], NdSbp] | None = None
 
-    def _place_of_states(self, spec: TensorSpec) -> Any:
+    def _state_sharding(self, spec: TensorSpec) -> Any:
         """Where the states of a parameter are kept."""
         if spec.sbp is None:
             return spec.device
-        return Layout(spec.device, spec.sbp if self.state_sbp is None else self.state_sbp(spec))
+        return Sharding(spec.device, spec.sbp if self.state_sbp is None else self.state_sbp(spec))
 
     def _advance(self, state: dict[str, Any], group: dict[str, Any]) -> Any:
         """Count one step. Parameters with equal results share the vector of numbers."""
@@ -452,8 +452,8 @@ class Optimizer:
         if spec.sbp is None and value.is_local:
             array = value.numpy().astype(dtype.numpy, copy=False)
             return wrap(value_from_numpy(array, spec.device))
-        place = self._place_of_states(spec) if value.shape == owner.shape else spec.device
-        return wrap(placed_at(value.value.alias(), place, dtype))
+        device = self._state_sharding(spec) if value.shape == owner.shape else spec.device
+        return wrap(device_put(value.value.alias(), device, dtype))
 
     @property
     def support_sparse(self) -> bool:

@@ -14,7 +14,7 @@ import numpy as np
 
 from oneflow.base.device import Device, xla_device
 from oneflow.base.dtype import DType, dtype_named, from_numpy_dtype
-from oneflow.base.placement import Layout, Placement
+from oneflow.base.placement import Placement, Sharding
 from oneflow.base.planning import is_planning
 from oneflow.base.sbp import NdSbp, nd_sbp_of
 from oneflow.base.spec import TensorSpec, resettled, spec_of
@@ -158,7 +158,7 @@ def make_operation(primitive: Primitive, operands: tuple, attributes: dict) -> O
     """
     specs = [operand for operand in operands if isinstance(operand, TensorSpec)]
     device = specs[0].device if specs else attributes["device"]
-    place = device.placement if isinstance(device, Layout) else device
+    place = device.placement if isinstance(device, Sharding) else device
     everywhere = place.broadcast if isinstance(place, Placement) else None
     in_specs, is_scalar = [], []
     for position, operand in enumerate(operands):
@@ -172,7 +172,7 @@ def make_operation(primitive: Primitive, operands: tuple, attributes: dict) -> O
 
 def wanted_sbp(operation: Operation, device: Any) -> NdSbp | None:
     """How the result of an operation that makes a new tensor shall lie; None if it may choose."""
-    if not isinstance(device, Layout):
+    if not isinstance(device, Sharding):
         return None
     return nd_sbp_of(device.sbp, device.placement.ndim, operation.out_specs[0].ndim)
 
@@ -205,10 +205,10 @@ def infer(operation: Operation) -> TensorSpec | tuple[TensorSpec, ...]:
     several = isinstance(result, tuple | list)
     outputs = result if several else (result,)
     signature = operation.signature
-    layouts = signature.outputs if signature is not None else (None,) * len(outputs)
+    shardings = signature.outputs if signature is not None else (None,) * len(outputs)
     specs = [
         spec_of(tuple(each.shape), from_numpy_dtype(each.dtype), operation.device, sbp)
-        for each, sbp in zip(outputs, layouts, strict=True)
+        for each, sbp in zip(outputs, shardings, strict=True)
     ]
     return tuple(specs) if several else specs[0]
 
@@ -226,7 +226,7 @@ def _device_of(primitive: Primitive, attributes: dict, in_specs: tuple, is_scala
     devices = [spec.device for spec, scalar in zip(in_specs, is_scalar, strict=True) if not scalar]
     if not devices:
         device = attributes["device"]
-        place = device.placement if isinstance(device, Layout) else device
+        place = device.placement if isinstance(device, Sharding) else device
         # A missing device is an error here, not when it runs.
         if isinstance(place, Placement):
             place.require_devices()

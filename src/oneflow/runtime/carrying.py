@@ -10,10 +10,10 @@ import numpy as np
 from jax import lax
 
 from oneflow.base import cluster
-from oneflow.base.placement import Layout, Placement, mesh_axis
+from oneflow.base.placement import Placement, Sharding, mesh_axis
 from oneflow.base.sbp import BROADCAST, PARTIAL_SUM, NdSbp, Split
 from oneflow.base.spec import TensorSpec, spec_of
-from oneflow.compiler.sharding import partition_of, sharding_of
+from oneflow.compiler.sharding import named_sharding, partition_of
 from oneflow.control_plane.collective_launch import run_together
 from oneflow.primitives.part_layout import part_shape
 from oneflow.primitives.sharding.partial_sums import all_reduced, neutral
@@ -21,7 +21,7 @@ from oneflow.runtime.eager import Absent
 from oneflow.runtime.shards import assemble
 
 
-def sbp_between(spec: TensorSpec, layout: Layout) -> tuple[NdSbp, NdSbp]:
+def sbp_between(spec: TensorSpec, sharding: Sharding) -> tuple[NdSbp, NdSbp]:
     """How a tensor lies before and after it is carried.
 
     Between disjoint placements of the same form every device sends its part to the one at the same
@@ -29,17 +29,17 @@ def sbp_between(spec: TensorSpec, layout: Layout) -> tuple[NdSbp, NdSbp]:
 
     Args:
         spec: of the tensor where it is.
-        layout: how it is wanted.
+        sharding: how it is wanted.
     """
     source: Any = spec.device
     assert spec.sbp is not None
-    target = layout.placement
+    target = sharding.placement
     if source.hierarchy != target.hierarchy or set(source.flat) & set(target.flat):
         return source.broadcast, target.broadcast
     # What is split stays split. Of the rest only those parts are sent that are wanted.
     sbp = tuple(
         given if isinstance(given, Split) else (wanted if isinstance(wanted, Split) else BROADCAST)
-        for given, wanted in zip(spec.sbp, layout.sbp, strict=True)
+        for given, wanted in zip(spec.sbp, sharding.sbp, strict=True)
     )
     return sbp, sbp
 
@@ -63,7 +63,7 @@ def carry(array: Any, source: TensorSpec, target: TensorSpec) -> Any:
         if isinstance(array, Absent):
             return array
         # Memory of its own: either array may be donated later.
-        return jax.device_put(array, sharding_of(target), may_alias=False)
+        return jax.device_put(array, named_sharding(target), may_alias=False)
     old, new = _ranks(source), _ranks(target)
     if not target.device.includes_this_process and not source.device.includes_this_process:
         return Absent()

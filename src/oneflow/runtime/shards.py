@@ -13,7 +13,7 @@ from oneflow.base import cluster
 from oneflow.base.placement import Placement
 from oneflow.base.sbp import PARTIAL_SUM
 from oneflow.base.spec import TensorSpec
-from oneflow.compiler.sharding import of_dtype, partial_axes, sharding_of, stored_shape
+from oneflow.compiler.sharding import named_sharding, of_dtype, partial_axes, stored_shape
 from oneflow.primitives.part_layout import part_shape, part_slices, places_in
 from oneflow.primitives.sharding.partial_sums import neutral
 from oneflow.runtime.eager import Absent
@@ -45,7 +45,9 @@ def assemble(spec: TensorSpec, part_at: Callable[[Places], Any]) -> Any:
         part = resized(of_dtype(part_at(places), spec), shape)
         # Memory of its own: the array may be donated later, or the part written to.
         blocks.append(jax.device_put(part.reshape(lead + shape), device, may_alias=False))
-    return jax.make_array_from_single_device_arrays(stored_shape(spec), sharding_of(spec), blocks)
+    return jax.make_array_from_single_device_arrays(
+        stored_shape(spec), named_sharding(spec), blocks
+    )
 
 
 def resized(part: Any, shape: tuple[int, ...]) -> Any:

@@ -6,14 +6,13 @@ from typing import Any, SupportsIndex
 
 import numpy as np
 
-from oneflow.base.device import Device
 from oneflow.base.dtype import DType
-from oneflow.base.placement import Layout
+from oneflow.base.placement import DeviceOrSharding
 from oneflow.primitives.operators.shape import clone
 from oneflow.tensor.call import wrap
 from oneflow.tensor.methods import attach
 from oneflow.tensor.tensor import Tensor
-from oneflow.tensor.transfer import import_array, place_of
+from oneflow.tensor.transfer import device_or_sharding, import_array
 from oneflow.tensor.views import detached_twin
 
 
@@ -44,19 +43,21 @@ def shallow_copy(self: Tensor) -> Tensor:
     return twin.requires_grad_(self.requires_grad)
 
 
-def rebuild(array: np.ndarray, dtype: DType, place: Device | Layout, requires_grad: bool) -> Tensor:
-    """What unpickling a tensor calls."""
-    return import_array(array, dtype, place).requires_grad_(requires_grad)
+def rebuild(
+    array: np.ndarray, dtype: DType, device: DeviceOrSharding, requires_grad: bool
+) -> Tensor:
+    """Rebuild a tensor while unpickling."""
+    return import_array(array, dtype, device).requires_grad_(requires_grad)
 
 
 def reduce(self: Tensor, protocol: SupportsIndex) -> tuple:
-    """How a tensor is pickled: its values, dtype, where it is and `requires_grad`.
+    """Reduce a tensor for pickling to values, dtype, device or sharding and `requires_grad`.
 
     Of a global tensor all values are pickled, so that the pickle is complete in itself. Ranks take
     part as in reading it, and hold their parts again when all of them unpickle it.
     """
-    place = place_of(self.value.spec)
-    return rebuild, (self.numpy(), self.dtype, place, self.requires_grad)
+    device = device_or_sharding(self.value.spec)
+    return rebuild, (self.numpy(), self.dtype, device, self.requires_grad)
 
 
 attach("__deepcopy__", deep_copy)

@@ -10,7 +10,7 @@ import numpy as np
 from oneflow.base import cluster, environment
 from oneflow.base.device import Device, first_index
 from oneflow.base.dtype import ALL_DTYPES, DType, from_numpy_dtype, int64
-from oneflow.base.placement import Layout, Placement
+from oneflow.base.placement import Placement, Sharding
 from oneflow.base.planning import is_planning
 from oneflow.base.sbp import BROADCAST, PARTIAL_SUM, NdSbp, Split, nd_sbp_of, split
 from oneflow.base.spec import spec_of
@@ -64,22 +64,22 @@ def whole_grad_sbp(sbp: NdSbp) -> NdSbp:
     return tuple([BROADCAST if each is PARTIAL_SUM else each for each in sbp])
 
 
-def as_layout(place: Placement | Layout, ndim: int) -> Layout:
-    """A layout for a tensor of `ndim` dimensions; on a placement alone it is broadcast."""
-    if isinstance(place, Placement):
-        return Layout(place, place.broadcast)
-    return Layout(place.placement, nd_sbp_of(place.sbp, place.placement.ndim, ndim))
+def as_sharding(target: Placement | Sharding, ndim: int) -> Sharding:
+    """A sharding for a tensor of `ndim` dimensions; on a placement alone it is broadcast."""
+    if isinstance(target, Placement):
+        return Sharding(target, target.broadcast)
+    return Sharding(target.placement, nd_sbp_of(target.sbp, target.placement.ndim, ndim))
 
 
-def global_from_numpy(array: np.ndarray, layout: Layout) -> Value:
+def global_from_numpy(array: np.ndarray, sharding: Sharding) -> Value:
     """A global value from the whole, which every rank has.
 
     Raises:
         ValueError: ranks have different data, if they are told to compare it.
     """
     if environment.CHECK_GLOBAL_DATA.read() == "1" and cluster.is_several_processes():
-        _compare_data(array, layout.placement)
-    spec = spec_of(array.shape, from_numpy_dtype(array.dtype), layout.placement, layout.sbp)
+        _compare_data(array, sharding.placement)
+    spec = spec_of(array.shape, from_numpy_dtype(array.dtype), sharding.placement, sharding.sbp)
     return Value(spec, assemble(spec, lambda places: part_of_whole(array, spec, places)))
 
 
@@ -100,18 +100,18 @@ def _compare_data(array: np.ndarray, placement: Placement) -> None:
         )
 
 
-def local_to_global(value: Value, layout: Layout, check_meta: bool = True) -> Value:
+def local_to_global(value: Value, sharding: Sharding, check_meta: bool = True) -> Value:
     """A global value of which every rank of the placement gives its part.
 
     Raises:
         ValueError: the ranks' shapes or dtypes do not fit together.
     """
-    placement, sbp = layout.placement, layout.sbp
+    placement, sbp = sharding.placement, sharding.sbp
     local = value.spec
-    shape = _whole_shape(local, layout, check_meta)
+    shape = _whole_shape(local, sharding, check_meta)
     part = read_array(value) if placement.includes_this_process else None
     if check_meta and cluster.is_several_processes() and BROADCAST in sbp:
-        result = _from_first(part, shape, local.dtype, layout)
+        result = _from_first(part, shape, local.dtype, sharding)
     else:
         spec = spec_of(shape, local.dtype, placement, sbp)
         result = Value(spec, assemble(spec, lambda places: part))
@@ -123,16 +123,16 @@ def local_to_global(value: Value, layout: Layout, check_meta: bool = True) -> Va
     return _linked(value, result, "to_global", back)
 
 
-def _from_first(part: Any, shape: tuple[int, ...], dtype: DType, layout: Layout) -> Value:
+def _from_first(part: Any, shape: tuple[int, ...], dtype: DType, sharding: Sharding) -> Value:
     """A global value whose broadcast parts are those of the first ranks: the others add nothing."""
-    sums = tuple([PARTIAL_SUM if each is BROADCAST else each for each in layout.sbp])
-    spec = spec_of(shape, dtype, layout.placement, sums)
+    sums = tuple([PARTIAL_SUM if each is BROADCAST else each for each in sharding.sbp])
+    spec = spec_of(shape, dtype, sharding.placement, sums)
 
     def part_at(places: tuple[int, ...]) -> Any:
-        later = any(p for p, each in zip(places, layout.sbp, strict=True) if each is BROADCAST)
+        later = any(p for p, each in zip(places, sharding.sbp, strict=True) if each is BROADCAST)
         return nothing_like(part) if later else part
 
-    return converted(Value(spec, assemble(spec, part_at)), layout.sbp)
+    return converted(Value(spec, assemble(spec, part_at)), sharding.sbp)
 
 
 def global_to_local(value: Value, device: Device | None = None) -> Value:
@@ -140,10 +140,10 @@ def global_to_local(value: Value, device: Device | None = None) -> Value:
     spec = value.spec
     placement: Any = spec.device
     result = _own_part(value, device or own_device(placement))
-    layout = Layout(placement, whole_grad_sbp(spec.sbp))
+    sharding = Sharding(placement, whole_grad_sbp(spec.sbp))
 
     def back(grad: Value) -> Value:
-        return _from_parts(grad, spec, layout)
+        return _from_parts(grad, spec, sharding)
 
     return _linked(value, result, "to_local", back)
 
@@ -162,16 +162,16 @@ def _own_part(value: Value, device: Device) -> Value:
     return Value(spec_of(tuple(part.shape), spec.dtype, device), part)
 
 
-def _from_parts(value: Value, spec: Any, layout: Layout) -> Value:
+def _from_parts(value: Value, spec: Any, sharding: Sharding) -> Value:
     """A global value like `spec` from every rank's part."""
-    placement = layout.placement
-    target = spec_of(spec.shape, spec.dtype, placement, layout.sbp)
+    placement = sharding.placement
+    target = spec_of(spec.shape, spec.dtype, placement, sharding.sbp)
     part = read_array(value) if placement.includes_this_process else None
 
     def part_at(places: tuple[int, ...]) -> Any:
         # A process that plays all ranks has the same local tensors on each: cut where another
         # rank's part is shorter, with zeros where it is longer.
-        slices = part_slices(spec.shape, placement.hierarchy, layout.sbp, places)
+        slices = part_slices(spec.shape, placement.hierarchy, sharding.sbp, places)
         return resized(part, tuple(each.stop - each.start for each in slices))
 
     return Value(target, assemble(target, part_at))
@@ -184,9 +184,9 @@ def own_device(placement: Placement) -> Device:
     return Device(placement.type, placement.flat[placement.own_index])
 
 
-def _whole_shape(local: Any, layout: Layout, check_meta: bool) -> tuple[int, ...]:
+def _whole_shape(local: Any, sharding: Sharding, check_meta: bool) -> tuple[int, ...]:
     """The shape of the whole whose parts the ranks' local tensors are."""
-    placement, sbp = layout.placement, layout.sbp
+    placement, sbp = sharding.placement, sharding.sbp
     splits = any(isinstance(each, Split) for each in sbp)
     if not cluster.is_several_processes():
         shapes = np.array([local.shape] * placement.size, np.int64).reshape(placement.size, -1)
@@ -199,7 +199,7 @@ def _whole_shape(local: Any, layout: Layout, check_meta: bool) -> tuple[int, ...
         shapes = _shapes_of_ranks(local, placement)
     else:
         shapes = _shapes_of_ranks(local, placement)
-    return _fitted(shapes, local, layout)
+    return _fitted(shapes, local, sharding)
 
 
 # What ranks tell each other of a tensor: dtype, number of dimensions, sizes.
@@ -241,8 +241,8 @@ def told_by_ranks(numbers: np.ndarray, placement: Placement) -> np.ndarray:
     return np.asarray(read_array(converted(parts, placement.broadcast)).addressable_data(0))
 
 
-def _fitted(shapes: np.ndarray, local: Any, layout: Layout) -> tuple[int, ...]:
-    placement, sbp = layout.placement, layout.sbp
+def _fitted(shapes: np.ndarray, local: Any, sharding: Sharding) -> tuple[int, ...]:
+    placement, sbp = sharding.placement, sharding.sbp
     whole = []
     grid = shapes.reshape(*placement.hierarchy, -1)
     for dim in range(shapes.shape[1]):
@@ -251,12 +251,12 @@ def _fitted(shapes: np.ndarray, local: Any, layout: Layout) -> tuple[int, ...]:
         along = tuple(slice(None) if axis in axes else 0 for axis in range(placement.ndim))
         size = int(grid[(*along, dim)].sum())
         counts = counts_of(placement.hierarchy, sbp, dim)
-        for place in np.ndindex(*placement.hierarchy):
-            expected = extent(size, counts, [place[axis] for axis in axes])[1]
-            if grid[(*place, dim)] != expected:
-                rank = placement.flat[int(np.ravel_multi_index(place, placement.hierarchy))]
+        for coordinate in np.ndindex(*placement.hierarchy):
+            expected = extent(size, counts, [coordinate[axis] for axis in axes])[1]
+            if grid[(*coordinate, dim)] != expected:
+                rank = placement.flat[int(np.ravel_multi_index(coordinate, placement.hierarchy))]
                 raise ValueError(
-                    f"rank {rank} has size {grid[(*place, dim)]} in dimension {dim}, but of "
+                    f"rank {rank} has size {grid[(*coordinate, dim)]} in dimension {dim}, but of "
                     f"{size} elements on {placement} with {list(sbp)} its part has {expected}; "
                     "make the parts even, or the same where they are not split"
                 )
@@ -265,13 +265,13 @@ def _fitted(shapes: np.ndarray, local: Any, layout: Layout) -> tuple[int, ...]:
 
 
 def _read_from_files(
-    value: Value, place: Device | Placement, sbp: NdSbp | None = None
+    value: Value, device: Device | Placement, sbp: NdSbp | None = None
 ) -> Value | None:
-    """A value in another place, if the numbers are still in files: reads only what it needs."""
+    """Read only what another device or placement needs of a value that is still in files."""
     unread = stored_in(value)
     if unread is None or (value.node is not None and MODE.enabled):
         return None
-    spec = spec_of(value.spec.shape, value.spec.dtype, place, sbp)
+    spec = spec_of(value.spec.shape, value.spec.dtype, device, sbp)
     return Value(spec, unread.array_on(spec))
 
 
@@ -297,7 +297,7 @@ def whole_array(value: Value) -> Any:
     value = value.alias()
     everyone = Placement.all(placement.type)
     if cluster.is_several_processes() and set(placement.flat) != set(everyone.flat):
-        value = move_global(value, Layout(everyone, everyone.broadcast))
+        value = move_global(value, Sharding(everyone, everyone.broadcast))
     else:
         value = converted(value, placement.broadcast)
     return read_array(value).addressable_data(0)
@@ -315,31 +315,31 @@ def relaid(value: Value, sbp: NdSbp, grad_sbp: NdSbp | None = None) -> Value:
     return _linked(value, result, "to_global", lambda grad: converted(grad, grad_sbp))
 
 
-def move_global(value: Value, layout: Layout, grad_sbp: NdSbp | None = None) -> Value:
+def move_global(value: Value, sharding: Sharding, grad_sbp: NdSbp | None = None) -> Value:
     """A global value on another placement, and with another SBP."""
-    unread = _read_from_files(value, layout.placement, layout.sbp)
+    unread = _read_from_files(value, sharding.placement, sharding.sbp)
     if unread is not None:
         return unread
     spec = value.spec
     source: Any = spec.device
-    before, after = sbp_between(spec, layout)
+    before, after = sbp_between(spec, sharding)
     given = converted(value.alias(), before)
-    target = spec_of(spec.shape, spec.dtype, layout.placement, after)
+    target = spec_of(spec.shape, spec.dtype, sharding.placement, after)
     if given.is_symbolic:
         moved = transfer(given, target=target)
     else:
         moved = Value(target, carry(read_array(given), given.spec, target))
-    result = converted(moved, layout.sbp)
-    back_layout = Layout(source, grad_sbp or whole_grad_sbp(spec.sbp))
+    result = converted(moved, sharding.sbp)
+    back_sharding = Sharding(source, grad_sbp or whole_grad_sbp(spec.sbp))
 
     def back(grad: Value) -> Value:
-        return move_global(grad, back_layout)
+        return move_global(grad, back_sharding)
 
     return _linked(value, result, "to_global", back)
 
 
-def value_on(value: Value, place: Any) -> Value:
-    """A global value on another placement, broadcast; itself if it is there, or `place` is none."""
-    if value.spec.device is place or not isinstance(place, Placement):
+def value_on(value: Value, device: Any) -> Value:
+    """Return a global value on another placement, broadcast; itself if `device` is no other one."""
+    if value.spec.device is device or not isinstance(device, Placement):
         return value
-    return move_global(value, Layout(place, place.broadcast))
+    return move_global(value, Sharding(device, device.broadcast))

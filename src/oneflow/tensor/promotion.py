@@ -100,12 +100,12 @@ def result_type(*operands: Any) -> DType:
     return _result_of(tuple(map(_kind, operands)), get_default_dtype())
 
 
-def as_operand(value: Any, place: Device | Placement = CPU) -> Any:
+def as_operand(value: Any, device: Device | Placement = CPU) -> Any:
     """A tensor or Python number as is; NumPy scalars, complex numbers and arrays converted.
 
     Args:
         value: an operand as given by a user.
-        place: where a tensor is made; on a placement, whole on every device.
+        device: where a tensor is made; on a placement, whole on every device.
 
     Raises:
         TypeError: it is neither a tensor nor a number.
@@ -113,9 +113,9 @@ def as_operand(value: Any, place: Device | Placement = CPU) -> Any:
     if isinstance(value, Tensor) or type(value) in (bool, int, float):
         return value
     if isinstance(value, np.generic):
-        return as_operand(value.item(), place)
+        return as_operand(value.item(), device)
     if hasattr(value, "dtype") or isinstance(value, complex):
-        return Tensor._import(value, None, place)
+        return Tensor._import(value, None, device)
     for number in (bool, int, float):
         if isinstance(value, number):
             return number(value)
@@ -157,8 +157,8 @@ def promoted(operands: tuple, floating: bool = False) -> tuple:
     """
     if _need_nothing(operands, floating):
         return operands
-    place = _common_place(operands)
-    operands = on_one_device(tuple(as_operand(operand, place) for operand in operands))
+    device = _common_device(operands)
+    operands = on_one_device(tuple(as_operand(operand, device) for operand in operands))
     dtype = result_type(*operands)
     if floating and dtype.category < Category.FLOAT:
         dtype = get_default_dtype()
@@ -167,7 +167,7 @@ def promoted(operands: tuple, floating: bool = False) -> tuple:
     return tuple(cast_to(operand, dtype) for operand in operands)
 
 
-def _common_place(operands: tuple) -> Device | Placement:
+def _common_device(operands: tuple) -> Device | Placement:
     """Where arrays beside tensors are made: on the placement of a global one, else on the CPU."""
     for operand in operands:
         if isinstance(operand, Tensor):
@@ -209,7 +209,7 @@ def same_dtype(x: Tensor, other: Any) -> bool:
 
 
 def can_cast(from_: DType, to: DType) -> bool:
-    """Whether an in-place operation may put `from_` into `to`: the category must not fall.
+    """Whether an in-device operation may put `from_` into `to`: the category must not fall.
 
     Example:
         >>> import oneflow as flow

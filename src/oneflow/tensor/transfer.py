@@ -16,7 +16,7 @@ from oneflow.base.dtype import (
     from_numpy_dtype,
     get_default_dtype,
 )
-from oneflow.base.placement import Layout, Placement
+from oneflow.base.placement import DeviceOrSharding, Placement, Sharding
 from oneflow.base.spec import TensorSpec, spec_of
 from oneflow.differentiation.grad_mode import MODE
 from oneflow.differentiation.node import Node
@@ -27,7 +27,7 @@ from oneflow.program.value import Value
 from oneflow.runtime.memory import copy_of_dlpack, put
 from oneflow.tensor.call import wrap
 from oneflow.tensor.global_values import (
-    as_layout,
+    as_sharding,
     global_from_numpy,
     local_to_global,
     move_global,
@@ -46,8 +46,8 @@ def value_from_numpy(array: np.ndarray, device: Any = CPU) -> Value:
     Raises:
         TypeError: an element type that tensors do not have (text, objects).
     """
-    if isinstance(device, Placement | Layout):
-        return global_from_numpy(array, as_layout(device, array.ndim))
+    if isinstance(device, Placement | Sharding):
+        return global_from_numpy(array, as_sharding(device, array.ndim))
     spec = spec_of(tuple(array.shape), from_numpy_dtype(array.dtype), device)
     return Value(spec, put(array, device))
 
@@ -202,10 +202,10 @@ def move(value: Value, device: Any) -> Value:
     spec = value.spec
     if spec.sbp is not None:
         return _move_global(value, device)
-    if isinstance(device, Placement | Layout):
-        layout = as_layout(device, spec.ndim)
-        whole = local_to_global(value, Layout(layout.placement, layout.placement.broadcast))
-        return relaid(whole, layout.sbp)
+    if isinstance(device, Placement | Sharding):
+        sharding = as_sharding(device, spec.ndim)
+        whole = local_to_global(value, Sharding(sharding.placement, sharding.placement.broadcast))
+        return relaid(whole, sharding.sbp)
     if value.is_symbolic:
         raise RuntimeError(
             f"a tensor is moved from `{spec.device}` to `{device}` inside `build`, but a graph "
@@ -218,38 +218,39 @@ def move(value: Value, device: Any) -> Value:
 
 
 def _move_global(value: Value, device: Any) -> Value:
-    """A global value elsewhere: on devices of another type, on a placement or with a layout."""
+    """A global value elsewhere: on devices of another type, on a placement or with a sharding."""
     placement: Any = value.spec.device
     if isinstance(device, Device):
         device = Placement(device.type, placement.ranks)
-    if isinstance(device, Layout):
+    if isinstance(device, Sharding):
         if device.placement is not placement:
-            return move_global(value, as_layout(device, value.spec.ndim))
-        return relaid(value, as_layout(device, value.spec.ndim).sbp)
-    return value if device is placement else move_global(value, Layout(device, value.spec.sbp))
+            return move_global(value, as_sharding(device, value.spec.ndim))
+        return relaid(value, as_sharding(device, value.spec.ndim).sbp)
+    return value if device is placement else move_global(value, Sharding(device, value.spec.sbp))
 
 
-def placed_at(value: Value, place: Device | Placement | Layout, dtype: DType) -> Value:
-    """The numbers of a value in another place and with another dtype.
+def device_put(value: Value, device: DeviceOrSharding | Placement, dtype: DType) -> Value:
+    """Return a value on another device or sharding, with another dtype.
 
-    Every process takes part where one of the two places is global.
+    Every process takes part if the value or the result is global.
 
     Args:
         value: has no gradient.
-        place: a device, for a local value with all of the numbers; or where a global one lies.
+        device: a device, for a local result with all elements; a placement or sharding for a global
+            one.
         dtype: of the result.
     """
-    if isinstance(place, Device):
+    if isinstance(device, Device):
         if value.spec.sbp is not None:
-            value = whole_on_device(value, place)
-        elif value.spec.device is not place:
-            value = move(value, place)
+            value = whole_on_device(value, device)
+        elif value.spec.device is not device:
+            value = move(value, device)
     else:
-        # Numbers in files are read now even if the layout is the same: files may go away.
-        value = move(value, as_layout(place, value.spec.ndim))
+        # Numbers in files are read now even if the sharding is the same: files may go away.
+        value = move(value, as_sharding(device, value.spec.ndim))
     return value if value.spec.dtype is dtype else cast(value, dtype=dtype)
 
 
-def place_of(spec: TensorSpec) -> Device | Layout:
-    """Where a tensor is: what `placed_at` takes."""
-    return spec.device if spec.sbp is None else Layout(spec.device, spec.sbp)
+def device_or_sharding(spec: TensorSpec) -> DeviceOrSharding:
+    """The device of a local tensor, or the sharding of a global one, as `device_put` takes it."""
+    return spec.device if spec.sbp is None else Sharding(spec.device, spec.sbp)

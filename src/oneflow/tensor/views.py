@@ -20,9 +20,9 @@ from oneflow.base.dtype import int64
 from oneflow.differentiation.grad_mode import MODE, enable_grad, no_grad
 from oneflow.primitives.operators.creation import range_integer
 from oneflow.primitives.operators.indexing import index_put
-from oneflow.primitives.operators.layout import Place, row_major
 from oneflow.primitives.operators.shape import overwrite, refuse_overlap, reshape
 from oneflow.primitives.registry import Primitive
+from oneflow.primitives.strides import StridedLayout, row_major
 from oneflow.program.value import INFERENCE, Value
 
 ViewStep = tuple[Primitive, tuple, dict[str, Any]]
@@ -200,10 +200,10 @@ def _put_where_seen(base: Value, chain: Chain, new: Value) -> Value:
             elements as others of another dtype.
     """
     spec = base.spec
-    place = Place(spec.shape, row_major(spec.shape))
+    layout = StridedLayout(spec.shape, row_major(spec.shape))
     for primitive, numbers, attributes in chain:
-        place = primitive.facts["layout"](place, *numbers, **attributes)
-    repeated = any(n > 1 and not step for n, step in zip(place.shape, place.strides, strict=True))
+        layout = primitive.facts["layout"](layout, *numbers, **attributes)
+    repeated = any(n > 1 and not step for n, step in zip(layout.shape, layout.strides, strict=True))
     if repeated or new.spec.dtype is not spec.dtype:
         refuse_overlap()
     flat = (spec.numel,)
@@ -374,9 +374,9 @@ def _refuse_leaf(tensor: Handle, old: Value) -> None:
         return
     if tensor.is_leaf:
         raise RuntimeError(
-            "a leaf Variable that requires grad is being used in an in-place operation."
+            "a leaf Variable that requires grad is being used in an in-layout operation."
         )
     if tensor._chain and share(tensor).current().node.is_leaf_node:
         raise RuntimeError(
-            "a view of a leaf Variable that requires grad is being used in an in-place operation."
+            "a view of a leaf Variable that requires grad is being used in an in-layout operation."
         )

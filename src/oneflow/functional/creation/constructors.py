@@ -12,9 +12,9 @@ from oneflow.functional.creation.factories import empty, full, ones, zeros
 from oneflow.functional.creation.interchange import tensor as tensor_from_data
 from oneflow.functional.creation.options import (
     checked_dtype,
-    chosen_device,
-    chosen_place,
-    place_like,
+    choose_device,
+    choose_device_like,
+    parse_device,
 )
 from oneflow.functional.registry import function
 from oneflow.tensor.methods import attach
@@ -26,9 +26,9 @@ def _constructed(args: tuple, dtype: DType, device: Any) -> Tensor:
     if len(args) == 1 and isinstance(args[0], Tensor):
         if args[0].dtype is not dtype:
             raise TypeError(f"expected {dtype!r} (got {args[0].dtype!r}); convert with `.to(...)`")
-        return args[0].detach().to(chosen_device(device))
+        return args[0].detach().to(parse_device(device))
     if len(args) == 1 and not isinstance(args[0], int | Size):
-        return Tensor._import(args[0], dtype, chosen_device(device))
+        return Tensor._import(args[0], dtype, parse_device(device))
     return empty(*(args or (0,)), dtype=dtype, device=device)
 
 
@@ -48,7 +48,7 @@ def _initialise(
     wanted, default = dtype or get_default_dtype(), CPU
     if len(args) == 1 and isinstance(args[0], Tensor):
         wanted, default = dtype or args[0].dtype, args[0].device
-    made = _constructed(args, wanted, chosen_place(device, placement, sbp, default))
+    made = _constructed(args, wanted, choose_device(device, placement, sbp, default))
     self._value, self._family = made._value, made._family
     self._chain, self._seen = made._chain, made._seen
     if requires_grad:
@@ -62,7 +62,7 @@ class _TypedConstructor(type):
     """
 
     dtype: DType
-    place: str
+    device_type: str
 
     def __call__(
         cls,
@@ -71,22 +71,22 @@ class _TypedConstructor(type):
         placement: Any = None,
         sbp: Any = None,
     ) -> Tensor:
-        place = chosen_place(device, placement, sbp, chosen_device(cls.place))
-        return _constructed(args, cls.dtype, place)
+        device = choose_device(device, placement, sbp, parse_device(cls.device_type))
+        return _constructed(args, cls.dtype, device)
 
     def __instancecheck__(cls, instance: Any) -> bool:
         return (
             isinstance(instance, Tensor)
             and instance.dtype is cls.dtype
-            and instance.device.type == cls.place
+            and instance.device.type == cls.device_type
         )
 
 
-def _typed(name: str, place: str = "cpu") -> Any:
+def _typed(name: str, device_type: str = "cpu") -> Any:
     dtype = TENSOR_TYPES[name]
-    text = f"Makes {dtype!r} tensors on {place} from sizes, nested lists or arrays."
-    module = "oneflow" if place == "cpu" else f"oneflow.{place}"
-    facts = {"dtype": dtype, "place": place, "__doc__": text, "__module__": module}
+    text = f"Makes {dtype!r} tensors on {device_type} from sizes, nested lists or arrays."
+    module = "oneflow" if device_type == "cpu" else f"oneflow.{device_type}"
+    facts = {"dtype": dtype, "device_type": device_type, "__doc__": text, "__module__": module}
     return _TypedConstructor(name, (), facts)
 
 
@@ -116,10 +116,10 @@ def _like(
     input: Tensor, dtype: DType | None, device: Any, placement: Any, sbp: Any
 ) -> dict[str, Any]:
     """The dtype and device of `input` where none is given; broadcast where `input` is global."""
-    spec, place = input._value.spec, input.device
+    spec, target = input._value.spec, input.device
     if not (device is placement is sbp is None):
-        place = place_like(spec, device, placement, sbp)
-    return {"dtype": checked_dtype(dtype, spec.dtype), "device": place}
+        target = choose_device_like(spec, device, placement, sbp)
+    return {"dtype": checked_dtype(dtype, spec.dtype), "device": target}
 
 
 @function()

@@ -8,17 +8,17 @@ from typing import Any
 from oneflow.base import dtype as dt
 from oneflow.base.device import CPU, Device
 from oneflow.base.dtype import DType
-from oneflow.base.placement import Layout, Placement
+from oneflow.base.placement import Placement, Sharding
 from oneflow.base.shape import broadcast_shapes
 from oneflow.functional.creation.factories import plain_number
-from oneflow.functional.creation.options import as_dtype, chosen_device
+from oneflow.functional.creation.options import as_dtype, parse_device
 from oneflow.functional.registry import function
 from oneflow.primitives.operators.creation import zeros
 from oneflow.primitives.operators.elementwise import cast as cast_primitive
 from oneflow.primitives.operators.shape import broadcast_to, clone as clone_primitive
 from oneflow.tensor.call import call, wrap
-from oneflow.tensor.layout import is_contiguous
 from oneflow.tensor.methods import attach
+from oneflow.tensor.strides import is_contiguous
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import filled_value, move
 from oneflow.tensor.views import replacing
@@ -108,7 +108,7 @@ def _destination(args: tuple, kwargs: dict) -> tuple[Device | None, DType | None
     device = known["device"]
     dtype = known["dtype"]
     return (
-        None if device is None else chosen_device(device),
+        None if device is None else parse_device(device),
         None if dtype is None else as_dtype(dtype),
         known["copy"],
     )
@@ -125,7 +125,9 @@ def _positional_destination(args: tuple) -> dict[str, Any]:
             known["dtype"] = as_dtype(arg)
         elif isinstance(arg, Tensor):
             known["other"] = arg
-        elif isinstance(arg, Device | Placement | Layout | str | int) and not isinstance(arg, bool):
+        elif isinstance(arg, Device | Placement | Sharding | str | int) and not isinstance(
+            arg, bool
+        ):
             known["device"] = arg
         elif arg is not None and not isinstance(arg, bool):
             raise TypeError(f"to(): expected a device, dtype or tensor, got {type(arg).__name__}")
@@ -143,7 +145,7 @@ def cuda(self: Tensor, device: Device | str | int | None = None) -> Tensor:
     Raises:
         RuntimeError: there is none.
     """
-    return self.to(Device("cuda") if device is None else chosen_device(device))
+    return self.to(Device("cuda") if device is None else parse_device(device))
 
 
 def type_as(self: Tensor, target: Tensor) -> Tensor:
@@ -176,9 +178,9 @@ def type_(self: Tensor, dtype: DType | type | str | None = None, non_blocking: b
     Raises:
         ValueError: a type name that does not exist.
     """
-    place = "" if self.device.type == "cpu" else f"{self.device.type}."
+    prefix = "" if self.device.type == "cpu" else f"{self.device.type}."
     if dtype is None:
-        return f"oneflow.{place}{_TYPE_NAMES.get(self.dtype, self.dtype.name)}"
+        return f"oneflow.{prefix}{_TYPE_NAMES.get(self.dtype, self.dtype.name)}"
     if isinstance(dtype, DType) or dtype in (bool, int, float, complex):
         return cast(self, as_dtype(dtype))
     name = getattr(dtype, "__name__", str(dtype)).rpartition(".")[2]

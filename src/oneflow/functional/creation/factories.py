@@ -17,9 +17,9 @@ from oneflow.base.dtype import (
 )
 from oneflow.functional.creation.options import (
     checked_dtype,
-    chosen_place,
+    choose_device,
+    choose_device_like,
     new_shape,
-    place_like,
     with_grad,
 )
 from oneflow.functional.registry import function
@@ -75,7 +75,7 @@ def zeros(
     value = p.zeros(
         shape=new_shape(size),
         dtype=checked_dtype(dtype, get_default_dtype()),
-        device=chosen_place(device, placement, sbp),
+        device=choose_device(device, placement, sbp),
     )
     return with_grad(wrap(value), requires_grad)
 
@@ -99,7 +99,7 @@ def ones(
     value = p.ones(
         shape=new_shape(size),
         dtype=checked_dtype(dtype, get_default_dtype()),
-        device=chosen_place(device, placement, sbp),
+        device=choose_device(device, placement, sbp),
     )
     return with_grad(wrap(value), requires_grad)
 
@@ -162,7 +162,7 @@ def full(
     dtype = checked_dtype(dtype, number_dtype(number))
     shape = new_shape((size,))
     return with_grad(
-        wrap(filled_value(number, shape, dtype, chosen_place(device, placement, sbp))),
+        wrap(filled_value(number, shape, dtype, choose_device(device, placement, sbp))),
         requires_grad,
     )
 
@@ -173,7 +173,7 @@ def _like(input: Tensor, dtype: DType | None, device: Any, placement: Any, sbp: 
     return {
         "shape": spec.shape,
         "dtype": checked_dtype(dtype, spec.dtype),
-        "device": place_like(spec, device, placement, sbp),
+        "device": choose_device_like(spec, device, placement, sbp),
     }
 
 
@@ -324,7 +324,7 @@ def arange(
             size = max(-((start - end) // step), 0)
         whole = True
     make = p.range_integer if whole else p.range_float
-    value = make(start, step, size=size, dtype=dtype, device=chosen_place(device, placement, sbp))
+    value = make(start, step, size=size, dtype=dtype, device=choose_device(device, placement, sbp))
     return with_grad(wrap(value), requires_grad)
 
 
@@ -368,7 +368,7 @@ def linspace(
         end,
         steps=steps,
         dtype=dtype,
-        device=chosen_place(device, placement, sbp),
+        device=choose_device(device, placement, sbp),
     )
     return with_grad(wrap(value), requires_grad)
 
@@ -428,6 +428,6 @@ def eye(
     value = p.eye(
         shape=shape,
         dtype=checked_dtype(dtype, get_default_dtype()),
-        device=chosen_place(device, placement, sbp),
+        device=choose_device(device, placement, sbp),
     )
     return with_grad(wrap(value), requires_grad)

@@ -11,8 +11,8 @@ from oneflow.base.dtype import DType
 from oneflow.functional.creation.options import (
     as_dtype,
     checked_dtype,
-    chosen_device,
-    chosen_place,
+    choose_device,
+    parse_device,
     with_grad,
 )
 from oneflow.functional.registry import function
@@ -58,12 +58,12 @@ def tensor(
     """
     if isinstance(data, Tensor):
         made = data.detach().to(
-            chosen_place(device, placement, sbp, data.device),
+            choose_device(device, placement, sbp, data.device),
             checked_dtype(dtype, data.dtype),
             copy=True,
         )
     else:
-        made = Tensor._import(data, _maybe_dtype(dtype), chosen_place(device, placement, sbp))
+        made = Tensor._import(data, _maybe_dtype(dtype), choose_device(device, placement, sbp))
     return with_grad(made, requires_grad)
 
 
@@ -82,8 +82,8 @@ def as_tensor(data: Any, dtype: DType | None = None, device: Device | str | None
         True
     """
     if isinstance(data, Tensor):
-        return data.to(chosen_device(device, data.device), checked_dtype(dtype, data.dtype))
-    return Tensor._import(data, _maybe_dtype(dtype), chosen_device(device))
+        return data.to(parse_device(device, data.device), checked_dtype(dtype, data.dtype))
+    return Tensor._import(data, _maybe_dtype(dtype), parse_device(device))
 
 
 asarray = as_tensor

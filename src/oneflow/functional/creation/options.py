@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from oneflow.base.device import CPU, Device
 from oneflow.base.dtype import DType, bool_, complex128, float64, int64
-from oneflow.base.placement import Layout, Placement
+from oneflow.base.placement import Placement, Sharding
 from oneflow.base.sbp import nd_sbp_of
 from oneflow.base.spec import TensorSpec
 from oneflow.tensor.global_values import whole_grad_sbp
@@ -17,34 +17,34 @@ from oneflow.tensor.tensor import Tensor
 
 
 class GlobalMode(threading.local):
-    """What a thread has been told of new tensors.
+    """Defaults of one thread for new tensors.
 
     Attributes:
-        layout: where they lie if nothing else is said; None for ordinary, local ones.
+        sharding: of tensors made without a device or placement; None makes local ones.
     """
 
-    layout: Layout | None = None
+    sharding: Sharding | None = None
 
 
 MODE = GlobalMode()
 
 
-def chosen_device(device: Any, default: Any = CPU) -> Any:
+def parse_device(device: Any, default: Any = CPU) -> Any:
     """The device meant by a `device=` argument; a bare number means a CUDA device.
 
     Placements, which are what global tensors have as device, are themselves.
     """
     if device is None:
         return default
-    if isinstance(device, Placement | Layout):
+    if isinstance(device, Placement | Sharding):
         return device
     if isinstance(device, int) and not isinstance(device, bool):
         return Device("cuda", device)
     return Device(cast("Device | str", device))
 
 
-def chosen_place(device: Any, placement: Any, sbp: Any, default: Any = CPU) -> Any:
-    """Where a new tensor is made: on a device, or with a placement and sbp as a global tensor.
+def choose_device(device: Any, placement: Any, sbp: Any, default: Any = CPU) -> Any:
+    """The device or sharding of a new tensor, from the arguments `device`, `placement` and `sbp`.
 
     Where neither placement nor sbp is given those of `oneflow.utils.global_view.global_mode` count.
 
@@ -53,15 +53,15 @@ def chosen_place(device: Any, placement: Any, sbp: Any, default: Any = CPU) -> A
         TypeError: `placement` or `sbp` is something else.
     """
     if placement is None and sbp is None:
-        layout = None if isinstance(device, Placement | Layout) else MODE.layout
-        return chosen_device(device, default) if layout is None else layout
+        sharding = None if isinstance(device, Placement | Sharding) else MODE.sharding
+        return parse_device(device, default) if sharding is None else sharding
     if device is not None:
         raise ValueError("give `device` for a local tensor, or `placement` and `sbp`, not both")
-    return layout_of(placement, sbp)
+    return make_sharding(placement, sbp)
 
 
-def place_like(spec: TensorSpec, device: Any, placement: Any, sbp: Any) -> Any:
-    """Where a tensor like another one is made: as that one lies, unless something else is said.
+def choose_device_like(spec: TensorSpec, device: Any, placement: Any, sbp: Any) -> Any:
+    """The device or sharding of a tensor like another one: that one's unless arguments differ.
 
     Partial sums are broadcast. Of a global tensor `sbp` may be given alone.
 
@@ -69,7 +69,7 @@ def place_like(spec: TensorSpec, device: Any, placement: Any, sbp: Any) -> Any:
         spec: of the other tensor.
         device: as the user gave it, like the rest; None for what was not given.
         placement: of a global tensor.
-        sbp: how it lies there.
+        sbp: signatures of a global tensor.
 
     Raises:
         ValueError: a device and a placement, or one of placement and sbp without the other.
@@ -77,21 +77,21 @@ def place_like(spec: TensorSpec, device: Any, placement: Any, sbp: Any) -> Any:
     """
     if placement is None and sbp is None:
         if device is None and spec.sbp is not None:
-            return Layout(spec.device, whole_grad_sbp(spec.sbp))
-        return chosen_device(device, spec.device)
+            return Sharding(spec.device, whole_grad_sbp(spec.sbp))
+        return parse_device(device, spec.device)
     if device is None and placement is None and spec.sbp is not None:
         placement = spec.device
-    return chosen_place(device, placement, sbp)
+    return choose_device(device, placement, sbp)
 
 
-def layout_of(placement: Any, sbp: Any, ndim: int | None = None) -> Layout:
-    """A placement and SBP as given by a user, for a tensor of `ndim` dimensions if known."""
+def make_sharding(placement: Any, sbp: Any, ndim: int | None = None) -> Sharding:
+    """Make a sharding from arguments of a user, for a tensor of `ndim` dimensions if known."""
     if placement is None or sbp is None:
         missing = "placement" if placement is None else "sbp"
         raise ValueError(f"a global tensor needs `placement` and `sbp`; `{missing}` is missing")
     if not isinstance(placement, Placement):
         raise TypeError(f"`placement` must be a oneflow.placement, got {placement!r}")
-    return Layout(placement, nd_sbp_of(sbp, placement.ndim, ndim))
+    return Sharding(placement, nd_sbp_of(sbp, placement.ndim, ndim))
 
 
 # Python's number types, which name dtypes as well.

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from oneflow.base.placement import Layout, Placement
+from oneflow.base.placement import Placement, Sharding
 from oneflow.base.sbp import NdSbp, nd_sbp_of
 from oneflow.functional.creation.conversion import clone
-from oneflow.functional.creation.options import layout_of
+from oneflow.functional.creation.options import make_sharding
 from oneflow.functional.registry import function
 from oneflow.runtime.eager import current
 from oneflow.tensor.call import wrap
@@ -109,7 +109,7 @@ def local_to_global(
     """
     if is_global(input):
         raise RuntimeError("`local_to_global` takes a local tensor; use `to_global`")
-    return wrap(value_to_global(input.value, layout_of(placement, sbp, input.ndim), check_meta))
+    return wrap(value_to_global(input.value, make_sharding(placement, sbp, input.ndim), check_meta))
 
 
 @function()
@@ -128,13 +128,13 @@ def global_to_global(
         RuntimeError: `input` is local.
     """
     spec = _require_global(input, "global_to_global")
-    target = layout_of(
+    target = make_sharding(
         spec.device if placement is None else placement,
         spec.sbp if sbp is None else sbp,
         input.ndim,
     )
     gradient = None if grad_sbp is None else nd_sbp_of(grad_sbp, spec.device.ndim, input.ndim)
-    if target == Layout(spec.device, spec.sbp) and gradient is None:
+    if target == Sharding(spec.device, spec.sbp) and gradient is None:
         return clone(input) if copy else input
     value = input.value
     if target.placement is spec.device:

@@ -8,7 +8,7 @@ from typing import Any
 
 from oneflow.base.placement import Placement
 from oneflow.base.sbp import Sbp
-from oneflow.functional.creation.options import MODE, layout_of
+from oneflow.functional.creation.options import MODE, make_sharding
 from oneflow.functional.global_tensors import conversion as global_tensors
 from oneflow.functional.registry import function
 from oneflow.tensor.tensor import Tensor
@@ -40,12 +40,12 @@ def to_global(
     Example:
         >>> import oneflow as flow
         >>> state = flow.nn.Linear(4, 2).state_dict()
-        >>> place, sbp = flow.placement("cpu", [0]), flow.sbp.broadcast
-        >>> {name: each.is_global for name, each in flow.to_global(state, place, sbp).items()}
+        >>> placement, sbp = flow.placement("cpu", [0]), flow.sbp.broadcast
+        >>> {name: each.is_global for name, each in flow.to_global(state, placement, sbp).items()}
         {'weight': True, 'bias': True}
         >>> def rows_of_weights(state, tensor):
         ...     return flow.sbp.split(0) if tensor is state["weight"] else flow.sbp.broadcast
-        >>> flow.to_global(state, place, rows_of_weights)["weight"].sbp
+        >>> flow.to_global(state, placement, rows_of_weights)["weight"].sbp
         (oneflow.sbp.split(dim=0),)
     """
 
@@ -112,23 +112,23 @@ class global_mode:
 
     Example:
         >>> import oneflow as flow
-        >>> place = flow.placement("cpu", [0])
-        >>> with flow.utils.global_view.global_mode(True, place, flow.sbp.broadcast):
+        >>> placement = flow.placement("cpu", [0])
+        >>> with flow.utils.global_view.global_mode(True, placement, flow.sbp.broadcast):
         ...     flow.zeros(2, 3).is_global
         True
     """
 
     def __init__(self, enabled: bool, placement: Placement | None = None, sbp: Any = None) -> None:
-        self._layout = layout_of(placement, sbp) if enabled else None
+        self._sharding = make_sharding(placement, sbp) if enabled else None
         self._before: list[Any] = []
 
     def __enter__(self) -> global_mode:
-        self._before.append(MODE.layout)
-        MODE.layout = self._layout
+        self._before.append(MODE.sharding)
+        MODE.sharding = self._sharding
         return self
 
     def __exit__(self, *exception: object) -> None:
-        MODE.layout = self._before.pop()
+        MODE.sharding = self._before.pop()
 
 
 class current_global_mode:
@@ -146,7 +146,7 @@ class current_global_mode:
     """
 
     def __init__(self) -> None:
-        layout = MODE.layout
-        self.is_enabled = layout is not None
-        self.placement = None if layout is None else layout.placement
-        self.sbp = None if layout is None else layout.sbp
+        sharding = MODE.sharding
+        self.is_enabled = sharding is not None
+        self.placement = None if sharding is None else sharding.placement
+        self.sbp = None if sharding is None else sharding.sbp

@@ -428,8 +428,8 @@ def slice_scatter(
     return _with_part(input, (dim, slice(start, end, step)), src)
 
 
-def _with_part(input: Tensor, place: tuple[int, Any], source: Tensor) -> Tensor:
-    dim, entry = place
+def _with_part(input: Tensor, index: tuple[int, Any], source: Tensor) -> Tensor:
+    dim, entry = index
     at = wrap_dim(dim, input.ndim)
     result = input.clone()
     result[(slice(None),) * at + (entry,)] = source

@@ -389,9 +389,9 @@ def isin(
         tensor([False,  True, False], dtype=oneflow.bool)
     """
     given = (elements, test_elements)
-    place = next((each.device for each in given if isinstance(each, Tensor)), CPU)
+    device = next((each.device for each in given if isinstance(each, Tensor)), CPU)
     pair = [
-        each if isinstance(each, Tensor) else Tensor._import(each, None, place) for each in given
+        each if isinstance(each, Tensor) else Tensor._import(each, None, device) for each in given
     ]
     common = promote_types(pair[0].dtype, pair[1].dtype)
     found = call(p.isin, cast_to(pair[0], common), cast_to(pair[1], common))
@@ -402,7 +402,7 @@ def isin(
 def one_hot(
     input: Tensor, num_classes: int = -1, on_value: float = 1, off_value: float = 0
 ) -> Tensor:
-    """A vector per class number, `on_value` at that place and `off_value` elsewhere.
+    """A vector per class number, `on_value` at that index and `off_value` elsewhere.
 
     Args:
         input: int64 or int32 tensor of class numbers.

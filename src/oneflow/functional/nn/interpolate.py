@@ -1,4 +1,4 @@
-"""Resizing images and sampling them at arbitrary places."""
+"""Resizing images and sampling them at arbitrary positions."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def grid_sample(
     padding_mode: str = "zeros",
     align_corners: bool = False,
 ) -> Tensor:
-    """The input's values at the places given by a grid.
+    """The input's values at the positions given by a grid.
 
     Args:
         input: ``[N, C, H, W]`` or ``[N, C, D, H, W]``.

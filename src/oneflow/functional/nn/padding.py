@@ -48,7 +48,7 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
             f"padding length {len(amounts)} and input of dimension {input.ndim}"
         )
     pairs = [(amounts[i], amounts[i + 1]) for i in range(0, len(amounts), 2)]
-    dims = [input.ndim - 1 - place for place in range(len(pairs))]
+    dims = [input.ndim - 1 - index for index in range(len(pairs))]
     if mode == "constant":
         return _constant(input, dict(zip(dims, pairs, strict=True)), value)
     if len(pairs) not in (input.ndim - 1, input.ndim - 2):

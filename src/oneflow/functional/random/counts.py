@@ -14,7 +14,7 @@ from oneflow.tensor.tensor import Tensor
 
 @function(method=False)
 def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
-    """Poisson random numbers, each with the rate at its place in `input`.
+    """Poisson random numbers, each with the rate at its index in `input`.
 
     Args:
         input: rates, not negative, floating point. They get zero gradients.

@@ -14,9 +14,9 @@ from oneflow.base.dtype import DType, get_default_dtype, int64
 from oneflow.base.shape import broadcast_shapes
 from oneflow.functional.creation.options import (
     checked_dtype,
-    chosen_place,
+    choose_device,
+    choose_device_like,
     new_shape,
-    place_like,
     with_grad,
 )
 from oneflow.functional.generator import Generator, draw
@@ -79,7 +79,7 @@ def rand(
     options = {
         "shape": new_shape(size),
         "dtype": floating_dtype(dtype, get_default_dtype(), "rand"),
-        "device": chosen_place(device, placement, sbp),
+        "device": choose_device(device, placement, sbp),
     }
     return with_grad(call(rng.random_uniform, *draw(generator), 0.0, 1.0, **options), requires_grad)
 
@@ -120,7 +120,7 @@ def randn(
     options = {
         "shape": new_shape(size),
         "dtype": floating_dtype(dtype, get_default_dtype(), "randn"),
-        "device": chosen_place(device, placement, sbp),
+        "device": choose_device(device, placement, sbp),
     }
     return with_grad(call(rng.random_normal, *draw(generator), 0.0, 1.0, **options), requires_grad)
 
@@ -148,7 +148,7 @@ def rand_like(
         input.shape,
         generator=generator,
         dtype=dtype or input.dtype,
-        device=place_like(input._value.spec, device, placement, sbp),
+        device=choose_device_like(input._value.spec, device, placement, sbp),
         requires_grad=requires_grad,
     )
 
@@ -176,7 +176,7 @@ def randn_like(
         input.shape,
         generator=generator,
         dtype=dtype or input.dtype,
-        device=place_like(input._value.spec, device, placement, sbp),
+        device=choose_device_like(input._value.spec, device, placement, sbp),
         requires_grad=requires_grad,
     )
 
@@ -241,7 +241,7 @@ def randint(
     options = {
         "shape": new_shape((size,)),
         "dtype": checked_dtype(dtype, int64),
-        "device": chosen_place(device, placement, sbp),
+        "device": choose_device(device, placement, sbp),
     }
     return with_grad(
         call(rng.random_integer, *draw(generator), low, high, **options), requires_grad
@@ -275,7 +275,7 @@ def randint_like(
         x.shape,
         generator=generator,
         dtype=dtype or x.dtype,
-        device=place_like(x._value.spec, device, placement, sbp),
+        device=choose_device_like(x._value.spec, device, placement, sbp),
         requires_grad=requires_grad,
     )
 
@@ -316,7 +316,10 @@ def randperm(
     """
     if n < 0:
         raise RuntimeError(f"`n` must be non-negative, got {n}")
-    options = {"dtype": checked_dtype(dtype, int64), "device": chosen_place(device, placement, sbp)}
+    options = {
+        "dtype": checked_dtype(dtype, int64),
+        "device": choose_device(device, placement, sbp),
+    }
     order = call(rng.random_permutation, *draw(generator), size=operator.index(n), **options)
     return with_grad(order, requires_grad)
 
@@ -369,17 +372,17 @@ def normal(
         options = {
             "shape": new_shape(size),
             "dtype": floating_dtype(dtype, get_default_dtype(), "normal"),
-            "device": chosen_place(device, placement, sbp),
+            "device": choose_device(device, placement, sbp),
         }
         drawn = call(rng.random_normal, *draw(generator), mean, std, **options)
         return with_grad(drawn, requires_grad)
     if size:
         raise TypeError(f"normal() takes sizes from its tensors, got size={size} besides")
     kind = floating_dtype(dtype, tensors[0].dtype, "normal")
-    place = place_like(tensors[0]._value.spec, device, placement, sbp)
-    mean, std = (x.to(place, kind) if isinstance(x, Tensor) else x for x in (mean, std))
+    device = choose_device_like(tensors[0]._value.spec, device, placement, sbp)
+    mean, std = (x.to(device, kind) if isinstance(x, Tensor) else x for x in (mean, std))
     shape = broadcast_shapes(*[each.shape for each in tensors])
-    noise = randn(shape, generator=generator, dtype=kind, device=place)
+    noise = randn(shape, generator=generator, dtype=kind, device=device)
     if isinstance(mean, Tensor):
         drawn = call(add_scaled, call(broadcast_to, mean, shape=shape), noise, std)
     else:

@@ -25,7 +25,7 @@ def _spread(
     keepdim: bool,
     correction: float | None,
 ) -> Tensor:
-    """Variance or standard deviation; PyTorch also takes `unbiased` in the place of `dim`."""
+    """Variance or standard deviation; PyTorch also takes `unbiased` in the position of `dim`."""
     require_tensor(x, primitive.name)
     if isinstance(dim, bool):
         dim, unbiased = None, dim

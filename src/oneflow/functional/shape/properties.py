@@ -8,9 +8,9 @@ from oneflow.base.shape import wrap_dim
 from oneflow.base.spellings import spelled
 from oneflow.functional.registry import function
 from oneflow.functional.shape.shaping import permuted, transpose
-from oneflow.primitives.operators.layout import is_row_major
-from oneflow.tensor.layout import is_view as lies_in_other_memory, offset_of, place_of
+from oneflow.primitives.strides import is_row_major
 from oneflow.tensor.methods import attach
+from oneflow.tensor.strides import is_view as is_view_of_storage, storage_offset_of, strided_layout
 from oneflow.tensor.tensor import Tensor
 
 
@@ -40,19 +40,19 @@ def stride(self: Tensor, dim: int | None = None) -> Any:
     Raises:
         IndexError: there is no such dimension.
     """
-    strides = place_of(self).strides
+    strides = strided_layout(self).strides
     return strides if dim is None else strides[wrap_dim(dim, len(strides))]
 
 
 def storage_offset(self: Tensor) -> int:
     """Position of the first element in the memory that the tensor is a view of."""
-    return offset_of(self)
+    return storage_offset_of(self)
 
 
 def is_contiguous(self: Tensor, memory_format: Any = None) -> bool:
     """Whether the elements lie row by row."""
-    place = place_of(self)
-    return is_row_major(place.shape, place.strides)
+    layout = strided_layout(self)
+    return is_row_major(layout.shape, layout.strides)
 
 
 def element_size(self: Tensor) -> int:
@@ -62,7 +62,7 @@ def element_size(self: Tensor) -> int:
 
 def is_view(self: Tensor) -> bool:
     """Whether the tensor shares the memory of another one that it was made from."""
-    return lies_in_other_memory(self)
+    return is_view_of_storage(self)
 
 
 def data_ptr(self: Tensor) -> int:
@@ -71,7 +71,7 @@ def data_ptr(self: Tensor) -> int:
     It is not an address to read from.
     """
     owner = self if self._family is None else self._family.storage
-    return id(owner) + offset_of(self) * self.dtype.itemsize
+    return id(owner) + storage_offset_of(self) * self.dtype.itemsize
 
 
 def get_device(self: Tensor) -> int:

@@ -69,7 +69,7 @@ def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
 
     Args:
         input: tensor.
-        shifts: places to shift, one per dimension.
+        shifts: numbers of positions to shift by, one per dimension.
         dims: dimensions; left out, the flattened tensor is shifted and gets its shape back.
 
     Raises:
@@ -80,19 +80,19 @@ def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
         >>> flow.arange(4).roll(1)
         tensor([3, 0, 1, 2], dtype=oneflow.int64)
     """
-    places = sizes_of((shifts,), "shifts")
-    if not places:
+    offsets = sizes_of((shifts,), "shifts")
+    if not offsets:
         raise RuntimeError("`shifts` required")
     if dims is None or (isinstance(dims, Sequence) and not dims):
-        if len(places) != 1:
-            raise RuntimeError(f"shifts and dimensions must align. shifts: {len(places)}, dims:0")
-        return call(rearrange.roll, input.reshape(-1), *places, dims=(0,)).reshape(input.shape)
+        if len(offsets) != 1:
+            raise RuntimeError(f"shifts and dimensions must align. shifts: {len(offsets)}, dims:0")
+        return call(rearrange.roll, input.reshape(-1), *offsets, dims=(0,)).reshape(input.shape)
     axes = tuple(wrap_dim(dim, input.ndim) for dim in sizes_of((dims,), "dims"))
-    if len(places) != len(axes):
+    if len(offsets) != len(axes):
         raise RuntimeError(
-            f"shifts and dimensions must align. shifts: {len(places)}, dims:{len(axes)}"
+            f"shifts and dimensions must align. shifts: {len(offsets)}, dims:{len(axes)}"
         )
-    return call(rearrange.roll, input, *places, dims=axes) if input.ndim else input.clone()
+    return call(rearrange.roll, input, *offsets, dims=axes) if input.ndim else input.clone()
 
 
 @function()
@@ -229,7 +229,7 @@ def repeat_interleave(
 
 
 def _repeated_places(counts: np.ndarray) -> np.ndarray:
-    """The place of each count, as often as it says."""
+    """The index of each count, repeated that many times."""
     require_size("repeat_interleave", (int(counts.sum(dtype=np.float64)),), int64)
     return np.repeat(np.arange(len(counts)), counts)
 

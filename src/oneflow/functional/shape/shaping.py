@@ -14,12 +14,12 @@ from oneflow.base.shape import wrap_dim, wrap_dims
 from oneflow.functional.creation.options import sizes_of
 from oneflow.functional.registry import function
 from oneflow.primitives.operators import shape as p
-from oneflow.primitives.operators.layout import reshaped_strides
 from oneflow.primitives.operators.reduce import sum_to
 from oneflow.primitives.operators.strided import bitcast
+from oneflow.primitives.strides import reshaped_strides
 from oneflow.tensor.call import call, call_view
-from oneflow.tensor.layout import is_view, place_of
 from oneflow.tensor.methods import attach
+from oneflow.tensor.strides import is_view, strided_layout
 from oneflow.tensor.tensor import Tensor
 
 
@@ -50,8 +50,8 @@ def _completed(sizes: tuple[int, ...], input: Tensor) -> tuple[int, ...]:
 def viewed(input: Tensor, shape: tuple[int, ...]) -> Tensor | None:
     """`input` with another shape, sharing its memory; None if its strides do not allow that."""
     if is_view(input):
-        place = place_of(input)
-        if reshaped_strides(place.shape, place.strides, shape) is None:
+        layout = strided_layout(input)
+        if reshaped_strides(layout.shape, layout.strides, shape) is None:
             return None
     return call_view(p.reshape, input, shape=shape)
 
@@ -94,7 +94,7 @@ def view_as_type(input: Tensor, dtype: DType) -> Tensor:
             raise RuntimeError(
                 "self.dim() cannot be 0 to view with a dtype of another element size"
             )
-        if place_of(input).strides[-1] != 1:
+        if strided_layout(input).strides[-1] != 1:
             raise RuntimeError("self.stride(-1) must be 1 to view with another element size")
         if spec.shape[-1] * have % want:
             raise RuntimeError(

@@ -15,7 +15,7 @@ from oneflow.base.device import Device
 from oneflow.base.dtype import DType, bool_, int64
 from oneflow.base.shape import Size
 from oneflow.base.spec import require_size
-from oneflow.functional.creation.options import checked_dtype, chosen_device, sizes_of
+from oneflow.functional.creation.options import checked_dtype, parse_device, sizes_of
 from oneflow.functional.registry import function
 from oneflow.functional.shape.concatenation import cat, stack
 from oneflow.tensor.tensor import Tensor
@@ -168,7 +168,7 @@ def _triangle(
     require_size(name, (row, col), bool_)
     lower = np.tri(row, col, offset if name == "tril_indices" else offset - 1, dtype=bool)
     found = np.nonzero(lower if name == "tril_indices" else ~lower)
-    return Tensor._import(np.stack(found), checked_dtype(dtype, int64), chosen_device(device))
+    return Tensor._import(np.stack(found), checked_dtype(dtype, int64), parse_device(device))
 
 
 @function(method=False)

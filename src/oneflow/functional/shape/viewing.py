@@ -19,8 +19,8 @@ from oneflow.functional.shape.shaping import squeeze, t, transpose, unsqueeze
 from oneflow.primitives.operators import shape as p, strided
 from oneflow.primitives.operators.elementwise import conj
 from oneflow.tensor.call import call, call_view, wrap
-from oneflow.tensor.layout import offset_of, place_of
 from oneflow.tensor.methods import attach
+from oneflow.tensor.strides import storage_offset_of, strided_layout
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.views import join_storage
 
@@ -166,7 +166,7 @@ def as_strided(
         raise RuntimeError(
             f"mismatch in length of strides and shape: {len(strides)} and {len(shape)}"
         )
-    offset = offset_of(input) if storage_offset is None else operator.index(storage_offset)
+    offset = storage_offset_of(input) if storage_offset is None else operator.index(storage_offset)
     if any(each < 0 for each in strides) or offset < 0:
         raise RuntimeError(f"as_strided: strides {list(strides)} and offset {offset} must be >= 0")
     last = offset + sum((n - 1) * s for n, s in zip(shape, strides, strict=True))
@@ -209,7 +209,7 @@ def view_as_complex(input: Tensor) -> Tensor:
         )
     if not input.ndim or input.shape[-1] != 2:
         raise RuntimeError("Tensor must have a last dimension of size 2")
-    if place_of(input).strides[-1] != 1:
+    if strided_layout(input).strides[-1] != 1:
         raise RuntimeError("Tensor must have a last dimension with stride 1")
     return call_view(strided.view_as_complex, input)
 

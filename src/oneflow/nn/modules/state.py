@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Protocol
 from oneflow.differentiation.grad_mode import no_grad
 from oneflow.nn.parameter import Parameter
 from oneflow.tensor.tensor import Tensor
-from oneflow.tensor.transfer import place_of, placed_at
+from oneflow.tensor.transfer import device_or_sharding, device_put
 
 EXTRA_STATE = "_extra_state"
 
@@ -255,4 +255,4 @@ def copy_into(target: Tensor, given: Tensor) -> None:
     """
     with no_grad():
         spec = target.value.spec
-        target.assign(placed_at(given.value.alias(), place_of(spec), spec.dtype).alias())
+        target.assign(device_put(given.value.alias(), device_or_sharding(spec), spec.dtype).alias())

@@ -12,7 +12,6 @@ import jax.numpy as jnp
 from jax import lax
 
 from oneflow.primitives.operators.creation import zeros
-from oneflow.primitives.operators.layout import Place, reshaped_strides
 from oneflow.primitives.registry import primitive
 from oneflow.primitives.sharding.axes import (
     Axes,
@@ -23,22 +22,23 @@ from oneflow.primitives.sharding.axes import (
     reshaped_axes,
     transposed_axes,
 )
+from oneflow.primitives.strides import StridedLayout, reshaped_strides
 
 
 def views(write: Callable, layout: Callable, overlaps: bool = False) -> dict[str, Any]:
     """The fact that a primitive's result shares its operand's memory in PyTorch.
 
     ``write(base, new, *numbers, **attributes)`` is `base` after `new` was written into the view;
-    ``layout(place, *numbers, **attributes)`` is the `Place` of the view in the storage from that of
-    its base; `overlaps` says that several of its elements may be one element of the base.
+    ``layout(base_layout, *numbers, **attributes)`` is the `StridedLayout` of the view;
+    `overlaps` says that several of its elements may be one element of the base.
     """
     return {"write": write, "layout": layout, "overlaps": overlaps}
 
 
-def _reshaped_place(place: Place, shape: tuple[int, ...]) -> Place:
+def _layout_reshaped(layout: StridedLayout, shape: tuple[int, ...]) -> StridedLayout:
     """Only reshapes that some strides describe are views."""
-    strides = reshaped_strides(place.shape, place.strides, shape)
-    return Place(shape, cast("tuple[int, ...]", strides), place.terms)
+    strides = reshaped_strides(layout.shape, layout.strides, shape)
+    return StridedLayout(shape, cast("tuple[int, ...]", strides), layout.terms)
 
 
 reshape = primitive(
@@ -47,7 +47,7 @@ reshape = primitive(
     axes=reshaped_axes,
     facts=views(
         lambda base, new, shape: reshape(new, shape=base.spec.shape),
-        _reshaped_place,
+        _layout_reshaped,
     ),
     linear=("x",),
 )
@@ -64,10 +64,10 @@ transpose = primitive(
     axes=transposed_axes,
     facts=views(
         lambda base, new, perm: transpose(new, perm=_inverse(perm)),
-        lambda place, perm: Place(
-            tuple(place.shape[dim] for dim in perm),
-            tuple(place.strides[dim] for dim in perm),
-            place.terms,
+        lambda layout, perm: StridedLayout(
+            tuple(layout.shape[dim] for dim in perm),
+            tuple(layout.strides[dim] for dim in perm),
+            layout.terms,
         ),
     ),
     linear=("x",),
@@ -76,7 +76,7 @@ transpose.gradient(x=lambda g, perm: transpose(g, perm=_inverse(perm)))
 
 
 def refuse_overlap() -> NoReturn:
-    """Raise: what is written to has several elements in one place."""
+    """Raise: what is written to has several elements at one memory location."""
     raise RuntimeError(
         "unsupported operation: more than one element of the written-to tensor refers to a single "
         "memory location. Please clone() the tensor before performing the operation."
@@ -91,13 +91,13 @@ def _write_expanded(base, new, shape):
     return reshape(new, shape=base.spec.shape)
 
 
-def _layout_expanded(place, shape):
-    added = len(shape) - len(place.shape)
+def _layout_expanded(layout, shape):
+    added = len(shape) - len(layout.shape)
     strides = tuple(
         stride if size == wanted else 0
-        for size, stride, wanted in zip(place.shape, place.strides, shape[added:], strict=True)
+        for size, stride, wanted in zip(layout.shape, layout.strides, shape[added:], strict=True)
     )
-    return Place(shape, (0,) * added + strides, place.terms)
+    return StridedLayout(shape, (0,) * added + strides, layout.terms)
 
 
 broadcast_to = primitive(
@@ -136,14 +136,14 @@ def _write_slice(base, new, *starts, dims, sizes, steps):
     return slice_update(base, new, *starts, dims=dims, steps=steps)
 
 
-def _layout_slice(place, *starts, dims, sizes, steps):
-    shape, strides = list(place.shape), list(place.strides)
-    terms = list(place.terms)
+def _layout_slice(layout, *starts, dims, sizes, steps):
+    shape, strides = list(layout.shape), list(layout.strides)
+    terms = list(layout.terms)
     for dim, start, size, step in zip(dims, starts, sizes, steps, strict=True):
         terms.append((start, strides[dim]))
         shape[dim] = size
         strides[dim] *= step
-    return Place(tuple(shape), tuple(strides), tuple(terms))
+    return StridedLayout(tuple(shape), tuple(strides), tuple(terms))
 
 
 slice_ = primitive(
@@ -221,13 +221,13 @@ def _write_select(base, new, *indices, dims):
     return select_update(base, new, *indices, dims=dims)
 
 
-def _layout_select(place, *indices, dims):
-    kept = [dim for dim in range(len(place.shape)) if dim not in dims]
-    terms = tuple((index, place.strides[dim]) for dim, index in zip(dims, indices, strict=True))
-    return Place(
-        tuple(place.shape[dim] for dim in kept),
-        tuple(place.strides[dim] for dim in kept),
-        (*place.terms, *terms),
+def _layout_select(layout, *indices, dims):
+    kept = [dim for dim in range(len(layout.shape)) if dim not in dims]
+    terms = tuple((index, layout.strides[dim]) for dim, index in zip(dims, indices, strict=True))
+    return StridedLayout(
+        tuple(layout.shape[dim] for dim in kept),
+        tuple(layout.strides[dim] for dim in kept),
+        (*layout.terms, *terms),
     )
 
 

@@ -8,10 +8,10 @@ from jax import lax
 
 from oneflow.base.dtype import DType, uint8
 from oneflow.primitives.operation import Operation
-from oneflow.primitives.operators.layout import Place
 from oneflow.primitives.operators.shape import views, zeros_of
 from oneflow.primitives.registry import primitive
 from oneflow.primitives.sharding.axes import Axes
+from oneflow.primitives.strides import StridedLayout
 
 # --- diagonal: dimensions dim1 and dim2 become one at the end
 
@@ -29,14 +29,14 @@ def _diagonal_update(x, values, *, offset: int, dim1: int, dim2: int):
     return jnp.moveaxis(moved, (-2, -1), (dim1, dim2))
 
 
-def _layout_diagonal(place, offset, dim1, dim2):
-    rows, columns = place.shape[dim1] - max(-offset, 0), place.shape[dim2] - max(offset, 0)
-    kept = [dim for dim in range(len(place.shape)) if dim not in (dim1, dim2)]
-    start = (offset, place.strides[dim2]) if offset >= 0 else (-offset, place.strides[dim1])
-    return Place(
-        (*(place.shape[dim] for dim in kept), max(min(rows, columns), 0)),
-        (*(place.strides[dim] for dim in kept), place.strides[dim1] + place.strides[dim2]),
-        (*place.terms, start),
+def _layout_diagonal(layout, offset, dim1, dim2):
+    rows, columns = layout.shape[dim1] - max(-offset, 0), layout.shape[dim2] - max(offset, 0)
+    kept = [dim for dim in range(len(layout.shape)) if dim not in (dim1, dim2)]
+    start = (offset, layout.strides[dim2]) if offset >= 0 else (-offset, layout.strides[dim1])
+    return StridedLayout(
+        (*(layout.shape[dim] for dim in kept), max(min(rows, columns), 0)),
+        (*(layout.strides[dim] for dim in kept), layout.strides[dim1] + layout.strides[dim2]),
+        (*layout.terms, start),
     )
 
 
@@ -98,17 +98,17 @@ def _unfold_update(x, values, *, dim: int, size: int, step: int, accumulate: boo
     return jnp.moveaxis(target.add(windows) if accumulate else target.set(windows), 0, dim)
 
 
-def _layout_unfold(place, dim, size, step):
-    count = (place.shape[dim] - size) // step + 1
-    return Place(
-        (*place.shape[:dim], count, *place.shape[dim + 1 :], size),
+def _layout_unfold(layout, dim, size, step):
+    count = (layout.shape[dim] - size) // step + 1
+    return StridedLayout(
+        (*layout.shape[:dim], count, *layout.shape[dim + 1 :], size),
         (
-            *place.strides[:dim],
-            place.strides[dim] * step,
-            *place.strides[dim + 1 :],
-            place.strides[dim],
+            *layout.strides[:dim],
+            layout.strides[dim] * step,
+            *layout.strides[dim + 1 :],
+            layout.strides[dim],
         ),
-        place.terms,
+        layout.terms,
     )
 
 
@@ -181,7 +181,7 @@ as_strided = primitive(
         lambda base, new, shape, strides, offset: as_strided_update(
             base, new, shape=shape, strides=strides, offset=offset, accumulate=False
         ),
-        lambda place, shape, strides, offset: Place(shape, strides, ((offset, 1),)),
+        lambda layout, shape, strides, offset: StridedLayout(shape, strides, ((offset, 1),)),
         overlaps=True,
     ),
     linear=("x",),
@@ -220,15 +220,15 @@ def _bitcast(x, *, dtype: DType):
     return result.reshape((*result.shape[:-2], -1)) if have > want else result
 
 
-def _layout_bitcast(place, dtype, itemsize):
+def _layout_bitcast(layout, dtype, itemsize):
     """`itemsize` is that of the base; a larger element needs a last stride of 1."""
     ratio = itemsize / dtype.itemsize
-    scaled = [int(stride * ratio) for stride in place.strides]
+    scaled = [int(stride * ratio) for stride in layout.strides]
     if ratio != 1:
         scaled[-1:] = [1]
-    last = tuple(int(size * ratio) for size in place.shape[-1:])
-    terms = tuple((number, stride * ratio) for number, stride in place.terms)
-    return Place((*place.shape[:-1], *last), tuple(scaled), terms)
+    last = tuple(int(size * ratio) for size in layout.shape[-1:])
+    terms = tuple((number, stride * ratio) for number, stride in layout.terms)
+    return StridedLayout((*layout.shape[:-1], *last), tuple(scaled), terms)
 
 
 def _bitcast_axes(operation: Operation) -> Axes:
@@ -259,19 +259,19 @@ def _view_as_real(x):
     return jnp.stack([x.real, x.imag], -1)
 
 
-def _layout_as_real(place):
-    return Place(
-        (*place.shape, 2),
-        (*(2 * stride for stride in place.strides), 1),
-        tuple((number, 2 * stride) for number, stride in place.terms),
+def _layout_as_real(layout):
+    return StridedLayout(
+        (*layout.shape, 2),
+        (*(2 * stride for stride in layout.strides), 1),
+        tuple((number, 2 * stride) for number, stride in layout.terms),
     )
 
 
-def _layout_as_complex(place):
-    return Place(
-        place.shape[:-1],
-        tuple(stride // 2 for stride in place.strides[:-1]),
-        tuple((number, stride // 2) for number, stride in place.terms),
+def _layout_as_complex(layout):
+    return StridedLayout(
+        layout.shape[:-1],
+        tuple(stride // 2 for stride in layout.strides[:-1]),
+        tuple((number, stride // 2) for number, stride in layout.terms),
     )
 
 

@@ -192,8 +192,8 @@ def choose_signature(operation: Operation, made: NdSbp | None = None) -> None:
         operation.settle(Signature((operation.attributes["source"],), (target,), given))
         return
     if "keeps_layouts" in operation.primitive.facts:
-        layouts: Any = tuple([spec.sbp for spec in operation.in_specs])
-        operation.settle(Signature(layouts, layouts, operation.attributes))
+        shardings: Any = tuple([spec.sbp for spec in operation.in_specs])
+        operation.settle(Signature(shardings, shardings, operation.attributes))
         return
     ways = Ways(operation)
     operation.settle(ways.signature([ways.best(group, made) for group in ways.groups]))

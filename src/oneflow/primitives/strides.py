@@ -1,4 +1,4 @@
-"""Where PyTorch would find the elements of a view in memory: strides.
+"""Strided layouts: the positions in memory at which PyTorch would find the elements of a view.
 
 They are derived from the views, since arrays have none.
 """
@@ -8,12 +8,12 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 
-class Place(NamedTuple):
-    """Where the elements of a tensor lie in its storage.
+class StridedLayout(NamedTuple):
+    """The positions of a tensor's elements in its storage.
 
     Attributes:
         shape: sizes.
-        strides: distance between neighbours along each dimension, in elements.
+        strides: distances between neighbours along each dimension, in elements.
         terms: ``(number, stride)`` pairs; the offset of the first element is the sum of their
             products. A number may be the handle of an index tensor.
     """
@@ -24,7 +24,7 @@ class Place(NamedTuple):
 
 
 def row_major(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """Strides of a freshly made tensor."""
+    """Strides of a new, contiguous tensor."""
     strides, step = [], 1
     for size in reversed(shape):
         strides.append(step)
@@ -33,7 +33,7 @@ def row_major(shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def is_row_major(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
-    """Whether elements lie row by row without gaps.
+    """Return whether elements are stored row by row without gaps.
 
     Strides of dimensions of size 1 do not matter.
     """
@@ -57,19 +57,19 @@ def reshaped_strides(
     runs = _runs(shape, strides)
     result: list[int] = []
     size, stride = runs.pop(0) if runs else (1, 1)
-    for wanted in reversed(new_shape):
-        if wanted != 1 and size == 1 and runs:
+    for new_size in reversed(new_shape):
+        if new_size != 1 and size == 1 and runs:
             size, stride = runs.pop(0)
-        if size % wanted:
+        if size % new_size:
             return None
         result.append(stride)
-        stride *= wanted
-        size //= wanted
+        stride *= new_size
+        size //= new_size
     return tuple(reversed(result))
 
 
 def _runs(shape: tuple[int, ...], strides: tuple[int, ...]) -> list[tuple[int, int]]:
-    """Neighbouring dimensions that one stride walks through, as ``(size, stride)``, last first."""
+    """Merge neighbouring dimensions of one stride; returns ``(size, stride)`` pairs, last first."""
     runs: list[tuple[int, int]] = []
     for size, stride in zip(reversed(shape), reversed(strides), strict=True):
         if size == 1:

@@ -1,0 +1,49 @@
+"""Strides of tensors, derived from their chains of views.
+
+They decide whether `view` is possible and whether `reshape` shares memory.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from oneflow.primitives.strides import StridedLayout, is_row_major, row_major
+from oneflow.tensor.tensor import Tensor
+
+
+def strided_layout(tensor: Tensor) -> StridedLayout:
+    """The strided layout of `tensor` in its storage."""
+    family = tensor._family
+    if not is_view(tensor):
+        shape = tensor._value.spec.shape
+        return StridedLayout(shape, row_major(shape))
+    shape = family.storage.value.spec.shape
+    layout = StridedLayout(shape, row_major(shape))
+    for primitive, numbers, attributes in (*family.prefix, *tensor._chain):
+        layout = primitive.facts["layout"](layout, *numbers, **attributes)
+    return layout
+
+
+def is_view(tensor: Tensor) -> bool:
+    """Return whether `tensor` may be a part of its storage, or have another element order."""
+    return tensor._family is not None and bool(tensor._chain or tensor._family.prefix)
+
+
+def is_contiguous(tensor: Tensor) -> bool:
+    """Return whether the elements of `tensor` are stored row by row."""
+    if not is_view(tensor):
+        return True
+    layout = strided_layout(tensor)
+    return is_row_major(layout.shape, layout.strides)
+
+
+def storage_offset_of(tensor: Tensor) -> int:
+    """The index of the first element in the storage.
+
+    Reads index tensors that the view was made with.
+    """
+    return sum(_as_int(number) * stride for number, stride in strided_layout(tensor).terms)
+
+
+def _as_int(number: Any) -> int:
+    return int(number.read()) if hasattr(number, "read") else number
