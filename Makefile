@@ -11,6 +11,8 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 # A stamp says that a step is done for this Python and this pyproject.toml.
 STAMPS := $(VENV)/.stamps/$(PYTHON_VERSION)
 
+# A folder or file of tests/, such as graph or test_smoke.py.
+ROOM ?=
 PYTEST_ARGS ?=
 DEMO_ARGS ?=
 BENCH_ARGS ?=
@@ -25,8 +27,16 @@ demo: $(STAMPS)-demo  ## Train a small network on real MNIST images (about a min
 	$(BIN)/python examples/mnist.py $(DEMO_ARGS)
 
 .PHONY: test
-test: $(STAMPS)-test  ## Run the tests (PYTEST_ARGS="-k name" selects some)
-	$(BIN)/python -m pytest $(PYTEST_ARGS)
+test: $(STAMPS)-test  ## Run the tests (ROOM=graph: those of one folder; PYTEST_ARGS="-k name": some)
+	$(BIN)/python -m pytest $(if $(ROOM),tests/$(ROOM)) $(PYTEST_ARGS)
+
+.PHONY: smoke
+smoke: $(STAMPS)-test  ## Run the framework's proof of life (less than a minute)
+	$(BIN)/python -m pytest tests/test_smoke.py -n 0 $(PYTEST_ARGS)
+
+.PHONY: exhaustive
+exhaustive: $(STAMPS)-test  ## Run the tests with every sample of every law (hours)
+	$(BIN)/python -m pytest --exhaustive $(if $(ROOM),tests/$(ROOM)) $(PYTEST_ARGS)
 
 ##@ Develop
 
@@ -76,7 +86,7 @@ clean:  ## Remove the virtual environments, caches and built documentation
 help:  ## Show this list
 	@awk 'BEGIN { FS = ":.*##"; print "Usage: make TARGET [PYTHON=python3.12]" } \
 		/^##@/ { printf "\n%s\n", substr($$0, 5) } \
-		/^[a-z-]+:.*##/ { printf "  %-8s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+		/^[a-z-]+:.*##/ { printf "  %-10s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 # ------------------------------------------------------------------ the virtual environment
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import os
 
 import numpy as np
@@ -11,6 +12,7 @@ import torch
 # Devices of one process, which stand for ranks in the tests of global tensors.
 os.environ["ONEFLOW_CPU_DEVICES"] = "8"
 import oneflow as flow
+from tests.sampling import Sample
 
 # Tests run in parallel processes; one thread each is the fair share, and sums repeat exactly.
 torch.set_num_threads(1)
@@ -22,6 +24,19 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="run every sample of the operator table in every dtype, not a bounded number of them",
     )
+    parser.addoption(
+        "--sample-seed",
+        type=int,
+        default=datetime.datetime.now(datetime.UTC).date().toordinal(),
+        help="which of the laws' cases run without --exhaustive; another one each day by default",
+    )
+
+
+def pytest_report_header(config: pytest.Config) -> str:
+    """Say how to run the same sample again."""
+    if config.getoption("--exhaustive"):
+        return "sample: everything"
+    return f"sample: --sample-seed={config.getoption('--sample-seed')}"
 
 
 @pytest.fixture(autouse=True)
@@ -34,5 +49,11 @@ def _fixed_seeds() -> None:
 
 @pytest.fixture
 def exhaustive(request: pytest.FixtureRequest) -> bool:
-    """Whether the command line asked for all samples."""
+    """True if the command line asked for all samples."""
     return request.config.getoption("--exhaustive")
+
+
+@pytest.fixture
+def sample(request: pytest.FixtureRequest, exhaustive: bool) -> Sample:
+    """The cases of today's sample."""
+    return Sample(None if exhaustive else request.config.getoption("--sample-seed"))

@@ -80,7 +80,7 @@ def test_other_dtypes_are_refused_or_give_torchs_results(row: Operator) -> None:
 )
 def test_complex_numbers_are_refused_where_torch_refuses_them(row: Operator) -> None:
     if _outcome(TORCH, row, row.cases[0], "complex64")[1] is None:
-        return
+        pytest.skip("PyTorch takes complex numbers, too")
     with eager_mode("cold"):
         result, error = _outcome(FLOW, row, row.cases[0], "complex64")
     assert error is not None, f"{row.name}{row.cases[0]} gives {result!r}, torch refuses"

@@ -62,7 +62,7 @@ def _special_case(row: Operator) -> Case | None:
 def test_special_values_give_torchs_values_and_gradients(row: Operator) -> None:
     case = _special_case(row)
     if case is None or _outcome(TORCH, row, case, "float64")[1] is not None:
-        return
+        pytest.skip("not a function of one or two tensors of any values")
     with eager_mode("cold"):
         problem = _problem(row, case, "float64") or _gradient_problem(row, case, "float64", 1)
     assert problem is None, problem

@@ -1,10 +1,8 @@
 """Features named by the v0.6.0 release notes: static graphs."""
 
 import os
-import statistics
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -35,16 +33,23 @@ def run_script(script, **environment):
     return result
 
 
-def seconds(function, rounds, repeats):
-    """Median over rounds of the time of `repeats` calls and one read."""
-    times = []
-    for _ in range(rounds):
-        start = time.perf_counter()
-        for _ in range(repeats):
-            result = function()
-        result.numpy()
-        times.append(time.perf_counter() - start)
-    return statistics.median(times)
+def python_calls(function):
+    """The number of functions that Python calls in `function()`, a measure of its overhead.
+
+    `benchmarks/` has the times.
+    """
+    count = 0
+
+    def profiler(frame, event, argument):
+        nonlocal count
+        count += event in ("call", "c_call")
+
+    sys.setprofile(profiler)
+    try:
+        function()
+    finally:
+        sys.setprofile(None)
+    return count
 
 
 def test_s001_01_training_is_faster_than_in_eager_mode():
@@ -54,7 +59,7 @@ def test_s001_01_training_is_faster_than_in_eager_mode():
         for _ in range(4):
             step().numpy()
         flow.eager.synchronize()
-    assert seconds(graph, 5, 5) < seconds(eager, 5, 5) / 1.1
+    assert python_calls(lambda: graph().numpy()) < python_calls(lambda: eager().numpy()) / 4
 
 
 def test_s001_02_calls_cost_less_than_in_eager_mode():
@@ -73,24 +78,22 @@ def test_s001_02_calls_cost_less_than_in_eager_mode():
     def as_graph():
         return read(graph(x))
 
-    for function in (eagerly, as_graph):
-        seconds(function, 4, 20)
+    for function in (eagerly, as_graph) * 4:
+        function()
     flow.eager.synchronize()
-    assert seconds(as_graph, 5, 100) < seconds(eagerly, 5, 100)
+    assert python_calls(as_graph) < python_calls(eagerly) / 2
 
 
 def test_s001_03_results_come_before_the_work_is_done():
     w = flow.randn(1500, 1500)
     graph = graph_of(lambda a: a @ a @ a @ a @ a @ a)
     graph(w).numpy()
-    fractions = []
+    pending = []
     for _ in range(3):
-        start = time.perf_counter()
         result = graph(w)
-        called = time.perf_counter() - start
+        pending.append(not result._value.array.is_ready())
         result.numpy()
-        fractions.append(called / (time.perf_counter() - start))
-    assert min(fractions) < 0.5
+    assert any(pending)
 
 
 def test_s001_20_debug_names_modules(capsys):
