@@ -58,7 +58,6 @@ from oneflow.differentiation.grad_mode import (
 )
 from oneflow.dispatch import call as _call  # installs the meaning of calling a primitive
 from oneflow.functional import (
-    autograd as _autograd,  # gives Tensor `backward`
     operators as _operators,  # gives Tensor its operators
 )
 from oneflow.functional.creation.constructors import (
@@ -75,7 +74,9 @@ from oneflow.functional.creation.constructors import (
     LongTensor as LongTensor,
     ShortTensor as ShortTensor,
 )
-from oneflow.functional.generator import (
+from oneflow.functional.index import indexing as _indexing
+from oneflow.functional.random import inplace as _random_inplace  # gives Tensor its methods
+from oneflow.random.generator import (
     Generator as Generator,
     default_generator as default_generator,
     get_rng_state as get_rng_state,
@@ -84,8 +85,6 @@ from oneflow.functional.generator import (
     seed as seed,
     set_rng_state as set_rng_state,
 )
-from oneflow.functional.index import indexing as _indexing
-from oneflow.functional.random import inplace as _random_inplace  # gives Tensor its methods
 from oneflow.tensor import copying as _copying
 from oneflow.tensor.printing import (
     get_printoptions as get_printoptions,

@@ -10,10 +10,19 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "src"
+PACKAGE = SOURCE / "oneflow"
+# Every package's own file, and packages that only exist for the public names.
 FACADES = sorted(
-    path
-    for folder in ("", "autograd", "boxing", "nn/graph", "utils")
-    for path in (SOURCE / "oneflow" / folder).glob("*.py")
+    {
+        *PACKAGE.glob("*.py"),
+        *PACKAGE.rglob("__init__.py"),
+        *(PACKAGE / "nn" / file for file in ("functional.py", "parallel.py", "parameter.py")),
+        *(
+            path
+            for folder in ("boxing", "framework", "nn/graph", "nn/optimizer", "utils")
+            for path in (PACKAGE / folder).rglob("*.py")
+        ),
+    }
 )
 
 

@@ -1,4 +1,4 @@
-"""Automatic differentiation, as users see it; the machinery is in `oneflow.differentiation`."""
+"""Automatic differentiation of tensors; that of values is in `oneflow.differentiation`."""
 
 from oneflow.autograd import (
     function as function,
@@ -6,6 +6,17 @@ from oneflow.autograd import (
     grad_mode as grad_mode,
     graph as graph,
 )
+from oneflow.autograd.function import Function as Function
+from oneflow.autograd.functional import (
+    hessian as hessian,
+    hvp as hvp,
+    jacobian as jacobian,
+    jvp as jvp,
+    vhp as vhp,
+    vjp as vjp,
+)
+from oneflow.autograd.gradient_check import gradcheck as gradcheck, gradgradcheck as gradgradcheck
+from oneflow.autograd.gradients import backward as backward, grad as grad
 from oneflow.differentiation.anomaly import (
     detect_anomaly as detect_anomaly,
     set_detect_anomaly as set_detect_anomaly,
@@ -18,14 +29,3 @@ from oneflow.differentiation.grad_mode import (
     no_grad as no_grad,
     set_grad_enabled as set_grad_enabled,
 )
-from oneflow.functional.autograd import backward as backward, grad as grad
-from oneflow.functional.custom_function import Function as Function
-from oneflow.functional.derivatives import (
-    hessian as hessian,
-    hvp as hvp,
-    jacobian as jacobian,
-    jvp as jvp,
-    vhp as vhp,
-    vjp as vjp,
-)
-from oneflow.functional.gradient_check import gradcheck as gradcheck, gradgradcheck as gradgradcheck

@@ -1,7 +1,354 @@
-"""Operators with a backward pass of the user's own."""
+"""`Function`: operators whose backward pass the user writes."""
 
-from oneflow.functional.custom_function import (
-    Function as Function,
-    FunctionCtx as FunctionCtx,
-    once_differentiable as once_differentiable,
-)
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from oneflow.differentiation.grad_mode import MODE, enable_grad, no_grad
+from oneflow.differentiation.node import SECOND_BACKWARD, Node, modified_error
+from oneflow.differentiation.saved import Packed, packed
+from oneflow.program.value import Value
+from oneflow.tensor.call import wrap
+from oneflow.tensor.tensor import Tensor
+
+
+class FunctionCtx:
+    """What `forward` and `backward` of one call of a `Function` share; it takes any attributes.
+
+    Attributes:
+        needs_input_grad: per argument of `forward`, whether its gradient is wanted.
+    """
+
+    def __init__(self, needs_input_grad: tuple[bool, ...] = ()) -> None:
+        self.needs_input_grad = needs_input_grad
+        self.materialize_grads = True
+        self._to_save: tuple = ()
+        self._dirty: tuple = ()
+        self._without_gradient: tuple = ()
+        self._saved: list | None = []
+        self._node: FunctionNode | None = None
+        self._grads: Sequence = ()
+
+    def save_for_backward(self, *tensors: Tensor | None) -> None:
+        """Keep tensors for `backward`: arguments, results or others.
+
+        Raises:
+            TypeError: something that is neither a tensor nor None.
+        """
+        for position, each in enumerate(tensors):
+            if each is not None and not isinstance(each, Tensor):
+                raise TypeError(
+                    f"save_for_backward can only save variables, but argument {position} is of "
+                    f"type {type(each).__name__}; keep other things as attributes of `ctx`"
+                )
+        self._to_save = tensors
+
+    def save_for_forward(self, *tensors: Tensor | None) -> None:
+        """Accepted for PyTorch's sake: it serves forward-mode differentiation."""
+
+    def mark_dirty(self, *tensors: Tensor) -> None:
+        """Say that `forward` changed these arguments in place; it must return them."""
+        self._dirty = tensors
+
+    def mark_non_differentiable(self, *tensors: Tensor) -> None:
+        """Say that no gradient flows through these results."""
+        self._without_gradient = tensors
+
+    def set_materialize_grads(self, value: bool) -> None:
+        """Whether `backward` gets zeros (the default) or None where no gradient arrived."""
+        self.materialize_grads = value
+
+    @property
+    def saved_tensors(self) -> tuple[Tensor | None, ...]:
+        """What was saved for backward.
+
+        Raises:
+            RuntimeError: it has been freed, or written to since.
+        """
+        if self._saved is None:
+            raise RuntimeError(SECOND_BACKWARD)
+        return tuple([None if each is None else each.restore(self) for each in self._saved])
+
+    saved_variables = saved_tensors
+
+    def _save(self, outputs: Sequence[Any]) -> None:
+        """Put away what `save_for_backward` was given; a result is kept without its history."""
+        positions = {id(output): index for index, output in enumerate(outputs)}
+        self._saved = [
+            None if each is None else _Saved(each, positions.get(id(each)))
+            for each in self._to_save
+        ]
+        self._to_save = ()
+
+
+class _Saved:
+    """One tensor saved for backward. For a result: its value and which one it is."""
+
+    __slots__ = ("_kept", "_output", "_tensor")
+
+    def __init__(self, tensor: Tensor, output: int | None) -> None:
+        value = tensor.value if output is None else tensor.value.alias()
+        self._kept = packed(value)
+        self._output = output
+        self._tensor = tensor if output is None and self._kept is value else None
+
+    def restore(self, context: FunctionCtx) -> Tensor:
+        """The tensor, as it was."""
+        kept, node = self._kept, context._node
+        if type(kept) is Packed:
+            kept = kept.unpack(context._grads)
+        elif kept.stale or (self._output is not None and node is not None and node.stale_outputs):
+            raise modified_error(kept.spec, node.name() if node is not None else "backward")
+        if self._tensor is not None and self._tensor._value is kept:
+            return self._tensor
+        if self._output is not None and node is not None:
+            kept = kept.alias()
+            kept.node, kept.output_index = node, self._output
+        return wrap(kept)
+
+
+class FunctionNode(Node):
+    """Backward of one call of a user's `Function`."""
+
+    __slots__ = ("_context", "_function", "_positions", "_results", "materialize_grads")
+
+    def __init__(
+        self,
+        function: type[Function],
+        context: FunctionCtx,
+        inputs: Sequence[tuple[int, Value]],
+        outputs: Sequence[Any],
+    ) -> None:
+        tensors = [each for each in outputs if isinstance(each, Tensor)]
+        edges = tuple((value.node, value.output_index) for _, value in inputs)
+        super().__init__(edges, tuple(each._value.spec for each in tensors))
+        self._results = tuple(isinstance(each, Tensor) for each in outputs)
+        self._function, self._context = function, context
+        self._positions = tuple(position for position, _ in inputs)
+        self.materialize_grads = context.materialize_grads
+
+    def apply(self, grads: list) -> list:
+        """Call the user's `backward`."""
+        context = self._context
+        context._node, context._grads = self, grads
+        try:
+            # Results that are no tensors have a place among the gradients, too.
+            rest = iter(grads)
+            arrived = [next(rest) if is_tensor else None for is_tensor in self._results]
+            given = [None if grad is None else wrap(grad) for grad in arrived]
+            results = self._function._backward()(context, *given)
+        finally:
+            context._node, context._grads = None, ()
+        return self._checked(results if isinstance(results, tuple) else (results,))
+
+    def _checked(self, results: tuple) -> list[Value | None]:
+        """The values of the gradients that `backward` returned, for the arguments that want one."""
+        count = len(self._context.needs_input_grad)
+        if any(each is not None for each in results[count:]) or len(results) < count:
+            raise RuntimeError(
+                f"function {self.name()} returned an incorrect number of gradients "
+                f"(expected {count}, got {len(results)})"
+            )
+        values: list[Value | None] = []
+        for position, (node, index) in zip(self._positions, self.edges, strict=True):
+            grad = results[position]
+            if grad is not None and not isinstance(grad, Tensor):
+                raise TypeError(
+                    f"function {self.name()} returned at index {position} a "
+                    f"{type(grad).__name__}; expected a Tensor or None"
+                )
+            values.append(None if grad is None else grad.value)
+            if grad is not None and not _broadcasts_from(grad.shape, node.out_specs[index].shape):
+                raise RuntimeError(
+                    f"Function {self.name()} returned an invalid gradient at index {position} - "
+                    f"got {list(grad.shape)} but expected shape compatible with "
+                    f"{list(node.out_specs[index].shape)}"
+                )
+        return values
+
+    def release(self) -> None:
+        """Give up what `forward` saved."""
+        if self._context._saved:
+            self._context._saved = None
+
+    def name(self) -> str:
+        """The name of the class, followed by ``Backward``."""
+        return f"{self._function.__name__}Backward"
+
+
+def _broadcasts_from(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:
+    """Whether a gradient of `shape` can be summed to `target`."""
+    extra = len(shape) - len(target)
+    return extra >= 0 and all(
+        size in (1, have) for have, size in zip(shape[extra:], target, strict=True)
+    )
+
+
+class Function:
+    """An operator with a backward pass of your own: subclass it and write `forward` and `backward`.
+
+    Both are static methods and take a context first. `backward` gets one gradient per result and
+    returns one gradient (or None) per argument of `forward`. Written with differentiable operators
+    it can itself be differentiated.
+
+    Example:
+        >>> import oneflow as flow
+        >>> class Square(flow.autograd.Function):
+        ...     @staticmethod
+        ...     def forward(ctx, x):
+        ...         ctx.save_for_backward(x)
+        ...         return x * x
+        ...
+        ...     @staticmethod
+        ...     def backward(ctx, grad):
+        ...         (x,) = ctx.saved_tensors
+        ...         return 2 * x * grad
+        >>> x = flow.tensor([3.0], requires_grad=True)
+        >>> Square.apply(x).sum().backward()
+        >>> x.grad
+        tensor([6.], dtype=oneflow.float32)
+    """
+
+    def __call__(self, *inputs: Any) -> Any:
+        """The same as `apply`, on an instance; its attributes are those of the context."""
+        return _run(type(self), inputs, vars(self))
+
+    @staticmethod
+    def forward(ctx: Any, *inputs: Any) -> Any:
+        """Compute the results; to be written by the subclass."""
+        raise NotImplementedError("You must implement the forward function for custom Function.")
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple, output: Any) -> None:
+        """Save what backward needs; if a subclass defines it, `forward` takes no context."""
+        raise NotImplementedError("setup_context is not implemented.")
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> Any:
+        """Compute the gradients of the arguments; to be written by the subclass."""
+        raise NotImplementedError(
+            "You must implement either the backward or vjp method for your custom Function."
+        )
+
+    vjp = backward
+
+    @classmethod
+    def apply(cls, *inputs: Any) -> Any:
+        """Run `forward` on `inputs` and record the call."""
+        return _run(cls, inputs, {})
+
+    @classmethod
+    def _backward(cls) -> Callable:
+        return cls.vjp if cls.backward is Function.backward else cls.backward
+
+
+def _run(function: type[Function], inputs: tuple, attributes: dict[str, Any]) -> Any:
+    """Call a function's `forward` and give its results their place in the autograd graph."""
+    values = [each.value if isinstance(each, Tensor) else None for each in inputs]
+    tracked = [
+        (position, value)
+        for position, value in enumerate(values)
+        if value is not None and value.node is not None and MODE.enabled
+    ]
+    wanted = {position for position, _ in tracked}
+    context = FunctionCtx(tuple(position in wanted for position in range(len(inputs))))
+    vars(context).update(attributes)
+    with no_grad():
+        if function.setup_context is Function.setup_context:
+            returned = function.forward(context, *inputs)
+        else:
+            returned = function.forward(*inputs)
+            function.setup_context(context, inputs, returned)
+    outputs = list(returned) if isinstance(returned, tuple) else [returned]
+    if tracked:
+        tracked_outputs = _record(function, context, tracked, outputs)
+    else:
+        tracked_outputs = [_apart(each, inputs, context) for each in outputs]
+    return tuple(tracked_outputs) if isinstance(returned, tuple) else tracked_outputs[0]
+
+
+def _apart(output: Any, inputs: tuple, context: FunctionCtx) -> Any:
+    """A result that is an unchanged argument becomes another tensor on its memory."""
+    if any(output is each for each in inputs) and not _among(output, context._dirty):
+        return output.detach() if isinstance(output, Tensor) else output
+    return output
+
+
+def _among(tensor: Any, tensors: Sequence[Any]) -> bool:
+    return any(tensor is each for each in tensors)
+
+
+def _record(
+    function: type[Function],
+    context: FunctionCtx,
+    tracked: Sequence[tuple[int, Value]],
+    outputs: list[Any],
+) -> list[Any]:
+    """The results with a node that will run `backward`."""
+    node = FunctionNode(function, context, tracked, outputs)
+    context._save([each for each in outputs if isinstance(each, Tensor)])
+    results, index = [], -1
+    for output in outputs:
+        if not isinstance(output, Tensor):
+            results.append(output)
+            continue
+        index += 1
+        value = output.value.alias()
+        dtype = value.spec.dtype
+        differentiable = dtype.is_floating_point or dtype.is_complex
+        if differentiable and not _among(output, context._without_gradient):
+            value.node, value.output_index = node, index
+        if _among(output, context._dirty):
+            if output.is_leaf and output.requires_grad:
+                raise RuntimeError(
+                    "a leaf Variable that requires grad has been used in an in-place operation."
+                )
+            with enable_grad():
+                results.append(output.assign(value))
+        else:
+            results.append(wrap(value))
+    return results
+
+
+class _Twice(Node):
+    """Stands behind the results of a backward pass that cannot be differentiated."""
+
+    __slots__ = ()
+
+    def apply(self, grads: list) -> list:
+        """Refuse."""
+        raise RuntimeError(
+            "trying to differentiate twice a function that was marked with @once_differentiable"
+        )
+
+    def name(self) -> str:
+        """What this node is."""
+        return "once_differentiable"
+
+
+def once_differentiable(backward: Callable) -> Callable:
+    """Decorator of a `backward` that cannot be differentiated again: trying to is then an error."""
+
+    @functools.wraps(backward)
+    def guarded(ctx: Any, *grads: Any) -> Any:
+        with no_grad():
+            results = backward(ctx, *grads)
+        recorded = any(isinstance(each, Tensor) and each.requires_grad for each in grads)
+        if not MODE.enabled or not recorded:
+            return results
+        several = results if isinstance(results, tuple) else (results,)
+        guarded_results = tuple([_forbid(each) for each in several])
+        return guarded_results if isinstance(results, tuple) else guarded_results[0]
+
+    return guarded
+
+
+def _forbid(result: Any) -> Any:
+    """A gradient whose own gradient is an error."""
+    if not isinstance(result, Tensor):
+        return result
+    value = result.value.alias()
+    value.node = _Twice((), (value.spec,))
+    return wrap(value)

@@ -6,13 +6,13 @@ import functools
 import math
 import re
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import jax
 import numpy as np
 
 from oneflow.base import cluster, environment
-from oneflow.base.device import DEVICE_TYPES, Device, platform_devices
+from oneflow.base.device import CPU, DEVICE_TYPES, Device, platform_devices
 from oneflow.base.planning import is_planning
 from oneflow.base.sbp import BROADCAST, NdSbp, sbp_text
 from oneflow.base.spellings import spelled
@@ -238,3 +238,17 @@ class Sharding:
 
 # The `device` of an operator that makes tensors: of a local one, or of a global one.
 DeviceOrSharding = Device | Sharding
+
+
+def parse_device(device: Any, default: Any = CPU) -> Any:
+    """The device meant by a `device=` argument; a bare number means a CUDA device.
+
+    Placements, which are what global tensors have as device, are themselves.
+    """
+    if device is None:
+        return default
+    if isinstance(device, Placement | Sharding):
+        return device
+    if isinstance(device, int) and not isinstance(device, bool):
+        return Device("cuda", device)
+    return Device(cast("Device | str", device))

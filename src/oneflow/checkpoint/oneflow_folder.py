@@ -19,7 +19,7 @@ from oneflow.base.shape import Size
 from oneflow.checkpoint.damage import loading
 from oneflow.checkpoint.numpy_pickle import Pending, finished, ordered_dict_of
 from oneflow.checkpoint.pickle_reader import PickleReader
-from oneflow.nn.parameter import Parameter
+from oneflow.module.parameter import Parameter
 from oneflow.tensor.tensor import Tensor
 
 _DTYPES = {

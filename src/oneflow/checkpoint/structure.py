@@ -19,8 +19,8 @@ from oneflow.base.dtype import DType, dtype_named
 from oneflow.base.placement import DeviceOrSharding, Placement, Sharding
 from oneflow.base.sbp import named_sbp, nd_sbp_of
 from oneflow.base.shape import Size
-from oneflow.nn.modules.state import StateDict
-from oneflow.nn.parameter import Parameter
+from oneflow.module.parameter import Parameter
+from oneflow.module.state import StateDict
 from oneflow.tensor.tensor import Tensor
 
 _ARRAY_KINDS = "biufc"

@@ -23,7 +23,7 @@ from oneflow.base.shape import Size
 from oneflow.checkpoint.damage import RefusedPickleError, loading
 from oneflow.checkpoint.numpy_pickle import Budget, Pending, finished, numpy_table
 from oneflow.checkpoint.pickle_reader import PickleReader
-from oneflow.nn.parameter import Parameter
+from oneflow.module.parameter import Parameter
 from oneflow.tensor.tensor import Tensor
 
 HEAD_BYTES = 9

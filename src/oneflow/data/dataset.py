@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from oneflow.data.randomness import random_numbers
-from oneflow.functional.generator import Generator, default_generator
+from oneflow.random.generator import Generator, default_generator
 from oneflow.tensor.tensor import Tensor
 
 T_co = TypeVar("T_co", covariant=True)

@@ -15,7 +15,7 @@ from oneflow.data.fetch import EndOfStream, Fetcher
 from oneflow.data.pool import WorkerPool, context_for
 from oneflow.data.sampler import BatchSampler, RandomSampler, SequentialSampler
 from oneflow.data.worker import Failure, Finished, Setup, Task
-from oneflow.functional.generator import Generator, default_generator, draw
+from oneflow.random.generator import Generator, default_generator, draw
 from oneflow.tensor.tensor import Tensor
 
 T_co = TypeVar("T_co", covariant=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from oneflow.functional.generator import Generator, draw
+from oneflow.random.generator import Generator, draw
 
 
 def random_numbers(generator: Generator | None) -> np.random.Generator:

@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from oneflow.data.randomness import random_numbers
-from oneflow.functional.generator import Generator
+from oneflow.random.generator import Generator
 from oneflow.tensor.tensor import Tensor
 
 T_co = TypeVar("T_co", covariant=True)

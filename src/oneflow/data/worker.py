@@ -23,7 +23,7 @@ from oneflow.data import transport
 from oneflow.data.collate import from_tensors
 from oneflow.data.fetch import EndOfStream, Fetcher
 from oneflow.data.randomness import numbers_from
-from oneflow.functional.generator import manual_seed
+from oneflow.random.generator import manual_seed
 from oneflow.runtime.memory import use_cpu_only
 
 

@@ -13,7 +13,7 @@ from oneflow.differentiation.grad_mode import MODE
 from oneflow.distributed.buckets import exchange_in_buckets, in_buckets
 from oneflow.distributed.collectives import broadcast_all
 from oneflow.distributed.exchange import average
-from oneflow.nn.modules.module import Module
+from oneflow.module.module import Module
 from oneflow.primitives.operators.creation import zeros
 from oneflow.program.value import Value
 from oneflow.tensor.call import wrap

@@ -6,7 +6,7 @@ import importlib.util
 import warnings
 from dataclasses import dataclass
 
-from oneflow.functional.gpu import is_available
+from oneflow.cuda.devices import is_available
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from weakref import WeakKeyDictionary
 
 from oneflow.graph.block_config import BlockConfig
 from oneflow.graph.verbosity import chosen_verbosity
-from oneflow.nn.modules.module import Module
+from oneflow.module.module import Module
 
 
 class Blocks:

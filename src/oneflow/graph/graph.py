@@ -30,7 +30,7 @@ from oneflow.graph.step import Step
 from oneflow.graph.structure import take_call_apart
 from oneflow.graph.surroundings import attributes_of, surroundings
 from oneflow.graph.verbosity import chosen_verbosity
-from oneflow.nn.modules.module import Module
+from oneflow.module.module import Module
 from oneflow.optim.lbfgs import LBFGS
 from oneflow.optim.lr_scheduler.plateau import ReduceLROnPlateau
 from oneflow.optim.lr_scheduler.scheduler import LRScheduler

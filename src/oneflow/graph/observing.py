@@ -12,15 +12,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from oneflow.autograd.checkpointing import checkpoint
 from oneflow.base.location import user_stack
 from oneflow.dispatch.operand_casts import CASTS, set_operand_casts
-from oneflow.functional.recompute import checkpoint
 from oneflow.graph.block import Blocks
 from oneflow.graph.recorder import CapturingRecorder
 from oneflow.graph.staging import on_stage, placement_of_stage
 from oneflow.graph.structure import describe
 from oneflow.graph.verbosity import QUIET, Verbosity
-from oneflow.nn.modules.module import Module
+from oneflow.module.module import Module
 from oneflow.primitives.registry import Primitive
 from oneflow.program.value import Value
 from oneflow.tensor.tensor import Tensor

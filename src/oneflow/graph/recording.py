@@ -10,14 +10,13 @@ from typing import Any, Protocol
 
 from oneflow.amp.autocast import autocast
 from oneflow.amp.grad_scaler import StaticGradScaler
+from oneflow.autograd.gradients import changing_start
 from oneflow.base.device import CPU, Device
 from oneflow.base.placement import Placement
 from oneflow.base.sbp import NdSbp
 from oneflow.base.spec import TensorSpec
 from oneflow.compiler.lower import Executable
 from oneflow.differentiation.grad_mode import MODE, set_grad_enabled
-from oneflow.functional.autograd import changing_start
-from oneflow.functional.generator import DrawMarks, marking_draws
 from oneflow.graph.agreement import compare_programs
 from oneflow.graph.auto_parallel import lay_out_program, move_tensors
 from oneflow.graph.block import Blocks
@@ -34,7 +33,7 @@ from oneflow.graph.structure import describe_tensor, put_together, take_apart
 from oneflow.graph.variables import Variables
 from oneflow.graph.verbosity import QUIET, Verbosity
 from oneflow.graph.zero import apply_zero
-from oneflow.nn.modules.module import Module
+from oneflow.module.module import Module
 from oneflow.passes.dead_code import eliminate_dead_code
 from oneflow.passes.dumping import dump_for
 from oneflow.passes.inputs import inputs_read, with_inputs
@@ -51,6 +50,7 @@ from oneflow.passes.tasks import BACKWARD, FORWARD, UPDATE, Turn
 from oneflow.primitives.operators.elementwise import cast, mul
 from oneflow.program.ir import Program, program_from_key
 from oneflow.program.value import Value
+from oneflow.random.generator import DrawMarks, marking_draws
 from oneflow.tensor.call import wrap
 from oneflow.tensor.global_values import value_on
 from oneflow.tensor.tensor import Tensor

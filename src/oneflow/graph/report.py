@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from oneflow.graph.recording import Recordable
 from oneflow.graph.step import Report
 from oneflow.graph.structure import describe_tensor
-from oneflow.nn.modules.module import Module
+from oneflow.module.module import Module
 from oneflow.tensor.tensor import Tensor
 
 

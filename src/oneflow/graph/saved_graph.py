@@ -15,7 +15,6 @@ from oneflow.base.spec import TensorSpec, spec_of
 from oneflow.checkpoint import serialization
 from oneflow.checkpoint.damage import loading
 from oneflow.compiler.export import ImportedProgram
-from oneflow.functional.generator import default_generator
 from oneflow.graph.agreement import runner_on
 from oneflow.graph.saving import (
     BAD_VALUE,
@@ -27,6 +26,7 @@ from oneflow.graph.saving import (
 from oneflow.graph.structure import count_tensors, put_together, take_call_apart
 from oneflow.graph.structure_text import structure_from_data
 from oneflow.program.value import Value
+from oneflow.random.generator import default_generator
 from oneflow.runtime import checks
 from oneflow.runtime.eager import Absent, flush_all
 from oneflow.tensor.call import wrap

@@ -31,12 +31,12 @@ from oneflow.checkpoint.save_folders import being_filled, remove_unnamed
 from oneflow.checkpoint.together import all_succeed, bytes_from
 from oneflow.compiler.export import to_bytes
 from oneflow.compiler.lower import Executable
-from oneflow.functional.generator import default_generator
 from oneflow.graph.pipeline import Pipeline
 from oneflow.graph.step import Step
 from oneflow.graph.structure_text import structure_to_data
 from oneflow.primitives.operation import Operation
 from oneflow.program.value import Value
+from oneflow.random.generator import default_generator
 from oneflow.tensor.call import wrap
 from oneflow.tensor.tensor import Tensor
 

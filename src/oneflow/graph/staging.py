@@ -9,7 +9,7 @@ from oneflow.base.placement import Placement
 from oneflow.base.sbp import BROADCAST, Split
 from oneflow.functional.global_tensors.conversion import to_global
 from oneflow.graph.block_config import BlockConfig
-from oneflow.nn.modules.module import Module
+from oneflow.module.module import Module
 from oneflow.tensor.tensor import Tensor
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from oneflow.graph.recording import Recordable
-from oneflow.nn.modules.state import copy_into
+from oneflow.module.state import copy_into
 from oneflow.tensor.tensor import Tensor
 
 

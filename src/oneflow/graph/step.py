@@ -16,15 +16,15 @@ from typing import Any
 from oneflow.base.spec import TensorSpec
 from oneflow.compiler.lower import Executable
 from oneflow.differentiation.grad_mode import MODE, no_grad
-from oneflow.functional.generator import Generator
 from oneflow.graph.agreement import runner_of
 from oneflow.graph.observing import Traffic
 from oneflow.graph.optimizing import RecordedStep
 from oneflow.graph.pipeline import Pipeline
 from oneflow.graph.structure import put_together
-from oneflow.nn.modules.hooks import Hooks
+from oneflow.module.hooks import Hooks
 from oneflow.primitives.operation import Operation
 from oneflow.program.value import INFERENCE, Value
+from oneflow.random.generator import Generator
 from oneflow.runtime import checks
 from oneflow.runtime.eager import flush_all
 from oneflow.tensor.call import wrap

@@ -10,7 +10,7 @@ from oneflow.amp.autocast import autocast_state
 from oneflow.base.dtype import get_default_dtype
 from oneflow.differentiation.grad_mode import MODE
 from oneflow.functional.creation.options import MODE as NEW_TENSORS
-from oneflow.nn.modules.module import Module
+from oneflow.module.module import Module
 
 
 def surroundings(trains: bool, attributes: Iterable[dict[str, Any]]) -> tuple:

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from oneflow.graph.recorder import CapturingRecorder
-from oneflow.nn.modules.hooks import Hooks
-from oneflow.nn.modules.module import Module
+from oneflow.module.hooks import Hooks
+from oneflow.module.module import Module
 from oneflow.program.value import Value
 from oneflow.tensor.tensor import Tensor
 

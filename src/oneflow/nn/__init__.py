@@ -1,6 +1,8 @@
 """Neural network layers, losses and models: PyTorch's and OneFlow's `nn`."""
 
 from oneflow.graph.graph import Graph as Graph
+from oneflow.module.module import Module as Module
+from oneflow.module.parameter import Parameter as Parameter
 from oneflow.nn import (
     functional as functional,
     graph as graph,
@@ -98,7 +100,6 @@ from oneflow.nn.modules.margin_loss import (
     TripletMarginLoss as TripletMarginLoss,
     TripletMarginWithDistanceLoss as TripletMarginWithDistanceLoss,
 )
-from oneflow.nn.modules.module import Module as Module
 from oneflow.nn.modules.multi_head_attention import MultiheadAttention as MultiheadAttention
 from oneflow.nn.modules.normalization import (
     GroupNorm as GroupNorm,
@@ -195,4 +196,3 @@ from oneflow.nn.modules.upsampling import (
     UpsamplingBilinear2d as UpsamplingBilinear2d,
     UpsamplingNearest2d as UpsamplingNearest2d,
 )
-from oneflow.nn.parameter import Parameter as Parameter

@@ -11,11 +11,11 @@ from collections.abc import Callable
 import numpy as np
 
 from oneflow.differentiation.grad_mode import no_grad
-from oneflow.functional.generator import Generator, draw
 from oneflow.primitives.operators.creation import full_float, full_integer, ones, zeros
 from oneflow.primitives.operators.random import random_normal, random_uniform
 from oneflow.primitives.operators.sampling import random_truncated_normal
 from oneflow.program.value import Value
+from oneflow.random.generator import Generator, draw
 from oneflow.tensor.methods import attach
 from oneflow.tensor.tensor import Tensor
 

@@ -22,8 +22,8 @@ from oneflow.base.sbp import NdSbp
 from oneflow.base.spec import TensorSpec
 from oneflow.differentiation.grad_mode import MODE, enable_grad
 from oneflow.differentiation.hooks import HookHandle
-from oneflow.functional.gradient_clipping import clip_grad_norm_
 from oneflow.optim.counting import Counting
+from oneflow.optim.gradient_clipping import clip_grad_norm_
 from oneflow.optim.groups import CLIPPING, as_groups, check_clipping, tensors_of
 from oneflow.primitives.operators.optimizer import pack_numbers
 from oneflow.primitives.registry import Primitive

@@ -1,6 +1,6 @@
 """Activation checkpointing."""
 
-from oneflow.functional.recompute import (
+from oneflow.autograd.checkpointing import (
     checkpoint as checkpoint,
     checkpoint_sequential as checkpoint_sequential,
 )

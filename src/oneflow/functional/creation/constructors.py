@@ -6,6 +6,7 @@ from typing import Any
 
 from oneflow.base.device import CPU, Device
 from oneflow.base.dtype import DType, get_default_dtype
+from oneflow.base.placement import parse_device
 from oneflow.base.shape import Size
 from oneflow.functional.creation.conversion import TENSOR_TYPES
 from oneflow.functional.creation.factories import empty, full, ones, zeros
@@ -14,7 +15,6 @@ from oneflow.functional.creation.options import (
     checked_dtype,
     choose_device,
     choose_device_like,
-    parse_device,
 )
 from oneflow.functional.registry import function
 from oneflow.tensor.methods import attach

@@ -8,10 +8,10 @@ from typing import Any
 from oneflow.base import dtype as dt
 from oneflow.base.device import CPU, Device
 from oneflow.base.dtype import DType
-from oneflow.base.placement import Placement, Sharding
+from oneflow.base.placement import Placement, Sharding, parse_device
 from oneflow.base.shape import broadcast_shapes
 from oneflow.functional.creation.factories import plain_number
-from oneflow.functional.creation.options import as_dtype, parse_device
+from oneflow.functional.creation.options import as_dtype
 from oneflow.functional.registry import function
 from oneflow.primitives.operators.creation import zeros
 from oneflow.primitives.operators.elementwise import cast as cast_primitive

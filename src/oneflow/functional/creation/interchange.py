@@ -8,11 +8,11 @@ import numpy as np
 
 from oneflow.base.device import Device
 from oneflow.base.dtype import DType
+from oneflow.base.placement import parse_device
 from oneflow.functional.creation.options import (
     as_dtype,
     checked_dtype,
     choose_device,
-    parse_device,
     with_grad,
 )
 from oneflow.functional.registry import function

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from oneflow.base.device import CPU, Device
 from oneflow.base.dtype import DType, bool_, complex128, float64, int64
-from oneflow.base.placement import Placement, Sharding
+from oneflow.base.placement import Placement, Sharding, parse_device
 from oneflow.base.sbp import nd_sbp_of
 from oneflow.base.spec import TensorSpec
 from oneflow.tensor.global_values import whole_grad_sbp
@@ -27,20 +27,6 @@ class GlobalMode(threading.local):
 
 
 MODE = GlobalMode()
-
-
-def parse_device(device: Any, default: Any = CPU) -> Any:
-    """The device meant by a `device=` argument; a bare number means a CUDA device.
-
-    Placements, which are what global tensors have as device, are themselves.
-    """
-    if device is None:
-        return default
-    if isinstance(device, Placement | Sharding):
-        return device
-    if isinstance(device, int) and not isinstance(device, bool):
-        return Device("cuda", device)
-    return Device(cast("Device | str", device))
 
 
 def choose_device(device: Any, placement: Any, sbp: Any, default: Any = CPU) -> Any:

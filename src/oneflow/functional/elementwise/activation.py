@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from oneflow.base.dtype import Category
 from oneflow.functional.elementwise.unary import floating, require_tensor
-from oneflow.functional.generator import Generator, draw
 from oneflow.functional.registry import function
 from oneflow.primitives.operators import activation as a, elementwise as p
 from oneflow.primitives.operators.random import random_uniform
 from oneflow.primitives.operators.shape import reshape
 from oneflow.primitives.registry import Primitive
+from oneflow.random.generator import Generator, draw
 from oneflow.tensor.call import call, wrap
 from oneflow.tensor.methods import before_write, write_result
 from oneflow.tensor.tensor import Tensor

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 
 from oneflow.base.dtype import Category
-from oneflow.functional.generator import draw
 from oneflow.functional.registry import function
 from oneflow.primitives.operators.attention import attention
+from oneflow.random.generator import draw
 from oneflow.tensor.call import call
 from oneflow.tensor.tensor import Tensor
 

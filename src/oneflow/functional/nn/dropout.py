@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from oneflow.functional.elementwise.arithmetic import add
-from oneflow.functional.generator import Generator, draw
 from oneflow.functional.registry import function
 from oneflow.primitives.operators import random as rng
+from oneflow.random.generator import Generator, draw
 from oneflow.tensor.call import call
 from oneflow.tensor.methods import write_result
 from oneflow.tensor.tensor import Tensor

@@ -6,11 +6,11 @@ from oneflow.base.dtype import bool_
 from oneflow.functional.creation.factories import ones
 from oneflow.functional.elementwise.activation import gelu
 from oneflow.functional.elementwise.clamp import where
-from oneflow.functional.generator import Generator
 from oneflow.functional.nn.dropout import dropout
 from oneflow.functional.nn.softmax import softmax
 from oneflow.functional.registry import function
 from oneflow.functional.shape.rearranging import tril
+from oneflow.random.generator import Generator
 from oneflow.tensor.tensor import Tensor
 
 

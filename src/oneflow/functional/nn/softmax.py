@@ -5,13 +5,13 @@ from __future__ import annotations
 from oneflow.base.dtype import DType
 from oneflow.base.shape import wrap_dim
 from oneflow.functional.elementwise.activation import require_floating
-from oneflow.functional.generator import Generator, draw
 from oneflow.functional.registry import function
 from oneflow.primitives.operators import elementwise as p, softmax as s
 from oneflow.primitives.operators.random import random_exponential
 from oneflow.primitives.operators.reduce import argmax
 from oneflow.primitives.operators.shape import split
 from oneflow.primitives.registry import Primitive
+from oneflow.random.generator import Generator, draw
 from oneflow.tensor.call import call, wrap
 from oneflow.tensor.promotion import cast_to
 from oneflow.tensor.tensor import Tensor

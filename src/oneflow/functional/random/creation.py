@@ -19,11 +19,11 @@ from oneflow.functional.creation.options import (
     new_shape,
     with_grad,
 )
-from oneflow.functional.generator import Generator, draw
 from oneflow.functional.registry import function
 from oneflow.primitives.operators import random as rng, sampling
 from oneflow.primitives.operators.elementwise import add_scaled, mul
 from oneflow.primitives.operators.shape import broadcast_to
+from oneflow.random.generator import Generator, draw
 from oneflow.tensor.call import call
 from oneflow.tensor.tensor import Tensor
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from oneflow.functional.generator import Generator, draw
 from oneflow.primitives.operators import random as rng, sampling
 from oneflow.primitives.operators.elementwise import exp
 from oneflow.primitives.registry import Primitive
 from oneflow.program.value import Value
+from oneflow.random.generator import Generator, draw
 from oneflow.tensor.methods import attach
 from oneflow.tensor.tensor import Tensor
 

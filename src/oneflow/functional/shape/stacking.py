@@ -13,9 +13,10 @@ import numpy as np
 from oneflow.base import shape as base_shape
 from oneflow.base.device import Device
 from oneflow.base.dtype import DType, bool_, int64
+from oneflow.base.placement import parse_device
 from oneflow.base.shape import Size
 from oneflow.base.spec import require_size
-from oneflow.functional.creation.options import checked_dtype, parse_device, sizes_of
+from oneflow.functional.creation.options import checked_dtype, sizes_of
 from oneflow.functional.registry import function
 from oneflow.functional.shape.concatenation import cat, stack
 from oneflow.tensor.tensor import Tensor

@@ -5,9 +5,9 @@ from __future__ import annotations
 from oneflow.base.device import Device
 from oneflow.base.dtype import DType
 from oneflow.functional.elementwise import activation as smooth
+from oneflow.module.module import Module
+from oneflow.module.parameter import new_parameter
 from oneflow.nn import init
-from oneflow.nn.modules.module import Module
-from oneflow.nn.parameter import new_parameter
 from oneflow.tensor.tensor import Tensor
 
 

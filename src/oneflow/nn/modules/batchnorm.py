@@ -7,10 +7,10 @@ from typing import Any
 from oneflow.base.device import Device
 from oneflow.base.dtype import DType, get_default_dtype, int64
 from oneflow.functional.nn.normalization import batch_norm, instance_norm
+from oneflow.module.module import Module
+from oneflow.module.parameter import new_parameter
 from oneflow.nn import init
 from oneflow.nn.modules.image_layout import on_images
-from oneflow.nn.modules.module import Module
-from oneflow.nn.parameter import new_parameter
 from oneflow.primitives.operators.creation import ones, zeros
 from oneflow.primitives.operators.elementwise import add, cast, reciprocal, relu
 from oneflow.primitives.operators.shape import reshape

@@ -8,7 +8,7 @@ from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Self
 
-from oneflow.nn.modules.module import Module
+from oneflow.module.module import Module
 
 
 def _position(index: Any, length: int) -> int:

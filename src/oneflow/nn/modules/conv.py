@@ -11,10 +11,10 @@ from oneflow.base.dtype import DType
 from oneflow.functional.nn import conv as functional
 from oneflow.functional.nn.padding import pad
 from oneflow.functional.nn.spatial import per_dimension
+from oneflow.module.module import Module
+from oneflow.module.parameter import new_parameter
 from oneflow.nn import init
 from oneflow.nn.modules.image_layout import on_images
-from oneflow.nn.modules.module import Module
-from oneflow.nn.parameter import new_parameter
 from oneflow.tensor.tensor import Tensor
 
 _PADDING_MODES = ("zeros", "reflect", "replicate", "circular")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from oneflow.functional.generator import Generator
 from oneflow.functional.nn import dropout as functional
-from oneflow.nn.modules.module import Module
+from oneflow.module.module import Module
+from oneflow.random.generator import Generator
 from oneflow.tensor.tensor import Tensor
 
 

@@ -8,9 +8,9 @@ from oneflow.base.device import Device
 from oneflow.base.dtype import DType
 from oneflow.differentiation.grad_mode import no_grad
 from oneflow.functional.nn import embedding as functional
+from oneflow.module.module import Module
+from oneflow.module.parameter import Parameter, new_parameter
 from oneflow.nn import init
-from oneflow.nn.modules.module import Module
-from oneflow.nn.parameter import Parameter, new_parameter
 from oneflow.tensor.tensor import Tensor
 
 

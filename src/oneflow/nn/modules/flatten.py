@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from oneflow.nn.modules.module import Module
+from oneflow.module.module import Module
 from oneflow.tensor.tensor import Tensor
 
 

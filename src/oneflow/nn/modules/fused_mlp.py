@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from oneflow.functional.elementwise.activation import relu
 from oneflow.functional.nn.dense import linear
 from oneflow.functional.nn.dropout import dropout
+from oneflow.module.module import Module
+from oneflow.module.parameter import Parameter, new_parameter
 from oneflow.nn import init
-from oneflow.nn.modules.module import Module
-from oneflow.nn.parameter import Parameter, new_parameter
 from oneflow.tensor.tensor import Tensor
 
 

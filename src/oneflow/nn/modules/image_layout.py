@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from oneflow.base.environment import ENABLE_NHWC
 from oneflow.functional.shape.shaping import permute
-from oneflow.nn.modules.module import Module
+from oneflow.module.module import Module
 from oneflow.tensor.tensor import Tensor
 
 Layer = TypeVar("Layer", bound=type[Module])

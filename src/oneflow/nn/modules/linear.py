@@ -8,9 +8,9 @@ from typing import Any
 from oneflow.base.device import Device
 from oneflow.base.dtype import DType
 from oneflow.functional.nn.dense import bilinear
+from oneflow.module.module import Module
+from oneflow.module.parameter import new_parameter
 from oneflow.nn import init
-from oneflow.nn.modules.module import Module
-from oneflow.nn.parameter import new_parameter
 from oneflow.primitives.operators import matmul
 from oneflow.tensor.call import call
 from oneflow.tensor.tensor import Tensor

@@ -6,7 +6,7 @@ from typing import Any
 
 from oneflow.functional.nn import loss as functional
 from oneflow.functional.nn.ctc import ctc_loss
-from oneflow.nn.modules.module import Module
+from oneflow.module.module import Module
 from oneflow.tensor.tensor import Tensor
 
 

@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 from oneflow.functional.nn import margin_loss as functional
 from oneflow.functional.nn.loss import legacy_reduction
+from oneflow.module.module import Module
 from oneflow.nn.modules.distance import PairwiseDistance
 from oneflow.nn.modules.loss import Loss, WeightedLoss
-from oneflow.nn.modules.module import Module
 from oneflow.tensor.tensor import Tensor
 
 

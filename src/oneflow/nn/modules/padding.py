@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from oneflow.functional.nn.padding import pad
-from oneflow.nn.modules.module import Module
+from oneflow.module.module import Module
 from oneflow.tensor.tensor import Tensor
 
 

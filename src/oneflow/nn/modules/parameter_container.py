@@ -6,8 +6,8 @@ import operator
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Self
 
-from oneflow.nn.modules.module import Module
-from oneflow.nn.parameter import Parameter
+from oneflow.module.module import Module
+from oneflow.module.parameter import Parameter
 from oneflow.tensor.tensor import Tensor
 
 

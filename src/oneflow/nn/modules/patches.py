@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from oneflow.functional.nn import patches as functional
 from oneflow.functional.nn.patches import IntOrPair
-from oneflow.nn.modules.module import Module
+from oneflow.module.module import Module
 from oneflow.tensor.tensor import Tensor
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from oneflow.functional.elementwise import piecewise
+from oneflow.module.module import Module
 from oneflow.nn.modules.activation import InplaceActivation
-from oneflow.nn.modules.module import Module
 from oneflow.tensor.tensor import Tensor
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from oneflow.functional.nn import adaptive_pooling, pooling, unpooling
 from oneflow.functional.nn.spatial import per_dimension
+from oneflow.module.module import Module
 from oneflow.nn.modules.image_layout import on_images
-from oneflow.nn.modules.module import Module
 from oneflow.tensor.tensor import Tensor
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from oneflow.differentiation.grad_mode import no_grad
 from oneflow.functional.creation.factories import zeros
 from oneflow.functional.elementwise.clamp import where
-from oneflow.nn.modules.module import Module
+from oneflow.module.module import Module
 from oneflow.tensor.tensor import Tensor
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from oneflow.functional.nn import softmax
-from oneflow.nn.modules.module import Module
+from oneflow.module.module import Module
 from oneflow.tensor.tensor import Tensor
 
 

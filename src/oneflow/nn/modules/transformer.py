@@ -9,11 +9,11 @@ from typing import Any
 from oneflow.base.device import Device
 from oneflow.base.dtype import DType, get_default_dtype
 from oneflow.functional.elementwise.activation import gelu, relu
+from oneflow.module.module import Module
 from oneflow.nn import init
 from oneflow.nn.modules.container import ModuleList
 from oneflow.nn.modules.dropout import Dropout
 from oneflow.nn.modules.linear import Linear
-from oneflow.nn.modules.module import Module
 from oneflow.nn.modules.multi_head_attention import MultiheadAttention
 from oneflow.nn.modules.normalization import LayerNorm
 from oneflow.primitives.operators.creation import full_float

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from oneflow.functional.nn.interpolate import interpolate
-from oneflow.nn.modules.module import Module
+from oneflow.module.module import Module
 from oneflow.tensor.tensor import Tensor
 
 

@@ -1,9 +1,5 @@
 """Utilities for modules and their parameters."""
 
-from oneflow.functional.gradient_clipping import (
-    clip_grad_norm_ as clip_grad_norm_,
-    clip_grad_value_ as clip_grad_value_,
-)
 from oneflow.nn.utils import rnn as rnn
 from oneflow.nn.utils.parameters import (
     parameters_to_vector as parameters_to_vector,
@@ -17,4 +13,8 @@ from oneflow.nn.utils.spectral_norm import (
 from oneflow.nn.utils.weight_norm import (
     remove_weight_norm as remove_weight_norm,
     weight_norm as weight_norm,
+)
+from oneflow.optim.gradient_clipping import (
+    clip_grad_norm_ as clip_grad_norm_,
+    clip_grad_value_ as clip_grad_value_,
 )

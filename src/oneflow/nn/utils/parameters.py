@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from oneflow.differentiation.grad_mode import no_grad
-from oneflow.nn.modules.module import Module
+from oneflow.module.module import Module
 from oneflow.primitives.operators.shape import concat, reshape, split
 from oneflow.tensor.call import call
 from oneflow.tensor.tensor import Tensor

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any, TypeVar
 
 from oneflow.differentiation.grad_mode import no_grad
+from oneflow.module.module import Module
+from oneflow.module.parameter import Parameter
 from oneflow.nn import init
 from oneflow.nn.modules.conv import ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
-from oneflow.nn.modules.module import Module
-from oneflow.nn.parameter import Parameter
 from oneflow.primitives.operators.creation import zeros
 from oneflow.primitives.operators.distance import power_iteration, singular_value, unit_vectors
 from oneflow.primitives.operators.elementwise import div

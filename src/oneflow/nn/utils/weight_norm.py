@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, TypeVar
 
 from oneflow.differentiation.grad_mode import no_grad
-from oneflow.nn.modules.module import Module
-from oneflow.nn.parameter import Parameter
+from oneflow.module.module import Module
+from oneflow.module.parameter import Parameter
 from oneflow.primitives.operators.distance import slice_norms, weight_of_norm
 from oneflow.tensor.call import call, wrap
 from oneflow.tensor.tensor import Tensor

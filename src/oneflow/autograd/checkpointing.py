@@ -8,9 +8,9 @@ from typing import Any
 from oneflow.differentiation.grad_mode import enable_grad
 from oneflow.differentiation.saved import packed, packing, unpacked
 from oneflow.dispatch.operand_casts import CASTS, casting
-from oneflow.functional.generator import default_generator, replaying_draws
 from oneflow.primitives.operators.control import barrier
 from oneflow.program.value import Value
+from oneflow.random.generator import default_generator, replaying_draws
 from oneflow.tensor.call import wrap
 from oneflow.tensor.tensor import Tensor
 

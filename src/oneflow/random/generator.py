@@ -14,7 +14,7 @@ import numpy as np
 
 from oneflow.base import cluster
 from oneflow.base.device import CPU, Device
-from oneflow.functional.creation.options import parse_device
+from oneflow.base.placement import parse_device
 from oneflow.tensor.tensor import Tensor
 
 _FIRST_SEED = 67280421310721

@@ -13,7 +13,7 @@ from oneflow.base.device import (
     select,
     xla_device,
 )
-from oneflow.functional.generator import manual_seed as seed_generator
+from oneflow.random.generator import manual_seed as seed_generator
 from oneflow.runtime.eager import flush_all
 from oneflow.runtime.memory import memory_statistics, wait_for
 

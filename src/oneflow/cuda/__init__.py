@@ -2,17 +2,7 @@
 
 from oneflow.amp import cuda as amp
 from oneflow.base.errors import OutOfMemoryError as OutOfMemoryError
-from oneflow.functional.creation.constructors import (
-    CudaBoolTensor as BoolTensor,
-    CudaByteTensor as ByteTensor,
-    CudaCharTensor as CharTensor,
-    CudaDoubleTensor as DoubleTensor,
-    CudaFloatTensor as FloatTensor,
-    CudaHalfTensor as HalfTensor,
-    CudaIntTensor as IntTensor,
-    CudaLongTensor as LongTensor,
-)
-from oneflow.functional.gpu import (
+from oneflow.cuda.devices import (
     DeviceProperties as DeviceProperties,
     current_device as current_device,
     device_count as device_count,
@@ -28,6 +18,16 @@ from oneflow.functional.gpu import (
     memory_allocated as memory_allocated,
     set_device as set_device,
     synchronize as synchronize,
+)
+from oneflow.functional.creation.constructors import (
+    CudaBoolTensor as BoolTensor,
+    CudaByteTensor as ByteTensor,
+    CudaCharTensor as CharTensor,
+    CudaDoubleTensor as DoubleTensor,
+    CudaFloatTensor as FloatTensor,
+    CudaHalfTensor as HalfTensor,
+    CudaIntTensor as IntTensor,
+    CudaLongTensor as LongTensor,
 )
 
 __all__ = [

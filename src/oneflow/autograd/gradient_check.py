@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from oneflow.autograd.functional import _tuple
+from oneflow.autograd.gradients import grad
 from oneflow.differentiation.grad_mode import enable_grad, no_grad
-from oneflow.functional.autograd import grad
-from oneflow.functional.derivatives import _tuple
 from oneflow.functional.random.creation import randn
 from oneflow.tensor.tensor import Tensor
 

@@ -1,6 +1,6 @@
 """Seeds and states of the default random number generator."""
 
-from oneflow.functional.generator import (
+from oneflow.random.generator import (
     default_generator as default_generator,
     fork_rng as fork_rng,
     get_rng_state as get_rng_state,

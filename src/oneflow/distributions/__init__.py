@@ -1,6 +1,6 @@
 """Probability distributions."""
 
-from oneflow.functional.distributions import (
+from oneflow.distributions.distributions import (
     Bernoulli as Bernoulli,
     Categorical as Categorical,
     Distribution as Distribution,

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, Protocol
 
 from oneflow.differentiation.grad_mode import no_grad
-from oneflow.nn.parameter import Parameter
+from oneflow.module.parameter import Parameter
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import device_or_sharding, device_put
 

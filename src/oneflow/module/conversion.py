@@ -9,7 +9,7 @@ from oneflow.base.device import Device
 from oneflow.base.dtype import DType, bfloat16, float16, float32, float64
 from oneflow.base.placement import Placement
 from oneflow.differentiation.grad_mode import no_grad
-from oneflow.nn.parameter import Parameter
+from oneflow.module.parameter import Parameter
 from oneflow.primitives.operators.creation import zeros
 from oneflow.tensor.call import wrap
 from oneflow.tensor.tensor import Tensor

@@ -1,0 +1,1 @@
+"""`Module` and `Parameter`: registration, calls with hooks, state and conversion."""

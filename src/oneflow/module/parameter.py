@@ -1,0 +1,81 @@
+"""`Parameter`: a leaf tensor that modules list among their parameters."""
+
+from __future__ import annotations
+
+from typing import Any, SupportsIndex
+
+from oneflow.base.device import Device
+from oneflow.base.dtype import DType, get_default_dtype
+from oneflow.base.placement import DeviceOrSharding
+from oneflow.functional.creation.options import choose_device
+from oneflow.primitives.operators.creation import zeros
+from oneflow.tensor.tensor import Tensor
+from oneflow.tensor.transfer import device_or_sharding
+from oneflow.tensor.views import detached_twin
+
+
+class Parameter(Tensor):
+    """A tensor that becomes a parameter of the module it is assigned to.
+
+    Args:
+        data: the values; memory is shared with this tensor, as in PyTorch. Default: an empty
+            tensor.
+        requires_grad: whether it gets a gradient.
+
+    Example:
+        >>> import oneflow as flow
+        >>> p = flow.nn.Parameter(flow.tensor([1.0, 2.0]))
+        >>> p.requires_grad, p.is_leaf
+        (True, True)
+    """
+
+    def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> Parameter:
+        if data is None:
+            return new_parameter((0,), requires_grad=requires_grad)
+        if not isinstance(data, Tensor):
+            raise TypeError(f"Parameter(): `data` must be a Tensor, got {type(data).__name__}")
+        parameter = object.__new__(cls)
+        parameter._value = data.value.alias()
+        detached_twin(parameter, data, silent=False).requires_grad_(requires_grad)
+        return parameter
+
+    def __init__(self, data: Tensor | None = None, requires_grad: bool = True) -> None:
+        # Everything happens in `__new__`.
+        pass
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Parameter:
+        known = memo.get(id(self))
+        if known is None:
+            known = memo[id(self)] = _from_value(self.value.alias(), self.requires_grad)
+        return known
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> tuple:
+        # As of any tensor, see `oneflow.tensor.copying.reduce`.
+        device = device_or_sharding(self.value.spec)
+        return (_rebuild, (self.numpy(), self.dtype, device, self.requires_grad))
+
+    def __repr__(self) -> str:
+        return "Parameter containing:\n" + super().__repr__()
+
+
+def new_parameter(
+    shape: tuple[int, ...],
+    dtype: DType | None = None,
+    device: Device | str | None = None,
+    requires_grad: bool = True,
+) -> Parameter:
+    """A parameter of zeros that shares its memory with nobody; initialisers fill it."""
+    device = choose_device(device, None, None)
+    value = zeros(shape=tuple(shape), dtype=dtype or get_default_dtype(), device=device)
+    return _from_value(value, requires_grad)
+
+
+def _from_value(value: Any, requires_grad: bool) -> Parameter:
+    parameter = object.__new__(Parameter)
+    parameter._value = value
+    parameter.requires_grad_(requires_grad)
+    return parameter
+
+
+def _rebuild(array: Any, dtype: DType, device: DeviceOrSharding, requires_grad: bool) -> Parameter:
+    return _from_value(Tensor._import(array, dtype, device).value, requires_grad)
