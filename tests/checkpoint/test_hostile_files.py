@@ -272,7 +272,7 @@ def test_an_error_of_map_location_is_not_one_of_the_file(tmp_path):
     flow.save(flow.ones(1), tmp_path / "file")
     torch.save(torch.ones(1), tmp_path / "file.pt")
     for name in ("file", "file.pt"):
-        with pytest.raises(RuntimeError, match="`map_location` gives no place") as caught:
+        with pytest.raises(RuntimeError, match="`map_location` returns no device") as caught:
             flow.load(tmp_path / name, map_location=fail)
         assert "damaged" not in str(caught.value)
 

@@ -209,7 +209,7 @@ def same_dtype(x: Tensor, other: Any) -> bool:
 
 
 def can_cast(from_: DType, to: DType) -> bool:
-    """Whether an in-device operation may put `from_` into `to`: the category must not fall.
+    """Whether an in-place operation may put `from_` into `to`: the category must not fall.
 
     Example:
         >>> import oneflow as flow

@@ -374,9 +374,9 @@ def _refuse_leaf(tensor: Handle, old: Value) -> None:
         return
     if tensor.is_leaf:
         raise RuntimeError(
-            "a leaf Variable that requires grad is being used in an in-layout operation."
+            "a leaf Variable that requires grad is being used in an in-place operation."
         )
     if tensor._chain and share(tensor).current().node.is_leaf_node:
         raise RuntimeError(
-            "a view of a leaf Variable that requires grad is being used in an in-layout operation."
+            "a view of a leaf Variable that requires grad is being used in an in-place operation."
         )
