@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import functools
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import jax
 
 from oneflow.base.dtype import DType, bfloat16, float16
+from oneflow.base.hook import Hook
 
 
 @dataclass(frozen=True)
@@ -149,6 +151,8 @@ def set_cpu_devices(count: int) -> None:
         jax.config.update("jax_num_cpu_devices", count)
 
 
+# Prepares the process for XLA, which is about to start; every call after the first does nothing.
+PREPARE_PROCESS: Hook[Callable[[], None]] = Hook("PREPARE_PROCESS", "oneflow.runtime.startup")
 # Why this process cannot use devices.
 _lost: str | None = None
 
@@ -173,6 +177,7 @@ def platform_devices(type: str) -> tuple[Any, ...]:
     """
     if _lost is not None:
         raise RuntimeError(_lost)
+    PREPARE_PROCESS.value()
     try:
         return tuple(jax.local_devices(backend=DEVICE_TYPES[type].platform))
     except RuntimeError:
@@ -199,6 +204,12 @@ def xla_device(device: Device) -> Any:
         f"device `{device}` is not available: no {device.type} device was found by XLA; "
         f"use `cpu`, or run on a machine with one{hint}"
     )
+
+
+def default_device() -> Device:
+    """The device that XLA prefers: a GPU or TPU if there is one."""
+    PREPARE_PROCESS.value()
+    return device_behind(jax.devices()[0])
 
 
 def device_behind(xla: Any) -> Device:

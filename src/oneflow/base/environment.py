@@ -65,6 +65,12 @@ KEEP_HEAP = Variable(
     "1",
     "`0` leaves glibc's settings alone; otherwise freed memory is kept for the next step.",
 )
+TUNING_OFF = Variable(
+    "ONEFLOW_TUNING_OFF",
+    "",
+    "Names of settings that tune the process, separated by commas, or `all`: these stay off; "
+    "`docs/tuning.md` lists them.",
+)
 DEBUG_PASS = Variable(
     "ONEFLOW_DEBUG_PASS",
     "",
@@ -161,6 +167,7 @@ ALL_VARIABLES = (
     EAGER_EXPLAIN,
     CACHE_DIR,
     KEEP_HEAP,
+    TUNING_OFF,
     DEBUG_PASS,
     LOG_DIR,
     ENABLE_NHWC,

@@ -11,8 +11,7 @@ import jax
 import numpy as np
 from jax import export
 
-from oneflow.base.device import device_behind
-from oneflow.base.heap import HOLES
+from oneflow.base.device import default_device
 from oneflow.base.placement import Placement
 from oneflow.base.spec import TensorSpec
 from oneflow.base.uninterruptible import run_uninterruptible
@@ -20,6 +19,7 @@ from oneflow.compiler.launching import Launcher
 from oneflow.compiler.lower import Executable, wrap_integer
 from oneflow.compiler.options import compiler_options
 from oneflow.compiler.sharding import abstract_array, shardings
+from oneflow.tuning.linux import FREE_LISTS
 
 # The native functions that saved programs may call: decompositions of matrices, and how arrays lie
 # on several devices. Others, such as calls of Python functions, take an address from the file.
@@ -102,6 +102,7 @@ class ImportedProgram:
         self._exported, text = _deserialized(content)
         _check_calls(text)
         _check_arrays(self._exported, inputs, counts, outputs)
+        self._device = placement or default_device()
         platform = export.default_export_platform()
         if platform not in self._exported.platforms:
             raise RuntimeError(
@@ -109,7 +110,6 @@ class ImportedProgram:
                 f"machine runs on {platform}"
             )
         self._waits = placement is not None and placement.type == "cpu"
-        self._device = placement or device_behind(jax.devices()[0])
         where: dict[str, Any] = {}
         if placement is not None:
             given = [*inputs, *[None] * sum(map(bool, counts))]
@@ -126,7 +126,7 @@ class ImportedProgram:
         except ValueError as error:
             raise RuntimeError(f"the saved program is damaged ({error})") from error
         compiled = run_uninterruptible(lowered.compile)
-        HOLES.close()
+        FREE_LISTS.trim()
         return Launcher(compiled, self._device, donates=False)
 
     def __call__(

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from oneflow.base import environment
-from oneflow.base.heap import trim_heap
+from oneflow.tuning.linux import trim_heap
 
 # Measured on the CPU: what XLA and JAX hold for a single operation, for a whole program, and for
 # each instruction in it.

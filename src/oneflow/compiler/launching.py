@@ -20,12 +20,11 @@ import jax
 
 from oneflow.base.device import CPU, Device, xla_device
 from oneflow.base.errors import OutOfMemoryError
-from oneflow.base.heap import can_allocate
 from oneflow.base.placement import Placement
 from oneflow.base.quantities import bytes_text
 from oneflow.base.uninterruptible import run_uninterruptible
-from oneflow.compiler.jax_compat import direct_call
 from oneflow.compiler.turns import LARGE, Turns
+from oneflow.tuning.linux import can_allocate
 
 # Bytes of results and working memory from which on a program looks for them first.
 _LARGE = 2**20
@@ -86,7 +85,16 @@ class Launcher:
         """The first run goes through JAX's Python code, where it prepares the others."""
         if not box:
             box.append(self._compiled(*arguments))
-        self._direct = direct_call(self._compiled)
+        self._direct = _direct_call(self._compiled)
+
+
+def _direct_call(compiled: Any) -> Callable[..., Any] | None:
+    """The function by which a compiled program that has run once calls XLA without any Python.
+
+    None where this version of JAX has no such function.
+    """
+    call = getattr(compiled, "_call", None)
+    return call if type(call).__name__ == "PjitFunction" else None
 
 
 def check_memory(device: Device | Placement, size: int, waiting_for: Any = ()) -> None:

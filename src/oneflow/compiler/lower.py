@@ -14,7 +14,6 @@ import jax.numpy as jnp
 import numpy as np
 
 from oneflow.base.device import Device
-from oneflow.base.heap import HOLES
 from oneflow.base.placement import Placement
 from oneflow.base.uninterruptible import run_uninterruptible
 from oneflow.compiler.check_rows import check_rows
@@ -28,6 +27,7 @@ from oneflow.primitives import lowering as lowering  # registers them
 from oneflow.primitives.operation import Operation
 from oneflow.program.evaluate import walk
 from oneflow.program.ir import Program
+from oneflow.tuning.linux import FREE_LISTS
 
 
 class Executable:
@@ -143,7 +143,7 @@ class Executable:
         self._jitted = None
         self._launcher = Launcher(compiled, self.device, self._donates)
         self._compiled = compiled
-        HOLES.close()
+        FREE_LISTS.trim()
         return self
 
     def abstract_inputs(self) -> list[Any]:

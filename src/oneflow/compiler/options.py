@@ -9,6 +9,8 @@ import functools
 
 import jax
 
+from oneflow.base.device import PREPARE_PROCESS
+
 # Compiler options of programs with convolutions, by platform.
 _FOR_CONVOLUTIONS = {
     "cpu": {
@@ -34,6 +36,7 @@ def compiler_options(platform: str, convolves: bool = False) -> dict[str, str]:
 
 @functools.cache
 def _is_known(name: str, value: str) -> bool:
+    PREPARE_PROCESS.value()
     try:
         jax.jit(lambda: 0, compiler_options={name: value}).lower().compile()
     except jax.errors.JaxRuntimeError:

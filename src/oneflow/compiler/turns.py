@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 
 import jax
 
-from oneflow.base.heap import trim_heap
+from oneflow.tuning.linux import trim_heap
 
 # Bytes of working memory from which on it matters; such a program takes ten milliseconds or more.
 LARGE = 2**26

@@ -17,7 +17,12 @@ from jax.experimental import multihost_utils
 
 from oneflow.base import cluster, environment
 from oneflow.base.cluster import Membership
-from oneflow.base.device import number_devices, platform_devices, set_cpu_devices
+from oneflow.base.device import (
+    PREPARE_PROCESS,
+    number_devices,
+    platform_devices,
+    set_cpu_devices,
+)
 from oneflow.control_plane.agent import Member
 from oneflow.control_plane.collective_launch import connect_through, without_announcements
 from oneflow.control_plane.coordinator import Hub
@@ -33,7 +38,7 @@ _SECONDS_OF_PATIENCE = 30 * 24 * 3600
 
 
 def join() -> None:
-    """Connect with the other processes of the job, if there are any.
+    """Connect with the other processes of the job, if the environment says that there are any.
 
     Must run once, before JAX starts a backend, which asks all processes for their devices.
 
@@ -47,9 +52,11 @@ def join() -> None:
         cluster.set_membership(told or Membership())
     elif told is not None:
         os.environ[_OWNER] = str(os.getpid())
+        PREPARE_PROCESS.value()  # before there are other threads
         _join_told(told)
     elif method is not None:
         os.environ[_OWNER] = str(os.getpid())
+        PREPARE_PROCESS.value()  # before there are other threads
         _join_managed(method)
     else:
         set_cpu_devices(_number(environment.CPU_DEVICES))

@@ -20,7 +20,6 @@ from jax.errors import JaxRuntimeError
 from oneflow.base import environment
 from oneflow.base.device import Device
 from oneflow.base.errors import OutOfMemoryError
-from oneflow.base.heap import HOLES
 from oneflow.base.placement import Placement
 from oneflow.base.planning import is_planning
 from oneflow.compiler.kept import EXECUTABLES
@@ -38,6 +37,7 @@ from oneflow.runtime.explain import remember_miss
 from oneflow.runtime.known import Known, KnownPrograms
 from oneflow.runtime.recovery import restore_replaced
 from oneflow.runtime.statistics import STATISTICS
+from oneflow.tuning.linux import FREE_LISTS
 
 logger = logging.getLogger("oneflow.eager")
 
@@ -388,4 +388,4 @@ def _release_cold() -> None:
     persistent cache.
     """
     EXECUTABLES.release(Operation)
-    HOLES.close()
+    FREE_LISTS.trim()

@@ -7,7 +7,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from oneflow.base.device import Device, device_behind, xla_device
+from oneflow.base.device import PREPARE_PROCESS, Device, device_behind, xla_device
 from oneflow.base.planning import is_planning
 from oneflow.runtime.eager import Absent
 
@@ -42,6 +42,7 @@ def wait_until_ready(arrays: Any) -> None:
 
 def copy_of_dlpack(exporter: Any) -> tuple[jax.Array, Device]:
     """A copy of the memory behind an object with `__dlpack__`, and its device."""
+    PREPARE_PROCESS.value()
     array = jax.numpy.array(jax.dlpack.from_dlpack(exporter), copy=True)
     return array, device_behind(next(iter(array.devices())))
 

@@ -11,6 +11,8 @@ import uuid
 from collections.abc import Sequence
 
 from oneflow.control_plane.launcher.supervisor import Supervisor
+from oneflow.tuning.linux import THREAD_CACHE_TUNABLES
+from oneflow.tuning.switches import Setting, is_on
 
 _DEFAULT_PORT = 29500
 
@@ -103,9 +105,8 @@ def environment_of(options: argparse.Namespace, local_rank: int) -> dict[str, st
     # The launcher may itself have been started by a process that trains.
     for name in ("ONEFLOW_RANK_PROCESS", "ONEFLOW_JOB", "TORCHELASTIC_USE_AGENT_STORE"):
         whole.pop(name, None)
-    # Python's and XLA's threads share one heap, and glibc lets a thread put only 7 blocks of a size
-    # aside. It reads this when a process begins, so a process cannot set it for itself.
-    whole.setdefault("GLIBC_TUNABLES", "glibc.malloc.tcache_count=200")
+    if is_on(Setting.THREAD_CACHE):
+        whole.setdefault("GLIBC_TUNABLES", THREAD_CACHE_TUNABLES)
     if options.nnodes == 1:
         whole["ONEFLOW_JOB"] = uuid.uuid4().hex
         whole["ONEFLOW_JOB_SECRET"] = secrets.token_hex(16)

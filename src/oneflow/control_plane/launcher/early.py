@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import sys
 
-from oneflow.control_plane.launcher.command import main
-
 MODULE = "oneflow.distributed.launch"
 
 
@@ -21,5 +19,7 @@ def is_launching() -> bool:
 
 
 if is_launching():
+    from oneflow.control_plane.launcher.command import main
+
     sys.argv[0] = MODULE
     sys.exit(main())

@@ -8,24 +8,24 @@ from pathlib import Path
 
 import pytest
 
-from oneflow.compiler.cache import prepare, tidy, tidy_daily
+from oneflow.compiler.persistent_cache import evict, evict_daily, make_private
 
 
 def test_files_not_used_for_longest_go_first(tmp_path: Path):
     for age, name in enumerate(("new", "old", "oldest")):
         (tmp_path / name).write_bytes(bytes(100))
         os.utime(tmp_path / name, (1e9 - age, 1e9))
-    tidy(tmp_path, 150)
+    evict(tmp_path, 150)
     assert [path.name for path in tmp_path.iterdir()] == ["new"]
 
 
-def test_tidying_happens_once_a_day(tmp_path: Path):
-    tidy_daily(tmp_path / "xla")
+def test_eviction_happens_once_a_day(tmp_path: Path):
+    evict_daily(tmp_path / "xla")
     stamp = tmp_path / "xla" / ".tidied"
     os.utime(stamp, (1e9, 1e9))
-    tidy_daily(tmp_path / "xla")
+    evict_daily(tmp_path / "xla")
     first = stamp.stat().st_mtime
-    tidy_daily(tmp_path / "xla")
+    evict_daily(tmp_path / "xla")
     assert 1e9 < first == stamp.stat().st_mtime
 
 
@@ -66,8 +66,8 @@ def test_folders_that_exist_are_left_as_they_are(tmp_path: Path):
 
 
 def test_somebody_elses_folder_is_not_used(tmp_path: Path, monkeypatch):
-    assert prepare(tmp_path / "cache" / "xla")
+    assert make_private(tmp_path / "cache" / "xla")
     monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
-    assert not prepare(tmp_path / "cache" / "xla")
+    assert not make_private(tmp_path / "cache" / "xla")
     (tmp_path / "file").touch()
-    assert not prepare(tmp_path / "file" / "xla")
+    assert not make_private(tmp_path / "file" / "xla")

@@ -7,7 +7,6 @@ the copy alone; the original pays nothing for it.
 
 from __future__ import annotations
 
-import os
 from typing import Any, NoReturn
 
 import jax
@@ -53,13 +52,10 @@ _RUNS = (
 )
 
 
-def _become_a_copy() -> None:
-    """Runs in every new copy."""
+def disable_xla() -> None:
+    """Let everything raise that needs XLA; runs in every new copy."""
     cluster.leave()
     if lose_devices(_REASON):
         for owner, name in _RUNS:
             setattr(owner, name, _refuse)
         Value.read = _read
-
-
-os.register_at_fork(after_in_child=_become_a_copy)

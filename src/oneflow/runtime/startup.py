@@ -1,0 +1,45 @@
+"""Start-up: all that is done to the process itself, in order.
+
+Importing the package sets options of JAX and starts nothing, unless a launcher started the process
+as a rank of a job: the ranks have to meet before any of them uses a device. `prepare_process` runs
+when XLA is about to start, that is when the first program runs or the first device is asked for.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+
+import jax
+
+from oneflow.base.device import PREPARE_PROCESS
+from oneflow.compiler import persistent_cache
+from oneflow.control_plane.rendezvous import join
+from oneflow.runtime.after_fork import disable_xla
+from oneflow.tuning.linux import retain_freed_memory
+
+_lock = threading.Lock()
+_is_prepared = False
+
+
+def configure_jax() -> None:
+    """Set the option of JAX that tensors rely on: 64-bit types are real."""
+    jax.config.update("jax_enable_x64", True)
+
+
+@PREPARE_PROCESS.fill
+def prepare_process() -> None:
+    """Prepare the process for XLA; calls after the first do nothing."""
+    global _is_prepared
+    with _lock:
+        if _is_prepared:
+            return
+        _is_prepared = True
+        # First: a thread keeps the heap that it starts with.
+        retain_freed_memory()
+        persistent_cache.enable()
+        os.register_at_fork(after_in_child=disable_xla)
+
+
+configure_jax()
+join()

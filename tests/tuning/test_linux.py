@@ -1,0 +1,113 @@
+"""Freed memory stays with the process, and free blocks leave the C library's lists."""
+
+import ctypes
+import os
+import subprocess
+import sys
+
+import pytest
+
+import oneflow as flow
+from oneflow.tuning.linux import FreeLists, retain_freed_memory
+from oneflow.tuning.switches import Setting, is_on
+
+BLOCK, BLOCKS = 5_000, 20_000
+
+
+@pytest.fixture
+def scattered():
+    """Ten thousand free blocks with used ones in between."""
+    libc = ctypes.CDLL(None)
+    libc.malloc.restype, libc.malloc.argtypes = ctypes.c_void_p, [ctypes.c_size_t]
+    libc.free.argtypes = [ctypes.c_void_p]
+    blocks = [libc.malloc(BLOCK) for _ in range(BLOCKS)]
+    for address in blocks[::2]:
+        libc.free(address)
+    yield
+    for address in blocks[1::2]:
+        libc.free(address)
+
+
+is_retained = pytest.mark.skipif(
+    not retain_freed_memory(), reason="the C library is not glibc, or its settings are the user's"
+)
+
+
+@pytest.fixture
+def free_lists():
+    """Without a memory of what other tests left free, and while nothing compiles."""
+    flow.eager.synchronize()
+    lists = FreeLists()
+    lists.enable()
+    yield lists
+    for address in lists.reserved:
+        lists._free(address)
+
+
+@is_retained
+def test_many_free_blocks_are_reserved(free_lists, scattered):
+    free_lists.trim()
+    assert len(free_lists.reserved) > BLOCKS // 2 - 100  # those near the heap's end stay free
+
+
+@is_retained
+def test_a_few_more_free_blocks_are_no_reason_to_do_it_again(free_lists, scattered):
+    free_lists.trim()
+    before = free_lists.reserved
+    free_lists.trim()
+    assert free_lists.reserved is before
+
+
+def test_nothing_is_reserved_where_freed_memory_is_not_retained(scattered):
+    lists = FreeLists()
+    lists.trim()
+    assert not lists.reserved
+
+
+@pytest.mark.parametrize("off", ["free_lists", "serial_runs, free_lists", "all"])
+def test_the_switch_turns_it_off(monkeypatch, scattered, off):
+    monkeypatch.setenv("ONEFLOW_TUNING_OFF", off)
+    lists = FreeLists()
+    lists.enable()
+    lists.trim()
+    assert not lists.reserved
+
+
+def test_only_what_is_named_is_off(monkeypatch):
+    monkeypatch.setenv("ONEFLOW_TUNING_OFF", "serial_runs,pairwise_mean")
+    off = {setting for setting in Setting if not is_on(setting)}
+    assert off == {Setting.SERIAL_RUNS, Setting.PAIRWISE_MEAN}
+
+
+def test_unknown_names_are_an_error(monkeypatch):
+    monkeypatch.setenv("ONEFLOW_TUNING_OFF", "heap")
+    with pytest.raises(ValueError, match="names heap; expected `all` or some of allocator"):
+        is_on(Setting.ALLOCATOR)
+
+
+def is_retained_with(name, value):
+    """Whether a process with that environment variable keeps freed memory."""
+    code = "from oneflow.tuning import linux; print(linux.retain_freed_memory())"
+    environment = {**os.environ, name: value}
+    run = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
+    )
+    return run.stdout.strip() == "True"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("ONEFLOW_KEEP_HEAP", "0"),
+        ("ONEFLOW_TUNING_OFF", "allocator"),
+        ("MALLOC_ARENA_MAX", "0"),
+        ("GLIBC_TUNABLES", "glibc.malloc.tcache_count=9:glibc.malloc.arena_max=2"),
+    ],
+)
+def test_settings_of_the_user_stay(name, value):
+    assert not is_retained_with(name, value)
+
+
+@is_retained
+def test_settings_of_other_things_are_no_reason_to_leave_it():
+    assert is_retained_with("GLIBC_TUNABLES", "glibc.malloc.tcache_count=200")
