@@ -15,7 +15,7 @@ import safetensors.numpy
 import torch
 
 import oneflow as flow
-from oneflow.checkpoint.parts import Part, cover_exactly
+from oneflow.checkpoint.parts import SavedShard, cover_exactly
 from oneflow.data.vision.cifar import CIFAR10
 from oneflow.data.vision.mnist import read_idx
 from tests.checkpoint.test_foreign_files import Evil, load_torch
@@ -359,7 +359,7 @@ def test_what_could_not_be_loaded_again_is_not_saved(tmp_path, monkeypatch):
     ],
 )
 def test_parts_cover_exactly(shape, boxes, right):
-    assert cover_exactly([Part("f", *box) for box in boxes], shape) is right
+    assert cover_exactly([SavedShard("f", *box) for box in boxes], shape) is right
 
 
 def test_random_parts():
@@ -370,7 +370,7 @@ def test_random_parts():
         for _ in range(random.integers(1, 5)):
             starts = random.integers(0, shape)
             sizes = random.integers(0, np.array(shape) - starts + 1)
-            boxes.append(Part("f", tuple(starts.tolist()), tuple(sizes.tolist())))
+            boxes.append(SavedShard("f", tuple(starts.tolist()), tuple(sizes.tolist())))
             counts[tuple(map(slice, starts, starts + sizes))] += 1
         assert cover_exactly(boxes, shape) == bool((counts == 1).all())
 

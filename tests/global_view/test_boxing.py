@@ -9,7 +9,7 @@ import oneflow as flow
 from oneflow.base.dtype import ALL_DTYPES
 from oneflow.base.sbp import BROADCAST, PARTIAL_SUM, split
 from oneflow.primitives.sharding.boxing_path import boxing_path
-from oneflow.runtime.shards import part_here
+from oneflow.runtime.shards import local_shard
 
 S, B, P = flow.sbp.split, flow.sbp.broadcast, flow.sbp.partial_sum
 SIGNATURES = (S(0), S(1), B, P)
@@ -24,7 +24,7 @@ def numbers(*shape):
 def parts(x, placement):
     """What each rank holds, in the order of ranks."""
     array = x.value.read()
-    return [np.asarray(part_here(array, x.value.spec, place)) for place in range(placement.size)]
+    return [np.asarray(local_shard(array, x.value.spec, place)) for place in range(placement.size)]
 
 
 @pytest.mark.parametrize("shape", [(8, 4), (7, 5), (3, 2)], ids=str)

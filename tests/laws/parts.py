@@ -17,9 +17,9 @@ import numpy as np
 from oneflow.base.placement import Placement
 from oneflow.base.sbp import PARTIAL_SUM, sbp_text
 from oneflow.base.spec import TensorSpec, spec_of
-from oneflow.compiler.sharding import named_sharding, on_parts, partial_axes, stored_shape
+from oneflow.compiler.sharding import array_shape, named_sharding, partial_axes, shard_mapped
 from oneflow.primitives.operation import Operation, Signature
-from oneflow.primitives.part_layout import part_shape, part_slices, places_in
+from oneflow.primitives.shard_shapes import mesh_coordinates, shard_shape, shard_slices
 from tests.laws.recording import QUICKLY
 
 Sizes = tuple[int, ...]
@@ -31,15 +31,15 @@ def stored(whole: np.ndarray, spec: TensorSpec) -> jax.Array:
     hierarchy, sbp = placement.hierarchy, spec.sbp
     assert sbp is not None
     sums = partial_axes(spec)
-    array = np.empty(stored_shape(spec), whole.dtype)
+    array = np.empty(array_shape(spec), whole.dtype)
     array[...] = _padding(whole.dtype)
-    shape = part_shape(spec.shape, hierarchy, sbp)
-    for places in places_in(hierarchy):
-        part = whole[part_slices(spec.shape, hierarchy, sbp, places)]
+    shape = shard_shape(spec.shape, hierarchy, sbp)
+    for coordinate in mesh_coordinates(hierarchy):
+        part = whole[shard_slices(spec.shape, hierarchy, sbp, coordinate)]
         if sums:
-            counts, own = [hierarchy[a] for a in sums], [places[a] for a in sums]
+            counts, own = [hierarchy[a] for a in sums], [coordinate[a] for a in sums]
             part = share_of(part, int(np.ravel_multi_index(own, counts)), int(np.prod(counts)))
-        block = _block(spec, shape, places)
+        block = _block(spec, shape, coordinate)
         array[(*block, ...)][tuple(map(slice, part.shape))] = part
     return jax.device_put(array, named_sharding(spec))
 
@@ -50,7 +50,7 @@ def _padding(dtype: np.dtype) -> Any:
     return np.iinfo(dtype).max // 2 if dtype.kind in "iu" else np.nan
 
 
-def _block(spec: TensorSpec, shape: Sizes, places: Sizes) -> tuple[Any, ...]:
+def _block(spec: TensorSpec, shape: Sizes, coordinate: Sizes) -> tuple[Any, ...]:
     """Where in the array the part of one device is."""
     placement: Any = spec.device
     assert spec.sbp is not None
@@ -59,9 +59,9 @@ def _block(spec: TensorSpec, shape: Sizes, places: Sizes) -> tuple[Any, ...]:
         number = 0
         for axis, each in enumerate(spec.sbp):
             if getattr(each, "dim", None) == dim:
-                number = number * placement.hierarchy[axis] + places[axis]
+                number = number * placement.hierarchy[axis] + coordinate[axis]
         starts.append(slice(number * size, (number + 1) * size))
-    return (*[places[axis] for axis in partial_axes(spec)], *starts)
+    return (*[coordinate[axis] for axis in partial_axes(spec)], *starts)
 
 
 def share_of(part: np.ndarray, number: int, count: int) -> np.ndarray:
@@ -99,18 +99,20 @@ def differences(array: jax.Array, whole: np.ndarray, spec: TensorSpec, compare: 
     blocks = {shard.device: np.asarray(shard.data) for shard in array.addressable_shards}
     lead = len(partial_axes(spec))
     sums: dict[Sizes, np.ndarray] = {}
-    for places, device in zip(places_in(hierarchy), placement.mesh.devices.flat, strict=True):
-        slices = part_slices(spec.shape, hierarchy, sbp, places)
+    for coordinate, device in zip(
+        mesh_coordinates(hierarchy), placement.mesh.devices.flat, strict=True
+    ):
+        slices = shard_slices(spec.shape, hierarchy, sbp, coordinate)
         block = blocks[device].reshape(blocks[device].shape[lead:])
         part = block[tuple(slice(each.stop - each.start) for each in slices)]
-        group = tuple(0 if s is PARTIAL_SUM else p for s, p in zip(sbp, places, strict=True))
+        group = tuple(0 if s is PARTIAL_SUM else p for s, p in zip(sbp, coordinate, strict=True))
         with np.errstate(all="ignore"):
             sums[group] = (sums[group] + part).astype(part.dtype) if group in sums else part
     problems = []
-    for places, part in sums.items():
-        problem = compare(part, whole[part_slices(spec.shape, hierarchy, sbp, places)])
+    for coordinate, part in sums.items():
+        problem = compare(part, whole[shard_slices(spec.shape, hierarchy, sbp, coordinate)])
         if problem:
-            problems.append(f"at {places}: {problem}")
+            problems.append(f"at {coordinate}: {problem}")
     return problems
 
 
@@ -160,7 +162,7 @@ def evaluated(operations: Sequence[Operation], operands: Sequence[Sequence]) -> 
             for result in as_tuple(each, each.evaluate(*itertools.islice(rest, len(each.in_specs))))
         ]
 
-    run = jax.jit(on_parts(compute, inputs, outputs, operations[0].device))
+    run = jax.jit(shard_mapped(compute, inputs, outputs, operations[0].device))
     results = iter(run.lower(*arrays).compile(compiler_options=QUICKLY)(*arrays))
     return [list(itertools.islice(results, each.count)) for each in operations]
 

@@ -15,8 +15,8 @@ import oneflow as flow
 from oneflow.primitives.operation import make_operation, operand_positions
 from oneflow.primitives.operators.matmul import linear, matmul
 from oneflow.primitives.operators.softmax import softmax
-from oneflow.primitives.parts import Part
 from oneflow.primitives.registry import PRIMITIVES
+from oneflow.primitives.shard_index import ShardIndex
 from oneflow.primitives.sharding.axes import axes_of, notation
 from tests.laws.recording import QUICKLY, recorded_programs, source_of
 from tests.oracle import array_difference
@@ -124,24 +124,24 @@ def run(operation, operands, attributes):
     return (results,) if operation.single else tuple(results)
 
 
-def part_of(operation, axes, name, count, number):
-    """Where the part of that number is in the first result, or the operand that counts."""
+def shard_index(operation, axes, name, count, number):
+    """The position of the shard of that number in the first result, or in the named operand."""
     operand = operation.primitive.facts["positional"]
     spec, names = operation.out_specs[0], axes.outputs[0]
     if operand:
-        (place,) = operand_positions(operation)[operand]
-        spec, names = operation.in_specs[place], axes.inputs[place]
+        (position,) = operand_positions(operation)[operand]
+        spec, names = operation.in_specs[position], axes.inputs[position]
     shape = spec.shape
-    starts = [
+    offsets = [
         number * (size // count) if each == name else 0
         for size, each in zip(shape, names, strict=True)
     ]
-    return Part(shape, tuple(starts))
+    return ShardIndex(shape, tuple(offsets))
 
 
 def joined_parts(operation, axes, operands, name, count):
     """The results of the parts of `name`, joined or added up as the notation says."""
-    attributes = axes.part_attributes(operation, {name: count})
+    attributes = axes.shard_attributes(operation, {name: count})
     parts = [
         stacked_parts(each, names, name, count, axes.is_summed(name) and place in axes.addends)
         for place, (each, names) in enumerate(zip(operands, axes.inputs, strict=True))
@@ -149,10 +149,10 @@ def joined_parts(operation, axes, operands, name, count):
 
     def step(state, given):
         own, number = given
-        place = {}
+        position = {}
         if "positional" in operation.primitive.facts:
-            place["part"] = part_of(operation, axes, name, count, number)
-        return state, run(operation, own, {**attributes, **place})
+            position["shard"] = shard_index(operation, axes, name, count, number)
+        return state, run(operation, own, {**attributes, **position})
 
     # A loop is compiled once, not once per part.
     _, pieces = lax.scan(step, None, (parts, jnp.arange(count)))

@@ -25,8 +25,8 @@ import pytest
 import oneflow as flow
 from oneflow.base.sbp import BROADCAST, PARTIAL_SUM, Sbp, Split, split
 from oneflow.primitives.operation import Operation
-from oneflow.primitives.part_layout import part_slices
 from oneflow.primitives.registry import PRIMITIVES
+from oneflow.primitives.shard_shapes import shard_slices
 from oneflow.primitives.sharding import signatures
 from tests.laws.parts import as_tuple, on_placement, share_of
 from tests.laws.recording import QUICKLY, recorded_programs
@@ -73,7 +73,7 @@ def part(whole: np.ndarray, sbp: Sbp, number: int) -> np.ndarray:
     """What the device of that number holds."""
     if sbp is PARTIAL_SUM:
         return share_of(whole, number, 2)
-    return whole[part_slices(whole.shape, (2,), (sbp,), (number,))]
+    return whole[shard_slices(whole.shape, (2,), (sbp,), (number,))]
 
 
 def layouts_of(array: np.ndarray, is_scalar: bool) -> list[Sbp]:

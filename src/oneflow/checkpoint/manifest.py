@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from oneflow.base.dtype import DType, dtype_named
 from oneflow.base.replacing import replacing
 from oneflow.checkpoint.damage import LoadError, loading
-from oneflow.checkpoint.parts import Part, cover_exactly
+from oneflow.checkpoint.parts import SavedShard, cover_exactly
 
 MANIFEST = "checkpoint.json"
 # The file by which a folder with a saved program is known.
@@ -39,7 +39,7 @@ class Entry(NamedTuple):
 
     dtype: DType
     shape: tuple[int, ...]
-    parts: list[Part]
+    parts: list[SavedShard]
 
 
 class Manifest(NamedTuple):
@@ -130,7 +130,9 @@ def _manifest_of(content: dict[str, Any]) -> Manifest:
 
 def _entry_of(name: str, data: dict[str, Any], files: Mapping[str, int]) -> Entry:
     shape = _sizes(data["shape"])
-    parts = [Part(file, _sizes(starts), _sizes(sizes)) for file, starts, sizes in data["parts"]]
+    parts = [
+        SavedShard(file, _sizes(starts), _sizes(sizes)) for file, starts, sizes in data["parts"]
+    ]
     for part in parts:
         if part.file not in files:
             raise ValueError(f"`{name}` is in {part.file!r}, which is none of its files")

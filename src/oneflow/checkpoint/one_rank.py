@@ -138,7 +138,7 @@ class _Received:
         kind, shape = self._forms[name]
         there = Placement(sharding.placement.type, [self._rank])
         spec = spec_of(tuple(shape), dtype_named(kind), there, there.broadcast)
-        value = Value(spec, assemble(spec, lambda places: _host_array(self._tensors[name])))
+        value = Value(spec, assemble(spec, lambda coordinate: _host_array(self._tensors[name])))
         wanted = fit_sharding(sharding, len(shape))
         if wanted is not Sharding(there, there.broadcast):
             value = move_global(value, wanted)

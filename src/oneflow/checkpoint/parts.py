@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from oneflow.base.spec import TensorSpec
-from oneflow.primitives.part_layout import Sizes, part_slices, places_in
+from oneflow.primitives.shard_shapes import Sizes, mesh_coordinates, shard_slices
 from oneflow.tensor.tensor import Tensor
 
 # A rank begins another file when one has so many bytes: its arrays are in the host's memory while
@@ -26,17 +26,17 @@ _FILE_BYTES = 2**30
 _FIRST_RANK = 0
 
 
-class Part(NamedTuple):
-    """A part of a tensor, in the file that has it under the tensor's name.
+class SavedShard(NamedTuple):
+    """A shard of a tensor, in the file that has it under the tensor's name.
 
     Attributes:
         file: name of the file.
-        starts: where the part begins in each dimension.
-        sizes: how long it is.
+        offsets: of the shard in each dimension of the tensor.
+        sizes: of the shard.
     """
 
     file: str
-    starts: Sizes
+    offsets: Sizes
     sizes: Sizes
 
 
@@ -45,11 +45,11 @@ class Stock(NamedTuple):
 
     Attributes:
         name: of the tensor.
-        place: the place of its device in the flat list of ranks; None for something local.
+        index: of its device in the flat list of ranks; None for something local.
     """
 
     name: str
-    place: int | None
+    index: int | None
 
 
 @dataclass
@@ -63,7 +63,7 @@ class Plan:
         ranks: the rank that writes each file.
     """
 
-    parts: dict[str, list[Part]] = field(default_factory=dict)
+    parts: dict[str, list[SavedShard]] = field(default_factory=dict)
     files: dict[str, list[Stock]] = field(default_factory=dict)
     bytes: Counter[int] = field(default_factory=Counter)
     ranks: dict[str, int] = field(default_factory=dict)
@@ -76,7 +76,7 @@ class Plan:
         self.ranks[file] = rank
         self.files.setdefault(file, []).append(stock)
         starts = tuple([each.start for each in slices])
-        self.parts[stock.name].append(Part(file, starts, sizes))
+        self.parts[stock.name].append(SavedShard(file, starts, sizes))
 
 
 def planned(tensors: Mapping[str, Tensor | np.ndarray]) -> Plan:
@@ -91,7 +91,7 @@ def planned(tensors: Mapping[str, Tensor | np.ndarray]) -> Plan:
             plan.add(_FIRST_RANK, Stock(name, None), whole, itemsize)
             continue
         for slices, holders in _different_parts(spec):
-            ranks = {spec.device.flat[place]: place for place in holders}
+            ranks = {spec.device.flat[index]: index for index in holders}
             rank = min(ranks, key=lambda rank: (plan.bytes[rank], rank))
             plan.add(rank, Stock(name, ranks[rank]), slices, spec.dtype.itemsize)
     return plan
@@ -101,7 +101,7 @@ def planned(tensors: Mapping[str, Tensor | np.ndarray]) -> Plan:
 _MAX_SPLIT_DIMS = 8
 
 
-def cover_exactly(parts: Sequence[Part], shape: Sizes) -> bool:
+def cover_exactly(parts: Sequence[SavedShard], shape: Sizes) -> bool:
     """Whether every element of a tensor is in one part, and no part reaches beyond.
 
     A box's corners, with alternating signs, are the mixed derivative of the function that is one
@@ -109,7 +109,7 @@ def cover_exactly(parts: Sequence[Part], shape: Sizes) -> bool:
     """
     if any(len(shape) != len(each) for part in parts for each in part[1:]):
         return False
-    boxes = [[(at, at + n) for at, n in zip(p.starts, p.sizes, strict=True)] for p in parts]
+    boxes = [[(at, at + n) for at, n in zip(p.offsets, p.sizes, strict=True)] for p in parts]
     whole = [(0, size) for size in shape]
     split = [dim for dim, ends in enumerate(whole) if any(box[dim] != ends for box in boxes)]
     if len(split) > _MAX_SPLIT_DIMS:
@@ -122,11 +122,11 @@ def cover_exactly(parts: Sequence[Part], shape: Sizes) -> bool:
 
 
 def _different_parts(spec: TensorSpec) -> Iterator[tuple[tuple[slice, ...], list[int]]]:
-    """The parts of a global tensor that are not empty, with the places that hold each."""
+    """The distinct non-empty shards of a global tensor, with the indices of their devices."""
     placement: Any = spec.device
     holders: dict[tuple[Sizes, Sizes], list[int]] = {}
-    for index, places in enumerate(places_in(placement.hierarchy)):
-        slices = part_slices(spec.shape, placement.hierarchy, spec.sbp or (), places)
+    for index, coordinate in enumerate(mesh_coordinates(placement.hierarchy)):
+        slices = shard_slices(spec.shape, placement.hierarchy, spec.sbp or (), coordinate)
         key = (tuple(each.start for each in slices), tuple(each.stop for each in slices))
         holders.setdefault(key, []).append(index)
     for (starts, stops), indices in holders.items():

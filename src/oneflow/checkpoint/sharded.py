@@ -37,13 +37,13 @@ from oneflow.checkpoint.manifest import (
     read_manifest,
 )
 from oneflow.checkpoint.map_location import RestoreLocation
-from oneflow.checkpoint.parts import Part, Plan, Stock, planned
+from oneflow.checkpoint.parts import Plan, SavedShard, Stock, planned
 from oneflow.checkpoint.progress import progress_bar
 from oneflow.checkpoint.save_folders import being_filled, remove_unnamed
 from oneflow.checkpoint.structure import Decoder
 from oneflow.checkpoint.together import all_succeed, plays
 from oneflow.runtime.eager import read_array
-from oneflow.runtime.shards import part_here
+from oneflow.runtime.shards import local_shard
 from oneflow.tensor.call import wrap
 from oneflow.tensor.global_values import relaid, told_by_all, whole_grad_sbp
 from oneflow.tensor.tensor import Tensor
@@ -142,9 +142,9 @@ def _array(tensor: Tensor | np.ndarray, stock: Stock) -> np.ndarray:
     if not isinstance(tensor, Tensor):
         return tensor
     array = read_array(tensor.value)
-    if stock.place is None:
+    if stock.index is None:
         return np.asarray(array)
-    return np.asarray(part_here(array, tensor.value.spec, stock.place))
+    return np.asarray(local_shard(array, tensor.value.spec, stock.index))
 
 
 def _manifest_of(structure: Any, tensors: Tensors, plan: Plan, folder: Path) -> Manifest:
@@ -220,7 +220,7 @@ class _Folder:
             common = _common(slices, part)
             if common is None:
                 continue
-            block = self._block(name, part, _shifted(common, part.starts))
+            block = self._block(name, part, _shifted(common, part.offsets))
             if block.dtype != result.dtype:
                 raise LoadError(self._disagrees(name, part))
             if block.shape == sizes:
@@ -228,13 +228,13 @@ class _Folder:
             result[_shifted(common, [each.start for each in slices])] = block
         return result
 
-    def _block(self, name: str, part: Part, slices: tuple[slice, ...]) -> np.ndarray:
+    def _block(self, name: str, part: SavedShard, slices: tuple[slice, ...]) -> np.ndarray:
         opened = self._file(part.file)
         if name not in opened.names or opened.described(name)[0] != part.sizes:
             raise LoadError(self._disagrees(name, part))
         return opened.part(name, slices)
 
-    def _disagrees(self, name: str, part: Part) -> str:
+    def _disagrees(self, name: str, part: SavedShard) -> str:
         return (
             f"cannot load `{self._root}`: what `{part.file}` has of `{name}` is not what "
             f"`{MANIFEST}` says"
@@ -267,10 +267,10 @@ class _Folder:
         )
 
 
-def _common(slices: tuple[slice, ...], part: Part) -> tuple[slice, ...] | None:
+def _common(slices: tuple[slice, ...], part: SavedShard) -> tuple[slice, ...] | None:
     """What slices of a tensor and one of its parts have in common, as slices of the tensor."""
     common = []
-    for wanted, start, size in zip(slices, part.starts, part.sizes, strict=True):
+    for wanted, start, size in zip(slices, part.offsets, part.sizes, strict=True):
         first, last = max(wanted.start, start), min(wanted.stop, start + size)
         if first >= last:
             return None

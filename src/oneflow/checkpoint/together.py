@@ -52,7 +52,7 @@ def bytes_from(rank: int, content: bytes) -> bytes:
     (size,) = told_by_all(np.array([len(content)], np.int64), "cpu")[rank]
     source, everyone = Placement("cpu", [rank]), Placement.all("cpu")
     spec = spec_of((int(size),), uint8, source, source.broadcast)
-    array = assemble(spec, lambda places: np.frombuffer(content, np.uint8))
+    array = assemble(spec, lambda coordinate: np.frombuffer(content, np.uint8))
     received = move_global(Value(spec, array), Sharding(everyone, everyone.broadcast))
     return np.asarray(read_array(received).addressable_data(0)).tobytes()
 

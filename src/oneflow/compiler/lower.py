@@ -21,7 +21,7 @@ from oneflow.compiler.donation import plan_donations, updated_inputs
 from oneflow.compiler.kept import EXECUTABLES, OPERATION_BYTES
 from oneflow.compiler.launching import Launcher
 from oneflow.compiler.options import compiler_options
-from oneflow.compiler.sharding import abstract_array, committed_to, on_parts
+from oneflow.compiler.sharding import abstract_array, committed_to, shard_mapped
 from oneflow.passes.pipeline import Watch, prepare_whole
 from oneflow.primitives import lowering as lowering  # registers them
 from oneflow.primitives.operation import Operation
@@ -83,7 +83,7 @@ class Executable:
         if isinstance(device, Placement):
             outputs = [program.outputs[slot] for slot in self._order]
             table = program.spec_table()
-            function = on_parts(
+            function = shard_mapped(
                 function,
                 [*program.inputs, *[None] * len([v for v in (self._floats, self._integers) if v])],
                 [*[table[number] for number in outputs], *[None] * self._has_checks],
@@ -261,7 +261,7 @@ def _jit_on_parts(operation: Operation, function: Callable) -> Callable:
         return [results] if operation.single else list(results)
 
     outputs = [None] if is_check else list(operation.out_specs)
-    run = jax.jit(on_parts(rows, list(operation.in_specs), outputs, operation.device))
+    run = jax.jit(shard_mapped(rows, list(operation.in_specs), outputs, operation.device))
 
     def waiting(*operands: Any) -> Any:
         results = jax.block_until_ready(run(*operands))

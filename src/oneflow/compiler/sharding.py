@@ -18,7 +18,7 @@ from oneflow.base.device import Device, xla_device
 from oneflow.base.placement import Placement, mesh_axis
 from oneflow.base.sbp import PARTIAL_SUM
 from oneflow.base.spec import TensorSpec
-from oneflow.primitives.part_layout import part_shape, splitting_axes
+from oneflow.primitives.shard_shapes import shard_shape, split_axes
 
 
 def partial_axes(spec: TensorSpec) -> list[int]:
@@ -29,9 +29,7 @@ def partial_axes(spec: TensorSpec) -> list[int]:
 def partition_of(spec: TensorSpec) -> PartitionSpec:
     """How the array behind a global tensor is sharded."""
     assert spec.sbp is not None
-    split = [
-        tuple(map(mesh_axis, splitting_axes(spec.sbp, dim))) or None for dim in range(spec.ndim)
-    ]
+    split = [tuple(map(mesh_axis, split_axes(spec.sbp, dim))) or None for dim in range(spec.ndim)]
     return PartitionSpec(*map(mesh_axis, partial_axes(spec)), *split)
 
 
@@ -41,15 +39,15 @@ def named_sharding(spec: TensorSpec) -> NamedSharding:
     return NamedSharding(placement.mesh, partition_of(spec))
 
 
-def stored_shape(spec: TensorSpec) -> tuple[int, ...]:
+def array_shape(spec: TensorSpec) -> tuple[int, ...]:
     """The shape of the array behind a global tensor."""
     placement: Any = spec.device
     assert spec.sbp is not None
     sums = [placement.hierarchy[axis] for axis in partial_axes(spec)]
-    parts = part_shape(spec.shape, placement.hierarchy, spec.sbp)
+    parts = shard_shape(spec.shape, placement.hierarchy, spec.sbp)
     sizes = []
     for dim, size in enumerate(parts):
-        for axis in splitting_axes(spec.sbp, dim):
+        for axis in split_axes(spec.sbp, dim):
             size *= placement.hierarchy[axis]
         sizes.append(size)
     return (*sums, *sizes)
@@ -59,10 +57,10 @@ def abstract_array(spec: TensorSpec) -> jax.ShapeDtypeStruct:
     """Shape, dtype and, for a global tensor, sharding of its array."""
     if spec.sbp is None:
         return jax.ShapeDtypeStruct(spec.shape, spec.dtype.numpy)
-    return jax.ShapeDtypeStruct(stored_shape(spec), spec.dtype.numpy, sharding=named_sharding(spec))
+    return jax.ShapeDtypeStruct(array_shape(spec), spec.dtype.numpy, sharding=named_sharding(spec))
 
 
-def on_parts(
+def shard_mapped(
     function: Callable,
     inputs: Sequence[TensorSpec | None],
     outputs: Sequence[TensorSpec | None],
@@ -77,15 +75,15 @@ def on_parts(
         placement: where it runs.
     """
     # XLA fails where all that a device is given has no elements; it can make that itself.
-    given = [place for place, spec in enumerate(inputs) if spec is None or spec.numel]
-    specs = [inputs[place] for place in given]
+    given = [index for index, spec in enumerate(inputs) if spec is None or spec.numel]
+    specs = [inputs[index] for index in given]
 
     def run(*arrays: Any) -> list:
         own: list[Any] = [
-            _empty_part(spec) if spec is not None and not spec.numel else None for spec in inputs
+            _empty_shard(spec) if spec is not None and not spec.numel else None for spec in inputs
         ]
-        for place, spec, array in zip(given, specs, arrays, strict=True):
-            own[place] = (
+        for index, spec, array in zip(given, specs, arrays, strict=True):
+            own[index] = (
                 array if spec is None else array.reshape(array.shape[len(partial_axes(spec)) :])
             )
         return [
@@ -102,7 +100,7 @@ def on_parts(
         out_specs=_partitions(outputs, _one_after_the_other(placement)),
         check_vma=False,
     )
-    return lambda *arrays: mapped(*[arrays[place] for place in given])
+    return lambda *arrays: mapped(*[arrays[index] for index in given])
 
 
 def of_dtype(part: Any, spec: TensorSpec) -> Any:
@@ -116,10 +114,10 @@ def of_dtype(part: Any, spec: TensorSpec) -> Any:
     return part
 
 
-def _empty_part(spec: TensorSpec) -> jax.Array:
+def _empty_shard(spec: TensorSpec) -> jax.Array:
     """What a device holds of a tensor without elements."""
     placement: Any = spec.device
-    return jnp.zeros(part_shape(spec.shape, placement.hierarchy, spec.sbp or ()), spec.dtype.numpy)
+    return jnp.zeros(shard_shape(spec.shape, placement.hierarchy, spec.sbp or ()), spec.dtype.numpy)
 
 
 def _partitions(specs: Sequence[TensorSpec | None], others: PartitionSpec) -> list[PartitionSpec]:
@@ -135,7 +133,7 @@ def shardings(
     outputs: Sequence[TensorSpec | None],
     placement: Placement,
 ) -> tuple[list[NamedSharding], list[NamedSharding]]:
-    """The shardings of what a function made by `on_parts` takes and returns."""
+    """The shardings of what a function made by `shard_mapped` takes and returns."""
     given = _partitions(inputs, PartitionSpec())
     made = _partitions(outputs, _one_after_the_other(placement))
     mesh = placement.mesh
@@ -146,7 +144,7 @@ def committed_to(device: Device | Placement) -> dict[str, Any]:
     """Options of `jax.jit` for a program on a device, whose results are then committed to it.
 
     JAX tells committed arrays from others: a program that got one kind would be prepared again,
-    in Python, when it gets the other. On a placement `on_parts` says where results are.
+    in Python, when it gets the other. On a placement `shard_mapped` says where results are.
     """
     if isinstance(device, Placement):
         return {}

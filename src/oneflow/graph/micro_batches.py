@@ -8,7 +8,7 @@ from typing import Any
 
 from oneflow.functional.shape.concatenation import cat, stack
 from oneflow.graph.structure import put_together, take_apart
-from oneflow.primitives.part_layout import counts_of
+from oneflow.primitives.shard_shapes import split_counts
 from oneflow.tensor.tensor import Tensor
 
 
@@ -87,6 +87,6 @@ def _devices_along_rows(tensors: Sequence[Tensor], count: int) -> int:
     for tensor in tensors:
         spec = tensor.value.spec
         if spec.sbp is not None and spec.ndim:
-            most = max(most, math.prod(counts_of(spec.device.hierarchy, spec.sbp, 0)))
+            most = max(most, math.prod(split_counts(spec.device.hierarchy, spec.sbp, 0)))
     even = all(not each.ndim or each.shape[0] % (most * count) == 0 for each in tensors)
     return most if even else 1

@@ -26,7 +26,7 @@ from oneflow.passes.tasks import (
     task_program,
 )
 from oneflow.primitives.operation import Operation
-from oneflow.primitives.part_layout import part_shape
+from oneflow.primitives.shard_shapes import shard_shape
 from oneflow.program.ir import Program
 from oneflow.runtime import checks
 from oneflow.runtime.carrying import carry, takes_part
@@ -315,6 +315,6 @@ class Pipeline:
 def part_bytes(spec: TensorSpec) -> int:
     """How many bytes each device holds of a global tensor."""
     placement: Any = spec.device
-    return math.prod(part_shape(spec.shape, placement.hierarchy, spec.sbp or ())) * (
+    return math.prod(shard_shape(spec.shape, placement.hierarchy, spec.sbp or ())) * (
         spec.dtype.itemsize
     )

@@ -18,7 +18,7 @@ from oneflow.base.spec import TensorSpec
 from oneflow.differentiation.grad_mode import no_grad
 from oneflow.functional.global_tensors.conversion import to_global
 from oneflow.optim.optimizer import Optimizer
-from oneflow.primitives.part_layout import counts_of
+from oneflow.primitives.shard_shapes import split_counts
 from oneflow.tensor.tensor import Tensor
 
 
@@ -35,7 +35,7 @@ def split_over_replicas(spec: TensorSpec, least: int) -> NdSbp:
         return spec.sbp
 
     def unevenness(dim: int) -> tuple[bool, int]:
-        parts = copies * math.prod(counts_of(hierarchy, spec.sbp, dim))
+        parts = copies * math.prod(split_counts(hierarchy, spec.sbp, dim))
         return spec.shape[dim] % parts != 0, -spec.shape[dim]
 
     even = [dim for dim in range(spec.ndim) if not unevenness(dim)[0]]

@@ -15,7 +15,7 @@ from oneflow.base.sbp import BROADCAST, PARTIAL_SUM, NdSbp, Sbp, Split, split
 from oneflow.base.spec import TensorSpec, resettled
 from oneflow.primitives.cost.timing import Machine
 from oneflow.primitives.cost.work import held_bytes, whole_flops
-from oneflow.primitives.part_layout import counts_of
+from oneflow.primitives.shard_shapes import split_counts
 from oneflow.primitives.sharding.signatures import Group, Ways
 
 # Of an operation: ("in" or "out", position). Of anything else there is one.
@@ -102,7 +102,7 @@ class Kept:
         """No part may be empty."""
         hierarchy = self.spec.device.hierarchy
         return all(
-            self.spec.shape[each.dim] >= math.prod(counts_of(hierarchy, chosen, each.dim))
+            self.spec.shape[each.dim] >= math.prod(split_counts(hierarchy, chosen, each.dim))
             for each in chosen
             if isinstance(each, Split)
         )

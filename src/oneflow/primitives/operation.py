@@ -18,9 +18,9 @@ from oneflow.base.placement import Placement, Sharding
 from oneflow.base.planning import is_planning
 from oneflow.base.sbp import NdSbp, nd_sbp_of
 from oneflow.base.spec import TensorSpec, resettled, spec_of
-from oneflow.primitives.part_layout import traced_starts
-from oneflow.primitives.parts import Part
 from oneflow.primitives.registry import NO_GRADIENT, Primitive, Rule
+from oneflow.primitives.shard_index import ShardIndex
+from oneflow.primitives.shard_shapes import traced_offsets
 from oneflow.primitives.tracing import traced_results
 
 _ALL_OPERANDS = "all_operands"
@@ -33,7 +33,7 @@ class Signature:
     Attributes:
         inputs: how each operand lies on the placement.
         outputs: how each result does.
-        attributes: with which every device computes its part.
+        attributes: with which every device computes its shard.
     """
 
     inputs: tuple[NdSbp, ...]
@@ -121,14 +121,14 @@ class Operation:
             return implementation(*arrays, **self.attributes)
         attributes = self.signature.attributes
         if "positional" in self.primitive.facts:
-            attributes = {**attributes, "part": self._part()}
+            attributes = {**attributes, "shard": self._shard_index()}
         return implementation(*arrays, **attributes)
 
-    def _part(self) -> Part:
-        """Where this device's part of the first result, or of an operand, is; while tracing."""
+    def _shard_index(self) -> ShardIndex:
+        """The traced position of this device's shard of the first result, or of an operand."""
         operand = self.primitive.facts["positional"]
         spec = self.in_specs[operand_positions(self)[operand][0]] if operand else self.out_specs[0]
-        return Part(spec.shape, traced_starts(spec.shape, self.device.hierarchy, spec.sbp))
+        return ShardIndex(spec.shape, traced_offsets(spec.shape, self.device.hierarchy, spec.sbp))
 
     def evaluate_whole(self, *arrays: Any) -> Any:
         """Run the primitive on whole arrays, however they lie on a placement."""

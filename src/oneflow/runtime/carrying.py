@@ -15,7 +15,7 @@ from oneflow.base.sbp import BROADCAST, PARTIAL_SUM, NdSbp, Split
 from oneflow.base.spec import TensorSpec, spec_of
 from oneflow.compiler.sharding import named_sharding, partition_of
 from oneflow.control_plane.collective_launch import run_together
-from oneflow.primitives.part_layout import part_shape
+from oneflow.primitives.shard_shapes import shard_shape
 from oneflow.primitives.sharding.partial_sums import all_reduced, neutral
 from oneflow.runtime.eager import Absent
 from oneflow.runtime.shards import assemble
@@ -68,10 +68,10 @@ def carry(array: Any, source: TensorSpec, target: TensorSpec) -> Any:
     if not target.device.includes_this_process and not source.device.includes_this_process:
         return Absent()
     if not source.numel:
-        shape = part_shape(target.shape, target.device.hierarchy, target.sbp)
-        return assemble(target, lambda places: np.zeros(shape, target.dtype.numpy))
+        shape = shard_shape(target.shape, target.device.hierarchy, target.sbp)
+        return assemble(target, lambda coordinate: np.zeros(shape, target.dtype.numpy))
     if new <= old:
-        return assemble(target, lambda places: array.addressable_data(0))
+        return assemble(target, lambda coordinate: array.addressable_data(0))
     alike = source.device.hierarchy == target.device.hierarchy and not old & new
     send = _part_by_part if alike else _from_first
     description = f"transfer of {source!r} from {source.device} to {target.device}"
@@ -89,13 +89,13 @@ def _part_by_part(array: Any, source: TensorSpec, target: TensorSpec) -> Any:
     both = Placement(target.device.type, [source.device.ranks, target.device.ranks])
     # As a sum of two placements' tensors this array has one layer for each of them.
     layers = spec_of(source.shape, source.dtype, both, (PARTIAL_SUM, *source.sbp))
-    shape = part_shape(source.shape, source.device.hierarchy, source.sbp)
+    shape = shard_shape(source.shape, source.device.hierarchy, source.sbp)
     sends = source.device.includes_this_process
     own = array.addressable_data(0) if sends else np.zeros(shape, source.dtype.numpy)
-    moved = _shifting(layers)(assemble(layers, lambda places: own))
+    moved = _shifting(layers)(assemble(layers, lambda coordinate: own))
     if not target.device.includes_this_process:
         return Absent()
-    return assemble(target, lambda places: moved.addressable_data(0).reshape(shape))
+    return assemble(target, lambda coordinate: moved.addressable_data(0).reshape(shape))
 
 
 @functools.cache
@@ -118,10 +118,10 @@ def _from_first(whole: Any, source: TensorSpec, target: TensorSpec) -> Any:
     is_first = cluster.rank() == ranks[0]
     nothing = np.full(source.shape, neutral(source.dtype.numpy))
     part = whole.addressable_data(0) if is_first else nothing
-    summed = _summing(layers)(assemble(layers, lambda places: part))
+    summed = _summing(layers)(assemble(layers, lambda coordinate: part))
     if not target.device.includes_this_process:
         return Absent()
-    return assemble(target, lambda places: summed.addressable_data(0).reshape(source.shape))
+    return assemble(target, lambda coordinate: summed.addressable_data(0).reshape(source.shape))
 
 
 @functools.cache

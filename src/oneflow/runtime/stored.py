@@ -9,10 +9,10 @@ from weakref import ref
 import numpy as np
 
 from oneflow.base.spec import TensorSpec
-from oneflow.primitives.part_layout import Sizes
+from oneflow.primitives.shard_shapes import Sizes
 from oneflow.program.value import Value
 from oneflow.runtime.memory import put
-from oneflow.runtime.shards import assemble, part_of_whole
+from oneflow.runtime.shards import assemble, shard_of
 
 Slices = tuple[slice, ...]
 
@@ -81,7 +81,7 @@ class Stored:
             return put(self._source[tuple(map(slice, (0,) * spec.ndim, spec.shape))], spec.device)
         _require_devices(spec.device)
         whole: Any = _Once(self._source)
-        return assemble(spec, lambda places: part_of_whole(whole, spec, places))
+        return assemble(spec, lambda coordinate: shard_of(whole, spec, coordinate))
 
 
 class _Once:

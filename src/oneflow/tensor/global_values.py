@@ -18,18 +18,23 @@ from oneflow.differentiation.grad_mode import MODE
 from oneflow.differentiation.node import Node
 from oneflow.dispatch.global_call import converted
 from oneflow.primitives.operators.transfer import transfer
-from oneflow.primitives.part_layout import counts_of, extent, part_slices, splitting_axes
+from oneflow.primitives.shard_shapes import (
+    offset_and_size,
+    shard_slices,
+    split_axes,
+    split_counts,
+)
 from oneflow.program.value import Value
 from oneflow.runtime.carrying import carry, sbp_between
 from oneflow.runtime.eager import Absent, read_array
 from oneflow.runtime.memory import put
 from oneflow.runtime.shards import (
     assemble,
-    empty_part,
-    nothing_like,
-    part_here,
-    part_of_whole,
+    empty_shard,
+    local_shard,
+    neutral_like,
     resized,
+    shard_of,
 )
 from oneflow.runtime.stored import stored_in
 
@@ -80,7 +85,7 @@ def global_from_numpy(array: np.ndarray, sharding: Sharding) -> Value:
     if environment.CHECK_GLOBAL_DATA.read() == "1" and cluster.is_several_processes():
         _compare_data(array, sharding.placement)
     spec = spec_of(array.shape, from_numpy_dtype(array.dtype), sharding.placement, sharding.sbp)
-    return Value(spec, assemble(spec, lambda places: part_of_whole(array, spec, places)))
+    return Value(spec, assemble(spec, lambda coordinate: shard_of(array, spec, coordinate)))
 
 
 def _compare_data(array: np.ndarray, placement: Placement) -> None:
@@ -114,7 +119,7 @@ def local_to_global(value: Value, sharding: Sharding, check_meta: bool = True) -
         result = _from_first(part, shape, local.dtype, sharding)
     else:
         spec = spec_of(shape, local.dtype, placement, sbp)
-        result = Value(spec, assemble(spec, lambda places: part))
+        result = Value(spec, assemble(spec, lambda coordinate: part))
     grad_sbp = whole_grad_sbp(sbp)
 
     def back(grad: Value) -> Value:
@@ -128,11 +133,13 @@ def _from_first(part: Any, shape: tuple[int, ...], dtype: DType, sharding: Shard
     sums = tuple([PARTIAL_SUM if each is BROADCAST else each for each in sharding.sbp])
     spec = spec_of(shape, dtype, sharding.placement, sums)
 
-    def part_at(places: tuple[int, ...]) -> Any:
-        later = any(p for p, each in zip(places, sharding.sbp, strict=True) if each is BROADCAST)
-        return nothing_like(part) if later else part
+    def shard_at(coordinate: tuple[int, ...]) -> Any:
+        later = any(
+            p for p, each in zip(coordinate, sharding.sbp, strict=True) if each is BROADCAST
+        )
+        return neutral_like(part) if later else part
 
-    return converted(Value(spec, assemble(spec, part_at)), sharding.sbp)
+    return converted(Value(spec, assemble(spec, shard_at)), sharding.sbp)
 
 
 def global_to_local(value: Value, device: Device | None = None) -> Value:
@@ -153,12 +160,12 @@ def _own_part(value: Value, device: Device) -> Value:
     spec = value.spec
     placement: Any = spec.device
     if is_planning():
-        places = tuple(map(int, np.unravel_index(placement.own_index, placement.hierarchy)))
-        slices = part_slices(spec.shape, placement.hierarchy, spec.sbp or (), places)
+        coordinate = tuple(map(int, np.unravel_index(placement.own_index, placement.hierarchy)))
+        slices = shard_slices(spec.shape, placement.hierarchy, spec.sbp or (), coordinate)
         shape = tuple(each.stop - each.start for each in slices)
         return Value(spec_of(shape, spec.dtype, device), Absent())
     array = read_array(value)
-    part = empty_part(spec) if isinstance(array, Absent) else part_here(array, spec)
+    part = empty_shard(spec) if isinstance(array, Absent) else local_shard(array, spec)
     return Value(spec_of(tuple(part.shape), spec.dtype, device), part)
 
 
@@ -168,13 +175,13 @@ def _from_parts(value: Value, spec: Any, sharding: Sharding) -> Value:
     target = spec_of(spec.shape, spec.dtype, placement, sharding.sbp)
     part = read_array(value) if placement.includes_this_process else None
 
-    def part_at(places: tuple[int, ...]) -> Any:
+    def shard_at(coordinate: tuple[int, ...]) -> Any:
         # A process that plays all ranks has the same local tensors on each: cut where another
         # rank's part is shorter, with zeros where it is longer.
-        slices = part_slices(spec.shape, placement.hierarchy, sharding.sbp, places)
+        slices = shard_slices(spec.shape, placement.hierarchy, sharding.sbp, coordinate)
         return resized(part, tuple(each.stop - each.start for each in slices))
 
-    return Value(target, assemble(target, part_at))
+    return Value(target, assemble(target, shard_at))
 
 
 def own_device(placement: Placement) -> Device:
@@ -193,7 +200,7 @@ def _whole_shape(local: Any, sharding: Sharding, check_meta: bool) -> tuple[int,
     elif not check_meta or not placement.includes_this_process:
         if splits and not check_meta:
             return tuple(
-                size * int(np.prod(counts_of(placement.hierarchy, sbp, dim)))
+                size * int(np.prod(split_counts(placement.hierarchy, sbp, dim)))
                 for dim, size in enumerate(local.shape)
             )
         shapes = _shapes_of_ranks(local, placement)
@@ -237,7 +244,7 @@ def told_by_all(numbers: np.ndarray, type: str) -> np.ndarray:
 def told_by_ranks(numbers: np.ndarray, placement: Placement) -> np.ndarray:
     """What the processes of a placement of one dimension tell each other, in its order."""
     spec = spec_of((placement.size, len(numbers)), int64, placement, (split(0),))
-    parts = Value(spec, assemble(spec, lambda places: numbers[None]))
+    parts = Value(spec, assemble(spec, lambda coordinate: numbers[None]))
     return np.asarray(read_array(converted(parts, placement.broadcast)).addressable_data(0))
 
 
@@ -246,13 +253,13 @@ def _fitted(shapes: np.ndarray, local: Any, sharding: Sharding) -> tuple[int, ..
     whole = []
     grid = shapes.reshape(*placement.hierarchy, -1)
     for dim in range(shapes.shape[1]):
-        axes = splitting_axes(sbp, dim)
+        axes = split_axes(sbp, dim)
         # Along the axes that split this dimension sizes add up; along the others they are equal.
         along = tuple(slice(None) if axis in axes else 0 for axis in range(placement.ndim))
         size = int(grid[(*along, dim)].sum())
-        counts = counts_of(placement.hierarchy, sbp, dim)
+        counts = split_counts(placement.hierarchy, sbp, dim)
         for coordinate in np.ndindex(*placement.hierarchy):
-            expected = extent(size, counts, [coordinate[axis] for axis in axes])[1]
+            expected = offset_and_size(size, counts, [coordinate[axis] for axis in axes])[1]
             if grid[(*coordinate, dim)] != expected:
                 rank = placement.flat[int(np.ravel_multi_index(coordinate, placement.hierarchy))]
                 raise ValueError(

@@ -11,7 +11,7 @@ import numpy as np
 
 import oneflow as flow
 from oneflow.base.dtype import ALL_DTYPES
-from oneflow.primitives.part_layout import part_slices
+from oneflow.primitives.shard_shapes import shard_slices
 
 RANK, SIZE = flow.env.get_rank(), flow.env.get_world_size()
 B, P, S = flow.sbp.broadcast, flow.sbp.partial_sum, flow.sbp.split
@@ -55,7 +55,7 @@ def check(x, whole, what):
         assert inner == whole.dtype, f"{what}: {inner} inside, expected {whole.dtype}"
         if P not in sbp:
             places = np.unravel_index(placement.flat.index(RANK), placement.hierarchy)
-            part = whole[part_slices(whole.shape, placement.hierarchy, sbp, places)]
+            part = whole[shard_slices(whole.shape, placement.hierarchy, sbp, places)]
             same(x.to_local().numpy(), part, f"{what}, part")
     same(x.numpy(), whole, what)
 

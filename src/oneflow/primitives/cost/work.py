@@ -17,8 +17,8 @@ from jax.sharding import AbstractMesh, PartitionSpec
 from oneflow.base.placement import mesh_axis
 from oneflow.base.spec import TensorSpec
 from oneflow.primitives.operation import Operation
-from oneflow.primitives.part_layout import part_shape, traced_starts
-from oneflow.primitives.parts import Part
+from oneflow.primitives.shard_index import ShardIndex
+from oneflow.primitives.shard_shapes import shard_shape, traced_offsets
 from oneflow.primitives.sharding.collectives import collectives_of
 from oneflow.primitives.tracing import bodies
 
@@ -68,7 +68,7 @@ def held_shape(spec: TensorSpec) -> tuple[int, ...]:
     if spec.sbp is None:
         return spec.shape
     placement: Any = spec.device
-    return part_shape(spec.shape, placement.hierarchy, spec.sbp)
+    return shard_shape(spec.shape, placement.hierarchy, spec.sbp)
 
 
 @functools.cache
@@ -122,8 +122,8 @@ def _traceable(operation: Operation) -> Any:
     def compute(*parts: Any) -> Any:
         if "positional" in operation.primitive.facts:
             spec = operation.out_specs[0]
-            starts = traced_starts(spec.shape, placement.hierarchy, spec.sbp or ())
-            attributes["part"] = Part(spec.shape, starts)
+            starts = traced_offsets(spec.shape, placement.hierarchy, spec.sbp or ())
+            attributes["part"] = ShardIndex(spec.shape, starts)
         return implementation(*parts, **attributes)
 
     # Parts are given as they are; the mesh only says where they are.

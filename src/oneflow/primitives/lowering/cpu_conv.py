@@ -115,10 +115,14 @@ def _conv_input_adjoint(y, weight, *, size, dims, stride, padding: Pairs, dilati
 def _mostly_padding(y, size: tuple[int, ...], kernel: tuple[int, ...], window: Window) -> bool:
     """Whether `_flipped_convolution` would multiply by zeros nearly half of the time.
 
-    It computes every tap at all places of the result, but only where `y` is do they count.
+    It computes every tap at all positions of the result, but only where `y` is do they count.
     """
-    places = math.prod(y.shape[dim] for dim in window.dims)
-    return max(window.stride) == 1 and math.prod(size) > 1.5 * places and places > 1 < len(kernel)
+    positions = math.prod(y.shape[dim] for dim in window.dims)
+    return (
+        max(window.stride) == 1
+        and math.prod(size) > 1.5 * positions
+        and positions > 1 < len(kernel)
+    )
 
 
 def _scattered_products(y, weight, size: tuple[int, ...], window: Window):

@@ -21,8 +21,8 @@ from jax import lax
 from oneflow.primitives.operation import Operation
 from oneflow.primitives.operators.random import below, words
 from oneflow.primitives.operators.softmax import wide
-from oneflow.primitives.parts import POSITIONAL, Part
 from oneflow.primitives.registry import primitive
+from oneflow.primitives.shard_index import POSITIONAL, ShardIndex
 from oneflow.primitives.sharding.axes import Axes, notation
 
 # Scores computed at once: what fits into a processor's caches, and what keeps a GPU busy.
@@ -51,31 +51,31 @@ class _Whole(NamedTuple):
     Attributes:
         rows: queries.
         keys: keys.
-        part: of the result that is computed here; None: all of it.
+        shard: of the result that is computed here; None: all of it.
     """
 
     rows: int
     keys: int
-    part: Part | None
+    shard: ShardIndex | None
 
     @property
     def first(self) -> Any:
         """The number of the first query here."""
-        return 0 if self.part is None else self.part.starts[-2]
+        return 0 if self.shard is None else self.shard.offsets[-2]
 
-    def place(self, shape: tuple[int, ...], first: Any) -> Part | None:
+    def place(self, shape: tuple[int, ...], first: Any) -> ShardIndex | None:
         """Where a block of scores is that begins with query `first`; None: it is everything."""
-        if self.part is None:
+        if self.shard is None:
             if shape[-2:] == (self.rows, self.keys):
                 return None
             lead, starts = shape[:-2], (0,) * (len(shape) - 2)
         else:
-            lead, starts = self.part.shape[:-2], self.part.starts[:-2]
-        return Part((*lead, self.rows, self.keys), (*starts, first, 0))
+            lead, starts = self.shard.global_shape[:-2], self.shard.offsets[:-2]
+        return ShardIndex((*lead, self.rows, self.keys), (*starts, first, 0))
 
 
-def _whole(q, k, part: Part | None) -> _Whole:
-    return _Whole(q.shape[-2] if part is None else part.shape[-2], k.shape[-2], part)
+def _whole(q, k, shard: ShardIndex | None) -> _Whole:
+    return _Whole(q.shape[-2] if shard is None else shard.global_shape[-2], k.shape[-2], shard)
 
 
 def _spans(q, whole: _Whole, causal: bool, limit: int) -> list[_Span]:
@@ -85,7 +85,7 @@ def _spans(q, whole: _Whole, causal: bool, limit: int) -> list[_Span]:
         return [_Span(0, queries, keys, 1)]
     skips = causal and queries == whole.rows
     parts = _CAUSAL_PARTS if skips else 1
-    ends = [queries * part // parts for part in range(parts + 1)]
+    ends = [queries * index // parts for index in range(parts + 1)]
     spans = []
     for start, stop in itertools.pairwise(ends):
         seen = min(stop, keys) if skips else keys
@@ -165,9 +165,9 @@ def _forward(limit: int):
         causal: bool,
         dropout: bool,
         mask_gradient: bool,
-        part: Part | None = None,
+        shard: ShardIndex | None = None,
     ):
-        whole = _whole(q, k, part)
+        whole = _whole(q, k, shard)
         spans = _spans(q, whole, causal, limit)
         numbers, flags = (scale, p, seed, stream), (causal, dropout, whole)
         parts = [_span_forward(each, q, k, v, numbers, mask, flags) for each in spans]
@@ -242,9 +242,9 @@ def _backward(limit: int):
         causal: bool,
         dropout: bool,
         mask_gradient: bool,
-        part: Part | None = None,
+        shard: ShardIndex | None = None,
     ):
-        whole = _whole(q, k, part)
+        whole = _whole(q, k, shard)
         spans = _spans(q, whole, causal, limit)
         if len(spans) > 1 or spans[0].blocks > 1:
             # Without a barrier the compiler would keep the forward pass's scores for reuse here.

@@ -10,15 +10,15 @@ from jax import lax
 
 from oneflow.base.placement import mesh_axis
 from oneflow.base.sbp import BROADCAST, PARTIAL_SUM, NdSbp, Split
-from oneflow.primitives.part_layout import (
+from oneflow.primitives.registry import primitive
+from oneflow.primitives.shard_shapes import (
     as_index,
     is_even,
     padded_size,
-    part_shape,
-    splitting_axes,
-    traced_extent,
+    shard_shape,
+    split_axes,
+    traced_offset_and_size,
 )
-from oneflow.primitives.registry import primitive
 from oneflow.primitives.sharding.boxing_path import Step, boxing_path
 from oneflow.primitives.sharding.partial_sums import all_reduced, neutral, reduce_scattered
 
@@ -31,7 +31,7 @@ def _boxing(
     """This device's part under `target` from its part under `source`; runs inside `shard_map`."""
     if 0 in shape:
         # XLA has no collectives of nothing.
-        return jnp.zeros(part_shape(shape, hierarchy, target), x.dtype)
+        return jnp.zeros(shard_shape(shape, hierarchy, target), x.dtype)
     _, path = boxing_path(shape, x.dtype.itemsize, hierarchy, source, target)
     # A device that is alone along an axis has the same however the tensor lies there.
     steps = tuple(step for step in path if hierarchy[step.axis] > 1)
@@ -102,9 +102,9 @@ class _Axis:
     def _outer(self, dim: int) -> tuple[int, Any]:
         """Padded size of the outer part along `dim`, and how much of it is real."""
         sbp = self._step.source[: self._step.axis]
-        axes = splitting_axes(sbp, dim)
+        axes = split_axes(sbp, dim)
         counts = tuple([self._hierarchy[axis] for axis in axes])
-        _, real = traced_extent(self._shape[dim], self._hierarchy, axes)
+        _, real = traced_offset_and_size(self._shape[dim], self._hierarchy, axes)
         return padded_size(self._shape[dim], counts), real
 
     def _shares(self, dim: int) -> tuple[int, int, Any, Any]:

@@ -8,8 +8,8 @@ from jax import lax
 from oneflow.base.dtype import DType
 from oneflow.primitives.operation import Operation
 from oneflow.primitives.operators.rounding import quotient
-from oneflow.primitives.parts import POSITIONAL, Part, places_along
 from oneflow.primitives.registry import primitive
+from oneflow.primitives.shard_index import POSITIONAL, ShardIndex, global_index
 from oneflow.primitives.sharding.axes import Axes, AxisRule, elementwise_axes, made_axes
 
 
@@ -43,8 +43,8 @@ def _line_axes(size: str) -> AxisRule:
     return rule
 
 
-def _range(start, step, *, size: int, dtype: DType, part: Part | None = None):
-    index = places_along(0, (size,), part, start.dtype)
+def _range(start, step, *, size: int, dtype: DType, shard: ShardIndex | None = None):
+    index = global_index(0, (size,), shard, start.dtype)
     return (start + step * index).astype(dtype.numpy)
 
 
@@ -66,9 +66,9 @@ range_float = primitive(
 )
 
 
-def _linspace(start, end, *, steps: int, dtype: DType, part: Part | None = None):
-    index = places_along(0, (steps,), part, jnp.int64)
-    steps = steps if part is None else part.shape[0]
+def _linspace(start, end, *, steps: int, dtype: DType, shard: ShardIndex | None = None):
+    index = global_index(0, (steps,), shard, jnp.int64)
+    steps = steps if shard is None else shard.global_shape[0]
     # Counted from both ends, so that both are hit exactly.
     step = quotient(end - start, max(steps - 1, 1))
     numbers = jnp.where(
@@ -93,8 +93,8 @@ powers_of = primitive(
 )
 
 
-def _eye(*, shape: tuple[int, int], dtype: DType, part: Part | None = None):
-    rows, columns = (places_along(dim, shape, part, jnp.int64) for dim in (0, 1))
+def _eye(*, shape: tuple[int, int], dtype: DType, shard: ShardIndex | None = None):
+    rows, columns = (global_index(dim, shape, shard, jnp.int64) for dim in (0, 1))
     return (rows == columns).astype(dtype.numpy)
 
 

@@ -10,8 +10,8 @@ from oneflow.primitives.operation import Operation
 from oneflow.primitives.operators.distance import safe_norm
 from oneflow.primitives.operators.indexing import out_of_range
 from oneflow.primitives.operators.rounding import quotient
-from oneflow.primitives.parts import Part, positional_in
 from oneflow.primitives.registry import primitive
+from oneflow.primitives.shard_index import ShardIndex, positional_in
 from oneflow.primitives.sharding.axes import Axes
 from oneflow.primitives.sharding.linearity import Linearity
 
@@ -25,13 +25,13 @@ def _embedding(
     padding: int = NO_PADDING,
     by_frequency: bool = False,
     rows: int | None = None,
-    part: Part | None = None,
+    shard: ShardIndex | None = None,
 ):
-    """Rows of the table; of a part of it, zeros for the rows that are in other parts."""
+    """Rows of the table; of a shard of it, zeros for the rows that are in other shards."""
     count = weight.shape[0]
-    if part is None or part.shape[0] == count:
+    if shard is None or shard.global_shape[0] == count:
         return jnp.take(weight, indices, axis=0, mode="clip")
-    own = indices - lax.convert_element_type(part.starts[0], indices.dtype)
+    own = indices - lax.convert_element_type(shard.offsets[0], indices.dtype)
     found = jnp.take(weight, own, axis=0, mode="clip")
     return jnp.where(((own >= 0) & (own < count))[..., None], found, 0)
 

@@ -1,4 +1,4 @@
-"""Sampling an image at arbitrary places, and the grid of an affine map.
+"""Sampling an image at arbitrary positions, and the grid of an affine map.
 
 Shapes: x is ``[N, C, *S]``, the grid ``[N, *O, n]`` with n = len(S), its last dimension in the
 order (x, y, z), so backwards; coordinates run from -1 to 1.
@@ -21,48 +21,48 @@ from oneflow.primitives.sharding.axes import Axes, leading_axes
 _CUBIC = -0.75
 
 
-def _places(coordinates, size: int, align_corners: bool):
+def _positions(coordinates, size: int, align_corners: bool):
     """Coordinates in elements."""
     if align_corners:
         return (coordinates + 1) / 2 * (size - 1)
     return ((coordinates + 1) * size - 1) / 2
 
 
-def _reflected(places, size: int, align_corners: bool):
-    """Places mirrored at the border until they are inside."""
+def _reflected(positions, size: int, align_corners: bool):
+    """Positions mirrored at the border until they are inside."""
     low, span = (0.0, size - 1) if align_corners else (-0.5, size)
     if span == 0:
-        return jnp.zeros_like(places)
-    distance = jnp.abs(places - low)
+        return jnp.zeros_like(positions)
+    distance = jnp.abs(positions - low)
     flips = jnp.floor(quotient(distance, span))
     rest = distance - flips * span
     return jnp.where(flips % 2 == 0, rest + low, span - rest + low)
 
 
-def _inside(places, size: int, padding_mode: str, align_corners: bool):
-    """Places after padding: only ``"zeros"`` leaves any outside."""
+def _inside(positions, size: int, padding_mode: str, align_corners: bool):
+    """Positions after padding: only ``"zeros"`` leaves any outside."""
     if padding_mode == "zeros":
-        return places
+        return positions
     if padding_mode == "reflection":
-        places = _reflected(places, size, align_corners)
-    return jnp.clip(places, 0, size - 1)
+        positions = _reflected(positions, size, align_corners)
+    return jnp.clip(positions, 0, size - 1)
 
 
-def _taps(places, size: int, mode: str, padding_mode: str, align_corners: bool) -> list[tuple]:
+def _taps(positions, size: int, mode: str, padding_mode: str, align_corners: bool) -> list[tuple]:
     """``(element, weight)`` pairs that an interpolation along one dimension sums."""
     if mode == "bicubic":
-        low = jnp.floor(places)
-        t = places - low
+        low = jnp.floor(positions)
+        t = positions - low
         weights = (_far(t + 1), _near(t), _near(1 - t), _far(2 - t))
         return [
             (_inside(low + offset, size, padding_mode, align_corners), weight)
             for offset, weight in zip((-1, 0, 1, 2), weights, strict=True)
         ]
-    places = _inside(places, size, padding_mode, align_corners)
+    positions = _inside(positions, size, padding_mode, align_corners)
     if mode == "nearest":
-        return [(jnp.round(places), jnp.ones_like(places))]
-    low = jnp.floor(places)
-    return [(low, low + 1 - places), (low + 1, places - low)]
+        return [(jnp.round(positions), jnp.ones_like(positions))]
+    low = jnp.floor(positions)
+    return [(low, low + 1 - positions), (low + 1, positions - low)]
 
 
 def _near(x):
@@ -78,7 +78,7 @@ def _grid_sample(x, grid, *, mode: str, padding_mode: str, align_corners: bool):
     flat = x.reshape(batch, channels, math.prod(sizes))
     along = [
         _taps(
-            _places(grid[..., len(sizes) - 1 - dim].reshape(batch, -1), size, align_corners),
+            _positions(grid[..., len(sizes) - 1 - dim].reshape(batch, -1), size, align_corners),
             *(size, mode, padding_mode, align_corners),
         )
         for dim, size in enumerate(sizes)
@@ -99,10 +99,12 @@ def _grid_sample(x, grid, *, mode: str, padding_mode: str, align_corners: bool):
 
 
 def _axes(operation: Operation) -> Axes:
-    """Samples, channels and places to sample at are independent."""
+    """Samples, channels and positions to sample at are independent."""
     x, grid = operation.in_specs
-    places = tuple(f"d{dim}" for dim in range(1, grid.ndim - 1))
-    return Axes((("n", "c", *(None,) * (x.ndim - 2)), ("n", *places, None)), (("n", "c", *places),))
+    positions = tuple(f"d{dim}" for dim in range(1, grid.ndim - 1))
+    return Axes(
+        (("n", "c", *(None,) * (x.ndim - 2)), ("n", *positions, None)), (("n", "c", *positions),)
+    )
 
 
 grid_sample = primitive("grid_sample", _grid_sample, axes=_axes, linear=("x",))

@@ -133,11 +133,11 @@ def _gradient_of_rows(*found: Any, count: int, paddings: tuple[int, ...]) -> tup
         indices.append(jnp.where((flat == padding) | (flat < 0), count, flat).astype(jnp.int64))
         gradients.append(gradient.reshape(flat.shape[0], math.prod(gradient.shape[index.ndim :])))
     every = jnp.minimum(jnp.concatenate(indices), count)
-    rows, places = jnp.unique(every, return_inverse=True, size=every.shape[0], fill_value=count)
+    rows, inverse = jnp.unique(every, return_inverse=True, size=every.shape[0], fill_value=count)
     # What was not looked up, or is padding, has no gradient.
     every_gradient = jnp.where((every < count)[:, None], jnp.concatenate(gradients), 0)
     summed = jnp.zeros_like(every_gradient)
-    return rows, summed.at[places.reshape(-1)].add(every_gradient)
+    return rows, summed.at[inverse.reshape(-1)].add(every_gradient)
 
 
 gradient_of_rows = primitive("gradient_of_rows", _gradient_of_rows, differentiable=False)

@@ -243,12 +243,12 @@ def _plane_gather(x, indices, *, dims):
 def _plane_scatter(y, indices, *, dims, size, accumulate: bool):
     """Zeros of spatial sizes `size` with `y` at `indices`: added (`accumulate`) or written."""
     flat, shape = _flat_planes(y, dims)
-    places, _ = _flat_planes(indices, dims)
+    positions, _ = _flat_planes(indices, dims)
     kept = shape[: len(shape) - len(dims)]
     into = jnp.zeros((math.prod(kept), math.prod(size)), y.dtype)
     rows = jnp.arange(math.prod(kept))[:, None]
-    places, flat = places.reshape(math.prod(kept), -1), flat.reshape(math.prod(kept), -1)
-    target = into.at[rows, places]
+    positions, flat = positions.reshape(math.prod(kept), -1), flat.reshape(math.prod(kept), -1)
+    target = into.at[rows, positions]
     filled = target.add(flat, mode="drop") if accumulate else target.set(flat, mode="drop")
     return _from_flat_planes(filled, (*kept, *size), dims)
 

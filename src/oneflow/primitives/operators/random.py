@@ -19,8 +19,8 @@ import numpy as np
 from jax import lax
 
 from oneflow.base.dtype import DType
-from oneflow.primitives.parts import POSITIONAL, Part, places
 from oneflow.primitives.registry import Primitive, primitive
+from oneflow.primitives.shard_index import POSITIONAL, ShardIndex, global_linear_index
 from oneflow.primitives.sharding.axes import elementwise_axes, made_axes
 
 _ROUNDS = 10
@@ -53,19 +53,19 @@ def _halves(x: jax.Array) -> tuple[jax.Array, jax.Array]:
     return x.astype(_u32), (x >> _u64(32)).astype(_u32)
 
 
-def _numel(shape: tuple[int, ...], part: Part | None) -> int:
+def _numel(shape: tuple[int, ...], shard: ShardIndex | None) -> int:
     """Number of elements of the whole."""
-    return math.prod(shape if part is None else part.shape)
+    return math.prod(shape if shard is None else shard.global_shape)
 
 
 def words(
-    seed: jax.Array, stream: jax.Array, shape: tuple[int, ...], part: Part | None = None
+    seed: jax.Array, stream: jax.Array, shape: tuple[int, ...], shard: ShardIndex | None = None
 ) -> tuple[jax.Array, ...]:
-    """Four independent random 32-bit words per element of `shape`, or of that part of a whole."""
-    if _numel(shape, part) < 2**32:
-        low, high = places(shape, part, _u32), jnp.zeros(shape, _u32)
+    """Four independent random 32-bit words per element of `shape`, or of that shard of a whole."""
+    if _numel(shape, shard) < 2**32:
+        low, high = global_linear_index(shape, shard, _u32), jnp.zeros(shape, _u32)
     else:
-        low, high = _halves(places(shape, part, _u64))
+        low, high = _halves(global_linear_index(shape, shard, _u64))
     rest = (jnp.broadcast_to(word, shape) for word in _halves(stream))
     return philox((low, high, *rest), _halves(seed))
 
@@ -75,11 +75,11 @@ def more_words(
     stream: jax.Array,
     shape: tuple[int, ...],
     attempt: jax.Array,
-    part: Part | None = None,
+    shard: ShardIndex | None = None,
 ) -> tuple[jax.Array, ...]:
     """Words of attempt 0, 1, ... at each element, for methods that need an unknown number."""
-    numel = _u64(_numel(shape, part))
-    index = places(shape, part, _u64) + attempt.astype(_u64) * numel
+    numel = _u64(_numel(shape, shard))
+    index = global_linear_index(shape, shard, _u64) + attempt.astype(_u64) * numel
     rest = (jnp.broadcast_to(word, shape) for word in _halves(stream))
     return philox((*_halves(index), *rest), _halves(seed))
 
@@ -182,9 +182,16 @@ def drawn_in_parts(name: str, impl: Callable, *real: str, **facts: Any) -> Primi
 
 
 def _uniform(
-    seed, stream, low, high, *, shape: tuple[int, ...], dtype: DType, part: Part | None = None
+    seed,
+    stream,
+    low,
+    high,
+    *,
+    shape: tuple[int, ...],
+    dtype: DType,
+    shard: ShardIndex | None = None,
 ):
-    drawn = words(seed, stream, shape, part)
+    drawn = words(seed, stream, shape, shard)
     if dtype.is_complex:
         kind = _computing_dtype(dtype)
         return lax.complex(_unit(drawn[0], drawn[1], kind), _unit(drawn[2], drawn[3], kind))
@@ -195,10 +202,17 @@ def _uniform(
 
 
 def _normal(
-    seed, stream, mean, std, *, shape: tuple[int, ...], dtype: DType, part: Part | None = None
+    seed,
+    stream,
+    mean,
+    std,
+    *,
+    shape: tuple[int, ...],
+    dtype: DType,
+    shard: ShardIndex | None = None,
 ):
     kind = _computing_dtype(dtype)
-    drawn = words(seed, stream, shape, part)
+    drawn = words(seed, stream, shape, shard)
     first, second = _normal_pair(drawn, kind)
     if dtype.is_complex:
         scale = (std * math.sqrt(0.5)).astype(kind)
@@ -207,17 +221,26 @@ def _normal(
 
 
 def _integer(
-    seed, stream, low, high, *, shape: tuple[int, ...], dtype: DType, part: Part | None = None
+    seed,
+    stream,
+    low,
+    high,
+    *,
+    shape: tuple[int, ...],
+    dtype: DType,
+    shard: ShardIndex | None = None,
 ):
     # Lemire's multiplication: the bias is below 2^-64 times the range. A range of 2^64 wraps to 0.
-    drawn = words(seed, stream, shape, part)
+    drawn = words(seed, stream, shape, shard)
     word, span = _whole(drawn[0], drawn[1]), (high - low).astype(_u64)
     offset = jnp.where(span == 0, word, _multiply_high(word, span))
     return (offset + low.astype(_u64)).astype(jnp.int64).astype(dtype.numpy)
 
 
-def _bernoulli(p, seed, stream, *, shape: tuple[int, ...], dtype: DType, part: Part | None = None):
-    return below(words(seed, stream, shape, part)[0], p).astype(dtype.numpy)
+def _bernoulli(
+    p, seed, stream, *, shape: tuple[int, ...], dtype: DType, shard: ShardIndex | None = None
+):
+    return below(words(seed, stream, shape, shard)[0], p).astype(dtype.numpy)
 
 
 def _bernoulli_check(p, seed, stream, *, shape, dtype):
@@ -225,10 +248,10 @@ def _bernoulli_check(p, seed, stream, *, shape, dtype):
 
 
 def _exponential(
-    seed, stream, rate, *, shape: tuple[int, ...], dtype: DType, part: Part | None = None
+    seed, stream, rate, *, shape: tuple[int, ...], dtype: DType, shard: ShardIndex | None = None
 ):
     kind = _computing_dtype(dtype)
-    drawn = words(seed, stream, shape, part)
+    drawn = words(seed, stream, shape, shard)
     result = -jnp.log(_unit_positive(drawn[0], drawn[1], kind))
     result = jnp.maximum(result, jnp.asarray(jnp.finfo(kind).eps / 2, kind))
     return (result / rate.astype(kind)).astype(dtype.numpy)
@@ -243,13 +266,13 @@ def _permutation(seed, stream, *, size: int, dtype: DType):
     return (lax.sort(keys) & _u64(2**bits - 1)).astype(dtype.numpy)
 
 
-def _dropped(x, seed, stream, p, together, part):
+def _dropped(x, seed, stream, p, together, shard):
     """The mask, which has size 1 along the dimensions `together`."""
     shape = _together(x.shape, together)
-    if part is not None:
-        starts = tuple(0 if dim in together else start for dim, start in enumerate(part.starts))
-        part = Part(_together(part.shape, together), starts)
-    return below(words(seed, stream, shape, part)[0], p)
+    if shard is not None:
+        offsets = tuple(0 if dim in together else at for dim, at in enumerate(shard.offsets))
+        shard = ShardIndex(_together(shard.global_shape, together), offsets)
+    return below(words(seed, stream, shape, shard)[0], p)
 
 
 def _together(shape: tuple[int, ...], together: tuple[int, ...]) -> tuple[int, ...]:
@@ -257,9 +280,9 @@ def _together(shape: tuple[int, ...], together: tuple[int, ...]) -> tuple[int, .
 
 
 def _dropout(
-    x, seed, stream, p, scale, *, together: tuple[int, ...] = (), part: Part | None = None
+    x, seed, stream, p, scale, *, together: tuple[int, ...] = (), shard: ShardIndex | None = None
 ):
-    dropped = _dropped(x, seed, stream, p, together, part)
+    dropped = _dropped(x, seed, stream, p, together, shard)
     return x * jnp.where(dropped, jnp.zeros((), x.dtype), scale.astype(x.dtype))
 
 
@@ -273,10 +296,10 @@ def _alpha_dropout(
     low,
     *,
     together: tuple[int, ...] = (),
-    part: Part | None = None,
+    shard: ShardIndex | None = None,
 ):
     kept = x * scale.astype(x.dtype) + shift.astype(x.dtype)
-    dropped = _dropped(x, seed, stream, p, together, part)
+    dropped = _dropped(x, seed, stream, p, together, shard)
     return jnp.where(dropped, low.astype(x.dtype), kept)
 
 

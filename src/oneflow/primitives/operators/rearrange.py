@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import jax.numpy as jnp
 
-from oneflow.primitives.parts import POSITIONAL, Part, places_along
 from oneflow.primitives.registry import primitive
+from oneflow.primitives.shard_index import POSITIONAL, ShardIndex, global_index
 from oneflow.primitives.sharding.axes import elementwise_axes, free_dims
 
 
@@ -22,20 +22,20 @@ roll.gradient(
 )
 
 
-def _below(x, diagonal, part: Part | None):
+def _below(x, diagonal, shard: ShardIndex | None):
     """Where the column is at most the row plus `diagonal`, for the last two dimensions."""
-    if part is not None:
-        part = Part(part.shape[-2:], part.starts[-2:])
-    rows, columns = (places_along(dim, x.shape[-2:], part, jnp.int64) for dim in (0, 1))
+    if shard is not None:
+        shard = ShardIndex(shard.global_shape[-2:], shard.offsets[-2:])
+    rows, columns = (global_index(dim, x.shape[-2:], shard, jnp.int64) for dim in (0, 1))
     return columns - rows <= diagonal
 
 
-def _tril(x, diagonal, *, part: Part | None = None):
-    return jnp.where(_below(x, diagonal, part), x, jnp.zeros((), x.dtype))
+def _tril(x, diagonal, *, shard: ShardIndex | None = None):
+    return jnp.where(_below(x, diagonal, shard), x, jnp.zeros((), x.dtype))
 
 
-def _triu(x, diagonal, *, part: Part | None = None):
-    return jnp.where(_below(x, diagonal - 1, part), jnp.zeros((), x.dtype), x)
+def _triu(x, diagonal, *, shard: ShardIndex | None = None):
+    return jnp.where(_below(x, diagonal - 1, shard), jnp.zeros((), x.dtype), x)
 
 
 _TRIANGLE = {"scalar": "int64", "axes": elementwise_axes, "facts": POSITIONAL, "linear": ("x",)}

@@ -14,8 +14,8 @@ from oneflow.primitives.operation import Operation
 from oneflow.primitives.operators.elementwise import cast, div, eq, isnan, logical_not, ne
 from oneflow.primitives.operators.rounding import quotient
 from oneflow.primitives.operators.shape import broadcast_to, reshape
-from oneflow.primitives.parts import POSITIONAL, Part, places_along
 from oneflow.primitives.registry import REAL_ONLY, Primitive, primitive
+from oneflow.primitives.shard_index import POSITIONAL, ShardIndex, global_index
 from oneflow.primitives.sharding.axes import Axes, Names, free_dims, reduced_axes, summed_to_axes
 from oneflow.primitives.sharding.composition import composed
 from oneflow.primitives.sharding.linearity import converted
@@ -250,13 +250,15 @@ def _pick_along(x, index, *, dim: int):
     return jnp.take_along_axis(x, index, axis=dim, mode="clip") if x.ndim else x
 
 
-def _spread_along(values, index, *, dim: int, size: int, part: Part | None = None):
+def _spread_along(values, index, *, dim: int, size: int, shard: ShardIndex | None = None):
     """Zeros of size `size` along `dim`, with `values` at `index`."""
     if not values.ndim:
         return values
     shape = (*values.shape[:dim], size, *values.shape[dim + 1 :])
-    counter = jnp.int32 if (size if part is None else part.shape[dim]) < 2**31 else jnp.int64
-    here = places_along(dim, shape, part, counter) == index.astype(counter)
+    counter = (
+        jnp.int32 if (size if shard is None else shard.global_shape[dim]) < 2**31 else jnp.int64
+    )
+    here = global_index(dim, shape, shard, counter) == index.astype(counter)
     return jnp.where(here, values, jnp.zeros((), values.dtype))
 
 

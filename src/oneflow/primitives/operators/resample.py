@@ -65,9 +65,9 @@ class Resampling:
 
 
 def _area(plan: Resampling, dtype: np.dtype):
-    places = np.arange(plan.target)
-    starts = places * plan.source // plan.target
-    counts = -(-(places + 1) * plan.source // plan.target) - starts
+    positions = np.arange(plan.target)
+    starts = positions * plan.source // plan.target
+    counts = -(-(positions + 1) * plan.source // plan.target) - starts
     taps = np.arange(counts.max(initial=1))
     inside = taps < counts[:, None]
     index = starts[:, None] + np.where(inside, taps, 0)
@@ -76,8 +76,8 @@ def _area(plan: Resampling, dtype: np.dtype):
 
 def _nearest(plan: Resampling, dtype: np.dtype):
     offset = dtype.type(0.5 if plan.kind == "nearest-exact" else 0)
-    places = np.floor((np.arange(plan.target, dtype=dtype) + offset) * plan.step(dtype))
-    index = np.minimum(places.astype(np.int64), plan.source - 1)[:, None]
+    positions = np.floor((np.arange(plan.target, dtype=dtype) + offset) * plan.step(dtype))
+    index = np.minimum(positions.astype(np.int64), plan.source - 1)[:, None]
     return index, np.ones(index.shape, dtype)
 
 
@@ -90,17 +90,17 @@ def _positions(plan: Resampling, dtype: np.dtype) -> np.ndarray:
 
 
 def _linear(plan: Resampling, dtype: np.dtype):
-    places = np.maximum(_positions(plan, dtype), dtype.type(0))
-    low = np.minimum(places.astype(np.int64), plan.source - 1)
+    positions = np.maximum(_positions(plan, dtype), dtype.type(0))
+    low = np.minimum(positions.astype(np.int64), plan.source - 1)
     high = np.minimum(low + 1, plan.source - 1)
-    weight = np.clip(places - low.astype(dtype), 0, 1).astype(dtype)
+    weight = np.clip(positions - low.astype(dtype), 0, 1).astype(dtype)
     return np.stack([low, high], 1), np.stack([1 - weight, weight], 1)
 
 
 def _cubic(plan: Resampling, dtype: np.dtype):
-    places = _positions(plan, dtype)
-    low = np.floor(places).astype(np.int64)
-    t = (places - low.astype(dtype)).astype(dtype)
+    positions = _positions(plan, dtype)
+    low = np.floor(positions).astype(np.int64)
+    t = (positions - low.astype(dtype)).astype(dtype)
 
     def near(x):
         return ((_CUBIC + 2) * x - (_CUBIC + 3)) * x * x + 1
@@ -114,16 +114,16 @@ def _cubic(plan: Resampling, dtype: np.dtype):
 
 def _around(plan: Resampling, dtype: np.dtype):
     """Padding: elements outside are elements inside."""
-    places = np.arange(plan.target) - plan.start
+    positions = np.arange(plan.target) - plan.start
     if plan.kind == "circular":
-        places %= plan.source
+        positions %= plan.source
     elif plan.kind == "reflect":
         period = max(2 * (plan.source - 1), 1)
-        places = np.abs(places) % period
-        places = np.minimum(places, period - places)
+        positions = np.abs(positions) % period
+        positions = np.minimum(positions, period - positions)
     else:
-        places = np.clip(places, 0, plan.source - 1)
-    return places[:, None], np.ones((plan.target, 1), dtype)
+        positions = np.clip(positions, 0, plan.source - 1)
+    return positions[:, None], np.ones((plan.target, 1), dtype)
 
 
 def _padded(rows: list[list[int]], weights: list[list[float]], dtype: np.dtype):

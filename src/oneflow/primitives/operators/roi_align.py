@@ -31,9 +31,9 @@ def _weights(low, high, size: int, bins: int, sampling_ratio: int, aligned: bool
         count = 2 * size + 4
         first = jnp.maximum(jnp.ceil((-1 - start) / jnp.maximum(step, 0.5) - 0.5), 0)
     numbers = first + jnp.arange(count, dtype=span.dtype)
-    places = start + (numbers + 0.5) * step
-    counts = (numbers < samples) & (places >= -1) & (places <= size)
-    distance = jnp.abs(jnp.clip(places, 0, size - 1)[..., None] - jnp.arange(size))
+    positions = start + (numbers + 0.5) * step
+    counts = (numbers < samples) & (positions >= -1) & (positions <= size)
+    distance = jnp.abs(jnp.clip(positions, 0, size - 1)[..., None] - jnp.arange(size))
     sums = jnp.where(counts[..., None], jnp.maximum(1 - distance, 0), 0).sum(1)
     return quotient(sums, jnp.maximum(samples, 1))
 

@@ -21,15 +21,17 @@ from oneflow.primitives.operators.random import (
     random_primitive,
     words,
 )
-from oneflow.primitives.parts import POSITIONAL, Part
+from oneflow.primitives.shard_index import POSITIONAL, ShardIndex
 from oneflow.primitives.sharding.axes import elementwise_axes, leading_axes
 
 
-def _multinomial(weights, seed, stream, *, count: int, replacement: bool, part: Part | None = None):
+def _multinomial(
+    weights, seed, stream, *, count: int, replacement: bool, shard: ShardIndex | None = None
+):
     kind = jnp.promote_types(weights.dtype, jnp.float32)
     weights = weights.astype(kind)
     if replacement:
-        drawn = words(seed, stream, (*weights.shape[:-1], count), part)
+        drawn = words(seed, stream, (*weights.shape[:-1], count), shard)
         edges = jnp.cumsum(weights, axis=-1)
         # Compared with the number of edges at or below it, a point never falls on a weight of 0.
         points = _unit(drawn[0], drawn[1], kind) * edges[..., -1:]
@@ -37,9 +39,9 @@ def _multinomial(weights, seed, stream, *, count: int, replacement: bool, part: 
         last = jnp.sum(edges < edges[..., -1:], axis=-1)[..., None]
         return jnp.minimum(found, last).astype(jnp.int64)
     # The winners of a race whose runners arrive after exponential times of rates `weights`.
-    if part is not None:
-        part = part._replace(shape=(*part.shape[:-1], weights.shape[-1]))
-    drawn = words(seed, stream, weights.shape, part)
+    if shard is not None:
+        shard = shard._replace(global_shape=(*shard.global_shape[:-1], weights.shape[-1]))
+    drawn = words(seed, stream, weights.shape, shard)
     arrival = -jnp.log(_unit_positive(drawn[0], drawn[1], kind)) / weights
     index = lax.broadcasted_iota(jnp.int64, weights.shape, weights.ndim - 1)
     order = lax.sort((arrival, index), num_keys=1, dimension=weights.ndim - 1)[1]
@@ -76,10 +78,17 @@ random_multinomial.checked(
 
 
 def _cauchy(
-    seed, stream, median, sigma, *, shape: tuple[int, ...], dtype: DType, part: Part | None = None
+    seed,
+    stream,
+    median,
+    sigma,
+    *,
+    shape: tuple[int, ...],
+    dtype: DType,
+    shard: ShardIndex | None = None,
 ):
     kind = _computing_dtype(dtype)
-    drawn = words(seed, stream, shape, part)
+    drawn = words(seed, stream, shape, shard)
     angle = (_unit(drawn[0], drawn[1], kind) - 0.5) * jnp.asarray(math.pi, kind)
     return (median.astype(kind) + sigma.astype(kind) * jnp.tan(angle)).astype(dtype.numpy)
 
@@ -87,9 +96,11 @@ def _cauchy(
 random_cauchy = drawn_in_parts("random_cauchy", _cauchy, "median", "sigma", differentiable=False)
 
 
-def _geometric(seed, stream, p, *, shape: tuple[int, ...], dtype: DType, part: Part | None = None):
+def _geometric(
+    seed, stream, p, *, shape: tuple[int, ...], dtype: DType, shard: ShardIndex | None = None
+):
     kind = _computing_dtype(dtype)
-    drawn = words(seed, stream, shape, part)
+    drawn = words(seed, stream, shape, shard)
     trials = jnp.log(_unit_positive(drawn[0], drawn[1], kind)) / jnp.log1p(-p).astype(kind)
     return jnp.maximum(jnp.ceil(trials), 1).astype(dtype.numpy)
 
@@ -107,10 +118,10 @@ def _truncated_normal(
     *,
     shape: tuple[int, ...],
     dtype: DType,
-    part: Part | None = None,
+    shard: ShardIndex | None = None,
 ):
     kind = _computing_dtype(dtype)
-    drawn = words(seed, stream, shape, part)
+    drawn = words(seed, stream, shape, shard)
     first, last = (lax.erf((end - mean) / (std * math.sqrt(2))).astype(kind) for end in (low, high))
     level = first + _unit(drawn[0], drawn[1], kind) * (last - first)
     result = mean.astype(kind) + std.astype(kind) * math.sqrt(2) * lax.erf_inv(level)
@@ -205,13 +216,13 @@ def _many_events(draw, rate, wanted):
     return _reject(draw, propose, wanted)
 
 
-def _poisson(rate, seed, stream, *, part: Part | None = None):
+def _poisson(rate, seed, stream, *, shard: ShardIndex | None = None):
     def draw(attempt):
-        return more_words(seed, stream, rate.shape, attempt, part)
+        return more_words(seed, stream, rate.shape, attempt, shard)
 
     mean = rate.astype(np.float64)
     few, many = mean < _FEW, (mean >= _FEW) & (mean < jnp.inf)
-    drawn = words(seed, stream, rate.shape, part)
+    drawn = words(seed, stream, rate.shape, shard)
     level = _unit(drawn[0], drawn[1], np.dtype(np.float64))
     small = jnp.where(few, mean, 0.0)
     found = _search(level, jnp.exp(-small), lambda k: small / k, few)
@@ -261,16 +272,16 @@ def _many_successes(draw, trials, p, wanted):
     return _reject(draw, propose, wanted)
 
 
-def _binomial(count, prob, seed, stream, *, part: Part | None = None):
+def _binomial(count, prob, seed, stream, *, shard: ShardIndex | None = None):
     def draw(attempt):
-        return more_words(seed, stream, count.shape, attempt, part)
+        return more_words(seed, stream, count.shape, attempt, shard)
 
     trials, p = count.astype(np.float64), prob.astype(np.float64)
     rare = jnp.minimum(p, 1 - p)  # count failures if those are fewer
     random = (trials > 0) & (trials < jnp.inf) & (p > 0) & (p < 1)
     few = random & (trials * rare < _FEW)
     many = random & ~few
-    drawn = words(seed, stream, count.shape, part)
+    drawn = words(seed, stream, count.shape, shard)
     level = _unit(drawn[0], drawn[1], np.dtype(np.float64))
     n, q = jnp.where(few, trials, 0.0), jnp.where(few, rare, 0.0)
     found = _search(

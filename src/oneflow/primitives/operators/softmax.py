@@ -8,8 +8,8 @@ from __future__ import annotations
 import jax.numpy as jnp
 from jax import lax
 
-from oneflow.primitives.parts import POSITIONAL, Part, places_along
 from oneflow.primitives.registry import primitive
+from oneflow.primitives.shard_index import POSITIONAL, ShardIndex, global_index
 from oneflow.primitives.sharding.axes import elementwise_axes, free_dims
 
 
@@ -55,8 +55,8 @@ log_softmax.gradient(x=lambda g, out, dim: log_softmax_backward(g, out, dim=dim)
 # Every element's index along `dim`.
 
 
-def _positions(x, *, dim: int, part: Part | None = None):
-    return places_along(dim, x.shape, part, jnp.int64)
+def _positions(x, *, dim: int, shard: ShardIndex | None = None):
+    return global_index(dim, x.shape, shard, jnp.int64)
 
 
 positions = primitive(

@@ -12,8 +12,8 @@ from oneflow.primitives.operators.indexing import out_of_range
 from oneflow.primitives.operators.rounding import quotient
 from oneflow.primitives.operators.scatter import scatter
 from oneflow.primitives.operators.shape import zeros_of
-from oneflow.primitives.parts import POSITIONAL, Part, places_along
 from oneflow.primitives.registry import REAL_ONLY, primitive
+from oneflow.primitives.shard_index import POSITIONAL, ShardIndex, global_index
 from oneflow.primitives.sharding.axes import Axes, free_dims, leading_axes
 
 
@@ -97,8 +97,8 @@ def _histogram_axes(operation: Operation) -> Axes:
 histogram = primitive("histogram", _histogram, axes=_histogram_axes, differentiable=False)
 
 
-def _one_hot(index, *, classes: int, part: Part | None = None):
-    place = places_along(index.ndim, (*index.shape, classes), part, index.dtype)
+def _one_hot(index, *, classes: int, shard: ShardIndex | None = None):
+    place = global_index(index.ndim, (*index.shape, classes), shard, index.dtype)
     return (index[..., None] == place).astype(jnp.int64)
 
 

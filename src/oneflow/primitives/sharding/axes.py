@@ -81,7 +81,7 @@ class Axes:
         """The number that the count of equal parts of `name` must divide."""
         return math.gcd(*self.sizes_of(operation, name))
 
-    def part_attributes(self, operation: Operation, counts: Mapping[str, int]) -> dict[str, Any]:
+    def shard_attributes(self, operation: Operation, counts: Mapping[str, int]) -> dict[str, Any]:
         """The attributes with which parts are computed, of names split into `counts` parts."""
         inner = {**_attributes_of(operation), **self.whole}
         for attribute, names in self.sizes.items():

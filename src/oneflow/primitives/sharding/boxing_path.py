@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from oneflow.base.sbp import BROADCAST, PARTIAL_SUM, NdSbp, Sbp, Split
-from oneflow.primitives.part_layout import part_shape
+from oneflow.primitives.shard_shapes import shard_shape
 
 # What a step costs besides the bytes it sends, in bytes: its latency, and writing its result, which
 # is this much cheaper than sending it.
@@ -45,7 +45,7 @@ class Step(NamedTuple):
 def bytes_sent(step: Step, shape: tuple[int, ...], itemsize: int, hierarchy: tuple[int, ...]):
     """Bytes that each device sends in one step, with the ring or pairwise algorithms."""
     count = hierarchy[step.axis]
-    held = math.prod(part_shape(shape, hierarchy, step.source)) * itemsize
+    held = math.prod(shard_shape(shape, hierarchy, step.source)) * itemsize
     before, after = step.source[step.axis], step.target[step.axis]
     share = (count - 1) / count
     if before is PARTIAL_SUM:
@@ -58,7 +58,7 @@ def bytes_sent(step: Step, shape: tuple[int, ...], itemsize: int, hierarchy: tup
 
 
 def _cost(step: Step, shape: tuple[int, ...], itemsize: int, hierarchy: tuple[int, ...]) -> float:
-    written = math.prod(part_shape(shape, hierarchy, step.target)) * itemsize
+    written = math.prod(shard_shape(shape, hierarchy, step.target)) * itemsize
     sent = bytes_sent(step, shape, itemsize, hierarchy)
     return sent + written * _WRITTEN + (_LATENCY if step.communicates else 0.0)
 

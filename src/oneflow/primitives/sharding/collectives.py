@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from oneflow.base.sbp import BROADCAST, PARTIAL_SUM, NdSbp, Split
 from oneflow.primitives.operation import Operation
-from oneflow.primitives.part_layout import padded_size, part_shape, splitting_axes
+from oneflow.primitives.shard_shapes import padded_size, shard_shape, split_axes
 from oneflow.primitives.sharding.boxing_path import Step, boxing_path
 
 Sizes = tuple[int, ...]
@@ -76,8 +76,8 @@ def _all_reduce(axes: tuple[int, ...], given: int, hierarchy: Sizes) -> Collecti
 def _collective(step: Step, shape: Sizes, itemsize: int, hierarchy: Sizes) -> Collective:
     before, after = step.source[step.axis], step.target[step.axis]
     group, axes = hierarchy[step.axis], (step.axis,)
-    held = math.prod(part_shape(shape, hierarchy, step.source)) * itemsize
-    made = math.prod(part_shape(shape, hierarchy, step.target)) * itemsize
+    held = math.prod(shard_shape(shape, hierarchy, step.source)) * itemsize
+    made = math.prod(shard_shape(shape, hierarchy, step.target)) * itemsize
     if before is PARTIAL_SUM:
         if after is BROADCAST:
             return _all_reduce(axes, held, hierarchy)
@@ -90,7 +90,7 @@ def _collective(step: Step, shape: Sizes, itemsize: int, hierarchy: Sizes) -> Co
         return Collective("all-gather", axes, group, held, held * (group - 1), ())
     assert isinstance(after, Split)
     given = held
-    outer = [hierarchy[axis] for axis in splitting_axes(step.source[: step.axis], after.dim)]
+    outer = [hierarchy[axis] for axis in split_axes(step.source[: step.axis], after.dim)]
     size = padded_size(shape[after.dim], tuple(outer))
     if size:
         given = held // size * -(-size // group) * group

@@ -24,7 +24,7 @@ from typing import Any
 from oneflow.base.sbp import BROADCAST, PARTIAL_SUM, NdSbp, Sbp, Split, split
 from oneflow.base.spec import TensorSpec, resettled
 from oneflow.primitives.operation import Operation, Signature
-from oneflow.primitives.part_layout import part_shape
+from oneflow.primitives.shard_shapes import shard_shape
 from oneflow.primitives.sharding.axes import Axes, axes_of
 from oneflow.primitives.sharding.boxing_path import boxing_path
 from oneflow.primitives.sharding.linearity import linear_operands
@@ -80,7 +80,7 @@ class Ways:
                     counts[choice] = counts.get(choice, 1) * size
         attributes = operation.attributes
         if self._axes is not None and counts:
-            attributes = self._axes.part_attributes(operation, counts)
+            attributes = self._axes.shard_attributes(operation, counts)
         return Signature(tuple(inputs), tuple(outputs), attributes)
 
     def input(self, choices: Choices, position: int) -> NdSbp:
@@ -148,7 +148,7 @@ class Ways:
         for position in group.outputs:
             sbp = self.output(choices, position)
             spec = self.operation.out_specs[position]
-            size = math.prod(part_shape(spec.shape, hierarchy, sbp)) * spec.dtype.itemsize
+            size = math.prod(shard_shape(spec.shape, hierarchy, sbp)) * spec.dtype.itemsize
             for count, choice, made in zip(hierarchy, choices, sbp, strict=True):
                 if made is PARTIAL_SUM and isinstance(choice, str):
                     total += size * (count - 1) / count
