@@ -66,7 +66,7 @@ def collate_arrays(batch: Sequence[Any]) -> Any:
     if isinstance(first, Sequence):
         if any(len(each) != len(first) for each in batch):
             raise RuntimeError("each element in list of batch should be of equal size")
-        return _listed(first, [collate_arrays(part) for part in zip(*batch, strict=True)])
+        return _same_type(first, [collate_arrays(part) for part in zip(*batch, strict=True)])
     raise TypeError(
         "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; "
         f"found {type(first).__name__}. Give the loader a `collate_fn` of your own"
@@ -110,7 +110,7 @@ def convert_arrays(data: Any) -> Any:
     if isinstance(data, Mapping):
         return _like(data, {key: convert_arrays(each) for key, each in data.items()})
     if isinstance(data, Sequence) and not isinstance(data, str | bytes):
-        return _listed(data, [convert_arrays(each) for each in data])
+        return _same_type(data, [convert_arrays(each) for each in data])
     return data
 
 
@@ -136,8 +136,8 @@ def map_leaves(function: Callable[[Any], Any], data: Any) -> Any:
         return data if all(items[key] is data[key] for key in items) else _like(data, items)
     if isinstance(data, Sequence) and not isinstance(data, str | bytes | bytearray | range):
         parts = [map_leaves(function, each) for each in data]
-        unchanged = all(part is each for part, each in zip(parts, data, strict=True))
-        return data if unchanged else _sequence_like(data, parts)
+        is_same = all(part is each for part, each in zip(parts, data, strict=True))
+        return data if is_same else _sequence_like(data, parts)
     return function(data)
 
 
@@ -152,7 +152,7 @@ def _like(original: Mapping, items: dict) -> Any:
         return items
 
 
-def _listed(original: Sequence, items: list) -> Any:
+def _same_type(original: Sequence, items: list) -> Any:
     """`_sequence_like`, with plain tuples turned into lists, as in PyTorch."""
     return items if type(original) is tuple else _sequence_like(original, items)
 

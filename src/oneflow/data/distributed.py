@@ -61,8 +61,8 @@ class DistributedSampler(Sampler[int]):
     @property
     def num_samples(self) -> int:
         """How many samples each process gets."""
-        whole, rest = divmod(len(self.dataset), self.num_replicas)
-        return whole if self.drop_last or not rest else whole + 1
+        quotient, rest = divmod(len(self.dataset), self.num_replicas)
+        return quotient if self.drop_last or not rest else quotient + 1
 
     @property
     def total_size(self) -> int:

@@ -10,9 +10,9 @@ from typing import Any
 from oneflow.data.collate import collate_arrays, convert_arrays, default_collate, default_convert
 from oneflow.data.dataset import IterableDataset, Subset, TensorDataset
 
-_ADVICE = "an iterator that has ended is asked for more: give `next` a default or check its end"
+_HINT = "an iterator that has ended is asked for more: give `next` a default or check its end"
 # The default functions, and their forms that leave making tensors to the end.
-_UNFINISHED = {default_collate: collate_arrays, default_convert: convert_arrays}
+_ARRAY_COLLATES = {default_collate: collate_arrays, default_convert: convert_arrays}
 
 
 class EndOfStream(Exception):
@@ -43,8 +43,8 @@ class Fetcher:
         drop_last: bool,
     ) -> None:
         self.dataset = dataset
-        self._collate = _UNFINISHED.get(collate, collate)
-        self._ready_made = collate is default_collate and _consists_of_rows(dataset)
+        self._collate = _ARRAY_COLLATES.get(collate, collate)
+        self._ready_made = collate is default_collate and _has_tensor_rows(dataset)
         self._batched, self._batch_size, self._drop_last = batched, batch_size, drop_last
         self._stream: Any = None
 
@@ -73,7 +73,7 @@ class Fetcher:
         try:
             return self._collate(content)
         except StopIteration as error:
-            raise RuntimeError(f"`collate_fn` raised StopIteration; {_ADVICE}") from error
+            raise RuntimeError(f"`collate_fn` raised StopIteration; {_HINT}") from error
 
     def _samples(self, numbers: Iterable[Any]) -> list:
         """The samples with these numbers, one after the other."""
@@ -83,8 +83,7 @@ class Fetcher:
                 samples.append(self.dataset[number])
         except StopIteration as error:
             raise RuntimeError(
-                f"`__getitem__` of the data set raised StopIteration for index {number!r}; "
-                f"{_ADVICE}"
+                f"`__getitem__` of the data set raised StopIteration for index {number!r}; {_HINT}"
             ) from error
         return samples
 
@@ -94,7 +93,7 @@ class Fetcher:
         except StopIteration as error:
             raise RuntimeError(
                 f"`__getitems__` of the data set raised StopIteration for the indices "
-                f"{reprlib.repr(numbers)}; {_ADVICE}"
+                f"{reprlib.repr(numbers)}; {_HINT}"
             ) from error
 
     def _from_stream(self) -> Any:
@@ -106,10 +105,10 @@ class Fetcher:
         return samples if self._batched else samples[0]
 
 
-def _consists_of_rows(dataset: Any) -> bool:
+def _has_tensor_rows(dataset: Any) -> bool:
     """Whether a batch can be taken from tensors at once."""
     if type(dataset) is Subset:
-        return _consists_of_rows(dataset.dataset)
+        return _has_tensor_rows(dataset.dataset)
     return type(dataset) is TensorDataset
 
 

@@ -33,7 +33,7 @@ class _Position:
 
     begin: Tensor
     given: int = 0
-    ended: bool = False
+    exhausted: bool = False
 
 
 class DataLoader(Generic[T_co]):
@@ -205,7 +205,7 @@ class DataLoader(Generic[T_co]):
             return dict(self._resume)
         now = None if self.generator is None else self.generator.get_state()
         position = self._position
-        if position is None or position.ended:
+        if position is None or position.exhausted:
             return {"batches": 0, "begin": None, "generator": now}
         return {"batches": position.given, "begin": position.begin, "generator": now}
 
@@ -247,7 +247,7 @@ class _Batches(Iterator):
         return self
 
     def __next__(self) -> Any:
-        if self.position.ended:
+        if self.position.exhausted:
             raise StopIteration
         try:
             batch = self._source.next()
@@ -256,11 +256,11 @@ class _Batches(Iterator):
                 self.position.given += 1
                 return batch
         except StopIteration:
-            self.position.ended = True
+            self.position.exhausted = True
             self._source.end()
             raise
         except BaseException:
-            self._source.abandon()
+            self._source.cancel()
             raise
         error = batch.exception()
         # The traceback of an exception keeps the variables of this call. Without these the workers
@@ -290,7 +290,7 @@ class _InThisProcess:
     def end(self) -> None:
         """There is nothing to end."""
 
-    def abandon(self) -> None:
+    def cancel(self) -> None:
         """There is nothing to end; the next sample may be better."""
 
 
@@ -324,7 +324,7 @@ class _InWorkers:
             for _ in range(workers * loader.prefetch_factor):
                 self._order()
         except BaseException:
-            self.abandon()
+            self.cancel()
             raise
 
     def _order(self) -> None:
@@ -359,7 +359,7 @@ class _InWorkers:
         if not self._persistent:
             self._pool.close()
 
-    def abandon(self) -> None:
+    def cancel(self) -> None:
         """End the workers at once: the epoch cannot go on, and what they send may be half read."""
         self._waiting.clear()
         self._turns.clear()

@@ -17,7 +17,7 @@ from multiprocessing import connection as channels
 from multiprocessing.context import BaseContext
 from typing import Any
 
-from oneflow.data import transport, worker
+from oneflow.data import messages, worker
 
 _SECONDS_TO_EXIT = 5.0
 _main_lock = threading.Lock()
@@ -62,38 +62,38 @@ class WorkerPool:
         self._timeout = timeout or None
         self._processes: list[Any] = []
         self._connections: list[channels.Connection] = []
-        self._senders: list[transport.Sender] = []
-        self._stop = weakref.finalize(self, _stop, os.getpid(), self._processes, self._senders)
+        self._writers: list[messages.Writer] = []
+        self._stop = weakref.finalize(self, _stop, os.getpid(), self._processes, self._writers)
         content = _pickled(setup)
-        hidden = contextlib.nullcontext() if _refers_to_main(content) else _without_main_module()
+        hidden = contextlib.nullcontext() if _needs_main_module(content) else _without_main_module()
         try:
             with hidden:
                 for number in range(setup.num_workers):
                     self._start(context, content, number)
             for number in range(setup.num_workers):
-                self._greet(number)
+                self._wait_until_ready(number)
         except BaseException:
             self.close()
             raise
 
     def _start(self, context: Any, content: bytes, number: int) -> None:
-        ours, theirs = context.Pipe()
+        parent_end, child_end = context.Pipe()
         process = context.Process(
             target=worker.work,
-            args=(theirs, content, number, dict(os.environ)),
+            args=(child_end, content, number, dict(os.environ)),
             name=f"oneflow-loader-{number}",
             daemon=True,
         )
         process.start()
-        theirs.close()
+        child_end.close()
         self._processes.append(process)
-        self._connections.append(ours)
-        self._senders.append(transport.Sender(ours))
+        self._connections.append(parent_end)
+        self._writers.append(messages.Writer(parent_end))
 
-    def _greet(self, number: int) -> None:
+    def _wait_until_ready(self, number: int) -> None:
         """Wait until a worker has unpacked its data set."""
         try:
-            problem = self.receive(number, wait_for_ever=True)
+            problem = self.recv(number, no_timeout=True)
         except RuntimeError as error:
             raise RuntimeError(
                 f"{error} before it was ready. A script that uses worker processes must start "
@@ -117,7 +117,7 @@ class WorkerPool:
     def answer(self, number: int) -> Any:
         """What comes of the next task of a worker in this epoch."""
         while True:
-            answer = self.receive(number)
+            answer = self.recv(number)
             if answer.epoch == self.epoch:
                 return answer.content
 
@@ -126,25 +126,25 @@ class WorkerPool:
 
         The worker may be waiting itself, for its answers to be taken.
         """
-        self._senders[number].put(transport.Message.copying(request))
+        self._writers[number].put(messages.Message.copy(request))
 
-    def receive(self, number: int, wait_for_ever: bool = False) -> Any:
+    def recv(self, number: int, no_timeout: bool = False) -> Any:
         """The next answer of a worker.
 
         Raises:
             RuntimeError: the worker died, or the time is up.
         """
         channel, process = self._connections[number], self._processes[number]
-        timeout = None if wait_for_ever else self._timeout
+        timeout = None if no_timeout else self._timeout
         ready = channels.wait([channel, process.sentinel], timeout)
         if not ready:
             raise RuntimeError(f"DataLoader timed out after {timeout} seconds")
         if channel in ready or channel.poll():
             try:
-                return transport.receive(channel)
+                return messages.recv(channel)
             except (EOFError, ConnectionResetError):
                 pass
-        problem = self._senders[number].error
+        problem = self._writers[number].error
         if problem is not None:
             raise RuntimeError(
                 f"a request to DataLoader worker {number} could not be sent: {problem!r}"
@@ -165,22 +165,22 @@ class WorkerPool:
         self._stop()
 
 
-def _stop(owner: int, processes: list[Any], senders: list[transport.Sender]) -> None:
+def _stop(owner: int, processes: list[Any], writers: list[messages.Writer]) -> None:
     """End worker processes: they notice that their connections end; those that do not are killed.
 
     Does nothing in a forked copy of the process that owns them.
     """
     if os.getpid() != owner:
         return
-    for sender in senders:
-        sender.close()
+    for writer in writers:
+        writer.close()
     deadline = time.monotonic() + _SECONDS_TO_EXIT
     for process in processes:
         process.join(max(0.0, deadline - time.monotonic()))
-    late = [process for process in processes if process.is_alive()]
-    for process in late:
+    survivors = [process for process in processes if process.is_alive()]
+    for process in survivors:
         process.kill()
-    for process in late:
+    for process in survivors:
         process.join()
 
 
@@ -203,7 +203,7 @@ def _pickled(setup: worker.Setup) -> bytes:
         ) from error
 
 
-def _refers_to_main(content: bytes) -> bool:
+def _needs_main_module(content: bytes) -> bool:
     """Whether unpacking needs something that the user's script defines."""
     return b"__main__" in content
 

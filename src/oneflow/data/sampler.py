@@ -154,10 +154,10 @@ class WeightedRandomSampler(Sampler[int]):
         self.generator = generator
 
     def __iter__(self) -> Iterator[int]:
-        chances = self.weights / self.weights.sum()
+        probs = self.weights / self.weights.sum()
         random = random_numbers(self.generator)
-        drawn = random.choice(len(chances), self.num_samples, self.replacement, chances)
-        return iter(drawn.tolist())
+        samples = random.choice(len(probs), self.num_samples, self.replacement, probs)
+        return iter(samples.tolist())
 
     def __len__(self) -> int:
         return self.num_samples

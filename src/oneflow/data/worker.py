@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from oneflow.data import transport
+from oneflow.data import messages
 from oneflow.data.collate import from_tensors
 from oneflow.data.fetch import EndOfStream, Fetcher
 from oneflow.data.randomness import numbers_from
@@ -119,7 +119,7 @@ class Failure:
         with contextlib.suppress(Exception):
             kind = RuntimeError if self.kind is None else pickle.loads(self.kind)
             # KeyError shows the repr of its text, line breaks and all.
-            error = kind(_Verbatim(text) if issubclass(kind, KeyError) else text)
+            error = kind(_PlainRepr(text) if issubclass(kind, KeyError) else text)
             if isinstance(error, Exception) and not isinstance(error, StopIteration):
                 if text not in str(error):
                     error.add_note(text)
@@ -127,7 +127,7 @@ class Failure:
         return RuntimeError(text)
 
 
-class _Verbatim(str):
+class _PlainRepr(str):
     __slots__ = ()
 
     def __repr__(self) -> str:
@@ -158,13 +158,13 @@ def work(connection: Connection, setup: bytes, number: int, environment: dict[st
     os.environ.update(environment)
     use_cpu_only()
     try:
-        made = pickle.loads(setup)
+        unpickled = pickle.loads(setup)
     except Exception as error:
-        transport.Message.sharing(failure(error)).send(connection)
+        messages.Message.share(failure(error)).send(connection)
         return
-    transport.Message.sharing(None).send(connection)
+    messages.Message.share(None).send(connection)
     try:
-        _Worker(connection, made, number).run()
+        _Worker(connection, unpickled, number).run()
     except (EOFError, BrokenPipeError, ConnectionResetError):
         # The parent has gone or is not interested any more.
         return
@@ -180,7 +180,7 @@ class _Worker:
     def run(self) -> None:
         """Answer one request after the other."""
         while True:
-            request = transport.receive(self._connection)
+            request = messages.recv(self._connection)
             if isinstance(request, Epoch):
                 self._epoch = request
                 # Told to the parent in answer to the epoch's first task.
@@ -190,10 +190,10 @@ class _Worker:
 
     def _answer(self, content: Any) -> None:
         answer = Answer(self._epoch.number, content)
-        message = _attempt(lambda: transport.Message.sharing(answer))
+        message = _attempt(lambda: messages.Message.share(answer))
         if isinstance(message, Failure):
             # The batch cannot be pickled.
-            message = transport.Message.sharing(Answer(self._epoch.number, message))
+            message = messages.Message.share(Answer(self._epoch.number, message))
         message.send(self._connection)
 
     def _begin(self) -> None:
@@ -228,7 +228,7 @@ def _attempt(action: Callable[[], Any]) -> Any:
 
 def _seed_all(seeds: tuple[int, ...]) -> None:
     """Start the random numbers of Python, NumPy and this package."""
-    drawn = numbers_from(seeds).integers(2**32, size=3, dtype=np.uint64)
-    random.seed(int(drawn[0]))
-    np.random.seed(int(drawn[1]))
-    manual_seed(int(drawn[2]))
+    words = numbers_from(seeds).integers(2**32, size=3, dtype=np.uint64)
+    random.seed(int(words[0]))
+    np.random.seed(int(words[1]))
+    manual_seed(int(words[2]))

@@ -12,13 +12,13 @@ from xml.etree import ElementTree
 from oneflow.data.vision.datasets import VisionDataset, load_image, require_files
 from oneflow.data.vision.image import pillow
 
-_YEARS = tuple(str(year) for year in range(2007, 2013))
+YEARS = tuple(str(year) for year in range(2007, 2013))
 
 
 class _VOC(VisionDataset):
     """A part of Pascal VOC: photos, and something about each of them."""
 
-    _splits, _targets, _ending = "", "", ""
+    _splits, _targets, _suffix = "", "", ""
 
     def __init__(
         self,
@@ -31,19 +31,19 @@ class _VOC(VisionDataset):
         transforms: Callable | None = None,
     ) -> None:
         super().__init__(root, transforms, transform, target_transform)
-        if year not in _YEARS:
-            raise ValueError(f"Unknown value '{year}' for argument year; expected one of {_YEARS}")
+        if year not in YEARS:
+            raise ValueError(f"Unknown value '{year}' for argument year; expected one of {YEARS}")
         self.year = year
         folder = self.root / "VOCdevkit" / f"VOC{year}"
-        listing = folder / "ImageSets" / self._splits / f"{image_set}.txt"
+        split_file = folder / "ImageSets" / self._splits / f"{image_set}.txt"
         source = f"http://host.robots.ox.ac.uk/pascal/VOC/voc{year}"
-        require_files([listing], f"Pascal VOC {year}", source)
-        names = listing.read_text().split()
+        require_files([split_file], f"Pascal VOC {year}", source)
+        names = split_file.read_text().split()
         self.images = [str(folder / "JPEGImages" / f"{name}.jpg") for name in names]
-        self._about = [folder / self._targets / f"{name}{self._ending}" for name in names]
+        self._targets_of = [folder / self._targets / f"{name}{self._suffix}" for name in names]
 
     def __getitem__(self, index: int) -> tuple[Any, Any]:
-        return self.transformed(load_image(self.images[index]), self._read(self._about[index]))
+        return self.transformed(load_image(self.images[index]), self._read(self._targets_of[index]))
 
     def _read(self, path: Path) -> Any:
         raise NotImplementedError
@@ -68,12 +68,12 @@ class VOCSegmentation(_VOC):
         RuntimeError: the files are missing; says where to get them.
     """
 
-    _splits, _targets, _ending = "Segmentation", "SegmentationClass", ".png"
+    _splits, _targets, _suffix = "Segmentation", "SegmentationClass", ".png"
 
     @property
     def masks(self) -> list[str]:
         """Paths of the images of classes."""
-        return [str(path) for path in self._about]
+        return [str(path) for path in self._targets_of]
 
     def _read(self, path: Path) -> Any:
         with path.open("rb") as file:
@@ -96,12 +96,12 @@ class VOCDetection(_VOC):
         RuntimeError: the files are missing; says where to get them.
     """
 
-    _splits, _targets, _ending = "Main", "Annotations", ".xml"
+    _splits, _targets, _suffix = "Main", "Annotations", ".xml"
 
     @property
     def annotations(self) -> list[str]:
         """Paths of the annotations."""
-        return [str(path) for path in self._about]
+        return [str(path) for path in self._targets_of]
 
     def _read(self, path: Path) -> Any:
         return parse_voc_xml(ElementTree.parse(path).getroot())
@@ -148,14 +148,14 @@ class CocoDetection(VisionDataset):
         content = json.loads(Path(annFile).read_text())
         self._photos = {photo["id"]: photo["file_name"] for photo in content["images"]}
         self.ids = sorted(self._photos)
-        self._about: dict[int, list] = {number: [] for number in self.ids}
+        self._targets_of: dict[int, list] = {number: [] for number in self.ids}
         for annotation in content["annotations"]:
-            self._about[annotation["image_id"]].append(annotation)
+            self._targets_of[annotation["image_id"]].append(annotation)
 
     def __getitem__(self, index: int) -> tuple[Any, Any]:
         number = self.ids[index]
         photo = load_image(self.root / self._photos[number])
-        return self.transformed(photo, self._target(self._about[number]))
+        return self.transformed(photo, self._target(self._targets_of[number]))
 
     def _target(self, annotations: list[dict]) -> list:
         return annotations

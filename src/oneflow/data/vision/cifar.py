@@ -57,7 +57,7 @@ class CIFAR10(VisionDataset):
         files = [folder / name for name in (*self._files[train], self._meta)]
         require_files(files, type(self).__name__, source_url or self._source)
         batches = [self._read(file) for file in files[:-1]]
-        self.data = np.concatenate([pixels for pixels, _ in batches])
+        self.data = np.concatenate([array for array, _ in batches])
         self.targets: list[int] = [label for _, labels in batches for label in labels]
         with loading(files[-1], "it is damaged"):
             self.classes: list[str] = list(read_numpy_pickle(files[-1])[self._names])
@@ -67,11 +67,11 @@ class CIFAR10(VisionDataset):
         """Pixels and class numbers in a file."""
         with loading(file, "it is damaged"):
             batch = read_numpy_pickle(file)
-            pixels = batch["data"].reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1)
+            array = batch["data"].reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1)
             labels = [int(label) for label in batch[self._labels]]
-            if len(labels) != len(pixels):
-                raise ValueError(f"it has {len(pixels)} images and {len(labels)} labels")
-            return np.ascontiguousarray(pixels), labels
+            if len(labels) != len(array):
+                raise ValueError(f"it has {len(array)} images and {len(labels)} labels")
+            return np.ascontiguousarray(array), labels
 
     def __getitem__(self, index: int) -> tuple[Any, Any]:
         return self.transformed(pillow().fromarray(self.data[index]), self.targets[index])

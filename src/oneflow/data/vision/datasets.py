@@ -132,12 +132,12 @@ class DatasetFolder(VisionDataset):
             raise ValueError("give either `extensions` or `is_valid_file`")
         self.loader = loader
         self.extensions = extensions
-        self.classes = self._class_folders()
+        self.classes = self._find_classes()
         self.class_to_idx = {name: index for index, name in enumerate(self.classes)}
         self.samples = self._files(is_valid_file)
         self.targets = [target for _, target in self.samples]
 
-    def _class_folders(self) -> list[str]:
+    def _find_classes(self) -> list[str]:
         if not self.root.is_dir():
             raise FileNotFoundError(f"there is no folder `{self.root}`")
         classes = sorted(each.name for each in self.root.iterdir() if each.is_dir())
@@ -198,9 +198,9 @@ def require_files(files: Sequence[Path], name: str, source: str) -> None:
     """
     missing = [file for file in files if not file.exists()]
     if missing:
-        listed = ", ".join(file.name for file in missing)
+        missing_names = ", ".join(file.name for file in missing)
         raise RuntimeError(
-            f"{name} is not in `{missing[0].parent}`: {listed} is missing. Nothing is downloaded "
-            "here; get the files "
+            f"{name} is not in `{missing[0].parent}`: {missing_names} is missing. "
+            "Nothing is downloaded here; get the files "
             f"from {source} and put them there"
         )

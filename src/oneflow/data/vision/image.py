@@ -112,15 +112,15 @@ def center_crop(image: Any, size: tuple[int, int]) -> Any:
     return crop(image, top, left, *size)
 
 
-def flip(image: Any, horizontally: bool) -> Any:
+def flip(image: Any, horizontal: bool) -> Any:
     """The image mirrored left to right, or upside down."""
     check_image(image)
     if is_pillow(image):
-        ways = pillow().Transpose
-        return image.transpose(ways.FLIP_LEFT_RIGHT if horizontally else ways.FLIP_TOP_BOTTOM)
+        modes = pillow().Transpose
+        return image.transpose(modes.FLIP_LEFT_RIGHT if horizontal else modes.FLIP_TOP_BOTTOM)
     if isinstance(image, Tensor):
-        return image.flip(-1 if horizontally else -2)
-    return image[:, ::-1] if horizontally else image[::-1]
+        return image.flip(-1 if horizontal else -2)
+    return image[:, ::-1] if horizontal else image[::-1]
 
 
 def pad(
@@ -139,14 +139,14 @@ def pad(
             f"padding_mode should be one of {', '.join(_PADDING_MODES)}, got {padding_mode!r}"
         )
     check_image(image)
-    left, top, right, bottom = _borders(padding_sizes)
+    left, top, right, bottom = _padding_widths(padding_sizes)
     if isinstance(image, Tensor):
         return _pad_tensor(image, (left, right, top, bottom), fill, padding_mode)
     array = np.asarray(image)
-    borders = ((top, bottom), (left, right), *((0, 0),) * (array.ndim - 2))
+    widths = ((top, bottom), (left, right), *((0, 0),) * (array.ndim - 2))
     if padding_mode != "constant":
-        way: Any = padding_mode
-        padded = np.pad(array, borders, mode=way)
+        mode_name: Any = padding_mode
+        padded = np.pad(array, widths, mode=mode_name)
     else:
         height, width = array.shape[:2]
         shape = (height + top + bottom, width + left + right, *array.shape[2:])
@@ -155,7 +155,7 @@ def pad(
     return pillow().fromarray(padded).convert(image.mode) if is_pillow(image) else padded
 
 
-def _borders(sizes: int | Sequence[int]) -> tuple[int, int, int, int]:
+def _padding_widths(sizes: int | Sequence[int]) -> tuple[int, int, int, int]:
     given = [sizes] if isinstance(sizes, int) else list(sizes)
     if len(given) in (1, 2):
         given = [given[0], given[-1]] * 2
@@ -165,12 +165,12 @@ def _borders(sizes: int | Sequence[int]) -> tuple[int, int, int, int]:
     return left, top, right, bottom
 
 
-def _pad_tensor(image: Tensor, borders: tuple, fill: Any, mode: str) -> Tensor:
+def _pad_tensor(image: Tensor, widths: tuple, fill: Any, mode: str) -> Tensor:
     if mode == "constant":
-        return padding.pad(image, borders, "constant", fill)
+        return padding.pad(image, widths, "constant", fill)
     # The other modes want a batch.
     flat = image.reshape(1, -1, *image.shape[-2:])
-    padded = padding.pad(flat, borders, _PADDING_MODES[mode])
+    padded = padding.pad(flat, widths, _PADDING_MODES[mode])
     return padded.reshape(*image.shape[:-2], *padded.shape[-2:])
 
 
@@ -202,10 +202,10 @@ def resize(image: Any, size: int | Sequence[int], interpolation: Any) -> Any:
     height, width = _target_size(size_of(image), size)
     if isinstance(image, Tensor):
         return _resize_tensor(image, (height, width), mode)
-    way = pillow().Resampling[mode.name]
+    mode_name = pillow().Resampling[mode.name]
     if is_pillow(image):
-        return image.resize((width, height), way)
-    return np.asarray(pillow().fromarray(image).resize((width, height), way))
+        return image.resize((width, height), mode_name)
+    return np.asarray(pillow().fromarray(image).resize((width, height), mode_name))
 
 
 def _target_size(now: tuple[int, int], size: int | Sequence[int]) -> tuple[int, int]:
@@ -279,8 +279,8 @@ def to_pillow(image: Any, mode: str | None = None) -> Any:
         raise ValueError(
             f"pic should have 1 to 4 channels and 2 or 3 dimensions, got {image.shape}"
         )
-    made = pillow().fromarray(np.ascontiguousarray(array))
-    return made if mode is None or made.mode == mode else made.convert(mode)
+    converted = pillow().fromarray(np.ascontiguousarray(array))
+    return converted if mode is None or converted.mode == mode else converted.convert(mode)
 
 
 def normalize(image: Tensor, mean: Sequence[float], std: Sequence[float], inplace: bool) -> Tensor:

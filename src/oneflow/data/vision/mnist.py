@@ -28,8 +28,8 @@ def read_idx(path: Path) -> np.ndarray:
         RuntimeError: the file is damaged.
     """
     with loading(path, "it is damaged, or not a file in the IDX format"):
-        opened = gzip.open if path.suffix == ".gz" else open
-        with opened(path, "rb") as file:
+        open_file = gzip.open if path.suffix == ".gz" else open
+        with open_file(path, "rb") as file:
             _, kind, ndim = struct.unpack(">HBB", file.read(4))
             shape = struct.unpack(f">{ndim}I", file.read(4 * ndim))
             element = np.dtype(_ELEMENT_TYPES[kind])

@@ -331,8 +331,8 @@ class RandomResizedCrop(Transform):
         self.interpolation = im.interpolation_mode(interpolation)
 
     def _apply(self, img: Any) -> Any:
-        rectangle = im.area_and_ratio(img, self.scale, self.ratio, random_numbers(None))
-        return im.resize(im.crop(img, *rectangle), self.size, self.interpolation)
+        box = im.area_and_ratio(img, self.scale, self.ratio, random_numbers(None))
+        return im.resize(im.crop(img, *box), self.size, self.interpolation)
 
 
 class FiveCrop(Transform):
@@ -370,7 +370,7 @@ class TenCrop(FiveCrop):
         self.vertical_flip = vertical_flip
 
     def _apply(self, img: Any) -> tuple:
-        mirrored = im.flip(img, horizontally=not self.vertical_flip)
+        mirrored = im.flip(img, horizontal=not self.vertical_flip)
         return (*super()._apply(img), *super()._apply(mirrored))
 
 
@@ -384,14 +384,14 @@ class RandomHorizontalFlip(Transform):
         p: the probability.
     """
 
-    _horizontally = True
+    _horizontal = True
 
     def __init__(self, p: float = 0.5) -> None:
         self.p = p
 
     def _apply(self, img: Any) -> Any:
-        flips = random_numbers(None).random() < self.p
-        return im.flip(img, self._horizontally) if flips else img
+        apply = random_numbers(None).random() < self.p
+        return im.flip(img, self._horizontal) if apply else img
 
 
 class RandomVerticalFlip(RandomHorizontalFlip):
@@ -401,7 +401,7 @@ class RandomVerticalFlip(RandomHorizontalFlip):
         p: the probability.
     """
 
-    _horizontally = False
+    _horizontal = False
 
 
 # Names of earlier versions.

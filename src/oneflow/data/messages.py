@@ -36,14 +36,14 @@ class Message:
         self.parts = parts
 
     @classmethod
-    def sharing(cls, content: Any) -> Message:
+    def share(cls, content: Any) -> Message:
         """A message that shares the memory of the arrays in it: to be sent before they change."""
         buffers: list[pickle.PickleBuffer] = []
         body = pickle.dumps(content, protocol=5, buffer_callback=buffers.append)
         return cls([memoryview(body), *(buffer.raw() for buffer in buffers)])
 
     @classmethod
-    def copying(cls, content: Any) -> Message:
+    def copy(cls, content: Any) -> Message:
         """A message with everything as it is now."""
         return cls([memoryview(pickle.dumps(content, protocol=5))])
 
@@ -66,7 +66,7 @@ class Message:
             os.close(descriptor)
 
 
-def receive(connection: Connection) -> Any:
+def recv(connection: Connection) -> Any:
     """The next object; large arrays in it lie in the memory file.
 
     Raises:
@@ -101,7 +101,7 @@ def _ends(sizes: tuple[int, ...] | list[int]) -> list[int]:
     return ends
 
 
-class Sender:
+class Writer:
     """A thread that sends, so that whoever puts a message never waits for the other side.
 
     Args:
@@ -131,20 +131,20 @@ class Sender:
                 return
             except BaseException as error:
                 self.error = error
-                _shut_down(self._connection)
+                _shutdown(self._connection)
                 return
 
     def close(self) -> None:
         """End the connection in both directions, whatever either side waits for."""
         self._messages.put(None)
-        _shut_down(self._connection)
+        _shutdown(self._connection)
         # A garbage collection on that very thread may be what closes.
         if self._thread is not threading.current_thread():
             self._thread.join()
         self._connection.close()
 
 
-def _shut_down(connection: Connection) -> None:
+def _shutdown(connection: Connection) -> None:
     """Let what is blocked in the connection, here and on the other side, go on and fail."""
     with contextlib.suppress(OSError):
         end = socket.socket(fileno=connection.fileno())
