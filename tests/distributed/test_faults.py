@@ -20,28 +20,28 @@ FAULTS = [
     (
         "raises",
         1,
-        ["rank 1 failed: ValueError: something is wrong here", 'File "', "exit code 1"],
+        ["rank 1 failed: ValueError: something is wrong here", 'File "', "exited with code 1"],
     ),
     (
         "exits",
         1,
         [
             *("rank 1 finished after 1 collective operation(s)", "rank 0 waits for it"),
-            "rank 1 ended with exit code 0",
+            "rank 1 exited with code 0",
         ],
     ),
     (
         "exits with 3",
         3,
-        ["rank 1 finished after 1 collective operation(s)", "rank 1 ended with exit code 3"],
+        ["rank 1 finished after 1 collective operation(s)", "rank 1 exited with code 3"],
     ),
-    ("leaves", 1, ["rank 1 ended abruptly", "rank 1 ended with exit code 0"]),
+    ("leaves", 1, ["rank 1 exited unexpectedly", "rank 1 exited with code 0"]),
     (
         "sleeps",
         1,
         [
-            *("rank 1 has done nothing for", "rank 0 waits for it", "time.sleep(600)"),
-            "(ONEFLOW_HANG_TIMEOUT=2; 0 waits for ever)",
+            *("rank 1 has been idle for", "rank 0 waits for it", "time.sleep(600)"),
+            "(ONEFLOW_HANG_TIMEOUT=2; 0 waits forever)",
         ],
     ),
     ("strays", 1, ["different programs", "all_reduce(float32[3]", "broadcast(float32[3]"]),
@@ -102,14 +102,14 @@ def test_rank_0_exits():
     outcome = launch("fault.py", "exits with 3", "0")
     assert outcome.code == 3, outcome.error
     assert "rank 0 finished after 1 collective operation(s)" in outcome.error
-    assert "rank 0 ended with exit code 3" in outcome.error
+    assert "rank 0 exited with code 3" in outcome.error
 
 
 def test_ranks_that_wait_for_each_other(mark):
-    outcome = launch("fault.py", "circle", "0", mark, processes=3)
+    outcome = launch("fault.py", "deadlock", "0", mark, processes=3)
     assert outcome.code == 1, outcome.error
     message = outcome.error[outcome.error.index("oneflow.distributed.launch: ") :]
-    assert "deadlock: the ranks wait for each other in different operations" in message
+    assert "deadlock: the ranks wait for each other in different collective operations" in message
     for one, other in ((0, 1), (1, 2), (2, 0)):
         assert f"rank {one} waits for rank {other} in conversion of float32[2]" in message
     assert not processes_with(mark)
@@ -168,7 +168,7 @@ def test_faults_without_a_launcher():
     processes = [start_rank(rank, 2, port) for rank in range(2)]
     errors = [process.communicate(timeout=60)[1] for process in processes]
     assert [process.returncode for process in processes] == [1, 1]
-    assert "rank 1 failed: ValueError: something is wrong here; rank 0 ends" in errors[0]
+    assert "rank 1 failed: ValueError: something is wrong here; rank 0 exits" in errors[0]
     assert "ValueError: something is wrong here" in errors[1]
 
 

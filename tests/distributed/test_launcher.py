@@ -82,7 +82,7 @@ def test_redirected_output(tmp_path):
     )
     assert run.returncode == 3
     assert run.stdout == ""
-    assert "ended with exit code 3; the last lines of its standard error:" in run.stderr
+    assert "exited with code 3; the last lines of its standard error:" in run.stderr
     assert (tmp_path / "local_rank_1" / "stdout").read_text() == "out 1\n"
     assert (tmp_path / "local_rank_1" / "stderr").read_text() == "error 1\n"
 

@@ -1,112 +1,125 @@
-"""Which process the launcher names as the cause."""
+"""The process that the launcher names as the root cause."""
 
 import itertools
 import signal
 
 import pytest
 
-from oneflow.control_plane.root_cause import End, Word, blames_others, find_cause
+from oneflow.control_plane.failure_report import FailureReport
+from oneflow.control_plane.root_cause import ProcessExit, find_root_cause, is_connection_failure
 
 GLOO = "ValueError: UNKNOWN: Gloo all-reduce failed: Connection reset by peer"
 KILLED = -int(signal.SIGKILL)
 ABORTED = -int(signal.SIGABRT)
 
 
-def word(rank: int, reason: str, culprit: int | None = None, verdict: bool = False) -> tuple:
-    return rank, rank if culprit is None else culprit, reason, verdict
+def report(
+    rank: int, reason: str, root_cause: int | None = None, diagnosed: bool = False
+) -> FailureReport:
+    return FailureReport(rank, rank if root_cause is None else root_cause, reason, diagnosed, 0.0)
 
 
-# Ends, words, the cause. All orders of what was seen must lead to the same.
+# Exits, reports, and the root cause, which must be the same for all orders of exits and reports.
 CASES = {
-    "a signal, and an error that blames others": (
-        [End(0, KILLED), End(1, 1)],
-        [word(1, f"rank 1 failed: {GLOO}")],
+    "a signal, and a connection failure": (
+        [ProcessExit(0, KILLED), ProcessExit(1, 1)],
+        [report(1, f"rank 1 failed: {GLOO}")],
         (0, "rank 0 was killed by SIGKILL"),
     ),
     "a signal, and JAX ends another process": (
-        [End(0, KILLED), End(1, 1, last_lines="the JAX distributed service detected fatal errors")],
+        [
+            ProcessExit(0, KILLED),
+            ProcessExit(1, 1, stderr_tail="the JAX distributed service detected fatal errors"),
+        ],
         [],
         (0, "rank 0 was killed by SIGKILL"),
     ),
     "a signal, and another aborts": (
-        [End(0, ABORTED), End(1, -int(signal.SIGSEGV)), End(2, 1)],
-        [word(2, f"rank 2 failed: {GLOO}")],
+        [ProcessExit(0, ABORTED), ProcessExit(1, -int(signal.SIGSEGV)), ProcessExit(2, 1)],
+        [report(2, f"rank 2 failed: {GLOO}")],
         (1, "rank 1 was killed by SIGSEGV"),
     ),
     "a signal that others have seen": (
-        [End(0, KILLED), End(1, 1), End(2, 1)],
-        [word(1, "rank 0 ended abruptly", 0, True), word(2, f"rank 2 failed: {GLOO}")],
-        (0, "rank 0 ended abruptly"),
+        [ProcessExit(0, KILLED), ProcessExit(1, 1), ProcessExit(2, 1)],
+        [report(1, "rank 0 exited unexpectedly", 0, True), report(2, f"rank 2 failed: {GLOO}")],
+        (0, "rank 0 exited unexpectedly"),
     ),
     "signals of the launcher": (
-        [End(0, KILLED, told=True), End(1, 3), End(2, KILLED, told=True)],
+        [
+            ProcessExit(0, KILLED, signaled=True),
+            ProcessExit(1, 3),
+            ProcessExit(2, KILLED, signaled=True),
+        ],
         [],
-        (1, "rank 1 ended with exit code 3"),
+        (1, "rank 1 exited with code 3"),
     ),
-    "a verdict": (
-        [End(0, 1), End(1, 1)],
-        [word(0, "rank 1 sleeps", 1, True), word(1, "rank 1 sleeps", 1, True)],
+    "a diagnosis": (
+        [ProcessExit(0, 1), ProcessExit(1, 1)],
+        [report(0, "rank 1 sleeps", 1, True), report(1, "rank 1 sleeps", 1, True)],
         (1, "rank 1 sleeps"),
     ),
-    "a verdict on a process of another machine": (
-        [End(0, 1), End(1, 1)],
-        [word(0, "rank 5 sleeps", 5, True), word(1, f"rank 1 failed: {GLOO}")],
+    "a diagnosis of a process of another machine": (
+        [ProcessExit(0, 1), ProcessExit(1, 1)],
+        [report(0, "rank 5 sleeps", 5, True), report(1, f"rank 1 failed: {GLOO}")],
         (5, "rank 5 sleeps"),
     ),
-    "an exception, known to others as an abrupt end": (
-        [End(0, 1), End(1, 1)],
-        [word(0, "rank 0 failed: ValueError: x"), word(1, "rank 0 ended abruptly", 0, True)],
+    "an exception, known to others as an unexpected exit": (
+        [ProcessExit(0, 1), ProcessExit(1, 1)],
+        [
+            report(0, "rank 0 failed: ValueError: x"),
+            report(1, "rank 0 exited unexpectedly", 0, True),
+        ],
         (0, "rank 0 failed: ValueError: x"),
     ),
-    "an exception, and an error that blames others": (
-        [End(0, 1), End(1, 1)],
-        [word(0, f"rank 0 failed: {GLOO}"), word(1, "rank 1 failed: ValueError: x")],
+    "an exception, and a connection failure": (
+        [ProcessExit(0, 1), ProcessExit(1, 1)],
+        [report(0, f"rank 0 failed: {GLOO}"), report(1, "rank 1 failed: ValueError: x")],
         (1, "rank 1 failed: ValueError: x"),
     ),
-    "a verdict that blames others": (
-        [End(0, 1), End(1, 1)],
-        [word(0, f"rank 1 failed: {GLOO}", 1, True), word(1, "rank 1 failed: KeyError: 'x'")],
+    "a diagnosis that is a connection failure": (
+        [ProcessExit(0, 1), ProcessExit(1, 1)],
+        [report(0, f"rank 1 failed: {GLOO}", 1, True), report(1, "rank 1 failed: KeyError: 'x'")],
         (1, "rank 1 failed: KeyError: 'x'"),
     ),
-    "an exit without a word": (
-        [End(0, 7), End(1, 1)],
-        [word(1, f"rank 1 failed: {GLOO}")],
-        (0, "rank 0 ended with exit code 7"),
+    "an exit without a report": (
+        [ProcessExit(0, 7), ProcessExit(1, 1)],
+        [report(1, f"rank 1 failed: {GLOO}")],
+        (0, "rank 0 exited with code 7"),
     ),
-    "an end before the others": (
-        [End(0, 0), End(1, 1)],
-        [word(1, f"rank 1 failed: {GLOO}")],
-        (0, "rank 0 ended with exit code 0"),
+    "an exit before the others": (
+        [ProcessExit(0, 0), ProcessExit(1, 1)],
+        [report(1, f"rank 1 failed: {GLOO}")],
+        (0, "rank 0 exited with code 0"),
     ),
-    "one that fails and one that is well": (
-        [End(0, 0), End(1, 4)],
+    "a failure and a success": (
+        [ProcessExit(0, 0), ProcessExit(1, 4)],
         [],
-        (1, "rank 1 ended with exit code 4"),
+        (1, "rank 1 exited with code 4"),
     ),
-    "nothing but blame": (
-        [End(0, 1), End(1, 1)],
-        [word(0, f"rank 0 failed: {GLOO}"), word(1, f"rank 1 failed: {GLOO}")],
+    "connection failures only": (
+        [ProcessExit(0, 1), ProcessExit(1, 1)],
+        [report(0, f"rank 0 failed: {GLOO}"), report(1, f"rank 1 failed: {GLOO}")],
         (0, f"rank 0 failed: {GLOO}"),
     ),
-    "a signal without a name": ([End(0, -40)], [], (0, "rank 0 was killed by signal 40")),
+    "a signal without a name": ([ProcessExit(0, -40)], [], (0, "rank 0 was killed by signal 40")),
 }
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_the_cause_does_not_depend_on_the_order(case):
-    ends, words, expected = CASES[case]
-    for some_ends in itertools.permutations(ends):
-        for some_words in itertools.permutations(words):
-            written = [Word(*each, time=0.0) for each in some_words]
-            assert find_cause(some_ends, written) == expected
+def test_the_root_cause_does_not_depend_on_the_order(case):
+    exits, reports, (rank, reason) = CASES[case]
+    for ordered_exits in itertools.permutations(exits):
+        for ordered_reports in itertools.permutations(reports):
+            root_cause = find_root_cause(ordered_exits, ordered_reports)
+            assert (root_cause.rank, root_cause.reason) == (rank, reason)
 
 
-def test_among_equals_the_first_is_the_cause():
-    ends = [End(0, 3, time=2.0), End(1, 4, time=1.0)]
-    assert find_cause(ends, []) == (1, "rank 1 ended with exit code 4")
+def test_among_equals_the_first_is_the_root_cause():
+    exits = [ProcessExit(0, 3, time=2.0), ProcessExit(1, 4, time=1.0)]
+    assert find_root_cause(exits, []).reason == "rank 1 exited with code 4"
 
 
-def test_whom_an_exception_blames():
-    assert blames_others(GLOO)
-    assert blames_others("XlaRuntimeError: UNAVAILABLE: the coordination service has gone")
-    assert not blames_others("ValueError: shapes differ")
+def test_connection_failures():
+    assert is_connection_failure(GLOO)
+    assert is_connection_failure("XlaRuntimeError: UNAVAILABLE: the coordination service has gone")
+    assert not is_connection_failure("ValueError: shapes differ")

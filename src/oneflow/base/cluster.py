@@ -1,8 +1,8 @@
-"""Who takes part in a training job, and which device stands for which rank.
+"""The ranks of a job: this process's own, the world size, and the device of each rank.
 
-Several processes train together when the environment says so: a launcher has given each of them its
-`RANK` and the `WORLD_SIZE`. Each process is then one rank with one device. A process that trains
-alone is rank 0, and plays all ranks of a placement itself: rank ``i`` is its device number ``i``.
+Processes form a job when the environment says so: a launcher has given each of them its `RANK` and
+the `WORLD_SIZE`. Each process is then one rank with one device. A process on its own is rank 0 and
+runs all ranks of a placement itself: rank ``i`` is its device number ``i``.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ from oneflow.base.device import DEVICE_TYPES, platform_devices
 
 @dataclass(frozen=True)
 class Membership:
-    """The place of this process in its job.
+    """The membership of this process in a job.
 
     Attributes:
-        rank: its number, from 0.
-        world_size: how many processes train together.
-        local_rank: its number among those of its machine.
-        local_size: how many there are on each machine.
-        joined: whether it is connected with the others. Processes that a rank starts know its
-            numbers and are not.
+        rank: the index of the process in the job, from 0.
+        world_size: the number of processes of the job.
+        local_rank: the index of the process on its machine.
+        local_world_size: the number of processes on each machine.
+        joined: the process is connected with the others. Child processes of a rank know its rank
+            and are not.
         seed: a random number that all joined processes share.
     """
 
     rank: int = 0
     world_size: int = 1
     local_rank: int = 0
-    local_size: int = 1
+    local_world_size: int = 1
     joined: bool = False
     seed: int | None = None
 
@@ -45,52 +45,52 @@ _membership = Membership()
 
 
 def rank() -> int:
-    """The number of this process among those that train together."""
+    """Return the rank of this process in its job."""
     return _membership.rank
 
 
 def world_size() -> int:
-    """How many processes train together; 1 for a process on its own, whatever devices it has."""
+    """Return the number of processes of the job; 1 without one, whatever devices there are."""
     return _membership.world_size
 
 
 def local_rank() -> int:
-    """The number of this process among those of its machine."""
+    """Return the rank of this process on its machine."""
     return _membership.local_rank
 
 
 def node_size() -> int:
-    """How many machines take part."""
-    return -(-_membership.world_size // _membership.local_size)
+    """Return the number of machines of the job."""
+    return -(-_membership.world_size // _membership.local_world_size)
 
 
 def node_rank() -> int:
-    """The number of this process's machine."""
-    return _membership.rank // _membership.local_size
+    """Return the index of this process's machine."""
+    return _membership.rank // _membership.local_world_size
 
 
 def shared_seed() -> int | None:
-    """A random number that all processes of the job know; None for a process on its own."""
+    """Return a random number that all ranks of the job share; None for a process on its own."""
     return _membership.seed
 
 
-def is_several_processes() -> bool:
-    """Whether this process is connected with others and is one rank among several."""
+def is_multiprocess() -> bool:
+    """Return whether this process is connected with others, as one rank of several."""
     return _membership.joined
 
 
 def rank_count(type: str) -> int:
-    """How many ranks placements of a device type may name: processes, or devices of this one."""
+    """Return the number of ranks of a device type: processes, or devices of this one."""
     return _membership.world_size if _membership.joined else len(platform_devices(type))
 
 
 @functools.cache
 def device_of_rank(type: str, rank: int) -> Any:
-    """The XLA device of a rank.
+    """Return the XLA device of a rank.
 
     Args:
         type: ``"cpu"``, ``"cuda"`` or ``"tpu"``.
-        rank: number of a process; in a process on its own, number of one of its devices.
+        rank: index of a process; in a process on its own, index of one of its devices.
 
     Raises:
         RuntimeError: there is no such rank, or it has no device of that type.
@@ -109,26 +109,24 @@ def device_of_rank(type: str, rank: int) -> Any:
 
 def _missing_rank(type: str, rank: int, count: int) -> str:
     if _membership.joined:
-        return (
-            f"rank {rank} does not exist: {count} processes train together, ranks 0 to {count - 1}"
-        )
+        return f"rank {rank} does not exist: the job has {count} processes, ranks 0 to {count - 1}"
     if count == 0:
         return f"rank {rank} has no {type} device: XLA found none on this machine"
     hint = f"; set {environment.CPU_DEVICES.name}={rank + 1} for that many" * (type == "cpu")
     return (
-        f"rank {rank} does not exist: this process trains alone and has {count} {type} device(s), "
+        f"rank {rank} does not exist: this process is on its own and has {count} {type} device(s), "
         f"which are ranks 0 to {count - 1}{hint}; or start several processes with "
         "`python -m oneflow.distributed.launch --nproc_per_node N script.py`"
     )
 
 
-def set_membership(place: Membership) -> None:
-    """Say what the place of this process is; `oneflow.control_plane.rendezvous` does, once."""
+def set_membership(membership: Membership) -> None:
+    """Set the membership of this process; the rendezvous does this once."""
     global _membership
-    _membership = place
+    _membership = membership
     device_of_rank.cache_clear()
 
 
 def leave() -> None:
-    """Take part no more: this process is a copy of one that does."""
+    """Leave the job: this process is a copy of a rank."""
     set_membership(dataclasses.replace(_membership, joined=False))

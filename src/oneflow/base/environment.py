@@ -8,192 +8,172 @@ from pathlib import Path
 
 
 @dataclass(frozen=True)
-class Variable:
-    """One environment variable: its name, its default as text, and what it does."""
+class EnvironmentVariable:
+    """An environment variable: its name, its default as text, and its description."""
 
     name: str
     default: str
-    meaning: str
+    description: str
 
     def read(self) -> str:
-        """The variable's current text, or its default."""
+        """Return the variable's current text, or its default."""
         return os.environ.get(self.name, self.default)
 
 
-EAGER = Variable(
+EAGER = EnvironmentVariable(
     "ONEFLOW_EAGER",
     "deferred",
     "`deferred` records eager operators and runs them at the next sync point; "
     "`compiled` compiles every recorded program as a whole the first time it is seen; "
     "`immediate` runs every operator at once, for debugging.",
 )
-EAGER_HOT_AFTER = Variable(
+EAGER_HOT_AFTER = EnvironmentVariable(
     "ONEFLOW_EAGER_HOT_AFTER",
     "2",
-    "How often a program runs op by op before it is compiled as a whole.",
+    "Number of times that a program runs op by op before it is compiled as a whole.",
 )
-EAGER_BACKGROUND = Variable(
+EAGER_BACKGROUND = EnvironmentVariable(
     "ONEFLOW_EAGER_BACKGROUND",
     "48",
     "Programs with at least this many instructions compile on a background thread.",
 )
-EAGER_TRACE_LIMIT = Variable(
+EAGER_TRACE_LIMIT = EnvironmentVariable(
     "ONEFLOW_EAGER_TRACE_LIMIT",
     "8192",
     "A recorded program is flushed when it reaches this many instructions.",
 )
-EAGER_CODE_MEMORY = Variable(
+EAGER_CODE_MEMORY = EnvironmentVariable(
     "ONEFLOW_EAGER_CODE_MEMORY",
     "2048",
     "Megabytes of compiled code that eager mode keeps, by estimate; what was used least recently "
     "is dropped, and comes from the persistent cache when it is wanted again.",
 )
-EAGER_EXPLAIN = Variable(
+EAGER_EXPLAIN = EnvironmentVariable(
     "ONEFLOW_EAGER_EXPLAIN",
     "0",
     "`1` logs which part of a program's key differed whenever a program is new.",
 )
-CACHE_DIR = Variable(
+CACHE_DIR = EnvironmentVariable(
     "ONEFLOW_CACHE_DIR",
     "",
     "Folder of the persistent compilation cache; default `~/.cache/oneflow`; `off` disables it. A "
     "folder that is made is yours alone; one that exists is left as it is, and whoever may write "
     "there can make your process run their code.",
 )
-KEEP_HEAP = Variable(
+KEEP_HEAP = EnvironmentVariable(
     "ONEFLOW_KEEP_HEAP",
     "1",
     "`0` leaves glibc's settings alone; otherwise freed memory is kept for the next step.",
 )
-TUNING_OFF = Variable(
+TUNING_OFF = EnvironmentVariable(
     "ONEFLOW_TUNING_OFF",
     "",
     "Names of settings that tune the process, separated by commas, or `all`: these stay off; "
     "`docs/tuning.md` lists them.",
 )
-DEBUG_PASS = Variable(
+DEBUG_PASS = EnvironmentVariable(
     "ONEFLOW_DEBUG_PASS",
     "",
     "Names of passes, separated by commas, or `ALL`: a graph's program is written to standard "
     "error before and after each of them.",
 )
-LOG_DIR = Variable(
+LOG_DIR = EnvironmentVariable(
     "ONEFLOW_LOG_DIR", "", "Folder for dumped programs; default: standard error alone."
 )
-ENABLE_NHWC = Variable(
+ENABLE_NHWC = EnvironmentVariable(
     "ONEFLOW_ENABLE_NHWC",
     "0",
     "`1` makes two-dimensional convolution, batch norm and pooling layers take `[N, H, W, C]`.",
 )
-THREAD_PREFIX = Variable(
+THREAD_PREFIX = EnvironmentVariable(
     "ONEFLOW_PROFILER_HOST_THREAD_NAME_PREFIX",
     "",
     "Put before the names of this process's threads, for profilers.",
 )
-WORLD_SIZE = Variable(
-    "WORLD_SIZE", "1", "Number of processes that train together; the launcher sets it."
+WORLD_SIZE = EnvironmentVariable(
+    "WORLD_SIZE", "1", "Number of processes of the job; set by the launcher."
 )
-RANK = Variable(
-    "RANK", "0", "Number of this process among those that train together; the launcher sets it."
+RANK = EnvironmentVariable(
+    "RANK", "0", "Rank of this process in the job, from 0; set by the launcher."
 )
-LOCAL_RANK = Variable(
-    "LOCAL_RANK", "0", "Number of this process among those of its machine; the launcher sets it."
+LOCAL_RANK = EnvironmentVariable(
+    "LOCAL_RANK", "0", "Rank of this process on its machine, from 0; set by the launcher."
 )
-LOCAL_WORLD_SIZE = Variable(
+LOCAL_WORLD_SIZE = EnvironmentVariable(
     "LOCAL_WORLD_SIZE",
     "0",
-    "Number of processes on each machine; default: all are on one; the launcher sets it.",
+    "Number of processes on each machine; default: all are on one; set by the launcher.",
 )
-MASTER_ADDR = Variable("MASTER_ADDR", "", "Address of the machine of rank 0; the launcher sets it.")
-MASTER_PORT = Variable(
-    "MASTER_PORT", "", "Port on that machine where the processes meet; the launcher sets it."
+MASTER_ADDR = EnvironmentVariable(
+    "MASTER_ADDR", "", "Address of the machine of rank 0; set by the launcher."
 )
-CPU_DEVICES = Variable(
+MASTER_PORT = EnvironmentVariable(
+    "MASTER_PORT",
+    "",
+    "Port on that machine on which the processes rendezvous; set by the launcher.",
+)
+CPU_DEVICES = EnvironmentVariable(
     "ONEFLOW_CPU_DEVICES",
     "0",
-    "A process on its own has that many CPU devices, which stand for as many ranks.",
+    "Number of CPU devices of a process on its own, which stand for as many ranks.",
 )
-CLUSTER = Variable(
+CLUSTER = EnvironmentVariable(
     "ONEFLOW_CLUSTER",
     "auto",
-    "How processes find each other: `auto` (variables of a launcher, Open MPI, Slurm), `off`, or a "
+    "Source of the rendezvous: `auto` (variables of a launcher, Open MPI, Slurm), `off`, or a "
     "`cluster_detection_method` of `jax.distributed.initialize` (`k8s`, `mpi4py`, ...).",
 )
-JOB = Variable("ONEFLOW_JOB", "", "What the launcher calls the job, so that two are not mixed up.")
-SECRET = Variable(
+JOB = EnvironmentVariable(
+    "ONEFLOW_JOB", "", "Identifier of the job, so that two are not confused; set by the launcher."
+)
+SECRET = EnvironmentVariable(
     "ONEFLOW_JOB_SECRET",
     "",
-    "A text that all processes of a job know and nobody else; needed on several machines, made up "
-    "by the launcher on one.",
+    "A text that only the processes of a job know; required on several machines, generated by the "
+    "launcher on one.",
 )
-FAILURE_FOLDER = Variable(
-    "ONEFLOW_FAILURE_FOLDER", "", "Where processes leave word for the launcher; it sets it."
+FAILURE_FOLDER = EnvironmentVariable(
+    "ONEFLOW_FAILURE_FOLDER", "", "Folder for failure reports to the launcher, which sets it."
 )
-LIFELINE = Variable(
-    "ONEFLOW_LIFELINE",
+LAUNCHER_PIPE = EnvironmentVariable(
+    "ONEFLOW_LAUNCHER_PIPE",
     "",
-    "A file descriptor that is at its end when the launcher has died; it sets it.",
+    "A file descriptor that reaches its end when the launcher dies; set by the launcher.",
 )
-AGENT_STORE = Variable(
+RANK_PROCESS = EnvironmentVariable(
+    "ONEFLOW_RANK_PROCESS",
+    "",
+    "Process id of the rank; child processes see from it that they are not the rank. Each rank "
+    "sets it.",
+)
+AGENT_STORE = EnvironmentVariable(
     "TORCHELASTIC_USE_AGENT_STORE",
     "False",
-    "`True`: torchrun itself listens at `MASTER_PORT`; the processes meet at the next port.",
+    "`True`: torchrun itself listens on `MASTER_PORT`; the processes rendezvous on the next port.",
 )
-JOIN_TIMEOUT = Variable(
-    "ONEFLOW_JOIN_TIMEOUT", "300", "Seconds to wait until all processes have started."
+JOIN_TIMEOUT = EnvironmentVariable(
+    "ONEFLOW_JOIN_TIMEOUT", "300", "Seconds to wait until all processes have joined the job."
 )
-HANG_TIMEOUT = Variable(
+HANG_TIMEOUT = EnvironmentVariable(
     "ONEFLOW_HANG_TIMEOUT",
     "1800",
-    "Seconds to wait for a process that others need and that does nothing; 0: for ever.",
+    "Seconds to wait for an idle process that others wait for; 0: forever.",
 )
-COLLECTIVE_TIMEOUT = Variable(
+COLLECTIVE_TIMEOUT = EnvironmentVariable(
     "ONEFLOW_COLLECTIVE_TIMEOUT",
     "0",
-    "Seconds to wait for a process that others need and that is busy; 0: for ever.",
+    "Seconds to wait for a busy process that others wait for; 0: forever.",
 )
-CHECK_GLOBAL_DATA = Variable(
+CHECK_GLOBAL_DATA = EnvironmentVariable(
     "ONEFLOW_CHECK_GLOBAL_DATA",
     "0",
-    "`1`: processes compare the data of which each makes its part of a global tensor, and raise "
-    "where they differ.",
-)
-ALL_VARIABLES = (
-    EAGER,
-    EAGER_HOT_AFTER,
-    EAGER_BACKGROUND,
-    EAGER_TRACE_LIMIT,
-    EAGER_CODE_MEMORY,
-    EAGER_EXPLAIN,
-    CACHE_DIR,
-    KEEP_HEAP,
-    TUNING_OFF,
-    DEBUG_PASS,
-    LOG_DIR,
-    ENABLE_NHWC,
-    THREAD_PREFIX,
-    WORLD_SIZE,
-    RANK,
-    LOCAL_RANK,
-    LOCAL_WORLD_SIZE,
-    MASTER_ADDR,
-    MASTER_PORT,
-    CPU_DEVICES,
-    CLUSTER,
-    JOB,
-    SECRET,
-    FAILURE_FOLDER,
-    LIFELINE,
-    AGENT_STORE,
-    JOIN_TIMEOUT,
-    HANG_TIMEOUT,
-    COLLECTIVE_TIMEOUT,
-    CHECK_GLOBAL_DATA,
+    "`1`: processes compare the data from which each makes its part of a global tensor, and raise "
+    "if they differ.",
 )
 
 
 def cache_folder() -> Path | None:
-    """The folder for compiled programs, or None when the user turned the cache off."""
+    """Return the folder for compiled programs; None when the user has turned the cache off."""
     chosen = CACHE_DIR.read()
     if chosen == "off":
         return None

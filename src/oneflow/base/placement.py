@@ -133,7 +133,7 @@ class Placement:
         """Whether this process drives one of the devices; none of them while planning."""
         if is_planning():
             return False
-        return not cluster.is_several_processes() or cluster.rank() in self.flat
+        return not cluster.is_multiprocess() or cluster.rank() in self.flat
 
     @functools.cached_property
     def own_index(self) -> int:

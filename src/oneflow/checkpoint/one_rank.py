@@ -12,9 +12,9 @@ from oneflow.base.device import CPU, Device
 from oneflow.base.dtype import dtype_named
 from oneflow.base.placement import DeviceOrSharding, Placement, Sharding
 from oneflow.base.spec import spec_of
+from oneflow.checkpoint.collective_io import broadcast_bytes, gather_to_rank, runs_rank
 from oneflow.checkpoint.map_location import Location, fit_sharding, make_restore_location
 from oneflow.checkpoint.structure import Decoder, Encoder
-from oneflow.checkpoint.together import bytes_from, plays, whole_at
 from oneflow.program.value import Value
 from oneflow.runtime.eager import read_array
 from oneflow.runtime.shards import assemble
@@ -35,8 +35,8 @@ def whole_arrays(
     arrays = {}
     for name, tensor in tensors.items():
         if isinstance(tensor, Tensor) and rank is not None and is_global(tensor):
-            array = whole_at(tensor.value.alias(), rank)
-        elif rank is not None and not plays(rank):
+            array = gather_to_rank(tensor.value.alias(), rank)
+        elif rank is not None and not runs_rank(rank):
             continue
         else:
             array = _host_array(tensor)
@@ -102,13 +102,13 @@ class _Received:
         self._tensors: dict[str, Tensor | np.ndarray] = {}
         content: dict[str, Any] = {}
         failure: Exception | None = None
-        if plays(rank):
+        if runs_rank(rank):
             try:
                 content = self._described(load_here())
             except Exception as error:
                 failure = error
                 content = {"failure": f"{type(error).__name__}: {error}"}
-        content = json.loads(bytes_from(rank, json.dumps(content).encode()))
+        content = json.loads(broadcast_bytes(rank, json.dumps(content).encode()))
         if failure is not None:
             raise failure
         if "failure" in content:
@@ -129,8 +129,8 @@ class _Received:
     def array(self, name: str) -> np.ndarray:
         """A NumPy array of the object."""
         kind, shape = self._forms[name]
-        content = _host_array(self._tensors[name]).tobytes() if plays(self._rank) else b""
-        numbers = np.frombuffer(bytes_from(self._rank, content), dtype_named(kind).numpy)
+        content = _host_array(self._tensors[name]).tobytes() if runs_rank(self._rank) else b""
+        numbers = np.frombuffer(broadcast_bytes(self._rank, content), dtype_named(kind).numpy)
         return numbers.reshape(shape)
 
     def tensor(self, name: str, sharding: Sharding) -> Tensor:

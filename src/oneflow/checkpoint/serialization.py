@@ -13,13 +13,13 @@ from oneflow.base import cluster
 from oneflow.base.device import CPU
 from oneflow.base.hook import Hook
 from oneflow.checkpoint import manifest, oneflow_folder, sharded, tensor_file, torch_file
+from oneflow.checkpoint.collective_io import propagate_errors, runs_rank
 from oneflow.checkpoint.damage import loading
 from oneflow.checkpoint.making import Maker
 from oneflow.checkpoint.manifest import PROGRAM_FILE
 from oneflow.checkpoint.map_location import Location, make_restore_location
 from oneflow.checkpoint.one_rank import is_global, load_from_rank, whole_arrays
 from oneflow.checkpoint.structure import Decoder, Encoder
-from oneflow.checkpoint.together import all_succeed, plays
 
 _STRUCTURE = "oneflow.structure"
 
@@ -95,8 +95,8 @@ def save(
         return
     arrays = whole_arrays(encoder.tensors, rank)
     metadata = {_STRUCTURE: json.dumps(structure)}
-    with all_succeed(f"write `{path}`") if is_shared else contextlib.nullcontext():
-        if rank is None or plays(rank):
+    with propagate_errors(f"write `{path}`") if is_shared else contextlib.nullcontext():
+        if rank is None or runs_rank(rank):
             tensor_file.write(target, arrays, metadata)
 
 

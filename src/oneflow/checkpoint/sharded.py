@@ -24,6 +24,7 @@ from oneflow.base import cluster
 from oneflow.base.dtype import from_numpy_dtype
 from oneflow.base.replacing import flush_folder
 from oneflow.checkpoint import tensor_file
+from oneflow.checkpoint.collective_io import propagate_errors, runs_rank
 from oneflow.checkpoint.damage import LoadError, loading
 from oneflow.checkpoint.making import Maker
 from oneflow.checkpoint.manifest import (
@@ -41,11 +42,10 @@ from oneflow.checkpoint.parts import Plan, SavedShard, Stock, planned
 from oneflow.checkpoint.progress import progress_bar
 from oneflow.checkpoint.save_folders import being_filled, remove_unnamed
 from oneflow.checkpoint.structure import Decoder
-from oneflow.checkpoint.together import all_succeed, plays
 from oneflow.runtime.eager import read_array
 from oneflow.runtime.shards import local_shard
 from oneflow.tensor.call import wrap
-from oneflow.tensor.global_values import relaid, told_by_all, whole_grad_sbp
+from oneflow.tensor.global_values import all_gather_ints, relaid, whole_grad_sbp
 from oneflow.tensor.tensor import Tensor
 
 Tensors = Mapping[str, Tensor | np.ndarray]
@@ -69,15 +69,15 @@ def save(structure: Any, tensors: Tensors, root: Path) -> None:
     leads = cluster.rank() == 0
     try:
         with contextlib.ExitStack() as stack:
-            with all_succeed(f"make `{folder}`"):
+            with propagate_errors(f"make `{folder}`"):
                 if leads:
                     _make_root(root)
                     stack.enter_context(being_filled(folder))
-            with all_succeed(f"write its parts to `{root}`"):
+            with propagate_errors(f"write its parts to `{root}`"):
                 root.mkdir(exist_ok=True)
                 folder.mkdir(exist_ok=True)
                 _write_parts(plan, tensors, folder)
-            with all_succeed(f"complete `{root}`"):
+            with propagate_errors(f"complete `{root}`"):
                 if leads:
                     _manifest_of(structure, tensors, plan, folder).write(root)
     finally:
@@ -102,7 +102,7 @@ def _agreed_number(tensors: Tensors, plan: Plan) -> int:
         if isinstance(tensor, Tensor) and tensor.value.spec.sbp is not None
     ]
     mine = [secrets.randbits(62), zlib.crc32(repr(known).encode())]
-    told = told_by_all(np.array(mine, np.int64), "cpu")
+    told = all_gather_ints(np.array(mine, np.int64), "cpu")
     others = np.flatnonzero(told[:, 1] != told[0, 1])
     if others.size:
         raise ValueError(
@@ -128,8 +128,8 @@ def _make_root(root: Path) -> None:
 
 
 def _write_parts(plan: Plan, tensors: Tensors, folder: Path) -> None:
-    """Write the files of this process, or all if it plays all ranks."""
-    own = [file for file in plan.files if plays(plan.ranks[file])]
+    """Write the files of this process, or all if it runs all ranks."""
+    own = [file for file in plan.files if runs_rank(plan.ranks[file])]
     size = sum(plan.bytes[rank] for rank in {plan.ranks[file] for file in own})
     with progress_bar("Saving", "B", size, size) as bar:
         for file in own:

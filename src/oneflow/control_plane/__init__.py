@@ -1,8 +1,7 @@
-"""Watching over the processes of a job, so that none waits for ever for another.
+"""The control plane of a job: it starts, connects, supervises and ends the processes.
 
-Each process has a connection to a hub in rank 0 and reports what it has come to: which collective
-operations it has started, whether it has failed, whether it is done. The hub sees from that when a
-rank has died, runs something else than the others, or is waited for in vain, and tells all
-processes to end, with the reason. Nothing here touches tensors, nor JAX, whose place on the disk
-alone is of use.
+Each process runs an agent, which is connected to the coordinator in rank 0 and reports the
+collective operations that the process has started, its failure and its end. From these reports the
+coordinator sees when a rank has died, runs another program than the others, or blocks them, and
+aborts the job with the root cause. Nothing here handles tensors.
 """

@@ -1,55 +1,69 @@
-"""How much a process and those it has started have done: a sleeping process does nothing."""
+"""CPU time and I/O of a process and its descendants: a process that sleeps uses neither."""
 
 from __future__ import annotations
 
 import contextlib
 import os
 from pathlib import Path
+from typing import NamedTuple
 
 _TICKS = os.sysconf("SC_CLK_TCK")
-# A process counts as busy if it moved this much while it was watched.
-_BUSY_BYTES = 1e6
-_BUSY_SHARE = 0.05
-# What measuring itself has read, which does not count.
-_own_reading = 0.0
+# A process below both of these between two measurements is idle.
+_IDLE_BYTES = 1e6
+_IDLE_CPU_SHARE = 0.05
+# Bytes that the measurements themselves have read, which do not count.
+_measurement_bytes = 0.0
 
 
-def activity() -> tuple[float, float]:
-    """Seconds of processor time, and bytes read or written, of this process and its descendants."""
+class Activity(NamedTuple):
+    """What a process and its descendants have used since they started.
+
+    Attributes:
+        cpu_seconds: processor time in seconds.
+        io_bytes: bytes read and written.
+    """
+
+    cpu_seconds: float
+    io_bytes: float
+
+
+def measure_activity() -> Activity:
+    """Return the activity of this process and its descendants."""
     statuses = _statuses()
     children: dict[int, list[int]] = {}
     for process, (parent, _) in statuses.items():
         children.setdefault(parent, []).append(process)
-    seconds = moved = 0.0
-    waiting = [os.getpid()]
-    while waiting:
-        process = waiting.pop()
-        waiting += children.get(process, [])
+    seconds = io_bytes = 0.0
+    pending = [os.getpid()]
+    while pending:
+        process = pending.pop()
+        pending += children.get(process, [])
         if process in statuses:
             seconds += statuses[process][1]
-            moved += _bytes_moved(process)
-    return seconds, moved - _own_reading
+            io_bytes += _io_bytes(process)
+    return Activity(seconds, io_bytes - _measurement_bytes)
 
 
-def is_busy(before: tuple[float, float], after: tuple[float, float], elapsed: float) -> bool:
-    """Whether a process worked between two measurements that are `elapsed` seconds apart."""
-    worked, moved = after[0] - before[0], after[1] - before[1]
-    return worked > _BUSY_SHARE * elapsed or moved > _BUSY_BYTES
+def is_idle(before: Activity, after: Activity, elapsed: float) -> bool:
+    """Return whether a process did nothing between two measurements `elapsed` seconds apart."""
+    seconds = after.cpu_seconds - before.cpu_seconds
+    io_bytes = after.io_bytes - before.io_bytes
+    return seconds <= _IDLE_CPU_SHARE * elapsed and io_bytes <= _IDLE_BYTES
 
 
 def _statuses() -> dict[int, tuple[int, float]]:
-    """Parent and processor seconds of every process of the machine."""
-    found = {}
+    """Return the parent and the CPU seconds of every process of the machine."""
+    statuses = {}
     for name in os.listdir("/proc"):
         if name.isdecimal():
             with contextlib.suppress(OSError, IndexError, ValueError):
-                # The command's name is in parentheses and may hold anything.
+                # The command's name is in parentheses and may contain anything.
                 fields = _read(name, "stat").rpartition(")")[2].split()
-                found[int(name)] = int(fields[1]), (int(fields[11]) + int(fields[12])) / _TICKS
-    return found
+                statuses[int(name)] = int(fields[1]), (int(fields[11]) + int(fields[12])) / _TICKS
+    return statuses
 
 
-def _bytes_moved(process: int) -> float:
+def _io_bytes(process: int) -> float:
     with contextlib.suppress(OSError, ValueError):
         lines = _read(str(process), "io").split("\n")
         numbers = dict(line.split(": ") for line in lines if ": " in line)
@@ -58,7 +72,7 @@ def _bytes_moved(process: int) -> float:
 
 
 def _read(process: str, name: str) -> str:
-    global _own_reading
+    global _measurement_bytes
     text = Path("/proc", process, name).read_text()
-    _own_reading += len(text)
+    _measurement_bytes += len(text)
     return text

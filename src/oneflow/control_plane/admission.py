@@ -1,7 +1,8 @@
-"""Letting the processes of a job in: those that know its secret, however many others knock.
+"""Admission of processes to a job: only those that know its secret, however many others connect.
 
-Both sides show that they know the secret without sending it: each sends a random number, and the
-other one answers with a keyed hash (HMAC) of both numbers and what it says of itself.
+Agent and coordinator prove to each other that they know the secret without sending it: each sends a
+random challenge, and the other side answers with a keyed hash (HMAC) of both challenges and of its
+message.
 """
 
 from __future__ import annotations
@@ -22,81 +23,83 @@ from typing import Any
 from oneflow.base.environment import SECRET
 from oneflow.control_plane.channel import Channel
 
-# Who is one of us answers at once; whoever is silent is left alone after this.
+# An agent answers at once; a silent connection is closed after this.
 _SECONDS_TO_ANSWER = 10.0
-# How many may be about to answer at the same time, besides the processes of the job.
+# Connections that may be unverified at the same time, in addition to those of the job's processes.
 _MAX_PENDING = 256
 _WRONG_SECRET = (
-    f"it does not know the secret of the job that uses this port: set {SECRET.name} to the same "
-    "text on all machines, or choose another port"
+    f"the job that uses this port has another secret: set {SECRET.name} to the same text on all "
+    "machines, or choose another port"
 )
-# What a process says of itself is short.
-_LONGEST_HELLO = 2**14
+# The identity of a process is short.
+_MAX_IDENTITY_BYTES = 2**14
 
 
-def proof_of(secret: str, side: str, challenges: tuple[str, str], content: Any = None) -> str:
-    """What shows that one side knows the secret and has said `content`.
+def compute_digest(
+    secret: str, sender: str, challenges: tuple[str, str], content: Any = None
+) -> str:
+    """Return the keyed hash that proves that `sender` knows the secret and sent `content`.
 
     Args:
-        secret: the job's; empty if it has none.
-        side: ``"hub"`` or ``"member"``.
-        challenges: the random numbers, the hub's first.
-        content: what the side says of itself, as JSON can hold it.
+        secret: the secret of the job; empty if it has none.
+        sender: ``"coordinator"`` or ``"agent"``.
+        challenges: the random texts, the coordinator's first.
+        content: the sender's message, as JSON can represent it.
     """
-    text = json.dumps([side, *challenges, content], sort_keys=True)
+    text = json.dumps([sender, *challenges, content], sort_keys=True)
     return hmac.new(os.fsencode(secret), text.encode(), "sha256").hexdigest()
 
 
 def new_challenge() -> str:
-    """A random number, as text."""
+    """Return a random text."""
     return secrets.token_hex(16)
 
 
-def introduce(
-    channel: Channel, hear: Callable[[], dict[str, Any]], secret: str, content: dict[str, Any]
+def request_admission(
+    channel: Channel, receive: Callable[[], dict[str, Any]], secret: str, identity: dict[str, Any]
 ) -> str:
-    """Introduce a process to the hub.
+    """Ask the coordinator to admit this process to the job.
 
     Args:
-        channel: the connection with it.
-        hear: waits for the next object that comes through it.
-        secret: the job's.
-        content: what the process says of itself.
+        channel: the connection to the coordinator.
+        receive: returns the next message of the channel, and waits for it.
+        secret: the secret of the job.
+        identity: rank, world size, job, process id and host of this process.
 
     Returns:
-        Why the hub does not want this process, or nothing.
+        The reason why the coordinator rejects this process; empty if it is admitted.
 
     Raises:
-        ValueError: what answers is no hub, or not that of this job.
+        ValueError: the other end is no coordinator, or that of another job.
     """
-    challenges = str(hear().get("challenge")), new_challenge()
-    proof = proof_of(secret, "member", challenges, content)
-    channel.send(introduction=content, challenge=challenges[1], proof=proof)
-    answer = hear()
-    if "refused" in answer:
-        return str(answer["refused"])
-    if not _is_same(answer.get("welcome"), proof_of(secret, "hub", challenges)):
-        raise ValueError("what answers does not know the secret of this job")
+    challenges = str(receive().get("challenge")), new_challenge()
+    digest = compute_digest(secret, "agent", challenges, identity)
+    channel.send(identity=identity, challenge=challenges[1], digest=digest)
+    answer = receive()
+    if "rejected" in answer:
+        return str(answer["rejected"])
+    if not _is_equal(answer.get("admitted"), compute_digest(secret, "coordinator", challenges)):
+        raise ValueError("it does not know the secret of this job")
     return ""
 
 
-def _is_same(given: Any, expected: str) -> bool:
-    """Whether a proof is right; takes as long for any wrong one."""
-    return hmac.compare_digest(str(given).encode(errors="replace"), expected.encode())
+def _is_equal(digest: Any, expected: str) -> bool:
+    """Compare digests in a time that does not depend on where they differ."""
+    return hmac.compare_digest(str(digest).encode(errors="replace"), expected.encode())
 
 
 @dataclass(frozen=True)
-class AuthenticatedPeer:
-    """A process that has shown that it knows the secret.
+class VerifiedPeer:
+    """A process that has proved that it knows the secret.
 
     Attributes:
-        channel: the connection with it.
-        introduction: what it says of itself.
-        challenges: of both sides, for `welcome`.
+        channel: the connection to it.
+        identity: what the process says about itself.
+        challenges: the coordinator's and the process's, for `AdmissionControl.admit`.
     """
 
     channel: Channel
-    introduction: dict[str, Any]
+    identity: dict[str, Any]
     challenges: tuple[str, str]
 
 
@@ -107,106 +110,111 @@ class _PendingPeer:
     deadline: float
 
 
-class Authenticator:
-    """Where processes knock; all of them are listened to side by side.
+class AdmissionControl:
+    """The coordinator's side of admission; it verifies all connections concurrently.
 
     Args:
-        listener: where they connect.
-        secret: what they must know.
-        expected: how many belong to the job.
+        listener: the socket that processes connect to.
+        secret: the secret that they must know.
+        expected: the number of processes of the job.
 
     Attributes:
-        refused: how many did not know the secret.
+        rejected: the number of connections with a wrong secret.
     """
 
     def __init__(self, listener: socket.socket, secret: str, expected: int) -> None:
-        self.refused = 0
+        self.rejected = 0
         self._listener = listener
         self._secret = secret
-        self._most = _MAX_PENDING + expected
-        # In the order in which they came.
+        self._max_pending = _MAX_PENDING + expected
+        # By file descriptor, in the order in which they connected.
         self._pending: dict[int, _PendingPeer] = {}
         self._selector = selectors.DefaultSelector()
         listener.setblocking(False)
         self._selector.register(listener, selectors.EVENT_READ, None)
 
-    def authenticated_peers(self, timeout: float) -> list[AuthenticatedPeer]:
-        """Those who have shown that they belong here; waits at most `timeout` seconds."""
-        found = []
+    def verified_peers(self, timeout: float) -> list[VerifiedPeer]:
+        """Return the processes that have just proved that they know the secret.
+
+        Args:
+            timeout: seconds to wait for any message.
+        """
+        verified = []
         for key, _ in self._selector.select(timeout):
             if key.data is None:
                 self._accept()
             elif key.fd in self._pending:
-                peer = self._hear(key.fd)
+                peer = self._verify(key.fd)
                 if peer is not None:
-                    found.append(peer)
+                    verified.append(peer)
         now = time.monotonic()
-        for number in [n for n, each in self._pending.items() if each.deadline < now]:
-            self._disconnect(number)
-        return found
+        for fd in [fd for fd, each in self._pending.items() if each.deadline < now]:
+            self._close_pending(fd)
+        return verified
 
-    def welcome(self, peer: AuthenticatedPeer) -> None:
-        """Let a process in."""
-        peer.channel.longest = Channel.longest
+    def admit(self, peer: VerifiedPeer) -> None:
+        """Admit a process to the job, and prove to it that this is the coordinator."""
+        peer.channel.max_line_bytes = Channel.max_line_bytes
         with contextlib.suppress(OSError):
-            peer.channel.send(welcome=proof_of(self._secret, "hub", peer.challenges))
+            digest = compute_digest(self._secret, "coordinator", peer.challenges)
+            peer.channel.send(admitted=digest)
 
     def close(self) -> None:
-        """Listen to nobody any more who is not in."""
-        for number in list(self._pending):
-            self._disconnect(number)
+        """Close all connections that are not admitted, and accept no more."""
+        for fd in list(self._pending):
+            self._close_pending(fd)
         self._selector.close()
 
     def _accept(self) -> None:
         try:
             connection, _ = self._listener.accept()
         except OSError as error:
-            # Whoever came first and has not answered makes room.
+            # No file descriptor is free: the oldest unverified connection frees one.
             if error.errno in (errno.EMFILE, errno.ENFILE) and self._pending:
-                self._disconnect(next(iter(self._pending)))
+                self._close_pending(next(iter(self._pending)))
             return
-        if len(self._pending) >= self._most:
-            self._disconnect(next(iter(self._pending)))
+        if len(self._pending) >= self._max_pending:
+            self._close_pending(next(iter(self._pending)))
         channel = Channel(connection)
-        channel.longest = _LONGEST_HELLO
+        channel.max_line_bytes = _MAX_IDENTITY_BYTES
         pending = _PendingPeer(channel, new_challenge(), time.monotonic() + _SECONDS_TO_ANSWER)
-        number = channel.fileno()
-        self._pending[number] = pending
-        self._selector.register(connection, selectors.EVENT_READ, number)
+        fd = channel.fileno()
+        self._pending[fd] = pending
+        self._selector.register(connection, selectors.EVENT_READ, fd)
         try:
             channel.send(challenge=pending.challenge)
         except OSError:
-            self._disconnect(number)
+            self._close_pending(fd)
 
-    def _hear(self, number: int) -> AuthenticatedPeer | None:
-        pending = self._pending[number]
+    def _verify(self, fd: int) -> VerifiedPeer | None:
+        pending = self._pending[fd]
         try:
-            answers = pending.channel.receive(0.0)
-            if not answers:
+            messages = pending.channel.receive(0.0)
+            if not messages:
                 return None
-            (answer,) = answers
-            introduction = answer["introduction"]
-            challenges = pending.challenge, str(answer["challenge"])
-            proof = proof_of(self._secret, "member", challenges, introduction)
+            (message,) = messages
+            identity = message["identity"]
+            challenges = pending.challenge, str(message["challenge"])
+            expected = compute_digest(self._secret, "agent", challenges, identity)
         except (EOFError, KeyError, ValueError, RecursionError):
-            self._disconnect(number)
+            self._close_pending(fd)
             return None
-        if not _is_same(answer.get("proof"), proof) or not isinstance(introduction, dict):
-            self.refused += 1
-            refuse(pending.channel, _WRONG_SECRET)
-            self._disconnect(number)
+        if not _is_equal(message.get("digest"), expected) or not isinstance(identity, dict):
+            self.rejected += 1
+            reject(pending.channel, _WRONG_SECRET)
+            self._close_pending(fd)
             return None
-        del self._pending[number]
+        del self._pending[fd]
         self._selector.unregister(pending.channel)
-        return AuthenticatedPeer(pending.channel, introduction, challenges)
+        return VerifiedPeer(pending.channel, identity, challenges)
 
-    def _disconnect(self, number: int) -> None:
-        channel = self._pending.pop(number).channel
+    def _close_pending(self, fd: int) -> None:
+        channel = self._pending.pop(fd).channel
         self._selector.unregister(channel)
         channel.close()
 
 
-def refuse(channel: Channel, reason: str) -> None:
-    """Say why a process is not let in."""
+def reject(channel: Channel, reason: str) -> None:
+    """Tell a process why it is not admitted."""
     with contextlib.suppress(OSError):
-        channel.send(refused=reason)
+        channel.send(rejected=reason)

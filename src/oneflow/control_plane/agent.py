@@ -1,11 +1,9 @@
-"""The side of each process: it reports to the hub, and ends when the hub says so."""
+"""The agent of a process: it reports to the coordinator and ends the process when told to."""
 
 from __future__ import annotations
 
 import atexit
 import contextlib
-import dataclasses
-import json
 import logging
 import multiprocessing
 import os
@@ -25,17 +23,18 @@ import jax
 
 from oneflow.base import environment
 from oneflow.base.location import PACKAGE
-from oneflow.control_plane.activity import activity
-from oneflow.control_plane.admission import introduce
+from oneflow.control_plane.activity import measure_activity
+from oneflow.control_plane.admission import request_admission
 from oneflow.control_plane.channel import Channel
-from oneflow.control_plane.flight_recorder import operations_started, whole_record
+from oneflow.control_plane.failure_report import FailureReport, write_report
+from oneflow.control_plane.flight_recorder import collectives_started, progress_by_group
 from oneflow.control_plane.job import Job
-from oneflow.control_plane.root_cause import Word, blames_others
+from oneflow.control_plane.root_cause import RootCause, is_connection_failure
 
 _SECONDS_BETWEEN_REPORTS = 0.5
-_SECONDS_BETWEEN_TRIES = 0.2
+_SECONDS_BETWEEN_ATTEMPTS = 0.2
 _SECONDS_TO_ANSWER = 10.0
-_SECONDS_FOR_A_VERDICT = 6.0
+_SECONDS_FOR_DIAGNOSIS = 6.0
 _SECONDS_TO_FLUSH = 1.0
 _SECONDS_TO_EXIT = 5.0
 # Where the main thread is while it waits for XLA or for other processes.
@@ -46,177 +45,182 @@ _RUNTIME = (
 )
 
 
-class Member:
-    """This process's connection with the hub.
+class Agent:
+    """This process's connection to the coordinator, which it makes at once.
 
     Args:
-        address: host and port of the hub.
-        rank: number of this process.
-        job: what the launcher calls the job, and its secret.
-        timeout: seconds to try.
+        address: host and port of the coordinator.
+        rank: the rank of this process.
+        job: what all processes of the job must have in common.
+        timeout: seconds to try to connect.
 
     Raises:
-        RuntimeError: nobody answers there, or somebody else does, or does not want this process.
+        RuntimeError: there is no connection, the other end is not the coordinator of this job, or
+            it rejects this process.
     """
 
     def __init__(self, address: tuple[str, int], rank: int, job: Job, timeout: float) -> None:
         self.rank = rank
         self._process = os.getpid()
-        self._where = f"{address[0]}:{address[1]}"
+        self._address = f"{address[0]}:{address[1]}"
         self._failed = threading.Event()
-        self._is_cause = threading.Event()
-        self._leaving = threading.Event()
-        self._may_leave = threading.Event()
-        self._must_flush = threading.Event()
+        self._is_root_cause = threading.Event()
+        self._finished = threading.Event()
+        self._shutdown = threading.Event()
+        self._flush_request = threading.Event()
         self._flushed = threading.Event()
-        self._inbox: list[dict[str, Any]] = []
-        self._meetings: dict[tuple[str, int], threading.Event] = {}
+        self._messages: list[dict[str, Any]] = []
+        self._barriers: dict[tuple[str, int], threading.Event] = {}
         self._channel = self._join(address, job, time.monotonic() + timeout)
 
     def _join(self, address: tuple[str, int], job: Job, deadline: float) -> Channel:
-        """A connection with the hub; tries again if that has no time for it."""
-        content = {
+        """Return a connection that the coordinator has admitted; try again if it is overloaded."""
+        identity = {
             "rank": self.rank,
             "world_size": job.world_size,
-            "job": job.name,
+            "job": job.id,
             "process": self._process,
             "host": socket.gethostname(),
         }
         while True:
             self._channel = Channel(_connect(address, deadline - time.monotonic()))
             try:
-                problem = introduce(self._channel, self._hear, job.secret, content)
+                problem = request_admission(self._channel, self._receive, job.secret, identity)
                 if not problem:
                     return self._channel
             except ValueError as error:
-                problem = f"what answers is not this job of OneFlow: {error}"
+                problem = f"the coordinator of this job does not listen there: {error}"
             except OSError as error:
-                problem = "" if time.monotonic() < deadline else f"it ended the connection: {error}"
+                problem = f"the connection was closed: {error}"
+                problem *= time.monotonic() >= deadline
             self._channel.close()
-            self._inbox.clear()
+            self._messages.clear()
             if problem:
-                raise RuntimeError(f"rank {self.rank} cannot join at {self._where}: {problem}")
-            time.sleep(_SECONDS_BETWEEN_TRIES)
+                raise RuntimeError(
+                    f"rank {self.rank} cannot join the job at {self._address}: {problem}"
+                )
+            time.sleep(_SECONDS_BETWEEN_ATTEMPTS)
 
     def await_start(self, timeout: float) -> tuple[int, int]:
-        """Wait until all processes are there.
+        """Wait until all processes have joined.
+
+        Args:
+            timeout: seconds to wait.
 
         Returns:
-            The port of JAX's own service, and a random number, on all processes the same.
+            The port of JAX's coordination service, and a random number; the same on all ranks.
 
         Raises:
             RuntimeError: the job cannot start.
         """
-        answer = self._await_message(timeout)
-        if "verdict" in answer:
-            # Lets the hub tell the others, if it is in this process, before the process ends.
-            time.sleep(_SECONDS_BETWEEN_REPORTS)
-            raise RuntimeError(f"the processes cannot train together: {answer['verdict']}")
-        return int(answer["coordinator"]), int(answer["seed"])
-
-    def _await_message(self, timeout: float) -> dict[str, Any]:
         try:
-            return self._hear(timeout)
+            message = self._receive(timeout)
         except (OSError, ValueError) as error:
             raise RuntimeError(
-                f"rank 0 or what else listens at {self._where} broke the connection: {error}"
+                f"rank 0 at {self._address} did not start the job: {error}"
             ) from None
+        if "abort" in message:
+            # Lets the coordinator tell the others, if it is in this process, before that exits.
+            time.sleep(_SECONDS_BETWEEN_REPORTS)
+            raise RuntimeError(f"the job cannot start: {message['abort']}")
+        return int(message["jax_port"]), int(message["seed"])
 
-    def _hear(self, timeout: float = _SECONDS_TO_ANSWER) -> dict[str, Any]:
-        """The next object that comes.
+    def _receive(self, timeout: float = _SECONDS_TO_ANSWER) -> dict[str, Any]:
+        """Return the next message of the coordinator.
 
         Raises:
-            OSError: the other end has gone.
-            ValueError: nothing comes, or not what the hub sends.
+            OSError: the coordinator has closed the connection.
+            ValueError: nothing has arrived in time, or something else than a message.
         """
         deadline = time.monotonic() + timeout
-        while not self._inbox:
-            left = deadline - time.monotonic()
-            if left <= 0:
+        while not self._messages:
+            remaining = deadline - time.monotonic()
+            if remaining <= 0:
                 raise ValueError(f"no answer within {timeout:.0f} seconds")
             try:
-                self._inbox += self._channel.receive(left)
+                self._messages += self._channel.receive(remaining)
             except EOFError as error:
                 raise ConnectionResetError(str(error)) from None
-        return self._inbox.pop(0)
+        return self._messages.pop(0)
 
-    # --- while training
+    # --- while the job runs
 
-    def watch(self) -> None:
-        """Report from now on, end when told to, and tell the hub how this process ends."""
-        for target in (self._run, self._flush_when_asked):
-            threading.Thread(target=target, name="oneflow-member", daemon=True).start()
-        sys.excepthook = self._reporting(sys.excepthook)
-        atexit.register(self._leave)
+    def start(self) -> None:
+        """Report to the coordinator from now on, follow it, and tell it how this process ends."""
+        for target in (self._run, self._flush_on_request):
+            threading.Thread(target=target, name="oneflow-agent", daemon=True).start()
+        sys.excepthook = self._reporting_hook(sys.excepthook)
+        atexit.register(self._finish)
 
     def _run(self) -> None:
         reported = -1
-        lifeline = _lifeline()
+        launcher = _launcher_pipe()
         while True:
-            if lifeline is not None and select.select([lifeline], [], [], 0)[0]:
-                self._end("the launcher has died", self.rank)
+            if launcher is not None and select.select([launcher], [], [], 0)[0]:
+                self._abort(RootCause(self.rank, "the launcher has died"))
             try:
-                self._inbox += self._channel.receive(_SECONDS_BETWEEN_REPORTS)
-                while self._inbox:
-                    self._obey(self._inbox.pop(0))
-                if self._may_leave.is_set():
+                self._messages += self._channel.receive(_SECONDS_BETWEEN_REPORTS)
+                while self._messages:
+                    self._handle(self._messages.pop(0))
+                if self._shutdown.is_set():
                     return
-                if operations_started() != reported:
-                    reported = operations_started()
-                    self._channel.send(record=whole_record())
+                if collectives_started() != reported:
+                    reported = collectives_started()
+                    self._channel.send(progress=progress_by_group())
             except (EOFError, ValueError, OSError):
-                self._end("rank 0 ended abruptly", 0)
+                self._abort(RootCause(0, "rank 0 exited unexpectedly"))
 
-    def _obey(self, message: dict[str, Any]) -> None:
-        if "verdict" in message:
-            self._end(message["verdict"], message["culprit"])
-        if "measure" in message:
-            self._channel.send(activity=activity(), in_runtime=self._is_in_runtime())
-        if "met" in message:
-            group, count = message["met"]
-            self._meetings[group, count].set()
-        if "leave" in message:
-            self._may_leave.set()
+    def _handle(self, message: dict[str, Any]) -> None:
+        if "abort" in message:
+            self._abort(RootCause(message["root_cause"], message["abort"]))
+        if "sample" in message:
+            self._channel.send(activity=measure_activity(), in_runtime=self._is_in_runtime())
+        if "release" in message:
+            group, count = message["release"]
+            self._barriers[group, count].set()
+        if "shutdown" in message:
+            self._shutdown.set()
 
-    def meet(self, ranks: tuple[int, ...]) -> None:
-        """Wait until all of these ranks have come to the operation that was noted last.
+    def barrier(self, ranks: tuple[int, ...]) -> None:
+        """Wait until all of these ranks have reached the collective operation recorded last.
 
-        Libraries give up after some seconds when processes that connect do not come at once.
+        Communication libraries give up after some seconds when the processes that they connect do
+        not arrive together.
         """
         group = ",".join(map(str, ranks))
-        record = whole_record()
-        place = group, record[group][0]
-        met = self._meetings[place] = threading.Event()
+        progress = progress_by_group()
+        key = group, progress[group][0]
+        released = self._barriers[key] = threading.Event()
         with contextlib.suppress(OSError):
-            self._channel.send(record=record, meet=place)
-        met.wait()
-        del self._meetings[place]
+            self._channel.send(progress=progress, barrier=key)
+        released.wait()
+        del self._barriers[key]
 
     def _is_in_runtime(self) -> bool:
-        """Whether the main thread waits for XLA or for other processes, and not in the script."""
-        if self._meetings:
+        """Return whether the main thread waits for XLA or other processes, not in the script."""
+        if self._barriers:
             return True
         frame = sys._current_frames().get(threading.main_thread().ident or 0)
         return frame is not None and frame.f_code.co_filename.startswith(_RUNTIME)
 
-    def _leave(self) -> None:
-        """The ordinary end: wait until all others have come to theirs."""
+    def _finish(self) -> None:
+        """Exit in order: wait until all other processes have finished as well."""
         if self._failed.is_set() or os.getpid() != self._process:
             return
-        self._leaving.set()
+        self._finished.set()
         with contextlib.suppress(OSError):
-            self._channel.send(record=whole_record(), leaving=True)
-        self._may_leave.wait()
-        if self._is_cause.is_set():
-            # Python alone knows the exit code. Nothing else is to be done in order: that would wait
-            # for the other processes.
+            self._channel.send(progress=progress_by_group(), finished=True)
+        self._shutdown.wait()
+        if self._is_root_cause.is_set():
+            # Only Python knows the exit code, so it goes on to exit by itself; what else is
+            # registered would wait for the other processes.
             atexit._clear()
-            _end_within(_SECONDS_TO_EXIT)
+            _exit_within(_SECONDS_TO_EXIT)
 
-    def _reporting(self, report: Callable[..., Any]) -> Callable[..., None]:
-        """An exception hook that reports as `report` does, then to the hub, and ends the process.
+    def _reporting_hook(self, report: Callable[..., Any]) -> Callable[..., None]:
+        """Return an exception hook that calls `report`, tells the coordinator, and exits.
 
-        The ordinary end would wait for the other processes, and those may wait for this one.
+        An exit in order would wait for the other processes, and those may wait for this one.
         """
 
         def hook(kind: type[BaseException], error: BaseException, trace: Any) -> None:
@@ -224,8 +228,8 @@ class Member:
                 # A copy of this process, made by `os.fork`, is no rank.
                 return report(kind, error, trace)
             failure = "".join(traceback.format_exception_only(kind, error)).strip()
-            # If another process is the cause, this one ends without adding to what the user reads.
-            wait_first = blames_others(failure)
+            # If another process is the root cause, this one exits without printing its traceback.
+            wait_first = is_connection_failure(failure)
             try:
                 if not wait_first:
                     report(kind, error, trace)
@@ -238,49 +242,58 @@ class Member:
         return hook
 
     def _fail(self, failure: str) -> None:
-        """Tell the hub that this process has failed, and wait for its verdict.
+        """Tell the coordinator that this process has failed, and wait for its diagnosis.
 
-        If that is on another process, this does not return.
+        If the root cause is another process, this does not return.
         """
         self._failed.set()
-        _write_failure(self.rank, self.rank, f"rank {self.rank} failed: {failure}", verdict=False)
+        self._report(RootCause(self.rank, f"rank {self.rank} failed: {failure}"), diagnosed=False)
         with contextlib.suppress(OSError):
-            self._channel.send(record=whole_record(), failure=failure)
-        self._is_cause.wait(_SECONDS_FOR_A_VERDICT)
+            self._channel.send(progress=progress_by_group(), failure=failure)
+        self._is_root_cause.wait(_SECONDS_FOR_DIAGNOSIS)
 
-    def _end(self, verdict: str, culprit: int) -> None:
-        """End this process because of a verdict."""
-        told = _write_failure(self.rank, culprit, verdict, verdict=True)
-        if culprit == self.rank and self._failed.is_set():
-            # The main thread is about to end it, and says why.
-            self._is_cause.set()
-            time.sleep(_SECONDS_FOR_A_VERDICT)
-        text = "" if told else f"oneflow: {verdict}; rank {self.rank} ends because of it\n"
-        if culprit == self.rank and not self._leaving.is_set():
-            text += _where_the_main_thread_is()
+    def _report(self, root_cause: RootCause, diagnosed: bool) -> bool:
+        """Write a report for the launcher, which shows it; return False if there is no launcher."""
+        folder = environment.FAILURE_FOLDER.read()
+        if not folder:
+            return False
+        rank, reason = root_cause.rank, root_cause.reason
+        return write_report(folder, FailureReport(self.rank, rank, reason, diagnosed, time.time()))
+
+    def _abort(self, root_cause: RootCause) -> None:
+        """End this process because the job has failed."""
+        is_reported = self._report(root_cause, diagnosed=True)
+        is_root_cause = root_cause.rank == self.rank
+        if is_root_cause and self._failed.is_set():
+            # The main thread is about to exit, and prints why.
+            self._is_root_cause.set()
+            time.sleep(_SECONDS_FOR_DIAGNOSIS)
+        text = "" if is_reported else f"oneflow: {root_cause.reason}; rank {self.rank} exits\n"
+        if is_root_cause and not self._finished.is_set():
+            text += _format_main_stack()
         with contextlib.suppress(OSError):
             os.write(2, text.encode())
-        if culprit == self.rank and self._leaving.is_set():
-            # It has come to its end too early, and goes on to it.
-            self._is_cause.set()
-            self._may_leave.set()
+        if is_root_cause and self._finished.is_set():
+            # It finished before the others, and goes on to exit.
+            self._is_root_cause.set()
+            self._shutdown.set()
             time.sleep(_SECONDS_TO_EXIT)
         self._exit(1)
 
     def _exit(self, code: int) -> NoReturn:
-        """End the process at once, whatever its other threads wait for."""
+        """Exit at once, whatever other threads of this process wait for."""
         for child in multiprocessing.active_children():
             child.kill()
-        self._must_flush.set()
+        self._flush_request.set()
         self._flushed.wait(_SECONDS_TO_FLUSH)
         os._exit(code)
 
-    def _flush_when_asked(self) -> None:
-        """Write out what streams hold: on a thread, as another may hold their lock for ever.
+    def _flush_on_request(self) -> None:
+        """Flush the output streams on request; another thread may hold their lock forever.
 
-        It waits from the start: while Python shuts down, no thread can be started any more.
+        The thread runs from the start: while Python shuts down, none can be started any more.
         """
-        self._must_flush.wait()
+        self._flush_request.wait()
         with contextlib.suppress(Exception):
             logging.shutdown()
             sys.stdout.flush()
@@ -288,15 +301,15 @@ class Member:
         self._flushed.set()
 
 
-def _end_within(seconds: float) -> None:
-    """Let the kernel end this process if Python does not do so soon."""
+def _exit_within(seconds: float) -> None:
+    """Let the kernel end this process if Python does not exit in time."""
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
     signal.setitimer(signal.ITIMER_REAL, seconds)
 
 
-def _lifeline() -> int | None:
-    """The launcher's pipe, if this process has one."""
-    text = environment.LIFELINE.read()
+def _launcher_pipe() -> int | None:
+    """Return the file descriptor that reaches its end when the launcher dies; None without one."""
+    text = environment.LAUNCHER_PIPE.read()
     with contextlib.suppress(OSError, ValueError):
         if text and stat.S_ISFIFO(os.fstat(int(text)).st_mode):
             return int(text)
@@ -311,39 +324,23 @@ def _connect(address: tuple[str, int], timeout: float) -> socket.socket:
         except OSError as error:
             if time.monotonic() > deadline:
                 raise RuntimeError(
-                    f"no connection to rank 0 at {address[0]}:{address[1]} within {timeout:.0f} "
-                    f"seconds ({error}); check {environment.MASTER_ADDR.name}, "
-                    f"{environment.MASTER_PORT.name} and whether rank 0 runs"
+                    f"could not connect to rank 0 at {address[0]}:{address[1]} within "
+                    f"{timeout:.0f} seconds ({error}); check that {environment.MASTER_ADDR.name} "
+                    f"and {environment.MASTER_PORT.name} are right and that rank 0 is running"
                 ) from None
         time.sleep(0.02)
 
 
-def _write_failure(rank: int, culprit: int, reason: str, verdict: bool) -> bool:
-    """Leave word for the launcher, if there is one; it tells the user."""
-    folder = environment.FAILURE_FOLDER.read()
-    if not folder:
-        return False
-    word = Word(rank, culprit, reason, verdict, time.time())
-    path = Path(folder, f"{'verdict' if verdict else 'failure'}{rank}.json")
-    part = path.with_suffix(".part")
-    try:
-        part.write_text(json.dumps(dataclasses.asdict(word)), encoding="utf-8")
-        part.replace(path)
-    except OSError:
-        return False
-    return True
-
-
-def _where_the_main_thread_is() -> str:
-    """The stack of the main thread, which others wait for."""
+def _format_main_stack() -> str:
+    """Return the stack of the main thread as text: it is where the other processes are blocked."""
     frame = sys._current_frames().get(threading.main_thread().ident or 0)
     if frame is None:
         return ""
     stack = traceback.extract_stack(frame)
-    # What goes on inside the packages says little; the user's own lines say where it is.
-    own = [each for each in stack if not _is_in_packages(each.filename)]
-    lines = "".join(traceback.format_list(own or stack))
-    return f"The main thread is here (most recent call last):\n{lines}"
+    # Frames within packages say little; the user's own lines show where it is.
+    user_frames = [each for each in stack if not _is_in_packages(each.filename)]
+    lines = "".join(traceback.format_list(user_frames or stack))
+    return f"Stack of the main thread (most recent call last):\n{lines}"
 
 
 def _is_in_packages(file: str) -> bool:

@@ -1,4 +1,4 @@
-"""Connections that carry JSON objects, one a line."""
+"""Connections that carry JSON objects, one per line."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import threading
 from typing import Any
 
 _CHUNK = 65536
-# After 30 silent seconds they ask every 10 seconds, and give up after 6 unanswered questions.
+# The kernel probes after 30 silent seconds, every 10 seconds, and gives up after 6 lost probes.
 _KEEPALIVE = (
     (socket.TCP_KEEPIDLE, 30),
     (socket.TCP_KEEPINTVL, 10),
@@ -17,48 +17,50 @@ _KEEPALIVE = (
 
 
 class Channel:
-    """One end of a connection.
+    """One end of a connection between an agent and the coordinator.
 
-    Any thread may send; one thread receives.
+    Any thread may send; a single thread receives.
 
     Attributes:
-        longest: bytes of a line; whoever sends more is not one of us.
+        max_line_bytes: the longest line in bytes that is accepted from the other end.
     """
 
-    # A line is a report or a verdict.
-    longest = 2**22
+    max_line_bytes = 2**22
 
     def __init__(self, connection: socket.socket) -> None:
         self.connection = connection
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        # The kernels notice when a machine is gone, and answer for a process that is only stopped.
+        # The kernels detect a dead machine, and answer for a process that is only stopped.
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
         for option, value in _KEEPALIVE:
             connection.setsockopt(socket.IPPROTO_TCP, option, value)
         self._received = bytearray()
-        self._sending = threading.Lock()
+        self._send_lock = threading.Lock()
 
     def fileno(self) -> int:
-        """For selectors."""
+        """Return the file descriptor, for selectors."""
         return self.connection.fileno()
 
     def send(self, **content: Any) -> None:
         """Send one object.
 
         Raises:
-            OSError: the other end has gone.
+            OSError: the connection is broken.
         """
         line = json.dumps(content).encode() + b"\n"
-        with self._sending:
+        with self._send_lock:
             self.connection.settimeout(10.0)
             self.connection.sendall(line)
 
     def receive(self, timeout: float | None) -> list[dict[str, Any]]:
-        """The objects that have come; waits for data at most `timeout` seconds, None for ever.
+        """Return the objects that have arrived.
+
+        Args:
+            timeout: seconds to wait for data; None waits forever.
 
         Raises:
-            EOFError: the other end has gone.
-            ValueError: what came is not what this class sends.
+            EOFError: the other end has closed the connection.
+            ValueError: the data are not lines of JSON objects.
         """
         self.connection.settimeout(timeout)
         try:
@@ -71,21 +73,21 @@ class Channel:
             raise EOFError("closed")
         self._received += data
         *lines, rest = self._received.split(b"\n")
-        if len(rest) > self.longest:
-            raise ValueError("a line without end")
+        if len(rest) > self.max_line_bytes:
+            raise ValueError(f"a line of more than {self.max_line_bytes} bytes")
         self._received = bytearray(rest)
-        return [_object(line) for line in lines]
+        return [_parse_object(line) for line in lines]
 
     def close(self) -> None:
-        """End the connection."""
+        """Close the connection."""
         self.connection.close()
 
 
-def _object(line: bytes | bytearray) -> dict[str, Any]:
+def _parse_object(line: bytes | bytearray) -> dict[str, Any]:
     try:
         content = json.loads(line)
     except RecursionError:
-        raise ValueError("an object nested too deeply") from None
+        raise ValueError("a JSON object that is nested too deeply") from None
     if not isinstance(content, dict):
-        raise ValueError(f"not an object: {line[:80]!r}")
+        raise ValueError(f"not a JSON object: {line[:80]!r}")
     return content

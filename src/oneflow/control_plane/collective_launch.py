@@ -1,4 +1,4 @@
-"""Running programs in several processes at once."""
+"""Launches of programs that run in several processes at once."""
 
 from __future__ import annotations
 
@@ -11,59 +11,62 @@ from typing import Any
 
 import jax
 
-from oneflow.control_plane.agent import Member
-from oneflow.control_plane.flight_recorder import note_collective
+from oneflow.control_plane.agent import Agent
+from oneflow.control_plane.flight_recorder import record_collective
 
-_met: set[Hashable] = set()
-_member: Member | None = None
-
-
-def connect_through(member: Member) -> None:
-    """Say what connects this process with the others of its job; done once."""
-    global _member
-    _member = member
+# Ranks and group of the programs whose processes have connected.
+_connected: set[Hashable] = set()
+_agent: Agent | None = None
 
 
-def run_together(
+def set_agent(agent: Agent) -> None:
+    """Set the agent by whose barriers processes wait for each other before they connect."""
+    global _agent
+    _agent = agent
+
+
+def launch_collective(
     ranks: tuple[int, ...], description: str, run: Callable[[], Any], group: Hashable = None
 ) -> Any:
-    """Run a program in which several processes take part; each of them must call this.
+    """Run a program in which several processes participate; each of them must call this.
 
     Args:
-        ranks: the processes in ascending order.
-        description: what the program does, in words that are the same on all of them; see
-            `note_collective`.
+        ranks: the participating processes in ascending order.
+        description: the operation, as the same text on all of them; see `record_collective`.
         run: starts the program and returns its arrays.
-        group: which devices exchange data with which, if not simply those of `ranks` among each
-            other. The processes of a group find each other when its first program runs.
+        group: which devices communicate with which, if not simply all of `ranks`. The processes of
+            a group connect when its first program runs.
+
+    Returns:
+        The arrays that `run` returns.
     """
-    note_collective(ranks, description)
+    record_collective(ranks, description)
     key = (ranks, group)
-    if key in _met:
+    if key in _connected:
         return run()
-    if _member is not None and len(ranks) > 1:
-        _member.meet(ranks)
-    # Gloo, which connects processes, announces that on standard output, where it does not belong.
-    with without_announcements():
+    if _agent is not None and len(ranks) > 1:
+        _agent.barrier(ranks)
+    # Gloo announces the connection on standard output, where it does not belong.
+    with suppress_gloo_output():
         result = jax.block_until_ready(run())
-    _met.add(key)
+    _connected.add(key)
     return result
 
 
 @contextlib.contextmanager
-def without_announcements() -> Iterator[None]:
-    """Keep lines of Gloo out of standard output; everything else comes out at the end."""
+def suppress_gloo_output() -> Iterator[None]:
+    """Remove Gloo's lines from standard output; all other output appears when the block ends."""
     sys.stdout.flush()
-    kept = os.dup(1)
+    stdout = os.dup(1)
     try:
-        with tempfile.TemporaryFile() as caught:
-            os.dup2(caught.fileno(), 1)
+        with tempfile.TemporaryFile() as captured:
+            os.dup2(captured.fileno(), 1)
             try:
                 yield
             finally:
                 sys.stdout.flush()
-                os.dup2(kept, 1)
-                caught.seek(0)
-                os.write(1, b"".join(line for line in caught if b"[Gloo]" not in line))
+                os.dup2(stdout, 1)
+                captured.seek(0)
+                os.write(1, b"".join(line for line in captured if b"[Gloo]" not in line))
     finally:
-        os.close(kept)
+        os.close(stdout)

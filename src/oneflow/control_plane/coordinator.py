@@ -1,4 +1,4 @@
-"""The hub: a thread in rank 0 to which all processes are connected, rank 0 too."""
+"""The coordinator: a thread in rank 0 that the agents of all ranks are connected to."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from pathlib import Path
 from typing import Any
 
 from oneflow.base import environment
-from oneflow.control_plane.admission import AuthenticatedPeer, Authenticator, refuse
+from oneflow.control_plane.activity import Activity
+from oneflow.control_plane.admission import AdmissionControl, VerifiedPeer, reject
 from oneflow.control_plane.channel import Channel
-from oneflow.control_plane.diagnosis import Measurement, Report, Verdict, find_mismatch, members_of
-from oneflow.control_plane.hang_detection import Watch
+from oneflow.control_plane.diagnosis import ActivitySample, RankReport, find_mismatch, ranks_of
+from oneflow.control_plane.hang_detection import HangDetector
 from oneflow.control_plane.job import Job
-from oneflow.control_plane.root_cause import blames_others
+from oneflow.control_plane.root_cause import RootCause, is_connection_failure
 
-# How often the hub looks at the clock.
-_TICK = 0.25
-# A process may fail because another has died: wait that long for word of it.
-_SECONDS_FOR_THE_CAUSE = 2.0
-_SECONDS_UNTIL_WAITING_IS_SAID = 20.0
+_POLL_SECONDS = 0.25
+# A process may fail because another has died: wait this long for news of that one.
+_SECONDS_FOR_ROOT_CAUSE = 2.0
+_SECONDS_TO_FIRST_NOTICE = 20.0
 _SECONDS_FOR_RANK_0 = 10.0
 
 
@@ -35,263 +35,279 @@ class _Peer:
     channel: Channel
     host: str
     process: int
-    report: Report = field(default_factory=Report)
-    asked: bool = False
-    gone: bool = False
+    report: RankReport = field(default_factory=RankReport)
+    sample_pending: bool = False
+    closed: bool = False
 
 
-class Hub:
-    """Lets processes in, watches them, and tells them to end.
+class Coordinator:
+    """Admits the processes of a job, supervises them, and aborts the job when it has failed.
 
     Args:
-        listener: where they connect.
-        job: what they must agree upon.
-        coordinator: port on which rank 0 will start JAX's own service, 0 if it runs already.
+        listener: the socket that agents connect to.
+        job: what all processes must have in common.
+        jax_port: the port on which rank 0 will start JAX's coordination service; 0 if it already
+            runs.
+
+    Attributes:
+        thread: the thread that does all of this.
     """
 
-    def __init__(self, listener: socket.socket, job: Job, coordinator: int) -> None:
+    def __init__(self, listener: socket.socket, job: Job, jax_port: int) -> None:
         self._listener = listener
-        self._authenticator = Authenticator(listener, job.secret, job.world_size)
+        self._admission = AdmissionControl(listener, job.secret, job.world_size)
         self._job = job
-        self._coordinator = coordinator
+        self._jax_port = jax_port
         self._peers: dict[int, _Peer] = {}
+        # By rank: the time of the failure, in seconds, and the failure in words.
         self._failures: dict[int, tuple[float, str]] = {}
-        self._meetings: dict[tuple[str, int], set[int]] = {}
+        # By group and number of its operation: the ranks that have arrived.
+        self._barriers: dict[tuple[str, int], set[int]] = {}
         self._selector = selectors.DefaultSelector()
-        idle = float(environment.HANG_TIMEOUT.read())
-        self._watch = Watch(idle, float(environment.COLLECTIVE_TIMEOUT.read()))
-        self.thread = threading.Thread(target=self._run, name="oneflow-hub", daemon=True)
+        idle_timeout = float(environment.HANG_TIMEOUT.read())
+        self._detector = HangDetector(idle_timeout, float(environment.COLLECTIVE_TIMEOUT.read()))
+        self.thread = threading.Thread(target=self._run, name="oneflow-coordinator", daemon=True)
         self.thread.start()
 
     def _run(self) -> None:
-        problem = self._gather()
-        if problem is None:
-            self._authenticator.close()
-            problem = self._serve()
-        if problem is not None:
-            self._let_rank_0_in()
-            self._end(problem)
-        self._authenticator.close()
+        root_cause = self._rendezvous()
+        if root_cause is None:
+            self._admission.close()
+            root_cause = self._supervise()
+        if root_cause is not None:
+            self._await_rank_0()
+            self._abort(root_cause)
+        self._admission.close()
         with contextlib.suppress(OSError):
             self._listener.close()
 
-    # --- until all processes are there
+    # --- until all processes have joined
 
-    def _gather(self) -> Verdict | None:
-        """Let all processes in; returns why that failed, or None."""
+    def _rendezvous(self) -> RootCause | None:
+        """Admit all processes and start the job; return the reason if that fails."""
         begin = time.monotonic()
-        limit = float(environment.JOIN_TIMEOUT.read())
-        said = False
+        timeout = float(environment.JOIN_TIMEOUT.read())
+        is_noticed = False
         while len(self._peers) < self._job.world_size:
-            for peer in self._authenticator.authenticated_peers(_TICK):
-                problem = self._admit(peer)
-                if problem is not None:
-                    return problem
+            for peer in self._admission.verified_peers(_POLL_SECONDS):
+                root_cause = self._admit(peer)
+                if root_cause is not None:
+                    return root_cause
             waited = time.monotonic() - begin
-            problem = self._lost_while_gathering()
-            if problem is not None:
-                return problem
-            if waited > limit:
-                missing = self._missing()
-                return Verdict(
+            root_cause = self._find_early_exit()
+            if root_cause is not None:
+                return root_cause
+            if waited > timeout:
+                missing = self._missing_ranks()
+                return RootCause(
                     missing[0],
-                    f"{_named(missing)} did not arrive within {limit:.0f} seconds "
-                    f"({environment.JOIN_TIMEOUT.name}){self._refused()}",
+                    f"{_format_ranks(missing)} did not join within {timeout:.0f} seconds "
+                    f"({environment.JOIN_TIMEOUT.name}){self._format_rejected()}",
                 )
-            if waited > _SECONDS_UNTIL_WAITING_IS_SAID and not said:
-                said = True
-                who = _named(self._missing())
-                text = f"oneflow: still waiting for {who} to start{self._refused()}\n"
+            if waited > _SECONDS_TO_FIRST_NOTICE and not is_noticed:
+                is_noticed = True
+                missing = _format_ranks(self._missing_ranks())
+                text = f"oneflow: still waiting for {missing} to join{self._format_rejected()}\n"
                 os.write(sys.__stderr__.fileno() if sys.__stderr__ else 2, text.encode())
         return self._start()
 
-    def _let_rank_0_in(self) -> None:
-        """Wait for the process of the hub itself, which may come last and has to hear as well."""
+    def _await_rank_0(self) -> None:
+        """Wait for the coordinator's own process, which may join last and must be told as well."""
         deadline = time.monotonic() + _SECONDS_FOR_RANK_0
         while 0 not in self._peers and time.monotonic() < deadline:
-            for peer in self._authenticator.authenticated_peers(_TICK):
+            for peer in self._admission.verified_peers(_POLL_SECONDS):
                 self._admit(peer)
 
-    def _refused(self) -> str:
-        """What to say of those who did not know the secret."""
-        refused = self._authenticator.refused
-        if not refused:
+    def _format_rejected(self) -> str:
+        """Return what a message adds about connections with a wrong secret."""
+        rejected = self._admission.rejected
+        if not rejected:
             return ""
-        return f"; {refused} did not know {environment.SECRET.name} and were refused"
+        return f"; rejected {rejected} connection(s) with a wrong {environment.SECRET.name}"
 
-    def _missing(self) -> list[int]:
+    def _missing_ranks(self) -> list[int]:
         return [rank for rank in range(self._job.world_size) if rank not in self._peers]
 
-    def _admit(self, peer: AuthenticatedPeer) -> Verdict | None:
-        """Let a process in; a wrong number of processes ends the job."""
-        hello, channel = peer.introduction, peer.channel
+    def _admit(self, peer: VerifiedPeer) -> RootCause | None:
+        """Admit a process; return the reason if its world size is not that of the job."""
+        identity, channel = peer.identity, peer.channel
         try:
             rank, world_size, process = (
-                int(hello[name]) for name in ("rank", "world_size", "process")
+                int(identity[name]) for name in ("rank", "world_size", "process")
             )
         except (KeyError, TypeError, ValueError, OverflowError):
             channel.close()
             return None
-        if hello.get("job") != self._job.name or rank in self._peers:
-            refuse(channel, f"another job uses this port, with a rank {rank} of its own")
+        if identity.get("job") != self._job.id or rank in self._peers:
+            reject(
+                channel,
+                f"another job uses this port and has its own rank {rank}; choose another port with "
+                f"{environment.MASTER_PORT.name}",
+            )
             channel.close()
             return None
-        self._authenticator.welcome(peer)
-        self._peers[rank] = _Peer(channel, str(hello.get("host")), process)
+        self._admission.admit(peer)
+        self._peers[rank] = _Peer(channel, str(identity.get("host")), process)
         self._selector.register(channel, selectors.EVENT_READ, rank)
         if world_size == self._job.world_size and 0 <= rank < world_size:
             return None
-        return Verdict(
+        return RootCause(
             rank,
             f"world sizes differ: rank {rank} was started as one of {world_size} processes, rank 0 "
             f"as one of {self._job.world_size}",
         )
 
-    def _lost_while_gathering(self) -> Verdict | None:
+    def _find_early_exit(self) -> RootCause | None:
+        """Return a rank that has exited while the job waits for others to join, or None."""
         for key, _ in self._selector.select(0):
             peer = self._peers[key.data]
             try:
                 peer.channel.receive(0.0)
             except (EOFError, ValueError):
-                return Verdict(key.data, f"rank {key.data} ended before all processes had started")
+                return RootCause(key.data, f"rank {key.data} exited before all ranks had joined")
         folder = environment.FAILURE_FOLDER.read()
-        for rank in self._missing() if folder else ():
+        for rank in self._missing_ranks() if folder else ():
             if Path(folder, f"exited{rank}").exists():
-                return Verdict(rank, f"rank {rank} ended without having joined the other processes")
+                return RootCause(rank, f"rank {rank} exited without joining the other ranks")
         return None
 
-    def _start(self) -> Verdict | None:
-        """Say that all are there: to rank 0 first, whose service the others need."""
-        start = {"start": True, "coordinator": self._coordinator, "seed": secrets.randbits(63)}
-        self._tell(0, **start)
-        if self._coordinator:
-            _wait_for_port(self._listener.getsockname()[0], self._coordinator)
+    def _start(self) -> None:
+        """Start the job, at rank 0 first, because the others need its JAX coordination service."""
+        start = {"start": True, "jax_port": self._jax_port, "seed": secrets.randbits(63)}
+        self._send(0, **start)
+        if self._jax_port:
+            _wait_for_port(self._listener.getsockname()[0], self._jax_port)
         for rank in self._peers:
             if rank != 0:
-                self._tell(rank, **start)
-        return None
+                self._send(rank, **start)
 
-    # --- while they work
+    # --- while the job runs
 
-    def _serve(self) -> Verdict | None:
-        """Watch until all processes are done (None) or the job must end."""
+    def _supervise(self) -> RootCause | None:
+        """Supervise the job until all ranks have finished, or return why it must be aborted."""
         while True:
-            changed = False
-            for key, _ in self._selector.select(_TICK):
-                changed = True
-                problem = self._hear(key.data)
-                if problem is not None:
-                    return problem
+            is_changed = False
+            for key, _ in self._selector.select(_POLL_SECONDS):
+                is_changed = True
+                root_cause = self._receive(key.data)
+                if root_cause is not None:
+                    return root_cause
             reports = {rank: peer.report for rank, peer in self._peers.items()}
-            problem = self._settled_failure()
-            if problem is None and changed:
-                problem = find_mismatch(reports)
-            if problem is None and not self._failures:
-                problem, ask = self._watch.judge(reports, time.monotonic())
-                for rank in ask:
-                    self._ask(rank)
-            if problem is not None:
-                return problem
-            if all(peer.report.leaving for peer in self._peers.values()):
+            root_cause = self._diagnose_failures()
+            if root_cause is None and is_changed:
+                root_cause = find_mismatch(reports)
+            if root_cause is None and not self._failures:
+                root_cause, ranks = self._detector.check(reports, time.monotonic())
+                for rank in ranks:
+                    self._request_sample(rank)
+            if root_cause is not None:
+                return root_cause
+            if all(peer.report.finished for peer in self._peers.values()):
                 for rank in self._peers:
-                    self._tell(rank, leave=True)
+                    self._send(rank, shutdown=True)
                 return None
 
-    def _hear(self, rank: int) -> Verdict | None:
+    def _receive(self, rank: int) -> RootCause | None:
+        """Handle the messages of an agent; return the root cause if its process has died."""
         peer = self._peers[rank]
         try:
             messages = peer.channel.receive(0.0)
         except (EOFError, ValueError):
             self._selector.unregister(peer.channel)
-            peer.gone = True
+            peer.closed = True
             if rank in self._failures:
                 return None
-            return Verdict(
-                rank, f"rank {rank} ended abruptly (process {peer.process} on {peer.host})"
+            return RootCause(
+                rank, f"rank {rank} exited unexpectedly (process {peer.process} on {peer.host})"
             )
         for message in messages:
-            peer.report.record = message.get("record", peer.report.record)
-            peer.report.leaving = message.get("leaving", peer.report.leaving)
+            peer.report.progress = message.get("progress", peer.report.progress)
+            peer.report.finished = message.get("finished", peer.report.finished)
             if "activity" in message:
-                peer.asked = False
-                peer.report.measurement = Measurement(
-                    time.monotonic(), tuple(message["activity"]), message["in_runtime"]
+                peer.sample_pending = False
+                peer.report.sample = ActivitySample(
+                    time.monotonic(), Activity(*message["activity"]), message["in_runtime"]
                 )
-            if "meet" in message:
-                self._meet(rank, *message["meet"])
+            if "barrier" in message:
+                self._enter_barrier(rank, *message["barrier"])
             if "failure" in message:
                 self._failures.setdefault(rank, (time.monotonic(), message["failure"]))
         return None
 
-    def _ask(self, rank: int) -> None:
-        """Ask a process what it does, unless it still has to answer."""
-        if not self._peers[rank].asked:
-            self._peers[rank].asked = True
-            self._tell(rank, measure=True)
+    def _request_sample(self, rank: int) -> None:
+        """Ask an agent for an activity sample, unless an answer is pending."""
+        if not self._peers[rank].sample_pending:
+            self._peers[rank].sample_pending = True
+            self._send(rank, sample=True)
 
-    def _meet(self, rank: int, group: str, count: int) -> None:
-        """Tell the members of a group when all of them have come to the same operation."""
-        come = self._meetings.setdefault((group, count), set())
-        come.add(rank)
-        if come == set(members_of(group)):
-            del self._meetings[group, count]
-            for member in come:
-                self._tell(member, met=[group, count])
+    def _enter_barrier(self, rank: int, group: str, count: int) -> None:
+        """Release the ranks of a group once all of them have reached the same operation."""
+        arrived = self._barriers.setdefault((group, count), set())
+        arrived.add(rank)
+        if arrived == set(ranks_of(group)):
+            del self._barriers[group, count]
+            for each in arrived:
+                self._send(each, release=[group, count])
 
-    def _settled_failure(self) -> Verdict | None:
-        """The failure that caused the others, once that is clear."""
+    def _diagnose_failures(self) -> RootCause | None:
+        """Return the failure that the others follow from, once that is clear."""
         if not self._failures:
             return None
         now = time.monotonic()
-        own = {rank: each for rank, each in self._failures.items() if not blames_others(each[1])}
-        if own:
-            rank = min(own, key=lambda rank: own[rank][0])
-            return Verdict(rank, f"rank {rank} failed: {own[rank][1]}")
+        causes = {
+            rank: each
+            for rank, each in self._failures.items()
+            if not is_connection_failure(each[1])
+        }
+        if causes:
+            rank = min(causes, key=lambda rank: causes[rank][0])
+            return RootCause(rank, f"rank {rank} failed: {causes[rank][1]}")
         mismatch = find_mismatch({rank: peer.report for rank, peer in self._peers.items()})
         if mismatch is not None:
             return mismatch
         rank = min(self._failures, key=lambda rank: self._failures[rank][0])
         failed_at, text = self._failures[rank]
-        if now - failed_at < _SECONDS_FOR_THE_CAUSE:
+        if now - failed_at < _SECONDS_FOR_ROOT_CAUSE:
             return None
-        return Verdict(rank, f"rank {rank} failed: {text}")
+        return RootCause(rank, f"rank {rank} failed: {text}")
 
     # --- the end
 
-    def _end(self, verdict: Verdict) -> None:
-        """Tell all processes to end, rank 0 last, because the hub ends with it."""
+    def _abort(self, root_cause: RootCause) -> None:
+        """Tell all ranks to exit, rank 0 last, because the coordinator exits with it."""
+        abort = {"abort": root_cause.reason, "root_cause": root_cause.rank}
         for rank in sorted(self._peers, reverse=True):
             if rank != 0:
-                self._tell(rank, verdict=verdict.reason, culprit=verdict.rank)
+                self._send(rank, **abort)
         deadline = time.monotonic() + 2.0
-        others = {rank for rank, peer in self._peers.items() if rank != 0 and not peer.gone}
+        others = {rank for rank, peer in self._peers.items() if rank != 0 and not peer.closed}
         while others and time.monotonic() < deadline:
-            for key, _ in self._selector.select(_TICK):
+            for key, _ in self._selector.select(_POLL_SECONDS):
                 try:
                     self._peers[key.data].channel.receive(0.0)
                 except (EOFError, ValueError):
                     self._selector.unregister(key.fileobj)
                     others.discard(key.data)
-        self._tell(0, verdict=verdict.reason, culprit=verdict.rank)
+        self._send(0, **abort)
 
-    def _tell(self, rank: int, **content: Any) -> None:
-        # One that has gone is noticed when it is listened to.
+    def _send(self, rank: int, **content: Any) -> None:
+        # A broken connection is noticed when it is read.
         if rank in self._peers:
             with contextlib.suppress(OSError):
                 self._peers[rank].channel.send(**content)
 
 
-def _named(ranks: list[int]) -> str:
-    shown = ", ".join(map(str, ranks[:8])) + (", ..." if len(ranks) > 8 else "")
-    return f"rank {shown}" if len(ranks) == 1 else f"ranks {shown}"
+def _format_ranks(ranks: list[int]) -> str:
+    numbers = ", ".join(map(str, ranks[:8])) + (", ..." if len(ranks) > 8 else "")
+    return f"rank {numbers}" if len(ranks) == 1 else f"ranks {numbers}"
 
 
 def _wait_for_port(address: str, port: int) -> None:
-    """Wait until somebody listens there; at most a minute."""
-    own = "127.0.0.1" if address in ("0.0.0.0", "127.0.0.1") else "::1"
+    """Wait until a process listens on this port of the machine; at most a minute."""
+    local = "127.0.0.1" if address in ("0.0.0.0", "127.0.0.1") else "::1"
     deadline = time.monotonic() + 60.0
     while time.monotonic() < deadline:
         with contextlib.suppress(OSError):
-            socket.create_connection((own, port), timeout=1.0).close()
+            socket.create_connection((local, port), timeout=1.0).close()
             return
         time.sleep(0.01)

@@ -1,4 +1,4 @@
-"""What the reports of all processes say about the job."""
+"""Diagnosis of a job from the reports of all ranks: mismatches, missing ranks and deadlocks."""
 
 from __future__ import annotations
 
@@ -6,162 +6,173 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-
-@dataclass(frozen=True)
-class Verdict:
-    """Why a job must end, and the rank that is the cause."""
-
-    rank: int
-    reason: str
+from oneflow.control_plane.activity import Activity
+from oneflow.control_plane.root_cause import RootCause
 
 
 @dataclass(frozen=True)
-class Measurement:
-    """What a process said when it was asked what it does.
+class ActivitySample:
+    """An agent's answer to the question what its process does.
 
     Attributes:
-        at: when the answer came, in seconds.
-        activity: what it had done, see `activity`.
-        in_runtime: its main thread waited for XLA or for other processes, and not in the script.
+        time: the time of arrival, in seconds.
+        activity: see `measure_activity`.
+        in_runtime: the main thread waited for XLA or for other processes, not in the user's script.
     """
 
-    at: float
-    activity: tuple[float, float]
+    time: float
+    activity: Activity
     in_runtime: bool
 
 
 @dataclass
-class Report:
-    """The last that was heard of one process.
+class RankReport:
+    """The latest state of one rank, as its agent reported it.
 
     Attributes:
-        record: its progress: by group ``[count, tail]``, see `record.Progress`.
-        leaving: it has reached its end and waits for the others.
-        measurement: its last answer to what it does.
+        progress: by group ``[count, tail]``, see `flight_recorder.Progress`.
+        finished: it has reached the end of its script and waits for the others.
+        sample: its latest activity sample.
     """
 
-    record: dict[str, list[Any]] = field(default_factory=dict)
-    leaving: bool = False
-    measurement: Measurement | None = None
+    progress: dict[str, list[Any]] = field(default_factory=dict)
+    finished: bool = False
+    sample: ActivitySample | None = None
 
     def count(self, group: str) -> int:
-        """How many operations of a group it has started."""
-        return self.record[group][0] if group in self.record else 0
+        """Return the number of collective operations of a group that it has started."""
+        return self.progress[group][0] if group in self.progress else 0
 
-    def operations_started(self) -> int:
-        """How many operations of all groups it has started."""
-        return sum(count for count, _ in self.record.values())
+    def collectives_started(self) -> int:
+        """Return the number of collective operations of all groups that it has started."""
+        return sum(count for count, _ in self.progress.values())
 
 
 @dataclass(frozen=True)
-class Late:
-    """A process that others wait for.
+class PendingCollective:
+    """A collective operation that one rank has started and another member of the group has not.
 
     Attributes:
-        rank: the process.
-        group: the group in which it is behind.
-        count: how many operations it has started there.
-        waiting: a process that has started one more.
-        description: what that one waits in.
+        missing_rank: the rank that has not started it.
+        group: the participating ranks, separated by commas.
+        count: the number of operations of the group that the missing rank has started.
+        waiting_rank: the rank that has started at least one more.
+        description: the operation in which that one waits.
     """
 
-    rank: int
+    missing_rank: int
     group: str
     count: int
-    waiting: int
+    waiting_rank: int
     description: str
 
 
-def members_of(group: str) -> list[int]:
-    """The ranks of a group in a record."""
+def ranks_of(group: str) -> list[int]:
+    """Return the ranks of a group from its key in a report."""
     return [int(rank) for rank in group.split(",")]
 
 
-def find_mismatch(reports: Mapping[int, Report]) -> Verdict | None:
-    """Two processes that have started different operations at the same place, if there are any."""
-    for group in sorted({group for report in reports.values() for group in report.record}):
+def find_mismatch(reports: Mapping[int, RankReport]) -> RootCause | None:
+    """Return a rank that has started another operation than a rank before it, or None."""
+    for group in sorted({group for report in reports.values() for group in report.progress}):
         seen: dict[int, tuple[int, int, str]] = {}
-        for rank in members_of(group):
-            for count, chain, description in _tail(reports, rank, group):
-                first, known, expected = seen.setdefault(count, (rank, chain, description))
-                if known != chain:
-                    which = "" if expected != description else "or one long before it "
-                    return Verdict(
-                        rank,
-                        f"the ranks run different programs: collective operation {count} {which}"
-                        f"among ranks {group} is {expected} on rank {first} and {description} on "
-                        f"rank {rank}",
+        for rank in ranks_of(group):
+            for count, digest, description in _tail(reports, rank, group):
+                first, known, expected = seen.setdefault(count, (rank, digest, description))
+                if known == digest:
+                    continue
+                if expected != description:
+                    where = (
+                        f"collective operation {count} among ranks {group} is {expected} on rank "
+                        f"{first} and {description} on rank {rank}"
                     )
+                else:
+                    where = (
+                        f"ranks {first} and {rank} differ in a collective operation among ranks "
+                        f"{group} before number {count}, {description}"
+                    )
+                return RootCause(rank, f"the ranks run different programs: {where}")
     return None
 
 
-def _tail(reports: Mapping[int, Report], rank: int, group: str) -> list[Any]:
+def _tail(reports: Mapping[int, RankReport], rank: int, group: str) -> list[Any]:
     report = reports.get(rank)
-    return report.record[group][1] if report is not None and group in report.record else []
+    return report.progress[group][1] if report is not None and group in report.progress else []
 
 
-def find_circle(reports: Mapping[int, Report]) -> list[Late]:
-    """Processes that all wait for one another in operations that cannot meet.
+def find_cycle(reports: Mapping[int, RankReport]) -> list[PendingCollective]:
+    """Return the ranks that all wait for each other in operations that cannot complete.
 
-    Each has started an operation that another of them has not come to, and all that it waits for
-    are among them. This alone is no proof: what was started may not have been waited for yet.
+    Each has started an operation that another of them has not reached, and all ranks that it waits
+    for are among them. This alone does not prove a deadlock: a started operation may not have been
+    waited for yet.
 
     Returns:
-        For each of them the wait of another for it; empty if there are none.
+        For each of these ranks one operation in which it waits; empty if there are none.
     """
-    waits = list(find_waits(reports))
-    circle = {each.waiting for each in waits}
-    while outside := {each.waiting for each in waits if each.rank not in circle} & circle:
-        circle -= outside
-    named = {each.waiting: each for each in waits if each.waiting in circle}
-    return [named[rank] for rank in sorted(named)]
+    pending = list(pending_collectives(reports))
+    cycle = {each.waiting_rank for each in pending}
+    while (
+        outside := {each.waiting_rank for each in pending if each.missing_rank not in cycle} & cycle
+    ):
+        cycle -= outside
+    by_rank = {each.waiting_rank: each for each in pending if each.waiting_rank in cycle}
+    return [by_rank[rank] for rank in sorted(by_rank)]
 
 
-def find_late(reports: Mapping[int, Report]) -> Iterator[Late]:
-    """Processes that have started fewer operations than others of a group, each once a group."""
+def find_missing_ranks(reports: Mapping[int, RankReport]) -> Iterator[PendingCollective]:
+    """Yield one pending collective for each group and rank that others of the group wait for."""
     seen = set()
-    for each in find_waits(reports):
-        if (each.rank, each.group) not in seen:
-            seen.add((each.rank, each.group))
+    for each in pending_collectives(reports):
+        if (each.missing_rank, each.group) not in seen:
+            seen.add((each.missing_rank, each.group))
             yield each
 
 
-def find_waits(reports: Mapping[int, Report]) -> Iterator[Late]:
-    """All pairs of processes of which one has started more operations of a group than the other."""
-    for group in sorted({group for report in reports.values() for group in report.record}):
-        members = [rank for rank in members_of(group) if rank in reports]
-        for rank in members:
+def pending_collectives(reports: Mapping[int, RankReport]) -> Iterator[PendingCollective]:
+    """Yield all pairs of ranks of which one has started more operations of a group."""
+    for group in sorted({group for report in reports.values() for group in report.progress}):
+        ranks = [rank for rank in ranks_of(group) if rank in reports]
+        for rank in ranks:
             count = reports[rank].count(group)
-            for other in members:
+            for other in ranks:
                 if reports[other].count(group) > count:
-                    yield Late(rank, group, count, other, _operation(reports, other, group, count))
+                    description = _description(reports, other, group, count + 1)
+                    yield PendingCollective(rank, group, count, other, description)
 
 
-def _operation(reports: Mapping[int, Report], rank: int, group: str, before: int) -> str:
-    """The operation that a process started after the first `before` ones."""
+def _description(reports: Mapping[int, RankReport], rank: int, group: str, number: int) -> str:
+    """Return the description of a rank's operation with this number, from 1."""
     for count, _, description in _tail(reports, rank, group):
-        if count == before + 1:
+        if count == number:
             return description
     return "a collective operation"
 
 
-def describe_circle(circle: list[Late]) -> Verdict:
-    """The verdict on processes that all wait for one another."""
+def deadlock(cycle: list[PendingCollective]) -> RootCause:
+    """Return the diagnosis of ranks that all wait for each other."""
     waits = [
-        f"rank {each.waiting} waits for rank {each.rank} in {each.description} among ranks "
-        f"{each.group}"
-        for each in circle
+        f"rank {each.waiting_rank} waits for rank {each.missing_rank} in {each.description} among "
+        f"ranks {each.group}"
+        for each in cycle
     ]
-    return Verdict(
-        circle[0].waiting,
-        f"deadlock: the ranks wait for each other in different operations: {'; '.join(waits)}",
+    return RootCause(
+        cycle[0].waiting_rank,
+        "deadlock: the ranks wait for each other in different collective operations: "
+        + "; ".join(waits),
     )
 
 
-def describe(late: Late, what: str) -> Verdict:
-    """The verdict on a process that does not come: `what` says why, as in "finished"."""
-    return Verdict(
-        late.rank,
-        f"rank {late.rank} {what} after {late.count} collective operation(s) among ranks "
-        f"{late.group}, while rank {late.waiting} waits for it in the next: {late.description}",
+def missing_rank(pending: PendingCollective, state: str) -> RootCause:
+    """Return the diagnosis of a rank that does not start an operation that others wait in.
+
+    Args:
+        pending: the operation.
+        state: the reason as a predicate, such as ``"finished"``.
+    """
+    return RootCause(
+        pending.missing_rank,
+        f"rank {pending.missing_rank} {state} after {pending.count} collective operation(s) among "
+        f"ranks {pending.group}, but rank {pending.waiting_rank} waits for it in the next: "
+        f"{pending.description}",
     )

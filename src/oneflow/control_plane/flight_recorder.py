@@ -1,7 +1,8 @@
-"""What this process has come to: the collective operations it has started, group by group.
+"""A record of the collective operations that this process has started, per process group.
 
-All members of a group must start the same operations in the same order, or they wait for each other
-for ever. Here each process notes what it starts, for about a microsecond; the hub compares.
+All members of a group must start the same operations in the same order, or they block each other
+forever. Each process records what it starts, which takes about a microsecond; the coordinator
+compares the records.
 """
 
 from __future__ import annotations
@@ -11,45 +12,45 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import Any
 
-# How many operations back two processes can be compared. They are seldom more than a few apart.
-_REMEMBERED = 32
+# Operations back by which two processes can be compared. They are seldom more than a few apart.
+_TAIL_LENGTH = 32
 
 
 @dataclass
 class Progress:
-    """The operations that one process has started in one group.
+    """The collective operations that one process has started in one group.
 
     Attributes:
-        count: how many.
-        chain: a checksum over all of them.
-        tail: the last ones: ``(count, chain, description)``.
+        count: the number of operations.
+        digest: a checksum of all of them in order.
+        tail: the last operations: ``(count, digest, description)``.
     """
 
     count: int = 0
-    chain: int = 0
-    tail: deque[tuple[int, int, str]] = field(default_factory=lambda: deque(maxlen=_REMEMBERED))
+    digest: int = 0
+    tail: deque[tuple[int, int, str]] = field(default_factory=lambda: deque(maxlen=_TAIL_LENGTH))
 
     def add(self, description: str) -> None:
-        """Note one more."""
-        self.chain = zlib.crc32(description.encode(), self.chain)
+        """Add the next operation."""
+        self.digest = zlib.crc32(description.encode(), self.digest)
         self.count += 1
-        self.tail.append((self.count, self.chain, description))
+        self.tail.append((self.count, self.digest, description))
 
     def as_json(self) -> list[Any]:
-        """For a report."""
+        """Return count and tail, as a report contains them."""
         return [self.count, list(self.tail)]
 
 
 _progress: dict[tuple[int, ...], Progress] = {}
 
 
-def note_collective(group: tuple[int, ...], description: str) -> None:
-    """Note that this process is about to start a collective operation.
+def record_collective(group: tuple[int, ...], description: str) -> None:
+    """Record that this process is about to start a collective operation.
 
     Args:
-        group: the ranks that take part, in ascending order.
-        description: the operation with all that its members must agree upon (kind, shape, dtype),
-            in words that are the same on all of them.
+        group: the participating ranks in ascending order.
+        description: the operation with everything that the members must agree on (kind, shape,
+            dtype); the same text on all of them.
     """
     progress = _progress.get(group)
     if progress is None:
@@ -57,11 +58,11 @@ def note_collective(group: tuple[int, ...], description: str) -> None:
     progress.add(description)
 
 
-def whole_record() -> dict[str, list[Any]]:
-    """The progress in all groups, by the ranks of the group as text."""
+def progress_by_group() -> dict[str, list[Any]]:
+    """Return the progress in all groups; a key is the group's ranks, separated by commas."""
     return {",".join(map(str, group)): each.as_json() for group, each in list(_progress.items())}
 
 
-def operations_started() -> int:
-    """How many operations this process has started in all groups."""
+def collectives_started() -> int:
+    """Return the number of collective operations that this process has started in all groups."""
     return sum(each.count for each in list(_progress.values()))

@@ -1,147 +1,157 @@
-"""How long processes have been waited for, and whether they still can come."""
+"""Detection of hangs: ranks that others wait for and that can never arrive."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from oneflow.base.environment import COLLECTIVE_TIMEOUT, HANG_TIMEOUT, Variable
-from oneflow.control_plane.activity import is_busy
+from oneflow.base.environment import COLLECTIVE_TIMEOUT, HANG_TIMEOUT, EnvironmentVariable
+from oneflow.control_plane.activity import is_idle
 from oneflow.control_plane.diagnosis import (
-    Late,
-    Measurement,
-    Report,
-    Verdict,
-    describe,
-    describe_circle,
-    find_circle,
-    find_late,
+    ActivitySample,
+    PendingCollective,
+    RankReport,
+    deadlock,
+    find_cycle,
+    find_missing_ranks,
+    missing_rank,
 )
+from oneflow.control_plane.root_cause import RootCause
 
-# Processes that wait for each other are watched that long before that is called a deadlock.
-_SECONDS_OF_PROOF = 5.0
+# Ranks that wait for each other are observed for this long before that counts as a deadlock.
+_DEADLOCK_SECONDS = 5.0
 
 
 @dataclass
 class _Observation:
-    """A process that is watched, as long as it starts no further operation.
+    """The observation of one rank, as long as it starts no further collective operation.
 
     Attributes:
-        started: how many operations it has started.
-        since: when watching began.
-        first: the measurement with which the next one is compared.
+        started: the number of operations that it has started.
+        since: the time at which the observation began, in seconds.
+        first: the sample with which the next one is compared.
     """
 
     started: int
     since: float
-    first: Measurement | None = None
+    first: ActivitySample | None = None
 
-    def compare(self, report: Report, period: float) -> tuple[Measurement, Measurement] | None:
-        """Two measurements that are so many seconds apart, once there are."""
-        first, latest = self.first, report.measurement
-        if latest is None or latest.at < self.since:
+    def compare(
+        self, report: RankReport, period: float
+    ) -> tuple[ActivitySample, ActivitySample] | None:
+        """Return two samples that are more than `period` seconds apart, once there are two."""
+        first, latest = self.first, report.sample
+        if latest is None or latest.time < self.since:
             return None
-        if first is None or latest.at - first.at > period:
+        if first is None or latest.time - first.time > period:
             self.first = latest
         return None if first is None or first is self.first else (first, latest)
 
-    def wants_measurement(self, now: float, period: float) -> bool:
-        """Whether to ask the process now."""
-        return self.first is None or now - self.first.at > period
+    def needs_sample(self, now: float, period: float) -> bool:
+        """Return whether to ask the agent for a sample now."""
+        return self.first is None or now - self.first.time > period
 
 
 @dataclass
-class Watch:
-    """Tells processes that are merely late from those that can never come.
+class HangDetector:
+    """Distinguishes ranks that are only late from ranks that can never arrive.
 
-    That a process does nothing proves nothing: it may sleep, read from somewhere slow, or sit in a
-    debugger. So that ends a job after a long time only; a deadlock is seen from what processes wait
-    for.
+    An idle process proves nothing: it may sleep, read slow storage or be stopped in a debugger. So
+    idleness ends a job only after a long time; a deadlock is seen from what the ranks wait for.
 
     Args:
-        idle_limit: seconds to wait for a process that does nothing; 0 for ever.
-        limit: seconds to wait for one that works; 0 for ever.
+        idle_timeout: seconds to wait for an idle rank; 0 waits forever.
+        timeout: seconds to wait for a busy rank; 0 waits forever.
     """
 
-    idle_limit: float
-    limit: float
-    _late: dict[int, _Observation] = field(default_factory=dict)
-    _circle: dict[int, _Observation] = field(default_factory=dict)
-    _stuck: set[int] = field(default_factory=set)
+    idle_timeout: float
+    timeout: float
+    _missing: dict[int, _Observation] = field(default_factory=dict)
+    _cycle: dict[int, _Observation] = field(default_factory=dict)
+    _blocked: set[int] = field(default_factory=set)
 
-    def judge(self, reports: Mapping[int, Report], now: float) -> tuple[Verdict | None, list[int]]:
-        """A verdict if some process cannot come, and the ranks to ask what they do."""
-        late = {each.rank: each for each in find_late(reports)}
-        for rank, each in late.items():
-            if reports[rank].leaving:
-                return describe(each, "finished"), []
-        circle = find_circle(reports) if late else []
-        verdict = self._judge_circle(circle, reports, now)
-        _update(self._late, late, reports, now)
-        for rank, each in late.items():
-            verdict = verdict or self._judge_late(each, self._late[rank], reports[rank], now)
-        if verdict is not None:
-            return verdict, []
-        asked = [rank for rank, each in self._late.items() if self._asks(each, now)]
+    def check(
+        self, reports: Mapping[int, RankReport], now: float
+    ) -> tuple[RootCause | None, list[int]]:
+        """Look for a hang.
+
+        Args:
+            reports: the latest of each rank.
+            now: the time in seconds.
+
+        Returns:
+            The root cause if some rank can never arrive, and the ranks to ask for activity samples.
+        """
+        missing = {each.missing_rank: each for each in find_missing_ranks(reports)}
+        for rank, each in missing.items():
+            if reports[rank].finished:
+                return missing_rank(each, "finished"), []
+        cycle = find_cycle(reports) if missing else []
+        root_cause = self._check_cycle(cycle, reports, now)
+        _observe(self._missing, missing, reports, now)
+        for rank, each in missing.items():
+            observation = self._missing[rank]
+            root_cause = root_cause or self._check_missing(each, observation, reports[rank], now)
+        if root_cause is not None:
+            return root_cause, []
+        asked = [rank for rank, each in self._missing.items() if self._needs_sample(each, now)]
         asked += [
-            rank
-            for rank, each in self._circle.items()
-            if each.wants_measurement(now, _SECONDS_OF_PROOF)
+            rank for rank, each in self._cycle.items() if each.needs_sample(now, _DEADLOCK_SECONDS)
         ]
         return None, sorted(set(asked))
 
-    def _asks(self, observation: _Observation, now: float) -> bool:
-        return bool(self.idle_limit) and observation.wants_measurement(now, self.idle_limit)
+    def _needs_sample(self, observation: _Observation, now: float) -> bool:
+        return bool(self.idle_timeout) and observation.needs_sample(now, self.idle_timeout)
 
-    def _judge_late(
-        self, late: Late, observation: _Observation, report: Report, now: float
-    ) -> Verdict | None:
+    def _check_missing(
+        self, pending: PendingCollective, observation: _Observation, report: RankReport, now: float
+    ) -> RootCause | None:
         waited = now - observation.since
-        if self.limit and waited > self.limit:
-            return describe(
-                late, f"has not come for {waited:.0f} seconds{_hint(COLLECTIVE_TIMEOUT)}"
-            )
-        pair = observation.compare(report, self.idle_limit) if self.idle_limit else None
-        if pair is None or _is_busy(*pair):
+        if self.timeout and waited > self.timeout:
+            state = f"has made no progress for {waited:.0f} seconds{_hint(COLLECTIVE_TIMEOUT)}"
+            return missing_rank(pending, state)
+        pair = observation.compare(report, self.idle_timeout) if self.idle_timeout else None
+        if pair is None or not _is_idle(*pair):
             return None
-        return describe(late, f"has done nothing for {waited:.0f} seconds{_hint(HANG_TIMEOUT)}")
+        state = f"has been idle for {waited:.0f} seconds{_hint(HANG_TIMEOUT)}"
+        return missing_rank(pending, state)
 
-    def _judge_circle(
-        self, circle: list[Late], reports: Mapping[int, Report], now: float
-    ) -> Verdict | None:
-        """A verdict if processes wait for each other and have been seen to do nothing else."""
-        ranks = {each.waiting for each in circle}
-        self._stuck &= ranks - _update(self._circle, ranks, reports, now)
+    def _check_cycle(
+        self, cycle: list[PendingCollective], reports: Mapping[int, RankReport], now: float
+    ) -> RootCause | None:
+        """Return the root cause if ranks wait for each other and were seen to do nothing else."""
+        ranks = {each.waiting_rank for each in cycle}
+        self._blocked &= ranks - _observe(self._cycle, ranks, reports, now)
         for rank in ranks:
-            pair = self._circle[rank].compare(reports[rank], _SECONDS_OF_PROOF)
+            pair = self._cycle[rank].compare(reports[rank], _DEADLOCK_SECONDS)
             if pair is not None:
                 first, latest = pair
-                waits = first.in_runtime and latest.in_runtime and not _is_busy(first, latest)
-                (self._stuck.add if waits else self._stuck.discard)(rank)
-        return describe_circle(circle) if ranks and ranks == self._stuck else None
+                waits = first.in_runtime and latest.in_runtime and _is_idle(first, latest)
+                (self._blocked.add if waits else self._blocked.discard)(rank)
+        return deadlock(cycle) if ranks and ranks == self._blocked else None
 
 
-def _update(
+def _observe(
     observations: dict[int, _Observation],
     ranks: Iterable[int],
-    reports: Mapping[int, Report],
+    reports: Mapping[int, RankReport],
     now: float,
 ) -> set[int]:
-    """Watch these ranks and no others; returns those whose observation begins now."""
+    """Observe these ranks and no others; return those whose observation begins now."""
     for rank in set(observations) - set(ranks):
         del observations[rank]
     new = set()
     for rank in ranks:
-        started = reports[rank].operations_started()
+        started = reports[rank].collectives_started()
         if rank not in observations or observations[rank].started != started:
             observations[rank] = _Observation(started, now)
             new.add(rank)
     return new
 
 
-def _is_busy(first: Measurement, latest: Measurement) -> bool:
-    return is_busy(first.activity, latest.activity, latest.at - first.at)
+def _is_idle(first: ActivitySample, latest: ActivitySample) -> bool:
+    return is_idle(first.activity, latest.activity, latest.time - first.time)
 
 
-def _hint(variable: Variable) -> str:
-    return f" ({variable.name}={variable.read()}; 0 waits for ever)"
+def _hint(variable: EnvironmentVariable) -> str:
+    return f" ({variable.name}={variable.read()}; 0 waits forever)"

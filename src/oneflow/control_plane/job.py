@@ -1,4 +1,4 @@
-"""What identifies a job."""
+"""The identity of a job."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Job:
-    """What all processes of a job must agree upon.
+    """What all processes of a job must have in common.
 
     Attributes:
-        world_size: how many there are.
-        name: what the launcher calls the job, if it does.
-        secret: what nobody else knows, if there is such a thing.
+        world_size: the number of processes.
+        id: the launcher's identifier of the job; empty without a launcher.
+        secret: a text that only processes of the job know; empty if there is none.
     """
 
     world_size: int
-    name: str
+    id: str
     secret: str = ""

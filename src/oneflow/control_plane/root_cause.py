@@ -1,118 +1,125 @@
-"""Which process of a failed job is the cause, from how all of them ended.
+"""The root cause of a failed job: the failure that the others follow from.
 
-When one process ends, others fail too, in milliseconds or seconds, and nothing says in which order
-that is observed. So the kind of an end decides, and only among equals the time.
+When one process exits, others fail too, within milliseconds or seconds, and the order in which that
+is observed says nothing. So the kind of evidence decides first, and the time only among equals.
 """
 
 from __future__ import annotations
 
+import enum
 import signal
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-# What an exception says, or JAX prints, if it comes from the connection to another process.
-_SIGNS_OF_OTHERS = (
+from oneflow.control_plane.failure_report import FailureReport
+
+# Texts of exceptions and of JAX's log lines that report a broken connection to another process.
+_CONNECTION_FAILURES = (
     *("Gloo", "NCCL", "Connection reset", "Connection closed", "Connection refused", "Broken pipe"),
     *("JAX distributed service", "coordination service", "CoordinationService"),
 )
 
 
-def blames_others(failure: str) -> bool:
-    """Whether a failure probably comes from the end of another process."""
-    return any(sign in failure for sign in _SIGNS_OF_OTHERS)
+def is_connection_failure(failure: str) -> bool:
+    """Return whether a failure is probably a consequence of the end of another process."""
+    return any(text in failure for text in _CONNECTION_FAILURES)
 
 
 @dataclass(frozen=True)
-class End:
-    """How a process of this machine ended.
+class RootCause:
+    """The rank whose failure ends a job, and the reason in words."""
+
+    rank: int
+    reason: str
+
+
+@dataclass(frozen=True)
+class ProcessExit:
+    """The exit of a process of this machine.
 
     Attributes:
         rank: the process.
         code: its exit code, negative for a signal.
-        time: when that was seen, in seconds.
-        told: it was told to end before, by a signal of the launcher.
-        last_lines: the end of its standard error.
+        time: the time at which the exit was seen, in seconds.
+        signaled: the launcher had sent the process a signal before.
+        stderr_tail: the end of its standard error.
     """
 
     rank: int
     code: int
     time: float = 0.0
-    told: bool = False
-    last_lines: str = ""
+    signaled: bool = False
+    stderr_tail: str = ""
 
-    def in_words(self) -> str:
-        """The exit code or signal in words."""
+    def describe(self) -> str:
+        """Return the exit code or signal in words."""
         if self.code < 0:
             names = {each.value: each.name for each in signal.Signals}
             return f"was killed by {names.get(-self.code, f'signal {-self.code}')}"
-        return f"ended with exit code {self.code}"
+        return f"exited with code {self.code}"
 
 
-@dataclass(frozen=True)
-class Word:
-    """What a process left about why it ended.
+class _Evidence(enum.IntEnum):
+    """What makes a rank a candidate for the root cause, the strongest evidence first."""
 
-    Attributes:
-        rank: who wrote it.
-        culprit: the process that is the cause, as far as it knew.
-        reason: the cause in words.
-        verdict: it was told so by the watch over all processes, or saw that end.
-        time: when, in seconds.
-    """
-
-    rank: int
-    culprit: int
-    reason: str
-    verdict: bool
-    time: float
+    KILLED = 0
+    DIAGNOSED = 1
+    REPORTED = 2
+    FAILED_SILENTLY = 3
+    # It counts only if others fail for no other reason: in a good run all exit together.
+    EXITED_EARLY = 4
+    CONSEQUENCE = 5
 
 
-def find_cause(ends: Sequence[End], words: Sequence[Word]) -> tuple[int, str]:
-    """The rank that is the cause, and the reason in words.
+def find_root_cause(exits: Sequence[ProcessExit], reports: Sequence[FailureReport]) -> RootCause:
+    """Return the root cause of the failure of a job.
 
     Args:
-        ends: of all processes of this machine, in any order; one at least.
-        words: what processes left, in any order.
+        exits: of all processes of this machine, in any order; at least one.
+        reports: of processes of this machine, in any order.
     """
-    suspects = [(_weight_of_word(word), word.time, word.culprit, word.reason) for word in words]
-    spoken = {word.rank for word in words}
-    for end in ends:
-        weight = _weight_of_end(end, end.rank in spoken)
-        if weight is not None:
-            reason = f"rank {end.rank} {end.in_words()}"
-            suspects.append((weight, end.time, end.rank, reason))
-    _, _, culprit, reason = min(suspects)
-    return culprit, _best_reason(culprit, reason, words)
+    candidates = [
+        (_evidence_of_report(each), each.time, each.root_cause, each.reason) for each in reports
+    ]
+    reporting = {each.rank for each in reports}
+    for each in exits:
+        evidence = _evidence_of_exit(each, each.rank in reporting)
+        if evidence is not None:
+            candidates.append(
+                (evidence, each.time, each.rank, f"rank {each.rank} {each.describe()}")
+            )
+    _, _, rank, reason = min(candidates)
+    return RootCause(rank, _best_reason(rank, reason, reports))
 
 
-# The smaller the weight, the more likely is the cause.
-_BY_SIGNAL, _BY_VERDICT, _BY_ITSELF, _IN_SILENCE, _TOO_EARLY, _BY_OTHERS = range(6)
+def _evidence_of_report(report: FailureReport) -> _Evidence:
+    if is_connection_failure(report.reason):
+        return _Evidence.CONSEQUENCE
+    return _Evidence.DIAGNOSED if report.diagnosed else _Evidence.REPORTED
 
 
-def _weight_of_word(word: Word) -> int:
-    if blames_others(word.reason):
-        return _BY_OTHERS
-    return _BY_VERDICT if word.verdict else _BY_ITSELF
-
-
-def _weight_of_end(end: End, spoken: bool) -> int | None:
-    """None: this end says nothing that the process has not said itself."""
-    # What libraries do when they cannot go on without the others.
-    aborted = end.code == -signal.SIGABRT
-    if end.code < 0 and not end.told and not aborted:
-        return _BY_SIGNAL
-    if spoken:
+def _evidence_of_exit(exit: ProcessExit, has_report: bool) -> _Evidence | None:
+    """Return the kind of evidence; None if the exit adds nothing to the process's own report."""
+    # Libraries abort when they cannot continue without the other processes.
+    aborted = exit.code == -signal.SIGABRT
+    if exit.code < 0 and not exit.signaled and not aborted:
+        return _Evidence.KILLED
+    if has_report:
         return None
-    if end.told or aborted:
-        return _BY_OTHERS
-    if end.code == 0:
-        # It counts only if others fail without it: in a whole job nobody ends before the others.
-        return _TOO_EARLY
-    return _BY_OTHERS if blames_others(end.last_lines) else _IN_SILENCE
+    if exit.signaled or aborted:
+        return _Evidence.CONSEQUENCE
+    if exit.code == 0:
+        return _Evidence.EXITED_EARLY
+    is_consequence = is_connection_failure(exit.stderr_tail)
+    return _Evidence.CONSEQUENCE if is_consequence else _Evidence.FAILED_SILENTLY
 
 
-def _best_reason(culprit: int, reason: str, words: Sequence[Word]) -> str:
-    """What is known of a cause, from the process itself if it could still say something."""
-    about = [word for word in words if word.culprit == culprit and not blames_others(word.reason)]
-    about.sort(key=lambda word: (word.rank != culprit, not word.verdict, word.time, word.rank))
+def _best_reason(rank: int, reason: str, reports: Sequence[FailureReport]) -> str:
+    """Return the most specific reason in all reports, the rank's own if it wrote one."""
+    about = [
+        each
+        for each in reports
+        if each.root_cause == rank and not is_connection_failure(each.reason)
+    ]
+    about.sort(key=lambda each: (each.rank != rank, not each.diagnosed, each.time, each.rank))
     return about[0].reason if about else reason

@@ -10,7 +10,7 @@ from oneflow.base.location import user_line
 from oneflow.base.placement import Placement
 from oneflow.base.sbp import NdSbp, Split
 from oneflow.base.spec import TensorSpec
-from oneflow.control_plane.collective_launch import run_together
+from oneflow.control_plane.collective_launch import launch_collective
 from oneflow.differentiation.grad_mode import MODE
 from oneflow.differentiation.node import OperationNode
 from oneflow.primitives.operation import Operation, wanted_sbp
@@ -33,7 +33,7 @@ class GlobalCall:
         alone: it runs as a program of its own, in all processes of the placement at once, which
             exchange data along these dimensions of the mesh.
         ranks: those processes, if it runs alone.
-        description: what it does, for the watch over the processes.
+        description: what it does, see `launch_collective`.
     """
 
     __slots__ = (
@@ -81,7 +81,7 @@ class GlobalCall:
         if self.alone and not result.is_symbolic and self.device.includes_this_process:
             placement = self.device
             group = (placement.flat, placement.hierarchy, self.alone)
-            run_together(self.ranks, self.description, lambda: read_array(result), group)
+            launch_collective(self.ranks, self.description, lambda: read_array(result), group)
         return result if self.result is None else converted(result, self.result)
 
 
@@ -125,7 +125,7 @@ def plan_call(operation: Operation, specs: tuple, attributes: dict) -> Operation
     }
     result = None if requested == operation.out_specs[0].sbp else requested
     alone = frozenset()
-    if operation.primitive is boxing and cluster.is_several_processes():
+    if operation.primitive is boxing and cluster.is_multiprocess():
         spec, given = operation.in_specs[0], operation.attributes
         alone = communicating_axes(
             *(spec.shape, spec.dtype.itemsize, given["hierarchy"]),

@@ -21,7 +21,7 @@ from oneflow.base import cluster
 from oneflow.base.device import Device
 from oneflow.base.dtype import from_numpy_dtype
 from oneflow.base.spec import spec_of
-from oneflow.control_plane.collective_launch import run_together
+from oneflow.control_plane.collective_launch import launch_collective
 from oneflow.primitives.sharding.partial_sums import all_reduced, reduce_scattered
 from oneflow.program.value import Value
 from oneflow.runtime.eager import read_array
@@ -66,7 +66,7 @@ def group_of(ranks: tuple[int, ...], type: str) -> Group:
     """
     devices = (
         tuple(cluster.device_of_rank(type, rank) for rank in ranks)
-        if cluster.is_several_processes()
+        if cluster.is_multiprocess()
         else (cluster.device_of_rank(type, 0),)
     )
     mesh = Mesh(np.array(devices), (_AXIS,))
@@ -79,7 +79,7 @@ def everyone(type: str) -> Group:
     Raises:
         RuntimeError: this process was started by a rank, and is none.
     """
-    if cluster.world_size() > 1 and not cluster.is_several_processes():
+    if cluster.world_size() > 1 and not cluster.is_multiprocess():
         raise RuntimeError(
             "this process was started by one of the processes that train together (as a worker of "
             "a loader is) and takes no part in what they exchange"
@@ -114,7 +114,7 @@ def exchange(
             _agree(group, description)
         return program(*operands)
 
-    results = run_together(group.ranks, description, run, group.type)
+    results = launch_collective(group.ranks, description, run, group.type)
     return [result.addressable_data(0) for result in results]
 
 
@@ -214,7 +214,7 @@ def average(*arrays: Any) -> tuple[Any, ...]:
 
     Two processes on CPUs send each other theirs. Gloo's all-reduce sends as much but in two rounds,
     one waiting for the other: for half a megabyte it took four times as long. What it does not do
-    is to abort a process at once when shapes differ a little, before the watch can say so.
+    is to abort a process at once when shapes differ a little, before the coordinator can say so.
     """
     if lax.axis_size(_AXIS) != 2 or jax.default_backend() != "cpu":
         return tuple(lax.pmean(array, _AXIS) for array in arrays)

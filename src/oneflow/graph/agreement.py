@@ -19,11 +19,11 @@ from oneflow.base import cluster
 from oneflow.base.device import Device
 from oneflow.base.placement import Placement
 from oneflow.compiler.lower import Executable
-from oneflow.control_plane.collective_launch import run_together
+from oneflow.control_plane.collective_launch import launch_collective
 from oneflow.program.ir import Program
 from oneflow.program.printer import format_instruction
 from oneflow.runtime.eager import Absent
-from oneflow.tensor.global_values import told_by_ranks
+from oneflow.tensor.global_values import all_gather_ints_on
 
 # How many bytes of a line are shown.
 _LONGEST_LINE = 800
@@ -52,16 +52,18 @@ def compare_programs(
     ranks = Placement(place.type, sorted(place.flat))
     lines = _lines_of(program, constants)
     told = np.array([len(lines), *np.frombuffer(_digest(lines), np.int64)], np.int64)
-    answers = told_by_ranks(told, ranks)
+    answers = all_gather_ints_on(told, ranks)
     if (answers == answers[0]).all():
         return
     sums = np.zeros(answers[:, 0].max(), np.int64)
     sums[: len(lines)] = [zlib.crc32(line.encode()) + 1 for line in lines]
-    table = told_by_ranks(sums, ranks)
+    table = all_gather_ints_on(sums, ranks)
     first = int(np.argmax((table != table[0]).any(axis=0)))
     line = lines[first] if first < len(lines) else "(no more lines)"
     text = np.frombuffer(line.encode()[:_LONGEST_LINE].ljust(_LONGEST_LINE), np.int64)
-    texts = [bytes(each).decode(errors="replace").rstrip() for each in told_by_ranks(text, ranks)]
+    texts = [
+        bytes(each).decode(errors="replace").rstrip() for each in all_gather_ints_on(text, ranks)
+    ]
     raise RuntimeError(_message(name, first, ranks.flat, texts))
 
 
@@ -70,7 +72,7 @@ def _is_shared(place: Device | Placement) -> TypeGuard[Placement]:
     return (
         isinstance(place, Placement)
         and place.size > 1
-        and cluster.is_several_processes()
+        and cluster.is_multiprocess()
         and place.includes_this_process
     )
 
@@ -125,11 +127,11 @@ def runner_on(
         place: where it runs.
         run: runs it.
         absent: what there is in a process without a part of it, where nothing runs.
-        description: for the watch over the processes, see `run_together`.
+        description: the operation for diagnoses, see `launch_collective`.
     """
     if isinstance(place, Placement) and not place.includes_this_process:
         return lambda *given: absent
     if not _is_shared(place):
         return run
     ranks = tuple(sorted(place.flat))
-    return lambda *given: run_together(ranks, description, lambda: run(*given), description)
+    return lambda *given: launch_collective(ranks, description, lambda: run(*given), description)

@@ -25,10 +25,10 @@ from oneflow.base.placement import Placement
 from oneflow.base.replacing import flush_folder, replacing
 from oneflow.base.spec import TensorSpec
 from oneflow.checkpoint import serialization
+from oneflow.checkpoint.collective_io import broadcast_bytes, propagate_errors
 from oneflow.checkpoint.damage import loading
 from oneflow.checkpoint.manifest import PROGRAM_FILE
 from oneflow.checkpoint.save_folders import being_filled, remove_unnamed
-from oneflow.checkpoint.together import all_succeed, bytes_from
 from oneflow.compiler.export import to_bytes
 from oneflow.compiler.lower import Executable
 from oneflow.graph.pipeline import Pipeline
@@ -70,7 +70,7 @@ def save_steps(name: str, steps: Sequence[Step], path: Path) -> None:
     data = {"version": _VERSION, "name": name, **_device_data(device), "steps": described}
     is_shared = isinstance(device, Placement)
     number = secrets.token_bytes(8)
-    saving = _Saving(path, bytes_from(0, number) if is_shared else number, is_shared)
+    saving = _Saving(path, broadcast_bytes(0, number) if is_shared else number, is_shared)
     saving.write(weights, data, executables)
 
 
@@ -115,7 +115,7 @@ class _Saving:
 
     def _together(self) -> contextlib.AbstractContextManager[None]:
         deed = f"save the graph to `{self._path}`"
-        return all_succeed(deed) if self._is_shared else contextlib.nullcontext()
+        return propagate_errors(deed) if self._is_shared else contextlib.nullcontext()
 
     def _complete(self, data: dict[str, Any], programs: Sequence[Executable]) -> None:
         for index, (program, step) in enumerate(zip(programs, data["steps"], strict=True)):

@@ -14,7 +14,7 @@ from oneflow.base.placement import Placement, Sharding, mesh_axis
 from oneflow.base.sbp import BROADCAST, PARTIAL_SUM, NdSbp, Split
 from oneflow.base.spec import TensorSpec, spec_of
 from oneflow.compiler.sharding import named_sharding, partition_of
-from oneflow.control_plane.collective_launch import run_together
+from oneflow.control_plane.collective_launch import launch_collective
 from oneflow.primitives.shard_shapes import shard_shape
 from oneflow.primitives.sharding.partial_sums import all_reduced, neutral
 from oneflow.runtime.eager import Absent
@@ -59,7 +59,7 @@ def carry(array: Any, source: TensorSpec, target: TensorSpec) -> Any:
         source: spec of that tensor, which lies as `sbp_between` says.
         target: spec of the result, which does likewise.
     """
-    if not cluster.is_several_processes():
+    if not cluster.is_multiprocess():
         if isinstance(array, Absent):
             return array
         # Memory of its own: either array may be donated later.
@@ -77,7 +77,7 @@ def carry(array: Any, source: TensorSpec, target: TensorSpec) -> Any:
     description = f"transfer of {source!r} from {source.device} to {target.device}"
     group = (source.device.flat, target.device.flat, alike)
     ranks = tuple(sorted(old | new))
-    return run_together(ranks, description, lambda: send(array, source, target), group)
+    return launch_collective(ranks, description, lambda: send(array, source, target), group)
 
 
 def _ranks(spec: TensorSpec) -> set[int]:

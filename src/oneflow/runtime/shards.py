@@ -23,7 +23,7 @@ Coordinate = tuple[int, ...]
 
 def addressable_coordinates(placement: Placement) -> Iterator[tuple[Coordinate, Any]]:
     """Yield the mesh coordinates of this process's devices, with the devices."""
-    several = cluster.is_several_processes()
+    several = cluster.is_multiprocess()
     for coordinate, rank in zip(mesh_coordinates(placement.hierarchy), placement.flat, strict=True):
         if not several or rank == cluster.rank():
             yield coordinate, cluster.device_of_rank(placement.type, rank)

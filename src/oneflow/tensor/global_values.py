@@ -82,7 +82,7 @@ def global_from_numpy(array: np.ndarray, sharding: Sharding) -> Value:
     Raises:
         ValueError: ranks have different data, if they are told to compare it.
     """
-    if environment.CHECK_GLOBAL_DATA.read() == "1" and cluster.is_several_processes():
+    if environment.CHECK_GLOBAL_DATA.read() == "1" and cluster.is_multiprocess():
         _compare_data(array, sharding.placement)
     spec = spec_of(array.shape, from_numpy_dtype(array.dtype), sharding.placement, sharding.sbp)
     return Value(spec, assemble(spec, lambda coordinate: shard_of(array, spec, coordinate)))
@@ -94,7 +94,7 @@ def _compare_data(array: np.ndarray, placement: Placement) -> None:
         return
     kind = zlib.crc32(f"{array.dtype}{array.shape}".encode())
     sums = np.array([zlib.crc32(array.tobytes(), kind)], np.int64)
-    told = told_by_ranks(sums, Placement(placement.type, list(placement.flat)))[:, 0]
+    told = all_gather_ints_on(sums, Placement(placement.type, list(placement.flat)))[:, 0]
     differing = [rank for rank, each in zip(placement.flat, told, strict=True) if each != told[0]]
     if differing:
         raise ValueError(
@@ -115,7 +115,7 @@ def local_to_global(value: Value, sharding: Sharding, check_meta: bool = True) -
     local = value.spec
     shape = _whole_shape(local, sharding, check_meta)
     part = read_array(value) if placement.includes_this_process else None
-    if check_meta and cluster.is_several_processes() and BROADCAST in sbp:
+    if check_meta and cluster.is_multiprocess() and BROADCAST in sbp:
         result = _from_first(part, shape, local.dtype, sharding)
     else:
         spec = spec_of(shape, local.dtype, placement, sbp)
@@ -176,8 +176,8 @@ def _from_parts(value: Value, spec: Any, sharding: Sharding) -> Value:
     part = read_array(value) if placement.includes_this_process else None
 
     def shard_at(coordinate: tuple[int, ...]) -> Any:
-        # A process that plays all ranks has the same local tensors on each: cut where another
-        # rank's part is shorter, with zeros where it is longer.
+        # A process on its own runs all ranks, with the same local tensors on each: cut where
+        # another rank's shard is shorter, with zeros where it is longer.
         slices = shard_slices(spec.shape, placement.hierarchy, sharding.sbp, coordinate)
         return resized(part, tuple(each.stop - each.start for each in slices))
 
@@ -186,7 +186,7 @@ def _from_parts(value: Value, spec: Any, sharding: Sharding) -> Value:
 
 def own_device(placement: Placement) -> Device:
     """The device, as a local tensor has it, of this rank's parts on a placement."""
-    if cluster.is_several_processes():
+    if cluster.is_multiprocess():
         return Device(placement.type, first_index(placement.type))
     return Device(placement.type, placement.flat[placement.own_index])
 
@@ -195,7 +195,7 @@ def _whole_shape(local: Any, sharding: Sharding, check_meta: bool) -> tuple[int,
     """The shape of the whole whose parts the ranks' local tensors are."""
     placement, sbp = sharding.placement, sharding.sbp
     splits = any(isinstance(each, Split) for each in sbp)
-    if not cluster.is_several_processes():
+    if not cluster.is_multiprocess():
         shapes = np.array([local.shape] * placement.size, np.int64).reshape(placement.size, -1)
     elif not check_meta or not placement.includes_this_process:
         if splits and not check_meta:
@@ -218,7 +218,7 @@ def _shapes_of_ranks(local: Any, placement: Placement) -> np.ndarray:
     names = [each.name for each in ALL_DTYPES]
     told = np.zeros(2 + _MAX_DIMENSIONS, np.int64)
     told[: 2 + local.ndim] = (names.index(local.dtype.name), local.ndim, *local.shape)
-    mine = told_by_all(told, placement.type)[list(placement.flat)]
+    mine = all_gather_ints(told, placement.type)[list(placement.flat)]
     if (mine[:, :2] != mine[0, :2]).any():
         described = ", ".join(
             f"rank {rank}: {names[kind]}{sizes[:ndim]}"
@@ -231,18 +231,18 @@ def _shapes_of_ranks(local: Any, placement: Placement) -> np.ndarray:
     return mine[:, 2 : 2 + mine[0, 1]]
 
 
-def told_by_all(numbers: np.ndarray, type: str) -> np.ndarray:
-    """What all processes tell each other: as many 64-bit numbers each, ``[processes, numbers]``.
+def all_gather_ints(numbers: np.ndarray, type: str) -> np.ndarray:
+    """Return the 64-bit integers of all processes, ``[processes, numbers]``.
 
-    A process that trains alone tells them to itself.
+    All processes must call this with equally many. A process on its own gets those it passes.
     """
-    if not cluster.is_several_processes():
+    if not cluster.is_multiprocess():
         return numbers[None]
-    return told_by_ranks(numbers, Placement.all(type))
+    return all_gather_ints_on(numbers, Placement.all(type))
 
 
-def told_by_ranks(numbers: np.ndarray, placement: Placement) -> np.ndarray:
-    """What the processes of a placement of one dimension tell each other, in its order."""
+def all_gather_ints_on(numbers: np.ndarray, placement: Placement) -> np.ndarray:
+    """Return the 64-bit integers of all ranks of a one-dimensional placement, in its order."""
     spec = spec_of((placement.size, len(numbers)), int64, placement, (split(0),))
     parts = Value(spec, assemble(spec, lambda coordinate: numbers[None]))
     return np.asarray(read_array(converted(parts, placement.broadcast)).addressable_data(0))
@@ -303,7 +303,7 @@ def whole_array(value: Value) -> Any:
         return Absent()
     value = value.alias()
     everyone = Placement.all(placement.type)
-    if cluster.is_several_processes() and set(placement.flat) != set(everyone.flat):
+    if cluster.is_multiprocess() and set(placement.flat) != set(everyone.flat):
         value = move_global(value, Sharding(everyone, everyone.broadcast))
     else:
         value = converted(value, placement.broadcast)

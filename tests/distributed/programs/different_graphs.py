@@ -54,5 +54,5 @@ for _ in range(2):
 
 for ranks in ([0, 3], [[0, 1], [2, 3]]):
     place = flow.placement("cpu", ranks)
-    with pytest.raises(RuntimeError, match="rank 3 does not exist: 3 processes train together"):
+    with pytest.raises(RuntimeError, match="rank 3 does not exist: the job has 3 processes"):
         flow.ones(2, placement=place, sbp=[B] * place.ndim).numpy()

@@ -7,8 +7,8 @@ import time
 
 import oneflow as flow
 
-what, culprit = sys.argv[1], int(sys.argv[2])
-if what == "starts late" and flow.env.get_rank() == culprit:
+what, faulty = sys.argv[1], int(sys.argv[2])
+if what == "starts late" and flow.env.get_rank() == faulty:
     # Longer than Gloo waits for processes that connect.
     time.sleep(40.0)
 x = flow.ones(3)
@@ -23,13 +23,13 @@ def gather_between(*ranks: int) -> None:
         parts.to_global(sbp=flow.sbp.broadcast).to_local().numpy()
 
 
-if what == "circle":
+if what == "deadlock":
     pairs = [(0, 1), (1, 2), (0, 2)]
     for pair in pairs:
         gather_between(*pair)
     # Each with another one first.
     gather_between(*pairs[flow.env.get_rank()])
-if flow.env.get_rank() == culprit:
+if flow.env.get_rank() == faulty:
     if what == "killed":
         os.kill(os.getpid(), signal.SIGKILL)
     elif what == "raises":
@@ -68,5 +68,5 @@ for _ in range(3):
     x.numpy()
 if what in ("late", "starts late", "forks"):
     # Work that no other process waits for.
-    time.sleep(3.0 * (flow.env.get_rank() == culprit))
+    time.sleep(3.0 * (flow.env.get_rank() == faulty))
     sys.stdout.write(f"done {flow.env.get_rank()}\n")

@@ -1,4 +1,5 @@
-"""The launcher: starts the processes of a job on one machine and watches them.
+"""The launcher: starts the processes of a job on one machine and supervises them.
 
-Imports nothing but the standard library, so that it starts at once.
+Imports only the standard library and modules of this package that do the same, so that it starts at
+once.
 """

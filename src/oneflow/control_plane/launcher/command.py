@@ -10,6 +10,7 @@ import sys
 import uuid
 from collections.abc import Sequence
 
+from oneflow.base import environment
 from oneflow.control_plane.launcher.supervisor import Supervisor
 from oneflow.tuning.linux import THREAD_CACHE_TUNABLES
 from oneflow.tuning.switches import Setting, is_on
@@ -18,33 +19,33 @@ _DEFAULT_PORT = 29500
 
 
 def parse_args(arguments: Sequence[str] | None = None) -> argparse.Namespace:
-    """The launcher's options, from the command line unless given."""
+    """Return the launcher's options, from the command line unless given."""
     parser = argparse.ArgumentParser(
         prog="python -m oneflow.distributed.launch",
         description="Start a script as several processes that train together.",
     )
     add = parser.add_argument
     add("--nnodes", type=int, default=1, help="number of machines")
-    add("--node_rank", type=int, default=0, help="number of this machine, from 0")
+    add("--node_rank", type=int, default=0, help="index of this machine, from 0")
     add("--nproc_per_node", type=int, default=1, help="processes on each machine")
     add("--master_addr", default="127.0.0.1", help="address of the machine of rank 0")
     add(
         "--master_port",
         type=int,
         default=None,
-        help="port there on which the processes meet; default: a free one, "
+        help="port on that machine on which the processes rendezvous; default: a free one, "
         f"{_DEFAULT_PORT} for several machines",
     )
     add("-m", "--module", action="store_true", help="the script is the name of a module")
-    add("--no_python", action="store_true", help="the script is a program of its own")
+    add("--no_python", action="store_true", help="the script is an executable program")
     add(
         "--redirect_stdout_and_stderr",
         action="store_true",
-        help="write what processes print to LOGDIR/local_rank_N/stdout and stderr instead of "
+        help="write the output of processes to LOGDIR/local_rank_N/stdout and stderr instead of "
         "showing it",
     )
-    add("--logdir", default=None, help="also write what process N prints to LOGDIR/rank_N.log")
-    add("training_script", help="script to run, with what follows as its arguments")
+    add("--logdir", default=None, help="also write the output of rank N to LOGDIR/rank_N.log")
+    add("training_script", help="script to run; everything after it is passed to it")
     add("training_script_args", nargs=argparse.REMAINDER)
     options = parser.parse_args(arguments)
     _check(parser, options)
@@ -61,11 +62,11 @@ def _check(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None
     if options.redirect_stdout_and_stderr and options.logdir is None:
         parser.error("--redirect_stdout_and_stderr needs --logdir")
     local = options.master_addr == "localhost" or options.master_addr.startswith("127.")
-    if options.nnodes > 1 and not local and not os.environ.get("ONEFLOW_JOB_SECRET"):
+    if options.nnodes > 1 and not local and not environment.SECRET.read():
         parser.error(
             "a job of several machines needs a secret, so that nobody else can join it; run this "
             "on all of them, with the same text, and start again:\n"
-            f"  export ONEFLOW_JOB_SECRET={secrets.token_hex(16)}"
+            f"  export {environment.SECRET.name}={secrets.token_hex(16)}"
         )
     if options.master_port is None:
         options.master_port = _DEFAULT_PORT if options.nnodes > 1 else _free_port()
@@ -76,8 +77,8 @@ def _check(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None
 
 
 def _free_port() -> int:
-    with socket.create_server(("", 0)) as probe:
-        return probe.getsockname()[1]
+    with socket.create_server(("", 0)) as server:
+        return server.getsockname()[1]
 
 
 def _port_problem(port: int) -> str | None:
@@ -91,30 +92,27 @@ def _port_problem(port: int) -> str | None:
 
 
 def environment_of(options: argparse.Namespace, local_rank: int) -> dict[str, str]:
-    """The environment variables that make a process one of several."""
-    ours = {
-        "MASTER_ADDR": options.master_addr,
-        "MASTER_PORT": options.master_port,
-        "WORLD_SIZE": options.nnodes * options.nproc_per_node,
-        "RANK": options.node_rank * options.nproc_per_node + local_rank,
-        "LOCAL_RANK": local_rank,
-        "LOCAL_WORLD_SIZE": options.nproc_per_node,
-        "ONEFLOW_CLUSTER": "auto",
+    """Return the environment of the process with this local rank."""
+    own = {
+        environment.MASTER_ADDR: options.master_addr,
+        environment.MASTER_PORT: options.master_port,
+        environment.WORLD_SIZE: options.nnodes * options.nproc_per_node,
+        environment.RANK: options.node_rank * options.nproc_per_node + local_rank,
+        environment.LOCAL_RANK: local_rank,
+        environment.LOCAL_WORLD_SIZE: options.nproc_per_node,
+        environment.CLUSTER: "auto",
     }
-    whole = {**os.environ, **{name: str(value) for name, value in ours.items()}}
-    # The launcher may itself have been started by a process that trains.
-    for name in ("ONEFLOW_RANK_PROCESS", "ONEFLOW_JOB", "TORCHELASTIC_USE_AGENT_STORE"):
-        whole.pop(name, None)
+    result = {**os.environ, **{variable.name: str(value) for variable, value in own.items()}}
+    # The launcher may itself have been started by a rank of another job.
+    for variable in (environment.RANK_PROCESS, environment.JOB, environment.AGENT_STORE):
+        result.pop(variable.name, None)
     if is_on(Setting.THREAD_CACHE):
-        whole.setdefault("GLIBC_TUNABLES", THREAD_CACHE_TUNABLES)
-    if options.nnodes == 1:
-        whole["ONEFLOW_JOB"] = uuid.uuid4().hex
-        whole["ONEFLOW_JOB_SECRET"] = secrets.token_hex(16)
-    return whole
+        result.setdefault("GLIBC_TUNABLES", THREAD_CACHE_TUNABLES)
+    return result
 
 
 def command_of(options: argparse.Namespace) -> list[str]:
-    """The command that each process runs."""
+    """Return the command that each process runs."""
     command = [] if options.no_python else [sys.executable, "-u"]
     if options.module:
         command.append("-m")
@@ -126,8 +124,9 @@ def main() -> int:
     options = parse_args()
     environments = [environment_of(options, local) for local in range(options.nproc_per_node)]
     if options.nnodes == 1:
+        own = {environment.JOB.name: uuid.uuid4().hex}
+        own[environment.SECRET.name] = secrets.token_hex(16)
         for each in environments:
-            for name in ("ONEFLOW_JOB", "ONEFLOW_JOB_SECRET"):
-                each[name] = environments[0][name]
+            each.update(own)
     supervisor = Supervisor(command_of(options), environments)
     return supervisor.run(options.logdir, options.redirect_stdout_and_stderr)

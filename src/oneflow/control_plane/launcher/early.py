@@ -1,4 +1,4 @@
-"""Runs the launcher while the package is still being imported.
+"""The start of the launcher while the package is still being imported.
 
 `python -m oneflow.distributed.launch` imports `oneflow` first. The launcher needs nothing of it,
 least of all JAX, and waits for its processes for as long as they run; so it is started from here,
@@ -13,7 +13,7 @@ MODULE = "oneflow.distributed.launch"
 
 
 def is_launching() -> bool:
-    """Whether Python was started with ``-m oneflow.distributed.launch``."""
+    """Return whether Python was started with ``-m oneflow.distributed.launch``."""
     # While Python looks for the module, "-m" stands for its name, which comes before its arguments.
     return sys.argv[:1] == ["-m"] and sys.orig_argv[-len(sys.argv)].removeprefix("-m") == MODULE
 

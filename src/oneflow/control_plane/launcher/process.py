@@ -1,4 +1,4 @@
-"""One process of a job: started in a group of its own, so that all it has started ends with it."""
+"""One process of a job, in a process group of its own, so that its descendants end with it."""
 
 from __future__ import annotations
 
@@ -12,110 +12,115 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import BinaryIO
 
-from oneflow.control_plane.launcher.streams import Copier, last_lines_of_file
-from oneflow.control_plane.root_cause import End
+from oneflow.base.environment import LOCAL_RANK, RANK
+from oneflow.control_plane.launcher.streams import Tee, tail_of_file
+from oneflow.control_plane.root_cause import ProcessExit
 
 _PR_SET_PDEATHSIG = 1
-# How much of what a process printed last tells why it ended.
-_LINES_OF_AN_END = 100
+# Last lines of standard error that are searched for the reason of an exit.
+_STDERR_LINES = 100
 _libc = ctypes.CDLL(None)
 
 
-def _die_with_launcher() -> None:
-    """Runs in the new process: the kernel shall kill it when the launcher dies."""
+def _exit_with_launcher() -> None:
+    """Let the kernel kill the calling process when the launcher dies; runs in the new process."""
     _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
-class Process:
-    """A process and its output.
+class WorkerProcess:
+    """A process of the job and its output.
 
     Args:
-        command: what to run.
+        command: the command to run.
         environment: its environment, with its rank.
-        lifeline: a file descriptor to hand on; it is at its end when the launcher has died.
+        pipe: a file descriptor that it inherits, at its end when the launcher has died.
         logdir: folder for copies of the output, or None.
         redirect: write the output to files there instead of showing it.
+
+    Attributes:
+        rank: its rank in the job.
+        exit_code: negative for a signal; None while it runs.
     """
 
     def __init__(
         self,
         command: Sequence[str],
         environment: dict[str, str],
-        lifeline: int,
+        pipe: int,
         logdir: str | None,
         redirect: bool,
     ) -> None:
-        self.rank = int(environment["RANK"])
-        self._copiers: list[Copier] = []
+        self.rank = int(environment[RANK.name])
+        self._tees: list[Tee] = []
         self._log: BinaryIO | None = None
         self._error_file: Path | None = None
         self.exit_code: int | None = None
-        self._ended_at = 0.0
-        self._told = False
+        self._exit_time = 0.0
+        self._signaled = False
         self._files = contextlib.ExitStack()
         out: BinaryIO | int | None = None
         error: BinaryIO | int = subprocess.PIPE
         if logdir is not None and redirect:
-            folder = Path(logdir, f"local_rank_{environment['LOCAL_RANK']}")
+            folder = Path(logdir, f"local_rank_{environment[LOCAL_RANK.name]}")
             self._error_file = folder / "stderr"
-            out, error = self._opened(folder / "stdout"), self._opened(self._error_file)
+            out, error = self._open(folder / "stdout"), self._open(self._error_file)
         elif logdir is not None:
-            self._log = self._opened(Path(logdir, f"rank_{self.rank}.log"))
+            self._log = self._open(Path(logdir, f"rank_{self.rank}.log"))
             out = subprocess.PIPE
         self._process = subprocess.Popen(
             command,
             env=environment,
             stdout=out,
             stderr=error,
-            pass_fds=(lifeline,),
+            pass_fds=(pipe,),
             process_group=0,
-            preexec_fn=_die_with_launcher,
+            preexec_fn=_exit_with_launcher,
         )
 
-    def _opened(self, path: Path) -> BinaryIO:
+    def _open(self, path: Path) -> BinaryIO:
         path.parent.mkdir(parents=True, exist_ok=True)
         return self._files.enter_context(path.open("wb"))
 
-    def show_output(self) -> None:
-        """Begin to show what it prints; after all processes were started, because of threads."""
+    def forward_output(self) -> None:
+        """Start to show the output; after all processes have started, because of threads."""
         for source, target in ((self._process.stdout, 1), (self._process.stderr, 2)):
             if source is not None:
-                self._copiers.append(Copier(source.fileno(), target, self._log))
+                self._tees.append(Tee(source.fileno(), target, self._log))
 
     def poll(self) -> int | None:
-        """The exit code, negative for a signal, or None while it runs.
+        """Return the exit code, negative for a signal, or None while the process runs.
 
-        The process stays known to the kernel until `reap`, so that no other gets its number.
+        The kernel keeps the process's id until `wait`, so that no other process gets it.
         """
         if self.exit_code is None:
             flags = os.WEXITED | os.WNOHANG | os.WNOWAIT
             status = os.waitid(os.P_PID, self._process.pid, flags)
             if status is not None:
-                killed = status.si_code != os.CLD_EXITED
-                self.exit_code = -status.si_status if killed else status.si_status
-                self._ended_at = time.time()
+                is_killed = status.si_code != os.CLD_EXITED
+                self.exit_code = -status.si_status if is_killed else status.si_status
+                self._exit_time = time.time()
         return self.exit_code
 
     def send_signal(self, number: int) -> None:
-        """Send a signal to it and to all that it has started."""
-        self._told = self._told or self.poll() is None
+        """Send a signal to the process and to its descendants."""
+        self._signaled = self._signaled or self.poll() is None
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, number)
 
-    def reap(self) -> None:
-        """Take leave of the ended process and what is left of its output."""
+    def wait(self) -> None:
+        """Wait for the exit of the process and the rest of its output."""
         self._process.wait()
-        for copier in self._copiers:
-            copier.finish()
+        for tee in self._tees:
+            tee.join()
         self._files.close()
 
-    def last_lines(self, count: int) -> list[str]:
-        """The last lines of its standard error."""
+    def stderr_tail(self, count: int) -> list[str]:
+        """Return the last `count` lines of its standard error."""
         if self._error_file is not None:
-            return last_lines_of_file(self._error_file, count)
-        return self._copiers[-1].last_lines(count) if self._copiers else []
+            return tail_of_file(self._error_file, count)
+        return self._tees[-1].tail(count) if self._tees else []
 
-    def end(self) -> End:
-        """How it ended; it must have."""
-        lines = "\n".join(self.last_lines(_LINES_OF_AN_END))
-        return End(self.rank, self.exit_code or 0, self._ended_at, self._told, lines)
+    def exit(self) -> ProcessExit:
+        """Return how it exited; it must have."""
+        tail = "\n".join(self.stderr_tail(_STDERR_LINES))
+        return ProcessExit(self.rank, self.exit_code or 0, self._exit_time, self._signaled, tail)

@@ -1,4 +1,4 @@
-"""What processes print: shown, copied to files, and the end of it remembered."""
+"""Output of processes: shown, copied to files, with its end kept for messages."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from pathlib import Path
 from typing import BinaryIO
 
 _CHUNK = 65536
-# How much is remembered of what a process printed last.
-_REMEMBERED = 16384
+# Bytes that are kept of the end of a process's output.
+_TAIL_BYTES = 16384
 
 
-class Copier:
-    """A thread that shows what comes out of a pipe and remembers the end of it.
+class Tee:
+    """A thread that copies a pipe to a file descriptor and a log, and keeps its last lines.
 
     Args:
-        source: the pipe.
-        target: the file descriptor on which it is shown.
-        log: a file that gets it too.
+        source: the file descriptor of the pipe.
+        target: the file descriptor on which the output is shown.
+        log: a file that gets it too, or None.
     """
 
     def __init__(self, source: int, target: int, log: BinaryIO | None) -> None:
         self._source = source
         self._target = target
         self._log = log
-        self._end = bytearray()
+        self._tail = bytearray()
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
 
@@ -35,28 +35,28 @@ class Copier:
             data = os.read(self._source, _CHUNK)
             if not data:
                 return
-            self._end = (self._end + data)[-_REMEMBERED:]
+            self._tail = (self._tail + data)[-_TAIL_BYTES:]
             if self._log is not None:
                 self._log.write(data)
                 self._log.flush()
-            # Nobody may be looking any more.
+            # The reader of the target may be gone.
             with contextlib.suppress(OSError):
                 _write_all(self._target, data)
 
-    def finish(self) -> None:
-        """Wait for what is still in the pipe; a process that lives on may keep it open."""
+    def join(self) -> None:
+        """Wait for the rest of the output; a descendant of the process may keep the pipe open."""
         self._thread.join(1.0)
 
-    def last_lines(self, count: int) -> list[str]:
-        """The last lines that came."""
-        text = bytes(self._end).decode(errors="replace")
+    def tail(self, count: int) -> list[str]:
+        """Return the last `count` lines."""
+        text = bytes(self._tail).decode(errors="replace")
         return [line.rstrip() for line in text.splitlines() if line.strip()][-count:]
 
 
-def last_lines_of_file(path: Path, count: int) -> list[str]:
-    """The last lines of a file."""
+def tail_of_file(path: Path, count: int) -> list[str]:
+    """Return the last `count` lines of a file; none if it cannot be read."""
     with contextlib.suppress(OSError), path.open("rb") as file:
-        file.seek(max(0, path.stat().st_size - _REMEMBERED))
+        file.seek(max(0, path.stat().st_size - _TAIL_BYTES))
         text = file.read().decode(errors="replace")
         return [line.rstrip() for line in text.splitlines() if line.strip()][-count:]
     return []

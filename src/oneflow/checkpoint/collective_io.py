@@ -1,4 +1,4 @@
-"""What processes that train together do as one when they save and load."""
+"""Collective operations of all processes of a job for saving and loading."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from oneflow.base.spec import spec_of
 from oneflow.program.value import Value
 from oneflow.runtime.eager import read_array
 from oneflow.runtime.shards import assemble
-from oneflow.tensor.global_values import move_global, relaid, told_by_all
+from oneflow.tensor.global_values import all_gather_ints, move_global, relaid
 
 
-def plays(rank: int) -> bool:
-    """Whether this process is that rank, or plays all ranks."""
-    return not cluster.is_several_processes() or cluster.rank() == rank
+def runs_rank(rank: int) -> bool:
+    """Return whether this process is that rank, or a process on its own, which runs all ranks."""
+    return not cluster.is_multiprocess() or cluster.rank() == rank
 
 
 @contextlib.contextmanager
-def all_succeed(deed: str) -> Iterator[None]:
-    """A block that all processes run: where one fails, they all raise.
+def propagate_errors(action: str) -> Iterator[None]:
+    """Return a context that all processes enter: if the block fails in one, all raise.
 
     Args:
-        deed: what the block does, for the others' message.
+        action: what the block does, as an infinitive for the message of the others.
 
     Raises:
         RuntimeError: the block failed in another process.
@@ -38,18 +38,18 @@ def all_succeed(deed: str) -> Iterator[None]:
         yield
     except Exception as error:
         failure = error
-    failed = told_by_all(np.array([failure is not None], np.int64), "cpu")[:, 0]
+    failed = all_gather_ints(np.array([failure is not None], np.int64), "cpu")[:, 0]
     if failure is not None:
         raise failure
     if failed.any():
-        raise RuntimeError(f"rank {int(failed.argmax())} could not {deed}")
+        raise RuntimeError(f"rank {int(failed.argmax())} could not {action}")
 
 
-def bytes_from(rank: int, content: bytes) -> bytes:
-    """The bytes that `rank` gives, in all processes; what the others give is not looked at."""
-    if not cluster.is_several_processes():
+def broadcast_bytes(rank: int, content: bytes) -> bytes:
+    """Return the bytes that `rank` passes, in all processes; what others pass is ignored."""
+    if not cluster.is_multiprocess():
         return content
-    (size,) = told_by_all(np.array([len(content)], np.int64), "cpu")[rank]
+    (size,) = all_gather_ints(np.array([len(content)], np.int64), "cpu")[rank]
     source, everyone = Placement("cpu", [rank]), Placement.all("cpu")
     spec = spec_of((int(size),), uint8, source, source.broadcast)
     array = assemble(spec, lambda coordinate: np.frombuffer(content, np.uint8))
@@ -57,12 +57,12 @@ def bytes_from(rank: int, content: bytes) -> bytes:
     return np.asarray(read_array(received).addressable_data(0)).tobytes()
 
 
-def whole_at(value: Value, rank: int) -> np.ndarray | None:
-    """All of a global value in the process of `rank`, None in the others, which take part."""
+def gather_to_rank(value: Value, rank: int) -> np.ndarray | None:
+    """Return a whole global value in the process of `rank`, None in the others; a collective."""
     placement: Any = value.spec.device
-    if rank in placement.flat or not cluster.is_several_processes():
+    if rank in placement.flat or not cluster.is_multiprocess():
         moved = relaid(value, placement.broadcast)
     else:
         there = Placement(placement.type, [rank])
         moved = move_global(value, Sharding(there, there.broadcast))
-    return np.asarray(read_array(moved).addressable_data(0)) if plays(rank) else None
+    return np.asarray(read_array(moved).addressable_data(0)) if runs_rank(rank) else None

@@ -1,0 +1,46 @@
+"""Files by which the processes of a machine tell the launcher why they exit."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class FailureReport:
+    """The reason why a process exits, as it sees it.
+
+    Attributes:
+        rank: the process that writes the report.
+        root_cause: the rank whose failure ends the job, as far as the writer knows.
+        reason: the failure in words.
+        diagnosed: the coordinator has determined it, or the process saw the coordinator's end.
+        time: the time of writing, in seconds.
+    """
+
+    rank: int
+    root_cause: int
+    reason: str
+    diagnosed: bool
+    time: float
+
+
+def write_report(folder: str, report: FailureReport) -> bool:
+    """Write a report into the launcher's folder; return whether that succeeded."""
+    kind = "diagnosis" if report.diagnosed else "failure"
+    path = Path(folder, f"{kind}{report.rank}.json")
+    partial = path.with_suffix(".part")
+    try:
+        partial.write_text(json.dumps(dataclasses.asdict(report)), encoding="utf-8")
+        partial.replace(path)
+    except OSError:
+        return False
+    return True
+
+
+def read_reports(folder: Path) -> list[FailureReport]:
+    """Return the reports that processes have written into the launcher's folder."""
+    texts = [path.read_text(encoding="utf-8") for path in folder.glob("*.json")]
+    return [FailureReport(**json.loads(text)) for text in texts]
