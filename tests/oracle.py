@@ -16,6 +16,7 @@ from oneflow.program.evaluate import evaluate
 from oneflow.program.ir import program_from_key
 from oneflow.runtime.eager import SETTINGS, current, flush_all
 from oneflow.tensor import Tensor
+from oneflow.tensor.transfer import import_array
 from tests.samples.table import Case, DTypeSample, Operator, TensorSample
 
 _NEVER = 1 << 60
@@ -93,7 +94,7 @@ def _laid_out(memory: Any, sample: TensorSample) -> Any:
 
 def to_flow(array: np.ndarray) -> Tensor:
     """A OneFlow tensor with these numbers."""
-    return Tensor._import(array)
+    return import_array(array)
 
 
 def to_torch(array: np.ndarray) -> torch.Tensor:

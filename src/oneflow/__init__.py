@@ -96,9 +96,6 @@ from oneflow.tensor.promotion import (
     result_type as result_type,
 )
 from oneflow.tensor.tensor import Tensor as Tensor
-from oneflow.tensor.transfer import (
-    import_array as _import_array,
-)  # gives Tensor its way in for data
 from oneflow.version import __version__ as __version__
 
 # isort: split

@@ -18,6 +18,7 @@ from oneflow.primitives.operators.lamb import LAMBNumbers, lamb_direction, lamb_
 from oneflow.primitives.operators.materialize import materialize, together
 from oneflow.primitives.operators.norm import own_moments
 from oneflow.tensor import Tensor, call
+from oneflow.tensor.transfer import import_array
 from tests.optim.table import OWN_ROWS, ROWS
 from tests.oracle import flat_tensors
 
@@ -28,7 +29,7 @@ _leaves: list[Tensor] = []
 def floats(*shape: int) -> Tensor:
     """Reproducible float64 numbers in [0.1, 0.9) that require grad."""
     array = np.random.default_rng(shape).uniform(0.1, 0.9, shape)
-    leaf = Tensor._import(array).requires_grad_()
+    leaf = import_array(array).requires_grad_()
     _leaves.append(leaf)
     return leaf
 

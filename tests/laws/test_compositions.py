@@ -13,6 +13,7 @@ from oneflow.primitives import registry
 from oneflow.primitives.registry import PRIMITIVES
 from oneflow.tensor import Tensor
 from oneflow.tensor.call import wrap
+from oneflow.tensor.transfer import import_array
 from tests.laws.recording import recorded_programs
 from tests.oracle import array_difference, dtype_name, to_numpy
 
@@ -42,7 +43,7 @@ def recorded():
 def computed(operation, arrays, function):
     """Results of a primitive or a function like it, and gradients of the tensors."""
     operands = [
-        array.item() if scalar else Tensor._import(array)
+        array.item() if scalar else import_array(array)
         for array, scalar in zip(arrays, operation.is_scalar, strict=True)
     ]
     floats = [x for x in operands if isinstance(x, Tensor) and x.is_floating_point()]

@@ -19,6 +19,7 @@ import pytest
 import oneflow as flow
 from oneflow.base.placement import Sharding
 from oneflow.tensor import Tensor
+from oneflow.tensor.transfer import import_array
 from tests.oracle import (
     FLOW,
     Library,
@@ -60,9 +61,9 @@ def library_of(layout: str, name: str) -> Library:
         sums = [] if array.dtype.kind == "b" else [flow.sbp.partial_sum]
         if layout == "grid":
             chosen = rng.choices([flow.sbp.broadcast, *splits, *splits], k=2)
-            return Tensor._import(array, None, Sharding(GRID, tuple(chosen)))
+            return import_array(array, None, Sharding(GRID, tuple(chosen)))
         can = LAYOUTS[layout] in (*splits, *sums)
-        return Tensor._import(
+        return import_array(
             array, None, Sharding(PAIR, (LAYOUTS[layout] if can else flow.sbp.broadcast,))
         )
 

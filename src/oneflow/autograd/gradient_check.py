@@ -12,6 +12,7 @@ from oneflow.autograd.gradients import grad
 from oneflow.differentiation.grad_mode import enable_grad, no_grad
 from oneflow.functional.random.creation import randn
 from oneflow.tensor.tensor import Tensor
+from oneflow.tensor.transfer import import_array
 
 
 class GradcheckError(RuntimeError):
@@ -30,7 +31,7 @@ def _numerical(
             moved = base.copy()
             moved[index] += step
             given = list(inputs)
-            given[position] = Tensor._import(moved)
+            given[position] = import_array(moved)
             with no_grad():
                 outputs = _tuple(func(*given), "outputs of the function", "gradcheck")
             ends.append(sum((w * o.numpy()).sum() for w, o in zip(weights, outputs, strict=True)))

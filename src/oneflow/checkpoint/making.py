@@ -16,6 +16,7 @@ from oneflow.checkpoint.progress import progress_bar
 from oneflow.runtime.stored import Stored
 from oneflow.tensor.call import wrap
 from oneflow.tensor.tensor import Tensor
+from oneflow.tensor.transfer import import_array
 
 
 class Opened(Protocol):
@@ -62,7 +63,7 @@ class Maker:
         """The tensor called `name`, which was saved from `saved`."""
         device = self._restore_location(saved)
         if isinstance(device, Device):
-            return Tensor._import(self.read(name), None, device)
+            return import_array(self.read(name), None, device)
         shape, dtype = self._opened.described(name)
         sharding = fit_sharding(device, len(shape))
         spec = spec_of(shape, from_numpy_dtype(dtype), sharding.placement, sharding.sbp)

@@ -21,6 +21,7 @@ from oneflow.checkpoint.numpy_pickle import Pending, finished, ordered_dict_of
 from oneflow.checkpoint.pickle_reader import PickleReader
 from oneflow.module.parameter import Parameter
 from oneflow.tensor.tensor import Tensor
+from oneflow.tensor.transfer import import_array
 
 _DTYPES = {
     "kChar": dt.int8,
@@ -119,4 +120,4 @@ def _read_tensor(folder: Path, device: Device) -> Tensor:
             f"`{folder.name}/{_DATA}` has {size} bytes, and its shape is {shape} of {kind.name}"
         )
     numbers = np.fromfile(folder / _DATA, kind.numpy)
-    return Tensor._import(numbers.reshape(shape), None, device)
+    return import_array(numbers.reshape(shape), None, device)

@@ -25,6 +25,7 @@ from oneflow.checkpoint.numpy_pickle import Budget, Pending, finished, numpy_tab
 from oneflow.checkpoint.pickle_reader import PickleReader
 from oneflow.module.parameter import Parameter
 from oneflow.tensor.tensor import Tensor
+from oneflow.tensor.transfer import import_array
 
 HEAD_BYTES = 9
 _ZIP_HEAD, _PICKLE_HEAD = b"PK\x03\x04", b"\x80"
@@ -291,7 +292,7 @@ class _Builder:
 
         def make() -> Tensor:
             array = cut.array(storage.content, self._budget)
-            tensor = Tensor._import(array, None, self._restore_location(storage.device))
+            tensor = import_array(array, None, self._restore_location(storage.device))
             return tensor.requires_grad_(bool(requires_grad))
 
         key = (id(storage), cut, bool(requires_grad))

@@ -13,6 +13,7 @@ import numpy as np
 
 from oneflow.functional.shape.concatenation import stack
 from oneflow.tensor.tensor import Tensor
+from oneflow.tensor.transfer import import_array
 
 _NUMBER_KINDS = "biufcV"
 
@@ -117,7 +118,7 @@ def convert_arrays(data: Any) -> Any:
 def to_tensors(data: Any) -> Any:
     """`data` with arrays that are to become tensors turned into tensors."""
     return map_leaves(
-        lambda value: Tensor._import(value.array) if isinstance(value, ArrayOfTensor) else value,
+        lambda value: import_array(value.array) if isinstance(value, ArrayOfTensor) else value,
         data,
     )
 

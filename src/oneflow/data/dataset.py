@@ -13,6 +13,7 @@ import numpy as np
 from oneflow.data.randomness import random_numbers
 from oneflow.random.generator import Generator, default_generator
 from oneflow.tensor.tensor import Tensor
+from oneflow.tensor.transfer import import_array
 
 T_co = TypeVar("T_co", covariant=True)
 
@@ -95,7 +96,7 @@ class TensorDataset(Dataset[tuple]):
         """The samples with these numbers as one batch, by one gather per tensor."""
         order = np.asarray(indices, np.int64)
         if isinstance(self.tensors[0], Tensor):
-            order = Tensor._import(order, None, self.tensors[0].device)
+            order = import_array(order, None, self.tensors[0].device)
         return tuple([tensor[order] for tensor in self.tensors])
 
     def __getstate__(self) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from oneflow.differentiation.grad_mode import no_grad
 from oneflow.functional.nn.elementwise_loss import binary_cross_entropy_with_logits
 from oneflow.functional.random.creation import bernoulli, multinomial, rand, randn
 from oneflow.tensor.tensor import Tensor
+from oneflow.tensor.transfer import import_array
 
 _LARGEST = 1e4
 _SMALLEST = {"float16": 2.0**-10, "bfloat16": 2.0**-7, "float32": 2.0**-23, "float64": 2.0**-52}
@@ -22,7 +23,7 @@ def _parameters(**numbers: Any) -> list[Tensor]:
     """Parameters given as numbers or tensors, broadcast to one shape."""
     device = next((each.device for each in numbers.values() if isinstance(each, Tensor)), CPU)
     made = [
-        each if isinstance(each, Tensor) else Tensor._import(each, get_default_dtype(), device)
+        each if isinstance(each, Tensor) else import_array(each, get_default_dtype(), device)
         for each in numbers.values()
     ]
     total = made[0]
@@ -340,7 +341,7 @@ class Bernoulli(Distribution):
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
         """0 and 1, along the first dimension."""
-        values = Tensor._import([0.0, 1.0], self.probs.dtype, self.probs.device)
+        values = import_array([0.0, 1.0], self.probs.dtype, self.probs.device)
         values = values.reshape((2,) + (1,) * len(self._batch_shape))
         return values.expand((2, *self._batch_shape)) if expand else values
 
@@ -394,7 +395,7 @@ class Categorical(Distribution):
         """Draw numbers, as int64."""
         count = math.prod(sample_shape)
         if count == 0 or 0 in self._batch_shape:
-            return Tensor._import([], self.mode.dtype).reshape(self._shape(sample_shape))
+            return import_array([], self.mode.dtype).reshape(self._shape(sample_shape))
         rows = self.probs.detach().reshape((-1, self._count))
         return multinomial(rows, count, True).t().reshape(self._shape(sample_shape))
 
@@ -413,7 +414,7 @@ class Categorical(Distribution):
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
         """The numbers, along the first dimension."""
-        values = Tensor._import(list(range(self._count)), None, self.probs.device)
+        values = import_array(list(range(self._count)), None, self.probs.device)
         values = values.reshape((-1,) + (1,) * len(self._batch_shape))
         return values.expand((self._count, *self._batch_shape)) if expand else values
 

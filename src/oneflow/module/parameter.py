@@ -10,7 +10,7 @@ from oneflow.base.placement import DeviceOrSharding
 from oneflow.functional.creation.options import choose_device
 from oneflow.primitives.operators.creation import zeros
 from oneflow.tensor.tensor import Tensor
-from oneflow.tensor.transfer import device_or_sharding
+from oneflow.tensor.transfer import device_or_sharding, import_array
 from oneflow.tensor.views import detached_twin
 
 
@@ -78,4 +78,4 @@ def _from_value(value: Any, requires_grad: bool) -> Parameter:
 
 
 def _rebuild(array: Any, dtype: DType, device: DeviceOrSharding, requires_grad: bool) -> Parameter:
-    return _from_value(Tensor._import(array, dtype, device).value, requires_grad)
+    return _from_value(import_array(array, dtype, device).value, requires_grad)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Protocol
 from oneflow.differentiation.grad_mode import no_grad
 from oneflow.module.parameter import Parameter
 from oneflow.tensor.tensor import Tensor
-from oneflow.tensor.transfer import device_or_sharding, device_put
+from oneflow.tensor.transfer import device_or_sharding, device_put, import_array
 
 EXTRA_STATE = "_extra_state"
 
@@ -231,7 +231,7 @@ def _load_tensor(
                 f"from checkpoint but received {type(given).__name__}"
             )
             return
-        given = Tensor._import(given)
+        given = import_array(given)
     if target.ndim == 0 and given.shape == (1,):
         given = given.reshape(())
     if given.shape != target.shape:

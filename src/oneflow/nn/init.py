@@ -18,6 +18,7 @@ from oneflow.program.value import Value
 from oneflow.random.generator import Generator, draw
 from oneflow.tensor.methods import attach
 from oneflow.tensor.tensor import Tensor
+from oneflow.tensor.transfer import import_array
 
 _LINEAR = (
     *("linear", "conv1d", "conv2d", "conv3d"),
@@ -62,7 +63,7 @@ def _fill(tensor: Tensor, make: Callable[..., Value]) -> Tensor:
 
 def _write(tensor: Tensor, array: np.ndarray) -> Tensor:
     with no_grad():
-        return tensor.assign(Tensor._import(array, tensor.dtype, tensor.device).value)
+        return tensor.assign(import_array(array, tensor.dtype, tensor.device).value)
 
 
 def uniform_(
@@ -316,7 +317,7 @@ def kaiming_normal_(
 
 def _random_matrix(rows: int, columns: int, generator: Generator | None) -> np.ndarray:
     """Standard normal numbers in double precision."""
-    return normal_(Tensor._import(np.zeros((rows, columns))), generator=generator).numpy()
+    return normal_(import_array(np.zeros((rows, columns))), generator=generator).numpy()
 
 
 def orthogonal_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Tensor:

@@ -13,6 +13,7 @@ from oneflow.program.value import Value
 from oneflow.tensor.call import wrap
 from oneflow.tensor.global_values import value_on
 from oneflow.tensor.tensor import Tensor
+from oneflow.tensor.transfer import import_array
 
 
 def clip_grad_norm_(
@@ -47,7 +48,7 @@ def clip_grad_norm_(
     """
     grads = _gradients(parameters)
     if not grads:
-        return Tensor._import(0.0)
+        return import_array(0.0)
     order = float(norm_type)
     with no_grad():
         if error_if_nonfinite:

@@ -16,6 +16,7 @@ from oneflow.base import cluster
 from oneflow.base.device import CPU, Device
 from oneflow.base.placement import parse_device
 from oneflow.tensor.tensor import Tensor
+from oneflow.tensor.transfer import import_array
 
 _FIRST_SEED = 67280421310721
 _STATE_BYTES = 16
@@ -211,7 +212,7 @@ class Generator:
 
     def get_state(self) -> Tensor:
         """Seed and next stream number as a uint8 tensor of 16 elements."""
-        return Tensor._import(np.array(self.position, "<u8").view(np.uint8))
+        return import_array(np.array(self.position, "<u8").view(np.uint8))
 
     def set_state(self, state: Tensor) -> None:
         """Go on from a state that `get_state` returned.

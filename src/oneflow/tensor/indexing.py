@@ -20,7 +20,7 @@ from oneflow.primitives.operators.elementwise import add, cast, where
 from oneflow.program.value import Value
 from oneflow.tensor.call import call_view, wrap
 from oneflow.tensor.tensor import Tensor
-from oneflow.tensor.transfer import filled_value
+from oneflow.tensor.transfer import filled_value, import_array, on_device
 from oneflow.tensor.views import ViewStep, join, overlapping, replacing
 
 _NO_DIMENSIONS = (
@@ -80,7 +80,7 @@ class _Parser:
         elif isinstance(entry, Tensor) and not (entry.ndim == 0 and entry.dtype in _INDEX_DTYPES):
             self._advanced(entry)
         elif isinstance(entry, bool):
-            self._advanced(Tensor._import(entry, None, self.device))
+            self._advanced(import_array(entry, None, self.device))
         else:
             self._number(entry)
 
@@ -100,7 +100,7 @@ class _Parser:
         dim, size = self.dim, self.shape[self.dim]
         self.dim += 1
         if isinstance(entry, Tensor):
-            index = p.wrap_index(entry.to(self.device).value, size=size, dim=dim)
+            index = p.wrap_index(on_device(entry, self.device).value, size=size, dim=dim)
             self.selected[dim] = index
             return
         index = operator.index(entry)
@@ -112,12 +112,17 @@ class _Parser:
         if entry.dtype is not dt.bool_ and entry.dtype is not dt.uint8:
             if entry.dtype not in _INDEX_DTYPES:
                 raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
-            self.indices.append((len(self.layout), entry.to(self.device)))
+            self.indices.append((len(self.layout), on_device(entry, self.device)))
             self._keep(1)
             return
         if entry.ndim == 0:
             # A truth value selects from a new dimension of size 1.
-            self.indices.append((len(self.layout), entry.to(self.device).reshape(1)))
+            self.indices.append(
+                (
+                    len(self.layout),
+                    wrap(views.reshape(on_device(entry, self.device).value, shape=(1,))),
+                )
+            )
             self.layout.append(None)
             return
         want = self.shape[self.dim : self.dim + entry.ndim]
@@ -126,7 +131,7 @@ class _Parser:
                 f"The shape of the mask {list(entry.shape)} at index {self.dim} does not match the "
                 f"shape of the indexed tensor {list(self.shape)} at index {self.dim}"
             )
-        self.indices.append((len(self.layout), entry.to(self.device)))
+        self.indices.append((len(self.layout), on_device(entry, self.device)))
         self._keep(entry.ndim)
 
     def selection(self) -> Selection:
@@ -166,7 +171,7 @@ def _entries(index: Any) -> tuple:
     entries = index if isinstance(index, tuple) else (index,)
     return tuple(
         [
-            Tensor._import(_index_array(entry))
+            import_array(_index_array(entry))
             if isinstance(entry, list | tuple | range | np.ndarray)
             else bool(entry)
             if isinstance(entry, np.bool_)
@@ -255,7 +260,7 @@ def _index_values(indices: list[tuple[int, Tensor]]) -> tuple[tuple[int, ...], l
             continue
         for offset, positions in enumerate(np.nonzero(each.numpy())):
             dims.append(dim + offset)
-            values.append(Tensor._import(positions, None, each.device).value)
+            values.append(import_array(positions, None, each.device).value)
     return tuple(dims), values
 
 
@@ -318,8 +323,9 @@ def _source(value: Any, view: Value, exact: bool) -> Value:
     if type(value) in (bool, int, float, complex):
         return filled_value(value, (), spec.dtype, spec.device)
     if not isinstance(value, Tensor):
-        return Tensor._import(value, None, spec.device).to(spec.dtype).value
-    value = value.to(spec.device)
+        source = import_array(value, None, spec.device).value
+        return source if source.spec.dtype is spec.dtype else cast(source, dtype=spec.dtype)
+    value = on_device(value, spec.device)
     if exact and value.ndim and value.dtype is not spec.dtype:
         raise RuntimeError(
             "Index put requires the source and destination dtypes match, got "

@@ -155,9 +155,6 @@ def import_array(data: Any, dtype: DType | None = None, device: Any = CPU) -> Te
     return wrap(value_from_numpy(numpy_from_data(data, dtype), device))
 
 
-Tensor._import = staticmethod(import_array)
-
-
 def filled_value(number: Any, shape: tuple[int, ...], dtype: DType, device: Any) -> Value:
     """A value with `number` everywhere; another number compiles nothing.
 
@@ -215,6 +212,11 @@ def move(value: Value, device: Any) -> Value:
     if value.node is not None and MODE.enabled:
         moved.node = TransferNode(value, moved)
     return moved
+
+
+def on_device(tensor: Tensor, device: Any) -> Tensor:
+    """The tensor itself if it is on `device`, else a copy there; see `move`."""
+    return tensor if tensor._value.spec.device is device else wrap(move(tensor.value, device))
 
 
 def _move_global(value: Value, device: Any) -> Value:

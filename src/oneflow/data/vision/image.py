@@ -20,6 +20,7 @@ from oneflow.base.dtype import DType
 from oneflow.functional.nn import padding
 from oneflow.functional.nn.interpolate import interpolate
 from oneflow.tensor.tensor import Tensor
+from oneflow.tensor.transfer import import_array
 
 
 class InterpolationMode(enum.Enum):
@@ -255,10 +256,10 @@ def to_tensor(image: Any) -> Tensor:
     """The image as a tensor ``[channels, height, width]``; bytes become numbers in [0, 1]."""
     array = channels_first(image)
     if array.dtype == np.bool_:
-        return Tensor._import(array.astype(np.float32))
+        return import_array(array.astype(np.float32))
     if array.dtype == np.uint8:
-        return Tensor._import(array.astype(np.float32) / np.float32(255))
-    return Tensor._import(array)
+        return import_array(array.astype(np.float32) / np.float32(255))
+    return import_array(array)
 
 
 def to_pillow(image: Any, mode: str | None = None) -> Any:
@@ -318,7 +319,7 @@ def _hashable(numbers: Sequence[float] | float) -> Any:
 def _per_channel(numbers: Any, dtype: DType) -> Tensor:
     """One number per channel as a tensor that broadcasts over an image; every image shares it."""
     array = np.asarray(numbers, dtype.numpy)
-    return Tensor._import(array.reshape(-1, 1, 1) if array.ndim == 1 else array)
+    return import_array(array.reshape(-1, 1, 1) if array.ndim == 1 else array)
 
 
 def convert_dtype(image: Tensor, dtype: DType) -> Tensor:

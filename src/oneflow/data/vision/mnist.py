@@ -15,6 +15,7 @@ from oneflow.checkpoint.damage import loading
 from oneflow.data.vision.datasets import VisionDataset, require_files
 from oneflow.data.vision.image import pillow
 from oneflow.tensor.tensor import Tensor
+from oneflow.tensor.transfer import import_array
 
 # To how many bytes one byte may be decompressed.
 _MAX_COMPRESSED = 1032
@@ -98,12 +99,12 @@ class MNIST(VisionDataset):
     @property
     def data(self) -> Tensor:
         """All images."""
-        return Tensor._import(self._images)
+        return import_array(self._images)
 
     @property
     def targets(self) -> Tensor:
         """All targets."""
-        return Tensor._import(self._labels)
+        return import_array(self._labels)
 
     @property
     def class_to_idx(self) -> dict[str, int]:

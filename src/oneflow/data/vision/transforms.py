@@ -10,6 +10,7 @@ from oneflow.data.randomness import random_numbers
 from oneflow.data.vision import image as im
 from oneflow.data.vision.image import InterpolationMode
 from oneflow.tensor.tensor import Tensor
+from oneflow.tensor.transfer import import_array
 
 
 class Transform:
@@ -151,7 +152,7 @@ class PILToTensor(Transform):
     def _apply(self, img: Any) -> Tensor:
         if not im.is_pillow(img):
             raise TypeError(f"pic should be PIL Image. Got {type(img).__name__}")
-        return Tensor._import(im.channels_first(img))
+        return import_array(im.channels_first(img))
 
 
 class ToPILImage(Transform):

@@ -19,6 +19,7 @@ from oneflow.functional.creation.options import (
 from oneflow.functional.registry import function
 from oneflow.tensor.methods import attach
 from oneflow.tensor.tensor import Tensor
+from oneflow.tensor.transfer import import_array
 
 
 def _constructed(args: tuple, dtype: DType, device: Any) -> Tensor:
@@ -28,7 +29,7 @@ def _constructed(args: tuple, dtype: DType, device: Any) -> Tensor:
             raise TypeError(f"expected {dtype!r} (got {args[0].dtype!r}); convert with `.to(...)`")
         return args[0].detach().to(parse_device(device))
     if len(args) == 1 and not isinstance(args[0], int | Size):
-        return Tensor._import(args[0], dtype, parse_device(device))
+        return import_array(args[0], dtype, parse_device(device))
     return empty(*(args or (0,)), dtype=dtype, device=device)
 
 

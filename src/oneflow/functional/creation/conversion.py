@@ -16,11 +16,11 @@ from oneflow.functional.registry import function
 from oneflow.primitives.operators.creation import zeros
 from oneflow.primitives.operators.elementwise import cast as cast_primitive
 from oneflow.primitives.operators.shape import broadcast_to, clone as clone_primitive
-from oneflow.tensor.call import call, wrap
+from oneflow.tensor.call import call
 from oneflow.tensor.methods import attach
 from oneflow.tensor.strides import is_contiguous
 from oneflow.tensor.tensor import Tensor
-from oneflow.tensor.transfer import filled_value, move
+from oneflow.tensor.transfer import filled_value, import_array, on_device
 from oneflow.tensor.views import replacing
 
 
@@ -87,9 +87,7 @@ def to(x: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         oneflow.float64
     """
     device, dtype, copy = _destination(args, kwargs)
-    result = x
-    if device is not None and device is not x.device:
-        result = wrap(move(x.value, device))
+    result = x if device is None else on_device(x, device)
     if dtype is not None:
         result = cast(result, dtype)
     return clone(x) if copy and result is x else result
@@ -227,7 +225,7 @@ def copy_(self: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
         RuntimeError: the shapes do not broadcast to this tensor's.
     """
     spec = self._value.spec
-    source = other if isinstance(other, Tensor) else Tensor._import(other)
+    source = other if isinstance(other, Tensor) else import_array(other)
     source = source.to(spec.device, spec.dtype)
     if source._value.spec.shape != spec.shape:
         if broadcast_shapes(source._value.spec.shape, spec.shape) != spec.shape:

@@ -20,7 +20,7 @@ from oneflow.runtime.eager import read_array
 from oneflow.tensor.call import wrap
 from oneflow.tensor.methods import attach
 from oneflow.tensor.tensor import Tensor
-from oneflow.tensor.transfer import value_from_dlpack
+from oneflow.tensor.transfer import import_array, value_from_dlpack
 
 
 @function(method=False)
@@ -63,7 +63,7 @@ def tensor(
             copy=True,
         )
     else:
-        made = Tensor._import(data, _maybe_dtype(dtype), choose_device(device, placement, sbp))
+        made = import_array(data, _maybe_dtype(dtype), choose_device(device, placement, sbp))
     return with_grad(made, requires_grad)
 
 
@@ -83,7 +83,7 @@ def as_tensor(data: Any, dtype: DType | None = None, device: Device | str | None
     """
     if isinstance(data, Tensor):
         return data.to(parse_device(device, data.device), checked_dtype(dtype, data.dtype))
-    return Tensor._import(data, _maybe_dtype(dtype), parse_device(device))
+    return import_array(data, _maybe_dtype(dtype), parse_device(device))
 
 
 asarray = as_tensor
@@ -104,7 +104,7 @@ def from_numpy(obj: np.ndarray) -> Tensor:
     """
     if not isinstance(obj, np.ndarray):
         raise TypeError(f"expected np.ndarray (got {type(obj).__name__})")
-    return Tensor._import(obj)
+    return import_array(obj)
 
 
 @function(method=False)
@@ -122,7 +122,7 @@ def frombuffer(
         tensor([1, 2], dtype=oneflow.uint8)
     """
     array = np.frombuffer(buffer, dtype.numpy, count, offset)
-    return with_grad(Tensor._import(array), requires_grad)
+    return with_grad(import_array(array), requires_grad)
 
 
 @function(method=False, spellings={"ext_tensor": "obj"})

@@ -10,7 +10,8 @@ from oneflow.functional.registry import function
 from oneflow.primitives.operators import elementwise as p
 from oneflow.primitives.registry import Primitive
 from oneflow.tensor.call import call, call_two
-from oneflow.tensor.promotion import cast_to, promoted, result_type, same_dtype
+from oneflow.tensor.operands import cast_to, promote_operands, same_dtype
+from oneflow.tensor.promotion import result_type
 from oneflow.tensor.tensor import Tensor
 
 
@@ -18,7 +19,7 @@ def binary(primitive: Primitive, x: Any, y: Any) -> Tensor:
     """Apply an elementwise primitive of two operands after promotion."""
     if isinstance(x, Tensor) and same_dtype(x, y):
         return call_two(primitive, x, y)
-    return call(primitive, *promoted((x, y)))
+    return call(primitive, *promote_operands((x, y)))
 
 
 def computed_dtype(operand: Any) -> DType:
@@ -107,7 +108,7 @@ def sub(input: Tensor, other: Tensor | float, *, alpha: float = 1) -> Tensor:
 
 
 def _add_scaled(x: Any, y: Any, alpha: float) -> Tensor:
-    x, y = promoted((x, y))
+    x, y = promote_operands((x, y))
     category = max(computed_dtype(x).category, computed_dtype(y).category)
     if isinstance(alpha, bool) and category > Category.BOOL:
         raise RuntimeError("Boolean alpha only supported for Boolean results.")
@@ -166,7 +167,7 @@ _COMMON_POWERS = {
 def power(x: Any, y: Any) -> Tensor:
     """``x ** y`` for tensors and numbers."""
     if not (isinstance(x, Tensor) and same_dtype(x, y)):
-        x, y = promoted((x, y))
+        x, y = promote_operands((x, y))
     category = (x if isinstance(x, Tensor) else y)._value.spec.dtype.category
     if category >= Category.FLOAT:
         common = None if isinstance(y, Tensor) else _COMMON_POWERS.get(y)
@@ -205,7 +206,7 @@ def float_power(input: Tensor | float, exponent: Tensor | float) -> Tensor:
         >>> flow.float_power(flow.tensor([1, 2]), -1)
         tensor([1.0000, 0.5000], dtype=oneflow.float64)
     """
-    x, y = promoted((input, exponent))
+    x, y = promote_operands((input, exponent))
     has_complex = Category.COMPLEX in (computed_dtype(x).category, computed_dtype(y).category)
     wide = complex128 if has_complex else float64
     return power(cast_to(x, wide), cast_to(y, wide))
@@ -226,7 +227,7 @@ def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1
         >>> flow.addcmul(flow.zeros(2), flow.tensor([1.0, 2.0]), flow.tensor([3.0, 4.0]), value=2)
         tensor([ 6., 16.], dtype=oneflow.float32)
     """
-    return call(p.add_product, *promoted((input, tensor1, tensor2)), value)
+    return call(p.add_product, *promote_operands((input, tensor1, tensor2)), value)
 
 
 @function(inplace=True)
@@ -249,7 +250,7 @@ def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1
     """
     if max(computed_dtype(each).category for each in (tensor1, tensor2)) < Category.FLOAT:
         raise RuntimeError("Integer division with addcdiv is not supported; convert one to a float")
-    return call(p.add_quotient, *promoted((input, tensor1, tensor2)), value)
+    return call(p.add_quotient, *promote_operands((input, tensor1, tensor2)), value)
 
 
 @function(inplace=True, also=("lerp_",))
@@ -271,7 +272,7 @@ def lerp(input: Tensor, end: Tensor, weight: Tensor | float) -> Tensor:
     """
     require_tensor(input, "lerp")
     if not any(isinstance(each, Tensor) and each.ndim for each in (input, end, weight)):
-        input, end, weight = promoted((input, end, weight))
+        input, end, weight = promote_operands((input, end, weight))
     dtype = input._value.spec.dtype
     for name, other in (("end", end), ("weight", weight)):
         if isinstance(other, Tensor) and other._value.spec.dtype is not dtype:

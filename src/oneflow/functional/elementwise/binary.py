@@ -12,13 +12,13 @@ from oneflow.functional.registry import function
 from oneflow.primitives.operators import elementwise as p, special as s
 from oneflow.primitives.registry import Primitive
 from oneflow.tensor.call import call
-from oneflow.tensor.promotion import promoted
+from oneflow.tensor.operands import promote_operands
 from oneflow.tensor.tensor import Tensor
 
 
 def floating_pair(primitive: Primitive, x: Any, y: Any) -> Tensor:
     """Apply a function of two floats: whole numbers and bools become floats first."""
-    return call(primitive, *promoted((x, y), floating=True))
+    return call(primitive, *promote_operands((x, y), floating=True))
 
 
 def whole_pair(primitive: Primitive, x: Any, y: Any) -> Tensor:
@@ -27,7 +27,7 @@ def whole_pair(primitive: Primitive, x: Any, y: Any) -> Tensor:
     Raises:
         NotImplementedError: they are floats or bools.
     """
-    x, y = promoted((x, y))
+    x, y = promote_operands((x, y))
     dtype = computed_dtype(x if isinstance(x, Tensor) else y)
     if dtype.category is not Category.INTEGER:
         raise NotImplementedError(f"{primitive.name}() is not implemented for {dtype!r}")

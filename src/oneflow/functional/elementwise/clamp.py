@@ -13,8 +13,9 @@ from oneflow.functional.registry import function
 from oneflow.primitives.operators import elementwise as p
 from oneflow.tensor.call import call
 from oneflow.tensor.methods import attach
-from oneflow.tensor.promotion import as_operand, promoted
+from oneflow.tensor.operands import as_operand, promote_operands
 from oneflow.tensor.tensor import Tensor
+from oneflow.tensor.transfer import import_array
 
 
 @function()
@@ -107,7 +108,7 @@ def clamp(
     if min is None:
         return ordering(p.clamp_max, input, max)
     require_order("clamp", input, min, max)
-    return call(p.clamp, *promoted((input, min, max)))
+    return call(p.clamp, *promote_operands((input, min, max)))
 
 
 @function(inplace=True, also=("clamp_min_",))
@@ -165,8 +166,8 @@ def where(condition: Tensor, x: Any = None, y: Any = None) -> Any:
             f"where expected condition to be a boolean tensor, but got one with dtype {dtype!r}"
         )
     if not isinstance(x, Tensor) and not isinstance(y, Tensor):
-        x = Tensor._import(as_operand(x), None, condition.device)
-    return call(p.where, condition, *promoted((x, y)))
+        x = import_array(as_operand(x), None, condition.device)
+    return call(p.where, condition, *promote_operands((x, y)))
 
 
 @spelled(condition="x", other="y")

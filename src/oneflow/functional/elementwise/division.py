@@ -10,7 +10,7 @@ from oneflow.functional.registry import function
 from oneflow.primitives.operators import elementwise as p
 from oneflow.primitives.registry import Primitive
 from oneflow.tensor.call import call
-from oneflow.tensor.promotion import promoted, same_dtype
+from oneflow.tensor.operands import promote_operands, same_dtype
 from oneflow.tensor.tensor import Tensor
 
 # What whole numbers use when the divisor is a tensor: with a check for 0 when the program runs.
@@ -30,7 +30,7 @@ def divide(x: Any, y: Any) -> Tensor:
         and same_dtype(x, y)
     ):
         return call(p.div, x, y)
-    return call(p.div, *promoted((x, y), floating=True))
+    return call(p.div, *promote_operands((x, y), floating=True))
 
 
 def divide_rounded(primitive: Primitive, x: Any, y: Any) -> Tensor:
@@ -41,7 +41,7 @@ def divide_rounded(primitive: Primitive, x: Any, y: Any) -> Tensor:
         NotImplementedError: the operands are bool or complex.
     """
     if not (isinstance(x, Tensor) and same_dtype(x, y)):
-        x, y = promoted((x, y))
+        x, y = promote_operands((x, y))
     dtype = computed_dtype(x if isinstance(x, Tensor) else y)
     if dtype.category is Category.FLOAT:
         return call(primitive, x, y)

@@ -12,7 +12,7 @@ from oneflow.primitives.operators import elementwise as p
 from oneflow.primitives.operators.complex import imaginary_part
 from oneflow.primitives.registry import Primitive
 from oneflow.tensor.call import call
-from oneflow.tensor.promotion import promoted, same_dtype
+from oneflow.tensor.operands import promote_operands, same_dtype
 from oneflow.tensor.tensor import Tensor
 
 
@@ -23,7 +23,7 @@ def bitwise(primitive: Primitive, x: Any, y: Any) -> Tensor:
         NotImplementedError: an operand holds floats.
     """
     if not (isinstance(x, Tensor) and same_dtype(x, y)):
-        x, y = promoted((x, y))
+        x, y = promote_operands((x, y))
     dtype = computed_dtype(x if isinstance(x, Tensor) else y)
     _require_bits(primitive.name, dtype)
     return call(primitive, x, y)
@@ -36,7 +36,7 @@ def _require_bits(name: str, dtype: DType) -> None:
 
 def logical(primitive: Primitive, x: Any, y: Any) -> Tensor:
     """Apply a function of two truth values; every number but 0 is true."""
-    return call(primitive, *promoted((x, y)))
+    return call(primitive, *promote_operands((x, y)))
 
 
 @function(inplace=True)

@@ -12,7 +12,7 @@ from oneflow.functional.registry import function
 from oneflow.primitives.operators import elementwise as e, special as p
 from oneflow.tensor.call import call
 from oneflow.tensor.methods import attach, attach_inplace
-from oneflow.tensor.promotion import cast_to
+from oneflow.tensor.operands import cast_to
 from oneflow.tensor.tensor import Tensor
 
 

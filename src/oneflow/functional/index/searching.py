@@ -15,8 +15,10 @@ from oneflow.functional.registry import function
 from oneflow.primitives.operators import sorting as p
 from oneflow.primitives.operators.elementwise import where as choose
 from oneflow.tensor.call import call
-from oneflow.tensor.promotion import cast_to, promote_types
+from oneflow.tensor.operands import cast_to
+from oneflow.tensor.promotion import promote_types
 from oneflow.tensor.tensor import Tensor
+from oneflow.tensor.transfer import import_array
 
 _Sorted = namedtuple("sort", ("values", "indices"))
 _TopK = namedtuple("topk", ("values", "indices"))
@@ -40,8 +42,8 @@ def nonzero(input: Tensor, as_tuple: bool = False) -> Tensor | tuple[Tensor, ...
     array = input.numpy()
     if as_tuple:
         found = np.nonzero(array.reshape(1) if not array.ndim else array)
-        return tuple(Tensor._import(each, None, input.device) for each in found)
-    return Tensor._import(np.argwhere(array), None, input.device)
+        return tuple(import_array(each, None, input.device) for each in found)
+    return import_array(np.argwhere(array), None, input.device)
 
 
 @function()
@@ -192,9 +194,7 @@ def searchsorted(
     if side == "left" and right:
         raise RuntimeError("searchsorted(): side and right can't be set to opposites")
     wanted = (
-        values
-        if isinstance(values, Tensor)
-        else Tensor._import(values, None, sorted_sequence.device)
+        values if isinstance(values, Tensor) else import_array(values, None, sorted_sequence.device)
     )
     sequence = sorted_sequence
     if sorter is not None:
@@ -233,7 +233,7 @@ def bucketize(
 
 
 def _results(parts: list[np.ndarray], input: Tensor) -> Any:
-    made = [Tensor._import(part, None, input.device) for part in parts]
+    made = [import_array(part, None, input.device) for part in parts]
     return tuple(made) if len(made) > 1 else made[0]
 
 
@@ -338,7 +338,7 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int | None
     counts = np.bincount(array.astype(np.int64), numbers, minlength or 0)
     if weights is not None and weights.dtype is float32:
         counts = counts.astype(np.float32)
-    return Tensor._import(counts, None, input.device)
+    return import_array(counts, None, input.device)
 
 
 @function()
@@ -391,7 +391,7 @@ def isin(
     given = (elements, test_elements)
     device = next((each.device for each in given if isinstance(each, Tensor)), CPU)
     pair = [
-        each if isinstance(each, Tensor) else Tensor._import(each, None, device) for each in given
+        each if isinstance(each, Tensor) else import_array(each, None, device) for each in given
     ]
     common = promote_types(pair[0].dtype, pair[1].dtype)
     found = call(p.isin, cast_to(pair[0], common), cast_to(pair[1], common))
@@ -434,5 +434,5 @@ def one_hot(
     if (on_value, off_value) == (1, 0) and type(on_value) is int and type(off_value) is int:
         return hot
     kind = int64 if isinstance(on_value, int) and isinstance(off_value, int) else float32
-    chosen = [Tensor._import(each, kind, input.device) for each in (on_value, off_value)]
+    chosen = [import_array(each, kind, input.device) for each in (on_value, off_value)]
     return call(choose, cast_to(hot, bool_), *chosen)

@@ -14,6 +14,7 @@ from oneflow.primitives.operators.shape import unbind
 from oneflow.program.value import Value
 from oneflow.tensor.call import call, wrap
 from oneflow.tensor.tensor import Tensor
+from oneflow.tensor.transfer import import_array
 
 
 def positions_of(index: Tensor, name: str) -> Tensor:
@@ -191,7 +192,7 @@ def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     shape = broadcast_shapes(input.shape, mask.shape)
     source = input.expand(shape).reshape(-1)
     found = np.flatnonzero(np.broadcast_to(mask.numpy(), shape))
-    return call(p.index, source, Tensor._import(found, None, input.device), dims=(0,))
+    return call(p.index, source, import_array(found, None, input.device), dims=(0,))
 
 
 def _coordinates(index: Tensor) -> list[Value]:

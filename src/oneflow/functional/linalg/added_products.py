@@ -11,7 +11,7 @@ from oneflow.functional.registry import function
 from oneflow.primitives.operators.elementwise import add, add_scaled
 from oneflow.primitives.operators.shape import overwrite
 from oneflow.tensor.call import call
-from oneflow.tensor.promotion import promoted
+from oneflow.tensor.operands import promote_operands
 from oneflow.tensor.tensor import Tensor
 
 
@@ -156,7 +156,7 @@ def addr(
         [[4.0], [7.0]]
     """
     require_rank("addr", 1, vec1=vec1, vec2=vec2)
-    input, vec1, vec2 = promoted((input, vec1, vec2))
+    input, vec1, vec2 = promote_operands((input, vec1, vec2))
     for name, factor in (("beta", beta), ("alpha", alpha)):
         if (
             not isinstance(factor, complex)

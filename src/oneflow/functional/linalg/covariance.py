@@ -6,7 +6,7 @@ from oneflow.base.dtype import Category, get_default_dtype
 from oneflow.functional.elementwise.unary import require_tensor
 from oneflow.functional.linalg.matmul import matmul
 from oneflow.functional.registry import function
-from oneflow.tensor.promotion import cast_to
+from oneflow.tensor.operands import cast_to
 from oneflow.tensor.tensor import Tensor
 
 

@@ -12,7 +12,7 @@ from oneflow.functional.linalg.matmul import require_one_dtype
 from oneflow.functional.registry import function
 from oneflow.primitives.operators.einsum import einsum as primitive
 from oneflow.tensor.call import call
-from oneflow.tensor.promotion import cast_to
+from oneflow.tensor.operands import cast_to
 from oneflow.tensor.tensor import Tensor
 
 # A term of an equation: a letter or a number per dimension; Ellipsis stands for any number of them.

@@ -14,7 +14,7 @@ from oneflow.primitives.operators import linalg as p, reduce
 from oneflow.primitives.operators.elementwise import abs_
 from oneflow.primitives.operators.statistics import norm as any_norm, norm2
 from oneflow.tensor.call import call
-from oneflow.tensor.promotion import cast_to
+from oneflow.tensor.operands import cast_to
 from oneflow.tensor.tensor import Tensor
 
 Order = float | str

@@ -11,7 +11,7 @@ from oneflow.primitives.operators import conv as p
 from oneflow.primitives.operators.elementwise import add
 from oneflow.primitives.operators.shape import reshape, transpose
 from oneflow.tensor.call import call
-from oneflow.tensor.promotion import cast_to
+from oneflow.tensor.operands import cast_to
 from oneflow.tensor.tensor import Tensor
 
 

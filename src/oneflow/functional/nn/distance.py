@@ -10,7 +10,7 @@ from oneflow.functional.registry import function
 from oneflow.primitives.operators import distance as d
 from oneflow.primitives.operators.shape import reshape
 from oneflow.tensor.call import call
-from oneflow.tensor.promotion import promoted
+from oneflow.tensor.operands import promote_operands
 from oneflow.tensor.tensor import Tensor
 
 
@@ -30,7 +30,7 @@ def cosine_similarity(x: Tensor, y: Tensor, dim: int = 1, eps: float = 1e-8) -> 
         >>> flow.nn.functional.cosine_similarity(x, y)
         tensor([0.9600], dtype=oneflow.float32)
     """
-    x, y = promoted((x, y))
+    x, y = promote_operands((x, y))
     require_floating(x, "cosine_similarity")
     dim = wrap_dim(dim, max(x.ndim, y.ndim))
     if not x.ndim and not y.ndim:
@@ -57,7 +57,7 @@ def pairwise_distance(
         >>> flow.nn.functional.pairwise_distance(x1, x2, eps=0.0)
         tensor([5.], dtype=oneflow.float32)
     """
-    operands = promoted((x1, x2), floating=True)
+    operands = promote_operands((x1, x2), floating=True)
     return call(d.pairwise_distance, *operands, float(eps), p=float(p), keepdim=bool(keepdim))
 
 

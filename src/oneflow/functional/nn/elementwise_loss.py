@@ -10,7 +10,7 @@ from oneflow.functional.registry import function
 from oneflow.primitives.operators import elementwise as p, loss as losses
 from oneflow.primitives.registry import Primitive
 from oneflow.tensor.call import call
-from oneflow.tensor.promotion import promoted
+from oneflow.tensor.operands import promote_operands
 from oneflow.tensor.tensor import Tensor
 
 
@@ -26,7 +26,7 @@ def _warn_broadcast(input: Tensor, target: Tensor) -> None:
 
 def _compare(primitive: Primitive, input: Tensor, target: Tensor, *rest: float) -> Tensor:
     _warn_broadcast(input, target)
-    return call(primitive, *promoted((input, target)), *rest)
+    return call(primitive, *promote_operands((input, target)), *rest)
 
 
 def _weighted(losses: Tensor, weight: Tensor | None) -> Tensor:
@@ -155,7 +155,7 @@ def soft_margin_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> 
         >>> flow.nn.functional.soft_margin_loss(flow.tensor([0.0]), flow.tensor([1.0]))
         tensor(0.6931, dtype=oneflow.float32)
     """
-    return reduced(call(losses.soft_margin, *promoted((input, target))), reduction)
+    return reduced(call(losses.soft_margin, *promote_operands((input, target))), reduction)
 
 
 def _check_same_size(input: Tensor, target: Tensor) -> None:
@@ -187,7 +187,7 @@ def binary_cross_entropy(
         tensor(0.6931, dtype=oneflow.float32)
     """
     _check_same_size(input, target)
-    compared = call(losses.binary_cross_entropy, *promoted((input, target)))
+    compared = call(losses.binary_cross_entropy, *promote_operands((input, target)))
     return reduced(_weighted(compared, weight), reduction)
 
 
@@ -220,7 +220,7 @@ def binary_cross_entropy_with_logits(
         tensor(0.6931, dtype=oneflow.float32)
     """
     _check_same_size(input, target)
-    operands = promoted((input, target, 1.0 if pos_weight is None else pos_weight))
+    operands = promote_operands((input, target, 1.0 if pos_weight is None else pos_weight))
     compared = call(losses.binary_cross_entropy_with_logits, *operands)
     return reduced(_weighted(compared, weight), reduction)
 
@@ -248,7 +248,7 @@ def kl_div(
         0.0
     """
     primitive = losses.kl_div_log if log_target else losses.kl_div
-    compared = call(primitive, *promoted((input, target)))
+    compared = call(primitive, *promote_operands((input, target)))
     if reduction == "batchmean":
         return call(p.div, reduced(compared, "sum"), input.shape[0])
     return reduced(compared, reduction)
@@ -279,7 +279,7 @@ def poisson_nll_loss(
         tensor(1., dtype=oneflow.float32)
     """
     facts = {"log_input": log_input, "full": full}
-    operands = promoted((input, target), floating=True)
+    operands = promote_operands((input, target), floating=True)
     compared = call(losses.poisson_nll, *operands, float(eps), **facts)
     return reduced(compared, reduction)
 
@@ -325,7 +325,7 @@ def gaussian_nll_loss(
             variance = variance.unsqueeze(-1)
         elif input.shape[:-1] != variance.shape[:-1] or variance.shape[-1] != 1:
             raise ValueError("var is of incorrect size")
-    compared = call(losses.gaussian_nll, *promoted((input, target, variance)), float(eps))
+    compared = call(losses.gaussian_nll, *promote_operands((input, target, variance)), float(eps))
     if full:
         compared = call(p.add, compared, 0.9189385332046727)
     return reduced(compared, reduction)

@@ -10,7 +10,7 @@ from oneflow.functional.registry import function
 from oneflow.primitives.operators import cross_entropy as c
 from oneflow.primitives.operators.reduce import mean, sum_
 from oneflow.tensor.call import call
-from oneflow.tensor.promotion import promoted
+from oneflow.tensor.operands import promote_operands
 from oneflow.tensor.tensor import Tensor
 
 _REDUCTIONS = ("none", "mean", "sum")
@@ -130,7 +130,7 @@ def cross_entropy(
     weights = _weights(input, weight)
     logits, labels = input.value.spec, target.value.spec
     if labels.shape == logits.shape and labels.dtype.category is Category.FLOAT:
-        operands = (*promoted((input, target)), label_smoothing, *weights)
+        operands = (*promote_operands((input, target)), label_smoothing, *weights)
         return call(c.cross_entropy_probabilities, *operands, reduction=reduction)
     _check_labels(input, target)
     if logits.ndim == labels.ndim == 1:

@@ -11,7 +11,7 @@ from oneflow.functional.nn.loss import legacy_reduction, reduced
 from oneflow.functional.registry import function
 from oneflow.primitives.operators import elementwise as p, loss as losses
 from oneflow.tensor.call import call
-from oneflow.tensor.promotion import promoted
+from oneflow.tensor.operands import promote_operands
 from oneflow.tensor.tensor import Tensor
 
 
@@ -39,7 +39,7 @@ def margin_ranking_loss(
             "margin_ranking_loss : All input tensors should have same dimension but got sizes: "
             f"input1: {input1.shape}, input2: {input2.shape}, target: {target.shape}"
         )
-    operands = promoted((input1, input2, target), floating=True)
+    operands = promote_operands((input1, input2, target), floating=True)
     return reduced(call(losses.margin_ranking, *operands, float(margin)), reduction)
 
 
@@ -61,7 +61,7 @@ def hinge_embedding_loss(
         >>> flow.nn.functional.hinge_embedding_loss(x, y)
         tensor(0.6250, dtype=oneflow.float32)
     """
-    operands = promoted((input, target))
+    operands = promote_operands((input, target))
     return reduced(call(losses.hinge_embedding, *operands, float(margin)), reduction)
 
 
@@ -89,7 +89,7 @@ def cosine_embedding_loss(
             f"{target.ndim}D target tensor expects {target.ndim + 1}D input tensors, but found "
             f"inputs with sizes {list(input1.shape)} and {list(input2.shape)}."
         )
-    operands = promoted((input1, input2, target), floating=True)
+    operands = promote_operands((input1, input2, target), floating=True)
     return reduced(call(losses.cosine_embedding, *operands, float(margin)), reduction)
 
 
@@ -133,7 +133,7 @@ def triplet_margin_loss(
             f"{negative.ndim}D inputs"
         )
     broadcast_shapes(anchor.shape, positive.shape, negative.shape)
-    operands = promoted((anchor, positive, negative), floating=True)
+    operands = promote_operands((anchor, positive, negative), floating=True)
     compared = call(
         losses.triplet_margin, *operands, float(margin), float(eps), p=float(p), swap=swap
     )
@@ -254,7 +254,7 @@ def multilabel_soft_margin_loss(
         tensor(0.6931, dtype=oneflow.float32)
     """
     weights = () if weight is None else (weight,)
-    operands = promoted((input, target, *weights))
+    operands = promote_operands((input, target, *weights))
     return reduced(call(losses.multilabel_soft_margin, *operands), reduction)
 
 

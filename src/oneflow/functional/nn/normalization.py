@@ -13,7 +13,7 @@ from oneflow.primitives.operators.pool import window_sum
 from oneflow.primitives.operators.reduce import mean as mean_over
 from oneflow.primitives.operators.shape import reshape
 from oneflow.tensor.call import call
-from oneflow.tensor.promotion import promoted
+from oneflow.tensor.operands import promote_operands
 from oneflow.tensor.tensor import Tensor
 
 
@@ -367,7 +367,7 @@ def local_response_norm(
         raise ValueError(
             f"Expected 3D or higher dimensionality input (got {input.ndim} dimensions)"
         )
-    (input,) = promoted((input,), floating=True)
+    (input,) = promote_operands((input,), floating=True)
     squares = call(
         window_sum,
         call(e.square, input),

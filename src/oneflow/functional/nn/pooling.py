@@ -11,7 +11,7 @@ from oneflow.functional.registry import function
 from oneflow.primitives.operators import elementwise as e, pool as p
 from oneflow.primitives.operators.creation import ones
 from oneflow.tensor.call import call, wrap
-from oneflow.tensor.promotion import promoted
+from oneflow.tensor.operands import promote_operands
 from oneflow.tensor.tensor import Tensor
 
 
@@ -336,7 +336,7 @@ def norm_pool(
 ) -> Tensor:
     """p-norm over windows of `count` spatial dimensions; see `lp_pool2d`."""
     kernel = per_dimension(kernel_size, count, "kernel_size")
-    (input,) = promoted((input,), floating=True)
+    (input,) = promote_operands((input,), floating=True)
     powers = call(e.pow_, input, float(norm_type))
     averages = average_pool(powers, kernel, stride, 0, ceil_mode, True, 0, "channels_first", count)
     magnitude = call(e.relu, call(e.abs_, averages))

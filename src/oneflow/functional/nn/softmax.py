@@ -13,7 +13,7 @@ from oneflow.primitives.operators.shape import split
 from oneflow.primitives.registry import Primitive
 from oneflow.random.generator import Generator, draw
 from oneflow.tensor.call import call, wrap
-from oneflow.tensor.promotion import cast_to
+from oneflow.tensor.operands import cast_to
 from oneflow.tensor.tensor import Tensor
 
 

@@ -14,7 +14,7 @@ from oneflow.functional.shape.concatenation import cat
 from oneflow.primitives.operators import scan as p
 from oneflow.primitives.registry import Primitive
 from oneflow.tensor.call import call
-from oneflow.tensor.promotion import cast_to
+from oneflow.tensor.operands import cast_to
 from oneflow.tensor.tensor import Tensor
 
 

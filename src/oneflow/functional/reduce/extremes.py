@@ -15,7 +15,7 @@ from oneflow.primitives.operators import reduce as p
 from oneflow.primitives.operators.elementwise import maximum, minimum
 from oneflow.primitives.registry import Primitive
 from oneflow.tensor.call import call
-from oneflow.tensor.promotion import cast_to
+from oneflow.tensor.operands import cast_to
 from oneflow.tensor.tensor import Tensor
 
 

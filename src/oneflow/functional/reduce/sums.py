@@ -12,7 +12,7 @@ from oneflow.functional.registry import function
 from oneflow.primitives.operators import reduce as p
 from oneflow.primitives.registry import Primitive
 from oneflow.tensor.call import call
-from oneflow.tensor.promotion import cast_to
+from oneflow.tensor.operands import cast_to
 from oneflow.tensor.tensor import Tensor
 
 Dims = int | Sequence[int] | None

@@ -12,7 +12,8 @@ from oneflow.functional.registry import function
 from oneflow.primitives.operators import shape as p
 from oneflow.tensor.call import call, wrap
 from oneflow.tensor.methods import attach
-from oneflow.tensor.promotion import cast_to, on_one_device, result_type
+from oneflow.tensor.operands import cast_to, on_one_device
+from oneflow.tensor.promotion import result_type
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.views import join
 

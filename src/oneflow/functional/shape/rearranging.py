@@ -22,6 +22,7 @@ from oneflow.primitives.operators.strided import diagonal_update
 from oneflow.tensor.call import call, wrap
 from oneflow.tensor.methods import attach
 from oneflow.tensor.tensor import Tensor
+from oneflow.tensor.transfer import import_array
 
 
 @function()
@@ -203,7 +204,7 @@ def repeat_interleave(
         tensor([1, 1, 2, 2], dtype=oneflow.int64)
     """
     if repeats is None:
-        return Tensor._import(_repeated_places(input.numpy()), None, input.device)
+        return import_array(_repeated_places(input.numpy()), None, input.device)
     source = input.reshape(-1) if dim is None else input
     at = 0 if dim is None else wrap_dim(dim, input.ndim)
     size = source.shape[at]
@@ -224,7 +225,7 @@ def repeat_interleave(
     positions = _repeated_places(np.broadcast_to(counts, size))
     if output_size is not None and len(positions) != output_size:
         raise RuntimeError(f"output_size is {output_size}, the repeats give {len(positions)}")
-    chosen = Tensor._import(positions, None, input.device)
+    chosen = import_array(positions, None, input.device)
     return call(index_primitive, source, chosen, dims=(at,))
 
 
@@ -333,7 +334,7 @@ def fill_diagonal_(self: Tensor, fill_value: float, wrap: bool = False) -> Tenso
     flat = mask.reshape(-1)
     step = sum(int(np.prod(shape[dim + 1 :])) for dim in range(self.ndim))
     flat[: None if wrap and self.ndim == 2 else step * (min(shape) - 1) + 1 : step] = True
-    chosen = Tensor._import(mask, bool_, self.device)
+    chosen = import_array(mask, bool_, self.device)
     return self.masked_fill_(chosen, fill_value)
 
 

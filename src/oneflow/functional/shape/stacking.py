@@ -20,6 +20,7 @@ from oneflow.functional.creation.options import checked_dtype, sizes_of
 from oneflow.functional.registry import function
 from oneflow.functional.shape.concatenation import cat, stack
 from oneflow.tensor.tensor import Tensor
+from oneflow.tensor.transfer import import_array
 
 
 def _several(tensors: tuple) -> list[Tensor]:
@@ -158,7 +159,7 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
     require_size("combinations", (math.comb(max(length, 0), r), r), int64)
     choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
     rows = np.array(list(choose(range(len(input)), r)), np.int64).reshape(-1, r)
-    return input[Tensor._import(rows, None, input.device)]
+    return input[import_array(rows, None, input.device)]
 
 
 def _triangle(
@@ -169,7 +170,7 @@ def _triangle(
     require_size(name, (row, col), bool_)
     lower = np.tri(row, col, offset if name == "tril_indices" else offset - 1, dtype=bool)
     found = np.nonzero(lower if name == "tril_indices" else ~lower)
-    return Tensor._import(np.stack(found), checked_dtype(dtype, int64), parse_device(device))
+    return import_array(np.stack(found), checked_dtype(dtype, int64), parse_device(device))
 
 
 @function(method=False)
@@ -321,7 +322,7 @@ def block_diag(*tensors: Tensor) -> Tensor:
         >>> flow.block_diag(flow.tensor([[1]]), flow.tensor([[2, 3]])).tolist()
         [[1, 0, 0], [0, 2, 3]]
     """
-    blocks = [_two_dims(each) for each in tensors] or [Tensor._import(np.zeros((1, 0), np.float32))]
+    blocks = [_two_dims(each) for each in tensors] or [import_array(np.zeros((1, 0), np.float32))]
     width = sum(each.shape[1] for each in blocks)
     rows, start = [], 0
     for block in blocks:

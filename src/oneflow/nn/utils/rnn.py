@@ -22,6 +22,7 @@ from oneflow.primitives.operators.elementwise import where
 from oneflow.primitives.operators.shape import concat
 from oneflow.tensor.call import call, wrap
 from oneflow.tensor.tensor import Tensor
+from oneflow.tensor.transfer import import_array
 
 
 def _host_lengths(lengths: Any) -> np.ndarray:
@@ -83,7 +84,7 @@ def pack_padded_sequence(
         )
     sizes = batch_sizes_of(host)
     return PackedSequence(
-        gathered(padded, sizes), Tensor._import(sizes.astype(np.int64)), sorted_indices
+        gathered(padded, sizes), import_array(sizes.astype(np.int64)), sorted_indices
     )
 
 
@@ -122,17 +123,17 @@ def pad_packed_sequence(
             )
         sizes = np.concatenate([sizes, np.zeros(total_length - steps, sizes.dtype)])
         steps = total_length
-    padded, _ = spread(sequence._replace(batch_sizes=Tensor._import(sizes)))
+    padded, _ = spread(sequence._replace(batch_sizes=import_array(sizes)))
     padded = _filled(padded, np.arange(steps)[:, None] < lengths[None, :], padding_value)
     if sequence.unsorted_indices is not None:
         padded = padded.index_select(1, sequence.unsorted_indices)
         lengths = lengths[sequence.unsorted_indices.numpy()]
-    return padded.transpose(0, 1) if batch_first else padded, Tensor._import(lengths)
+    return padded.transpose(0, 1) if batch_first else padded, import_array(lengths)
 
 
 def _filled(rows: Tensor, exists: np.ndarray, value: float) -> Tensor:
     """`rows` where its first two dimensions exist, else `value`."""
-    mask = Tensor._import(exists.reshape(*exists.shape, *(1,) * (rows.ndim - 2)))
+    mask = import_array(exists.reshape(*exists.shape, *(1,) * (rows.ndim - 2)))
     full = full_float if rows.dtype.is_floating_point else full_integer
     filler = wrap(full(value, shape=(), dtype=rows.dtype, device=rows.device))
     return call(where, mask.to(rows.device), rows, filler)
