@@ -83,7 +83,10 @@ def member(name: str, each: Any) -> list[str]:
     if isinstance(each, staticmethod | classmethod):
         return [f"{name}: Callable[..., Any]"]
     if callable(each):
-        return [f"def {name}{signature(each, owner=True)}: ..."]
+        # Tensors compare element by element; `object` promises a bool.
+        ignore = "  # pyright: ignore[reportIncompatibleMethodOverride]"
+        remark = ignore if name in ("__eq__", "__ne__") else ""
+        return [f"def {name}{signature(each, owner=True)}: ...{remark}"]
     return []
 
 

@@ -22,20 +22,22 @@ from oneflow.tensor.tensor import Tensor
 
 _OPERANDS = (Tensor, bool, int, float, complex, np.generic, np.ndarray)
 Binary = Callable[[Any, Any], Tensor]
+# Any, so that operators have the type of their results.
+_NOT_IMPLEMENTED: Any = NotImplemented
 
 
 def _attach_operator(name: str, compute: Binary, inplace: bool = True) -> None:
     """Attach ``__name__``, ``__rname__`` and ``__iname__``."""
 
-    def forward(self: Tensor, value: Any) -> Any:
-        return compute(self, value) if isinstance(value, _OPERANDS) else NotImplemented
+    def forward(self: Tensor, value: Any) -> Tensor:
+        return compute(self, value) if isinstance(value, _OPERANDS) else _NOT_IMPLEMENTED
 
-    def reflected(self: Tensor, value: Any) -> Any:
-        return compute(value, self) if isinstance(value, _OPERANDS) else NotImplemented
+    def reflected(self: Tensor, value: Any) -> Tensor:
+        return compute(value, self) if isinstance(value, _OPERANDS) else _NOT_IMPLEMENTED
 
-    def in_place(self: Tensor, value: Any) -> Any:
+    def in_place(self: Tensor, value: Any) -> Tensor:
         if not isinstance(value, _OPERANDS):
-            return NotImplemented
+            return _NOT_IMPLEMENTED
         return write_result(self, compute(before_write(self), value), f"{name}_")
 
     attach(f"__{name}__", forward)
@@ -47,7 +49,7 @@ def _attach_operator(name: str, compute: Binary, inplace: bool = True) -> None:
 def _attach_comparison(name: str, compute: Binary, otherwise: Any) -> None:
     """Attach ``__name__``; `otherwise` is the answer for what is neither tensor nor number."""
 
-    def compare(self: Tensor, value: Any) -> Any:
+    def compare(self: Tensor, value: Any) -> Tensor:
         return compute(self, value) if isinstance(value, _OPERANDS) else otherwise
 
     attach(f"__{name}__", compare)
@@ -85,10 +87,10 @@ _attach_operator("matmul", matmul, inplace=False)
 for _name, _primitive, _otherwise in (
     ("eq", p.eq, False),
     ("ne", p.ne, True),
-    ("lt", p.lt, NotImplemented),
-    ("le", p.le, NotImplemented),
-    ("gt", p.gt, NotImplemented),
-    ("ge", p.ge, NotImplemented),
+    ("lt", p.lt, _NOT_IMPLEMENTED),
+    ("le", p.le, _NOT_IMPLEMENTED),
+    ("gt", p.gt, _NOT_IMPLEMENTED),
+    ("ge", p.ge, _NOT_IMPLEMENTED),
 ):
     _attach_comparison(_name, _with(binary, _primitive), _otherwise)
 
