@@ -2,9 +2,9 @@
 
 from oneflow.functional.recording import record as record, synchronize as synchronize
 from oneflow.program.printer import format_program as format_program
+from oneflow.runtime.cache_misses import explain_last_miss as explain_last_miss
+from oneflow.runtime.counters import EagerStatistics as EagerStatistics, statistics as statistics
 from oneflow.runtime.eager import SETTINGS as settings
-from oneflow.runtime.explain import explain_last_miss as explain_last_miss
-from oneflow.runtime.statistics import EagerStatistics as EagerStatistics, statistics as statistics
 
 __all__ = [
     "EagerStatistics",

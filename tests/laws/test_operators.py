@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from oneflow.runtime.statistics import STATISTICS
+from oneflow.runtime.counters import STATISTICS
 from oneflow.tensor import Tensor
 from tests.oracle import (
     FLOW,

@@ -8,8 +8,8 @@ import pytest
 
 import oneflow as flow
 from oneflow.primitives.operators.random import philox, words
+from oneflow.runtime.counters import STATISTICS
 from oneflow.runtime.eager import SETTINGS
-from oneflow.runtime.statistics import STATISTICS
 
 # Counter, key and result of Philox 4x32-10 as published with Random123.
 KNOWN_ANSWERS = [

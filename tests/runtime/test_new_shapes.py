@@ -10,17 +10,22 @@ import pytest
 
 import oneflow as flow
 from oneflow.base import spec
-from oneflow.compiler import kept
-from oneflow.compiler.kept import EXECUTABLES, OPERATION_BYTES, KeptExecutables, mappings
+from oneflow.compiler import executable_cache
+from oneflow.compiler.executable_cache import (
+    EXECUTABLES,
+    OPERATION_BYTES,
+    ExecutableCache,
+    mapping_count,
+)
 from oneflow.dispatch import call
-from oneflow.runtime import known
+from oneflow.runtime import program_cache
 
 FEW = 20
 
 
 @pytest.fixture
 def little_room(monkeypatch) -> Iterator[None]:
-    monkeypatch.setattr(EXECUTABLES, "most_bytes", FEW * OPERATION_BYTES)
+    monkeypatch.setattr(EXECUTABLES, "max_bytes", FEW * OPERATION_BYTES)
     yield
     flow.eager.synchronize()
 
@@ -28,12 +33,12 @@ def little_room(monkeypatch) -> Iterator[None]:
 @pytest.mark.usefixtures("little_room")
 def test_three_hundred_new_shapes_leave_the_mappings_bounded() -> None:
     flow.ones(3).numpy()
-    EXECUTABLES.release(object)
-    before = mappings()
+    EXECUTABLES.evict(object)
+    before = mapping_count()
     for size in range(1000, 1300):
         assert flow.ones(size).numpy().sum() == size
         assert len(EXECUTABLES) <= FEW
-    assert mappings() - before < 10 * FEW
+    assert mapping_count() - before < 10 * FEW
     assert EXECUTABLES.bytes <= FEW * OPERATION_BYTES
 
 
@@ -57,45 +62,45 @@ def _losses(steps: int) -> list[float]:
 
 def test_training_is_the_same_where_nothing_can_be_kept(monkeypatch) -> None:
     want = _losses(6)
-    EXECUTABLES.release(object)
-    monkeypatch.setattr(EXECUTABLES, "most_bytes", 1)
+    EXECUTABLES.evict(object)
+    monkeypatch.setattr(EXECUTABLES, "max_bytes", 1)
     np.testing.assert_allclose(_losses(6), want, rtol=1e-5)
     assert len(EXECUTABLES) == 1
 
 
-def _fill(room: KeptExecutables, names: str) -> list[str]:
+def _fill(cache: ExecutableCache, names: str) -> list[str]:
     """Owners that are made to let go while these are kept, each of 10 bytes."""
     released: list[str] = []
     for name in names:
-        room.keep(name, 10, lambda name=name: released.append(name))
+        cache.add(name, 10, lambda name=name: released.append(name))
     return released
 
 
 def test_what_was_used_least_recently_is_dropped_first() -> None:
-    room = KeptExecutables(40, 2**30)
-    released = _fill(room, "abcd")
-    room.use("a")
-    room.use("unknown")
-    room.keep("e", 10, lambda: released.append("e"))
+    cache = ExecutableCache(40, 2**30)
+    released = _fill(cache, "abcd")
+    cache.touch("a")
+    cache.touch("unknown")
+    cache.add("e", 10, lambda: released.append("e"))
     assert released == ["b", "c"]  # one more than necessary, so that it happens seldom
-    room.keep("a", 10, lambda: released.append("a"))  # it holds two now
-    assert room.bytes == 40
-    room.release(str)
+    cache.add("a", 10, lambda: released.append("a"))  # it holds two now
+    assert cache.bytes == 40
+    cache.evict(str)
     assert sorted(released) == list("abcde")
-    assert room.bytes == len(room) == 0
+    assert cache.bytes == len(cache) == 0
 
 
 def test_too_many_mappings_drop_some(monkeypatch) -> None:
-    monkeypatch.setattr(kept, "_LOOK_EVERY", 4)
-    room = KeptExecutables(2**40, 1)
-    assert _fill(room, "abc") == []
-    assert _fill(KeptExecutables(2**40, 1), "abcd") == ["a"]
-    assert _fill(KeptExecutables(2**40, 2**30), "abcdefgh") == []
+    monkeypatch.setattr(executable_cache, "_CHECK_INTERVAL", 4)
+    cache = ExecutableCache(2**40, 1)
+    assert _fill(cache, "abc") == []
+    assert _fill(ExecutableCache(2**40, 1), "abcd") == ["a"]
+    assert _fill(ExecutableCache(2**40, 2**30), "abcdefgh") == []
 
 
 def test_programs_are_forgotten_by_their_instructions(monkeypatch) -> None:
-    monkeypatch.setattr(known, "_MAX_INSTRUCTIONS", 100)
-    programs = known.KnownPrograms()
+    monkeypatch.setattr(program_cache, "_MAX_INSTRUCTIONS", 100)
+    programs = program_cache.ProgramCache()
     program = flow.eager.record(lambda x: x * 2.0 + x, flow.ones(2))
     for number in range(50):
         programs.add((number,), program)
@@ -106,17 +111,17 @@ def test_programs_are_forgotten_by_their_instructions(monkeypatch) -> None:
 
 
 def test_operations_and_specs_that_nobody_uses_are_forgotten(monkeypatch) -> None:
-    monkeypatch.setattr(known, "_MAX_INSTRUCTIONS", 50)
-    monkeypatch.setattr(EXECUTABLES, "most_bytes", FEW * OPERATION_BYTES)
-    call._forget_unused()
-    monkeypatch.setattr(call._room, "operations", len(call._operations) + 60)
+    monkeypatch.setattr(program_cache, "_MAX_INSTRUCTIONS", 50)
+    monkeypatch.setattr(EXECUTABLES, "max_bytes", FEW * OPERATION_BYTES)
+    call._evict_unused()
+    monkeypatch.setattr(call._cache, "max_size", len(call._operations) + 60)
     x = flow.ones(7, requires_grad=True)
     y = (x * 3.0).sum()
     shapes = {(size,) for size in range(20011, 20161)}  # that no other test uses
     for shape in shapes:
         flow.ones(shape).numpy()
-    assert len(call._operations) < call._room.operations
-    call._forget_unused()  # by itself, how often depends on the tests before this one
+    assert len(call._operations) < call._cache.max_size
+    call._evict_unused()  # by itself, how often depends on the tests before this one
     gc.collect()
     assert sum(1 for each in list(spec._KNOWN.values()) if each.shape in shapes) < 100
     y.backward()

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 import oneflow as flow
-from oneflow.runtime.statistics import STATISTICS
+from oneflow.runtime.counters import STATISTICS
 from tests.oracle import eager_mode
 
 SHAPE = (3, 4, 2)

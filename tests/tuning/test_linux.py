@@ -64,7 +64,7 @@ def test_nothing_is_reserved_where_freed_memory_is_not_retained(scattered):
     assert not lists.reserved
 
 
-@pytest.mark.parametrize("off", ["free_lists", "serial_runs, free_lists", "all"])
+@pytest.mark.parametrize("off", ["free_lists", "sequential_runs, free_lists", "all"])
 def test_the_switch_turns_it_off(monkeypatch, scattered, off):
     monkeypatch.setenv("ONEFLOW_TUNING_OFF", off)
     lists = FreeLists()
@@ -74,9 +74,9 @@ def test_the_switch_turns_it_off(monkeypatch, scattered, off):
 
 
 def test_only_what_is_named_is_off(monkeypatch):
-    monkeypatch.setenv("ONEFLOW_TUNING_OFF", "serial_runs,pairwise_mean")
+    monkeypatch.setenv("ONEFLOW_TUNING_OFF", "sequential_runs,pairwise_mean")
     off = {setting for setting in Setting if not is_on(setting)}
-    assert off == {Setting.SERIAL_RUNS, Setting.PAIRWISE_MEAN}
+    assert off == {Setting.SEQUENTIAL_RUNS, Setting.PAIRWISE_MEAN}
 
 
 def test_unknown_names_are_an_error(monkeypatch):

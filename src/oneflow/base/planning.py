@@ -18,5 +18,5 @@ def is_planning() -> bool:
 
 
 def set_planning(active: bool) -> None:
-    """Begin or end planning on this thread; `oneflow.runtime.planning` does."""
+    """Begin or end planning on this thread; `oneflow.runtime.planning_mode` does."""
     _state.active = active

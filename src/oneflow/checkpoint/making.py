@@ -13,7 +13,7 @@ from oneflow.base.placement import DeviceOrSharding
 from oneflow.base.spec import spec_of
 from oneflow.checkpoint.map_location import RestoreLocation, fit_sharding
 from oneflow.checkpoint.progress import progress_bar
-from oneflow.runtime.stored import Stored
+from oneflow.runtime.lazy_array import LazyArray
 from oneflow.tensor.call import wrap
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import import_array
@@ -67,7 +67,7 @@ class Maker:
         shape, dtype = self._opened.described(name)
         sharding = fit_sharding(device, len(shape))
         spec = spec_of(shape, from_numpy_dtype(dtype), sharding.placement, sharding.sbp)
-        return wrap(Stored(spec, _Parts(self, name)).value())
+        return wrap(LazyArray(spec, _Parts(self, name)).value())
 
     def part(self, name: str, slices: tuple[slice, ...]) -> np.ndarray:
         """A part of an array."""

@@ -23,7 +23,7 @@ from oneflow.base.errors import OutOfMemoryError
 from oneflow.base.placement import Placement
 from oneflow.base.quantities import bytes_text
 from oneflow.base.uninterruptible import run_uninterruptible
-from oneflow.compiler.turns import LARGE, Turns
+from oneflow.compiler.sequential_runs import LARGE, SequentialRuns
 from oneflow.tuning.linux import can_allocate
 
 # Bytes of results and working memory from which on a program looks for them first.
@@ -50,7 +50,7 @@ class Launcher:
         made = memory.output_size_in_bytes - memory.alias_size_in_bytes if memory else 0
         self._needs = made + temporary
         # Programs on placements may be stages of a pipeline, which run side by side.
-        self.turns = Turns() if device is CPU and temporary >= LARGE else None
+        self.sequential_runs = SequentialRuns() if device is CPU and temporary >= LARGE else None
 
     def __call__(self, arguments: tuple, box: list) -> None:
         """Run the program, unless it has left its results in `box` already.
@@ -62,13 +62,13 @@ class Launcher:
         Raises:
             OutOfMemoryError: there is not enough memory; nothing has been overwritten.
         """
-        if self.turns is not None:
-            self.turns.wait(arguments)
+        if self.sequential_runs is not None:
+            self.sequential_runs.wait(arguments)
         if self._needs >= _LARGE:
             check_memory(self._device, self._needs, arguments)
         self._start(arguments, box)
-        if self.turns is not None:
-            self.turns.note_start(box[0])
+        if self.sequential_runs is not None:
+            self.sequential_runs.note_start(box[0])
 
     def _start(self, arguments: tuple, box: list) -> None:
         if self._direct is not None:

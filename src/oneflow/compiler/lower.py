@@ -18,7 +18,7 @@ from oneflow.base.placement import Placement
 from oneflow.base.uninterruptible import run_uninterruptible
 from oneflow.compiler.check_rows import check_rows
 from oneflow.compiler.donation import plan_donations, updated_inputs
-from oneflow.compiler.kept import EXECUTABLES, OPERATION_BYTES
+from oneflow.compiler.executable_cache import EXECUTABLES, OPERATION_BYTES
 from oneflow.compiler.launching import Launcher
 from oneflow.compiler.options import compiler_options
 from oneflow.compiler.sharding import abstract_array, committed_to, shard_mapped
@@ -224,23 +224,23 @@ def operation_executable(operation: Operation) -> Callable:
 
     Python-number operands are given as NumPy scalars.
     """
-    return _kept(operation, "executable", operation.evaluate)
+    return _cached(operation, "executable", operation.evaluate)
 
 
 def check_executable(operation: Operation) -> Callable:
     """The compiled value check of a single operation."""
-    return _kept(operation, "check_executable", operation.evaluate_check)
+    return _cached(operation, "check_executable", operation.evaluate_check)
 
 
-def _kept(operation: Operation, name: str, function: Callable) -> Callable:
+def _cached(operation: Operation, name: str, function: Callable) -> Callable:
     """The attribute `name` of an operation: what is compiled from `function`."""
     executable = getattr(operation, name)
     if executable is not None:
-        EXECUTABLES.use(operation)
+        EXECUTABLES.touch(operation)
         return executable
     executable = _jit_operation(operation, function)
     setattr(operation, name, executable)
-    EXECUTABLES.keep(operation, OPERATION_BYTES, operation.release)
+    EXECUTABLES.add(operation, OPERATION_BYTES, operation.release)
     return executable
 
 

@@ -68,7 +68,7 @@ def bind(primitive: Primitive, operands: tuple, attributes: dict) -> Any:  # noq
             if operation.differentiable and MODE.enabled:
                 OperationNode(operation, operands, result)
             break
-    if recorder.end >= SETTINGS.attend_at:
+    if recorder.end >= SETTINGS.slow_path_at:
         _attend(recorder, (result,))
     return result
 
@@ -84,8 +84,8 @@ def _attend(recorder: Any, results: tuple[Value, ...]) -> None:
 
 def _new_operation(primitive: Primitive, operands: tuple, attributes: dict) -> Any:
     """The operation, or the `GlobalCall` around it."""
-    if len(_operations) >= _room.operations:
-        _forget_unused()
+    if len(_operations) >= _cache.max_size:
+        _evict_unused()
     specs = tuple([x.spec if type(x) is Value else x for x in operands])
     operation = make_operation(primitive, specs, attributes)
     if not isinstance(operation.device, Placement) or "leads_to" in primitive.facts:
@@ -93,19 +93,19 @@ def _new_operation(primitive: Primitive, operands: tuple, attributes: dict) -> A
     return plan_call(operation, specs, attributes)
 
 
-class _Room:
-    """How many operations may be known before those that nobody uses are looked for."""
+class _OperationCache:
+    """The number of interned operations from which on unused ones are evicted."""
 
-    operations = 1 << 14
+    max_size = 1 << 14
 
 
-_room = _Room()
+_cache = _OperationCache()
 # References to an operation that is known and listed, and to nothing else.
 _UNUSED = 1 + reference_counts([object()])[0]
 
 
-def _forget_unused() -> None:
-    """Forget operations that neither a program nor a node has; new shapes bring ever new ones."""
+def _evict_unused() -> None:
+    """Evict operations that neither a program nor a node has; new shapes bring ever new ones."""
     pairs = list(_operations.items())
     keys, operations = [key for key, _ in pairs], [operation for _, operation in pairs]
     del pairs
@@ -114,7 +114,7 @@ def _forget_unused() -> None:
         # Its plans for the backward pass refer to it.
         if count - len(getattr(operation, "_plans", ())) <= _UNUSED:
             _operations.pop(key, None)
-    _room.operations = max(_room.operations, 2 * len(_operations))
+    _cache.max_size = max(_cache.max_size, 2 * len(_operations))
 
 
 def _record_general(operation: Any, operands: tuple) -> Any:
@@ -129,7 +129,7 @@ def _record_general(operation: Any, operands: tuple) -> Any:
             if type(x) is Value and x.node is not None:
                 OperationNode(operation, operands, result)
                 break
-    if len(recorder.outputs) >= SETTINGS.attend_at:
+    if len(recorder.outputs) >= SETTINGS.slow_path_at:
         _attend(recorder, (result,) if operation.single else result)
     return result
 

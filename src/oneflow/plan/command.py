@@ -16,7 +16,7 @@ from oneflow.base.device import DEVICE_TYPES, set_cpu_devices
 from oneflow.base.placement import Placement
 from oneflow.plan.plan import Plan, plan_graph
 from oneflow.plan.xla import MAX_DEVICES
-from oneflow.runtime.planning import planning
+from oneflow.runtime.planning_mode import planning
 
 _ABOUT = """\
 What would a step of a graph take on devices that are not there? Prints, for each device, memory,

@@ -15,7 +15,7 @@ from oneflow.graph.zero import undoing_zero
 from oneflow.passes.pipeline import prepare_whole
 from oneflow.program.equal_values import share_equal_values
 from oneflow.program.ir import Program
-from oneflow.runtime.planning import planning
+from oneflow.runtime.planning_mode import planning
 from oneflow.tensor.tensor import Tensor
 
 

@@ -12,7 +12,7 @@ from oneflow.compiler.lower import Executable
 from oneflow.plan.recording import RecordedProgram
 from oneflow.plan.totals import Exchange
 from oneflow.program.liveness import Memory
-from oneflow.runtime.planning import planning
+from oneflow.runtime.planning_mode import planning
 
 # XLA's CPU client drives no more devices than this.
 MAX_DEVICES = 2048

@@ -19,7 +19,7 @@ from oneflow.compiler.lower import check_executable, operation_executable, typed
 from oneflow.primitives.operation import Operation
 from oneflow.program.ir import Program
 from oneflow.runtime import checks
-from oneflow.runtime.statistics import STATISTICS
+from oneflow.runtime.counters import STATISTICS
 
 # Bytes of operands and results from which on an instruction is waited for: XLA says only then
 # whether it found the memory.

@@ -22,7 +22,7 @@ from oneflow.base.device import Device
 from oneflow.base.errors import OutOfMemoryError
 from oneflow.base.placement import Placement
 from oneflow.base.planning import is_planning
-from oneflow.compiler.kept import EXECUTABLES
+from oneflow.compiler.executable_cache import EXECUTABLES
 from oneflow.compiler.launching import check_memory
 from oneflow.compiler.lower import Executable
 from oneflow.passes.pipeline import optimize
@@ -32,11 +32,11 @@ from oneflow.program.recorder import Recorder
 from oneflow.program.value import Value
 from oneflow.runtime import checks
 from oneflow.runtime.background import COMPILER
+from oneflow.runtime.cache_misses import record_miss
 from oneflow.runtime.cold import FailedResult, run_cold
-from oneflow.runtime.explain import remember_miss
-from oneflow.runtime.known import Known, KnownPrograms
+from oneflow.runtime.counters import STATISTICS
+from oneflow.runtime.program_cache import CachedProgram, ProgramCache
 from oneflow.runtime.recovery import restore_replaced
-from oneflow.runtime.statistics import STATISTICS
 from oneflow.tuning.linux import FREE_LISTS
 
 logger = logging.getLogger("oneflow.eager")
@@ -99,13 +99,13 @@ class Settings:
 
     def _update(self) -> None:
         # Recorded values after which dispatch has more to do than to record.
-        self.attend_at = 0 if self._inference else self._limit
+        self.slow_path_at = 0 if self._inference else self._limit
 
 
 SETTINGS = Settings()
 
 
-_known = KnownPrograms()
+_programs = ProgramCache()
 # Bytes of an array from which on it is made sure that there can be one before it is compiled.
 _HUGE = 2**32
 
@@ -288,12 +288,12 @@ def _prepare(recorder: Recorder) -> Launch:
         return Launch(positions)
     if is_planning() or _is_elsewhere(recorder.device):
         return Launch(positions)
-    known, donated = _lookup(recorder, positions)
-    executable = known.executable or _warm_up(known, donated, recorder.device)
-    if executable is not None and known.queued:
-        known.queued = False
+    cached, donated = _lookup(recorder, positions)
+    executable = cached.executable or _warm_up(cached, donated, recorder.device)
+    if executable is not None and cached.queued:
+        cached.queued = False
         _release_cold()
-    return Launch(positions, known.program, executable)
+    return Launch(positions, cached.program, executable)
 
 
 def _is_elsewhere(device: Device | Placement) -> bool:
@@ -319,17 +319,17 @@ class Absent:
         return Absent()
 
 
-def _lookup(recorder: Recorder, positions: list[int]) -> tuple[Known, tuple[int, ...]]:
-    """What is known of a recorder's program, and which of its inputs are given up."""
+def _lookup(recorder: Recorder, positions: list[int]) -> tuple[CachedProgram, tuple[int, ...]]:
+    """The cache entry of a recorder's program, and the inputs that it donates."""
     whole = key, held, donated = _key(recorder, positions)
-    known = _known.find(whole)
-    if known is not None and len(known.program.inputs) == len(recorder.arrays):
-        return known, donated
+    cached = _programs.find(whole)
+    if cached is not None and len(cached.program.inputs) == len(recorder.arrays):
+        return cached, donated
     if recorder.drop_unused_leaves():
         return _lookup(recorder, positions)
     STATISTICS.new_programs += 1
-    remember_miss(key, held, donated, log=SETTINGS.explain)
-    return _known.add(whole, optimize(program_from_key(key, held))), donated
+    record_miss(key, held, donated, log=SETTINGS.explain)
+    return _programs.add(whole, optimize(program_from_key(key, held))), donated
 
 
 def _key(recorder: Recorder, positions: list[int]) -> tuple[tuple, tuple, tuple]:
@@ -340,31 +340,31 @@ def _key(recorder: Recorder, positions: list[int]) -> tuple[tuple, tuple, tuple]
 
 
 def _warm_up(
-    known: Known, donated: tuple[int, ...], device: Device | Placement
+    cached: CachedProgram, donated: tuple[int, ...], device: Device | Placement
 ) -> Executable | None:
     """Count one more run of a program without executable; compile it when it is hot."""
-    known.seen += 1
+    cached.seen += 1
     if SETTINGS.mode == "immediate":
         return None
-    if SETTINGS.mode == "deferred" and known.seen <= SETTINGS.hot_after:
+    if SETTINGS.mode == "deferred" and cached.seen <= SETTINGS.hot_after:
         return None
-    if known.queued:
+    if cached.queued:
         return None
-    if len(known.program.instructions) < SETTINGS.background or SETTINGS.mode == "compiled":
+    if len(cached.program.instructions) < SETTINGS.background or SETTINGS.mode == "compiled":
         try:
-            _compile(known, donated, device)
+            _compile(cached, donated, device)
         except OutOfMemoryError:
             return None  # the instruction that needs so much will say so
         except JaxRuntimeError as error:
-            known.queued = True  # not again
+            cached.queued = True  # not again
             logger.warning("a program keeps running op by op; compiling it failed: %s", error)
     else:
-        known.queued = True
-        COMPILER.submit(lambda: _compile(known, donated, device))
-    return known.executable
+        cached.queued = True
+        COMPILER.submit(lambda: _compile(cached, donated, device))
+    return cached.executable
 
 
-def _compile(known: Known, donated: tuple[int, ...], device: Device | Placement) -> None:
+def _compile(cached: CachedProgram, donated: tuple[int, ...], device: Device | Placement) -> None:
     """Make a program hot; large ones on the background thread.
 
     Raises:
@@ -372,11 +372,11 @@ def _compile(known: Known, donated: tuple[int, ...], device: Device | Placement)
             loops over it, may end the process.
     """
     if not isinstance(device, Placement):
-        made = [spec for each in known.program.instructions for spec in each.operation.out_specs]
+        made = [spec for each in cached.program.instructions for spec in each.operation.out_specs]
         largest = max((spec.nbytes for spec in made), default=0)
         if largest >= _HUGE:
             check_memory(device, largest)
-    known.keep(Executable(known.program, donated, device).compile())
+    cached.set_executable(Executable(cached.program, donated, device).compile())
     STATISTICS.program_compiles += 1
 
 
@@ -387,5 +387,5 @@ def _release_cold() -> None:
     before the hot one, to make parameters, seldom run again; should one, they come from the
     persistent cache.
     """
-    EXECUTABLES.release(Operation)
+    EXECUTABLES.evict(Operation)
     FREE_LISTS.trim()

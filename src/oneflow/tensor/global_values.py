@@ -27,6 +27,7 @@ from oneflow.primitives.shard_shapes import (
 from oneflow.program.value import Value
 from oneflow.runtime.carrying import carry, sbp_between
 from oneflow.runtime.eager import Absent, read_array
+from oneflow.runtime.lazy_array import lazy_array_of
 from oneflow.runtime.memory import put
 from oneflow.runtime.shards import (
     assemble,
@@ -36,7 +37,6 @@ from oneflow.runtime.shards import (
     resized,
     shard_of,
 )
-from oneflow.runtime.stored import stored_in
 
 
 class GlobalNode(Node):
@@ -275,7 +275,7 @@ def _read_from_files(
     value: Value, device: Device | Placement, sbp: NdSbp | None = None
 ) -> Value | None:
     """Read only what another device or placement needs of a value that is still in files."""
-    unread = stored_in(value)
+    unread = lazy_array_of(value)
     if unread is None or (value.node is not None and MODE.enabled):
         return None
     spec = spec_of(value.spec.shape, value.spec.dtype, device, sbp)

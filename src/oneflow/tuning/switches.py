@@ -13,7 +13,7 @@ class Setting(enum.StrEnum):
     ALLOCATOR = "allocator"
     FREE_LISTS = "free_lists"
     THREAD_CACHE = "thread_cache"
-    SERIAL_RUNS = "serial_runs"
+    SEQUENTIAL_RUNS = "sequential_runs"
     COLD_EXECUTABLES = "cold_executables"
     PAIRWISE_MEAN = "pairwise_mean"
 

@@ -28,7 +28,7 @@ _PAUSE = 0.0005
 _SETTLING_RUNS = (1, 2, 4)
 
 
-class Turns:
+class SequentialRuns:
     """Lets a large program start only when the one before is over and its memory given back."""
 
     # One of the results of the large program that was started last.
@@ -39,7 +39,7 @@ class Turns:
 
     def wait(self, arguments: tuple) -> None:
         """Wait for the turn of a program with these arguments."""
-        latest = Turns._latest and Turns._latest()
+        latest = SequentialRuns._latest and SequentialRuns._latest()
         if latest is not None:
             # It fails if that result has been overwritten, by another thread even now. What was
             # made of it is then likely among the arguments. Whoever reads it meets other errors.
@@ -54,4 +54,4 @@ class Turns:
     def note_start(self, results: list) -> None:
         """Note that it has been started."""
         if results:
-            Turns._latest = weakref.ref(results[0])
+            SequentialRuns._latest = weakref.ref(results[0])

@@ -6,10 +6,10 @@ import pytest
 
 import oneflow as flow
 from oneflow.base.device import CPU
-from oneflow.compiler import turns
+from oneflow.compiler import sequential_runs
 from oneflow.compiler.export import ImportedProgram, to_bytes
 from oneflow.compiler.launching import Launcher
-from oneflow.compiler.turns import Turns
+from oneflow.compiler.sequential_runs import SequentialRuns
 
 
 class Result:
@@ -29,8 +29,8 @@ class Result:
 def trims(monkeypatch):
     """How often the heap was trimmed; no program has run before."""
     counted = []
-    monkeypatch.setattr(turns, "trim_heap", lambda: counted.append(1))
-    monkeypatch.setattr(Turns, "_latest", None)
+    monkeypatch.setattr(sequential_runs, "trim_heap", lambda: counted.append(1))
+    monkeypatch.setattr(SequentialRuns, "_latest", None)
     return counted
 
 
@@ -45,10 +45,10 @@ def compiled(rows):
 
 
 def test_only_large_programs_take_turns():
-    small, large = compiled(16), compiled(turns.LARGE // 4096 + 1)
-    assert Launcher(small, CPU, donates=False).turns is None
+    small, large = compiled(16), compiled(sequential_runs.LARGE // 4096 + 1)
+    assert Launcher(small, CPU, donates=False).sequential_runs is None
     launcher = Launcher(large, CPU, donates=False)
-    assert launcher.turns is not None
+    assert launcher.sequential_runs is not None
     x, box = jnp.ones(1024, "float32"), []
     launcher((x,), box)
     assert box[0] == large(x)
@@ -56,29 +56,29 @@ def test_only_large_programs_take_turns():
 
 def test_a_program_waits_for_the_one_before(trims):
     first = Result()
-    Turns().note_start([first])
+    SequentialRuns().note_start([first])
     assert not first.is_ready
-    Turns().wait(())
+    SequentialRuns().wait(())
     assert first.is_ready
 
 
 def test_results_that_were_overwritten_are_passed_over(trims):
     gone = Result(overwritten=True)
-    Turns().note_start([gone])
-    Turns().wait(())
+    SequentialRuns().note_start([gone])
+    SequentialRuns().wait(())
     assert not gone.is_ready
 
 
 def test_results_are_not_kept(trims):
     kept = Result()
-    Turns().note_start([kept])
-    assert Turns._latest() is kept
+    SequentialRuns().note_start([kept])
+    assert SequentialRuns._latest() is kept
     kept = None
-    assert Turns._latest() is None
+    assert SequentialRuns._latest() is None
 
 
 def test_the_first_runs_give_free_memory_back(trims):
-    program = Turns()
+    program = SequentialRuns()
     after = []
     for _ in range(6):
         program.wait(())
@@ -100,21 +100,21 @@ def graph_and_step(x):
 
 
 def test_a_graph_with_much_working_memory_is_right():
-    x = flow.rand(turns.LARGE // 4096 + 1, 1024)
+    x = flow.rand(sequential_runs.LARGE // 4096 + 1, 1024)
     value, executable = graph_and_step(x)
-    assert executable._launcher.turns is not None
+    assert executable._launcher.sequential_runs is not None
     assert value == pytest.approx(flow.cumsum(x + 1, dim=0).sum().item(), rel=1e-4)
 
 
 def test_programs_on_placements_do_not_wait():
-    x = flow.ones(turns.LARGE // 4096 + 1, 1024)
+    x = flow.ones(sequential_runs.LARGE // 4096 + 1, 1024)
     placed = x.to_global(flow.placement("cpu", [0]), flow.sbp.broadcast)
     _, executable = graph_and_step(placed)
-    assert executable._launcher.turns is None
+    assert executable._launcher.sequential_runs is None
 
 
 def test_saved_programs_take_turns_too(trims):
-    x = flow.rand(turns.LARGE // 4096 + 1, 1024)
+    x = flow.rand(sequential_runs.LARGE // 4096 + 1, 1024)
     value, executable = graph_and_step(x)
     trims.clear()
     saved = ImportedProgram(

@@ -25,7 +25,7 @@ class Source(Protocol):
         ...
 
 
-class Stored:
+class LazyArray:
     """Stands in values for what will give them their array: reading files.
 
     Args:
@@ -109,7 +109,7 @@ def _require_devices(placement: Any) -> None:
         ) from None
 
 
-def stored_in(value: Value) -> Stored | None:
-    """Where the numbers of a value are that nobody has read yet; None for any other value."""
+def lazy_array_of(value: Value) -> LazyArray | None:
+    """The unread array of a value; None for a value that has been read or was computed."""
     trace = value.trace
-    return trace if value.array is None and isinstance(trace, Stored) else None
+    return trace if value.array is None and isinstance(trace, LazyArray) else None

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections import OrderedDict
 
-from oneflow.compiler.kept import EXECUTABLES, program_bytes
+from oneflow.compiler.executable_cache import EXECUTABLES, program_bytes
 from oneflow.compiler.lower import Executable
 from oneflow.program.ir import Program
 
 # Of all programs together; an instruction takes about a kilobyte.
 _MAX_INSTRUCTIONS = 1 << 18
 # What a program takes besides its instructions, counted as so many of them.
-_OTHER = 8
+_FIXED_COST = 8
 
 
-class Known:
+class CachedProgram:
     """What is remembered about one program key."""
 
     __slots__ = ("executable", "program", "queued", "seen")
@@ -25,39 +25,39 @@ class Known:
         self.executable: Executable | None = None
         self.queued = False
 
-    def keep(self, executable: Executable) -> None:
+    def set_executable(self, executable: Executable) -> None:
         """Have an executable, until others need its place."""
         self.executable = executable
-        EXECUTABLES.keep(self, program_bytes(self.program), self._release)
+        EXECUTABLES.add(self, program_bytes(self.program), self._release)
 
     def _release(self) -> None:
         self.executable, self.queued = None, False
 
 
-class KnownPrograms(OrderedDict[tuple, Known]):
+class ProgramCache(OrderedDict[tuple, CachedProgram]):
     """Programs by key, least recently used first; one that was dropped is simply new again."""
 
     def __init__(self) -> None:
         super().__init__()
         self.instructions = 0
 
-    def find(self, key: tuple) -> Known | None:
+    def find(self, key: tuple) -> CachedProgram | None:
         """What is remembered about a program, which is used now; None if it is new."""
-        known = self.get(key)
-        if known is not None:
+        cached = self.get(key)
+        if cached is not None:
             self.move_to_end(key)
-            EXECUTABLES.use(known)
-        return known
+            EXECUTABLES.touch(cached)
+        return cached
 
-    def add(self, key: tuple, program: Program) -> Known:
+    def add(self, key: tuple, program: Program) -> CachedProgram:
         """Remember a new program, and forget the oldest if there are too many instructions."""
-        self._forget(self.pop(key, None))
-        known = self[key] = Known(program)
-        self.instructions += _OTHER + len(program.instructions)
+        self._evict(self.pop(key, None))
+        cached = self[key] = CachedProgram(program)
+        self.instructions += _FIXED_COST + len(program.instructions)
         while self.instructions > _MAX_INSTRUCTIONS and len(self) > 1:
-            self._forget(self.popitem(last=False)[1])
-        return known
+            self._evict(self.popitem(last=False)[1])
+        return cached
 
-    def _forget(self, known: Known | None) -> None:
-        if known is not None:
-            self.instructions -= _OTHER + len(known.program.instructions)
+    def _evict(self, cached: CachedProgram | None) -> None:
+        if cached is not None:
+            self.instructions -= _FIXED_COST + len(cached.program.instructions)

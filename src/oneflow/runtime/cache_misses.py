@@ -20,20 +20,20 @@ class ProgramKey:
     Attributes:
         recorded: operations and operand references, flat.
         held: output positions that somebody still holds.
-        given_up: leaf arrays that nobody else holds.
+        donated: leaf arrays that nobody else holds.
     """
 
     recorded: tuple
     held: tuple[int, ...]
-    given_up: tuple[int, ...]
+    donated: tuple[int, ...]
 
 
 _recent: deque[ProgramKey] = deque(maxlen=32)
 
 
-def remember_miss(key: tuple, held: tuple[int, ...], given_up: tuple[int, ...], log: bool) -> None:
+def record_miss(key: tuple, held: tuple[int, ...], donated: tuple[int, ...], log: bool) -> None:
     """Note a new program; with `log` say at once, at INFO level, why it is new."""
-    _recent.append(ProgramKey(key, held, given_up))
+    _recent.append(ProgramKey(key, held, donated))
     if log:
         logger.info("%s", explain_last_miss())
 
@@ -66,8 +66,8 @@ def explain_last_miss() -> str:
     if newest.held != nearest.held:
         changed = sorted(set(newest.held) ^ set(nearest.held))
         return f"new program: same instructions, but other results are still held: {changed[:8]}"
-    changed = sorted(set(newest.given_up) ^ set(nearest.given_up))
-    return f"new program: same instructions, but other inputs are given up: {changed[:8]}"
+    changed = sorted(set(newest.donated) ^ set(nearest.donated))
+    return f"new program: same instructions, but other inputs are donated: {changed[:8]}"
 
 
 def _shared_prefix(first: Sequence[Any], second: Sequence[Any]) -> int:
