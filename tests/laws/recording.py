@@ -118,6 +118,6 @@ def _call(row: Operator, case: Case, dtype: str) -> Any:
 def source_of(operation: Operation) -> Primitive:
     """The primitive of an operation, or the one that it is the gradient of."""
     primitive = operation.primitive
-    while "vjp_of" in primitive.facts:
-        primitive = primitive.facts["vjp_of"]
+    while primitive.vjp_of is not None:
+        primitive = primitive.vjp_of
     return primitive

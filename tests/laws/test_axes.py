@@ -74,11 +74,11 @@ def most_patterns(primitive, source):
     `jax.vjp` follow from those of the primitive; it is enough to see that they do for one gradient
     of each.
     """
-    if "positional" in primitive.facts:
+    if primitive.traits.positional is not None:
         return 4
     if primitive is source:
         return 1 if source.elementwise else 2
-    first_order = primitive.facts["vjp_of"] is source
+    first_order = primitive.vjp_of is source
     return 1 if first_order and not source.elementwise else 0
 
 
@@ -96,7 +96,9 @@ def recorded():
             if not parts:
                 continue
             primitive, source = operation.primitive, source_of(operation)
-            attributes = str(operation.attributes) if "positional" in primitive.facts else ""
+            attributes = (
+                str(operation.attributes) if primitive.traits.positional is not None else ""
+            )
             pattern = (primitive.name, axes.inputs, axes.outputs, tuple(parts), attributes)
             most = most_patterns(primitive, source)
             if source.elementwise:
@@ -126,7 +128,7 @@ def run(operation, operands, attributes):
 
 def shard_index(operation, axes, name, count, number):
     """The position of the shard of that number in the first result, or in the named operand."""
-    operand = operation.primitive.facts["positional"]
+    operand = operation.primitive.traits.positional.operand
     spec, names = operation.out_specs[0], axes.outputs[0]
     if operand:
         (position,) = operand_positions(operation)[operand]
@@ -150,7 +152,7 @@ def joined_parts(operation, axes, operands, name, count):
     def step(state, given):
         own, number = given
         position = {}
-        if "positional" in operation.primitive.facts:
+        if operation.primitive.traits.positional is not None:
             position["shard"] = shard_index(operation, axes, name, count, number)
         return state, run(operation, own, {**attributes, **position})
 

@@ -17,7 +17,7 @@ from oneflow.tensor.transfer import import_array
 from tests.laws.recording import recorded_programs
 from tests.oracle import array_difference, dtype_name, to_numpy
 
-COMPOSED = sorted(name for name, each in PRIMITIVES.items() if "composed" in each.facts)
+COMPOSED = sorted(name for name, each in PRIMITIVES.items() if each.traits.composition is not None)
 MAX_CASES = 6
 
 
@@ -29,9 +29,11 @@ def recorded():
         for instruction in program.instructions:
             operation = instruction.operation
             name = operation.primitive.name
-            function, when = operation.primitive.facts.get("composed", (None, None))
+            composition = operation.primitive.traits.composition
             pattern = (name, str(operation.attributes), str([s.dtype for s in operation.in_specs]))
-            if function is None or pattern in patterns or (when and not when(operation.attributes)):
+            if pattern in patterns or not (
+                composition and composition.covers(operation.attributes)
+            ):
                 continue
             patterns.add(pattern)
             if len(found[name]) < MAX_CASES:
@@ -71,7 +73,7 @@ def test_composition_equals_the_primitive(recorded, name, monkeypatch):
     for operation, arrays in recorded[name]:
         expected, expected_grads = computed(operation, arrays, primitive)
         with monkeypatch.context() as patch:
-            patch.setattr(registry, "_bind", composing)
+            patch.setattr(registry.BIND, "value", composing)
             mine, grads = computed(operation, arrays, primitive)
         for a, b in zip(mine, expected, strict=True):
             assert (a.shape, a.dtype) == (b.shape, b.dtype), operation
@@ -84,7 +86,7 @@ def test_composition_equals_the_primitive(recorded, name, monkeypatch):
 
 def composing(primitive, operands, attributes):
     """Calls of primitives, of compositions where there are any."""
-    function, when = primitive.facts.get("composed", (None, None))
-    if function is None or (when and not when(attributes)):
+    composition = primitive.traits.composition
+    if composition is None or not composition.covers(attributes):
         return dispatch.bind(primitive, operands, attributes)
-    return function(*operands, **attributes)
+    return composition.function(*operands, **attributes)

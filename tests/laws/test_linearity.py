@@ -81,7 +81,7 @@ def searched_sets(operation, declared):
 def pattern_of(operation):
     """What makes operations of one primitive different here."""
     attributes = operation.attributes
-    if "vjp_of" in operation.primitive.facts:
+    if operation.primitive.vjp_of is not None:
         attributes = {**attributes, "attributes": None}
     categories = [spec.dtype.category for spec in operation.in_specs]
     return (operation.primitive.name, str(attributes), str(categories), len(categories))
@@ -203,7 +203,7 @@ def rounding(operation):
 
 def written(operation, chosen):
     """Operands by name; those of the primitive behind a gradient, then `g0`, `g1`, ..."""
-    if "vjp_of" in operation.primitive.facts:
+    if operation.primitive.vjp_of is not None:
         count = operation.attributes["inputs"]
         inner = [n for n in chosen if n < count]
         behind = written(differentiated(operation), inner) if inner else ""

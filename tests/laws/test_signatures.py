@@ -75,7 +75,9 @@ def signatures_on(operation):
 def pattern_of(operation):
     """What makes operations of one primitive different here."""
     axes = axes_of(operation)
-    attributes = str(operation.attributes) if "positional" in operation.primitive.facts else ""
+    attributes = (
+        str(operation.attributes) if operation.primitive.traits.positional is not None else ""
+    )
     names = (axes.inputs, axes.outputs) if axes else None
     return (operation.primitive.name, names, linear_operands(operation), attributes)
 

@@ -1,4 +1,4 @@
-"""`autocast`: operators inside run in the precision that `oneflow.amp.policy` gives them."""
+"""`autocast`: operators inside run in the precision that they declare."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from collections.abc import Callable
 from copy import copy
 from typing import Any
 
-from oneflow.amp.policy import FULL, HALF
 from oneflow.base.device import DEVICE_TYPES
 from oneflow.base.dtype import DType, bfloat16, float16, float32
 from oneflow.dispatch.operand_casts import CASTS, set_operand_casts
 from oneflow.primitives.operators.elementwise import cast
 from oneflow.primitives.registry import Primitive
+from oneflow.primitives.traits import Precision
 from oneflow.program.value import Value
 
 _HALVES = (float16, bfloat16)
@@ -30,10 +30,11 @@ class _Casting:
         self.targets = targets
 
     def __call__(self, primitive: Primitive, operands: tuple) -> tuple:
-        """The operands in the precision of the primitive's class."""
-        half = primitive in HALF
-        if not half and primitive not in FULL:
+        """The operands in the precision that the primitive declares."""
+        precision = primitive.traits.precision
+        if precision is Precision.AS_GIVEN:
             return operands
+        half = precision is Precision.HALF
         for each in operands:
             if type(each) is Value:
                 target = self.targets.get(each.spec.device.type)

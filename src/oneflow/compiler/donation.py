@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
-from oneflow.primitives.operation import Operation
+from oneflow.primitives.traits import UpdateRule
 from oneflow.program.ir import Program
 
 
@@ -44,11 +44,9 @@ def updated_inputs(program: Program) -> dict[int, int]:
     slots = _slots(program)
     return {
         slots[result]: operand
-        for operation, operand, result in _replacements(program)
+        for update, operand, result in _replacements(program)
         # Others write some rows of a table, not all of it.
-        if "updated" in operation.primitive.facts
-        and operand < len(program.inputs)
-        and result in slots
+        if update.gradients is not None and operand < len(program.inputs) and result in slots
     }
 
 
@@ -57,13 +55,15 @@ def _slots(program: Program) -> dict[int, int]:
     return {number: slot for slot, number in reversed(list(enumerate(program.outputs)))}
 
 
-def _replacements(program: Program) -> Iterator[tuple[Operation, int, int]]:
-    """Operations that replace values: with the numbers of the old value and of the new one."""
+def _replacements(program: Program) -> Iterator[tuple[UpdateRule, int, int]]:
+    """Update rules with the numbers of an old value and of the new one that replaces it."""
     for instruction in program.instructions:
         operation = instruction.operation
-        replaces = operation.primitive.facts.get("replaces")
-        for operand, result in replaces(operation) if replaces else ():
-            yield operation, instruction.operands[operand], instruction.results[result]
+        update = operation.primitive.traits.update
+        if update is None:
+            continue
+        for operand, result in update.replaced(operation):
+            yield update, instruction.operands[operand], instruction.results[result]
 
 
 def _successors(program: Program, donated: set[int], slots: dict[int, int]) -> dict[int, int]:

@@ -25,6 +25,7 @@ from oneflow.compiler.sharding import abstract_array, committed_to, shard_mapped
 from oneflow.passes.pipeline import Watch, prepare_whole
 from oneflow.primitives import lowering as lowering  # registers them
 from oneflow.primitives.operation import Operation
+from oneflow.primitives.traits import Kind
 from oneflow.program.evaluate import walk
 from oneflow.program.ir import Program
 from oneflow.tuning.linux import FREE_LISTS
@@ -216,7 +217,9 @@ def _named(function: Callable, name: str) -> Callable:
 
 def _convolves(program: Program) -> bool:
     """Whether some instruction is a convolution or its gradient: few and large, unlike the rest."""
-    return any("conv" in each.operation.primitive.name for each in program.instructions)
+    return any(
+        each.operation.primitive.traits.kind is Kind.CONVOLUTION for each in program.instructions
+    )
 
 
 def operation_executable(operation: Operation) -> Callable:

@@ -147,8 +147,8 @@ class OperationNode(Node):
 
     @property
     def materialize_grads(self) -> bool:
-        """Unless the primitive's rule takes None."""
-        return "absent_gradients" not in self._plan.operation.primitive.facts
+        """Whether the primitive's gradient rule takes zeros, not None."""
+        return self._plan.operation.primitive.materialize_grads
 
     def _watch(self) -> None:
         """What is done only in anomaly mode, after inference mode or with packed values."""

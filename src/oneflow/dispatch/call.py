@@ -19,6 +19,7 @@ from oneflow.primitives.operation import Operation, make_operation
 from oneflow.primitives.operators.complex import complex_
 from oneflow.primitives.operators.creation import full_float
 from oneflow.primitives.registry import BIND, Primitive
+from oneflow.primitives.traits import Kind
 from oneflow.program.value import INFERENCE, Value
 from oneflow.runtime.eager import SETTINGS, current, recorder_for, reference_counts
 
@@ -88,7 +89,7 @@ def _new_operation(primitive: Primitive, operands: tuple, attributes: dict) -> A
         _evict_unused()
     specs = tuple([x.spec if type(x) is Value else x for x in operands])
     operation = make_operation(primitive, specs, attributes)
-    if not isinstance(operation.device, Placement) or "leads_to" in primitive.facts:
+    if not isinstance(operation.device, Placement) or primitive.traits.kind is Kind.TRANSFER:
         return operation
     return plan_call(operation, specs, attributes)
 

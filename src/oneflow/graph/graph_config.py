@@ -122,7 +122,7 @@ class GraphConfig:
     def enable_amp(self, mode: bool = True, *, dtype: DType = float16) -> None:
         """Run products and convolutions in half precision, and what needs precision in float32.
 
-        Which operators do what is listed in `oneflow.amp.policy`. Parameters stay float32.
+        Each operator declares its precision at its definition. Parameters stay float32.
 
         Args:
             mode: on or off.

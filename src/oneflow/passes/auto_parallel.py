@@ -24,8 +24,6 @@ from oneflow.program.duration import program_seconds
 from oneflow.program.ir import Instruction, Program
 
 _ROUNDS = 4
-# Operations with one of these facts lie as they are.
-_STAYS = frozenset(("same_whole", "leads_to", "keeps_layouts"))
 
 
 def parallelize(
@@ -133,7 +131,7 @@ class _Search:
         operation = instruction.operation
         inward: dict[int, int] = {}
         outward: dict[int, int] = {}
-        stays = not _STAYS.isdisjoint(operation.primitive.facts)
+        stays = operation.primitive.traits.kind.fixes_sbp
         if not stays:
             ways = self._ways[place] = Ways(operation)
             self._groups[place] = [self._add(Computed(ways, group)) for group in ways.groups]

@@ -4,7 +4,7 @@ Users see ``[N, C, spatial...]``; XLA's convolutions, reductions over channels a
 are faster on the other order. An operation whose primitive says that it is worth it (a convolution)
 has its activations converted; operations that can work on either order follow as long as one of
 their operands is converted; everything else gets its operands converted back. What a primitive
-needs is its fact ``"channels_last"``; elementwise primitives need nothing but equal ranks.
+needs is its trait `channels_last`; elementwise primitives need nothing but equal ranks.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def _plan(operation: Operation) -> ChannelsLast | None:
     """How `operation` would run channels last, or None if it cannot."""
     if operation.device.type != "cpu":
         return None
-    rule = operation.primitive.facts.get("channels_last")
+    rule = operation.primitive.traits.channels_last
     if rule is not None:
         return rule(operation)
     return _elementwise_plan(operation) if operation.primitive.elementwise else None

@@ -12,6 +12,7 @@ from oneflow.passes.rewriting import Rewriting
 from oneflow.primitives.operation import Operation, Signature
 from oneflow.primitives.operators.boxing import boxing
 from oneflow.primitives.sharding.signatures import conversion_cost
+from oneflow.primitives.traits import Kind
 from oneflow.program.ir import Instruction, Program
 
 
@@ -33,7 +34,7 @@ class Freedom:
         """By result of each conversion that may be left out, the value that it converts."""
         same: dict[int, int] = {}
         for instruction in program.instructions:
-            converts = "same_whole" in instruction.operation.primitive.facts
+            converts = instruction.operation.primitive.traits.kind is Kind.BOXING
             if converts and instruction.results[0] not in self.pinned:
                 source = instruction.operands[0]
                 same[instruction.results[0]] = same.get(source, source)

@@ -1,8 +1,9 @@
 """Materialise: values that a convolution or product reads, and others too, are computed once.
 
-See `oneflow.primitives.operators.materialize`. A value is stored if some reader has the fact
-``"reads_memory"`` for it, another instruction reads it as well, and it was computed by an operation
-that XLA would fuse into its readers. Only for programs that are compiled as a whole, on the CPU.
+See `oneflow.primitives.operators.materialize`. A value is stored if some reader reads it from
+memory (`Fusion.reads_memory`), another instruction reads it as well, and it was computed by an
+operation that XLA would fuse into its readers. Only for programs that are compiled as a whole, on
+the CPU.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ def _worth_storing(program: Program) -> set[int]:
     read_from_memory: set[int] = set()
     for instruction in program.instructions:
         readers.update(set(instruction.operands))
-        if instruction.operation.primitive.facts.get("reads_memory"):
+        if instruction.operation.primitive.traits.fusion.reads_memory:
             read_from_memory.update(instruction.operands)
     stored = set()
     for instruction in program.instructions:
@@ -54,5 +55,5 @@ def _worth_storing(program: Program) -> set[int]:
 
 def _fuses(operation: Operation) -> bool:
     """Whether XLA would fuse the operation into its readers."""
-    facts = operation.primitive.facts
-    return operation.primitive.elementwise or bool(facts.get("fuses"))
+    primitive = operation.primitive
+    return primitive.elementwise or primitive.traits.fusion.into_readers

@@ -65,10 +65,10 @@ def _updates(program: Program) -> Iterator[tuple[int, int, int]]:
     """Place, parameter and gradient of each update of a parameter that is worth it."""
     for place, instruction in enumerate(program.instructions):
         operation = instruction.operation
-        updated = operation.primitive.facts.get("updated")
-        if updated is None or operation.device.type != "cpu":
+        update = operation.primitive.traits.update
+        if update is None or update.gradients is None or operation.device.type != "cpu":
             continue
-        for parameter, gradient in updated(operation):
+        for parameter, gradient in update.gradients(operation):
             large = operation.in_specs[parameter].numel >= _MIN_ELEMENTS
             if large and instruction.operands[parameter] < len(program.inputs):
                 yield place, instruction.operands[parameter], instruction.operands[gradient]

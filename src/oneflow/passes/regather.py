@@ -12,6 +12,7 @@ from collections.abc import Collection, Hashable, Sequence
 from oneflow.passes.rewriting import Rewriting
 from oneflow.primitives.cost.work import held_bytes
 from oneflow.primitives.operators.materialize import together
+from oneflow.primitives.traits import Kind
 from oneflow.program.ir import Instruction, Program
 
 
@@ -83,7 +84,7 @@ class _Regathering:
 def _gathers(instruction: Instruction, parameters: Collection[int]) -> bool:
     operation = instruction.operation
     return (
-        "same_whole" in operation.primitive.facts
+        operation.primitive.traits.kind is Kind.BOXING
         and instruction.operands[0] in parameters
         and held_bytes(operation.out_specs[0]) > held_bytes(operation.in_specs[0])
     )

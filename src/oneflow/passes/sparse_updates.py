@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from oneflow.passes.rewriting import Rewriting, operation_of
+from oneflow.primitives.operation import Operation
 from oneflow.primitives.operators.elementwise import add, isfinite, where
 from oneflow.primitives.operators.embedding import NO_PADDING, embedding_backward
 from oneflow.primitives.operators.gradient_clipping import clip_norm
@@ -87,7 +88,7 @@ class _Rewriting(Rewriting):
         """The gradients of rows that updates can use, and what these are made of."""
         wanted: set[int] = set()
         for instruction in self.old.instructions:
-            if "of_rows" in instruction.operation.primitive.facts:
+            if _update_of_rows(instruction.operation) is not None:
                 for operands, _ in _parameters(instruction):
                     sources = self._sources(operands[1]) if operands[0] in self._tables else None
                     wanted |= sources or set()
@@ -118,7 +119,7 @@ class _Rewriting(Rewriting):
         operation, first = instruction.operation, instruction.results.start
         if first in self.new:
             return  # The skipped update of a table did this.
-        if "of_rows" in operation.primitive.facts:
+        if _update_of_rows(operation) is not None:
             self._split(instruction)
         elif operation.primitive is clip_norm and self._wanted.intersection(instruction.results):
             self._clip(instruction)
@@ -229,7 +230,8 @@ class _Rewriting(Rewriting):
             (rows,) = self._make(rows_unless, [skipped, rows], {"count": count}, scope)
         read = [*[self.new[number] for number in tables], rows, values]
         read.append(self.new[instruction.operands[-1]])
-        of_rows = operation.primitive.facts["of_rows"]
+        of_rows = _update_of_rows(operation)
+        assert of_rows is not None
         made = self._make(of_rows, read, operation.attributes, scope)
         chosen = [each.results.start for each in choices] or results
         self.new.update(zip(chosen, made, strict=True))
@@ -249,6 +251,12 @@ class _Rewriting(Rewriting):
         conditions = {choice.operands[0] for choice in choices}
         same = len(conditions) == 1 and not self.specs[self.new[conditions.pop()]].shape
         return choices if same else []
+
+
+def _update_of_rows(operation: Operation) -> Primitive | None:
+    """The primitive that does to some rows what an optimizer's update does to all."""
+    update = operation.primitive.traits.update
+    return None if update is None else update.of_rows
 
 
 def _parameters(instruction: Instruction) -> list[tuple[list[int], range]]:

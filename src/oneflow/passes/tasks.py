@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from oneflow.base.placement import Placement
 from oneflow.base.spec import TensorSpec
+from oneflow.primitives.traits import Kind
 from oneflow.program.ir import Instruction, Program
 
 PREPARE, FORWARD, BACKWARD, UPDATE = "prepare", "forward", "backward", "update"
@@ -118,7 +119,7 @@ class _Partitioning:
     def add(self, instruction: Instruction, turn: Turn) -> None:
         """Add one instruction to a task, or to the moves."""
         operation = instruction.operation
-        if "leads_to" in operation.primitive.facts:
+        if operation.primitive.traits.kind is Kind.TRANSFER:
             self._add_move(instruction)
             return
         operands = tuple(self._same.get(number, number) for number in instruction.operands)

@@ -11,6 +11,7 @@ from oneflow.base.spec import TensorSpec
 from oneflow.plan.recording import RecordedProgram
 from oneflow.primitives.cost.work import held_bytes, held_shape, work_of
 from oneflow.primitives.sharding.collectives import collectives_of
+from oneflow.primitives.traits import Kind
 from oneflow.program.ir import Instruction
 
 
@@ -104,7 +105,7 @@ def _operator_row(instruction: Instruction) -> OperatorRow:
         if not is_scalar
     ]
     exchanges = collectives_of(operation)
-    converts = "same_whole" in operation.primitive.facts
+    converts = operation.primitive.traits.kind is Kind.BOXING
     return OperatorRow(
         instruction.scope,
         "convert" if converts else operation.primitive.name,

@@ -22,6 +22,7 @@ from oneflow.primitives.registry import NO_GRADIENT, Primitive, Rule
 from oneflow.primitives.shard_index import ShardIndex
 from oneflow.primitives.shard_shapes import traced_offsets
 from oneflow.primitives.tracing import traced_results
+from oneflow.primitives.traits import Kind
 
 _ALL_OPERANDS = "all_operands"
 
@@ -120,13 +121,13 @@ class Operation:
         if self.signature is None:
             return implementation(*arrays, **self.attributes)
         attributes = self.signature.attributes
-        if "positional" in self.primitive.facts:
-            attributes = {**attributes, "shard": self._shard_index()}
+        positional = self.primitive.traits.positional
+        if positional is not None:
+            attributes = {**attributes, "shard": self._shard_index(positional.operand)}
         return implementation(*arrays, **attributes)
 
-    def _shard_index(self) -> ShardIndex:
+    def _shard_index(self, operand: str | None) -> ShardIndex:
         """The traced position of this device's shard of the first result, or of an operand."""
-        operand = self.primitive.facts["positional"]
         spec = self.in_specs[operand_positions(self)[operand][0]] if operand else self.out_specs[0]
         return ShardIndex(spec.shape, traced_offsets(spec.shape, self.device.hierarchy, spec.sbp))
 
@@ -187,13 +188,13 @@ def _scalar_dtype(primitive: Primitive, position: int) -> DType | None:
 
 def infer(operation: Operation) -> TensorSpec | tuple[TensorSpec, ...]:
     """Output specs by abstract evaluation; errors name the primitive and its operands."""
-    if "real_only" in operation.primitive.facts:
+    if operation.primitive.traits.real_only:
         _refuse_complex(operation)
-    if "leads_to" in operation.primitive.facts:
-        return operation.attributes[operation.primitive.facts["leads_to"]]
+    if operation.primitive.traits.kind is Kind.TRANSFER:
+        return operation.attributes["target"]
     abstract = [jax.ShapeDtypeStruct(spec.shape, spec.dtype.numpy) for spec in operation.in_specs]
     try:
-        if "same_whole" in operation.primitive.facts:
+        if operation.primitive.traits.kind is Kind.BOXING:
             spec, signature = operation.in_specs[0], operation.signature
             return spec if signature is None else resettled(spec, signature.outputs[0])
         result = traced_results(operation.primitive.name, operation.evaluate_whole, abstract)
@@ -290,7 +291,7 @@ class BackwardPlan:
         self.saved = tuple(sorted(kept))
         self.saves_output = any(need == "out" for _, rule in rules for need in rule.needs)
         self.writable = _writable(operation)
-        zero_second = operation.primitive.facts.get("zero_second_gradients", False)
+        zero_second = operation.primitive.zero_second_gradients
         self.zero_second = zero_second(operation) if callable(zero_second) else zero_second
         # What rules may ask for: the gradient, the output, the saved operands, then constants.
         first = 2 + len(self.saved)
@@ -458,7 +459,7 @@ def _vjp_primitive(primitive: Primitive) -> Primitive:
         grads = pullback(_cotangents(outputs, [jnp.conj(c) for c in cotangents]))
         return tuple(jnp.conj(grad) for grad in grads)
 
-    return Primitive(f"{primitive.name}_vjp", impl, facts={"vjp_of": primitive})
+    return Primitive(f"{primitive.name}_vjp", impl, vjp_of=primitive)
 
 
 def _cotangents(outputs: Any, given: list) -> Any:

@@ -1,8 +1,8 @@
 """What a primitive is, and the table of all of them.
 
-A primitive is a pure function on arrays plus declared facts: its gradient, how its dimensions may
-be split over devices, how it is lowered per platform. Everything else users call is composed from
-primitives.
+A primitive is a pure function on arrays plus declarations: its gradient, how its dimensions may be
+split over devices, how it is lowered per platform, and its traits. Everything else users call is
+composed from primitives.
 
 A primitive's implementation tells its own signature: positional parameters are *operands* (tensors,
 or Python numbers that become run-time inputs of the compiled program), keyword-only parameters are
@@ -20,17 +20,9 @@ from typing import Any
 
 from oneflow.base.hook import Hook
 from oneflow.base.parameters import parameters_of
+from oneflow.primitives.traits import Traits, ViewRule
 
 PRIMITIVES: dict[str, Primitive] = {}
-
-# A fact of primitives with several outputs whose gradient rule takes None for the gradient of an
-# output that nothing depends on; others get zeros.
-ABSENT_GRADIENTS = {"absent_gradients": True}
-# A fact of primitives that mean nothing for complex numbers, which they refuse.
-REAL_ONLY = {"real_only": True}
-# A fact of primitives whose gradient does not depend on the operand, and yet has a gradient there:
-# zeros, as that of PyTorch's pooling. The value may be a function of the operation.
-ZERO_SECOND_GRADIENTS = {"zero_second_gradients": True}
 
 
 # The meaning of calling a primitive: ``bind(primitive, operands, attributes)``.
@@ -48,6 +40,10 @@ class Primitive:
         attributes: names of the keyword-only parameters with their defaults.
         gradients: rule per operand name, see `gradient`; or one joint rule under ``"*"``.
         writable: what rules keep and yet may be overwritten after the call, see `gradient`.
+        materialize_grads: gradient rules get zeros, not None, for an output that nothing depends
+            on.
+        zero_second_gradients: gradients that do not depend on the operand still have a gradient
+            there, zeros, see `gradient`.
         differentiable: False for comparisons, random numbers, indices: results never require grad.
         scalar: dtype name that Python-number operands take, or such a name per operand name; where
             nothing is said they take that of the tensor operands.
@@ -56,6 +52,9 @@ class Primitive:
         linear: sets of operands in which the implementation is linear, see
             `oneflow.primitives.sharding.linearity`.
         lowerings: implementation per platform name where the general one is slow.
+        elementwise: every element of the result depends on one element of each operand, broadcast.
+        vjp_of: the primitive whose derived gradient this is, if it is one.
+        traits: what else generic code needs to know, see `Traits`.
     """
 
     __slots__ = (
@@ -67,10 +66,13 @@ class Primitive:
             "attributes",
             "gradients",
             "writable",
+            "materialize_grads",
+            "zero_second_gradients",
             "differentiable",
             "scalar",
         ),
-        *("check", "check_error", "axes", "linear", "lowerings", "elementwise", "facts", "_vjp"),
+        *("check", "check_error", "axes", "linear", "lowerings", "elementwise", "traits"),
+        *("vjp_of", "_vjp"),
     )
 
     def __init__(
@@ -84,13 +86,16 @@ class Primitive:
         axes: Any = None,
         linear: tuple[str, ...] | Callable = (),
         elementwise: bool = False,
-        facts: Mapping[str, Any] | None = None,
+        vjp_of: Primitive | None = None,
+        **traits: Any,
     ) -> None:
         self.name = name
         self.impl = impl
         self.operands, self.variadic, self.attributes = _signature(impl, operands)
         self.gradients: dict[str, Rule] = {}
         self.writable: str | Callable[[Any], str] = ""
+        self.materialize_grads = True
+        self.zero_second_gradients: bool | Callable[[Any], bool] = False
         self.differentiable = differentiable
         self.scalar = scalar
         self.check: Any = None  # functions, or None without a run-time check
@@ -98,7 +103,9 @@ class Primitive:
         self.axes = axes
         self.linear = linear
         self.elementwise = elementwise
-        self.facts = dict(facts or {})
+        self.traits = Traits(**traits)
+        self.traits.check(name, self.operands, self.attributes)
+        self.vjp_of = vjp_of
         self.lowerings: dict[str, Callable] = {}
         self._vjp: Primitive | None = None
 
@@ -114,6 +121,8 @@ class Primitive:
         joint: Callable | None = None,
         *,
         writable: str | Callable[[Any], str] = "",
+        materialize_grads: bool = True,
+        zero_second_gradients: bool | Callable[[Any], bool] = False,
         **rules: Callable | None,
     ) -> Primitive:
         """Declare gradient rules, written with primitives so that they can be differentiated again.
@@ -128,6 +137,11 @@ class Primitive:
         A backward pass refuses what was written to in place since the rule kept it, as in PyTorch.
         `writable` names what is not refused, as PyTorch keeps something else there: operands, or
         ``out``; or it is a function of the operation. What is kept stays as it was in any case.
+
+        A rule of several outputs gets zeros for the gradient of one that nothing depends on, or
+        None if `materialize_grads` is False. A gradient that does not depend on the operand has no
+        gradient there; with `zero_second_gradients` (or where that function of the operation says
+        so) it has one, zeros, as that of PyTorch's pooling.
         """
         if self.gradients:
             raise ValueError(f"primitive `{self.name}` already has a gradient")
@@ -142,6 +156,8 @@ class Primitive:
         for name, rule in rules.items():
             self.gradients[name] = Rule(rule) if rule is not None else NO_GRADIENT
         self.writable = writable
+        self.materialize_grads = materialize_grads
+        self.zero_second_gradients = zero_second_gradients
         return self
 
     def lowering(self, platform: str) -> Callable[[Callable], Callable]:
@@ -166,6 +182,17 @@ class Primitive:
         self.check, self.check_error = check, error
         return self
 
+    @property
+    def view_rule(self) -> ViewRule:
+        """How the result of a view primitive shares its operand's memory.
+
+        Raises:
+            TypeError: it is no view.
+        """
+        if self.traits.view is None:
+            raise TypeError(f"primitive `{self.name}` is no view: it declares no `ViewRule`")
+        return self.traits.view
+
     def implementation(self, platform: str) -> Callable:
         """The implementation for `platform`."""
         return self.lowerings.get(platform, self.impl)
@@ -184,7 +211,7 @@ class Rule:
 NO_GRADIENT = Rule(lambda: None)
 
 
-def primitive(name: str, impl: Callable, **facts: Any) -> Primitive:
+def primitive(name: str, impl: Callable, **declared: Any) -> Primitive:
     """Define a primitive and enter it in the table.
 
     Raises:
@@ -203,7 +230,7 @@ def primitive(name: str, impl: Callable, **facts: Any) -> Primitive:
     """
     if name in PRIMITIVES:
         raise ValueError(f"primitive `{name}` is already registered; names are unique")
-    made = Primitive(name, impl, **facts)
+    made = Primitive(name, impl, **declared)
     PRIMITIVES[name] = made
     return made
 

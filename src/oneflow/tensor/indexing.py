@@ -291,7 +291,7 @@ def index_put_value(tensor: Tensor, index: Any, value: Any, accumulate: bool = F
     for base, (primitive, numbers, attributes) in zip(
         reversed(bases), reversed(selection.steps), strict=True
     ):
-        new = primitive.facts["write"](base, new, *numbers, **attributes)
+        new = primitive.view_rule.write(base, new, *numbers, **attributes)
     return new
 
 

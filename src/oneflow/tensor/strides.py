@@ -20,7 +20,7 @@ def strided_layout(tensor: Tensor) -> StridedLayout:
     shape = family.storage.value.spec.shape
     layout = StridedLayout(shape, row_major(shape))
     for primitive, numbers, attributes in (*family.prefix, *tensor._chain):
-        layout = primitive.facts["layout"](layout, *numbers, **attributes)
+        layout = primitive.view_rule.layout(layout, *numbers, **attributes)
     return layout
 
 

@@ -180,13 +180,13 @@ def scatter_back(root: Value, chain: Chain, new: Value) -> Value:
     for base, (primitive, numbers, attributes) in zip(
         reversed(bases[: len(chain)]), reversed(chain), strict=True
     ):
-        new = primitive.facts["write"](base, new, *numbers, **attributes)
+        new = primitive.view_rule.write(base, new, *numbers, **attributes)
     return new
 
 
 def overlapping(step: ViewStep) -> bool:
     """Whether a view made by `step` may show an element of its base several times."""
-    return step[0].facts["overlaps"]
+    return step[0].view_rule.overlaps
 
 
 def _put_where_seen(base: Value, chain: Chain, new: Value) -> Value:
@@ -202,7 +202,7 @@ def _put_where_seen(base: Value, chain: Chain, new: Value) -> Value:
     spec = base.spec
     layout = StridedLayout(spec.shape, row_major(spec.shape))
     for primitive, numbers, attributes in chain:
-        layout = primitive.facts["layout"](layout, *numbers, **attributes)
+        layout = primitive.view_rule.layout(layout, *numbers, **attributes)
     repeated = any(n > 1 and not step for n, step in zip(layout.shape, layout.strides, strict=True))
     if repeated or new.spec.dtype is not spec.dtype:
         refuse_overlap()

@@ -15,6 +15,7 @@ from oneflow.base.spec import TensorSpec, resettled
 from oneflow.primitives.cost.work import held_bytes, work_of
 from oneflow.primitives.operation import Operation
 from oneflow.primitives.sharding.boxing_path import boxing_path, bytes_sent
+from oneflow.primitives.traits import Kind
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,7 @@ def conversion_seconds(machine: Machine, spec: TensorSpec, source: NdSbp, target
 
 def operation_seconds(machine: Machine, operation: Operation) -> tuple[float, float]:
     """Seconds that one device computes for an operation on a placement, and that it converts."""
-    if "same_whole" in operation.primitive.facts:
+    if operation.primitive.traits.kind is Kind.BOXING:
         given, spec = operation.attributes, operation.in_specs[0]
         return 0.0, conversion_seconds(machine, spec, given["source"], given["target"])
     work = work_of(operation)

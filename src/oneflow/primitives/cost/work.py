@@ -21,6 +21,7 @@ from oneflow.primitives.shard_index import ShardIndex
 from oneflow.primitives.shard_shapes import shard_shape, traced_offsets
 from oneflow.primitives.sharding.collectives import collectives_of
 from oneflow.primitives.tracing import bodies
+from oneflow.primitives.traits import Kind
 
 # Steps of a traced implementation that compute nothing.
 _MOVES = frozenset(
@@ -86,7 +87,7 @@ def work_of(operation: Operation) -> Work:
         if not is_scalar
     ]
     touched = sum(map(held_bytes, (*tensors, *operation.out_specs)))
-    if "same_whole" in operation.primitive.facts:
+    if operation.primitive.traits.kind is Kind.BOXING:
         staged = max((each.staged for each in collectives_of(operation)), default=0)
         return Work(0, touched, staged, False, False)
     parts = [
@@ -120,7 +121,7 @@ def _traceable(operation: Operation) -> Any:
     attributes = dict(signature.attributes)
 
     def compute(*parts: Any) -> Any:
-        if "positional" in operation.primitive.facts:
+        if operation.primitive.traits.positional is not None:
             spec = operation.out_specs[0]
             starts = traced_offsets(spec.shape, placement.hierarchy, spec.sbp or ())
             attributes["part"] = ShardIndex(spec.shape, starts)

@@ -22,7 +22,8 @@ from oneflow.primitives.operators.elementwise import (
     zeros_like,
 )
 from oneflow.primitives.operators.rounding import quotient
-from oneflow.primitives.registry import REAL_ONLY, ZERO_SECOND_GRADIENTS
+from oneflow.primitives.registry import primitive
+from oneflow.primitives.traits import Precision
 
 
 def _gelu(x):
@@ -54,7 +55,7 @@ def _softplus(x, beta, threshold):
     return jnp.where(linear, x, quotient(jnp.logaddexp(jnp.where(linear, 0, scaled), 0), beta))
 
 
-softplus = elementwise("softplus", _softplus, "x beta threshold")
+softplus = elementwise("softplus", _softplus, "x beta threshold", precision=Precision.FULL)
 # Above 20 the logarithm no longer changes a number of single precision.
 mish = elementwise("mish", lambda x: x * jnp.tanh(_softplus(x, 1.0, 20.0)))
 
@@ -63,7 +64,7 @@ def _log_sigmoid(x):
     return -jnp.logaddexp(-x, jnp.zeros((), x.dtype))
 
 
-log_sigmoid = elementwise("log_sigmoid", _log_sigmoid)
+log_sigmoid = elementwise("log_sigmoid", _log_sigmoid, precision=Precision.FULL)
 
 
 def _elu(x, alpha, scale, input_scale):
@@ -85,13 +86,12 @@ threshold = exact(
     "threshold",
     lambda x, limit, value: jnp.where(x <= limit, value, x),
     "x limit value",
-    facts=REAL_ONLY,
+    real_only=True,
 )
 hardtanh = exact(
     "hardtanh",
     lambda x, low, high: jnp.where(x <= low, low, jnp.where(x >= high, high, x)),
     "x low high",
-    facts=ZERO_SECOND_GRADIENTS,
 )
 _hardtanh_gradient = gradient_where(
     "hardtanh_gradient", lambda out, low, high: ~((out <= low) | (out >= high)), "out low high"
@@ -100,6 +100,7 @@ _hardtanh_gradient = gradient_where(
 hardtanh.gradient(
     x=lambda g, out, low, high: _hardtanh_gradient(g, out, low, high),
     writable="out",
+    zero_second_gradients=True,
 )
 hardshrink = exact(
     "hardshrink", lambda x, limit: jnp.where((x >= -limit) & (x <= limit), 0, x), "x limit"

@@ -22,8 +22,9 @@ from oneflow.primitives.operation import Operation
 from oneflow.primitives.operators.random import below, words
 from oneflow.primitives.operators.softmax import wide
 from oneflow.primitives.registry import primitive
-from oneflow.primitives.shard_index import POSITIONAL, ShardIndex
+from oneflow.primitives.shard_index import ShardIndex
 from oneflow.primitives.sharding.axes import Axes, notation
+from oneflow.primitives.traits import Positional, Precision
 
 # Scores computed at once: what fits into a processor's caches, and what keeps a GPU busy.
 _CPU_BLOCK, _GPU_BLOCK = 2**20, 2**27
@@ -332,7 +333,12 @@ def _axes(operation: Operation) -> Axes | None:
 
 _NUMBERS = {"seed": "int64", "stream": "int64", "p": "float64"}
 attention = primitive(
-    "attention", _forward(_CPU_BLOCK), axes=_axes, scalar=_NUMBERS, facts=POSITIONAL
+    "attention",
+    _forward(_CPU_BLOCK),
+    axes=_axes,
+    scalar=_NUMBERS,
+    positional=Positional(),
+    precision=Precision.HALF,
 )
 attention.lowering("cuda")(_forward(_GPU_BLOCK))
 attention_backward = primitive(
@@ -340,7 +346,7 @@ attention_backward = primitive(
     _backward(_CPU_BLOCK),
     axes=_axes,
     scalar=_NUMBERS,
-    facts=POSITIONAL,
+    positional=Positional(),
     linear=("g g_logsum",),
 )
 attention_backward.lowering("cuda")(_backward(_GPU_BLOCK))
@@ -349,8 +355,8 @@ attention_backward.lowering("cuda")(_backward(_GPU_BLOCK))
 def _attention_gradient(
     g, q, k, v, scale, p, seed, stream, mask, out, causal, dropout, mask_gradient
 ):
-    facts = {"causal": causal, "dropout": dropout, "mask_gradient": mask_gradient}
-    grads = attention_backward(*g, q, k, v, scale, p, seed, stream, *out, *mask, **facts)
+    given = {"causal": causal, "dropout": dropout, "mask_gradient": mask_gradient}
+    grads = attention_backward(*g, q, k, v, scale, p, seed, stream, *out, *mask, **given)
     return [*grads[:3], None, None, None, None, *(grads[3:] or [None] * len(mask))]
 
 

@@ -21,6 +21,7 @@ from oneflow.primitives.shard_shapes import (
 )
 from oneflow.primitives.sharding.boxing_path import Step, boxing_path
 from oneflow.primitives.sharding.partial_sums import all_reduced, neutral, reduce_scattered
+from oneflow.primitives.traits import Kind
 
 Sizes = tuple[int, ...]
 
@@ -165,6 +166,6 @@ def _taken(x: jax.Array, index: Any, dim: int, size: int) -> jax.Array:
     return jnp.take(x, jnp.clip(index, 0, max(size - 1, 0)), axis=dim)
 
 
-boxing = primitive("boxing", _boxing, facts={"same_whole": True})
+boxing = primitive("boxing", _boxing, kind=Kind.BOXING)
 # The whole is the same: its gradient is the gradient, however that lies on the devices.
 boxing.gradient(x=lambda g: g)

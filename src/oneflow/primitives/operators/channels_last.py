@@ -1,4 +1,4 @@
-"""The channels-last fact: how a primitive runs on activations stored ``[N, spatial..., C]``.
+"""The channels-last trait: how a primitive runs on activations stored ``[N, spatial..., C]``.
 
 Users see ``[N, C, spatial...]``. Where channels-last is faster, a pass moves whole stretches of a
 program there; a primitive takes part by declaring a rule, which looks at one operation and says
@@ -61,8 +61,8 @@ def follows(
     *,
     attribute: str = "dims",
     leads: bool = False,
-) -> dict[str, Rule]:
-    """The fact of a primitive that only `attribute`, one dimension or several, ties to a layout."""
+) -> Rule:
+    """The rule of a primitive that only `attribute`, one dimension or several, ties to a layout."""
 
     def rule(operation: Operation) -> ChannelsLast:
         ndim = max(spec.ndim for spec in operation.in_specs)
@@ -70,4 +70,4 @@ def follows(
         moved = moved_dim(dims, ndim) if isinstance(dims, int) else moved_dims(dims, ndim)
         return ChannelsLast(operands, results, {**operation.attributes, attribute: moved}, leads)
 
-    return {"channels_last": rule}
+    return rule

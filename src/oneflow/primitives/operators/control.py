@@ -8,6 +8,7 @@ from jax import lax
 from oneflow.primitives.operation import Operation
 from oneflow.primitives.registry import primitive
 from oneflow.primitives.sharding.axes import Axes, independent_names
+from oneflow.primitives.traits import Kind
 
 
 def _barrier_axes(operation: Operation) -> Axes:
@@ -22,8 +23,7 @@ barrier = primitive(
     lambda keep, *xs: tuple(lax.optimization_barrier(xs)),
     axes=_barrier_axes,
     scalar={"keep": "int64"},
-    # The compiler must not know the number.
-    facts={"hides_numbers": True},
+    kind=Kind.BARRIER,
     linear=("*xs",),
 )
 barrier.gradient(

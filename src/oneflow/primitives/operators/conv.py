@@ -17,9 +17,9 @@ from jax import lax
 from oneflow.primitives.operation import Operation
 from oneflow.primitives.operators.channels_last import follows
 from oneflow.primitives.operators.elementwise import _conjugate
-from oneflow.primitives.operators.materialize import READS_MEMORY
 from oneflow.primitives.registry import primitive
 from oneflow.primitives.sharding.axes import Axes, Names
+from oneflow.primitives.traits import Fusion, Kind, Precision
 
 Pairs = tuple[tuple[int, int], ...]
 
@@ -137,28 +137,34 @@ def _axes(operation: Operation, *roles: str) -> Axes:
     return Axes((names[0], names[1]), (names[2],), {"groups": "group"} if grouped else {})
 
 
-_KEEPS_ACTIVATIONS = follows((True, False), (True,), leads=True) | READS_MEMORY
-_TAKES_ACTIVATIONS = follows((True, True), (False,), leads=True) | READS_MEMORY
+_keeps_activations = follows((True, False), (True,), leads=True)
 
 conv = primitive(
     "conv",
     _conv,
     axes=lambda each: _axes(each, *"iwo"),
-    facts=_KEEPS_ACTIVATIONS,
+    kind=Kind.CONVOLUTION,
+    fusion=Fusion(reads_memory=True),
+    channels_last=_keeps_activations,
     linear=("x", "weight"),
+    precision=Precision.HALF,
 )
 conv_input_adjoint = primitive(
     "conv_input_adjoint",
     _conv_input_adjoint,
     axes=lambda each: _axes(each, *"owi"),
-    facts=_KEEPS_ACTIVATIONS,
+    kind=Kind.CONVOLUTION,
+    fusion=Fusion(reads_memory=True),
+    channels_last=_keeps_activations,
     linear=("y", "weight"),
 )
 conv_weight_adjoint = primitive(
     "conv_weight_adjoint",
     _conv_weight_adjoint,
     axes=lambda each: _axes(each, *"iow"),
-    facts=_TAKES_ACTIVATIONS,
+    kind=Kind.CONVOLUTION,
+    fusion=Fusion(reads_memory=True),
+    channels_last=follows((True, True), (False,), leads=True),
     linear=("x", "y"),
 )
 

@@ -9,8 +9,9 @@ from oneflow.base.dtype import DType
 from oneflow.primitives.operation import Operation
 from oneflow.primitives.operators.rounding import quotient
 from oneflow.primitives.registry import primitive
-from oneflow.primitives.shard_index import POSITIONAL, ShardIndex, global_index
+from oneflow.primitives.shard_index import ShardIndex, global_index
 from oneflow.primitives.sharding.axes import Axes, AxisRule, elementwise_axes, made_axes
+from oneflow.primitives.traits import Positional
 
 
 def _zeros(*, shape: tuple[int, ...], dtype: DType):
@@ -52,7 +53,7 @@ range_integer = primitive(
     "range_integer",
     _range,
     axes=_line_axes("size"),
-    facts=POSITIONAL,
+    positional=Positional(),
     differentiable=False,
     scalar="int64",
 )
@@ -60,7 +61,7 @@ range_float = primitive(
     "range_float",
     _range,
     axes=_line_axes("size"),
-    facts=POSITIONAL,
+    positional=Positional(),
     differentiable=False,
     scalar="float64",
 )
@@ -81,7 +82,7 @@ linspace = primitive(
     "linspace",
     _linspace,
     axes=_line_axes("steps"),
-    facts=POSITIONAL,
+    positional=Positional(),
     differentiable=False,
     scalar="float64",
 )
@@ -98,4 +99,4 @@ def _eye(*, shape: tuple[int, int], dtype: DType, shard: ShardIndex | None = Non
     return (rows == columns).astype(dtype.numpy)
 
 
-eye = primitive("eye", _eye, axes=made_axes, facts=POSITIONAL, differentiable=False)
+eye = primitive("eye", _eye, axes=made_axes, positional=Positional(), differentiable=False)

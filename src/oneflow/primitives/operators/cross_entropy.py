@@ -20,7 +20,7 @@ from oneflow.primitives.operators.elementwise import cast, div, neg, ones_like
 from oneflow.primitives.operators.rounding import quotient
 from oneflow.primitives.registry import primitive
 from oneflow.primitives.sharding.axes import Axes, Names
-from oneflow.primitives.sharding.composition import composed
+from oneflow.primitives.traits import Composition, Precision
 
 
 def _class_dim(x) -> int:
@@ -148,7 +148,11 @@ def _cross_entropy_of_sums(x, target, smoothing, *weight, reduction, ignore_inde
 
 
 cross_entropy = primitive(
-    "cross_entropy", _cross_entropy, axes=_axes, facts=composed(_cross_entropy_of_sums, _is_mean)
+    "cross_entropy",
+    _cross_entropy,
+    axes=_axes,
+    composition=Composition(_cross_entropy_of_sums, _is_mean),
+    precision=Precision.FULL,
 )
 cross_entropy_backward = primitive(
     "cross_entropy_backward", _cross_entropy_backward, axes=_backward_axes, linear=("g",)
@@ -206,7 +210,14 @@ def _nll_of_sums(x, target, *weight, reduction, ignore_index):
     return div(total, _weights_of_labels(x, target, weight, ignore_index))
 
 
-nll = primitive("nll", _nll, axes=_axes, facts=composed(_nll_of_sums, _is_mean), linear=("x",))
+nll = primitive(
+    "nll",
+    _nll,
+    axes=_axes,
+    composition=Composition(_nll_of_sums, _is_mean),
+    linear=("x",),
+    precision=Precision.FULL,
+)
 nll_backward = primitive("nll_backward", _nll_backward, axes=_backward_axes, linear=("g",))
 
 
@@ -259,5 +270,8 @@ def _probabilities_axes(operation: Operation) -> Axes:
 
 
 cross_entropy_probabilities = primitive(
-    "cross_entropy_probabilities", _cross_entropy_probabilities, axes=_probabilities_axes
+    "cross_entropy_probabilities",
+    _cross_entropy_probabilities,
+    axes=_probabilities_axes,
+    precision=Precision.FULL,
 )

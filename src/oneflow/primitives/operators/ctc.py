@@ -10,7 +10,8 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from oneflow.primitives.registry import REAL_ONLY, primitive
+from oneflow.primitives.registry import primitive
+from oneflow.primitives.traits import Precision
 
 # Stands for the logarithm of 0: finite, so that differences of two of them are no NaN.
 _NOTHING = -1e30
@@ -81,7 +82,7 @@ def _ctc_backward(
     return jnp.where((jnp.isinf(losses) & alive)[..., None], jnp.nan, grads)
 
 
-ctc = primitive("ctc", _ctc, axes="_ n _, n _, n, n -> n", facts=REAL_ONLY)
+ctc = primitive("ctc", _ctc, axes="_ n _, n _, n, n -> n", real_only=True, precision=Precision.FULL)
 ctc_backward = primitive(
     "ctc_backward", _ctc_backward, axes="n, _ n _, n _, n, n -> _ n _", linear=("g",)
 )

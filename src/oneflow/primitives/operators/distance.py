@@ -17,6 +17,7 @@ from oneflow.primitives.sharding.axes import (
     broadcast_reduced_axes,
     free_dims,
 )
+from oneflow.primitives.traits import Precision
 
 
 def safe_norm(x, p: float, dim: int, keepdim: bool):
@@ -53,14 +54,18 @@ def _cosine_similarity(x, y, eps, *, dim: int):
     return jnp.sum(x_unit * y_unit, dim)
 
 
-cosine_similarity = primitive("cosine_similarity", _cosine_similarity, axes=broadcast_reduced_axes)
+cosine_similarity = primitive(
+    "cosine_similarity", _cosine_similarity, axes=broadcast_reduced_axes, precision=Precision.FULL
+)
 
 
 def _pairwise_distance(x, y, eps, *, p: float, keepdim: bool):
     return safe_norm(x - y + eps, p, -1, keepdim)
 
 
-pairwise_distance = primitive("pairwise_distance", _pairwise_distance, axes=broadcast_reduced_axes)
+pairwise_distance = primitive(
+    "pairwise_distance", _pairwise_distance, axes=broadcast_reduced_axes, precision=Precision.FULL
+)
 
 
 def _unit_vectors(x, eps, *, p: float, dim: int):
@@ -74,7 +79,9 @@ def _l2_normalize(x, eps, *, dim: int):
     return quotient(x, jnp.sqrt(jnp.maximum(jnp.sum(x * x, dim, keepdims=True), eps)))
 
 
-l2_normalize = primitive("l2_normalize", _l2_normalize, axes=free_dims("dim"))
+l2_normalize = primitive(
+    "l2_normalize", _l2_normalize, axes=free_dims("dim"), precision=Precision.FULL
+)
 
 
 def _weight_of_norm(direction, size, *, dim: int | None):

@@ -8,6 +8,7 @@ from oneflow.primitives.operation import Operation
 from oneflow.primitives.registry import primitive
 from oneflow.primitives.sharding.axes import Axes, Names, broadcast_free_dims
 from oneflow.primitives.sharding.linearity import each_alone
+from oneflow.primitives.traits import Precision
 
 Labels = tuple[int, ...]
 
@@ -50,7 +51,9 @@ def _einsum_axes(operation: Operation) -> Axes:
     )
 
 
-einsum = primitive("einsum", _einsum, axes=_einsum_axes, linear=each_alone)
+einsum = primitive(
+    "einsum", _einsum, axes=_einsum_axes, linear=each_alone, precision=Precision.HALF
+)
 
 # Of the vectors along `dim`, which has size 3.
 cross = primitive(

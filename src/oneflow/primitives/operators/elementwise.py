@@ -20,23 +20,24 @@ from jax import lax
 from oneflow.base.dtype import DType
 from oneflow.primitives.operators import exponential
 from oneflow.primitives.operators.rounding import quotient, rounded_once
-from oneflow.primitives.registry import REAL_ONLY, Primitive, primitive
+from oneflow.primitives.registry import Primitive, primitive
 from oneflow.primitives.sharding.linearity import converted
+from oneflow.primitives.traits import Precision
 
 
-def elementwise(name: str, impl: Callable, operands: str = "x", **facts: Any) -> Primitive:
+def elementwise(name: str, impl: Callable, operands: str = "x", **declared: Any) -> Primitive:
     """Define an elementwise primitive; an ordinary one is this line and its gradient."""
-    return exact(name, rounded_once(impl), operands, **facts)
+    return exact(name, rounded_once(impl), operands, **declared)
 
 
-def exact(name: str, impl: Callable, operands: str = "x", **facts: Any) -> Primitive:
+def exact(name: str, impl: Callable, operands: str = "x", **declared: Any) -> Primitive:
     """Define an elementwise primitive that rounds nothing: it chooses, compares or changes bits."""
-    return primitive(name, impl, operands=operands, elementwise=True, **facts)
+    return primitive(name, impl, operands=operands, elementwise=True, **declared)
 
 
-def without_gradient(name: str, impl: Callable, operands: str = "x", **facts: Any) -> Primitive:
+def without_gradient(name: str, impl: Callable, operands: str = "x", **declared: Any) -> Primitive:
     """Define one that rounds nothing and whose results never require grad."""
-    return exact(name, impl, operands, differentiable=False, **facts)
+    return exact(name, impl, operands, differentiable=False, **declared)
 
 
 def unary(
@@ -45,14 +46,22 @@ def unary(
     slope: Callable | None = None,
     slope_of_out: Callable | None = None,
     writable: str = "",
+    **declared: Any,
 ) -> Primitive:
     """Define a function of one number by its derivative.
 
-    The derivative is given the operand (`slope`) or the result (`slope_of_out`).
+    The derivative is given the operand (`slope`) or the result (`slope_of_out`), and that is what
+    the backward pass keeps.
 
-    What the derivative takes is what the backward pass keeps; `writable` as for its rule.
+    Args:
+        name: the primitive's name.
+        impl: the function.
+        slope: its derivative as a function of the operand.
+        slope_of_out: its derivative as a function of the result.
+        writable: as for a gradient rule.
+        declared: what else the primitive declares.
     """
-    made = elementwise(name, impl)
+    made = elementwise(name, impl, **declared)
     derivative = slope or slope_of_out
     if derivative is None:
         return made
@@ -70,7 +79,8 @@ def unary(
 def step(name: str, impl: Callable, operands: str = "x") -> Primitive:
     """Define a piecewise constant function: it requires grad, and the gradient is zero."""
     made = elementwise(name, impl, operands)
-    return made.gradient(**{each: lambda g: zeros_like(g) for each in operands.split()})
+    rules: dict[str, Any] = {each: lambda g: zeros_like(g) for each in operands.split()}
+    return made.gradient(**rules)
 
 
 def _cast(x, *, dtype: DType):
@@ -191,7 +201,7 @@ def _pow_y_gradient(g, x, y, out):
     return g * jnp.conj(slope)
 
 
-pow_ = elementwise("pow", _pow, "x y")
+pow_ = elementwise("pow", _pow, "x y", precision=Precision.FULL)
 _pow_x = elementwise("pow_x_gradient", _pow_x_gradient, "g x y", linear=("g",))
 _pow_y = elementwise("pow_y_gradient", _pow_y_gradient, "g x y out", linear=("g",))
 pow_.gradient(x=lambda g, x, y: _pow_x(g, x, y), y=lambda g, x, y, out: _pow_y(g, x, y, out))
@@ -294,10 +304,10 @@ fmin.gradient(
 
 eq = without_gradient("eq", jnp.equal, "x y")
 ne = without_gradient("ne", jnp.not_equal, "x y")
-lt = without_gradient("lt", jnp.less, "x y", facts=REAL_ONLY)
-le = without_gradient("le", jnp.less_equal, "x y", facts=REAL_ONLY)
-gt = without_gradient("gt", jnp.greater, "x y", facts=REAL_ONLY)
-ge = without_gradient("ge", jnp.greater_equal, "x y", facts=REAL_ONLY)
+lt = without_gradient("lt", jnp.less, "x y", real_only=True)
+le = without_gradient("le", jnp.less_equal, "x y", real_only=True)
+gt = without_gradient("gt", jnp.greater, "x y", real_only=True)
+ge = without_gradient("ge", jnp.greater_equal, "x y", real_only=True)
 
 
 def _isclose(x, y, absolute, relative, *, equal_nan: bool):
@@ -342,8 +352,8 @@ shift_right = without_gradient("shift_right", _shift_right, "x y")
 isnan = without_gradient("isnan", jnp.isnan)
 isinf = without_gradient("isinf", jnp.isinf)
 isfinite = without_gradient("isfinite", jnp.isfinite)
-isposinf = without_gradient("isposinf", lambda x: x == jnp.inf, facts=REAL_ONLY)
-isneginf = without_gradient("isneginf", lambda x: x == -jnp.inf, facts=REAL_ONLY)
+isposinf = without_gradient("isposinf", lambda x: x == jnp.inf, real_only=True)
+isneginf = without_gradient("isneginf", lambda x: x == -jnp.inf, real_only=True)
 signbit = without_gradient("signbit", jnp.signbit)
 gcd = without_gradient("gcd", jnp.gcd, "x y")
 lcm = without_gradient("lcm", jnp.lcm, "x y")
@@ -432,22 +442,36 @@ square = unary("square", lambda x: x * x, lambda x: 2 * x)
 cube = unary("cube", lambda x: x * x * x, lambda x: 3 * (x * x))
 # PyTorch's powers of 0.5, -0.5 and -1, which these are too, keep the operand.
 sqrt = unary("sqrt", jnp.sqrt, slope_of_out=lambda out: 0.5 / out, writable="out")
-rsqrt = unary("rsqrt", lax.rsqrt, slope_of_out=lambda out: -0.5 * (out * out * out), writable="out")
-reciprocal = unary(
-    "reciprocal", lambda x: quotient(1, x), slope_of_out=lambda out: -(out * out), writable="out"
+rsqrt = unary(
+    "rsqrt",
+    lax.rsqrt,
+    slope_of_out=lambda out: -0.5 * (out * out * out),
+    writable="out",
+    precision=Precision.FULL,
 )
-exp = unary("exp", jnp.exp, slope_of_out=lambda out: out)
-exp2 = unary("exp2", exponential.exp2, slope_of_out=lambda out: out * math.log(2))
-expm1 = unary("expm1", jnp.expm1, slope_of_out=lambda out: out + 1)
-log = unary("log", jnp.log, lambda x: 1 / x)
-log2 = unary("log2", exponential.log2, lambda x: 1 / (x * math.log(2)))
-log10 = unary("log10", exponential.log10, lambda x: 1 / (x * math.log(10)))
-log1p = unary("log1p", exponential.log1p, lambda x: 1 / (x + 1))
+reciprocal = unary(
+    "reciprocal",
+    lambda x: quotient(1, x),
+    slope_of_out=lambda out: -(out * out),
+    writable="out",
+    precision=Precision.FULL,
+)
+exp = unary("exp", jnp.exp, slope_of_out=lambda out: out, precision=Precision.FULL)
+exp2 = unary(
+    "exp2", exponential.exp2, slope_of_out=lambda out: out * math.log(2), precision=Precision.FULL
+)
+expm1 = unary("expm1", jnp.expm1, slope_of_out=lambda out: out + 1, precision=Precision.FULL)
+log = unary("log", jnp.log, lambda x: 1 / x, precision=Precision.FULL)
+log2 = unary("log2", exponential.log2, lambda x: 1 / (x * math.log(2)), precision=Precision.FULL)
+log10 = unary(
+    "log10", exponential.log10, lambda x: 1 / (x * math.log(10)), precision=Precision.FULL
+)
+log1p = unary("log1p", exponential.log1p, lambda x: 1 / (x + 1), precision=Precision.FULL)
 sin = unary("sin", jnp.sin, jnp.cos)
 cos = unary("cos", jnp.cos, lambda x: -jnp.sin(x))
 tanh = unary("tanh", jnp.tanh, slope_of_out=lambda out: 1 - out * out)
 sigmoid = unary("sigmoid", jax.nn.sigmoid, slope_of_out=lambda out: out * (1 - out))
-relu = exact("relu", lambda x: jnp.maximum(x, jnp.zeros((), x.dtype)), facts=REAL_ONLY)
+relu = exact("relu", lambda x: jnp.maximum(x, jnp.zeros((), x.dtype)), real_only=True)
 _relu_gradient = gradient_where("relu_gradient", lambda out: ~(out <= 0), "out")
 relu.gradient(x=lambda g, out: _relu_gradient(g, out))
 erf = unary("erf", lax.erf, lambda x: 2 / math.sqrt(math.pi) * jnp.exp(-x * x))

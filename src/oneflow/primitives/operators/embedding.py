@@ -11,9 +11,10 @@ from oneflow.primitives.operators.distance import safe_norm
 from oneflow.primitives.operators.indexing import out_of_range
 from oneflow.primitives.operators.rounding import quotient
 from oneflow.primitives.registry import primitive
-from oneflow.primitives.shard_index import ShardIndex, positional_in
+from oneflow.primitives.shard_index import ShardIndex
 from oneflow.primitives.sharding.axes import Axes
 from oneflow.primitives.sharding.linearity import Linearity
+from oneflow.primitives.traits import Positional
 
 NO_PADDING = -1
 
@@ -69,7 +70,7 @@ def _row_error(value, attributes, in_specs):
 
 
 embedding = primitive(
-    "embedding", _embedding, axes=_axes, linear=("weight",), facts=positional_in("weight")
+    "embedding", _embedding, axes=_axes, linear=("weight",), positional=Positional("weight")
 )
 embedding_backward = primitive(
     "embedding_backward", _embedding_backward, axes=_backward_axes, linear=("g",)

@@ -14,7 +14,8 @@ from jax import lax
 from oneflow.primitives.operators.distance import safe_norm
 from oneflow.primitives.operators.elementwise import elementwise, mul
 from oneflow.primitives.operators.rounding import quotient
-from oneflow.primitives.registry import REAL_ONLY, primitive
+from oneflow.primitives.registry import primitive
+from oneflow.primitives.traits import Precision
 
 
 def _hinge(x):
@@ -40,9 +41,13 @@ def _huber(x, y, delta):
     return jnp.where(distance <= delta, 0.5 * jnp.square(x - y), delta * (distance - 0.5 * delta))
 
 
-smooth_l1 = elementwise("smooth_l1", _smooth_l1, "x y beta", facts=REAL_ONLY)
-huber = elementwise("huber", _huber, "x y delta", facts=REAL_ONLY)
-soft_margin = elementwise("soft_margin", lambda x, y: _softplus(-y * x), "x y")
+smooth_l1 = elementwise(
+    "smooth_l1", _smooth_l1, "x y beta", real_only=True, precision=Precision.FULL
+)
+huber = elementwise("huber", _huber, "x y delta", real_only=True, precision=Precision.FULL)
+soft_margin = elementwise(
+    "soft_margin", lambda x, y: _softplus(-y * x), "x y", precision=Precision.FULL
+)
 
 
 def _binary_cross_entropy(x, target):
@@ -62,7 +67,11 @@ def _log_odds(x):
 
 
 binary_cross_entropy = elementwise(
-    "binary_cross_entropy", _binary_cross_entropy, "x target", facts=REAL_ONLY
+    "binary_cross_entropy",
+    _binary_cross_entropy,
+    "x target",
+    real_only=True,
+    precision=Precision.FULL,
 )
 binary_cross_entropy_slope = elementwise(
     "binary_cross_entropy_slope", _binary_cross_entropy_slope, "x target"
@@ -89,7 +98,8 @@ binary_cross_entropy_with_logits = elementwise(
     "binary_cross_entropy_with_logits",
     _binary_cross_entropy_with_logits,
     "x target positive_weight",
-    facts=REAL_ONLY,
+    real_only=True,
+    precision=Precision.FULL,
 )
 
 
@@ -99,9 +109,13 @@ def _kl_div(x, target):
     return jnp.where(target < 0, jnp.nan, entropy) - target * x
 
 
-kl_div = elementwise("kl_div", _kl_div, "x target", facts=REAL_ONLY)
+kl_div = elementwise("kl_div", _kl_div, "x target", real_only=True, precision=Precision.FULL)
 kl_div_log = elementwise(
-    "kl_div_log", lambda x, target: jnp.exp(target) * (target - x), "x target", facts=REAL_ONLY
+    "kl_div_log",
+    lambda x, target: jnp.exp(target) * (target - x),
+    "x target",
+    real_only=True,
+    precision=Precision.FULL,
 )
 
 
@@ -117,7 +131,7 @@ def _poisson_nll(x, target, eps, *, log_input: bool, full: bool):
     return loss + _stirling(target) if full else loss
 
 
-poisson_nll = primitive("poisson_nll", _poisson_nll, elementwise=True)
+poisson_nll = primitive("poisson_nll", _poisson_nll, elementwise=True, precision=Precision.FULL)
 
 
 def _gaussian_nll(x, target, variance, eps):
@@ -126,7 +140,9 @@ def _gaussian_nll(x, target, variance, eps):
     return 0.5 * (jnp.log(limited) + jnp.square(x - target) / limited)
 
 
-gaussian_nll = elementwise("gaussian_nll", _gaussian_nll, "x target variance eps", facts=REAL_ONLY)
+gaussian_nll = elementwise(
+    "gaussian_nll", _gaussian_nll, "x target variance eps", real_only=True, precision=Precision.FULL
+)
 gaussian_nll.checked(
     lambda x, target, variance, eps: (jnp.any(variance < 0), jnp.zeros((), jnp.int64)),
     lambda value, attributes, in_specs: ValueError("var has negative entry/entries"),
@@ -144,10 +160,14 @@ def _hinge_embedding(x, target, margin):
 
 
 margin_ranking = elementwise(
-    "margin_ranking", _margin_ranking, "x y target margin", facts=REAL_ONLY
+    "margin_ranking", _margin_ranking, "x y target margin", real_only=True, precision=Precision.FULL
 )
 hinge_embedding = elementwise(
-    "hinge_embedding", _hinge_embedding, "x target margin", facts=REAL_ONLY
+    "hinge_embedding",
+    _hinge_embedding,
+    "x target margin",
+    real_only=True,
+    precision=Precision.FULL,
 )
 
 
@@ -161,7 +181,11 @@ def _cosine_embedding(x, y, target, margin):
 
 
 cosine_embedding = primitive(
-    "cosine_embedding", _cosine_embedding, axes="... _, ... _, ..., -> ...", facts=REAL_ONLY
+    "cosine_embedding",
+    _cosine_embedding,
+    axes="... _, ... _, ..., -> ...",
+    real_only=True,
+    precision=Precision.FULL,
 )
 
 
@@ -173,7 +197,9 @@ def _triplet_margin(anchor, positive, negative, margin, eps, *, p: float, swap: 
     return _hinge(margin.real + near - far)
 
 
-triplet_margin = primitive("triplet_margin", _triplet_margin, axes="... _, ... _, ... _ -> ...")
+triplet_margin = primitive(
+    "triplet_margin", _triplet_margin, axes="... _, ... _, ... _ -> ...", precision=Precision.FULL
+)
 
 # --- of the classes of one sample: ``x[n, c]``
 
@@ -199,7 +225,8 @@ multi_margin = primitive(
     _multi_margin,
     axes="... _, ..., , _ -> ...",
     linear=("*weight",),
-    facts=REAL_ONLY,
+    real_only=True,
+    precision=Precision.FULL,
 )
 multi_margin.checked(
     _class_check,
@@ -220,7 +247,11 @@ def _multilabel_margin(x, target):
 
 
 multilabel_margin = primitive(
-    "multilabel_margin", _multilabel_margin, axes="... _, ... _ -> ...", facts=REAL_ONLY
+    "multilabel_margin",
+    _multilabel_margin,
+    axes="... _, ... _ -> ...",
+    real_only=True,
+    precision=Precision.FULL,
 )
 
 
@@ -234,7 +265,8 @@ multilabel_soft_margin = primitive(
     _multilabel_soft_margin,
     axes="... _, ... _, ... _ -> ...",
     linear=("*weight",),
-    facts=REAL_ONLY,
+    real_only=True,
+    precision=Precision.FULL,
 )
 
 
@@ -244,7 +276,9 @@ def _combined_margin(x, target, m1, m2, m3):
     return jnp.where(own, jnp.cos(m1 * angle + m2) - m3, x)
 
 
-combined_margin = primitive("combined_margin", _combined_margin, axes="... _, ... -> ... _")
+combined_margin = primitive(
+    "combined_margin", _combined_margin, axes="... _, ... -> ... _", precision=Precision.FULL
+)
 combined_margin.checked(
     _class_check,
     lambda value, attributes, in_specs: IndexError(f"Target {value} is out of bounds."),

@@ -14,9 +14,7 @@ from jax.experimental.xla_metadata import set_xla_metadata
 from oneflow.primitives.operation import Operation
 from oneflow.primitives.registry import primitive
 from oneflow.primitives.sharding.axes import Axes, independent_names
-
-# The fact of primitives that read their operands from memory, more than once or in any order.
-READS_MEMORY = {"reads_memory": True}
+from oneflow.primitives.traits import Kind
 
 materialize = primitive("materialize", lambda x: x, elementwise=True, linear=("x",))
 materialize.gradient(x=lambda g: g)
@@ -52,6 +50,6 @@ together = primitive(
     differentiable=False,
     axes=_together_axes,
     linear=("*xs",),
-    facts={"keeps_layouts": True},
+    kind=Kind.ORDERING,
 )
 together.lowering("cpu")(_uninlined)

@@ -11,6 +11,7 @@ from oneflow.primitives.operators.reduce import sum_
 from oneflow.primitives.operators.shape import reshape, transpose
 from oneflow.primitives.registry import primitive
 from oneflow.primitives.sharding.axes import Axes, notation
+from oneflow.primitives.traits import Precision
 
 _PRECISION = lax.Precision.DEFAULT
 
@@ -34,7 +35,9 @@ def _matmul_axes(operation):
     return notation(f"{left}, {right} -> {result}")(operation)
 
 
-matmul = primitive("matmul", _matmul, axes=_matmul_axes, linear=("x", "y"))
+matmul = primitive(
+    "matmul", _matmul, axes=_matmul_axes, linear=("x", "y"), precision=Precision.HALF
+)
 
 
 def swap_last(x):
@@ -111,10 +114,18 @@ def _sum_rows(g):
 
 
 linear = primitive(
-    "linear", _linear, axes="... k, n k, +n -> ... n", linear=("x bias", "weight bias")
+    "linear",
+    _linear,
+    axes="... k, n k, +n -> ... n",
+    linear=("x bias", "weight bias"),
+    precision=Precision.HALF,
 )
 linear_no_bias = primitive(
-    "linear_no_bias", _linear_no_bias, axes="... k, n k -> ... n", linear=("x", "weight")
+    "linear_no_bias",
+    _linear_no_bias,
+    axes="... k, n k -> ... n",
+    linear=("x", "weight"),
+    precision=Precision.HALF,
 )
 outer_rows = primitive("outer_rows", _outer_rows, axes="... n, ... k -> n k", linear=("y", "x"))
 
@@ -153,5 +164,9 @@ def _bilinear_axes(operation: Operation) -> Axes | None:
 
 
 bilinear = primitive(
-    "bilinear", _bilinear, axes=_bilinear_axes, linear=("x *bias", "y *bias", "weight *bias")
+    "bilinear",
+    _bilinear,
+    axes=_bilinear_axes,
+    linear=("x *bias", "y *bias", "weight *bias"),
+    precision=Precision.HALF,
 )

@@ -17,12 +17,11 @@ from oneflow.base.dtype import DType, float32
 from oneflow.primitives.operation import Operation
 from oneflow.primitives.operators.channels_last import ChannelsLast, moved_dims
 from oneflow.primitives.operators.elementwise import add, cast, mul, rsqrt, square, sub
-from oneflow.primitives.operators.materialize import READS_MEMORY
 from oneflow.primitives.operators.reduce import mean as mean_of, sum_to
 from oneflow.primitives.operators.rounding import quotient
-from oneflow.primitives.registry import REAL_ONLY, primitive
+from oneflow.primitives.registry import primitive
 from oneflow.primitives.sharding.axes import Axes, broadcast_free_dims, elementwise_axes
-from oneflow.primitives.sharding.composition import composed
+from oneflow.primitives.traits import Composition, Fusion, Precision
 
 
 def _wide(x):
@@ -40,9 +39,6 @@ def _same_rank(operation) -> ChannelsLast | None:
     results = tuple(spec.ndim == ndim for spec in operation.out_specs)
     return ChannelsLast(moves, results, {**operation.attributes, "dims": dims})
 
-
-_FOLLOWS = {"channels_last": _same_rank}
-_FUSES = {**_FOLLOWS, "fuses": True}
 
 # --- mean and variance
 
@@ -74,7 +70,10 @@ moments = primitive(
     "moments",
     _moments,
     axes=broadcast_free_dims("dims"),
-    facts=_FOLLOWS | READS_MEMORY | composed(_moments_of_sums),
+    fusion=Fusion(reads_memory=True),
+    channels_last=_same_rank,
+    composition=Composition(_moments_of_sums),
+    precision=Precision.FULL,
 )
 
 
@@ -186,14 +185,19 @@ normalize = primitive(
     "normalize",
     _normalize,
     axes=elementwise_axes,
-    facts=_FUSES | REAL_ONLY,
+    real_only=True,
+    fusion=Fusion(into_readers=True),
+    channels_last=_same_rank,
     linear=("weight bias", "x mean bias"),
+    precision=Precision.FULL,
 )
 normalize_gradient = primitive(
     "normalize_gradient",
     _normalize_gradient,
     axes=broadcast_free_dims("dims"),
-    facts=_FUSES | READS_MEMORY | composed(_normalize_gradient_of_sums),
+    fusion=Fusion(into_readers=True, reads_memory=True),
+    channels_last=_same_rank,
+    composition=Composition(_normalize_gradient_of_sums),
     linear=("dy",),
 )
 
@@ -255,7 +259,8 @@ normalize_fixed = primitive(
     _normalize_fixed,
     elementwise=True,
     linear=("weight bias", "x mean bias"),
-    facts=REAL_ONLY,
+    real_only=True,
+    precision=Precision.FULL,
 )
 
 # --- running statistics: (1 - momentum) * running + momentum * factor * batch, one instruction

@@ -20,6 +20,7 @@ import jax.numpy as jnp
 from oneflow.primitives.operation import Operation
 from oneflow.primitives.registry import Primitive, primitive
 from oneflow.primitives.sharding.axes import Axes
+from oneflow.primitives.traits import UpdateRule
 
 # All numbers of one step as one float64 vector.
 pack_numbers = primitive(
@@ -65,7 +66,7 @@ def _updated(operation: Operation) -> Iterator[tuple[int, int]]:
 
 
 def update_rule(
-    name: str, numbers_type: type, axes: Any = _update_axes, **further: Any
+    name: str, numbers_type: type, axes: Any = _update_axes, **declared: Any
 ) -> Callable[[Callable], Primitive]:
     """Decorator that makes a primitive of an update rule.
 
@@ -73,7 +74,7 @@ def update_rule(
         name: the primitive's name.
         numbers_type: named tuple that the vector of numbers is given to the rule as.
         axes: how the parameter may be split over devices; None: not at all.
-        further: facts of the primitive.
+        declared: what else the primitive declares.
     """
 
     def register(rule: Callable) -> Primitive:
@@ -103,15 +104,16 @@ def update_rule(
                 for table, part in zip(tables, updated, strict=True)
             )
 
-        facts: dict[str, Any] = {"replaces": _replaced, "updated": _updated, **further}
+        of_rows = None
         if axes is not None:  # Otherwise the update of a row depends on other rows.
-            facts["of_rows"] = primitive(
+            of_rows = primitive(
                 f"{name}_of_rows",
                 impl_of_rows,
                 differentiable=False,
-                facts={"replaces": _replaced_in_order},
+                update=UpdateRule(_replaced_in_order),
             )
-        return primitive(name, impl, differentiable=False, axes=axes, facts=facts)
+        update = UpdateRule(_replaced, _updated, of_rows)
+        return primitive(name, impl, differentiable=False, axes=axes, update=update, **declared)
 
     return register
 

@@ -16,9 +16,9 @@ import numpy as np
 from jax import lax
 
 from oneflow.primitives.operators.channels_last import follows
-from oneflow.primitives.operators.materialize import READS_MEMORY
-from oneflow.primitives.registry import REAL_ONLY, ZERO_SECOND_GRADIENTS, primitive
+from oneflow.primitives.registry import primitive
 from oneflow.primitives.sharding.axes import free_dims
+from oneflow.primitives.traits import Fusion
 
 Pairs = tuple[tuple[int, int], ...]
 # Planes are independent of each other.
@@ -93,14 +93,14 @@ window_sum = primitive(
     "window_sum",
     _window_sum,
     axes=_PLANES,
-    facts=follows((True,), (True,)) | ZERO_SECOND_GRADIENTS,
+    channels_last=follows((True,), (True,)),
     linear=("x",),
 )
 window_sum_adjoint = primitive(
     "window_sum_adjoint",
     _window_sum_adjoint,
     axes=_PLANES,
-    facts=follows((True,), (True,)),
+    channels_last=follows((True,), (True,)),
     linear=("y",),
 )
 window_sum.gradient(
@@ -179,27 +179,29 @@ max_pool = primitive(
     "max_pool",
     _max_pool,
     axes=_PLANES,
-    facts=follows((True,), (True,))
-    | READS_MEMORY
-    | (ZERO_SECOND_GRADIENTS | REAL_ONLY | {"fuses": True}),
+    real_only=True,
+    fusion=Fusion(into_readers=True, reads_memory=True),
+    channels_last=follows((True,), (True,)),
 )
 max_pool_gradient = primitive(
     "max_pool_gradient",
     _max_pool_gradient,
     axes=_PLANES,
-    facts=follows((True, True, True), (True,)) | READS_MEMORY | {"fuses": True},
+    fusion=Fusion(into_readers=True, reads_memory=True),
+    channels_last=follows((True, True, True), (True,)),
     linear=("y",),
 )
 max_pool_with_indices = primitive(
     "max_pool_with_indices",
     _max_pool_with_indices,
     axes=_PLANES,
-    facts=ZERO_SECOND_GRADIENTS | REAL_ONLY,
+    real_only=True,
 )
 
 max_pool.gradient(
     x=lambda g, x, out, all_attributes: max_pool_gradient(g, x, out, **all_attributes),
     writable="out",
+    zero_second_gradients=True,
 )
 # Where the maximum is does not change with x, so only the incoming gradient has a gradient.
 max_pool_gradient.gradient(
@@ -216,6 +218,7 @@ max_pool_with_indices.gradient(
         accumulate=True,
     ),
     writable="out",
+    zero_second_gradients=True,
 )
 
 

@@ -20,8 +20,9 @@ from jax import lax
 
 from oneflow.base.dtype import DType
 from oneflow.primitives.registry import Primitive, primitive
-from oneflow.primitives.shard_index import POSITIONAL, ShardIndex, global_linear_index
+from oneflow.primitives.shard_index import ShardIndex, global_linear_index
 from oneflow.primitives.sharding.axes import elementwise_axes, made_axes
+from oneflow.primitives.traits import Positional
 
 _ROUNDS = 10
 _MULTIPLIERS = (0xD2511F53, 0xCD9E8D57)
@@ -170,15 +171,15 @@ def _computing_dtype(dtype: DType) -> np.dtype:
 _NUMBERS = {"seed": "int64", "stream": "int64"}
 
 
-def random_primitive(name: str, impl: Callable, *real: str, **facts: Any) -> Primitive:
+def random_primitive(name: str, impl: Callable, *real: str, **declared: Any) -> Primitive:
     """Define a primitive that draws from `seed` and `stream`; `real` names its float operands."""
     scalar = {**_NUMBERS, **dict.fromkeys(real, "float64")}
-    return primitive(name, impl, scalar=scalar, **facts)
+    return primitive(name, impl, scalar=scalar, **declared)
 
 
-def drawn_in_parts(name: str, impl: Callable, *real: str, **facts: Any) -> Primitive:
+def drawn_in_parts(name: str, impl: Callable, *real: str, **declared: Any) -> Primitive:
     """A random primitive whose results may be drawn in parts, as its operands are split."""
-    return random_primitive(name, impl, *real, axes=made_axes, facts=POSITIONAL, **facts)
+    return random_primitive(name, impl, *real, axes=made_axes, positional=Positional(), **declared)
 
 
 def _uniform(
@@ -310,7 +311,7 @@ random_integer = primitive(
     _integer,
     scalar="int64",
     axes=made_axes,
-    facts=POSITIONAL,
+    positional=Positional(),
     differentiable=False,
 )
 # One probability for all elements, or a tensor of them, which is checked.
@@ -341,7 +342,7 @@ dropout = random_primitive(
     "p",
     "scale",
     axes=elementwise_axes,
-    facts=POSITIONAL,
+    positional=Positional(),
     linear=("x",),
 )
 dropout.gradient(x=_same_mask)
@@ -351,6 +352,6 @@ alpha_dropout = random_primitive(
     _alpha_dropout,
     *("p", "scale", "shift", "low"),
     axes=elementwise_axes,
-    facts=POSITIONAL,
+    positional=Positional(),
 )
 alpha_dropout.gradient(x=_same_mask)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import jax.numpy as jnp
 
 from oneflow.primitives.registry import primitive
-from oneflow.primitives.shard_index import POSITIONAL, ShardIndex, global_index
+from oneflow.primitives.shard_index import ShardIndex, global_index
 from oneflow.primitives.sharding.axes import elementwise_axes, free_dims
+from oneflow.primitives.traits import Positional
 
 
 def _roll(x, *shifts, dims: tuple[int, ...]):
@@ -38,7 +39,12 @@ def _triu(x, diagonal, *, shard: ShardIndex | None = None):
     return jnp.where(_below(x, diagonal - 1, shard), jnp.zeros((), x.dtype), x)
 
 
-_TRIANGLE = {"scalar": "int64", "axes": elementwise_axes, "facts": POSITIONAL, "linear": ("x",)}
+_TRIANGLE = {
+    "scalar": "int64",
+    "axes": elementwise_axes,
+    "positional": Positional(),
+    "linear": ("x",),
+}
 tril = primitive("tril", _tril, **_TRIANGLE)
 triu = primitive("triu", _triu, **_TRIANGLE)
 tril.gradient(x=lambda g, diagonal: tril(g, diagonal), diagonal=None)

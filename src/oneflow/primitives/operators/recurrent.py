@@ -24,7 +24,7 @@ from jax import lax
 from oneflow.base.spec import TensorSpec
 from oneflow.primitives.operation import Operation
 from oneflow.primitives.operators.materialize import materialized
-from oneflow.primitives.registry import ABSENT_GRADIENTS, primitive
+from oneflow.primitives.registry import primitive
 from oneflow.primitives.sharding.axes import Axes, Names
 from oneflow.primitives.sharding.linearity import Linearity
 
@@ -194,7 +194,6 @@ lstm = primitive(
     "lstm",
     functools.partial(_lstm, _in_place),
     axes=lambda each: _batch_axes(each, states=(1, 2)),
-    facts=ABSENT_GRADIENTS,
 )
 lstm.lowering("cpu")(functools.partial(_lstm, materialized))
 lstm_backward = primitive(
@@ -213,7 +212,7 @@ def _lstm_gradient(g, h0, c0, weight, rest, out, reverse, extra):
     return [*grads, *[None] * (4 + len(rest) - len(grads))]
 
 
-lstm.gradient(_lstm_gradient)
+lstm.gradient(_lstm_gradient, materialize_grads=False)
 lstm_cell = primitive(
     "lstm_cell",
     _lstm_step,
@@ -283,7 +282,6 @@ gru = primitive(
     "gru",
     functools.partial(_gru, _in_place),
     axes=lambda each: _batch_axes(each, states=(1,)),
-    facts=ABSENT_GRADIENTS,
 )
 gru.lowering("cpu")(functools.partial(_gru, materialized))
 gru_backward = primitive(
@@ -302,7 +300,7 @@ def _gru_gradient(g, h0, weight, rest, out, reverse, extra):
     return [*grads, *[None] * (3 + len(rest) - len(grads))]
 
 
-gru.gradient(_gru_gradient)
+gru.gradient(_gru_gradient, materialize_grads=False)
 gru_cell = primitive(
     "gru_cell",
     lambda projected, recurrent, h: _gru_step(projected, recurrent, h)[0],

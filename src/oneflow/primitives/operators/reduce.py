@@ -14,11 +14,11 @@ from oneflow.primitives.operation import Operation
 from oneflow.primitives.operators.elementwise import cast, div, eq, isnan, logical_not, ne
 from oneflow.primitives.operators.rounding import quotient
 from oneflow.primitives.operators.shape import broadcast_to, reshape
-from oneflow.primitives.registry import REAL_ONLY, Primitive, primitive
-from oneflow.primitives.shard_index import POSITIONAL, ShardIndex, global_index
+from oneflow.primitives.registry import Primitive, primitive
+from oneflow.primitives.shard_index import ShardIndex, global_index
 from oneflow.primitives.sharding.axes import Axes, Names, free_dims, reduced_axes, summed_to_axes
-from oneflow.primitives.sharding.composition import composed
 from oneflow.primitives.sharding.linearity import converted
+from oneflow.primitives.traits import Composition, Positional, Precision
 
 
 def kept_shape(shape: tuple[int, ...], dims: tuple[int, ...]) -> tuple[int, ...]:
@@ -112,9 +112,11 @@ def _spread_axes(operation: Operation) -> Axes:
     return Axes((kept,), (names,), {"shape": names}, {"count": count_of(shape, dims)})
 
 
-sum_ = primitive("sum", _sum, axes=reduced_axes(summed=True), linear=converted)
+sum_ = primitive(
+    "sum", _sum, axes=reduced_axes(summed=True), linear=converted, precision=Precision.FULL
+)
 sum_.gradient(x=lambda g, x_spec, dims: spread(g, shape=x_spec.shape, dims=dims, divided=False))
-mean = primitive("mean", _mean, axes=_mean_axes, linear=("x",))
+mean = primitive("mean", _mean, axes=_mean_axes, linear=("x",), precision=Precision.FULL)
 mean.gradient(x=lambda g, x_spec, dims: spread(g, shape=x_spec.shape, dims=dims, divided=True))
 spread = primitive("spread", _spread, axes=_spread_axes, linear=("value",))
 spread.gradient(
@@ -155,12 +157,13 @@ def _nanmean_of_sums(x, *, dims: tuple[int, ...], keepdim: bool = False):
 
 
 nanmean = primitive(
-    "nanmean", _nanmean, axes=reduced_axes(summed=False), facts=composed(_nanmean_of_sums)
+    "nanmean", _nanmean, axes=reduced_axes(summed=False), composition=Composition(_nanmean_of_sums)
 )
 prod = primitive(
     "prod",
     lambda x, *, dims, keepdim=False: jnp.prod(x, axis=dims, keepdims=keepdim),
     axes=reduced_axes(summed=False),
+    precision=Precision.FULL,
 )
 count_nonzero = primitive(
     "count_nonzero",
@@ -187,14 +190,14 @@ all_true = primitive(
     "all",
     lambda x, *, dims=None, keepdim=False: jnp.all(x != 0, axis=dims, keepdims=keepdim),
     axes=reduced_axes(summed=False),
-    facts=composed(_all_of_counts),
+    composition=Composition(_all_of_counts),
     differentiable=False,
 )
 any_true = primitive(
     "any",
     lambda x, *, dims=None, keepdim=False: jnp.any(x != 0, axis=dims, keepdims=keepdim),
     axes=reduced_axes(summed=False),
-    facts=composed(_any_of_counts),
+    composition=Composition(_any_of_counts),
     differentiable=False,
 )
 
@@ -282,7 +285,7 @@ spread_along = primitive(
     "spread_along",
     _spread_along,
     axes=_spread_along_axes,
-    facts=POSITIONAL,
+    positional=Positional(),
     linear=("values",),
 )
 spread_along.gradient(values=lambda g, index, dim: pick_along(g, index, dim=dim), index=None)
@@ -307,7 +310,7 @@ def picked_along(name: str, best_index: Callable) -> Primitive:
         values = jnp.take_along_axis(x, index, axis=dim)
         return (values, index) if keepdim else (values.squeeze(dim), index.squeeze(dim))
 
-    made = primitive(name, impl, axes=reduced_axes(summed=False), facts=REAL_ONLY)
+    made = primitive(name, impl, axes=reduced_axes(summed=False), real_only=True)
     return made.gradient(x=spread_picked, writable="out")
 
 
@@ -330,6 +333,8 @@ def _logsumexp_gradient(g, x, out, *, dims: tuple[int, ...]):
     return expanded(g, x.shape, dims) * jnp.conj(jnp.exp(x - expanded(out, x.shape, dims)))
 
 
-logsumexp = primitive("logsumexp", _logsumexp, axes=reduced_axes(summed=False))
+logsumexp = primitive(
+    "logsumexp", _logsumexp, axes=reduced_axes(summed=False), precision=Precision.FULL
+)
 _logsumexp_x = primitive("logsumexp_gradient", _logsumexp_gradient, axes=spread_axes, linear=("g",))
 logsumexp.gradient(x=lambda g, x, out, dims: _logsumexp_x(g, x, out, dims=dims))

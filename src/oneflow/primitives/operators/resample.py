@@ -17,7 +17,7 @@ from jax import lax
 from oneflow.primitives.operation import Operation
 from oneflow.primitives.operators.channels_last import follows
 from oneflow.primitives.operators.pool import plane_scatter
-from oneflow.primitives.registry import REAL_ONLY, ZERO_SECOND_GRADIENTS, primitive
+from oneflow.primitives.registry import primitive
 from oneflow.primitives.sharding.axes import free_dims
 
 # With more taps than this one product with a matrix is cheaper than gathering.
@@ -198,11 +198,13 @@ resample = primitive(
     "resample",
     _resample,
     axes=free_dims("dim"),
-    facts=follows((True,), (True,), attribute="dim")
-    | {"zero_second_gradients": _has_zero_second_gradients},
+    channels_last=follows((True,), (True,), attribute="dim"),
     linear=("x",),
 )
-resample.gradient(x=lambda g, dim, plan: resample(g, dim=dim, plan=plan.transposed()))
+resample.gradient(
+    x=lambda g, dim, plan: resample(g, dim=dim, plan=plan.transposed()),
+    zero_second_gradients=_has_zero_second_gradients,
+)
 
 # --- maxima over the windows of adaptive pooling
 
@@ -238,7 +240,7 @@ adaptive_max_pool = primitive(
     "adaptive_max_pool",
     _adaptive_max_pool,
     axes=free_dims("dims"),
-    facts=ZERO_SECOND_GRADIENTS | REAL_ONLY,
+    real_only=True,
 )
 adaptive_max_pool.gradient(
     x=lambda g, out, x_spec, dims: plane_scatter(
@@ -249,4 +251,5 @@ adaptive_max_pool.gradient(
         accumulate=True,
     ),
     writable="out",
+    zero_second_gradients=True,
 )

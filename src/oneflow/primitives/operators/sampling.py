@@ -21,8 +21,9 @@ from oneflow.primitives.operators.random import (
     random_primitive,
     words,
 )
-from oneflow.primitives.shard_index import POSITIONAL, ShardIndex
+from oneflow.primitives.shard_index import ShardIndex
 from oneflow.primitives.sharding.axes import elementwise_axes, leading_axes
+from oneflow.primitives.traits import Positional
 
 
 def _multinomial(
@@ -68,7 +69,7 @@ random_multinomial = random_primitive(
     "random_multinomial",
     _multinomial,
     axes=leading_axes(1),
-    facts=POSITIONAL,
+    positional=Positional(),
     differentiable=False,
 )
 random_multinomial.checked(
@@ -233,7 +234,7 @@ def _poisson(rate, seed, stream, *, shard: ShardIndex | None = None):
 
 # The numbers of events in a unit of time in which `rate` events are expected.
 random_poisson = random_primitive(
-    "random_poisson", _poisson, axes=elementwise_axes, facts=POSITIONAL
+    "random_poisson", _poisson, axes=elementwise_axes, positional=Positional()
 )
 random_poisson.gradient(
     rate=lambda rate_spec: zeros(
@@ -305,6 +306,6 @@ random_binomial = random_primitive(
     "random_binomial",
     _binomial,
     axes=elementwise_axes,
-    facts=POSITIONAL,
+    positional=Positional(),
     differentiable=False,
 )

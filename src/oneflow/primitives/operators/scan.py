@@ -7,8 +7,9 @@ from collections.abc import Callable
 import jax.numpy as jnp
 from jax import lax
 
-from oneflow.primitives.registry import REAL_ONLY, Primitive, primitive
+from oneflow.primitives.registry import Primitive, primitive
 from oneflow.primitives.sharding.axes import free_dims
+from oneflow.primitives.traits import Precision
 
 _free = free_dims("dim")
 
@@ -17,13 +18,19 @@ def _cumsum(x, *, dim: int, reverse: bool = False):
     return lax.cumsum(x, axis=dim, reverse=reverse) if x.ndim else x
 
 
-cumsum = primitive("cumsum", _cumsum, axes=_free, linear=("x",))
+cumsum = primitive("cumsum", _cumsum, axes=_free, linear=("x",), precision=Precision.FULL)
 cumsum.gradient(x=lambda g, dim, reverse: cumsum(g, dim=dim, reverse=not reverse))
 cumprod = primitive(
-    "cumprod", lambda x, *, dim: lax.cumprod(x, axis=dim) if x.ndim else x, axes=_free
+    "cumprod",
+    lambda x, *, dim: lax.cumprod(x, axis=dim) if x.ndim else x,
+    axes=_free,
+    precision=Precision.FULL,
 )
 logcumsumexp = primitive(
-    "logcumsumexp", lambda x, *, dim: lax.cumlogsumexp(x, axis=dim) if x.ndim else x, axes=_free
+    "logcumsumexp",
+    lambda x, *, dim: lax.cumlogsumexp(x, axis=dim) if x.ndim else x,
+    axes=_free,
+    precision=Precision.FULL,
 )
 
 
@@ -44,7 +51,7 @@ def _cumulative_extreme(name: str, better: Callable) -> Primitive:
         _, index = lax.associative_scan(combine, (lax.stop_gradient(x), place), axis=dim)
         return jnp.take_along_axis(x, index, axis=dim), index
 
-    return primitive(name, impl, axes=_free, facts=REAL_ONLY)
+    return primitive(name, impl, axes=_free, real_only=True)
 
 
 cummax = _cumulative_extreme("cummax", lambda b, a: (b > a) & ~jnp.isnan(a))

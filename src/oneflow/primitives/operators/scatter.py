@@ -18,7 +18,7 @@ from oneflow.primitives.operators.elementwise import (
 )
 from oneflow.primitives.operators.indexing import out_of_range
 from oneflow.primitives.operators.shape import zeros_of
-from oneflow.primitives.registry import REAL_ONLY, Primitive, primitive
+from oneflow.primitives.registry import Primitive, primitive
 from oneflow.primitives.sharding.axes import Axes
 
 
@@ -67,7 +67,7 @@ gather.gradient(
 _LOGICAL = {"add": "max", "multiply": "min"}
 
 
-def _scatter(name: str, method: str, **facts: Any) -> Primitive:
+def _scatter(name: str, method: str, **declared: Any) -> Primitive:
     """The primitive that puts `source` (shaped as `index`) into `x` by an update method of JAX."""
 
     def impl(x, source, index, *, dim: int):
@@ -76,7 +76,7 @@ def _scatter(name: str, method: str, **facts: Any) -> Primitive:
         # Positions out of range are dropped here and reported by the check.
         return getattr(target, chosen)(source, mode="drop")
 
-    made = primitive(name, impl, axes=_aligned_axes, **facts)
+    made = primitive(name, impl, axes=_aligned_axes, **declared)
     return made.checked(
         lambda x, source, index, *, dim: out_of_range(index, 0, x.shape[dim]), _error
     )
@@ -85,8 +85,8 @@ def _scatter(name: str, method: str, **facts: Any) -> Primitive:
 scatter = _scatter("scatter", "set", linear=("x source",))
 scatter_add = _scatter("scatter_add", "add", linear=("x source",))
 scatter_multiply = _scatter("scatter_multiply", "multiply", linear=("x",))
-scatter_amax = _scatter("scatter_amax", "max", facts=REAL_ONLY)
-scatter_amin = _scatter("scatter_amin", "min", facts=REAL_ONLY)
+scatter_amax = _scatter("scatter_amax", "max", real_only=True)
+scatter_amin = _scatter("scatter_amin", "min", real_only=True)
 
 scatter.gradient(
     x=lambda g, source_spec, index, dim: scatter(g, zeros_of(source_spec), index, dim=dim),

@@ -23,16 +23,7 @@ from oneflow.primitives.sharding.axes import (
     transposed_axes,
 )
 from oneflow.primitives.strides import StridedLayout, reshaped_strides
-
-
-def views(write: Callable, layout: Callable, overlaps: bool = False) -> dict[str, Any]:
-    """The fact that a primitive's result shares its operand's memory in PyTorch.
-
-    ``write(base, new, *numbers, **attributes)`` is `base` after `new` was written into the view;
-    ``layout(base_layout, *numbers, **attributes)`` is the `StridedLayout` of the view;
-    `overlaps` says that several of its elements may be one element of the base.
-    """
-    return {"write": write, "layout": layout, "overlaps": overlaps}
+from oneflow.primitives.traits import ViewRule
 
 
 def _layout_reshaped(layout: StridedLayout, shape: tuple[int, ...]) -> StridedLayout:
@@ -45,7 +36,7 @@ reshape = primitive(
     "reshape",
     lambda x, *, shape: lax.reshape(x, shape),
     axes=reshaped_axes,
-    facts=views(
+    view=ViewRule(
         lambda base, new, shape: reshape(new, shape=base.spec.shape),
         _layout_reshaped,
     ),
@@ -62,7 +53,7 @@ transpose = primitive(
     "transpose",
     lambda x, *, perm: lax.transpose(x, perm),
     axes=transposed_axes,
-    facts=views(
+    view=ViewRule(
         lambda base, new, perm: transpose(new, perm=_inverse(perm)),
         lambda layout, perm: StridedLayout(
             tuple(layout.shape[dim] for dim in perm),
@@ -104,7 +95,7 @@ broadcast_to = primitive(
     "broadcast_to",
     lambda x, *, shape: jnp.broadcast_to(x, shape),
     axes=broadcast_axes,
-    facts=views(_write_expanded, _layout_expanded, overlaps=True),
+    view=ViewRule(_write_expanded, _layout_expanded, overlaps=True),
     linear=("x",),
 )
 # The caller sums gradients of broadcast operands to the operand's shape.
@@ -151,7 +142,7 @@ slice_ = primitive(
     _slice,
     scalar="int64",
     axes=free_dims("dims"),
-    facts=views(_write_slice, _layout_slice),
+    view=ViewRule(_write_slice, _layout_slice),
     linear=("x",),
 )
 
@@ -248,7 +239,7 @@ select = primitive(
     _select,
     scalar="int64",
     axes=_select_axes,
-    facts=views(_write_select, _layout_select),
+    view=ViewRule(_write_select, _layout_select),
     linear=("x",),
 )
 

@@ -9,8 +9,9 @@ import jax.numpy as jnp
 from jax import lax
 
 from oneflow.primitives.registry import primitive
-from oneflow.primitives.shard_index import POSITIONAL, ShardIndex, global_index
+from oneflow.primitives.shard_index import ShardIndex, global_index
 from oneflow.primitives.sharding.axes import elementwise_axes, free_dims
+from oneflow.primitives.traits import Positional, Precision
 
 
 def wide(x):
@@ -29,8 +30,10 @@ def _log_softmax(x, *, dim: int):
     return (shifted - jnp.log(jnp.sum(jnp.exp(shifted), axis=dim, keepdims=True))).astype(x.dtype)
 
 
-softmax = primitive("softmax", _softmax, axes=free_dims("dim"))
-log_softmax = primitive("log_softmax", _log_softmax, axes=free_dims("dim"))
+softmax = primitive("softmax", _softmax, axes=free_dims("dim"), precision=Precision.FULL)
+log_softmax = primitive(
+    "log_softmax", _log_softmax, axes=free_dims("dim"), precision=Precision.FULL
+)
 
 
 def _softmax_backward(g, out, *, dim: int):
@@ -60,5 +63,5 @@ def _positions(x, *, dim: int, shard: ShardIndex | None = None):
 
 
 positions = primitive(
-    "positions", _positions, axes=elementwise_axes, facts=POSITIONAL, differentiable=False
+    "positions", _positions, axes=elementwise_axes, positional=Positional(), differentiable=False
 )

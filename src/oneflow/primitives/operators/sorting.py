@@ -12,9 +12,10 @@ from oneflow.primitives.operators.indexing import out_of_range
 from oneflow.primitives.operators.rounding import quotient
 from oneflow.primitives.operators.scatter import scatter
 from oneflow.primitives.operators.shape import zeros_of
-from oneflow.primitives.registry import REAL_ONLY, primitive
-from oneflow.primitives.shard_index import POSITIONAL, ShardIndex, global_index
+from oneflow.primitives.registry import primitive
+from oneflow.primitives.shard_index import ShardIndex, global_index
 from oneflow.primitives.sharding.axes import Axes, free_dims, leading_axes
+from oneflow.primitives.traits import Positional
 
 
 def _sort(x, *, dim: int, descending: bool):
@@ -68,7 +69,7 @@ def _searchsorted_axes(operation: Operation) -> Axes:
 
 
 searchsorted = primitive(
-    "searchsorted", _searchsorted, axes=_searchsorted_axes, differentiable=False, facts=REAL_ONLY
+    "searchsorted", _searchsorted, axes=_searchsorted_axes, differentiable=False, real_only=True
 )
 isin = primitive(
     "isin",
@@ -107,7 +108,9 @@ def _one_hot_axes(operation: Operation) -> Axes:
     return Axes((names,), ((*names, "classes"),), {"classes": "classes"})
 
 
-one_hot = primitive("one_hot", _one_hot, axes=_one_hot_axes, facts=POSITIONAL, differentiable=False)
+one_hot = primitive(
+    "one_hot", _one_hot, axes=_one_hot_axes, positional=Positional(), differentiable=False
+)
 one_hot.checked(
     lambda index, *, classes: out_of_range(index, 0, classes),
     lambda value, attributes, in_specs: RuntimeError(

@@ -22,18 +22,19 @@ from oneflow.primitives.operators.elementwise import (
     zeros_like,
 )
 from oneflow.primitives.operators.rounding import quotient
-from oneflow.primitives.registry import REAL_ONLY, primitive
+from oneflow.primitives.registry import primitive
+from oneflow.primitives.traits import Precision
 
 _HALF_PI_ROOT = math.sqrt(math.pi) / 2
 
 # --- circles and hyperbolas
 
-tan = unary("tan", jnp.tan, slope_of_out=lambda out: 1 + out * out)
-asin = unary("asin", jnp.arcsin, lambda x: 1 / jnp.sqrt(1 - x * x))
-acos = unary("acos", jnp.arccos, lambda x: -1 / jnp.sqrt(1 - x * x))
+tan = unary("tan", jnp.tan, slope_of_out=lambda out: 1 + out * out, precision=Precision.FULL)
+asin = unary("asin", jnp.arcsin, lambda x: 1 / jnp.sqrt(1 - x * x), precision=Precision.FULL)
+acos = unary("acos", jnp.arccos, lambda x: -1 / jnp.sqrt(1 - x * x), precision=Precision.FULL)
 atan = unary("atan", jnp.arctan, lambda x: 1 / (1 + x * x))
-sinh = unary("sinh", exponential.sinh, exponential.cosh)
-cosh = unary("cosh", exponential.cosh, exponential.sinh)
+sinh = unary("sinh", exponential.sinh, exponential.cosh, precision=Precision.FULL)
+cosh = unary("cosh", exponential.cosh, exponential.sinh, precision=Precision.FULL)
 asinh = unary("asinh", jnp.arcsinh, lambda x: 1 / jnp.sqrt(x * x + 1))
 acosh = unary("acosh", jnp.arccosh, lambda x: 1 / (jnp.sqrt(x - 1) * jnp.sqrt(x + 1)))
 atanh = unary("atanh", exponential.atanh, lambda x: 1 / (1 - x * x))
@@ -53,7 +54,7 @@ def _sinc(x):
 
 sinc = unary("sinc", _sinc, _sinc_slope)
 
-atan2 = elementwise("atan2", jnp.arctan2, "x y", facts=REAL_ONLY)
+atan2 = elementwise("atan2", jnp.arctan2, "x y", real_only=True)
 
 
 def _by_square(number, x, y):
@@ -81,6 +82,7 @@ erfinv = unary(
     lax.erf_inv,
     slope_of_out=lambda out: _HALF_PI_ROOT * jnp.exp(out * out),
     writable="out",
+    precision=Precision.FULL,
 )
 
 
@@ -166,7 +168,7 @@ _share_of_sum = elementwise(
 logaddexp.gradient(
     x=lambda g, x, y: _share_of_sum(g, x, y), y=lambda g, x, y: _share_of_sum(g, y, x)
 )
-logaddexp2 = elementwise("logaddexp2", jnp.logaddexp2, "x y", facts=REAL_ONLY)
+logaddexp2 = elementwise("logaddexp2", jnp.logaddexp2, "x y", real_only=True)
 _share_of_sum2 = elementwise(
     "logaddexp2_gradient",
     lambda g, x, y: g * lax.logistic((x - y) * math.log(2)),
@@ -181,7 +183,7 @@ xlogy = elementwise(
     "xlogy",
     lambda x, y: jnp.where((x == 0) & ~jnp.isnan(y), 0, x * jnp.log(y)).astype(x.dtype),
     "x y",
-    facts=REAL_ONLY,
+    real_only=True,
 )
 _xlogy_x = elementwise(
     "xlogy_x_gradient",
@@ -194,7 +196,7 @@ xlog1py = elementwise(
     "xlog1py",
     lambda x, y: jnp.where((x == 0) & ~jnp.isnan(y), 0, x * jnp.log1p(y)).astype(x.dtype),
     "x y",
-    facts=REAL_ONLY,
+    real_only=True,
 )
 _xlog1py_x = elementwise(
     "xlog1py_x_gradient",
@@ -278,7 +280,7 @@ heaviside = without_gradient(
     "heaviside",
     lambda x, y: jnp.where(x == 0, y, (x > 0).astype(x.dtype)),
     "x y",
-    facts=REAL_ONLY,
+    real_only=True,
 )
 # Mantissa in [0.5, 1) and exponent.
 frexp = primitive("frexp", lambda x: jnp.frexp(x), elementwise=True, differentiable=False)

@@ -34,9 +34,9 @@ from oneflow.primitives.operators.reduce import (
     undone_axes,
 )
 from oneflow.primitives.operators.rounding import quotient
-from oneflow.primitives.registry import REAL_ONLY, Primitive, primitive
+from oneflow.primitives.registry import Primitive, primitive
 from oneflow.primitives.sharding.axes import Axes, reduced_axes
-from oneflow.primitives.sharding.composition import composed
+from oneflow.primitives.traits import Composition, Precision
 
 # --- variance: the mean of squared distances from the mean, in two passes
 
@@ -96,8 +96,20 @@ def _std_of_sums(x, *, dims: tuple[int, ...], correction: float, keepdim: bool =
     return root(_var_of_sums(x, dims=dims, correction=correction, keepdim=keepdim))
 
 
-var = primitive("var", _var, axes=reduced_axes(summed=False), facts=composed(_var_of_sums))
-std = primitive("std", _std, axes=reduced_axes(summed=False), facts=composed(_std_of_sums))
+var = primitive(
+    "var",
+    _var,
+    axes=reduced_axes(summed=False),
+    composition=Composition(_var_of_sums),
+    precision=Precision.FULL,
+)
+std = primitive(
+    "std",
+    _std,
+    axes=reduced_axes(summed=False),
+    composition=Composition(_std_of_sums),
+    precision=Precision.FULL,
+)
 _var_x = primitive("var_gradient", _var_gradient, axes=undone_axes, linear=("g", "x"))
 _std_x = primitive("std_gradient", _std_gradient, axes=undone_axes, linear=("g", "x"))
 var.gradient(x=lambda g, x, dims, correction: _var_x(g, x, dims=dims, correction=correction))
@@ -143,8 +155,14 @@ def _norm2_of_sums(x, *, dims: tuple[int, ...], keepdim: bool = False):
     return result if wide is dtype else cast(result, dtype=dtype)
 
 
-norm2 = primitive("norm2", _norm2, axes=reduced_axes(summed=False), facts=composed(_norm2_of_sums))
-norm = primitive("norm", _norm, axes=reduced_axes(summed=False))
+norm2 = primitive(
+    "norm2",
+    _norm2,
+    axes=reduced_axes(summed=False),
+    composition=Composition(_norm2_of_sums),
+    precision=Precision.FULL,
+)
+norm = primitive("norm", _norm, axes=reduced_axes(summed=False), precision=Precision.FULL)
 _norm2_x = primitive("norm2_gradient", _norm2_gradient, axes=spread_axes, linear=("g", "x"))
 _norm_x = primitive("norm_gradient", _norm_gradient, axes=spread_axes, linear=("g",))
 norm2.gradient(x=lambda g, x, out, dims: _norm2_x(g, x, out, dims=dims))
@@ -207,7 +225,7 @@ def _of_all(name: str, index: Callable) -> Primitive:
             return jnp.full((), jnp.nan, x.dtype)
         return flat[index(flat, 0)].reshape(())
 
-    made = primitive(name, impl, facts=REAL_ONLY)
+    made = primitive(name, impl, real_only=True)
     return made.gradient(
         x=lambda g, x, out, x_spec: share_among_equal(g, x, out, dims=tuple(range(x_spec.ndim)))
     )

@@ -8,10 +8,11 @@ from jax import lax
 
 from oneflow.base.dtype import DType, uint8
 from oneflow.primitives.operation import Operation
-from oneflow.primitives.operators.shape import views, zeros_of
+from oneflow.primitives.operators.shape import zeros_of
 from oneflow.primitives.registry import primitive
 from oneflow.primitives.sharding.axes import Axes
 from oneflow.primitives.strides import StridedLayout
+from oneflow.primitives.traits import ViewRule
 
 # --- diagonal: dimensions dim1 and dim2 become one at the end
 
@@ -54,7 +55,7 @@ diagonal = primitive(
     "diagonal",
     _diagonal,
     axes=_diagonal_axes,
-    facts=views(
+    view=ViewRule(
         lambda base, new, offset, dim1, dim2: diagonal_update(
             base, new, offset=offset, dim1=dim1, dim2=dim2
         ),
@@ -124,7 +125,7 @@ unfold = primitive(
     "unfold",
     _unfold,
     axes=_unfold_axes,
-    facts=views(
+    view=ViewRule(
         lambda base, new, dim, size, step: unfold_update(
             base, new, dim=dim, size=size, step=step, accumulate=False
         ),
@@ -177,7 +178,7 @@ def _as_strided_update(
 as_strided = primitive(
     "as_strided",
     _as_strided,
-    facts=views(
+    view=ViewRule(
         lambda base, new, shape, strides, offset: as_strided_update(
             base, new, shape=shape, strides=strides, offset=offset, accumulate=False
         ),
@@ -244,7 +245,7 @@ bitcast = primitive(
     lambda x, *, dtype, itemsize: _bitcast(x, dtype=dtype),
     axes=_bitcast_axes,
     differentiable=False,
-    facts=views(
+    view=ViewRule(
         lambda base, new, dtype, itemsize: bitcast(
             new, dtype=base.spec.dtype, itemsize=dtype.itemsize
         ),
@@ -279,14 +280,14 @@ view_as_real = primitive(
     "view_as_real",
     _view_as_real,
     axes="... -> ... _",
-    facts=views(lambda base, new: view_as_complex(new), _layout_as_real),
+    view=ViewRule(lambda base, new: view_as_complex(new), _layout_as_real),
     linear=("x",),
 )
 view_as_complex = primitive(
     "view_as_complex",
     lambda x: lax.complex(x[..., 0], x[..., 1]),
     axes="... _ -> ...",
-    facts=views(lambda base, new: view_as_real(new), _layout_as_complex),
+    view=ViewRule(lambda base, new: view_as_real(new), _layout_as_complex),
     linear=("x",),
 )
 view_as_real.gradient(x=lambda g: view_as_complex(g))

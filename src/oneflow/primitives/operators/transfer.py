@@ -10,6 +10,7 @@ import jax
 
 from oneflow.base.spec import TensorSpec
 from oneflow.primitives.registry import primitive
+from oneflow.primitives.traits import Kind
 
 
 def _transfer(x: jax.Array, *, target: TensorSpec) -> jax.Array:
@@ -17,4 +18,4 @@ def _transfer(x: jax.Array, *, target: TensorSpec) -> jax.Array:
     return x
 
 
-transfer = primitive("transfer", _transfer, differentiable=False, facts={"leads_to": "target"})
+transfer = primitive("transfer", _transfer, differentiable=False, kind=Kind.TRANSFER)

@@ -98,8 +98,8 @@ class Axes:
 def _attributes_of(operation: Operation) -> Mapping[str, Any]:
     """The attributes of an operation, or of what it is the gradient of, maybe several times."""
     primitive, given = operation.primitive, operation.attributes
-    while "vjp_of" in primitive.facts:
-        primitive, given = primitive.facts["vjp_of"], dict(given["attributes"])
+    while primitive.vjp_of is not None:
+        primitive, given = primitive.vjp_of, dict(given["attributes"])
     return given
 
 
@@ -107,9 +107,9 @@ def _with_attributes(
     primitive: Primitive, given: Mapping[str, Any], inner: dict[str, Any]
 ) -> dict[str, Any]:
     """The attributes of a primitive, where `inner` are those that `_attributes_of` finds."""
-    if "vjp_of" not in primitive.facts:
+    if primitive.vjp_of is None:
         return inner
-    forward = _with_attributes(primitive.facts["vjp_of"], dict(given["attributes"]), inner)
+    forward = _with_attributes(primitive.vjp_of, dict(given["attributes"]), inner)
     return {**given, "attributes": tuple(forward.items())}
 
 
@@ -340,7 +340,7 @@ def axes_of(operation: Operation) -> Axes | None:
         ValueError: the primitive's rule does not fit the ranks of this operation.
     """
     rule = operation.primitive.axes
-    if "vjp_of" in operation.primitive.facts:
+    if operation.primitive.vjp_of is not None:
         return _vjp_axes(operation)
     if rule is None:
         return elementwise_axes(operation) if operation.primitive.elementwise else None
@@ -354,7 +354,9 @@ def axes_of(operation: Operation) -> Axes | None:
 
 def differentiated(operation: Operation) -> Operation:
     """The operation that an operation made by `jax.vjp` is the gradient of."""
-    primitive, given = operation.primitive.facts["vjp_of"], operation.attributes
+    primitive, given = operation.primitive.vjp_of, operation.attributes
+    if primitive is None:
+        raise TypeError(f"`{operation.primitive.name}` is not a gradient made by `jax.vjp`")
     count = given["inputs"]
     specs, is_scalar = operation.in_specs[:count], operation.is_scalar[:count]
     return Operation(primitive, dict(given["attributes"]), specs, is_scalar)
@@ -369,7 +371,7 @@ def _vjp_axes(operation: Operation) -> Axes | None:
     forward = differentiated(operation)
     axes = axes_of(forward)
     # Which part is computed could not be said.
-    if axes is None or "positional" in forward.primitive.facts:
+    if axes is None or forward.primitive.traits.positional is not None:
         return None
     differentiable = zip(axes.outputs, forward.out_differentiable, strict=True)
     gradients = [names for names, used in differentiable if used]

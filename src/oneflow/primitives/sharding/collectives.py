@@ -10,6 +10,7 @@ from oneflow.base.sbp import BROADCAST, PARTIAL_SUM, NdSbp, Split
 from oneflow.primitives.operation import Operation
 from oneflow.primitives.shard_shapes import padded_size, shard_shape, split_axes
 from oneflow.primitives.sharding.boxing_path import Step, boxing_path
+from oneflow.primitives.traits import Kind
 
 Sizes = tuple[int, ...]
 
@@ -39,7 +40,7 @@ class Collective(NamedTuple):
 
 def collectives_of(operation: Operation) -> tuple[Collective, ...]:
     """What an operation exchanges; nothing unless it is a conversion that communicates."""
-    if "same_whole" not in operation.primitive.facts or not operation.in_specs[0].numel:
+    if operation.primitive.traits.kind is not Kind.BOXING or not operation.in_specs[0].numel:
         return ()
     spec, given = operation.in_specs[0], operation.attributes
     return _collectives(

@@ -48,7 +48,7 @@ def linear_operands(operation: Operation) -> Linearity:
 def _declared(operation: Operation) -> Iterable[frozenset[int]]:
     """What the primitive says, whatever the dtypes are."""
     primitive = operation.primitive
-    if "vjp_of" in primitive.facts:
+    if primitive.vjp_of is not None:
         return _vjp_linearity(operation)
     if callable(primitive.linear):
         return primitive.linear(operation)

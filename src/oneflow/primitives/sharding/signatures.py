@@ -28,6 +28,7 @@ from oneflow.primitives.shard_shapes import shard_shape
 from oneflow.primitives.sharding.axes import Axes, axes_of
 from oneflow.primitives.sharding.boxing_path import boxing_path
 from oneflow.primitives.sharding.linearity import linear_operands
+from oneflow.primitives.traits import Kind
 
 # What happens along one dimension of the mesh: a name is split, partial sums pass through these
 # operands, or (None) everything is the same.
@@ -186,12 +187,12 @@ def choose_signature(operation: Operation, made: NdSbp | None = None) -> None:
         operation: an operation whose `in_specs` say how the given operands are sharded.
         made: the SBP wanted for the results of an operation without tensor operands.
     """
-    if "same_whole" in operation.primitive.facts:
+    if operation.primitive.traits.kind is Kind.BOXING:
         target = operation.attributes["target"]
         given = operation.attributes
         operation.settle(Signature((operation.attributes["source"],), (target,), given))
         return
-    if "keeps_layouts" in operation.primitive.facts:
+    if operation.primitive.traits.kind is Kind.ORDERING:
         shardings: Any = tuple([spec.sbp for spec in operation.in_specs])
         operation.settle(Signature(shardings, shardings, operation.attributes))
         return
