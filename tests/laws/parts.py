@@ -117,7 +117,7 @@ def differences(array: jax.Array, whole: np.ndarray, spec: TensorSpec, compare: 
 
 
 def on_placement(operation: Operation, placement: Placement) -> Operation:
-    """The operation with all operands and results on a placement, for `settled`."""
+    """The operation with all operands and results on a placement, for `with_signature`."""
     moved = copy.copy(operation)
     moved.device = placement
     for name in ("in_specs", "out_specs"):
@@ -127,10 +127,10 @@ def on_placement(operation: Operation, placement: Placement) -> Operation:
     return moved
 
 
-def settled(operation: Operation, signature: Signature) -> Operation:
+def with_signature(operation: Operation, signature: Signature) -> Operation:
     """An operation on a placement as it is under a signature."""
     found = copy.copy(operation)
-    found.settle(signature)
+    found.set_signature(signature)
     return found
 
 
@@ -143,7 +143,7 @@ def evaluated(operations: Sequence[Operation], operands: Sequence[Sequence]) -> 
     """Per operation the arrays behind its results: all of them run as one program.
 
     Args:
-        operations: on one placement, settled.
+        operations: on one placement, with_signature.
         operands: of each, whole.
     """
     inputs = [spec for each in operations for spec in each.in_specs]

@@ -249,7 +249,7 @@ def searched(name: str) -> bool:
 
 def is_several(operation: Operation) -> bool:
     """Whether its operands fall into groups that have nothing to do with each other."""
-    return len(signatures.Ways(operation).groups) > 1
+    return len(signatures.SignatureSpace(operation).groups) > 1
 
 
 NAMES = sorted(filter(searched, PRIMITIVES))

@@ -28,7 +28,14 @@ from oneflow.primitives.sharding.axes import axes_of
 from oneflow.primitives.sharding.linearity import linear_operands
 from oneflow.primitives.sharding.signatures import candidates
 from oneflow.program.ir import Instruction
-from tests.laws.parts import as_tuple, described, differences, evaluated, on_placement, settled
+from tests.laws.parts import (
+    as_tuple,
+    described,
+    differences,
+    evaluated,
+    on_placement,
+    with_signature,
+)
 from tests.laws.recording import QUICKLY, RecordedProgram, recorded_programs, source_of
 from tests.oracle import array_difference
 
@@ -96,7 +103,7 @@ def chosen(operation, exhaustive):
         every = list(signatures_on(moved))
         rng.shuffle(every)
         every.sort(key=sums_parts, reverse=True)
-        found[mesh] = [settled(moved, each) for each in every[:count]]
+        found[mesh] = [with_signature(moved, each) for each in every[:count]]
     return found
 
 

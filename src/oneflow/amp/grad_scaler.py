@@ -11,7 +11,7 @@ from oneflow.differentiation.grad_mode import no_grad
 from oneflow.functional.elementwise.clamp import where
 from oneflow.optim.optimizer import Optimizer
 from oneflow.tensor.call import wrap
-from oneflow.tensor.global_values import value_on
+from oneflow.tensor.global_values import on_placement
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import value_from_numpy
 
@@ -244,5 +244,5 @@ def _number(value: float, dtype: Any, device: Device = CPU) -> Tensor:
 def _on(tensor: Tensor, device: Any) -> Tensor:
     """A global tensor on another placement; itself if it is there, or local."""
     value = tensor.value
-    moved = value_on(value, device)
+    moved = on_placement(value, device)
     return tensor if moved is value else wrap(moved)

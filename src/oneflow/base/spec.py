@@ -86,6 +86,6 @@ def spec_of(
     return spec
 
 
-def resettled(spec: TensorSpec, sbp: NdSbp) -> TensorSpec:
-    """The spec of a global tensor with another sbp."""
+def with_sbp(spec: TensorSpec, sbp: NdSbp) -> TensorSpec:
+    """Return the spec of a global tensor with another SBP."""
     return spec_of(spec.shape, spec.dtype, spec.device, sbp)

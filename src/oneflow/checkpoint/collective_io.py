@@ -15,7 +15,7 @@ from oneflow.base.spec import spec_of
 from oneflow.program.value import Value
 from oneflow.runtime.eager import read_array
 from oneflow.runtime.shards import assemble
-from oneflow.tensor.global_values import all_gather_ints, move_global, relaid
+from oneflow.tensor.global_values import all_gather_ints, convert_sbp, move_global
 
 
 def runs_rank(rank: int) -> bool:
@@ -61,7 +61,7 @@ def gather_to_rank(value: Value, rank: int) -> np.ndarray | None:
     """Return a whole global value in the process of `rank`, None in the others; a collective."""
     placement: Any = value.spec.device
     if rank in placement.flat or not cluster.is_multiprocess():
-        moved = relaid(value, placement.broadcast)
+        moved = convert_sbp(value, placement.broadcast)
     else:
         there = Placement(placement.type, [rank])
         moved = move_global(value, Sharding(there, there.broadcast))

@@ -45,7 +45,7 @@ from oneflow.checkpoint.structure import Decoder
 from oneflow.runtime.eager import read_array
 from oneflow.runtime.shards import local_shard
 from oneflow.tensor.call import wrap
-from oneflow.tensor.global_values import all_gather_ints, relaid, whole_grad_sbp
+from oneflow.tensor.global_values import all_gather_ints, convert_sbp, default_gradient_sbp
 from oneflow.tensor.tensor import Tensor
 
 Tensors = Mapping[str, Tensor | np.ndarray]
@@ -90,8 +90,8 @@ def _without_sums(tensor: Tensor | np.ndarray) -> Tensor | np.ndarray:
     if not isinstance(tensor, Tensor) or tensor.value.spec.sbp is None:
         return tensor
     sbp = tensor.value.spec.sbp
-    wanted = whole_grad_sbp(sbp)
-    return tensor if wanted == sbp else wrap(relaid(tensor.value.alias(), wanted))
+    wanted = default_gradient_sbp(sbp)
+    return tensor if wanted == sbp else wrap(convert_sbp(tensor.value.alias(), wanted))
 
 
 def _agreed_number(tensors: Tensors, plan: Plan) -> int:

@@ -1,4 +1,4 @@
-"""Calls on global tensors: their operands are brought to where the operation computes with them."""
+"""Calls on global tensors: operands are converted to the signature of the operation."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from oneflow.base.spec import TensorSpec
 from oneflow.control_plane.collective_launch import launch_collective
 from oneflow.differentiation.grad_mode import MODE
 from oneflow.differentiation.node import OperationNode
-from oneflow.primitives.operation import Operation, wanted_sbp
+from oneflow.primitives.operation import Operation, requested_sbp
 from oneflow.primitives.operators.boxing import boxing
 from oneflow.primitives.sharding.boxing_path import communicating_axes
 from oneflow.primitives.sharding.composition import composition_of
@@ -23,21 +23,30 @@ from oneflow.runtime.eager import current, read_array, recorder_for
 
 
 class GlobalCall:
-    """What a call on global tensors records: conversions, the operation, conversion of the result.
+    """The recorded steps of a call on global tensors: conversions and the operation between them.
 
     Attributes:
-        operation: what is computed.
+        operation: the operation on converted operands.
         device: its placement.
         conversions: the SBP to which operands are converted, by their position.
-        result: how the result shall lie, if not as the operation leaves it.
-        alone: it runs as a program of its own, in all processes of the placement at once, which
-            exchange data along these dimensions of the mesh.
-        ranks: those processes, if it runs alone.
-        description: what it does, see `launch_collective`.
+        result: the SBP to which the result is converted, or None.
+        collective_axes: the mesh axes along which a conversion exchanges data between processes. If
+            there are any, the call runs as a program of its own, in all processes of the placement
+            at once.
+        ranks: those processes.
+        description: of the conversion, for the diagnosis of hanging processes.
     """
 
     __slots__ = (
-        *("alone", "conversions", "description", "device", "operation", "ranks", "result"),
+        *(
+            "collective_axes",
+            "conversions",
+            "description",
+            "device",
+            "operation",
+            "ranks",
+            "result",
+        ),
     )
 
     simple = False
@@ -47,14 +56,14 @@ class GlobalCall:
         operation: Operation,
         conversions: dict[int, NdSbp],
         result: NdSbp | None,
-        alone: frozenset[int],
+        collective_axes: frozenset[int],
     ) -> None:
         self.operation = operation
         self.device = operation.device
         self.conversions = conversions
         self.result = result
-        self.alone = alone
-        if alone:
+        self.collective_axes = collective_axes
+        if collective_axes:
             given = operation.attributes
             self.ranks = tuple(sorted(self.device.flat))
             self.description = (
@@ -69,7 +78,7 @@ class GlobalCall:
             for position, sbp in self.conversions.items():
                 given[position] = converted(given[position], sbp)
             operands = tuple(given)
-        if self.alone:
+        if self.collective_axes:
             _run_pending(self.device)
         operation = self.operation
         result = None
@@ -78,18 +87,18 @@ class GlobalCall:
         tracked = any(type(x) is Value and x.node is not None for x in operands)
         if tracked and operation.differentiable and MODE.enabled:
             OperationNode(operation, operands, result)
-        if self.alone and not result.is_symbolic and self.device.includes_this_process:
+        if self.collective_axes and not result.is_symbolic and self.device.includes_this_process:
             placement = self.device
-            group = (placement.flat, placement.hierarchy, self.alone)
+            group = (placement.flat, placement.hierarchy, self.collective_axes)
             launch_collective(self.ranks, self.description, lambda: read_array(result), group)
         return result if self.result is None else converted(result, self.result)
 
 
 class ComposedCall(GlobalCall):
-    """A call of a primitive that would need split dimensions whole: other primitives do it.
+    """A call of a primitive that would need split dimensions whole, as a composition of others.
 
     Attributes:
-        compute: from the operands, what the primitive returns.
+        compute: the composition, a function of the operands and attributes.
     """
 
     __slots__ = ("compute",)
@@ -112,7 +121,7 @@ def plan_call(operation: Operation, specs: tuple, attributes: dict) -> Operation
     all ranks run the same collectives in the same order, even where they read values at different
     places.
     """
-    requested = wanted_sbp(operation, attributes.get("device"))
+    requested = requested_sbp(operation, attributes.get("device"))
     has_tensors = any(isinstance(each, TensorSpec) for each in specs)
     choose_signature(operation, None if has_tensors else requested)
     compute = composition_of(operation, [_split_dims(each) for each in specs])
@@ -124,20 +133,20 @@ def plan_call(operation: Operation, specs: tuple, attributes: dict) -> Operation
         if isinstance(given, TensorSpec) and given.sbp != wanted.sbp
     }
     result = None if requested == operation.out_specs[0].sbp else requested
-    alone = frozenset()
+    collective_axes = frozenset()
     if operation.primitive is boxing and cluster.is_multiprocess():
         spec, given = operation.in_specs[0], operation.attributes
-        alone = communicating_axes(
+        collective_axes = communicating_axes(
             *(spec.shape, spec.dtype.itemsize, given["hierarchy"]),
             *(given["source"], given["target"]),
         )
-    if not (conversions or result or alone):
+    if not (conversions or result or collective_axes):
         return operation
-    return GlobalCall(operation, conversions, result, alone)
+    return GlobalCall(operation, conversions, result, collective_axes)
 
 
 def _split_dims(spec: Any) -> set[int]:
-    """The dimensions of an operand that are split; none of a number's."""
+    """The split dimensions of an operand; a number has none."""
     sbp = spec.sbp if isinstance(spec, TensorSpec) else ()
     return {each.dim for each in sbp if isinstance(each, Split)}
 
@@ -149,7 +158,7 @@ def _run_pending(placement: Placement) -> None:
 
 
 def converted(value: Value, sbp: NdSbp) -> Value:
-    """A global value with another SBP on its placement; itself if it lies so already."""
+    """Convert a global value to another SBP on its placement; itself if it has that already."""
     spec = value.spec
     if spec.sbp == sbp:
         return value

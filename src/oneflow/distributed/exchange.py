@@ -46,14 +46,14 @@ class Group:
     sharding: NamedSharding
 
     @property
-    def own_device(self) -> Any:
+    def local_device(self) -> Any:
         """The device of this process."""
         return self.devices[self.ranks.index(cluster.rank())]
 
     def operand(self, array: Any) -> Any:
         """This process's array as its part of what a program of the group takes."""
         return jax.make_array_from_single_device_arrays(
-            array.shape, self.sharding, [jax.device_put(array, self.own_device)]
+            array.shape, self.sharding, [jax.device_put(array, self.local_device)]
         )
 
 

@@ -23,7 +23,7 @@ from oneflow.optim.optimizer import Optimizer
 from oneflow.primitives.operators.optimizer import pack_numbers
 from oneflow.program.value import Value
 from oneflow.tensor.call import wrap
-from oneflow.tensor.global_values import value_on
+from oneflow.tensor.global_values import on_placement
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import value_from_numpy
 
@@ -196,7 +196,7 @@ class TensorCounts(StepCounts):
     def pack(self, group: dict[str, Any], state: dict[str, Any], device: Device) -> Value:
         """The optimizer's own numbers, made in the program."""
         numbers = self._optimizer.numbers(self._options_of(group), state)
-        return value_on(pack_numbers(*numbers, device=self._recorder.device), device)
+        return on_placement(pack_numbers(*numbers, device=self._recorder.device), device)
 
     def _options_of(self, group: dict[str, Any]) -> dict[str, Any]:
         """A group whose numbers are values in the program."""

@@ -15,7 +15,7 @@ from oneflow.graph.variables import Variables
 from oneflow.optim.lr_scheduler.scheduler import CHECK_SCHEDULE_STEP, LRScheduler
 from oneflow.optim.optimizer import CHECK_STEP, Optimizer
 from oneflow.primitives.operators.elementwise import where
-from oneflow.tensor.global_values import value_on
+from oneflow.tensor.global_values import on_placement
 from oneflow.tensor.tensor import Tensor
 
 
@@ -133,7 +133,7 @@ class RecordedStep:
         if bad is not None and skips:
             with no_grad():
                 for tensor, old in zip(updated, before, strict=True):
-                    skipped = value_on(bad.value, old.spec.device)
+                    skipped = on_placement(bad.value, old.spec.device)
                     tensor.assign(where(skipped, old, tensor.value))
 
     def _add_states(self, variables: Variables, prefix: str) -> list[Tensor]:

@@ -52,7 +52,7 @@ from oneflow.program.ir import Program, program_from_key
 from oneflow.program.value import Value
 from oneflow.random.generator import DrawMarks, marking_draws
 from oneflow.tensor.call import wrap
-from oneflow.tensor.global_values import value_on
+from oneflow.tensor.global_values import on_placement
 from oneflow.tensor.tensor import Tensor
 
 
@@ -242,7 +242,7 @@ class Recording:
             if count > 1:
                 gradient = mul(gradient, 1.0 / count)
             if scale is not None:
-                factor = value_on(scale.value, gradient.spec.device)
+                factor = on_placement(scale.value, gradient.spec.device)
                 gradient = mul(gradient, cast(factor, dtype=gradient.spec.dtype))
             return gradient
 

@@ -19,7 +19,7 @@ from oneflow.passes.lay_out import Freedom, Layouts, lay_out
 from oneflow.passes.layout_nodes import WHOLE, Computed, Edge, Fixed, Kept, Node, Port
 from oneflow.passes.minimize import minimize, total
 from oneflow.primitives.cost.timing import Machine, conversion_seconds
-from oneflow.primitives.sharding.signatures import Ways
+from oneflow.primitives.sharding.signatures import SignatureSpace
 from oneflow.program.duration import program_seconds
 from oneflow.program.ir import Instruction, Program
 
@@ -66,7 +66,7 @@ class _Search:
         self._variables: dict[int, int] = {}
         self._groups: dict[int, list[int]] = {}
         self._values: dict[int, int] = {}
-        self._ways: dict[int, Ways] = {}
+        self._spaces: dict[int, SignatureSpace] = {}
         self._ndim = max(spec.device.ndim for spec in program.spec_table().values())
         self._build()
         self._chosen: list[tuple] = [self._first_choice(node) for node in self._nodes]
@@ -83,7 +83,7 @@ class _Search:
         return Layouts(
             inputs={number: chosen[node] for number, node in self._variables.items()},
             signatures={
-                place: self._ways[place].signature([chosen[node] for node in nodes])
+                place: self._spaces[place].signature([chosen[node] for node in nodes])
                 for place, nodes in self._groups.items()
             },
             values={number: chosen[node] for number, node in self._values.items()},
@@ -133,9 +133,9 @@ class _Search:
         outward: dict[int, int] = {}
         stays = operation.primitive.traits.kind.fixes_sbp
         if not stays:
-            ways = self._ways[place] = Ways(operation)
-            self._groups[place] = [self._add(Computed(ways, group)) for group in ways.groups]
-            for node, group in zip(self._groups[place], ways.groups, strict=True):
+            space = self._spaces[place] = SignatureSpace(operation)
+            self._groups[place] = [self._add(Computed(space, group)) for group in space.groups]
+            for node, group in zip(self._groups[place], space.groups, strict=True):
                 inward.update((i, node) for i in group.inputs if not operation.is_scalar[i])
                 outward.update(dict.fromkeys(group.outputs, node))
         # What has no name at all is needed, and made, whole.

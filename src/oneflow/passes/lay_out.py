@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
 from oneflow.base.sbp import NdSbp
-from oneflow.base.spec import TensorSpec, resettled
+from oneflow.base.spec import TensorSpec, with_sbp
 from oneflow.passes.rewriting import Rewriting
 from oneflow.primitives.operation import Operation, Signature
 from oneflow.primitives.operators.boxing import boxing
@@ -69,7 +69,7 @@ class _Laying:
         self._freedom = freedom
         self._layouts = layouts
         inputs = [
-            resettled(spec, layouts.inputs[number]) if number in layouts.inputs else spec
+            with_sbp(spec, layouts.inputs[number]) if number in layouts.inputs else spec
             for number, spec in enumerate(old.inputs)
         ]
         self._new = Rewriting(replace(old, inputs=tuple(inputs), outputs=()))
@@ -98,7 +98,7 @@ class _Laying:
         if signature is not None:
             key = (operation, signature.inputs, signature.outputs)
             if key not in self._settled:
-                self._settled[key] = operation.settled(signature)
+                self._settled[key] = operation.with_signature(signature)
             operation = self._settled[key]
         operands = [
             number if is_scalar else self._form(number, spec, instruction.scope)
@@ -116,9 +116,9 @@ class _Laying:
         forms, sbp = self._forms[number], wanted.sbp or ()
         shared = self._layouts.values.get(number)
         if sbp not in forms and shared is not None and shared not in (sbp, *forms):
-            by_way = conversion_cost(resettled(wanted, shared), sbp)
-            if by_way < min(conversion_cost(resettled(wanted, each), sbp) for each in forms):
-                self._convert(number, resettled(wanted, shared), scope)
+            by_way = conversion_cost(with_sbp(wanted, shared), sbp)
+            if by_way < min(conversion_cost(with_sbp(wanted, each), sbp) for each in forms):
+                self._convert(number, with_sbp(wanted, shared), scope)
         if sbp not in forms:
             self._convert(number, wanted, scope)
         return forms[sbp]
@@ -126,7 +126,7 @@ class _Laying:
     def _convert(self, number: int, wanted: TensorSpec, scope: str) -> None:
         """Make the form that is wanted of the one from which that costs least."""
         forms, sbp = self._forms[number], wanted.sbp or ()
-        source = min(forms, key=lambda each: conversion_cost(resettled(wanted, each), sbp))
+        source = min(forms, key=lambda each: conversion_cost(with_sbp(wanted, each), sbp))
         attributes = {
             "shape": wanted.shape,
             "hierarchy": wanted.device.hierarchy,

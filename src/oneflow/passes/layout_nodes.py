@@ -1,4 +1,4 @@
-"""What can lie in several ways: the nodes and edges over which auto parallel searches.
+"""Values with several possible shardings: the nodes and edges over which auto parallel searches.
 
 A node is an operation (or an independent part of one), a variable, or a value that several read.
 It has one *choice* per dimension of the mesh. An edge leads from who makes a value to who reads it,
@@ -12,11 +12,11 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
 from oneflow.base.sbp import BROADCAST, PARTIAL_SUM, NdSbp, Sbp, Split, split
-from oneflow.base.spec import TensorSpec, resettled
+from oneflow.base.spec import TensorSpec, with_sbp
 from oneflow.primitives.cost.timing import Machine
 from oneflow.primitives.cost.work import held_bytes, whole_flops
 from oneflow.primitives.shard_shapes import split_counts
-from oneflow.primitives.sharding.signatures import Group, Ways
+from oneflow.primitives.sharding.signatures import OperandGroup, SignatureSpace
 
 # Of an operation: ("in" or "out", position). Of anything else there is one.
 Port = tuple[str, int]
@@ -24,7 +24,7 @@ WHOLE: Port = ("out", 0)
 
 
 class Node(Protocol):
-    """Something that can lie, or be computed, in several ways."""
+    """A value or operation with several possible shardings."""
 
     @property
     def choices(self) -> Sequence[Any]:
@@ -47,39 +47,39 @@ class Node(Protocol):
 class Computed:
     """The operands and results of an operation that are decided together."""
 
-    def __init__(self, ways: Ways, group: Group) -> None:
-        self.ways = ways
+    def __init__(self, space: SignatureSpace, group: OperandGroup) -> None:
+        self.space = space
         self.group = group
         self.choices = group.choices
-        operation = ways.operation
+        operation = space.operation
         made = sum(operation.out_specs[place].numel for place in group.outputs)
         every = sum(spec.numel for spec in operation.out_specs)
         self._flops = whole_flops(operation) * made / max(every, 1)
 
     def is_possible(self, chosen: tuple) -> bool:
         """Whether the sizes allow it."""
-        return self.ways.is_possible(chosen)
+        return self.space.is_possible(chosen)
 
     def layout(self, port: Port, chosen: tuple) -> NdSbp:
         """How an operand or result lies."""
         side, position = port
-        find = self.ways.input if side == "in" else self.ways.output
+        find = self.space.input_sbp if side == "in" else self.space.output_sbp
         return find(chosen, position)
 
     def seconds(self, chosen: tuple, machine: Machine) -> float:
         """By operations, and bytes read and written."""
-        operation, group = self.ways.operation, self.group
+        operation, group = self.space.operation, self.group
         parts = math.prod(
             count
             for count, choice in zip(operation.device.hierarchy, chosen, strict=True)
             if isinstance(choice, str)
         )
         touched = sum(
-            held_bytes(resettled(operation.in_specs[place], self.ways.input(chosen, place)))
+            held_bytes(with_sbp(operation.in_specs[place], self.space.input_sbp(chosen, place)))
             for place in group.inputs
             if not operation.is_scalar[place]
         ) + sum(
-            held_bytes(resettled(operation.out_specs[place], self.ways.output(chosen, place)))
+            held_bytes(with_sbp(operation.out_specs[place], self.space.output_sbp(chosen, place)))
             for place in group.outputs
         )
         return machine.seconds(self._flops / parts, touched)

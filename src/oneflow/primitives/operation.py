@@ -17,7 +17,7 @@ from oneflow.base.dtype import DType, dtype_named, from_numpy_dtype
 from oneflow.base.placement import Placement, Sharding
 from oneflow.base.planning import is_planning
 from oneflow.base.sbp import NdSbp, nd_sbp_of
-from oneflow.base.spec import TensorSpec, resettled, spec_of
+from oneflow.base.spec import TensorSpec, spec_of, with_sbp
 from oneflow.primitives.registry import NO_GRADIENT, Primitive, Rule
 from oneflow.primitives.shard_index import ShardIndex
 from oneflow.primitives.shard_shapes import traced_offsets
@@ -29,11 +29,11 @@ _ALL_OPERANDS = "all_operands"
 
 @dataclass(frozen=True)
 class Signature:
-    """How an operation on global tensors is computed from parts.
+    """The SBP of operands and results by which an operation on global tensors is computed.
 
     Attributes:
-        inputs: how each operand lies on the placement.
-        outputs: how each result does.
+        inputs: the SBP of each operand.
+        outputs: the SBP of each result.
         attributes: with which every device computes its shard.
     """
 
@@ -99,23 +99,23 @@ class Operation:
         attributes = "".join(f", {name}={value!r}" for name, value in self.attributes.items())
         return f"{self.primitive.name}({operands}{attributes})"
 
-    def settle(self, signature: Signature) -> None:
-        """Compute from parts, as the signature says: operands and results lie accordingly."""
+    def set_signature(self, signature: Signature) -> None:
+        """Set the signature, and with it the SBP of operands and results."""
         self.signature = signature
-        self.in_specs = tuple(map(resettled, self.in_specs, signature.inputs))
-        self.out_specs = tuple(map(resettled, self.out_specs, signature.outputs))
+        self.in_specs = tuple(map(with_sbp, self.in_specs, signature.inputs))
+        self.out_specs = tuple(map(with_sbp, self.out_specs, signature.outputs))
 
-    def settled(self, signature: Signature) -> Operation:
-        """The same operation, computed as the signature says; this one stays as it is."""
+    def with_signature(self, signature: Signature) -> Operation:
+        """Return a copy of the operation with a signature."""
         other = copy(self)
         other._plans, other.executable, other.check_executable = {}, None, None
-        other.settle(signature)
+        other.set_signature(signature)
         return other
 
     def evaluate(self, *arrays: Any) -> Any:
         """Run the primitive on arrays, or trace it if they are tracers.
 
-        On global tensors the arrays are this device's parts, within `shard_map`.
+        On global tensors the arrays are this device's shards, within `shard_map`.
         """
         implementation = self.primitive.implementation(self.device.type)
         if self.signature is None:
@@ -132,7 +132,7 @@ class Operation:
         return ShardIndex(spec.shape, traced_offsets(spec.shape, self.device.hierarchy, spec.sbp))
 
     def evaluate_whole(self, *arrays: Any) -> Any:
-        """Run the primitive on whole arrays, however they lie on a placement."""
+        """Run the primitive on whole arrays, whatever the sharding of the operands is."""
         return self.primitive.implementation(self.device.type)(*arrays, **self.attributes)
 
     def evaluate_check(self, *arrays: Any) -> Any:
@@ -171,7 +171,7 @@ def make_operation(primitive: Primitive, operands: tuple, attributes: dict) -> O
     return Operation(primitive, attributes, tuple(in_specs), tuple(is_scalar))
 
 
-def wanted_sbp(operation: Operation, device: Any) -> NdSbp | None:
+def requested_sbp(operation: Operation, device: Any) -> NdSbp | None:
     """How the result of an operation that makes a new tensor shall lie; None if it may choose."""
     if not isinstance(device, Sharding):
         return None
@@ -196,7 +196,7 @@ def infer(operation: Operation) -> TensorSpec | tuple[TensorSpec, ...]:
     try:
         if operation.primitive.traits.kind is Kind.BOXING:
             spec, signature = operation.in_specs[0], operation.signature
-            return spec if signature is None else resettled(spec, signature.outputs[0])
+            return spec if signature is None else with_sbp(spec, signature.outputs[0])
         result = traced_results(operation.primitive.name, operation.evaluate_whole, abstract)
     except (TypeError, ValueError, OverflowError, MemoryError) as error:
         described = ", ".join(map(repr, operation.in_specs))

@@ -50,11 +50,11 @@ class GlobalNode(Node):
         self._title = title
 
     def apply(self, grads: list) -> list:
-        """The gradient where the value came from."""
+        """Return the gradient on the source's device or placement."""
         return [self._back(grads[0])]
 
     def name(self) -> str:
-        """The function that made the value."""
+        """Name of the node, after the function that made the value."""
         return f"{self._title}_backward"
 
 
@@ -64,63 +64,65 @@ def _linked(source: Value, target: Value, title: str, back: Any) -> Value:
     return target
 
 
-def whole_grad_sbp(sbp: NdSbp) -> NdSbp:
-    """How the gradient of a tensor lies: as the tensor, but broadcast where that is a sum."""
+def default_gradient_sbp(sbp: NdSbp) -> NdSbp:
+    """The SBP of a tensor's gradient: that of the tensor, but broadcast for partial sums."""
     return tuple([BROADCAST if each is PARTIAL_SUM else each for each in sbp])
 
 
 def as_sharding(target: Placement | Sharding, ndim: int) -> Sharding:
-    """A sharding for a tensor of `ndim` dimensions; on a placement alone it is broadcast."""
+    """Return a sharding of a tensor of `ndim` dimensions; a placement alone means broadcast."""
     if isinstance(target, Placement):
         return Sharding(target, target.broadcast)
     return Sharding(target.placement, nd_sbp_of(target.sbp, target.placement.ndim, ndim))
 
 
 def global_from_numpy(array: np.ndarray, sharding: Sharding) -> Value:
-    """A global value from the whole, which every rank has.
+    """Make a global value from an array that every rank has.
 
     Raises:
-        ValueError: ranks have different data, if they are told to compare it.
+        ValueError: ranks have different data, if comparing it is enabled.
     """
     if environment.CHECK_GLOBAL_DATA.read() == "1" and cluster.is_multiprocess():
-        _compare_data(array, sharding.placement)
+        _require_equal_data(array, sharding.placement)
     spec = spec_of(array.shape, from_numpy_dtype(array.dtype), sharding.placement, sharding.sbp)
     return Value(spec, assemble(spec, lambda coordinate: shard_of(array, spec, coordinate)))
 
 
-def _compare_data(array: np.ndarray, placement: Placement) -> None:
-    """Make sure that all ranks of a placement have the same data; these take part."""
+def _require_equal_data(array: np.ndarray, placement: Placement) -> None:
+    """Check that all ranks of a placement have the same data; a collective of these ranks."""
     if not placement.includes_this_process:
         return
     kind = zlib.crc32(f"{array.dtype}{array.shape}".encode())
     sums = np.array([zlib.crc32(array.tobytes(), kind)], np.int64)
-    told = all_gather_ints_on(sums, Placement(placement.type, list(placement.flat)))[:, 0]
-    differing = [rank for rank, each in zip(placement.flat, told, strict=True) if each != told[0]]
+    gathered = all_gather_ints_on(sums, Placement(placement.type, list(placement.flat)))[:, 0]
+    differing = [
+        rank for rank, each in zip(placement.flat, gathered, strict=True) if each != gathered[0]
+    ]
     if differing:
         raise ValueError(
-            f"a global tensor on {placement} is made of data that differs: rank {placement.flat[0]}"
-            f" has another array than rank(s) {differing}. Every rank must give the same whole; "
-            "make it on one rank and send it with `oneflow.comm.broadcast`, or give parts with "
+            f"ranks have different data for a global tensor on {placement}: the array of rank(s) "
+            f"{differing} is not that of rank {placement.flat[0]}. Every rank must pass the same "
+            "array; broadcast it from one rank with `oneflow.comm.broadcast`, or pass shards with "
             "`to_global` of local tensors"
         )
 
 
 def local_to_global(value: Value, sharding: Sharding, check_meta: bool = True) -> Value:
-    """A global value of which every rank of the placement gives its part.
+    """Make a global value from the local shards of all ranks of the placement.
 
     Raises:
-        ValueError: the ranks' shapes or dtypes do not fit together.
+        ValueError: the ranks' shapes or dtypes are inconsistent.
     """
     placement, sbp = sharding.placement, sharding.sbp
     local = value.spec
-    shape = _whole_shape(local, sharding, check_meta)
-    part = read_array(value) if placement.includes_this_process else None
+    shape = _global_shape(local, sharding, check_meta)
+    shard = read_array(value) if placement.includes_this_process else None
     if check_meta and cluster.is_multiprocess() and BROADCAST in sbp:
-        result = _from_first(part, shape, local.dtype, sharding)
+        result = _from_first(shard, shape, local.dtype, sharding)
     else:
         spec = spec_of(shape, local.dtype, placement, sbp)
-        result = Value(spec, assemble(spec, lambda coordinate: part))
-    grad_sbp = whole_grad_sbp(sbp)
+        result = Value(spec, assemble(spec, lambda coordinate: shard))
+    grad_sbp = default_gradient_sbp(sbp)
 
     def back(grad: Value) -> Value:
         return global_to_local(converted(grad, grad_sbp), local.device)
@@ -128,8 +130,8 @@ def local_to_global(value: Value, sharding: Sharding, check_meta: bool = True) -
     return _linked(value, result, "to_global", back)
 
 
-def _from_first(part: Any, shape: tuple[int, ...], dtype: DType, sharding: Sharding) -> Value:
-    """A global value whose broadcast parts are those of the first ranks: the others add nothing."""
+def _from_first(shard: Any, shape: tuple[int, ...], dtype: DType, sharding: Sharding) -> Value:
+    """Make a global value whose broadcast shards are those of the first ranks."""
     sums = tuple([PARTIAL_SUM if each is BROADCAST else each for each in sharding.sbp])
     spec = spec_of(shape, dtype, sharding.placement, sums)
 
@@ -137,26 +139,26 @@ def _from_first(part: Any, shape: tuple[int, ...], dtype: DType, sharding: Shard
         later = any(
             p for p, each in zip(coordinate, sharding.sbp, strict=True) if each is BROADCAST
         )
-        return neutral_like(part) if later else part
+        return neutral_like(shard) if later else shard
 
     return converted(Value(spec, assemble(spec, shard_at)), sharding.sbp)
 
 
 def global_to_local(value: Value, device: Device | None = None) -> Value:
-    """This rank's part of a global value; an empty one where it has none."""
+    """Return this rank's shard of a global value; an empty one if it has none."""
     spec = value.spec
     placement: Any = spec.device
-    result = _own_part(value, device or own_device(placement))
-    sharding = Sharding(placement, whole_grad_sbp(spec.sbp))
+    result = _local_shard(value, device or local_device(placement))
+    sharding = Sharding(placement, default_gradient_sbp(spec.sbp))
 
     def back(grad: Value) -> Value:
-        return _from_parts(grad, spec, sharding)
+        return _from_shards(grad, spec, sharding)
 
     return _linked(value, result, "to_local", back)
 
 
-def _own_part(value: Value, device: Device) -> Value:
-    """This rank's part as a local value."""
+def _local_shard(value: Value, device: Device) -> Value:
+    """Return this rank's shard as a local value."""
     spec = value.spec
     placement: Any = spec.device
     if is_planning():
@@ -165,34 +167,34 @@ def _own_part(value: Value, device: Device) -> Value:
         shape = tuple(each.stop - each.start for each in slices)
         return Value(spec_of(shape, spec.dtype, device), Absent())
     array = read_array(value)
-    part = empty_shard(spec) if isinstance(array, Absent) else local_shard(array, spec)
-    return Value(spec_of(tuple(part.shape), spec.dtype, device), part)
+    shard = empty_shard(spec) if isinstance(array, Absent) else local_shard(array, spec)
+    return Value(spec_of(tuple(shard.shape), spec.dtype, device), shard)
 
 
-def _from_parts(value: Value, spec: Any, sharding: Sharding) -> Value:
-    """A global value like `spec` from every rank's part."""
+def _from_shards(value: Value, spec: Any, sharding: Sharding) -> Value:
+    """Make a global value like `spec` from the shards of all ranks."""
     placement = sharding.placement
     target = spec_of(spec.shape, spec.dtype, placement, sharding.sbp)
-    part = read_array(value) if placement.includes_this_process else None
+    shard = read_array(value) if placement.includes_this_process else None
 
     def shard_at(coordinate: tuple[int, ...]) -> Any:
-        # A process on its own runs all ranks, with the same local tensors on each: cut where
-        # another rank's shard is shorter, with zeros where it is longer.
+        # A process that drives all ranks has the same local tensor on each: cut if another rank's
+        # shard is shorter, padded with zeros if it is longer.
         slices = shard_slices(spec.shape, placement.hierarchy, sharding.sbp, coordinate)
-        return resized(part, tuple(each.stop - each.start for each in slices))
+        return resized(shard, tuple(each.stop - each.start for each in slices))
 
     return Value(target, assemble(target, shard_at))
 
 
-def own_device(placement: Placement) -> Device:
-    """The device, as a local tensor has it, of this rank's parts on a placement."""
+def local_device(placement: Placement) -> Device:
+    """The device of this rank's shards on a placement, as a local tensor has it."""
     if cluster.is_multiprocess():
         return Device(placement.type, first_index(placement.type))
     return Device(placement.type, placement.flat[placement.own_index])
 
 
-def _whole_shape(local: Any, sharding: Sharding, check_meta: bool) -> tuple[int, ...]:
-    """The shape of the whole whose parts the ranks' local tensors are."""
+def _global_shape(local: Any, sharding: Sharding, check_meta: bool) -> tuple[int, ...]:
+    """The shape of the global tensor whose shards are the ranks' local tensors."""
     placement, sbp = sharding.placement, sharding.sbp
     splits = any(isinstance(each, Split) for each in sbp)
     if not cluster.is_multiprocess():
@@ -206,29 +208,29 @@ def _whole_shape(local: Any, sharding: Sharding, check_meta: bool) -> tuple[int,
         shapes = _shapes_of_ranks(local, placement)
     else:
         shapes = _shapes_of_ranks(local, placement)
-    return _fitted(shapes, local, sharding)
+    return _checked_global_shape(shapes, local, sharding)
 
 
-# What ranks tell each other of a tensor: dtype, number of dimensions, sizes.
+# Ranks exchange the dtype, number of dimensions and sizes of a tensor.
 _MAX_DIMENSIONS = 32
 
 
 def _shapes_of_ranks(local: Any, placement: Placement) -> np.ndarray:
-    """The local shapes of all ranks, ``[ranks, ndim]``; every process takes part."""
+    """The local shapes of all ranks, ``[ranks, ndim]``; a collective of all processes."""
     names = [each.name for each in ALL_DTYPES]
-    told = np.zeros(2 + _MAX_DIMENSIONS, np.int64)
-    told[: 2 + local.ndim] = (names.index(local.dtype.name), local.ndim, *local.shape)
-    mine = all_gather_ints(told, placement.type)[list(placement.flat)]
-    if (mine[:, :2] != mine[0, :2]).any():
+    own = np.zeros(2 + _MAX_DIMENSIONS, np.int64)
+    own[: 2 + local.ndim] = (names.index(local.dtype.name), local.ndim, *local.shape)
+    gathered = all_gather_ints(own, placement.type)[list(placement.flat)]
+    if (gathered[:, :2] != gathered[0, :2]).any():
         described = ", ".join(
             f"rank {rank}: {names[kind]}{sizes[:ndim]}"
-            for rank, (kind, ndim, *sizes) in zip(placement.flat, mine.tolist(), strict=True)
+            for rank, (kind, ndim, *sizes) in zip(placement.flat, gathered.tolist(), strict=True)
         )
         raise ValueError(
-            f"the ranks' tensors differ in dtype or number of dimensions ({described}); parts of "
-            "one global tensor must have the same"
+            f"the ranks' tensors differ in dtype or number of dimensions ({described}); the "
+            "shards of one global tensor must agree in both"
         )
-    return mine[:, 2 : 2 + mine[0, 1]]
+    return gathered[:, 2 : 2 + gathered[0, 1]]
 
 
 def all_gather_ints(numbers: np.ndarray, type: str) -> np.ndarray:
@@ -244,13 +246,13 @@ def all_gather_ints(numbers: np.ndarray, type: str) -> np.ndarray:
 def all_gather_ints_on(numbers: np.ndarray, placement: Placement) -> np.ndarray:
     """Return the 64-bit integers of all ranks of a one-dimensional placement, in its order."""
     spec = spec_of((placement.size, len(numbers)), int64, placement, (split(0),))
-    parts = Value(spec, assemble(spec, lambda coordinate: numbers[None]))
-    return np.asarray(read_array(converted(parts, placement.broadcast)).addressable_data(0))
+    shards = Value(spec, assemble(spec, lambda coordinate: numbers[None]))
+    return np.asarray(read_array(converted(shards, placement.broadcast)).addressable_data(0))
 
 
-def _fitted(shapes: np.ndarray, local: Any, sharding: Sharding) -> tuple[int, ...]:
+def _checked_global_shape(shapes: np.ndarray, local: Any, sharding: Sharding) -> tuple[int, ...]:
     placement, sbp = sharding.placement, sharding.sbp
-    whole = []
+    global_shape = []
     grid = shapes.reshape(*placement.hierarchy, -1)
     for dim in range(shapes.shape[1]):
         axes = split_axes(sbp, dim)
@@ -264,11 +266,11 @@ def _fitted(shapes: np.ndarray, local: Any, sharding: Sharding) -> tuple[int, ..
                 rank = placement.flat[int(np.ravel_multi_index(coordinate, placement.hierarchy))]
                 raise ValueError(
                     f"rank {rank} has size {grid[(*coordinate, dim)]} in dimension {dim}, but of "
-                    f"{size} elements on {placement} with {list(sbp)} its part has {expected}; "
-                    "make the parts even, or the same where they are not split"
+                    f"{size} elements on {placement} with {list(sbp)} its shard has {expected}; "
+                    "make the shards even, and equal in dimensions that are not split"
                 )
-        whole.append(size)
-    return tuple(whole)
+        global_shape.append(size)
+    return tuple(global_shape)
 
 
 def _read_from_files(
@@ -282,21 +284,21 @@ def _read_from_files(
     return Value(spec, unread.array_on(spec))
 
 
-def whole_on_device(value: Value, device: Device) -> Value:
-    """A local value with all of a global one; processes take part as in `whole_array`."""
+def full_on_device(value: Value, device: Device) -> Value:
+    """Return a local value with all elements of a global one; a collective as `full_array` is."""
     unread = _read_from_files(value, device)
     if unread is not None:
         return unread
     spec = spec_of(value.spec.shape, value.spec.dtype, device)
-    return Value(spec, put(whole_array(value), device))
+    return Value(spec, put(full_array(value), device))
 
 
-def whole_array(value: Value) -> Any:
-    """The array with all of a global value, on every rank, whether it has a part or not.
+def full_array(value: Value) -> Any:
+    """Return the array with all elements of a global value, on every rank, with or without a shard.
 
-    Where all ranks have the whole, nobody communicates. Otherwise all processes of the job take
-    part: what a rank has to do must not depend on where it is. `Absent` if the value was made while
-    planning.
+    If all ranks of the job have the whole, nothing is communicated. Otherwise this is a collective
+    of all processes of the job: which ranks must call it does not depend on the placement. `Absent`
+    if the value was made while planning.
     """
     placement: Any = value.spec.device
     if is_planning() or (isinstance(value.array, Absent) and placement.includes_this_process):
@@ -310,8 +312,8 @@ def whole_array(value: Value) -> Any:
     return read_array(value).addressable_data(0)
 
 
-def relaid(value: Value, sbp: NdSbp, grad_sbp: NdSbp | None = None) -> Value:
-    """A global value with another SBP, whose gradient is brought to `grad_sbp`."""
+def convert_sbp(value: Value, sbp: NdSbp, grad_sbp: NdSbp | None = None) -> Value:
+    """Convert a global value to another SBP; its gradient is converted to `grad_sbp`."""
     unread = _read_from_files(value, value.spec.device, sbp)
     if unread is not None:
         return unread
@@ -323,7 +325,7 @@ def relaid(value: Value, sbp: NdSbp, grad_sbp: NdSbp | None = None) -> Value:
 
 
 def move_global(value: Value, sharding: Sharding, grad_sbp: NdSbp | None = None) -> Value:
-    """A global value on another placement, and with another SBP."""
+    """Move a global value to another placement, with another SBP."""
     unread = _read_from_files(value, sharding.placement, sharding.sbp)
     if unread is not None:
         return unread
@@ -337,7 +339,7 @@ def move_global(value: Value, sharding: Sharding, grad_sbp: NdSbp | None = None)
     else:
         moved = Value(target, carry(read_array(given), given.spec, target))
     result = converted(moved, sharding.sbp)
-    back_sharding = Sharding(source, grad_sbp or whole_grad_sbp(spec.sbp))
+    back_sharding = Sharding(source, grad_sbp or default_gradient_sbp(spec.sbp))
 
     def back(grad: Value) -> Value:
         return move_global(grad, back_sharding)
@@ -345,7 +347,7 @@ def move_global(value: Value, sharding: Sharding, grad_sbp: NdSbp | None = None)
     return _linked(value, result, "to_global", back)
 
 
-def value_on(value: Value, device: Any) -> Value:
+def on_placement(value: Value, device: Any) -> Value:
     """Return a global value on another placement, broadcast; itself if `device` is no other one."""
     if value.spec.device is device or not isinstance(device, Placement):
         return value

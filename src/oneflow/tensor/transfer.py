@@ -28,11 +28,11 @@ from oneflow.runtime.memory import copy_of_dlpack, put
 from oneflow.tensor.call import wrap
 from oneflow.tensor.global_values import (
     as_sharding,
+    convert_sbp,
+    full_on_device,
     global_from_numpy,
     local_to_global,
     move_global,
-    relaid,
-    whole_on_device,
 )
 from oneflow.tensor.promotion import promote_types, result_type
 from oneflow.tensor.tensor import Tensor
@@ -202,7 +202,7 @@ def move(value: Value, device: Any) -> Value:
     if isinstance(device, Placement | Sharding):
         sharding = as_sharding(device, spec.ndim)
         whole = local_to_global(value, Sharding(sharding.placement, sharding.placement.broadcast))
-        return relaid(whole, sharding.sbp)
+        return convert_sbp(whole, sharding.sbp)
     if value.is_symbolic:
         raise RuntimeError(
             f"a tensor is moved from `{spec.device}` to `{device}` inside `build`, but a graph "
@@ -227,7 +227,7 @@ def _move_global(value: Value, device: Any) -> Value:
     if isinstance(device, Sharding):
         if device.placement is not placement:
             return move_global(value, as_sharding(device, value.spec.ndim))
-        return relaid(value, as_sharding(device, value.spec.ndim).sbp)
+        return convert_sbp(value, as_sharding(device, value.spec.ndim).sbp)
     return value if device is placement else move_global(value, Sharding(device, value.spec.sbp))
 
 
@@ -244,7 +244,7 @@ def device_put(value: Value, device: DeviceOrSharding | Placement, dtype: DType)
     """
     if isinstance(device, Device):
         if value.spec.sbp is not None:
-            value = whole_on_device(value, device)
+            value = full_on_device(value, device)
         elif value.spec.device is not device:
             value = move(value, device)
     else:

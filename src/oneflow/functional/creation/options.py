@@ -12,7 +12,7 @@ from oneflow.base.dtype import DType, bool_, complex128, float64, int64
 from oneflow.base.placement import Placement, Sharding, parse_device
 from oneflow.base.sbp import nd_sbp_of
 from oneflow.base.spec import TensorSpec
-from oneflow.tensor.global_values import whole_grad_sbp
+from oneflow.tensor.global_values import default_gradient_sbp
 from oneflow.tensor.tensor import Tensor
 
 
@@ -63,7 +63,7 @@ def choose_device_like(spec: TensorSpec, device: Any, placement: Any, sbp: Any) 
     """
     if placement is None and sbp is None:
         if device is None and spec.sbp is not None:
-            return Sharding(spec.device, whole_grad_sbp(spec.sbp))
+            return Sharding(spec.device, default_gradient_sbp(spec.sbp))
         return parse_device(device, spec.device)
     if device is None and placement is None and spec.sbp is not None:
         placement = spec.device

@@ -12,10 +12,10 @@ from oneflow.functional.registry import function
 from oneflow.runtime.eager import current
 from oneflow.tensor.call import wrap
 from oneflow.tensor.global_values import (
+    convert_sbp,
     global_to_local,
     local_to_global as value_to_global,
     move_global,
-    relaid,
 )
 from oneflow.tensor.methods import attach
 from oneflow.tensor.tensor import Tensor
@@ -138,7 +138,7 @@ def global_to_global(
         return clone(input) if copy else input
     value = input.value
     if target.placement is spec.device:
-        result = relaid(value, target.sbp, gradient)
+        result = convert_sbp(value, target.sbp, gradient)
         if current.pinned is not None:
             current.pinned.add(result.position)
         return wrap(result)

@@ -11,7 +11,7 @@ import functools
 from dataclasses import dataclass
 
 from oneflow.base.sbp import NdSbp
-from oneflow.base.spec import TensorSpec, resettled
+from oneflow.base.spec import TensorSpec, with_sbp
 from oneflow.primitives.cost.work import held_bytes, work_of
 from oneflow.primitives.operation import Operation
 from oneflow.primitives.sharding.boxing_path import boxing_path, bytes_sent
@@ -59,7 +59,7 @@ def conversion_seconds(machine: Machine, spec: TensorSpec, source: NdSbp, target
     seconds = 0.0
     for step in steps:
         seconds += bytes_sent(step, spec.shape, itemsize, hierarchy) / machine.link
-        seconds += held_bytes(resettled(spec, step.target)) / machine.memory
+        seconds += held_bytes(with_sbp(spec, step.target)) / machine.memory
         seconds += machine.latency if step.communicates else 0.0
     return seconds
 

@@ -112,7 +112,7 @@ def whole_flops(operation: Operation) -> int:
 
 
 def _traceable(operation: Operation) -> Any:
-    """The implementation as a function of one device's parts."""
+    """The implementation as a function of one device's shards."""
     implementation = operation.primitive.implementation(operation.device.type)
     signature = operation.signature
     if signature is None:
@@ -124,7 +124,7 @@ def _traceable(operation: Operation) -> Any:
         if operation.primitive.traits.positional is not None:
             spec = operation.out_specs[0]
             starts = traced_offsets(spec.shape, placement.hierarchy, spec.sbp or ())
-            attributes["part"] = ShardIndex(spec.shape, starts)
+            attributes["shard"] = ShardIndex(spec.shape, starts)
         return implementation(*parts, **attributes)
 
     # Parts are given as they are; the mesh only says where they are.

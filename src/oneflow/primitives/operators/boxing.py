@@ -19,7 +19,7 @@ from oneflow.primitives.shard_shapes import (
     split_axes,
     traced_offset_and_size,
 )
-from oneflow.primitives.sharding.boxing_path import Step, boxing_path
+from oneflow.primitives.sharding.boxing_path import BoxingStep, boxing_path
 from oneflow.primitives.sharding.partial_sums import all_reduced, neutral, reduce_scattered
 from oneflow.primitives.traits import Kind
 
@@ -47,11 +47,11 @@ def _boxing(
     return x
 
 
-def _reduces_all(step: Step) -> bool:
+def _reduces_all(step: BoxingStep) -> bool:
     return step.source[step.axis] is PARTIAL_SUM and step.target[step.axis] is BROADCAST
 
 
-def _run_of_sums(steps: tuple[Step, ...]) -> list[Step]:
+def _run_of_sums(steps: tuple[BoxingStep, ...]) -> list[BoxingStep]:
     """The all-reduces at the beginning of `steps`, which are one over several axes."""
     run = []
     for step in steps:
@@ -68,7 +68,7 @@ class _Axis:
     the part that the earlier axes leave, "inner" this device's share of it.
     """
 
-    def __init__(self, step: Step, shape: Sizes, hierarchy: Sizes) -> None:
+    def __init__(self, step: BoxingStep, shape: Sizes, hierarchy: Sizes) -> None:
         self._step = step
         self._shape = shape
         self._hierarchy = hierarchy

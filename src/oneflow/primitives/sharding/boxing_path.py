@@ -22,7 +22,7 @@ _LATENCY = 256.0
 _WRITTEN = 1 / 64
 
 
-class Step(NamedTuple):
+class BoxingStep(NamedTuple):
     """One conversion along one dimension of the mesh.
 
     Attributes:
@@ -42,7 +42,7 @@ class Step(NamedTuple):
         return before is PARTIAL_SUM or (isinstance(before, Split) and after is not PARTIAL_SUM)
 
 
-def bytes_sent(step: Step, shape: tuple[int, ...], itemsize: int, hierarchy: tuple[int, ...]):
+def bytes_sent(step: BoxingStep, shape: tuple[int, ...], itemsize: int, hierarchy: tuple[int, ...]):
     """Bytes that each device sends in one step, with the ring or pairwise algorithms."""
     count = hierarchy[step.axis]
     held = math.prod(shard_shape(shape, hierarchy, step.source)) * itemsize
@@ -57,7 +57,9 @@ def bytes_sent(step: Step, shape: tuple[int, ...], itemsize: int, hierarchy: tup
     return 0.0
 
 
-def _cost(step: Step, shape: tuple[int, ...], itemsize: int, hierarchy: tuple[int, ...]) -> float:
+def _cost(
+    step: BoxingStep, shape: tuple[int, ...], itemsize: int, hierarchy: tuple[int, ...]
+) -> float:
     written = math.prod(shard_shape(shape, hierarchy, step.target)) * itemsize
     sent = bytes_sent(step, shape, itemsize, hierarchy)
     return sent + written * _WRITTEN + (_LATENCY if step.communicates else 0.0)
@@ -72,14 +74,14 @@ def _is_innermost(sbp: NdSbp, axis: int) -> bool:
     return not isinstance(here, Split) or here not in sbp[axis + 1 :]
 
 
-def _steps_from(sbp: NdSbp, choices: tuple[Sbp, ...]) -> Iterator[Step]:
+def _steps_from(sbp: NdSbp, choices: tuple[Sbp, ...]) -> Iterator[BoxingStep]:
     for axis in range(len(sbp)):
         if not _is_innermost(sbp, axis):
             continue
         for choice in choices:
             target = (*sbp[:axis], choice, *sbp[axis + 1 :])
             if choice is not sbp[axis] and _is_innermost(target, axis):
-                yield Step(axis, sbp, target)
+                yield BoxingStep(axis, sbp, target)
 
 
 @functools.lru_cache(maxsize=65536)
@@ -89,11 +91,11 @@ def boxing_path(
     hierarchy: tuple[int, ...],
     source: NdSbp,
     target: NdSbp,
-) -> tuple[float, tuple[Step, ...]]:
+) -> tuple[float, tuple[BoxingStep, ...]]:
     """Cost in bytes per device, and the steps, of converting `source` to `target`."""
     choices = tuple(dict.fromkeys((BROADCAST, PARTIAL_SUM, *source, *target)))
     order = itertools.count()
-    queue: list[tuple[float, int, NdSbp, tuple[Step, ...]]] = [(0.0, next(order), source, ())]
+    queue: list[tuple[float, int, NdSbp, tuple[BoxingStep, ...]]] = [(0.0, next(order), source, ())]
     done: set[NdSbp] = set()
     while queue:
         cost, _, sbp, steps = heapq.heappop(queue)

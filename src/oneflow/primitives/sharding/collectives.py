@@ -9,7 +9,7 @@ from typing import NamedTuple
 from oneflow.base.sbp import BROADCAST, PARTIAL_SUM, NdSbp, Split
 from oneflow.primitives.operation import Operation
 from oneflow.primitives.shard_shapes import padded_size, shard_shape, split_axes
-from oneflow.primitives.sharding.boxing_path import Step, boxing_path
+from oneflow.primitives.sharding.boxing_path import BoxingStep, boxing_path
 from oneflow.primitives.traits import Kind
 
 Sizes = tuple[int, ...]
@@ -74,7 +74,7 @@ def _all_reduce(axes: tuple[int, ...], given: int, hierarchy: Sizes) -> Collecti
     return Collective("all-reduce", axes, group, given, 2 * given * (group - 1) / group, ())
 
 
-def _collective(step: Step, shape: Sizes, itemsize: int, hierarchy: Sizes) -> Collective:
+def _collective(step: BoxingStep, shape: Sizes, itemsize: int, hierarchy: Sizes) -> Collective:
     before, after = step.source[step.axis], step.target[step.axis]
     group, axes = hierarchy[step.axis], (step.axis,)
     held = math.prod(shard_shape(shape, hierarchy, step.source)) * itemsize
