@@ -47,7 +47,8 @@ WORKLOADS = (
     Workload("mlp", 50, 15, has_jax=True),
     Workload(
         "mlp_small",
-        *(50, 15),
+        50,
+        15,
         has_jax=True,
         model="mlp",
         options={"sizes": (64, 128, 128, 10)},

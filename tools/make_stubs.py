@@ -35,9 +35,31 @@ from oneflow.program.value import Value
 '''
 # Names that may stand in an annotation of the stub; any other annotation becomes Any.
 KNOWN = {
-    *("Any", "Callable", "DType", "Device", "Iterable", "Iterator", "Mapping", "Node", "None"),
-    *("Sequence", "Size", "Tensor", "Value", "bool", "bytes", "complex", "dict", "float", "int"),
-    *("list", "ndarray", "np", "object", "str", "tuple"),
+    "Any",
+    "Callable",
+    "DType",
+    "Device",
+    "Iterable",
+    "Iterator",
+    "Mapping",
+    "Node",
+    "None",
+    "Sequence",
+    "Size",
+    "Tensor",
+    "Value",
+    "bool",
+    "bytes",
+    "complex",
+    "dict",
+    "float",
+    "int",
+    "list",
+    "ndarray",
+    "np",
+    "object",
+    "str",
+    "tuple",
 }
 
 

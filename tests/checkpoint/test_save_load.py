@@ -14,8 +14,21 @@ import oneflow as flow
 from oneflow import nn
 
 DTYPES = (
-    *("bool", "uint8", "uint16", "uint32", "uint64", "int8", "int16", "int32", "int64"),
-    *("float16", "bfloat16", "float32", "float64", "complex64", "complex128"),
+    "bool",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "float16",
+    "bfloat16",
+    "float32",
+    "float64",
+    "complex64",
+    "complex128",
 )
 
 

@@ -42,9 +42,14 @@ def launch(
 ) -> Outcome:
     """Run a program under the launcher; `changes` are environment variables."""
     command = [
-        *(sys.executable, "-m", "oneflow.distributed.launch"),
-        *("--nproc_per_node", str(processes), *options),
-        *(str(PROGRAMS / program), *arguments),
+        sys.executable,
+        "-m",
+        "oneflow.distributed.launch",
+        "--nproc_per_node",
+        str(processes),
+        *options,
+        str(PROGRAMS / program),
+        *arguments,
     ]
     begin = time.monotonic()
     run = subprocess.run(

@@ -26,7 +26,8 @@ FAULTS = [
         "exits",
         1,
         [
-            *("rank 1 finished after 1 collective operation(s)", "rank 0 waits for it"),
+            "rank 1 finished after 1 collective operation(s)",
+            "rank 0 waits for it",
             "rank 1 exited with code 0",
         ],
     ),
@@ -40,7 +41,9 @@ FAULTS = [
         "sleeps",
         1,
         [
-            *("rank 1 has been idle for", "rank 0 waits for it", "time.sleep(600)"),
+            "rank 1 has been idle for",
+            "rank 0 waits for it",
+            "time.sleep(600)",
             "(ONEFLOW_HANG_TIMEOUT=2; 0 waits forever)",
         ],
     ),

@@ -28,8 +28,19 @@ SAY_WHO = 'echo "$RANK $LOCAL_RANK $WORLD_SIZE $LOCAL_WORLD_SIZE $MASTER_ADDR $M
 
 def test_environment_of_processes():
     run = run_launcher(
-        *("--nnodes", "2", "--node_rank", "1", "--nproc_per_node", "2", "--master_port", "29777"),
-        *("--no_python", "bash", "-c", SAY_WHO, "argument"),
+        "--nnodes",
+        "2",
+        "--node_rank",
+        "1",
+        "--nproc_per_node",
+        "2",
+        "--master_port",
+        "29777",
+        "--no_python",
+        "bash",
+        "-c",
+        SAY_WHO,
+        "argument",
     )
     assert run.returncode == 0, run.stderr
     assert sorted(run.stdout.splitlines()) == [
@@ -65,8 +76,14 @@ def test_it_starts_without_jax():
 
 def test_log_files(tmp_path):
     run = run_launcher(
-        *("--nproc_per_node", "2", "--logdir", str(tmp_path), "--no_python"),
-        *("bash", "-c", "echo out $RANK; echo error $RANK >&2"),
+        "--nproc_per_node",
+        "2",
+        "--logdir",
+        str(tmp_path),
+        "--no_python",
+        "bash",
+        "-c",
+        "echo out $RANK; echo error $RANK >&2",
     )
     assert sorted(run.stdout.splitlines()) == ["out 0", "out 1"]
     assert sorted(run.stderr.splitlines()) == ["error 0", "error 1"]
@@ -77,8 +94,15 @@ def test_log_files(tmp_path):
 
 def test_redirected_output(tmp_path):
     run = run_launcher(
-        *("--nproc_per_node", "2", "--logdir", str(tmp_path), "--redirect_stdout_and_stderr"),
-        *("--no_python", "bash", "-c", "echo out $RANK; echo error $RANK >&2; exit 3"),
+        "--nproc_per_node",
+        "2",
+        "--logdir",
+        str(tmp_path),
+        "--redirect_stdout_and_stderr",
+        "--no_python",
+        "bash",
+        "-c",
+        "echo out $RANK; echo error $RANK >&2; exit 3",
     )
     assert run.returncode == 3
     assert run.stdout == ""

@@ -101,7 +101,7 @@ def test_several_machines_need_a_secret():
 
 def test_processes_of_torchrun():
     run = subprocess.run(
-        [*(sys.executable, "-m", "torch.distributed.run", "--nproc_per_node", "2"), PLACE[1]],
+        [sys.executable, "-m", "torch.distributed.run", "--nproc_per_node", "2", PLACE[1]],
         env=environment(MASTER_PORT=str(free_port())),
         capture_output=True,
         text=True,

@@ -40,8 +40,13 @@ def test_ranks_that_record_different_graphs():
 
 TUTORIALS = {
     2: (
-        *("launcher", "global_tensor", "ddp_linear_regression", "global_data_parallelism"),
-        *("pipeline_of_two_stages", "pipeline_of_graph_modules", "zero"),
+        "launcher",
+        "global_tensor",
+        "ddp_linear_regression",
+        "global_data_parallelism",
+        "pipeline_of_two_stages",
+        "pipeline_of_graph_modules",
+        "zero",
     ),
     4: ("launcher", "two_dimensions", "parallel_strategies"),
 }

@@ -28,9 +28,17 @@ DIFFERENT = {
 # PyTorch refuses complex numbers; OneFlow's sums, choices and formulas hold for them.
 COMPLEX_ALL_THE_SAME = {
     *(f"nn.functional.{kind}_pool{n}d" for kind in ("avg", "lp") for n in (1, 2, 3)),
-    *("nn.functional.max_unpool2d", "nn.functional.embedding_bag", "nansum", "nanmean"),
-    *("nn.functional.local_response_norm", "unique", "unique_consecutive", "isin"),
-    *("deg2rad", "rad2deg", "logit"),
+    "nn.functional.max_unpool2d",
+    "nn.functional.embedding_bag",
+    "nansum",
+    "nanmean",
+    "nn.functional.local_response_norm",
+    "unique",
+    "unique_consecutive",
+    "isin",
+    "deg2rad",
+    "rad2deg",
+    "logit",
 }
 
 

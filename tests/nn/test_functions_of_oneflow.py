@@ -140,7 +140,10 @@ def test_gumbel_softmax_has_the_soft_gradient():
 def test_mlp_in_one_module():
     mine = flow.nn.FusedMLP(4, (6, 5), 3, skip_final_activation=True).double()
     theirs = torch.nn.Sequential(
-        *(torch.nn.Linear(4, 6), torch.nn.ReLU(), torch.nn.Linear(6, 5), torch.nn.ReLU()),
+        torch.nn.Linear(4, 6),
+        torch.nn.ReLU(),
+        torch.nn.Linear(6, 5),
+        torch.nn.ReLU(),
         torch.nn.Linear(5, 3),
     ).double()
     layers = torch.nn.ModuleList([theirs[0], theirs[2], theirs[4]])

@@ -31,7 +31,13 @@ class Doubler:
 @pytest.mark.parametrize(
     "function",
     [
-        *(plain, everything, only_star, only_keywords, wrapper, Doubler(), Doubler().__call__),
+        plain,
+        everything,
+        only_star,
+        only_keywords,
+        wrapper,
+        Doubler(),
+        Doubler().__call__,
         functools.partial(plain, 1),
         lambda: None,
     ],

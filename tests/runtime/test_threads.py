@@ -167,8 +167,18 @@ def _local(log: Log) -> Steps:
 
 
 TASKS = (
-    *(_plain, _checkpointed, _saved_tensors, _autocast, _without_grad, _inference, _anomaly),
-    *(_without_anomaly, _bad_index, _graph, _global, _local),
+    _plain,
+    _checkpointed,
+    _saved_tensors,
+    _autocast,
+    _without_grad,
+    _inference,
+    _anomaly,
+    _without_anomaly,
+    _bad_index,
+    _graph,
+    _global,
+    _local,
 )
 
 

@@ -57,7 +57,9 @@ OPERATORS = [
             case(FLAT, TABLE, STARTS, mode="sum", per_sample_weights=tensor(5)),
             case(ROWS, TABLE, mode="sum", per_sample_weights=tensor(2, 3)),
             case(
-                *(FLAT, TABLE, tensor(3, dtype="int64", values=[0, 3, 5])),
+                FLAT,
+                TABLE,
+                tensor(3, dtype="int64", values=[0, 3, 5]),
                 include_last_offset=True,
             ),
         ],

@@ -7,8 +7,18 @@ import oneflow as flow
 from oneflow.utils.tensor import from_torch, to_torch
 
 DTYPES = (
-    *("float32", "float64", "float16", "bfloat16", "int64", "int32", "int16", "int8", "uint8"),
-    *("bool", "complex64", "complex128"),
+    "float32",
+    "float64",
+    "float16",
+    "bfloat16",
+    "int64",
+    "int32",
+    "int16",
+    "int8",
+    "uint8",
+    "bool",
+    "complex64",
+    "complex128",
 )
 
 

@@ -71,8 +71,21 @@ complex64 = DType("complex64", np.complex64, Category.COMPLEX)
 complex128 = DType("complex128", np.complex128, Category.COMPLEX)
 
 ALL_DTYPES = (
-    *(bool_, uint8, uint16, uint32, uint64, int8, int16, int32, int64),
-    *(float16, bfloat16, float32, float64, complex64, complex128),
+    bool_,
+    uint8,
+    uint16,
+    uint32,
+    uint64,
+    int8,
+    int16,
+    int32,
+    int64,
+    float16,
+    bfloat16,
+    float32,
+    float64,
+    complex64,
+    complex128,
 )
 _BY_NAME = {dtype.name: dtype for dtype in ALL_DTYPES}
 _BY_NUMPY = {dtype.numpy: dtype for dtype in ALL_DTYPES}

@@ -182,8 +182,18 @@ def finished(value: Any) -> Any:
 class _Finisher:
     _MAX_DEPTH = 150
     _LEAVES = (
-        *(type(None), bool, int, float, complex, str, bytes, bytearray),
-        *(np.generic, DType, Device, Size),
+        type(None),
+        bool,
+        int,
+        float,
+        complex,
+        str,
+        bytes,
+        bytearray,
+        np.generic,
+        DType,
+        Device,
+        Size,
     )
 
     def __init__(self) -> None:

@@ -34,9 +34,25 @@ _EMPTY: dict[str, Callable[[], Any]] = {
 }
 _LITERALS = frozenset(
     (
-        *("INT", "BININT", "BININT1", "BININT2", "LONG", "LONG1", "LONG4", "FLOAT", "BINFLOAT"),
-        *("UNICODE", "BINUNICODE", "SHORT_BINUNICODE", "BINUNICODE8"),
-        *("BINBYTES", "SHORT_BINBYTES", "BINBYTES8", "STRING", "BINSTRING", "SHORT_BINSTRING"),
+        "INT",
+        "BININT",
+        "BININT1",
+        "BININT2",
+        "LONG",
+        "LONG1",
+        "LONG4",
+        "FLOAT",
+        "BINFLOAT",
+        "UNICODE",
+        "BINUNICODE",
+        "SHORT_BINUNICODE",
+        "BINUNICODE8",
+        "BINBYTES",
+        "SHORT_BINBYTES",
+        "BINBYTES8",
+        "STRING",
+        "BINSTRING",
+        "SHORT_BINSTRING",
         "BYTEARRAY8",
     )
 )

@@ -15,8 +15,15 @@ from oneflow.control_plane.failure_report import FailureReport
 
 # Texts of exceptions and of JAX's log lines that report a broken connection to another process.
 _CONNECTION_FAILURES = (
-    *("Gloo", "NCCL", "Connection reset", "Connection closed", "Connection refused", "Broken pipe"),
-    *("JAX distributed service", "coordination service", "CoordinationService"),
+    "Gloo",
+    "NCCL",
+    "Connection reset",
+    "Connection closed",
+    "Connection refused",
+    "Broken pipe",
+    "JAX distributed service",
+    "coordination service",
+    "CoordinationService",
 )
 
 

@@ -38,15 +38,13 @@ class GlobalCall:
     """
 
     __slots__ = (
-        *(
-            "collective_axes",
-            "conversions",
-            "description",
-            "device",
-            "operation",
-            "ranks",
-            "result",
-        ),
+        "collective_axes",
+        "conversions",
+        "description",
+        "device",
+        "operation",
+        "ranks",
+        "result",
     )
 
     simple = False
@@ -137,8 +135,11 @@ def plan_call(operation: Operation, specs: tuple, attributes: dict) -> Operation
     if operation.primitive is boxing and cluster.is_multiprocess():
         spec, given = operation.in_specs[0], operation.attributes
         collective_axes = communicating_axes(
-            *(spec.shape, spec.dtype.itemsize, given["hierarchy"]),
-            *(given["source"], given["target"]),
+            spec.shape,
+            spec.dtype.itemsize,
+            given["hierarchy"],
+            given["source"],
+            given["target"],
         )
     if not (conversions or result or collective_axes):
         return operation

@@ -15,9 +15,14 @@ from oneflow.tensor.tensor import Tensor
 
 _identifiers = itertools.count()
 _KINDS = (
-    *("_forward_pre_hooks", "_forward_hooks", "_backward_pre_hooks", "_backward_hooks"),
-    *("_state_dict_pre_hooks", "_state_dict_hooks"),
-    *("_load_state_dict_pre_hooks", "_load_state_dict_post_hooks"),
+    "_forward_pre_hooks",
+    "_forward_hooks",
+    "_backward_pre_hooks",
+    "_backward_hooks",
+    "_state_dict_pre_hooks",
+    "_state_dict_hooks",
+    "_load_state_dict_pre_hooks",
+    "_load_state_dict_post_hooks",
 )
 
 

@@ -403,8 +403,14 @@ class Module(Hooked, Convertible):
         error_msgs: list[str],
     ) -> None:
         load_own(
-            *(self, state_dict, prefix, local_metadata),
-            *(strict, missing_keys, unexpected_keys, error_msgs),
+            self,
+            state_dict,
+            prefix,
+            local_metadata,
+            strict,
+            missing_keys,
+            unexpected_keys,
+            error_msgs,
         )
 
     @placeholder

@@ -135,7 +135,7 @@ class Loading:
         if self.assign:
             metadata = {**metadata, "assign_to_params_buffers": True}
         module._load_from_state_dict(
-            *(state, prefix, metadata, True, self.missing, self.unexpected, self.errors)
+            state, prefix, metadata, True, self.missing, self.unexpected, self.errors
         )
         for name, child in module._modules.items():
             if child is not None:

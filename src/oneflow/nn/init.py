@@ -21,8 +21,14 @@ from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import import_array
 
 _LINEAR = (
-    *("linear", "conv1d", "conv2d", "conv3d"),
-    *("conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "sigmoid"),
+    "linear",
+    "conv1d",
+    "conv2d",
+    "conv3d",
+    "conv_transpose1d",
+    "conv_transpose2d",
+    "conv_transpose3d",
+    "sigmoid",
 )
 
 

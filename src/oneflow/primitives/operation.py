@@ -51,26 +51,22 @@ class Operation:
     """
 
     __slots__ = (
-        *(
-            "primitive",
-            "attributes",
-            "in_specs",
-            "is_scalar",
-            "out_specs",
-            "single",
-            "count",
-            "device",
-        ),
-        *(
-            "needs_check",
-            "simple",
-            "differentiable",
-            "out_differentiable",
-            "_plans",
-            "executable",
-            "check_executable",
-            "signature",
-        ),
+        "_plans",
+        "attributes",
+        "check_executable",
+        "count",
+        "device",
+        "differentiable",
+        "executable",
+        "in_specs",
+        "is_scalar",
+        "needs_check",
+        "out_differentiable",
+        "out_specs",
+        "primitive",
+        "signature",
+        "simple",
+        "single",
     )
 
     def __init__(

@@ -58,21 +58,26 @@ class Primitive:
     """
 
     __slots__ = (
-        *(
-            "name",
-            "impl",
-            "operands",
-            "variadic",
-            "attributes",
-            "gradients",
-            "writable",
-            "materialize_grads",
-            "zero_second_gradients",
-            "differentiable",
-            "scalar",
-        ),
-        *("check", "check_error", "axes", "linear", "lowerings", "elementwise", "traits"),
-        *("vjp_of", "_vjp"),
+        "_vjp",
+        "attributes",
+        "axes",
+        "check",
+        "check_error",
+        "differentiable",
+        "elementwise",
+        "gradients",
+        "impl",
+        "linear",
+        "lowerings",
+        "materialize_grads",
+        "name",
+        "operands",
+        "scalar",
+        "traits",
+        "variadic",
+        "vjp_of",
+        "writable",
+        "zero_second_gradients",
     )
 
     def __init__(

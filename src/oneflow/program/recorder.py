@@ -68,9 +68,24 @@ class Recorder:
     """
 
     __slots__ = (
-        *("aliases", "arrays", "checked", "closed", "device", "done", "end", "error", "key"),
-        *("launch", "leaves", "locate", "outputs", "recorded_by", "replaced", "running"),
-        *("scalars", "_run"),
+        "_run",
+        "aliases",
+        "arrays",
+        "checked",
+        "closed",
+        "device",
+        "done",
+        "end",
+        "error",
+        "key",
+        "launch",
+        "leaves",
+        "locate",
+        "outputs",
+        "recorded_by",
+        "replaced",
+        "running",
+        "scalars",
     )
 
     # Whether nothing is ever computed here, so that its values cannot be shown.

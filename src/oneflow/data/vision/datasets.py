@@ -10,7 +10,17 @@ from typing import Any
 from oneflow.data.dataset import Dataset
 from oneflow.data.vision.image import pillow
 
-IMAGE_EXTENSIONS = (*(".jpg", ".jpeg", ".png", ".ppm", ".bmp", ".pgm", ".tif", ".tiff", ".webp"),)
+IMAGE_EXTENSIONS = (
+    ".jpg",
+    ".jpeg",
+    ".png",
+    ".ppm",
+    ".bmp",
+    ".pgm",
+    ".tif",
+    ".tiff",
+    ".webp",
+)
 
 
 @dataclass

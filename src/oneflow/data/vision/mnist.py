@@ -65,8 +65,16 @@ class MNIST(VisionDataset):
     """
 
     classes: ClassVar[list[str]] = [
-        *("0 - zero", "1 - one", "2 - two", "3 - three", "4 - four"),
-        *("5 - five", "6 - six", "7 - seven", "8 - eight", "9 - nine"),
+        "0 - zero",
+        "1 - one",
+        "2 - two",
+        "3 - three",
+        "4 - four",
+        "5 - five",
+        "6 - six",
+        "7 - seven",
+        "8 - eight",
+        "9 - nine",
     ]
     _source = "https://ossci-datasets.s3.amazonaws.com/mnist"
 
@@ -123,7 +131,15 @@ class FashionMNIST(MNIST):
     """Pieces of clothing in the format of MNIST; arguments and attributes as there."""
 
     classes: ClassVar[list[str]] = [
-        *("T-shirt/top", "Trouser", "Pullover", "Dress", "Coat"),
-        *("Sandal", "Shirt", "Sneaker", "Bag", "Ankle boot"),
+        "T-shirt/top",
+        "Trouser",
+        "Pullover",
+        "Dress",
+        "Coat",
+        "Sandal",
+        "Shirt",
+        "Sneaker",
+        "Bag",
+        "Ankle boot",
     ]
     _source = "http://fashion-mnist.s3-website.eu-central-1.amazonaws.com"

@@ -100,7 +100,14 @@ def scaled_dot_product_attention(
     seed, stream = draw(None) if drops else (0, 0)
     return call(
         attention,
-        *(query, key, value, float(scale), float(dropout_p), seed, stream, *mask),
+        query,
+        key,
+        value,
+        float(scale),
+        float(dropout_p),
+        seed,
+        stream,
+        *mask,
         causal=bool(is_causal),
         dropout=drops,
         mask_gradient=bool(mask) and mask[0].requires_grad,

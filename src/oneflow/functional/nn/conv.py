@@ -321,7 +321,7 @@ def conv_transpose1d(
         tensor([[[1., 1., 2., 2.]]], dtype=oneflow.float32)
     """
     return transposed_convolution(
-        *(input, weight, bias, stride, padding, output_padding, groups, dilation, data_format, 1)
+        input, weight, bias, stride, padding, output_padding, groups, dilation, data_format, 1
     )
 
 
@@ -364,7 +364,7 @@ def conv_transpose2d(
         oneflow.Size([1, 1, 3, 3])
     """
     return transposed_convolution(
-        *(input, weight, bias, stride, padding, output_padding, groups, dilation, data_format, 2)
+        input, weight, bias, stride, padding, output_padding, groups, dilation, data_format, 2
     )
 
 
@@ -389,5 +389,5 @@ def conv_transpose3d(
         oneflow.Size([1, 3, 3, 4, 5])
     """
     return transposed_convolution(
-        *(input, weight, bias, stride, padding, output_padding, groups, dilation, data_format, 3)
+        input, weight, bias, stride, padding, output_padding, groups, dilation, data_format, 3
     )

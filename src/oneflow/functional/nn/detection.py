@@ -92,7 +92,10 @@ def roi_align(
             f"`pooled_h` and `pooled_w` must be at least 1, got {pooled_h} and {pooled_w}"
         )
     return call(
-        *(p.roi_align, x, rois.detach(), float(spatial_scale)),
+        p.roi_align,
+        x,
+        rois.detach(),
+        float(spatial_scale),
         pooled_h=int(pooled_h),
         pooled_w=int(pooled_w),
         sampling_ratio=max(int(sampling_ratio), 0),

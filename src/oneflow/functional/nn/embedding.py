@@ -133,7 +133,10 @@ def _embed_bags(
     factors = () if per_sample_weights is None else (per_sample_weights.reshape((-1,)),)
     return call(
         e.embedding_bag,
-        *(input.reshape((-1,)), weight, starts, *factors),
+        input.reshape((-1,)),
+        weight,
+        starts,
+        *factors,
         mode=mode,
         include_last=bool(include_last_offset),
         padding=padding_row(padding_idx, weight.shape[0]),
@@ -186,5 +189,5 @@ def embedding_bag(
         )
     _limit(weight, input, max_norm, norm_type)
     return _embed_bags(
-        *(input, weight, offsets, mode, per_sample_weights, include_last_offset, padding_idx)
+        input, weight, offsets, mode, per_sample_weights, include_last_offset, padding_idx
     )

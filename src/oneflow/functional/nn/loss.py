@@ -137,7 +137,10 @@ def cross_entropy(
         target = target.reshape(())
     return call(
         c.cross_entropy,
-        *(input, target, label_smoothing, *weights),
+        input,
+        target,
+        label_smoothing,
+        *weights,
         reduction=reduction,
         ignore_index=ignore_index,
         smooth=label_smoothing != 0,

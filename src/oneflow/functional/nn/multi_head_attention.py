@@ -296,14 +296,34 @@ def multi_head_attention_forward(
     projections = Projections(
         None if use_separate_proj_weight else in_proj_weight,
         (q_proj_weight, k_proj_weight, v_proj_weight),
-        *(in_proj_bias, bias_k, bias_v, out_proj_weight, out_proj_bias),
+        in_proj_bias,
+        bias_k,
+        bias_v,
+        out_proj_weight,
+        out_proj_bias,
     )
     options = AttentionOptions(
-        *(num_heads, dropout_p if training else 0.0, need_weights, average_attn_weights),
-        *(add_zero_attn, is_causal),
+        num_heads,
+        dropout_p if training else 0.0,
+        need_weights,
+        average_attn_weights,
+        add_zero_attn,
+        is_causal,
     )
-    if query.ndim == 3:
-        return attend(query, key, value, projections, options, key_padding_mask, attn_mask)
+    run = attend if query.ndim == 3 else _attend_unbatched
+    return run(query, key, value, projections, options, key_padding_mask, attn_mask)
+
+
+def _attend_unbatched(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    projections: Projections,
+    options: AttentionOptions,
+    key_padding_mask: Tensor | None,
+    attn_mask: Tensor | None,
+) -> tuple[Tensor, Tensor | None]:
+    """Multi-head attention of ``(length, size)`` tensors."""
     if query.ndim != 2:
         raise AssertionError(
             f"query should be unbatched 2D or batched 3D tensor but received {query.ndim}-D query "

@@ -121,8 +121,15 @@ def max_pool1d(
         tensor([[3., 2.]], dtype=oneflow.float32)
     """
     return max_pool(
-        *(x, kernel_size, stride, padding, dilation, return_indices, ceil_mode),
-        *(data_format, 1),
+        x,
+        kernel_size,
+        stride,
+        padding,
+        dilation,
+        return_indices,
+        ceil_mode,
+        data_format,
+        1,
     )
 
 
@@ -163,8 +170,15 @@ def max_pool2d(
         tensor([[[5., 6.]]], dtype=oneflow.float32)
     """
     return max_pool(
-        *(x, kernel_size, stride, padding, dilation, return_indices, ceil_mode),
-        *(data_format, 2),
+        x,
+        kernel_size,
+        stride,
+        padding,
+        dilation,
+        return_indices,
+        ceil_mode,
+        data_format,
+        2,
     )
 
 
@@ -187,8 +201,15 @@ def max_pool3d(
         oneflow.Size([1, 2, 2, 2, 3])
     """
     return max_pool(
-        *(x, kernel_size, stride, padding, dilation, return_indices, ceil_mode),
-        *(data_format, 3),
+        x,
+        kernel_size,
+        stride,
+        padding,
+        dilation,
+        return_indices,
+        ceil_mode,
+        data_format,
+        3,
     )
 
 
@@ -257,8 +278,15 @@ def avg_pool1d(
         tensor([[2., 1.]], dtype=oneflow.float32)
     """
     return average_pool(
-        *(input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override),
-        *(data_format, 1),
+        input,
+        kernel_size,
+        stride,
+        padding,
+        ceil_mode,
+        count_include_pad,
+        divisor_override,
+        data_format,
+        1,
     )
 
 
@@ -299,8 +327,15 @@ def avg_pool2d(
                  [0.5000, 1.0000]]], dtype=oneflow.float32)
     """
     return average_pool(
-        *(input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override),
-        *(data_format, 2),
+        input,
+        kernel_size,
+        stride,
+        padding,
+        ceil_mode,
+        count_include_pad,
+        divisor_override,
+        data_format,
+        2,
     )
 
 
@@ -323,8 +358,15 @@ def avg_pool3d(
         oneflow.Size([1, 2, 2, 2, 3])
     """
     return average_pool(
-        *(input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override),
-        *(data_format, 3),
+        input,
+        kernel_size,
+        stride,
+        padding,
+        ceil_mode,
+        count_include_pad,
+        divisor_override,
+        data_format,
+        3,
     )
 
 

@@ -45,7 +45,11 @@ def _run_direction(
         extra = () if weights.projection is None else (weights.projection,)
         outputs = call(
             r.lstm,
-            *(projected, *states, weights.hidden, *extra, *limits),
+            projected,
+            *states,
+            weights.hidden,
+            *extra,
+            *limits,
             reverse=reverse,
             extra=bool(extra),
         )[:2]
@@ -54,7 +58,11 @@ def _run_direction(
         extra = () if weights.hidden_bias is None else (weights.hidden_bias,)
         outputs = call(
             r.gru,
-            *(projected, *states, weights.hidden, *extra, *limits),
+            projected,
+            *states,
+            weights.hidden,
+            *extra,
+            *limits,
             reverse=reverse,
             extra=bool(extra),
         )[:1]

@@ -157,7 +157,14 @@ def matrix_transpose(self: Tensor) -> Tensor:
 
 
 for _method in (
-    *(size, dim, stride, storage_offset, is_contiguous, element_size, is_view, data_ptr),
+    size,
+    dim,
+    stride,
+    storage_offset,
+    is_contiguous,
+    element_size,
+    is_view,
+    data_ptr,
     get_device,
 ):
     attach(_method.__name__, _method)

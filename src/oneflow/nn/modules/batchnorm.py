@@ -94,8 +94,13 @@ class _Normalization(Module):
         if (version is None or version < 2) and self.track_running_stats and key not in state_dict:
             state_dict[key] = self.num_batches_tracked
         super()._load_from_state_dict(
-            *(state_dict, prefix, local_metadata),
-            *(strict, missing_keys, unexpected_keys, error_msgs),
+            state_dict,
+            prefix,
+            local_metadata,
+            strict,
+            missing_keys,
+            unexpected_keys,
+            error_msgs,
         )
 
 
@@ -115,7 +120,7 @@ class _BatchNorm(_Normalization):
         bias: bool = True,
     ) -> None:
         super().__init__(
-            *(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias)
+            num_features, eps, momentum, affine, track_running_stats, device, dtype, bias
         )
 
     def forward(self, input: Tensor) -> Tensor:
@@ -263,8 +268,11 @@ class SyncBatchNorm(_BatchNorm):
         converted = module
         if isinstance(module, _BatchNorm) and not isinstance(module, cls):
             converted = cls(
-                *(module.num_features, module.eps, module.momentum),
-                *(module.affine, module.track_running_stats),
+                module.num_features,
+                module.eps,
+                module.momentum,
+                module.affine,
+                module.track_running_stats,
             )
             converted.training = module.training
             converted._parameters.update(module._parameters)
@@ -290,7 +298,7 @@ class _InstanceNorm(_Normalization):
         bias: bool = True,
     ) -> None:
         super().__init__(
-            *(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias)
+            num_features, eps, momentum, affine, track_running_stats, device, dtype, bias
         )
 
     def forward(self, input: Tensor) -> Tensor:
@@ -305,8 +313,14 @@ class _InstanceNorm(_Normalization):
         if unbatched:
             input = call(reshape, input, shape=(1, *input.shape))
         output = instance_norm(
-            *(input, self.running_mean, self.running_var, self.weight, self.bias),
-            *(self.training or not self.track_running_stats, self.momentum, self.eps),
+            input,
+            self.running_mean,
+            self.running_var,
+            self.weight,
+            self.bias,
+            self.training or not self.track_running_stats,
+            self.momentum,
+            self.eps,
         )
         return call(reshape, output, shape=tuple(output.shape[1:])) if unbatched else output
 

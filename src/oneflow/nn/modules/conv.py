@@ -132,8 +132,18 @@ class _Conv(_Convolution):
         dtype: DType | None = None,
     ) -> None:
         super().__init__(
-            *(in_channels, out_channels, kernel_size, stride, padding, dilation, 0, groups),
-            *(bias, padding_mode, device, dtype),
+            in_channels,
+            out_channels,
+            kernel_size,
+            stride,
+            padding,
+            dilation,
+            0,
+            groups,
+            bias,
+            padding_mode,
+            device,
+            dtype,
         )
 
     def forward(self, input: Tensor) -> Tensor:
@@ -142,8 +152,15 @@ class _Conv(_Convolution):
             input = pad(input, self._amounts(), mode=self.padding_mode)
             padding = 0
         return functional.convolution(
-            *(input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups),
-            *("channels_first", self._count),
+            input,
+            self.weight,
+            self.bias,
+            self.stride,
+            padding,
+            self.dilation,
+            self.groups,
+            "channels_first",
+            self._count,
         )
 
     def _amounts(self) -> list[int]:
@@ -242,8 +259,18 @@ class _ConvTranspose(_Convolution):
                 f"got {padding_mode!r}"
             )
         super().__init__(
-            *(in_channels, out_channels, kernel_size, stride, padding, dilation),
-            *(output_padding, groups, bias, padding_mode, device, dtype),
+            in_channels,
+            out_channels,
+            kernel_size,
+            stride,
+            padding,
+            dilation,
+            output_padding,
+            groups,
+            bias,
+            padding_mode,
+            device,
+            dtype,
         )
 
     def forward(self, input: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
@@ -251,8 +278,16 @@ class _ConvTranspose(_Convolution):
         if output_size is not None:
             extra = self._extra_for(input, tuple(output_size))
         return functional.transposed_convolution(
-            *(input, self.weight, self.bias, self.stride, self.padding, extra, self.groups),
-            *(self.dilation, "channels_first", self._count),
+            input,
+            self.weight,
+            self.bias,
+            self.stride,
+            self.padding,
+            extra,
+            self.groups,
+            self.dilation,
+            "channels_first",
+            self._count,
         )
 
     def _extra_for(self, input: Tensor, wanted: tuple[int, ...]) -> tuple[int, ...]:
@@ -270,7 +305,10 @@ class _ConvTranspose(_Convolution):
             (length - 1) * step - 2 * pad + spread * (taps - 1) + 1
             for length, step, pad, spread, taps in zip(
                 input.shape[input.ndim - count :],
-                *(self.stride, padding, self.dilation, self.kernel_size),
+                self.stride,
+                padding,
+                self.dilation,
+                self.kernel_size,
                 strict=True,
             )
         ]

@@ -83,8 +83,11 @@ class Table(Module):
 
 
 _SHOWN = (
-    *(("padding_idx", None), ("max_norm", None), ("norm_type", 2.0)),
-    *(("scale_grad_by_freq", False), ("sparse", False)),
+    ("padding_idx", None),
+    ("max_norm", None),
+    ("norm_type", 2.0),
+    ("scale_grad_by_freq", False),
+    ("sparse", False),
 )
 
 
@@ -123,8 +126,16 @@ class Embedding(Table):
         dtype: DType | None = None,
     ) -> None:
         super().__init__(
-            *(num_embeddings, embedding_dim, padding_idx, max_norm, norm_type),
-            *(scale_grad_by_freq, sparse, _weight, device, dtype),
+            num_embeddings,
+            embedding_dim,
+            padding_idx,
+            max_norm,
+            norm_type,
+            scale_grad_by_freq,
+            sparse,
+            _weight,
+            device,
+            dtype,
         )
 
     @classmethod
@@ -141,16 +152,26 @@ class Embedding(Table):
         """An embedding with the given vectors; with `freeze` they do not learn."""
         rows, columns = embeddings.shape
         made = cls(
-            *(rows, columns),
-            *(padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse, embeddings),
+            rows,
+            columns,
+            padding_idx,
+            max_norm,
+            norm_type,
+            scale_grad_by_freq,
+            sparse,
+            embeddings,
         )
         made.weight.requires_grad_(not freeze)
         return made
 
     def forward(self, input: Tensor) -> Tensor:
         return functional.embedding(
-            *(input, self.weight, self.padding_idx, self.max_norm),
-            *(self.norm_type, self.scale_grad_by_freq),
+            input,
+            self.weight,
+            self.padding_idx,
+            self.max_norm,
+            self.norm_type,
+            self.scale_grad_by_freq,
         )
 
 
@@ -194,8 +215,16 @@ class EmbeddingBag(Table):
         dtype: DType | None = None,
     ) -> None:
         super().__init__(
-            *(num_embeddings, embedding_dim, padding_idx, max_norm, norm_type),
-            *(scale_grad_by_freq, sparse, _weight, device, dtype),
+            num_embeddings,
+            embedding_dim,
+            padding_idx,
+            max_norm,
+            norm_type,
+            scale_grad_by_freq,
+            sparse,
+            _weight,
+            device,
+            dtype,
         )
         self.mode = mode
         self.include_last_offset = include_last_offset
@@ -207,9 +236,17 @@ class EmbeddingBag(Table):
         per_sample_weights: Tensor | None = None,
     ) -> Tensor:
         return functional.embedding_bag(
-            *(input, self.weight, offsets, self.max_norm, self.norm_type),
-            *(self.scale_grad_by_freq, self.mode, self.sparse, per_sample_weights),
-            *(self.include_last_offset, self.padding_idx),
+            input,
+            self.weight,
+            offsets,
+            self.max_norm,
+            self.norm_type,
+            self.scale_grad_by_freq,
+            self.mode,
+            self.sparse,
+            per_sample_weights,
+            self.include_last_offset,
+            self.padding_idx,
         )
 
     def extra_repr(self) -> str:

@@ -64,8 +64,12 @@ class CrossEntropyLoss(WeightedLoss):
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return functional.cross_entropy(
-            *(input, target, self.weight, self.ignore_index),
-            *(self.reduction, self.label_smoothing),
+            input,
+            target,
+            self.weight,
+            self.ignore_index,
+            self.reduction,
+            self.label_smoothing,
         )
 
 
@@ -119,6 +123,11 @@ class CTCLoss(Loss):
         self, log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any
     ) -> Tensor:
         return ctc_loss(
-            *(log_probs, targets, input_lengths, target_lengths),
-            *(self.blank, self.reduction, self.zero_infinity),
+            log_probs,
+            targets,
+            input_lengths,
+            target_lengths,
+            self.blank,
+            self.reduction,
+            self.zero_infinity,
         )

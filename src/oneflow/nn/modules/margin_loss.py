@@ -112,7 +112,13 @@ class TripletMarginLoss(Loss):
 
     def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:
         return functional.triplet_margin_loss(
-            *(anchor, positive, negative, self.margin, self.p, self.eps, self.swap),
+            anchor,
+            positive,
+            negative,
+            self.margin,
+            self.p,
+            self.eps,
+            self.swap,
             reduction=self.reduction,
         )
 
@@ -148,7 +154,9 @@ class TripletMarginWithDistanceLoss(Loss):
 
     def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:
         return functional.triplet_margin_with_distance_loss(
-            *(anchor, positive, negative),
+            anchor,
+            positive,
+            negative,
             distance_function=self.distance_function,
             margin=self.margin,
             swap=self.swap,

@@ -118,13 +118,29 @@ class MultiheadAttention(Module):
         if swap:
             query, key, value = _length_first(query, key, value)
         result, weights = multi_head_attention_forward(
-            *(query, key, value, self.embed_dim, self.num_heads),
-            *(self.in_proj_weight, self.in_proj_bias, self.bias_k, self.bias_v),
-            *(self.add_zero_attn, self.dropout, self.out_proj.weight, self.out_proj.bias),
-            *(self.training, key_padding_mask, need_weights, attn_mask),
+            query,
+            key,
+            value,
+            self.embed_dim,
+            self.num_heads,
+            self.in_proj_weight,
+            self.in_proj_bias,
+            self.bias_k,
+            self.bias_v,
+            self.add_zero_attn,
+            self.dropout,
+            self.out_proj.weight,
+            self.out_proj.bias,
+            self.training,
+            key_padding_mask,
+            need_weights,
+            attn_mask,
             self.in_proj_weight is None,
-            *(self.q_proj_weight, self.k_proj_weight, self.v_proj_weight),
-            *(average_attn_weights, is_causal),
+            self.q_proj_weight,
+            self.k_proj_weight,
+            self.v_proj_weight,
+            average_attn_weights,
+            is_causal,
         )
         return result.transpose(0, 1) if swap else result, weights
 

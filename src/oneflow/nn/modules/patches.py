@@ -79,8 +79,12 @@ class Fold(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         return functional.fold(
-            *(input, self.output_size, self.kernel_size),
-            *(self.dilation, self.padding, self.stride),
+            input,
+            self.output_size,
+            self.kernel_size,
+            self.dilation,
+            self.padding,
+            self.stride,
         )
 
     def extra_repr(self) -> str:

@@ -34,8 +34,15 @@ class _MaxPool(Module):
 
     def forward(self, input: Tensor) -> Any:
         return pooling.max_pool(
-            *(input, self.kernel_size, self.stride, self.padding, self.dilation),
-            *(self.return_indices, self.ceil_mode, "channels_first", self._count),
+            input,
+            self.kernel_size,
+            self.stride,
+            self.padding,
+            self.dilation,
+            self.return_indices,
+            self.ceil_mode,
+            "channels_first",
+            self._count,
         )
 
     def extra_repr(self) -> str:
@@ -106,8 +113,13 @@ class _MaxUnpool(Module):
         self, input: Tensor, indices: Tensor, output_size: Sequence[int] | None = None
     ) -> Tensor:
         return unpooling.max_unpool(
-            *(input, indices, self.kernel_size, self.stride, self.padding),
-            *(output_size, self._count),
+            input,
+            indices,
+            self.kernel_size,
+            self.stride,
+            self.padding,
+            output_size,
+            self._count,
         )
 
     def extra_repr(self) -> str:
@@ -180,8 +192,15 @@ class _AvgPool(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         return pooling.average_pool(
-            *(input, self.kernel_size, self.stride, self.padding, self.ceil_mode),
-            *(self.count_include_pad, self.divisor_override, "channels_first", self._count),
+            input,
+            self.kernel_size,
+            self.stride,
+            self.padding,
+            self.ceil_mode,
+            self.count_include_pad,
+            self.divisor_override,
+            "channels_first",
+            self._count,
         )
 
     def extra_repr(self) -> str:
@@ -271,7 +290,7 @@ class _LPPool(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         return pooling.norm_pool(
-            *(input, self.norm_type, self.kernel_size, self.stride, self.ceil_mode, self._count)
+            input, self.norm_type, self.kernel_size, self.stride, self.ceil_mode, self._count
         )
 
     def extra_repr(self) -> str:

@@ -237,8 +237,12 @@ class RNNBase(Module):
     def extra_repr(self) -> str:
         text = f"{self.input_size}, {self.hidden_size}"
         shown = (
-            *(("proj_size", 0), ("num_layers", 1), ("bias", True), ("batch_first", False)),
-            *(("dropout", 0), ("bidirectional", False)),
+            ("proj_size", 0),
+            ("num_layers", 1),
+            ("bias", True),
+            ("batch_first", False),
+            ("dropout", 0),
+            ("bidirectional", False),
         )
         for name, default in shown:
             value = getattr(self, name)

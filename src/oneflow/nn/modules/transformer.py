@@ -115,7 +115,7 @@ class TransformerEncoderLayer(Module):
         self, x: Tensor, mask: Tensor | None, padding: Tensor | None, is_causal: bool
     ) -> Tensor:
         attended = self.self_attn(
-            *(x, x, x, padding), need_weights=False, attn_mask=mask, is_causal=is_causal
+            x, x, x, padding, need_weights=False, attn_mask=mask, is_causal=is_causal
         )
         return self.dropout1(attended[0])
 
@@ -214,7 +214,7 @@ def _attended(
     is_causal: bool,
 ) -> Tensor:
     return attention(
-        *(query, memory, memory, padding), need_weights=False, attn_mask=mask, is_causal=is_causal
+        query, memory, memory, padding, need_weights=False, attn_mask=mask, is_causal=is_causal
     )[0]
 
 

@@ -46,8 +46,12 @@ class Upsample(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         return interpolate(
-            *(input, self.size, self.scale_factor, self.mode),
-            *(self.align_corners, self.recompute_scale_factor),
+            input,
+            self.size,
+            self.scale_factor,
+            self.mode,
+            self.align_corners,
+            self.recompute_scale_factor,
         )
 
     def extra_repr(self) -> str:

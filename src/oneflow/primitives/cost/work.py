@@ -26,10 +26,30 @@ from oneflow.primitives.traits import Kind
 # Steps of a traced implementation that compute nothing.
 _MOVES = frozenset(
     (
-        *("reshape", "transpose", "broadcast_in_dim", "squeeze", "expand_dims", "rev", "pad"),
-        *("slice", "dynamic_slice", "dynamic_update_slice", "gather", "scatter", "concatenate"),
-        *("convert_element_type", "bitcast_convert_type", "copy", "copy_p", "iota", "split"),
-        *("stop_gradient", "device_put", "axis_index", "reduce_precision", "optimization_barrier"),
+        "reshape",
+        "transpose",
+        "broadcast_in_dim",
+        "squeeze",
+        "expand_dims",
+        "rev",
+        "pad",
+        "slice",
+        "dynamic_slice",
+        "dynamic_update_slice",
+        "gather",
+        "scatter",
+        "concatenate",
+        "convert_element_type",
+        "bitcast_convert_type",
+        "copy",
+        "copy_p",
+        "iota",
+        "split",
+        "stop_gradient",
+        "device_put",
+        "axis_index",
+        "reduce_precision",
+        "optimization_barrier",
         "hidden",
     )
 )
@@ -39,9 +59,26 @@ _REDUCTIONS = ("reduce_", "arg", "cum", "sort", "scatter-add", "scatter_add", "s
 # What XLA does not fuse into its readers.
 _STORED = frozenset(
     (
-        *("dot_general", "conv_general_dilated", "scan", "while", "cond", "sort", "top_k", "fft"),
-        *("scatter", "scatter-add", "scatter_add", "reduce_window", "cumsum", "concatenate"),
-        *("reduce_sum", "reduce_max", "reduce_min", "argmax", "argmin", "custom_call"),
+        "dot_general",
+        "conv_general_dilated",
+        "scan",
+        "while",
+        "cond",
+        "sort",
+        "top_k",
+        "fft",
+        "scatter",
+        "scatter-add",
+        "scatter_add",
+        "reduce_window",
+        "cumsum",
+        "concatenate",
+        "reduce_sum",
+        "reduce_max",
+        "reduce_min",
+        "argmax",
+        "argmin",
+        "custom_call",
     )
 )
 

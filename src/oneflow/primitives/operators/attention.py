@@ -277,7 +277,13 @@ def _span_backward(span, tensors, numbers, mask, flags):
     def run(sums, index):
         g, delta, q, logsum, mask = [_block(each, index, rows) for each in taken]
         dq, dk, dv, dscores = _one_block_backward(
-            *(g, delta, q, k, v, logsum, *numbers),
+            g,
+            delta,
+            q,
+            k,
+            v,
+            logsum,
+            *numbers,
             mask=mask,
             causal=causal,
             dropout=dropout,

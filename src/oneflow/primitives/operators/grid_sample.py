@@ -79,7 +79,10 @@ def _grid_sample(x, grid, *, mode: str, padding_mode: str, align_corners: bool):
     along = [
         _taps(
             _positions(grid[..., len(sizes) - 1 - dim].reshape(batch, -1), size, align_corners),
-            *(size, mode, padding_mode, align_corners),
+            size,
+            mode,
+            padding_mode,
+            align_corners,
         )
         for dim, size in enumerate(sizes)
     ]

@@ -350,7 +350,10 @@ dropout.gradient(x=_same_mask)
 alpha_dropout = random_primitive(
     "alpha_dropout",
     _alpha_dropout,
-    *("p", "scale", "shift", "low"),
+    "p",
+    "scale",
+    "shift",
+    "low",
     axes=elementwise_axes,
     positional=Positional(),
 )

@@ -119,7 +119,9 @@ roi_align.checked(
 # Like PyTorch's and OneFlow's, it does not move the rectangles.
 roi_align.gradient(
     x=lambda g, rois, spatial_scale, x_spec, sampling_ratio, aligned: roi_align_backward(
-        *(g, rois, spatial_scale),
+        g,
+        rois,
+        spatial_scale,
         images=x_spec.shape[0],
         sizes=x_spec.shape[2:],
         sampling_ratio=sampling_ratio,
@@ -131,7 +133,9 @@ roi_align.gradient(
 )
 roi_align_backward.gradient(
     dy=lambda g, rois, spatial_scale, dy_spec, sampling_ratio, aligned: roi_align(
-        *(g, rois, spatial_scale),
+        g,
+        rois,
+        spatial_scale,
         pooled_h=dy_spec.shape[-2],
         pooled_w=dy_spec.shape[-1],
         sampling_ratio=sampling_ratio,

@@ -133,7 +133,10 @@ def _truncated_normal(
 random_truncated_normal = drawn_in_parts(
     "random_truncated_normal",
     _truncated_normal,
-    *("mean", "std", "low", "high"),
+    "mean",
+    "std",
+    "low",
+    "high",
     differentiable=False,
 )
 
