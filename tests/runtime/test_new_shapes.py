@@ -33,7 +33,7 @@ def little_room(monkeypatch) -> Iterator[None]:
 @pytest.mark.usefixtures("little_room")
 def test_three_hundred_new_shapes_leave_the_mappings_bounded() -> None:
     flow.ones(3).numpy()
-    EXECUTABLES.evict(object)
+    EXECUTABLES.evict(EXECUTABLES)
     before = mapping_count()
     for size in range(1000, 1300):
         assert flow.ones(size).numpy().sum() == size
@@ -62,7 +62,7 @@ def _losses(steps: int) -> list[float]:
 
 def test_training_is_the_same_where_nothing_can_be_kept(monkeypatch) -> None:
     want = _losses(6)
-    EXECUTABLES.evict(object)
+    EXECUTABLES.evict(EXECUTABLES)
     monkeypatch.setattr(EXECUTABLES, "max_bytes", 1)
     np.testing.assert_allclose(_losses(6), want, rtol=1e-5)
     assert len(EXECUTABLES) == 1
@@ -85,7 +85,7 @@ def test_what_was_used_least_recently_is_dropped_first() -> None:
     assert released == ["b", "c"]  # one more than necessary, so that it happens seldom
     cache.add("a", 10, lambda: released.append("a"))  # it holds two now
     assert cache.bytes == 40
-    cache.evict(str)
+    cache.evict([*cache, "unknown"])
     assert sorted(released) == list("abcde")
     assert cache.bytes == len(cache) == 0
 
@@ -108,6 +108,21 @@ def test_programs_are_forgotten_by_their_instructions(monkeypatch) -> None:
     assert programs.instructions == 100
     assert programs.find((49,)) is not None
     assert programs.find((0,)) is None
+
+
+def test_executables_that_another_cold_program_uses_are_not_released() -> None:
+    programs = program_cache.ProgramCache()
+    x = flow.ones(2)
+    large = flow.eager.record(lambda x: (x * 2.0 + x).exp(), x)
+    small = programs.add((1,), flow.eager.record(lambda x: x * 3.0, x))
+    programs.add((0,), large).executable = object()
+
+    def names() -> set[str]:
+        return {each.primitive.name for each in programs.operations_only_in(large)}
+
+    assert names() == {"add", "exp"}
+    small.executable = object()
+    assert names() == {"mul", "add", "exp"}
 
 
 def test_operations_and_specs_that_nobody_uses_are_forgotten(monkeypatch) -> None:

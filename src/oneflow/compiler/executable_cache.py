@@ -9,7 +9,7 @@ from __future__ import annotations
 import gc
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +47,9 @@ class ExecutableCache:
     def __len__(self) -> int:
         return len(self._owners)
 
+    def __iter__(self) -> Iterator[Hashable]:
+        return iter(self._owners)
+
     def add(self, owner: Hashable, size: int, release: Callable[[], None]) -> None:
         """Note that `owner` holds more executables; others may have to let go of theirs.
 
@@ -83,11 +86,10 @@ class ExecutableCache:
                 if owner in self._owners:
                     self._owners.move_to_end(owner)
 
-    def evict(self, kind: type) -> None:
-        """Let all owners of one class let go of their executables."""
+    def evict(self, owners: Iterable[Hashable]) -> None:
+        """Let some owners release their executables; those that hold none are passed over."""
         with self._lock:
-            chosen = [owner for owner in self._owners if isinstance(owner, kind)]
-            evicted = [self._remove(owner) for owner in chosen]
+            evicted = [self._remove(owner) for owner in list(owners) if owner in self._owners]
         for release_evicted in evicted:
             release_evicted()
         trim_heap()

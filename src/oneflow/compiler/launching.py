@@ -25,6 +25,7 @@ from oneflow.base.quantities import bytes_text
 from oneflow.base.uninterruptible import run_uninterruptible
 from oneflow.compiler.sequential_runs import LARGE, SequentialRuns
 from oneflow.tuning.linux import can_allocate
+from oneflow.tuning.switches import Setting, is_on
 
 # Bytes of results and working memory from which on a program looks for them first.
 _LARGE = 2**20
@@ -50,7 +51,8 @@ class Launcher:
         made = memory.output_size_in_bytes - memory.alias_size_in_bytes if memory else 0
         self._needs = made + temporary
         # Programs on placements may be stages of a pipeline, which run side by side.
-        self.sequential_runs = SequentialRuns() if device is CPU and temporary >= LARGE else None
+        is_sequential = device is CPU and temporary >= LARGE and is_on(Setting.SEQUENTIAL_RUNS)
+        self.sequential_runs = SequentialRuns() if is_sequential else None
 
     def __call__(self, arguments: tuple, box: list) -> None:
         """Run the program, unless it has left its results in `box` already.

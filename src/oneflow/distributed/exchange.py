@@ -25,6 +25,7 @@ from oneflow.control_plane.collective_launch import launch_collective
 from oneflow.primitives.sharding.partial_sums import all_reduced, reduce_scattered
 from oneflow.program.value import Value
 from oneflow.runtime.eager import read_array
+from oneflow.tuning.switches import Setting, is_on
 
 _AXIS = "ranks"
 
@@ -213,10 +214,11 @@ def average(*arrays: Any) -> tuple[Any, ...]:
     """The means over all processes, of arrays that are known to have equal shapes everywhere.
 
     Two processes on CPUs send each other theirs. Gloo's all-reduce sends as much but in two rounds,
-    one waiting for the other: for half a megabyte it took four times as long. What it does not do
-    is to abort a process at once when shapes differ a little, before the coordinator can say so.
+    one waiting for the other: for half a megabyte it took four times as long. It also aborts a
+    process at once when shapes differ a little, before the coordinator can say so; this does not.
     """
-    if lax.axis_size(_AXIS) != 2 or jax.default_backend() != "cpu":
+    is_pair = lax.axis_size(_AXIS) == 2 and jax.default_backend() == "cpu"
+    if not is_pair or not is_on(Setting.PAIRWISE_MEAN):
         return tuple(lax.pmean(array, _AXIS) for array in arrays)
     swap = [(0, 1), (1, 0)]
     # The order of two operands does not matter, so both processes get the same bits.

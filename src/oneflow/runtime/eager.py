@@ -26,7 +26,6 @@ from oneflow.compiler.executable_cache import EXECUTABLES
 from oneflow.compiler.launching import check_memory
 from oneflow.compiler.lower import Executable
 from oneflow.passes.pipeline import optimize
-from oneflow.primitives.operation import Operation
 from oneflow.program.ir import Program, program_from_key
 from oneflow.program.recorder import Recorder
 from oneflow.program.value import Value
@@ -38,6 +37,7 @@ from oneflow.runtime.counters import STATISTICS
 from oneflow.runtime.program_cache import CachedProgram, ProgramCache
 from oneflow.runtime.recovery import restore_replaced
 from oneflow.tuning.linux import FREE_LISTS
+from oneflow.tuning.switches import Setting, is_on
 
 logger = logging.getLogger("oneflow.eager")
 
@@ -292,7 +292,7 @@ def _prepare(recorder: Recorder) -> Launch:
     executable = cached.executable or _warm_up(cached, donated, recorder.device)
     if executable is not None and cached.queued:
         cached.queued = False
-        _release_cold()
+        _release_cold(cached.program)
     return Launch(positions, cached.program, executable)
 
 
@@ -380,12 +380,12 @@ def _compile(cached: CachedProgram, donated: tuple[int, ...], device: Device | P
     STATISTICS.program_compiles += 1
 
 
-def _release_cold() -> None:
-    """Let go of all executables of single instructions when a large program becomes hot.
+def _release_cold(program: Program) -> None:
+    """Release the executables of a large program's instructions when it has become hot.
 
-    XLA keeps working memory with each: two megabytes, more for a convolution. Programs that ran
-    before the hot one, to make parameters, seldom run again; should one, they come from the
-    persistent cache.
+    XLA keeps working memory with each: two megabytes, more for a convolution. Those that another
+    cold program uses stay.
     """
-    EXECUTABLES.evict(Operation)
+    if is_on(Setting.COLD_EXECUTABLES):
+        EXECUTABLES.evict(_programs.operations_only_in(program))
     FREE_LISTS.trim()

@@ -6,6 +6,7 @@ from collections import OrderedDict
 
 from oneflow.compiler.executable_cache import EXECUTABLES, program_bytes
 from oneflow.compiler.lower import Executable
+from oneflow.primitives.operation import Operation
 from oneflow.program.ir import Program
 
 # Of all programs together; an instruction takes about a kilobyte.
@@ -57,6 +58,12 @@ class ProgramCache(OrderedDict[tuple, CachedProgram]):
         while self.instructions > _MAX_INSTRUCTIONS and len(self) > 1:
             self._evict(self.popitem(last=False)[1])
         return cached
+
+    def operations_only_in(self, program: Program) -> set[Operation]:
+        """The operations of a program that no other cold program uses."""
+        others = [each.program for each in self.values() if each.executable is None]
+        used = {each.operation for other in others for each in other.instructions}
+        return {each.operation for each in program.instructions} - used
 
     def _evict(self, cached: CachedProgram | None) -> None:
         if cached is not None:
