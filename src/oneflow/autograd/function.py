@@ -15,7 +15,7 @@ from oneflow.tensor.tensor import Tensor
 
 
 class FunctionCtx:
-    """What `forward` and `backward` of one call of a `Function` share; it takes any attributes.
+    """The context of one call of a `Function`, shared by `forward` and `backward`.
 
     Attributes:
         needs_input_grad: per argument of `forward`, whether its gradient is wanted.
@@ -57,12 +57,12 @@ class FunctionCtx:
         self._without_gradient = tensors
 
     def set_materialize_grads(self, value: bool) -> None:
-        """Whether `backward` gets zeros (the default) or None where no gradient arrived."""
+        """Give `backward` zeros (the default) or None where no gradient arrived."""
         self.materialize_grads = value
 
     @property
     def saved_tensors(self) -> tuple[Tensor | None, ...]:
-        """What was saved for backward.
+        """The tensors saved for backward.
 
         Raises:
             RuntimeError: it has been freed, or written to since.
@@ -179,7 +179,7 @@ class FunctionNode(Node):
 
 
 def _broadcasts_from(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:
-    """Whether a gradient of `shape` can be summed to `target`."""
+    """Return True if a gradient of `shape` can be summed to `target`."""
     extra = len(shape) - len(target)
     return extra >= 0 and all(
         size in (1, have) for have, size in zip(shape[extra:], target, strict=True)
@@ -324,7 +324,7 @@ class _Twice(Node):
         )
 
     def name(self) -> str:
-        """What this node is."""
+        """The name of the operation, such as ``"ExpBackward"``."""
         return "once_differentiable"
 
 

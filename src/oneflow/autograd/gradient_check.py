@@ -40,7 +40,7 @@ def _numerical(
 
 
 def _difference(func: Callable, inputs: tuple, eps: float, atol: float, rtol: float) -> str | None:
-    """What is wrong with the gradients of `func`, or None."""
+    """The difference between analytical and numerical gradients as text, or None."""
     outputs = _tuple(func(*inputs), "outputs of the function", "gradcheck")
     weights = [randn(each.shape, dtype=each.dtype) for each in outputs]
     wanted = [p for p, each in enumerate(inputs) if isinstance(each, Tensor) and each.requires_grad]

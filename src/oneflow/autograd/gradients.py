@@ -22,7 +22,7 @@ OptionalTensors = Tensor | Sequence[Tensor | None] | None
 
 
 class _Starting(threading.local):
-    """What happens to the gradients that `backward` starts with."""
+    """The function applied to the gradients that `backward` starts with, per thread."""
 
     change: Callable[[Value], Value] | None = None
 
@@ -54,7 +54,7 @@ def _listed(tensors: Any, name: str) -> list[Tensor]:
 
 
 def _roots(outputs: list[Tensor], grads: OptionalTensors) -> list[tuple[Edge, Value]]:
-    """Where a backward pass starts, and with which gradients.
+    """The edges at which a backward pass starts, with their gradients.
 
     Raises:
         RuntimeError: an output without history, or gradients that do not fit the outputs.
@@ -109,7 +109,7 @@ def _initial_gradient(output: Tensor, gradient: Tensor | None, index: int) -> Va
 
 
 def _targets(inputs: list[Tensor]) -> list[Edge]:
-    """Where the gradients of `inputs` arrive.
+    """The edges at which the gradients of `inputs` arrive.
 
     Raises:
         RuntimeError: an input that does not require grad.

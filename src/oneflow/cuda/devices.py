@@ -1,4 +1,4 @@
-"""What there is to know about GPUs, and to ask of them."""
+"""Queries of CUDA devices, their memory, and waiting for them."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _gpu(device: Device | str | int | None) -> Device:
 
 
 def is_available() -> bool:
-    """Whether XLA found a CUDA device.
+    """Return True if XLA found a CUDA device.
 
     Example:
         >>> import oneflow as flow

@@ -33,7 +33,7 @@ def _parameters(**numbers: Any) -> list[Tensor]:
 
 
 class Distribution:
-    """What all distributions share.
+    """Base of probability distributions.
 
     Args:
         batch_shape: shape of independent, different distributions.
@@ -57,7 +57,7 @@ class Distribution:
 
     @staticmethod
     def set_default_validate_args(value: bool) -> None:
-        """Whether to check parameters and values, which waits for them to be computed."""
+        """Turn checks of parameters and values on or off; a check waits for the values."""
         Distribution._validate_args = bool(value)
 
     @property
@@ -112,7 +112,7 @@ class Distribution:
         raise NotImplementedError
 
     def icdf(self, value: Tensor) -> Tensor:
-        """What `cdf` maps to `value`."""
+        """Inverse of `cdf`: the quantile of `value`."""
         raise NotImplementedError
 
     def entropy(self) -> Tensor:
@@ -194,7 +194,7 @@ class Normal(Distribution):
         return ((value - self.loc) / (self.scale * math.sqrt(2))).erf() * 0.5 + 0.5
 
     def icdf(self, value: Tensor) -> Tensor:
-        """What `cdf` maps to `value`."""
+        """Inverse of `cdf`: the quantile of `value`."""
         return self.loc + self.scale * math.sqrt(2) * (value * 2 - 1).erfinv()
 
     def entropy(self) -> Tensor:
@@ -253,7 +253,7 @@ class Uniform(Distribution):
         return ((value - self.low) / (self.high - self.low)).clamp(0, 1)
 
     def icdf(self, value: Tensor) -> Tensor:
-        """What `cdf` maps to `value`."""
+        """Inverse of `cdf`: the quantile of `value`."""
         return value * (self.high - self.low) + self.low
 
     def entropy(self) -> Tensor:
@@ -266,7 +266,7 @@ class Uniform(Distribution):
 
 
 def _one_of(probs: Any, logits: Any, name: str) -> bool:
-    """Whether `probs` was given.
+    """Return True if `probs` was given.
 
     Raises:
         ValueError: both or neither.

@@ -1,1 +1,1 @@
-"""What users call: one function per operator, composed of primitives, with its documentation."""
+"""Public functions: one per operator, composed of primitives, with its documentation."""

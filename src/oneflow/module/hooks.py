@@ -313,7 +313,7 @@ class Boundary:
 
 
 def _checked(result: Any, before: tuple, name: str) -> tuple:
-    """What a hook returned, as a tuple with one entry per gradient."""
+    """The result of a hook as a tuple with one entry per gradient."""
     result = result if isinstance(result, tuple) else (result,)
     if len(result) != len(before):
         raise RuntimeError(

@@ -55,7 +55,7 @@ class Module(Hooked, Convertible):
     # --- calling
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """What the module computes; every subclass defines it."""
+        """Compute the module's output; every subclass defines it."""
         raise NotImplementedError(
             f'Module [{type(self).__name__}] is missing the required "forward" function'
         )
@@ -249,7 +249,7 @@ class Module(Hooked, Convertible):
 
     @property
     def consistent(self) -> bool:
-        """Whether all parameters and buffers are global, as OneFlow 0.5 asked."""
+        """True if all parameters and buffers are global, under OneFlow 0.5's name."""
         return all(each.is_global for each in (*self.parameters(), *self.buffers()))
 
     def named_children(self) -> Iterator[tuple[str, Module]]:
@@ -415,7 +415,7 @@ class Module(Hooked, Convertible):
 
     @placeholder
     def get_extra_state(self) -> Any:
-        """What else belongs into the state dict.
+        """Return further state for the state dict.
 
         Subclasses may define it together with `set_extra_state`.
         """
@@ -429,7 +429,7 @@ class Module(Hooked, Convertible):
     # --- printing
 
     def extra_repr(self) -> str:
-        """What `repr` shows between the parentheses; subclasses define it."""
+        """Return the text that `repr` shows between the parentheses; subclasses define it."""
         return ""
 
     def _get_name(self) -> str:

@@ -15,7 +15,7 @@ EXTRA_STATE = "_extra_state"
 
 
 class Stateful(Protocol):
-    """What saving and loading need of a module."""
+    """Protocol: the members of a module that saving and loading need."""
 
     _version: int
     _parameters: dict[str, Any]
@@ -39,7 +39,7 @@ class StateDict(OrderedDict):
 
 
 class IncompatibleKeys(NamedTuple):
-    """Which names did not fit when a state dict was loaded."""
+    """Names that did not fit when a state dict was loaded."""
 
     missing_keys: list[str]
     unexpected_keys: list[str]
@@ -98,7 +98,7 @@ def own_state(module: Stateful) -> dict[str, Tensor]:
 
 
 def overrides(module: Stateful, method: str) -> bool:
-    """Whether the class of `module` has its own `method`: those of the base class only raise."""
+    """Return True if the class of `module` overrides `method`; the base class's only raises."""
     return not getattr(getattr(type(module), method), "placeholder", False)
 
 

@@ -97,7 +97,7 @@ class PackedSequence(_Fields):
 
     @property
     def is_cuda(self) -> bool:
-        """Whether the data is on a GPU."""
+        """True if the data is on a GPU."""
         return self.data.device.type == "cuda"
 
     def is_pinned(self) -> bool:
@@ -113,7 +113,7 @@ class PackedSequence(_Fields):
 
 
 def integers(numbers: Any, like: Tensor) -> Tensor:
-    """Whole numbers as an int64 tensor on the device of `like`."""
+    """Integers as an int64 tensor on the device of `like`."""
     return import_array(np.asarray(numbers), int64, like.device)
 
 
@@ -131,7 +131,7 @@ def lengths_of(batch_sizes: np.ndarray) -> np.ndarray:
 
 
 def batch_sizes_of(lengths: np.ndarray) -> np.ndarray:
-    """How many sequences have each step, from their lengths."""
+    """Number of sequences that reach each step, from their lengths."""
     steps = lengths.max() if len(lengths) else 0
     return (lengths[None, :] > np.arange(steps)[:, None]).sum(1)
 

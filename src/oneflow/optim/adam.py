@@ -131,7 +131,7 @@ def check_adam(lr: float, betas: tuple[float, float], eps: float, weight_decay: 
 
 
 def bias_corrections(group: dict[str, Any], step: int) -> tuple[float, float]:
-    """What the running means have to be divided by after `step` steps from zero."""
+    """The divisors of the running means after `step` steps from zero."""
     if not group.get("do_bias_correction", True):
         return 1.0, 1.0
     beta1, beta2 = group["betas"]

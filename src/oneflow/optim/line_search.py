@@ -102,7 +102,7 @@ class _Search:
         return low
 
     def _next(self, low: Point, high: Point, stuck: bool) -> tuple[float, bool]:
-        """Where to look in the interval, and whether that is close to one of its ends."""
+        """The next point in the interval, and a flag for being close to one of its ends."""
         left, right = sorted((low.at, high.at))
         at = cubic_minimum(low, high, left, right)
         margin = 0.1 * (right - left)

@@ -255,7 +255,7 @@ class Optimizer:
         return self._advance(state, group)
 
     def counts_of(self, state: dict[str, Any]) -> dict[str, Any]:
-        """What is counted in `state`."""
+        """The counters in `state`."""
         return {name: state[name] for name in self._counts if name in state}
 
     def read_counts(self) -> None:
@@ -277,7 +277,7 @@ class Optimizer:
 
     @property
     def steps_by_update(self) -> bool:
-        """Whether `step` is the shared walk over the groups, and nobody hooks into it."""
+        """Return True if `step` is the shared walk over the groups, without hooks."""
         return type(self).step is Optimizer.step and not any(self._hooks.values())
 
     def _complete_state(self, parameter: Tensor, group: dict[str, Any]) -> dict[str, Any]:
@@ -303,7 +303,7 @@ class Optimizer:
     state_sbp: Callable[[TensorSpec], NdSbp] | None = None
 
     def _state_sharding(self, spec: TensorSpec) -> Any:
-        """Where the states of a parameter are kept."""
+        """The device or sharding of a parameter's states."""
         if spec.sbp is None:
             return spec.device
         return Sharding(spec.device, spec.sbp if self.state_sbp is None else self.state_sbp(spec))
@@ -457,7 +457,7 @@ class Optimizer:
 
     @property
     def support_sparse(self) -> bool:
-        """Whether it can update only the rows that were looked up."""
+        """True if it can update only the rows that were looked up."""
         return False
 
 

@@ -45,7 +45,7 @@ class DrawMarks:
         self._positions: dict[Generator, _Position] = {}
 
     def position_of(self, generator: Generator) -> _Position:
-        """Where the marked numbers of `generator` are."""
+        """The position of the marked numbers of `generator`."""
         position = self._positions.get(generator)
         if position is None:
             index = len(self._positions)
@@ -67,7 +67,7 @@ class DrawMarks:
         return found
 
     def find(self, numbers: Sequence[Any]) -> list[tuple[int, int, int | None]]:
-        """Which of `numbers` are marked: ``(position, index of the generator, draw)``.
+        """The marked ones of `numbers`: ``(position, index of the generator, draw)``.
 
         The draw counts from 0; None stands for the seed.
         """
@@ -84,7 +84,7 @@ class DrawMarks:
 
 
 class _Drawing(threading.local):
-    """Where this thread's draws come from, if not from the generators' own positions.
+    """The source of this thread's draws, if not the generators' own positions.
 
     Attributes:
         marks: marked numbers.
@@ -132,7 +132,7 @@ class Generator:
 
     Every random call takes one stream number, and its elements are a function of
     ``(seed, stream, index)`` alone: the numbers do not depend on the device, and the whole state is
-    two whole numbers.
+    two integers.
 
     Args:
         device: the device users say it is for; the numbers are the same everywhere.
@@ -170,7 +170,7 @@ class Generator:
             return current.seed, stream
 
     def _current(self) -> _Position:
-        """Where it is, or what stands for that on this thread now: repeated or marked numbers."""
+        """Its position, or the replayed or marked one that stands for it on this thread now."""
         replay = _DRAWING.replays.get(self)
         if replay is not None:
             return replay
@@ -191,7 +191,7 @@ class Generator:
             current.seed, current.stream = position
 
     def manual_seed(self, seed: int) -> Generator:
-        """Start again from `seed`, a whole number; negative ones count from 2**64 down.
+        """Start again from `seed`, an integer; negative ones count from 2**64 down.
 
         Raises:
             RuntimeError: it does not fit into 64 bits.

@@ -135,7 +135,7 @@ class _Parser:
         self._keep(entry.ndim)
 
     def selection(self) -> Selection:
-        """What was found, as view steps and index tensors."""
+        """The parsed index, as view steps and index tensors."""
         steps: list[ViewStep] = []
         if self.selected:
             attributes = {"dims": tuple(self.selected)}
@@ -182,7 +182,7 @@ def _entries(index: Any) -> tuple:
 
 
 def _index_array(entry: Any) -> np.ndarray:
-    """A list or array of positions; an empty list is one of whole numbers."""
+    """A list or array of positions; an empty list is one of integers."""
     if isinstance(entry, list | tuple) and any(isinstance(each, Tensor) for each in entry):
         entry = [each.tolist() if isinstance(each, Tensor) else each for each in entry]
     array = np.asarray(entry)
@@ -281,7 +281,7 @@ def set_item(self: Tensor, key: Any, value: Any) -> None:
 
 
 def index_put_value(tensor: Tensor, index: Any, value: Any, accumulate: bool = False) -> Value:
-    """What `tensor` would hold after ``tensor[index] = value``, or after adding there."""
+    """The value of `tensor` after ``tensor[index] = value``, or after adding there."""
     selection = parse(tensor, index)
     bases = [tensor.value]
     for primitive, numbers, attributes in selection.steps:
@@ -296,7 +296,7 @@ def index_put_value(tensor: Tensor, index: Any, value: Any, accumulate: bool = F
 
 
 def _written(view: Value, indices: list[tuple[int, Tensor]], value: Any, accumulate: bool) -> Value:
-    """What the basic part of the index holds after the assignment."""
+    """The value of the view that the basic part of the index selects, after the assignment."""
     spec = view.spec
     source = _source(value, view, exact=bool(indices))
     if not indices:

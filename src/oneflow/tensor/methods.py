@@ -1,4 +1,4 @@
-"""How functions become `Tensor` methods. This room owns the hook; `oneflow.functional` fills it."""
+"""The registration of `Tensor` methods, which `oneflow.functional` fills."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def attach_inplace(name: str, function: Callable) -> Callable:
 
 
 def before_write(target: Tensor) -> Tensor:
-    """What an operation that is about to write into `target` computes from.
+    """Return the tensor that an operation about to write into `target` computes from.
 
     Its backward pass may need the old value, which stays valid for it: only values that others
     saved become stale by the write.

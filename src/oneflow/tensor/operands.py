@@ -84,7 +84,7 @@ def promote_operands(operands: tuple, floating: bool = False) -> tuple:
 
 
 def _common_device(operands: tuple) -> Device | Placement:
-    """Where arrays beside tensors are made: on the placement of a global one, else on the CPU."""
+    """The device of arrays beside tensors: the placement of a global one, else the CPU."""
     for operand in operands:
         if isinstance(operand, Tensor):
             device = operand._value.spec.device
@@ -93,7 +93,7 @@ def _common_device(operands: tuple) -> Device | Placement:
 
 
 def _need_nothing(operands: tuple, floating: bool) -> bool:
-    """Whether operands are of one dtype and device already: the common case, decided quickly."""
+    """Return True if operands have one dtype and device: the common case, decided quickly."""
     spec, lowest = None, Category.FLOAT if floating else Category.BOOL
     for operand in operands:
         if isinstance(operand, Tensor):
@@ -112,7 +112,7 @@ def _need_nothing(operands: tuple, floating: bool) -> bool:
 
 
 def same_dtype(x: Tensor, other: Any) -> bool:
-    """Whether two operands need no promotion: the common case, decided without allocating."""
+    """Return True if two operands need no promotion; the common case allocates nothing."""
     spec = x._value.spec
     if type(other) is float:
         return spec.dtype.category >= Category.FLOAT

@@ -14,7 +14,7 @@ from oneflow.tensor.tensor import Tensor
 
 @dataclasses.dataclass
 class PrintOptions:
-    """How tensors are printed, see `set_printoptions`."""
+    """Options of printing tensors, see `set_printoptions`."""
 
     precision: int = 4
     threshold: float = 1000

@@ -95,7 +95,7 @@ def result_type(*operands: Any) -> DType:
 
 
 def can_cast(from_: DType, to: DType) -> bool:
-    """Whether an in-place operation may put `from_` into `to`: the category must not fall.
+    """Return True if an in-place operation may put `from_` into `to`: the category must not fall.
 
     Example:
         >>> import oneflow as flow

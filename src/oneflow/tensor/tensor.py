@@ -90,7 +90,7 @@ class Tensor:
 
     @property
     def device(self) -> Device:
-        """Where the tensor lives: a device, or the placement of a global tensor."""
+        """The device of the tensor, or the placement of a global one."""
         return self._value.spec.device
 
     @property
@@ -166,7 +166,7 @@ class Tensor:
 
     @property
     def requires_grad(self) -> bool:
-        """Whether gradients flow to or through this tensor."""
+        """True if gradients flow to or through this tensor."""
         return self.value.node is not None
 
     @requires_grad.setter
@@ -211,7 +211,7 @@ class Tensor:
 
     @property
     def is_leaf(self) -> bool:
-        """Whether this tensor was not computed from one that requires grad."""
+        """True if this tensor was not computed from one that requires grad."""
         node = self.value.node
         return node is None or (isinstance(node, AccumulateGrad) and node.variable is self)
 
@@ -299,7 +299,7 @@ class Tensor:
 
     @property
     def retains_grad(self) -> bool:
-        """Whether `retain_grad` was called on this non-leaf tensor."""
+        """True if `retain_grad` was called on this non-leaf tensor."""
         return self._retains_grad
 
     def detach(self) -> Tensor:
@@ -341,7 +341,7 @@ class Tensor:
         return 0 if self._family is None else self._family.storage.version
 
     def is_inference(self) -> bool:
-        """Whether this tensor was made in inference mode.
+        """True if this tensor was made in inference mode.
 
         Example:
             >>> import oneflow as flow
@@ -403,7 +403,7 @@ def zero_grad(tensor: Tensor, set_to_none: bool = False) -> None:
 
 
 def _references_to_grad(owner: Any) -> int:
-    """What `getrefcount` says about a gradient that only its tensor holds, as in `zero_grad`."""
+    """The reference count of a gradient that only its tensor holds, as in `zero_grad`."""
     grad = owner._grad
     return sys.getrefcount(grad)
 

@@ -30,7 +30,7 @@ Chain = tuple[ViewStep, ...]
 
 
 class Handle(Protocol):
-    """What is needed of a tensor here."""
+    """Protocol: the members of a tensor that views need."""
 
     _value: Value
     _family: Any
@@ -44,12 +44,12 @@ class Handle(Protocol):
 
     @property
     def requires_grad(self) -> bool:
-        """Whether gradients flow to or through it."""
+        """True if gradients flow to or through it."""
         ...
 
     @property
     def is_leaf(self) -> bool:
-        """Whether it was not computed from one that requires grad."""
+        """True if it was not computed from one that requires grad."""
         ...
 
 
@@ -185,7 +185,7 @@ def scatter_back(root: Value, chain: Chain, new: Value) -> Value:
 
 
 def overlapping(step: ViewStep) -> bool:
-    """Whether a view made by `step` may show an element of its base several times."""
+    """Return True if a view made by `step` may show an element of its base several times."""
     return step[0].view_rule.overlaps
 
 

@@ -113,7 +113,7 @@ def _destination(args: tuple, kwargs: dict) -> tuple[Device | None, DType | None
 
 
 def _positional_destination(args: tuple) -> dict[str, Any]:
-    """What the positional arguments of `to` say, by their types."""
+    """The positional arguments of `to` by name, told apart by their types."""
     known: dict[str, Any] = {"device": None, "dtype": None, "copy": False, "other": None}
     flags = [arg for arg in args if isinstance(arg, bool)]
     if len(flags) > 1:

@@ -289,7 +289,7 @@ def arange(
         start: first number, default 0; a single positional argument is `end`.
         end: bound.
         step: distance, not zero.
-        dtype: default int64 if all three are whole numbers, else the default float type.
+        dtype: default int64 if all three are integers, else the default float type.
         device: where it lives, default CPU.
         placement: makes a global tensor there.
         sbp: how a global tensor lies on its placement.

@@ -111,14 +111,14 @@ def sizes_of(sizes: Sequence[Any], name: str = "size") -> tuple[int, ...]:
     """Sizes given as separate numbers or as one sequence; 0-dim integer tensors count as numbers.
 
     Raises:
-        TypeError: something that is not a whole number.
+        TypeError: something that is not an integer.
     """
     if len(sizes) == 1 and isinstance(sizes[0], Sequence):
         sizes = sizes[0]
     try:
         return tuple([operator.index(size) for size in sizes])
     except TypeError:
-        raise TypeError(f"`{name}` must be whole numbers, got {tuple(sizes)!r}") from None
+        raise TypeError(f"`{name}` must be integers, got {tuple(sizes)!r}") from None
 
 
 def new_shape(sizes: Sequence[Any]) -> tuple[int, ...]:

@@ -28,7 +28,7 @@ def computed_dtype(operand: Any) -> DType:
 
 
 def is_bool(operand: Any) -> bool:
-    """Whether an operand is a bool tensor or a Python bool."""
+    """Return True for a bool tensor or a Python bool."""
     if isinstance(operand, Tensor):
         return operand._value.spec.dtype.category is Category.BOOL
     return isinstance(operand, bool)
@@ -67,7 +67,7 @@ def add(input: Tensor, other: Tensor | float, *, alpha: float = 1) -> Tensor:
         Tensor of the broadcast shape and the promoted dtype.
 
     Raises:
-        RuntimeError: `alpha` is a float and the operands are whole numbers.
+        RuntimeError: `alpha` is a float and the operands are integers.
 
     Example:
         >>> import oneflow as flow
@@ -97,7 +97,7 @@ def sub(input: Tensor, other: Tensor | float, *, alpha: float = 1) -> Tensor:
         Tensor of the broadcast shape and the promoted dtype.
 
     Raises:
-        RuntimeError: both are bool; or `alpha` is a float and the operands are whole numbers.
+        RuntimeError: both are bool; or `alpha` is a float and the operands are integers.
 
     Example:
         >>> import oneflow as flow
@@ -147,7 +147,7 @@ def rsub(input: Tensor, other: Tensor | float, *, alpha: float = 1) -> Tensor:
 
 
 def scaled(x: Tensor, factor: float, name: str) -> Tensor:
-    """A tensor times a constant float; whole numbers become floats first."""
+    """A tensor times a constant float; integers become floats first."""
     require_tensor(x, name)
     if x._value.spec.dtype.category < Category.FLOAT:
         x = cast_to(x, get_default_dtype())
@@ -187,7 +187,7 @@ def pow_(input: Tensor | float, exponent: Tensor | float) -> Tensor:
         Tensor of the broadcast shape and the promoted dtype.
 
     Raises:
-        RuntimeError: whole numbers to a negative whole power given as a number.
+        RuntimeError: integers to a negative integer power given as a number.
 
     Example:
         >>> import oneflow as flow
@@ -241,7 +241,7 @@ def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1
         value: factor of the quotient.
 
     Raises:
-        RuntimeError: all operands are whole numbers.
+        RuntimeError: all operands are integers.
 
     Example:
         >>> import oneflow as flow

@@ -17,12 +17,12 @@ from oneflow.tensor.tensor import Tensor
 
 
 def floating_pair(primitive: Primitive, x: Any, y: Any) -> Tensor:
-    """Apply a function of two floats: whole numbers and bools become floats first."""
+    """Apply a function of two floats: integers and bools become floats first."""
     return call(primitive, *promote_operands((x, y), floating=True))
 
 
 def whole_pair(primitive: Primitive, x: Any, y: Any) -> Tensor:
-    """Apply a function of two whole numbers.
+    """Apply a function of two integers.
 
     Raises:
         NotImplementedError: they are floats or bools.
@@ -132,7 +132,7 @@ def heaviside(input: Tensor, other: Tensor | float) -> Tensor:
 
 @function(inplace=True, also=("gcd_",))
 def gcd(input: Tensor, other: Tensor | float) -> Tensor:
-    """Greatest common divisor of whole numbers.
+    """Greatest common divisor of integers.
 
     Example:
         >>> import oneflow as flow
@@ -144,7 +144,7 @@ def gcd(input: Tensor, other: Tensor | float) -> Tensor:
 
 @function(inplace=True, also=("lcm_",))
 def lcm(input: Tensor, other: Tensor | float) -> Tensor:
-    """Least common multiple of whole numbers.
+    """Least common multiple of integers.
 
     Example:
         >>> import oneflow as flow

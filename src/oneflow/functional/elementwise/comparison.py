@@ -116,7 +116,7 @@ def isclose(
     rtol: float = 1e-05,
     equal_nan: bool = False,
 ) -> Tensor:
-    """Whether ``abs(input - other) <= atol + rtol * abs(other)``, broadcast.
+    """Test ``abs(input - other) <= atol + rtol * abs(other)`` element by element, broadcast.
 
     Args:
         input: tensor.
@@ -151,7 +151,7 @@ def allclose(
     rtol: float = 1e-05,
     equal_nan: bool = False,
 ) -> bool:
-    """Whether all elements are close; see `isclose`. Reads the values.
+    """Return True if all elements are close; see `isclose`. Reads the values.
 
     Args:
         input: tensor.
@@ -171,7 +171,7 @@ def allclose(
 
 @function()
 def equal(input: Tensor, other: Tensor) -> bool:
-    """Whether two tensors have the same shape and equal elements. Reads the values.
+    """Return True if two tensors have the same shape and equal elements. Reads the values.
 
     Example:
         >>> import oneflow as flow
@@ -188,7 +188,7 @@ def equal(input: Tensor, other: Tensor) -> bool:
 
 @function()
 def is_same_size(input: Tensor, other: Tensor) -> bool:
-    """Whether two tensors have the same shape.
+    """Return True if two tensors have the same shape.
 
     Example:
         >>> import oneflow as flow

@@ -13,7 +13,7 @@ from oneflow.tensor.call import call
 from oneflow.tensor.operands import promote_operands, same_dtype
 from oneflow.tensor.tensor import Tensor
 
-# What whole numbers use when the divisor is a tensor: with a check for 0 when the program runs.
+# What integers use when the divisor is a tensor: with a check for 0 when the program runs.
 _CHECKED = {
     p.floor_divide: p.whole_floor_divide,
     p.trunc_divide: p.whole_trunc_divide,
@@ -23,7 +23,7 @@ _CHECKED = {
 
 
 def divide(x: Any, y: Any) -> Tensor:
-    """``x / y``: whole numbers divide as floats."""
+    """``x / y``: integers divide as floats."""
     if (
         isinstance(x, Tensor)
         and x._value.spec.dtype.category >= Category.FLOAT
@@ -37,7 +37,7 @@ def divide_rounded(primitive: Primitive, x: Any, y: Any) -> Tensor:
     """A division with rounding or its remainder, of real numbers.
 
     Raises:
-        RuntimeError: whole numbers are divided by 0.
+        RuntimeError: integers are divided by 0.
         NotImplementedError: the operands are bool or complex.
     """
     if not (isinstance(x, Tensor) and same_dtype(x, y)):
@@ -50,7 +50,7 @@ def divide_rounded(primitive: Primitive, x: Any, y: Any) -> Tensor:
     if isinstance(y, Tensor):
         return call(_CHECKED[primitive], x, y)
     if y == 0:
-        raise RuntimeError("ZeroDivisionError: whole numbers divided by 0")
+        raise RuntimeError("ZeroDivisionError: integers divided by 0")
     return call(primitive, x, y)
 
 
@@ -59,7 +59,7 @@ _ROUNDED = {"floor": p.floor_divide, "trunc": p.trunc_divide}
 
 @function(inplace=True, aliases=("divide", "true_divide"), also=("_C.div", "div_"))
 def div(input: Tensor, other: Tensor | float, *, rounding_mode: str | None = None) -> Tensor:
-    """``input / other``, broadcast; whole numbers divide to floats unless the quotient is rounded.
+    """``input / other``, broadcast; integers divide to floats unless the quotient is rounded.
 
     Args:
         input: tensor or number.
@@ -70,7 +70,7 @@ def div(input: Tensor, other: Tensor | float, *, rounding_mode: str | None = Non
         Tensor of the broadcast shape.
 
     Raises:
-        RuntimeError: `rounding_mode` is something else, or whole numbers are divided by 0.
+        RuntimeError: `rounding_mode` is something else, or integers are divided by 0.
 
     Example:
         >>> import oneflow as flow
@@ -95,7 +95,7 @@ def floor_divide(input: Tensor, other: Tensor | float) -> Tensor:
         Tensor of the broadcast shape and the promoted dtype.
 
     Raises:
-        RuntimeError: whole numbers are divided by 0.
+        RuntimeError: integers are divided by 0.
 
     Example:
         >>> import oneflow as flow
@@ -113,7 +113,7 @@ def remainder(input: Tensor, other: Tensor | float) -> Tensor:
         Tensor of the broadcast shape and the promoted dtype.
 
     Raises:
-        RuntimeError: whole numbers are divided by 0.
+        RuntimeError: integers are divided by 0.
 
     Example:
         >>> import oneflow as flow
@@ -125,13 +125,13 @@ def remainder(input: Tensor, other: Tensor | float) -> Tensor:
 
 @function(inplace=True)
 def fmod(input: Tensor, other: Tensor | float) -> Tensor:
-    """What is left of `input` after division rounded towards 0, with the sign of `input`.
+    """The remainder of `input` after division rounded towards 0, with the sign of `input`.
 
     Returns:
         Tensor of the broadcast shape and the promoted dtype.
 
     Raises:
-        RuntimeError: whole numbers are divided by 0.
+        RuntimeError: integers are divided by 0.
 
     Example:
         >>> import oneflow as flow

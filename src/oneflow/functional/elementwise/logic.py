@@ -17,7 +17,7 @@ from oneflow.tensor.tensor import Tensor
 
 
 def bitwise(primitive: Primitive, x: Any, y: Any) -> Tensor:
-    """Apply a function of the bits of two whole numbers or bools.
+    """Apply a function of the bits of two integers or bools.
 
     Raises:
         NotImplementedError: an operand holds floats.
@@ -31,7 +31,7 @@ def bitwise(primitive: Primitive, x: Any, y: Any) -> Tensor:
 
 def _require_bits(name: str, dtype: DType) -> None:
     if dtype.category > Category.INTEGER:
-        raise NotImplementedError(f"{name}() takes whole numbers and bools, got {dtype!r}")
+        raise NotImplementedError(f"{name}() takes integers and bools, got {dtype!r}")
 
 
 def logical(primitive: Primitive, x: Any, y: Any) -> Tensor:
@@ -41,7 +41,7 @@ def logical(primitive: Primitive, x: Any, y: Any) -> Tensor:
 
 @function(inplace=True)
 def logical_and(input: Tensor, other: Tensor | int) -> Tensor:
-    """Whether both elements are true; every number but 0 is.
+    """Logical AND, element by element; every number but 0 is true.
 
     Returns:
         Bool tensor, of the broadcast shape.
@@ -56,7 +56,7 @@ def logical_and(input: Tensor, other: Tensor | int) -> Tensor:
 
 @function(inplace=True)
 def logical_or(input: Tensor, other: Tensor | int) -> Tensor:
-    """Whether an element of the two is true; every number but 0 is.
+    """Logical OR, element by element; every number but 0 is true.
 
     Returns:
         Bool tensor, of the broadcast shape.
@@ -71,7 +71,7 @@ def logical_or(input: Tensor, other: Tensor | int) -> Tensor:
 
 @function(inplace=True)
 def logical_xor(input: Tensor, other: Tensor | int) -> Tensor:
-    """Whether exactly one of two elements is true; every number but 0 is.
+    """Logical XOR, element by element; every number but 0 is true.
 
     Returns:
         Bool tensor, of the broadcast shape.
@@ -86,7 +86,7 @@ def logical_xor(input: Tensor, other: Tensor | int) -> Tensor:
 
 @function(inplace=True)
 def logical_not(input: Tensor) -> Tensor:
-    """Whether each element is false; of numbers only 0 is.
+    """Logical NOT of each element; of numbers only 0 is false.
 
     Returns:
         Bool tensor.
@@ -156,7 +156,7 @@ def bitwise_xor(input: Tensor, other: Tensor | int) -> Tensor:
 
 @function(inplace=True)
 def bitwise_left_shift(input: Tensor, other: Tensor | int) -> Tensor:
-    """``input * 2 ** other`` of whole numbers, by moving bits.
+    """``input * 2 ** other`` of integers, by moving bits.
 
     Returns:
         Tensor of the promoted dtype, of the broadcast shape.
@@ -174,7 +174,7 @@ def bitwise_left_shift(input: Tensor, other: Tensor | int) -> Tensor:
 
 @function(inplace=True)
 def bitwise_right_shift(input: Tensor, other: Tensor | int) -> Tensor:
-    """``input // 2 ** other`` of whole numbers, by moving bits.
+    """``input // 2 ** other`` of integers, by moving bits.
 
     Returns:
         Tensor of the promoted dtype, of the broadcast shape.
@@ -215,7 +215,7 @@ def tested(primitive: Primitive, x: Tensor) -> Tensor:
 
 @function()
 def isnan(input: Tensor) -> Tensor:
-    """Whether each element is NaN.
+    """Test each element for NaN.
 
     Returns:
         Bool tensor.
@@ -230,7 +230,7 @@ def isnan(input: Tensor) -> Tensor:
 
 @function()
 def isinf(input: Tensor) -> Tensor:
-    """Whether each element is infinite.
+    """Test each element for positive or negative infinity.
 
     Returns:
         Bool tensor.
@@ -245,7 +245,7 @@ def isinf(input: Tensor) -> Tensor:
 
 @function()
 def isfinite(input: Tensor) -> Tensor:
-    """Whether each element is neither infinite nor NaN.
+    """Test each element for being finite: neither infinite nor NaN.
 
     Returns:
         Bool tensor.
@@ -260,7 +260,7 @@ def isfinite(input: Tensor) -> Tensor:
 
 @function()
 def isposinf(input: Tensor) -> Tensor:
-    """Whether each element is positive infinity.
+    """Test each element for positive infinity.
 
     Returns:
         Bool tensor.
@@ -275,7 +275,7 @@ def isposinf(input: Tensor) -> Tensor:
 
 @function()
 def isneginf(input: Tensor) -> Tensor:
-    """Whether each element is negative infinity.
+    """Test each element for negative infinity.
 
     Returns:
         Bool tensor.
@@ -290,7 +290,7 @@ def isneginf(input: Tensor) -> Tensor:
 
 @function()
 def signbit(input: Tensor) -> Tensor:
-    """Whether the sign bit of each element is set, as it is for -0.
+    """Test the sign bit of each element, which is set for -0 too.
 
     Returns:
         Bool tensor.
@@ -305,7 +305,7 @@ def signbit(input: Tensor) -> Tensor:
 
 @function()
 def isreal(input: Tensor) -> Tensor:
-    """Whether the imaginary part of each element is 0.
+    """Test each element for being real: an imaginary part of 0.
 
     Returns:
         Bool tensor.

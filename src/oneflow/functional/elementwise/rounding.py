@@ -14,14 +14,14 @@ from oneflow.tensor.tensor import Tensor
 
 
 def rounded(primitive: Primitive, x: Tensor) -> Tensor:
-    """Apply a rounding; whole numbers are round already."""
+    """Apply a rounding; integers are round already."""
     require_number(x, primitive.name, Category.FLOAT)
     return call(primitive, x)
 
 
 @function(inplace=True, also=("floor_",))
 def floor(x: Tensor) -> Tensor:
-    """The next whole number below.
+    """The next integer below.
 
     Example:
         >>> import oneflow as flow
@@ -33,7 +33,7 @@ def floor(x: Tensor) -> Tensor:
 
 @function(inplace=True, also=("ceil_",))
 def ceil(x: Tensor) -> Tensor:
-    """The next whole number above.
+    """The next integer above.
 
     Example:
         >>> import oneflow as flow
@@ -45,7 +45,7 @@ def ceil(x: Tensor) -> Tensor:
 
 @function(inplace=True, aliases=("fix",), also=("fix_", "trunc_"))
 def trunc(input: Tensor) -> Tensor:
-    """The next whole number towards 0.
+    """The next integer towards 0.
 
     Example:
         >>> import oneflow as flow
@@ -57,7 +57,7 @@ def trunc(input: Tensor) -> Tensor:
 
 @function(inplace=True, also=("special.round", "round_"))
 def round_(x: Tensor, *, decimals: int = 0) -> Tensor:
-    """The nearest whole number; of two equally near ones the even one.
+    """The nearest integer; of two equally near ones the even one.
 
     Args:
         x: real tensor.
@@ -72,7 +72,7 @@ def round_(x: Tensor, *, decimals: int = 0) -> Tensor:
         return rounded(p.round_, x)
     require_number(x, "round", Category.FLOAT)
     if not x._value.spec.dtype.is_floating_point:
-        raise NotImplementedError("round() with decimals is not implemented for whole numbers")
+        raise NotImplementedError("round() with decimals is not implemented for integers")
     primitive = s.round_finer if decimals > 0 else s.round_coarser
     return call(primitive, x, 10.0 ** abs(decimals))
 

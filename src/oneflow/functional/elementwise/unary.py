@@ -24,7 +24,7 @@ def require_tensor(x: Tensor, name: str) -> None:
 
 
 def floating(primitive: Primitive, x: Tensor) -> Tensor:
-    """Apply a function whose result is a float: whole numbers and bools become floats first."""
+    """Apply a function whose result is a float: integers and bools become floats first."""
     if not isinstance(x, Tensor):
         require_tensor(x, primitive.name)
     if x._value.spec.dtype.category < Category.FLOAT:

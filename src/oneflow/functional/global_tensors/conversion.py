@@ -22,7 +22,7 @@ from oneflow.tensor.tensor import Tensor
 
 
 def is_global(self: Tensor) -> bool:
-    """Whether this is a global tensor."""
+    """True for a global tensor."""
     return self._value.spec.sbp is not None
 
 
@@ -36,7 +36,7 @@ def placement(self: Tensor) -> Placement:
 
 
 def sbp(self: Tensor) -> NdSbp:
-    """How a global tensor lies on its placement: one entry per dimension of that.
+    """The SBP of a global tensor: one entry per dimension of its placement.
 
     Raises:
         RuntimeError: the tensor is local.

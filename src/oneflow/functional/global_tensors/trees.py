@@ -132,7 +132,7 @@ class global_mode:
 
 
 class current_global_mode:
-    """What `global_mode` says here.
+    """The settings of the innermost `global_mode`.
 
     Attributes:
         is_enabled: whether new tensors are global.

@@ -23,7 +23,7 @@ def iterate(self: Tensor) -> Iterator[Tensor]:
 
 
 def contains(self: Tensor, element: Any) -> bool:
-    """Whether some element equals `element` (a number or tensor)."""
+    """Return True if some element equals `element` (a number or tensor)."""
     return bool((self == element).any())
 
 
@@ -42,7 +42,7 @@ attach("__setitem__", set_item)
 
 
 def reverse(self: Tensor) -> Tensor:
-    """What ``reversed(x)`` gives: a copy with the slices along dimension 0 in reverse order."""
+    """Return a copy with the slices along dimension 0 in reverse order, for ``reversed(x)``."""
     return self.flip(0) if self.ndim else self
 
 

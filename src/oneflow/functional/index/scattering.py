@@ -22,7 +22,7 @@ from oneflow.tensor.transfer import filled_value
 
 
 def _as_source(source: Any, input: Tensor, shape: tuple[int, ...]) -> Tensor:
-    """What is written: a number everywhere, or a tensor, cropped to `shape`."""
+    """The source of a write: a number everywhere, or a tensor, cropped to `shape`."""
     spec = input._value.spec
     if not isinstance(source, Tensor):
         return wrap(filled_value(source, shape, spec.dtype, spec.device))

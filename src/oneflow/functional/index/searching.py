@@ -168,7 +168,7 @@ def searchsorted(
     side: str | None = None,
     sorter: Tensor | None = None,
 ) -> Tensor:
-    """Where each value would go into a sorted sequence, so that it stays sorted.
+    """Index at which each value can be inserted into a sorted sequence so that it stays sorted.
 
     Args:
         sorted_sequence: sorted along its last dimension; one dimension, or the leading dimensions
@@ -314,12 +314,12 @@ def unique_consecutive(
 
 @function()
 def bincount(input: Tensor, weights: Tensor | None = None, minlength: int | None = None) -> Tensor:
-    """How often each number from 0 to the largest appears, or the sum of its weights.
+    """Count of each number from 0 to the largest, or the sum of its weights.
 
     Reads the values.
 
     Raises:
-        RuntimeError: not one dimension of whole numbers at least 0, or weights of another shape.
+        RuntimeError: not one dimension of integers at least 0, or weights of another shape.
 
     Example:
         >>> import oneflow as flow
@@ -343,7 +343,7 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int | None
 
 @function()
 def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:
-    """How many elements lie in each of `bins` equal intervals from `min` to `max`.
+    """Histogram: the count of elements in each of `bins` equal intervals from `min` to `max`.
 
     Args:
         input: float tensor.

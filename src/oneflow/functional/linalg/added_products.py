@@ -148,7 +148,7 @@ def addr(
         alpha: factor of the product.
 
     Raises:
-        RuntimeError: shapes do not fit; or a factor is a float and all tensors are whole numbers.
+        RuntimeError: shapes do not fit; or a factor is a float and all tensors are integers.
 
     Example:
         >>> import oneflow as flow

@@ -23,7 +23,7 @@ def cov(
     Args:
         input: ``[variables, observations]``, or ``[observations]`` of one variable.
         correction: divide by the number of observations less this.
-        fweights: how often each observation counts; whole numbers.
+        fweights: how often each observation counts; integers.
         aweights: how much each observation weighs.
 
     Returns:

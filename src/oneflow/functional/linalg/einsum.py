@@ -60,7 +60,7 @@ def einsum(*args: Any) -> Tensor:
     inputs, output = _labels(terms, result, [tuple(each.shape) for each in operands])
     dtype = operands[0]._value.spec.dtype
     if len(operands) == 1 and dtype.category < Category.FLOAT and not set(inputs[0]) <= set(output):
-        # A sum of whole numbers, as `sum` does it.
+        # A sum of integers, as `sum` does it.
         operands = [cast_to(operands[0], int64)]
     return call(primitive, *operands, inputs=inputs, output=output)
 
@@ -100,7 +100,7 @@ def _from_lists(args: tuple) -> tuple[list[Term], Term | None, list[Tensor]]:
 def _labels(
     terms: list[Term], result: Term | None, shapes: list[tuple[int, ...]]
 ) -> tuple[tuple[tuple[int, ...], ...], tuple[int, ...]]:
-    """Every dimension's label, small whole numbers: of each operand and of the result."""
+    """Every dimension's label, small integers: of each operand and of the result."""
     hidden = [
         len(shape) - len(term) + 1 if Ellipsis in term else 0
         for term, shape in zip(terms, shapes, strict=True)

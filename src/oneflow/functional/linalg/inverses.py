@@ -28,7 +28,7 @@ def require_matrices(name: str, x: Tensor, square: bool = False) -> None:
 
     Raises:
         TypeError: `x` is not a tensor.
-        RuntimeError: fewer than 2 dimensions, whole numbers, or `square` is asked for and not
+        RuntimeError: fewer than 2 dimensions, integers, or `square` is asked for and not
             given.
         NotImplementedError: half precision.
     """
@@ -208,7 +208,7 @@ def matrix_power(input: Tensor, n: int) -> Tensor:
 
     Args:
         input: ``[..., m, m]``.
-        n: whole number.
+        n: integer.
 
     Example:
         >>> import oneflow as flow

@@ -24,7 +24,7 @@ def _floating(name: str, x: Tensor, dtype: DType | None) -> Tensor:
     """`x` in `dtype`.
 
     Raises:
-        RuntimeError: whole numbers, or `dtype` holds less than `x`.
+        RuntimeError: integers, or `dtype` holds less than `x`.
     """
     require_tensor(x, name)
     have = x._value.spec.dtype
@@ -65,7 +65,7 @@ def vector_norm(
         Real tensor.
 
     Raises:
-        RuntimeError: whole numbers, or an order that needs an element and there is none.
+        RuntimeError: integers, or an order that needs an element and there is none.
 
     Example:
         >>> import oneflow as flow
@@ -120,7 +120,7 @@ def matrix_norm(
         Real tensor without these dimensions.
 
     Raises:
-        RuntimeError: the order is unknown, `dim` is no pair, or whole numbers are given.
+        RuntimeError: the order is unknown, `dim` is no pair, or integers are given.
 
     Example:
         >>> import oneflow as flow
@@ -229,7 +229,7 @@ def norm_(
         dtype: compute in this dtype.
 
     Raises:
-        RuntimeError: whole numbers, or an order that needs an element and there is none.
+        RuntimeError: integers, or an order that needs an element and there is none.
 
     Example:
         >>> import oneflow as flow

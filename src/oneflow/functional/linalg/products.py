@@ -317,7 +317,7 @@ def multi_dot(tensors: Sequence[Tensor]) -> Tensor:
 
 
 def _best_cuts(sizes: list[int]) -> dict[tuple[int, int], int]:
-    """Where to part each run of matrices ``first..last`` so that multiplying takes the least.
+    """The best position to split the product of each range of matrices ``first..last``.
 
     Matrix ``i`` is ``sizes[i]`` by ``sizes[i + 1]``.
     """

@@ -1,4 +1,4 @@
-"""What the singular values of matrices tell: pseudoinverse, rank, least squares, condition."""
+"""Functions of the singular values of matrices: pseudoinverse, rank, least squares, condition."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def matrix_rank(
     *,
     rtol: float | Tensor | None = None,
 ) -> Tensor:
-    """How many singular values are not 0.
+    """Number of singular values that are not 0.
 
     Args:
         input: ``[..., m, n]``.

@@ -141,7 +141,7 @@ def padding_pairs(
         totals = [spread * (taps - 1) for spread, taps in zip(dilation, kernel, strict=True)]
         return tuple((total // 2, total - total // 2) for total in totals)
     if isinstance(padding, str):
-        raise RuntimeError(f"`padding` must be 'valid', 'same' or whole numbers, got {padding!r}")
+        raise RuntimeError(f"`padding` must be 'valid', 'same' or integers, got {padding!r}")
     numbers = per_dimension(padding, len(kernel), "padding")
     if min(numbers) < 0:
         raise RuntimeError(f"negative padding is not supported, got {padding!r}")

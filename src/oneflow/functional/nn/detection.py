@@ -1,4 +1,4 @@
-"""What detectors and classifiers do with boxes and answers."""
+"""Boxes of detectors and top-k answers of classifiers."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def roi_align(
 
 @function()
 def in_top_k(targets: Tensor, predictions: Tensor, k: int) -> Tensor:
-    """Whether the prediction for the target class is among the `k` largest, for each row.
+    """Test for each row if the prediction for the target class is among the `k` largest.
 
     Classes that tie with the last of the `k` count as among them; a prediction that is not finite
     does not.

@@ -19,7 +19,7 @@ def _check_probability(p: float) -> None:
 
 
 def _scale(p: float) -> float:
-    """What keeps the mean when elements are dropped with probability `p`."""
+    """The factor that keeps the mean when elements are dropped with probability `p`."""
     return 1.0 / (1.0 - p) if p < 1 else 0.0
 
 

@@ -84,7 +84,7 @@ def embedding(
 
 
 def _offsets(input: Tensor, offsets: Tensor | None) -> Tensor:
-    """Where each bag starts in the flat list of indices.
+    """The start of each bag in the flat list of indices.
 
     Raises:
         ValueError: offsets are given for two-dimensional input, or missing for one dimension.

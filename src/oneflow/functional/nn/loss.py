@@ -48,7 +48,7 @@ def legacy_reduction(
 
 
 def _check_labels(input: Tensor, target: Tensor) -> None:
-    """Refuse labels that are not whole numbers, or of a shape that does not fit the logits.
+    """Refuse labels that are not integers, or of a shape that does not fit the logits.
 
     Raises:
         RuntimeError: the dtype is a floating point one, or the class dimension is missing.

@@ -185,7 +185,7 @@ def multi_margin_loss(
     weight: Tensor | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """How far other classes come within `margin` of the label's: the mean over the classes.
+    """Hinge loss of other classes within `margin` of the label's: the mean over the classes.
 
     Args:
         input: scores, shape ``(N, C)`` or ``(C,)``.
@@ -215,7 +215,7 @@ def multi_margin_loss(
 
 @function(method=False, namespace="nn.functional")
 def multilabel_margin_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
-    """How far other classes come within 1 of each of a sample's labels.
+    """Hinge loss of other classes within 1 of each of a sample's labels.
 
     Args:
         input: scores, shape ``(N, C)`` or ``(C,)``.

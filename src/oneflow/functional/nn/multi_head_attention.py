@@ -164,7 +164,7 @@ def _explicit(
 
 @dataclass(frozen=True)
 class AttentionOptions:
-    """How multi-head attention runs.
+    """Options of multi-head attention.
 
     Attributes:
         heads: number of heads.

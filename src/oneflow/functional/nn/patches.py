@@ -16,7 +16,7 @@ def _pair(value: IntOrPair, name: str) -> tuple[int, int]:
     if len(pair) == 1:
         pair *= 2
     if len(pair) != 2:
-        raise RuntimeError(f"expected `{name}` to be one or two whole numbers, got {value}")
+        raise RuntimeError(f"expected `{name}` to be one or two integers, got {value}")
     return pair
 
 

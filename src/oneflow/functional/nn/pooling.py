@@ -240,7 +240,7 @@ def average_pool(
 
 
 def _divisor(input: Tensor, windows: dict[str, Any], count_include_pad: bool) -> Any:
-    """How many elements each window counts: a number, or a tensor where that varies."""
+    """Number of elements that each window counts; a tensor where that varies."""
     pairs = windows["padding"]
     # A last window that reaches beyond the padding (ceil_mode) does not count what lies there.
     counted = tuple((low, low) for low, _ in pairs) if count_include_pad else ((0, 0),) * len(pairs)

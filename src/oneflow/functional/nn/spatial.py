@@ -1,4 +1,4 @@
-"""What convolution, pooling and resizing share: sizes, layouts, unbatched input."""
+"""Common parts of convolution, pooling and resizing: sizes, layouts, unbatched input."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from oneflow.tensor.tensor import Tensor
 
 
 def per_dimension(value: Any, count: int, name: str) -> tuple[int, ...]:
-    """`value` as one whole number per spatial dimension; a single number stands for all of them.
+    """`value` as one integer per spatial dimension; a single number stands for all of them.
 
     Raises:
         RuntimeError: a list of the wrong length.
-        TypeError: something that is not a whole number.
+        TypeError: something that is not an integer.
     """
     several = isinstance(value, Iterable) and not isinstance(value, str)
     given: tuple[Any, ...] = tuple(value) if several else (value,)
     try:
         numbers = tuple(map(operator.index, given))
     except TypeError:
-        raise TypeError(f"`{name}` must be one or {count} whole numbers, got {value!r}") from None
+        raise TypeError(f"`{name}` must be one or {count} integers, got {value!r}") from None
     if len(numbers) == 1:
         return numbers * count
     if len(numbers) != count:
-        raise RuntimeError(f"`{name}` must be one or {count} whole numbers, got {value!r}")
+        raise RuntimeError(f"`{name}` must be one or {count} integers, got {value!r}")
     return numbers
 
 

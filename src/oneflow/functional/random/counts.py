@@ -21,7 +21,7 @@ def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
         generator: where the numbers come from, default the default generator.
 
     Returns:
-        Whole numbers in the shape and dtype of `input`.
+        Integers in the shape and dtype of `input`.
 
     Raises:
         NotImplementedError: `input` is not floating point.

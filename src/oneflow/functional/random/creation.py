@@ -214,7 +214,7 @@ def randint(
     sbp: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Random whole numbers in ``[low, high)``; `low` may be left out.
+    """Random integers in ``[low, high)``; `low` may be left out.
 
     Args:
         low: smallest number, 0 when left out.

@@ -166,7 +166,7 @@ def bernoulli_(
 
 
 def _largest(tensor: Tensor) -> int:
-    """The largest whole number that `random_` may draw; for floats the last exact one."""
+    """The largest integer that `random_` may draw; for floats the last exact one."""
     dtype = tensor.dtype
     if dtype.is_floating_point:
         return 2 ** _DIGITS[dtype.name]
@@ -181,7 +181,7 @@ def _largest(tensor: Tensor) -> int:
 def random_(
     self: Tensor, *ends: int | None, generator: Generator | None = None, **named: int | None
 ) -> Tensor:
-    """Fill with random whole numbers: ``random_()``, ``random_(to)`` or ``random_(from, to)``.
+    """Fill with random integers: ``random_()``, ``random_(to)`` or ``random_(from, to)``.
 
     Without an upper end the numbers go up to the largest that the dtype holds exactly.
 

@@ -30,7 +30,7 @@ def cumsum(input: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
     """Sum of each element and those before it along `dim`.
 
     Args:
-        input: tensor; whole numbers and bools add up in int64.
+        input: tensor; integers and bools add up in int64.
         dim: dimension to go along.
         dtype: convert to this type first.
 
@@ -50,7 +50,7 @@ def cumprod(input: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
     """Product of each element and those before it along `dim`.
 
     Args:
-        input: tensor; whole numbers and bools multiply in int64.
+        input: tensor; integers and bools multiply in int64.
         dim: dimension to go along.
         dtype: convert to this type first.
 
@@ -77,7 +77,7 @@ def logcumsumexp(input: Tensor, dim: int) -> Tensor:
         Tensor of the same shape.
 
     Raises:
-        NotImplementedError: `input` holds whole numbers.
+        NotImplementedError: `input` holds integers.
 
     Example:
         >>> import oneflow as flow

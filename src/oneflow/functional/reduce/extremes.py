@@ -20,7 +20,7 @@ from oneflow.tensor.tensor import Tensor
 
 
 class _Extreme(NamedTuple):
-    """What `max` and `min` are made of."""
+    """The primitives that `max` or `min` is composed of."""
 
     name: str
     of_all: Primitive

@@ -63,7 +63,7 @@ def var(
         Tensor without the reduced dimensions.
 
     Raises:
-        RuntimeError: `x` holds whole numbers.
+        RuntimeError: `x` holds integers.
 
     Example:
         >>> import oneflow as flow
@@ -95,7 +95,7 @@ def std(
         Tensor without the reduced dimensions.
 
     Raises:
-        RuntimeError: `x` holds whole numbers.
+        RuntimeError: `x` holds integers.
 
     Example:
         >>> import oneflow as flow

@@ -31,7 +31,7 @@ def reduced_dims(x: Tensor, dim: Dims) -> tuple[int, ...]:
 
 
 def sum_dtype(dtype: DType) -> DType:
-    """The dtype of a sum: whole numbers and bools add up in int64."""
+    """The dtype of a sum: integers and bools add up in int64."""
     return dtype if dtype.category >= Category.FLOAT else dt.int64
 
 
@@ -49,7 +49,7 @@ def sum_(
     """Sum over dimensions.
 
     Args:
-        x: tensor of any dtype; whole numbers and bools add up in int64.
+        x: tensor of any dtype; integers and bools add up in int64.
         dim: dimension or dimensions to sum over; None: all.
         keepdim: keep them with size 1.
         dtype: convert to this type first.
@@ -82,7 +82,7 @@ def mean(
         Tensor without the averaged dimensions.
 
     Raises:
-        RuntimeError: whole numbers have no mean of their type; give `dtype`.
+        RuntimeError: integers have no mean of their type; give `dtype`.
 
     Example:
         >>> import oneflow as flow
@@ -106,7 +106,7 @@ def prod(
     """Product over dimensions.
 
     Args:
-        x: tensor of any dtype; whole numbers and bools multiply in int64.
+        x: tensor of any dtype; integers and bools multiply in int64.
         dim: dimension or dimensions to multiply over; None: all.
         keepdim: keep them with size 1.
         dtype: convert to this type first.
@@ -130,7 +130,7 @@ def nansum(
     """Sum over dimensions with NaN counted as 0.
 
     Args:
-        input: real tensor; whole numbers and bools add up in int64.
+        input: real tensor; integers and bools add up in int64.
         dim: dimension or dimensions to sum over; None: all.
         keepdim: keep them with size 1.
         dtype: convert to this type first.
@@ -165,7 +165,7 @@ def nanmean(
         Tensor without the averaged dimensions.
 
     Raises:
-        RuntimeError: whole numbers have no mean of their type; give `dtype`.
+        RuntimeError: integers have no mean of their type; give `dtype`.
 
     Example:
         >>> import oneflow as flow
@@ -233,7 +233,7 @@ def _truth(primitive: Primitive, x: Tensor, dim: Dims, keepdim: bool) -> Tensor:
 
 @function()
 def all_(x: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
-    """Whether all elements are true; every number but 0 is.
+    """Test if all elements are true; every number but 0 is.
 
     Args:
         x: tensor.
@@ -253,7 +253,7 @@ def all_(x: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
 
 @function()
 def any_(x: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
-    """Whether any element is true; every number but 0 is.
+    """Test if any element is true; every number but 0 is.
 
     Args:
         x: tensor.

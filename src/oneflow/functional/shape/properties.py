@@ -1,4 +1,4 @@
-"""What tensors say about themselves: sizes, strides, kinds; transposes as attributes."""
+"""Properties of tensors: sizes, strides, categories of dtypes; transposes as attributes."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def storage_offset(self: Tensor) -> int:
 
 
 def is_contiguous(self: Tensor, memory_format: Any = None) -> bool:
-    """Whether the elements lie row by row."""
+    """Return True if the elements are in row-major order."""
     layout = strided_layout(self)
     return is_row_major(layout.shape, layout.strides)
 
@@ -61,7 +61,7 @@ def element_size(self: Tensor) -> int:
 
 
 def is_view(self: Tensor) -> bool:
-    """Whether the tensor shares the memory of another one that it was made from."""
+    """Return True if the tensor shares the memory of another one that it was made from."""
     return is_view_of_storage(self)
 
 
@@ -93,7 +93,7 @@ def numel(input: Tensor) -> int:
 
 @function()
 def is_floating_point(input: Tensor) -> bool:
-    """Whether the elements are real floating point numbers.
+    """Return True if the elements are real floating point numbers.
 
     Example:
         >>> import oneflow as flow
@@ -105,19 +105,19 @@ def is_floating_point(input: Tensor) -> bool:
 
 @function()
 def is_complex(input: Tensor) -> bool:
-    """Whether the elements are complex numbers."""
+    """Return True if the elements are complex numbers."""
     return input.dtype.is_complex
 
 
 @function()
 def is_signed(input: Tensor) -> bool:
-    """Whether the dtype has negative numbers."""
+    """Return True if the dtype has negative numbers."""
     return input.dtype.is_signed
 
 
 @function()
 def is_nonzero(input: Tensor) -> bool:
-    """Whether the only element is not zero.
+    """Return True if the only element is not zero.
 
     Raises:
         RuntimeError: there is not exactly one element.
@@ -127,7 +127,7 @@ def is_nonzero(input: Tensor) -> bool:
 
 @function(method=False)
 def is_tensor(obj: Any) -> bool:
-    """Whether `obj` is a tensor.
+    """Return True if `obj` is a tensor.
 
     Example:
         >>> import oneflow as flow

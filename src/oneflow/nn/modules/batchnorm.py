@@ -19,7 +19,7 @@ from oneflow.tensor.tensor import Tensor
 
 
 class _Normalization(Module):
-    """What layers with running statistics per channel share."""
+    """Base of layers with running statistics per channel."""
 
     _version = 2
     _ndims: tuple[int, ...]

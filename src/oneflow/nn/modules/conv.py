@@ -21,7 +21,7 @@ _PADDING_MODES = ("zeros", "reflect", "replicate", "circular")
 
 
 class _Convolution(Module):
-    """What all convolution layers share: parameters, checks, printing."""
+    """Base of convolution layers: parameters, checks, printing."""
 
     _count: int
     _transposed = False

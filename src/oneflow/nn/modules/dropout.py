@@ -9,7 +9,7 @@ from oneflow.tensor.tensor import Tensor
 
 
 class _Dropout(Module):
-    """What all dropout layers share: a probability, and whether to write into the input."""
+    """Base of dropout layers: a probability, and a flag to write into the input."""
 
     def __init__(
         self, p: float = 0.5, inplace: bool = False, generator: Generator | None = None

@@ -165,7 +165,7 @@ class TripletMarginWithDistanceLoss(Loss):
 
 
 class MultiMarginLoss(WeightedLoss):
-    """How far other classes come within `margin` of the label's.
+    """Hinge loss of other classes within `margin` of the label's.
 
     Args:
         p: power of each violation, 1 or 2.
@@ -202,7 +202,7 @@ class MultiMarginLoss(WeightedLoss):
 
 
 class MultiLabelMarginLoss(Loss):
-    """How far other classes come within 1 of each of a sample's labels.
+    """Hinge loss of other classes within 1 of each of a sample's labels.
 
     Args:
         reduction: ``"none"``, ``"mean"`` or ``"sum"``.

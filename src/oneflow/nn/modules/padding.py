@@ -10,7 +10,7 @@ from oneflow.tensor.tensor import Tensor
 
 
 class Padding(Module):
-    """What all padding layers share.
+    """Base of padding layers.
 
     Args:
         padding: the same number of elements everywhere, or two numbers (before, after) for the

@@ -12,7 +12,7 @@ from oneflow.tensor.tensor import Tensor
 
 
 def _described(value: Any) -> str:
-    """How `repr` shows one entry."""
+    """The text of one entry in `repr`."""
     if not isinstance(value, Tensor):
         return f"Object of type: {type(value).__name__}"
     kind = "Parameter" if isinstance(value, Parameter) else type(value).__name__

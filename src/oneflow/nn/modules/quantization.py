@@ -15,7 +15,7 @@ from oneflow.tensor.tensor import Tensor
 
 
 class _Quantizer(Module):
-    """What all of them are told."""
+    """Base of quantizers: their options."""
 
     def __init__(self, formula: str, bit: int, scheme: str) -> None:
         super().__init__()
@@ -56,7 +56,7 @@ class _Quantizer(Module):
         return scale.reshape(()), zero_point.reshape(())
 
     def _quantized(self, input: Tensor, scale: Tensor, zero_point: Tensor) -> Tensor:
-        """The whole number for each element."""
+        """The integer for each element."""
         if self._affine:
             return (input / scale + zero_point).round().clamp(0, 2**self.quantization_bit - 1)
         largest = 2 ** (self.quantization_bit - 1) - 1

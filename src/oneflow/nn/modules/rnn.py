@@ -17,7 +17,7 @@ from oneflow.tensor.tensor import Tensor
 
 
 class RNNBase(Module):
-    """What all recurrent layers share: their parameters, and running them.
+    """Base of recurrent layers: their parameters, and the forward pass.
 
     Args:
         mode: ``"LSTM"``, ``"GRU"``, ``"RNN_TANH"`` or ``"RNN_RELU"``.

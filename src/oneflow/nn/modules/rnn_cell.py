@@ -15,7 +15,7 @@ from oneflow.tensor.tensor import Tensor
 
 
 class RNNCellBase(Module):
-    """What all recurrent cells share.
+    """Base of recurrent cells.
 
     Args:
         input_size: number of features of the input.

@@ -122,7 +122,7 @@ class CyclicLR(_MomentumLR):
         super().__init__(optimizer, last_step, verbose)
 
     def _height(self, step: int) -> float:
-        """How far up the learning rate is, 1 at the top of an unscaled cycle."""
+        """The height of the learning rate in its cycle, 1 at the top of an unscaled one."""
         length = self.step_size_up + self.step_size_down
         cycle, since = 1 + step // length, step % length
         if since <= self.step_size_up:

@@ -74,11 +74,11 @@ class ReduceLROnPlateau(LRScheduler):
 
     @property
     def in_cooldown(self) -> bool:
-        """Whether it waits after a change."""
+        """True while the scheduler waits after a change."""
         return self.cooldown_counter > 0
 
     def is_better(self, a: float, best: float) -> bool:
-        """Whether `a` improves on `best`."""
+        """Return True if `a` improves on `best`."""
         sign = 1 if self.mode == "max" else -1
         if self.threshold_mode == "abs":
             return sign * (a - best) > self.threshold

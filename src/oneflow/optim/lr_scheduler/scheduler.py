@@ -35,10 +35,10 @@ def check_count(name: str, value: int, low: int = 0) -> None:
     """Check a number of steps.
 
     Raises:
-        ValueError: `value` is not a whole number of at least `low`.
+        ValueError: `value` is not an integer of at least `low`.
     """
     if not isinstance(value, int) or value < low:
-        raise ValueError(f"`{name}` must be a whole number of at least {low}, got {value!r}")
+        raise ValueError(f"`{name}` must be an integer of at least {low}, got {value!r}")
 
 
 class LRScheduler:
