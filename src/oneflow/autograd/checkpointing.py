@@ -29,18 +29,18 @@ class _Segment:
         self._random = default_generator.position if keep_random else None
         self._casts = CASTS.functions
         self._count = 0
-        self._remade: dict[int, Value] = {}
+        self._recomputed: dict[int, Value] = {}
 
     def pack(self, value: Value) -> int:
         self._count += 1
         return self._count - 1
 
     def unpack(self, packed: int, grads: Sequence[Value | None]) -> Value:
-        if packed not in self._remade:
-            self._remake(grads)
-        return self._remade.pop(packed)
+        if packed not in self._recomputed:
+            self._recompute(grads)
+        return self._recomputed.pop(packed)
 
-    def _remake(self, grads: Sequence[Value | None]) -> None:
+    def _recompute(self, grads: Sequence[Value | None]) -> None:
         """Run the function again, not before `grads` are there."""
         args = [unpacked(each, grads) for each in self._args]
         given = [(position, each) for position, each in enumerate(args) if isinstance(each, Value)]
@@ -61,7 +61,7 @@ class _Segment:
                 f"checkpoint: the function saved {self._count} tensors for backward, and "
                 f"{len(collector.values)} when it ran again; it must do the same both times"
             )
-        self._remade = dict(enumerate(collector.values))
+        self._recomputed = dict(enumerate(collector.values))
 
 
 class _Collector:
@@ -127,13 +127,13 @@ def checkpoint_sequential(
         >>> checkpoint_sequential([flow.exp, flow.log, flow.exp], 2, x).shape
         oneflow.Size([1])
     """
-    several = list(functions)
-    size = len(several) // segments
+    layers = list(functions)
+    size = len(layers) // segments
     start = 0
     for _ in range(segments - 1):
-        input = checkpoint(_chain(several[start : start + size]), input, **kwargs)
+        input = checkpoint(_chain(layers[start : start + size]), input, **kwargs)
         start += size
-    return _chain(several[start:])(input)
+    return _chain(layers[start:])(input)
 
 
 def _chain(functions: Sequence[Callable]) -> Callable:

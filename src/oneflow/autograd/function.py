@@ -136,8 +136,8 @@ class FunctionNode(Node):
         try:
             # Results that are no tensors have a place among the gradients, too.
             rest = iter(grads)
-            arrived = [next(rest) if is_tensor else None for is_tensor in self._results]
-            given = [None if grad is None else wrap(grad) for grad in arrived]
+            tensor_grads = [next(rest) if is_tensor else None for is_tensor in self._results]
+            given = [None if grad is None else wrap(grad) for grad in tensor_grads]
             results = self._function._backward()(context, *given)
         finally:
             context._node, context._grads = None, ()
@@ -265,18 +265,18 @@ def _run(function: type[Function], inputs: tuple, attributes: dict[str, Any]) ->
     if tracked:
         tracked_outputs = _record(function, context, tracked, outputs)
     else:
-        tracked_outputs = [_apart(each, inputs, context) for each in outputs]
+        tracked_outputs = [_distinct(each, inputs, context) for each in outputs]
     return tuple(tracked_outputs) if isinstance(returned, tuple) else tracked_outputs[0]
 
 
-def _apart(output: Any, inputs: tuple, context: FunctionCtx) -> Any:
+def _distinct(output: Any, inputs: tuple, context: FunctionCtx) -> Any:
     """A result that is an unchanged argument becomes another tensor on its memory."""
-    if any(output is each for each in inputs) and not _among(output, context._dirty):
+    if any(output is each for each in inputs) and not _contains(output, context._dirty):
         return output.detach() if isinstance(output, Tensor) else output
     return output
 
 
-def _among(tensor: Any, tensors: Sequence[Any]) -> bool:
+def _contains(tensor: Any, tensors: Sequence[Any]) -> bool:
     return any(tensor is each for each in tensors)
 
 
@@ -298,9 +298,9 @@ def _record(
         value = output.value.alias()
         dtype = value.spec.dtype
         differentiable = dtype.is_floating_point or dtype.is_complex
-        if differentiable and not _among(output, context._without_gradient):
+        if differentiable and not _contains(output, context._without_gradient):
             value.node, value.output_index = node, index
-        if _among(output, context._dirty):
+        if _contains(output, context._dirty):
             if output.is_leaf and output.requires_grad:
                 raise RuntimeError(
                     "a leaf Variable that requires grad has been used in an in-place operation."
@@ -338,14 +338,14 @@ def once_differentiable(backward: Callable) -> Callable:
         recorded = any(isinstance(each, Tensor) and each.requires_grad for each in grads)
         if not MODE.enabled or not recorded:
             return results
-        several = results if isinstance(results, tuple) else (results,)
-        guarded_results = tuple([_forbid(each) for each in several])
+        as_tuple = results if isinstance(results, tuple) else (results,)
+        guarded_results = tuple([_forbid_second_backward(each) for each in as_tuple])
         return guarded_results if isinstance(results, tuple) else guarded_results[0]
 
     return guarded
 
 
-def _forbid(result: Any) -> Any:
+def _forbid_second_backward(result: Any) -> Any:
     """A gradient whose own gradient is an error."""
     if not isinstance(result, Tensor):
         return result

@@ -23,14 +23,14 @@ def _tuple(tensors: Any, what: str, function: str) -> tuple[Tensor, ...]:
     Raises:
         TypeError: something else.
     """
-    several = tuple(tensors) if isinstance(tensors, tuple | list) else (tensors,)
-    for position, each in enumerate(several):
+    as_tuple = tuple(tensors) if isinstance(tensors, tuple | list) else (tensors,)
+    for position, each in enumerate(as_tuple):
         if not isinstance(each, Tensor):
             raise TypeError(
                 f"The {what} given to {function} must be either a Tensor or a tuple of Tensors but "
                 f"the value at index {position} has type {type(each).__name__}."
             )
-    return several
+    return as_tuple
 
 
 def _like(results: Sequence[Any], given: Any) -> Any:
@@ -243,10 +243,10 @@ def vjp(
     with enable_grad():
         points = _prepared(inputs, keep, "vjp")
         outputs = func(*points)
-        several = _tuple(outputs, "outputs of the user function", "vjp")
-        vector = _check_vector(v, several, "output", "vjp")
-        product = _product(several, points, vector, keep, strict)
-    return _like(_finished(several, keep), outputs), _like(_finished(product, keep), inputs)
+        as_tuple = _tuple(outputs, "outputs of the user function", "vjp")
+        vector = _check_vector(v, as_tuple, "output", "vjp")
+        product = _product(as_tuple, points, vector, keep, strict)
+    return _like(_finished(as_tuple, keep), outputs), _like(_finished(product, keep), inputs)
 
 
 def _product(
@@ -290,12 +290,12 @@ def jvp(
         points = _prepared(inputs, keep, "jvp")
         vector = _check_vector(v, points, "input", "jvp")
         outputs = func(*points)
-        several = _tuple(outputs, "outputs of the user function", "jvp")
+        as_tuple = _tuple(outputs, "outputs of the user function", "jvp")
         # The gradient is linear in the weights of the outputs; its gradient is the product.
-        weights = [call(zeros_like, each.detach()).requires_grad_() for each in several]
-        slopes = _product(several, points, weights, True, strict)
+        weights = [call(zeros_like, each.detach()).requires_grad_() for each in as_tuple]
+        slopes = _product(as_tuple, points, weights, True, strict)
         product = _product(slopes, weights, vector, keep, strict)
-    return _like(_finished(several, keep), outputs), _like(_finished(product, keep), outputs)
+    return _like(_finished(as_tuple, keep), outputs), _like(_finished(product, keep), outputs)
 
 
 def vhp(

@@ -97,8 +97,8 @@ def gradcheck(
         >>> flow.autograd.gradcheck(lambda x: x * x * x, x)
         True
     """
-    several = tuple(inputs) if isinstance(inputs, tuple | list) else (inputs,)
-    wrong = _difference(func, several, eps, atol, rtol)
+    as_tuple = tuple(inputs) if isinstance(inputs, tuple | list) else (inputs,)
+    wrong = _difference(func, as_tuple, eps, atol, rtol)
     if wrong is not None and raise_exception:
         raise GradcheckError(wrong)
     return wrong is None
@@ -113,23 +113,23 @@ def gradgradcheck(func: Callable, inputs: Any, **options: Any) -> bool:
         >>> flow.autograd.gradgradcheck(lambda x: x * x * x, x)
         True
     """
-    several = tuple(inputs) if isinstance(inputs, tuple | list) else (inputs,)
-    outputs = _tuple(func(*several), "outputs of the function", "gradgradcheck")
+    as_tuple = tuple(inputs) if isinstance(inputs, tuple | list) else (inputs,)
+    outputs = _tuple(func(*as_tuple), "outputs of the function", "gradgradcheck")
     weights = tuple(randn(each.shape, dtype=each.dtype, requires_grad=True) for each in outputs)
-    tracked = [isinstance(each, Tensor) and each.requires_grad for each in several]
+    tracked = [isinstance(each, Tensor) and each.requires_grad for each in as_tuple]
 
     def slopes(*given: Any) -> tuple[Tensor | None, ...]:
         with enable_grad():
             points = [
                 each if not want or each.requires_grad else each.detach().requires_grad_()
-                for each, want in zip(given[: len(several)], tracked, strict=True)
+                for each, want in zip(given[: len(as_tuple)], tracked, strict=True)
             ]
             return grad(
                 func(*points),
                 [each for each, want in zip(points, tracked, strict=True) if want],
-                given[len(several) :],
+                given[len(as_tuple) :],
                 create_graph=True,
                 materialize_grads=True,
             )
 
-    return gradcheck(slopes, (*several, *weights), **options)
+    return gradcheck(slopes, (*as_tuple, *weights), **options)

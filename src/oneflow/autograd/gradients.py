@@ -15,42 +15,42 @@ from oneflow.primitives.operators.shape import zeros_of
 from oneflow.program.value import Value
 from oneflow.tensor.call import wrap
 from oneflow.tensor.methods import attach
-from oneflow.tensor.tensor import Tensor, deposit
+from oneflow.tensor.tensor import Tensor, accumulate_grad
 
 Tensors = Tensor | Sequence[Tensor]
 OptionalTensors = Tensor | Sequence[Tensor | None] | None
 
 
-class _Starting(threading.local):
+class _InitialGradient(threading.local):
     """The function applied to the gradients that `backward` starts with, per thread."""
 
     change: Callable[[Value], Value] | None = None
 
 
-_STARTING = _Starting()
+_INITIAL_GRADIENT = _InitialGradient()
 
 
 @contextlib.contextmanager
-def changing_start(change: Callable[[Value], Value]) -> Iterator[None]:
+def transforming_initial_gradient(change: Callable[[Value], Value]) -> Iterator[None]:
     """Context manager: `backward` inside starts with ``change(gradient)``; `grad` does not."""
-    before, _STARTING.change = _STARTING.change, change
+    before, _INITIAL_GRADIENT.change = _INITIAL_GRADIENT.change, change
     try:
         yield
     finally:
-        _STARTING.change = before
+        _INITIAL_GRADIENT.change = before
 
 
-def _listed(tensors: Any, name: str) -> list[Tensor]:
+def _as_list(tensors: Any, name: str) -> list[Tensor]:
     """One tensor or several as a list.
 
     Raises:
         TypeError: something that is not a tensor.
     """
-    listed = [tensors] if isinstance(tensors, Tensor) else list(tensors)
-    for each in listed:
+    as_list = [tensors] if isinstance(tensors, Tensor) else list(tensors)
+    for each in as_list:
         if not isinstance(each, Tensor):
             raise TypeError(f"`{name}` must be tensors, got {type(each).__name__}")
-    return listed
+    return as_list
 
 
 def _roots(outputs: list[Tensor], grads: OptionalTensors) -> list[tuple[Edge, Value]]:
@@ -153,14 +153,14 @@ def backward(
         if grad_tensors is not None:
             raise RuntimeError("`grad_tensors` and `grad_variables` mean the same; give one")
         grad_tensors = grad_variables
-    roots = _roots(_listed(tensors, "tensors"), grad_tensors)
-    if _STARTING.change is not None:
-        roots = [(edge, _STARTING.change(gradient)) for edge, gradient in roots]
+    roots = _roots(_as_list(tensors, "tensors"), grad_tensors)
+    if _INITIAL_GRADIENT.change is not None:
+        roots = [(edge, _INITIAL_GRADIENT.change(gradient)) for edge, gradient in roots]
     keep = bool(retain_graph or create_graph)
     if inputs is None:
         backward_pass(roots, keep_graph=keep, create_graph=create_graph)
         return
-    chosen = _listed(inputs, "inputs")
+    chosen = _as_list(inputs, "inputs")
     if not chosen:
         raise RuntimeError("`inputs` argument to `backward` cannot be empty.")
     targets = _targets(chosen)
@@ -168,7 +168,7 @@ def backward(
     with set_grad_enabled(create_graph):
         for tensor, gradient in zip(chosen, grads, strict=True):
             if gradient is not None:
-                deposit(tensor, gradient)
+                accumulate_grad(tensor, gradient)
 
 
 def grad(
@@ -213,8 +213,8 @@ def grad(
         allow_unused = materialize_grads
     elif not allow_unused and materialize_grads:
         raise ValueError("`materialize_grads=True` needs `allow_unused` True or left out")
-    chosen = _listed(inputs, "inputs")
-    roots = _roots(_listed(outputs, "outputs"), grad_outputs)
+    chosen = _as_list(inputs, "inputs")
+    roots = _roots(_as_list(outputs, "outputs"), grad_outputs)
     if not chosen:
         raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
     grads = backward_pass(

@@ -261,14 +261,16 @@ class AccumulateGrad(Node):
     free.
     """
 
-    __slots__ = ("_deposit", "_owner", "post_hooks")
+    __slots__ = ("_accumulate_grad", "_owner", "post_hooks")
     is_leaf_node = True
     materialize_grads = False
 
-    def __init__(self, owner: Any, spec: TensorSpec, deposit: Callable[[Any, Value], None]) -> None:
+    def __init__(
+        self, owner: Any, spec: TensorSpec, accumulate_grad: Callable[[Any, Value], None]
+    ) -> None:
         super().__init__((), (spec,))
         self._owner = ref(owner)
-        self._deposit = deposit
+        self._accumulate_grad = accumulate_grad
         self.post_hooks: list[Callable] = []
 
     @property
@@ -280,7 +282,7 @@ class AccumulateGrad(Node):
         """Hand the gradient to the leaf."""
         owner = self._owner()
         if owner is not None and grads[0] is not None:
-            self._deposit(owner, grads[0])
+            self._accumulate_grad(owner, grads[0])
             for hook in list(self.post_hooks):
                 hook(owner)
         return []

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from oneflow.functional.elementwise.arithmetic import binary, power, subtract
-from oneflow.functional.elementwise.division import divide, divide_rounded
+from oneflow.functional.elementwise.division import divide, divide_rounding
 from oneflow.functional.elementwise.logic import bitwise, bitwise_not
 from oneflow.functional.elementwise.unary import abs_, neg, positive
 from oneflow.functional.linalg.matmul import matmul
@@ -46,11 +46,11 @@ def _attach_operator(name: str, compute: Binary, inplace: bool = True) -> None:
         attach(f"__i{name}__", in_place)
 
 
-def _attach_comparison(name: str, compute: Binary, otherwise: Any) -> None:
-    """Attach ``__name__``; `otherwise` is the answer for what is neither tensor nor number."""
+def _attach_comparison(name: str, compute: Binary, default: Any) -> None:
+    """Attach ``__name__``; `default` is the answer for what is neither tensor nor number."""
 
     def compare(self: Tensor, value: Any) -> Tensor:
-        return compute(self, value) if isinstance(value, _OPERANDS) else otherwise
+        return compute(self, value) if isinstance(value, _OPERANDS) else default
 
     attach(f"__{name}__", compare)
 
@@ -72,8 +72,8 @@ for _name, _compute in (
     ("sub", subtract),
     ("mul", _with(binary, p.mul)),
     ("truediv", divide),
-    ("floordiv", _with(divide_rounded, p.floor_divide)),
-    ("mod", _with(divide_rounded, p.remainder)),
+    ("floordiv", _with(divide_rounding, p.floor_divide)),
+    ("mod", _with(divide_rounding, p.remainder)),
     ("pow", power),
     ("and", _with(bitwise, p.bitwise_and)),
     ("or", _with(bitwise, p.bitwise_or)),
@@ -84,7 +84,7 @@ for _name, _compute in (
     _attach_operator(_name, _compute)
 _attach_operator("matmul", matmul, inplace=False)
 
-for _name, _primitive, _otherwise in (
+for _name, _primitive, _default in (
     ("eq", p.eq, False),
     ("ne", p.ne, True),
     ("lt", p.lt, _NOT_IMPLEMENTED),
@@ -92,7 +92,7 @@ for _name, _primitive, _otherwise in (
     ("gt", p.gt, _NOT_IMPLEMENTED),
     ("ge", p.ge, _NOT_IMPLEMENTED),
 ):
-    _attach_comparison(_name, _with(binary, _primitive), _otherwise)
+    _attach_comparison(_name, _with(binary, _primitive), _default)
 
 attach("__neg__", neg)
 attach("__abs__", abs_)

@@ -64,17 +64,17 @@ def function(
     def publish(body: Callable) -> Callable:
         name = body.__name__.removesuffix("_")
         public = _accept_spellings(body, spellings or {}, inplace)
-        inplace_forms: dict[str, Callable] = {}
+        inplace_methods: dict[str, Callable] = {}
         if method:
             for each in (method if isinstance(method, str) else name, *aliases):
                 attach(each, public)
                 if inplace:
-                    inplace_forms[f"{each}_"] = attach_inplace(f"{each}_", public)
+                    inplace_methods[f"{each}_"] = attach_inplace(f"{each}_", public)
         if namespace is not None:
             for each in (name, *aliases):
                 _publish(f"{namespace}.{each}" if namespace else each, public)
         for path in also:
-            _publish(path, inplace_forms.get(path, public))
+            _publish(path, inplace_methods.get(path, public))
         return public
 
     return publish
@@ -91,24 +91,24 @@ def _publish(path: str, public: Callable) -> None:
     FUNCTIONS[path] = public
 
 
-def _accept_spellings(body: Callable, own: Mapping[str, str], inplace: bool) -> Callable:
+def _accept_spellings(body: Callable, further: Mapping[str, str], inplace: bool) -> Callable:
     """`body` accepting the other spellings of its arguments' names, `out=` and `inplace=`.
 
     Free when called without keywords.
     """
     parameters = parameters_of(body)
     variadic = parameters.variadic
-    declared = parameters.names
-    rename = dict(own)
+    declared_names = parameters.names
+    rename = dict(further)
     for spellings in _SPELLINGS:
-        chosen = [name for name in spellings if name in declared]
+        chosen = [name for name in spellings if name in declared_names]
         if len(chosen) == 1:
             rename.update({other: chosen[0] for other in spellings if other != chosen[0]})
-    for name in rename.keys() & set(declared):
+    for name in rename.keys() & set(declared_names):
         del rename[name]
-    takes_out = "out" in declared
-    writes_back = inplace and "inplace" not in declared
-    first = declared[0]
+    takes_out = "out" in declared_names
+    writes_back = inplace and "inplace" not in declared_names
+    first = declared_names[0]
 
     @functools.wraps(body)
     def public(*args: Any, **kwargs: Any) -> Any:
@@ -124,19 +124,19 @@ def _accept_spellings(body: Callable, own: Mapping[str, str], inplace: bool) -> 
         return result if out is None else _put_out(out, result, body.__name__)
 
     if inplace:
-        setattr(public, "__signature__", _shown_signature(body))  # noqa: B010
+        setattr(public, "__signature__", _public_signature(body))  # noqa: B010
     return public
 
 
-def _shown_signature(body: Callable) -> inspect.Signature:
+def _public_signature(body: Callable) -> inspect.Signature:
     """The signature of `body`, with the keywords that `_accept_spellings` adds."""
-    shown = inspect.signature(body)
+    signature = inspect.signature(body)
     added = [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default)
         for name, default in (("out", None), ("inplace", False))
-        if name not in shown.parameters
+        if name not in signature.parameters
     ]
-    return shown.replace(parameters=[*shown.parameters.values(), *added])
+    return signature.replace(parameters=[*signature.parameters.values(), *added])
 
 
 def _put_out(out: Any, result: Any, name: str) -> Any:

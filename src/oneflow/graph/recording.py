@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from oneflow.amp.autocast import autocast
 from oneflow.amp.grad_scaler import StaticGradScaler
-from oneflow.autograd.gradients import changing_start
+from oneflow.autograd.gradients import transforming_initial_gradient
 from oneflow.base.device import CPU, Device
 from oneflow.base.placement import Placement
 from oneflow.base.sbp import NdSbp
@@ -199,7 +199,7 @@ class Recording:
         self._observation = observation
         half = settings.config.amp_dtype
         half_precision = autocast(self._device.type, half) if half else nullcontext()
-        start = changing_start(self._starting_change(count))
+        start = transforming_initial_gradient(self._starting_change(count))
         with set_grad_enabled(MODE.enabled or trains), observation, half_precision, start:
             if count == 1:
                 return self._build_in_turn(0, self._stand_ins)

@@ -28,7 +28,7 @@ from oneflow.random.generator import Generator
 from oneflow.runtime import checks
 from oneflow.runtime.eager import flush_all
 from oneflow.tensor.call import wrap
-from oneflow.tensor.tensor import Tensor, deposit
+from oneflow.tensor.tensor import Tensor, accumulate_grad
 from oneflow.tensor.views import write
 
 
@@ -313,7 +313,7 @@ class Step:
         for owner in binding.gradients:
             tensor = arguments[owner] if isinstance(owner, int) else owner
             with no_grad():
-                deposit(tensor, Value(tensor._value.spec, next(arrays)))
+                accumulate_grad(tensor, Value(tensor._value.spec, next(arrays)))
         results = []
         for each in binding.results:
             if isinstance(each, TensorSpec):

@@ -15,7 +15,7 @@ from oneflow.tensor.call import wrap
 from oneflow.tensor.tensor import Tensor
 
 
-class Convertible:
+class ConversionMixin:
     """The part of a module that moves and converts its parameters and buffers."""
 
     children: Callable[[], Any]

@@ -13,7 +13,7 @@ from oneflow.program.value import Value
 from oneflow.tensor.call import wrap
 from oneflow.tensor.tensor import Tensor
 
-_identifiers = itertools.count()
+_IDS = itertools.count()
 _KINDS = (
     "_forward_pre_hooks",
     "_forward_hooks",
@@ -30,7 +30,7 @@ class RemovableHandle:
     """Takes a registered hook away again, with `remove()` or at the end of a ``with`` block."""
 
     def __init__(self, hooks: dict) -> None:
-        self.id = next(_identifiers)
+        self.id = next(_IDS)
         self._hooks = ref(hooks)
 
     def remove(self) -> None:
@@ -95,7 +95,7 @@ class LoadHook:
         return self.function(*args)
 
 
-class Hooked:
+class HooksMixin:
     """The part of a module that keeps its hooks.
 
     Every ``register_...`` method returns a handle whose `remove()` takes the hook away again.
@@ -210,7 +210,7 @@ class Hooked:
         return self._load_state_dict_post_hooks.register(hook)
 
 
-def call_with_hooks(module: Hooked, args: tuple, kwargs: dict) -> Any:
+def call_with_hooks(module: HooksMixin, args: tuple, kwargs: dict) -> Any:
     """Run `module.forward` with all its hooks around it."""
     called: set[int] = set()
     output = None
@@ -231,7 +231,7 @@ def call_with_hooks(module: Hooked, args: tuple, kwargs: dict) -> Any:
         raise
 
 
-def _run_pre_hooks(module: Hooked, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
+def _run_pre_hooks(module: HooksMixin, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
     for hook in list(module._forward_pre_hooks.values()):
         if not hook.with_kwargs:
             result = hook(module, args)
@@ -251,13 +251,13 @@ def _run_pre_hooks(module: Hooked, args: tuple, kwargs: dict) -> tuple[tuple, di
 
 
 def _run_forward_hook(
-    module: Hooked, hook: KeywordHook, args: tuple, kwargs: dict, output: Any
+    module: HooksMixin, hook: KeywordHook, args: tuple, kwargs: dict, output: Any
 ) -> Any:
     result = hook(module, args, kwargs, output) if hook.with_kwargs else hook(module, args, output)
     return output if result is None else result
 
 
-def _boundary(module: Hooked) -> Boundary | None:
+def _boundary(module: HooksMixin) -> Boundary | None:
     if not MODE.enabled or not (module._backward_hooks or module._backward_pre_hooks):
         return None
     return Boundary(module)
@@ -270,7 +270,7 @@ class Boundary:
     gradients arrive together.
     """
 
-    def __init__(self, module: Hooked) -> None:
+    def __init__(self, module: HooksMixin) -> None:
         self._module = module
         self._grad_output: tuple | None = None
         self._inputs = 0
@@ -279,19 +279,19 @@ class Boundary:
     def enter(self, args: tuple) -> tuple:
         """The arguments, with tensors that require grad passed through the input node."""
         self._inputs = len(args)
-        watched = [
+        positions_with_grad = [
             i for i, each in enumerate(args) if isinstance(each, Tensor) and each.requires_grad
         ]
-        self._watches_inputs = bool(watched)
-        return _watched(args, watched, self._input_gradients)
+        self._watches_inputs = bool(positions_with_grad)
+        return _attach_node(args, positions_with_grad, self._input_gradients)
 
     def leave(self, output: Any) -> Any:
         """The result, with tensors that require grad passed through the output node."""
         outputs = output if isinstance(output, tuple) else (output,)
-        watched = [
+        positions_with_grad = [
             i for i, each in enumerate(outputs) if isinstance(each, Tensor) and each.requires_grad
         ]
-        outputs = _watched(outputs, watched, self._output_gradients)
+        outputs = _attach_node(outputs, positions_with_grad, self._output_gradients)
         return outputs if isinstance(output, tuple) else outputs[0]
 
     def _output_gradients(self, grads: tuple) -> tuple:
@@ -326,21 +326,21 @@ def _checked(result: Any, before: tuple, name: str) -> tuple:
 class _BoundaryNode(Node):
     """Identity on several values that shows their gradients to a function."""
 
-    __slots__ = ("_count", "_positions", "_see")
+    __slots__ = ("_count", "_on_gradients", "_positions")
     materialize_grads = False
 
     def __init__(
-        self, values: list[Value], positions: list[int], count: int, see: Callable
+        self, values: list[Value], positions: list[int], count: int, on_gradients: Callable
     ) -> None:
         edges = tuple([(value.node, value.output_index) for value in values])
         super().__init__(edges, tuple([value.spec for value in values]))
-        self._positions, self._count, self._see = positions, count, see
+        self._positions, self._count, self._on_gradients = positions, count, on_gradients
 
     def apply(self, grads: list) -> list:
-        shown: list[Tensor | None] = [None] * self._count
+        grad_tensors: list[Tensor | None] = [None] * self._count
         for position, grad in zip(self._positions, grads, strict=True):
-            shown[position] = None if grad is None else wrap(grad)
-        changed = self._see(tuple(shown))
+            grad_tensors[position] = None if grad is None else wrap(grad)
+        changed = self._on_gradients(tuple(grad_tensors))
         kept = [changed[position] for position in self._positions]
         return [None if grad is None else grad.value for grad in kept]
 
@@ -348,15 +348,15 @@ class _BoundaryNode(Node):
         return "module_boundary_backward"
 
 
-def _watched(tensors: tuple, positions: list[int], see: Callable) -> tuple:
+def _attach_node(tensors: tuple, positions: list[int], on_gradients: Callable) -> tuple:
     """`tensors` with those at `positions` passed through one boundary node."""
     if not positions:
         return tensors
     values = [tensors[position].value for position in positions]
-    node = _BoundaryNode(values, positions, len(tensors), see)
+    node = _BoundaryNode(values, positions, len(tensors), on_gradients)
     replaced = list(tensors)
     for index, (position, value) in enumerate(zip(positions, values, strict=True)):
-        twin = value.alias()
-        twin.node, twin.output_index = node, index
-        replaced[position] = wrap(twin)
+        alias = value.alias()
+        alias.node, alias.output_index = node, index
+        replaced[position] = wrap(alias)
     return tuple(replaced)

@@ -5,23 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Self
 
-from oneflow.module.conversion import Convertible
-from oneflow.module.hooks import Hooked, call_with_hooks
+from oneflow.module.conversion import ConversionMixin
+from oneflow.module.hooks import HooksMixin, call_with_hooks
 from oneflow.module.parameter import Parameter
 from oneflow.module.state import (
     IncompatibleKeys,
-    Loading,
+    StateDictLoader,
     collect,
-    load_own,
+    load_module_state,
     placeholder,
-    save_own,
+    save_module_state,
 )
 from oneflow.tensor.tensor import Tensor, zero_grad
 
-_REGISTRIES = ("_parameters", "_buffers", "_modules")
+_STORES = ("_parameters", "_buffers", "_modules")
 
 
-class Module(Hooked, Convertible):
+class Module(HooksMixin, ConversionMixin):
     """Base class of neural network modules: parameters, buffers and modules inside modules.
 
     Assigning a `Parameter` or another module to an attribute registers it. Define `forward`; call
@@ -47,7 +47,7 @@ class Module(Hooked, Convertible):
     def __init__(self) -> None:
         members = self.__dict__
         members["training"] = True
-        for name in _REGISTRIES:
+        for name in _STORES:
             members[name] = {}
         members["_non_persistent_buffers_set"] = set()
         self._make_hooks()
@@ -84,10 +84,10 @@ class Module(Hooked, Convertible):
     def __setattr__(self, name: str, value: Any) -> None:
         members = self.__dict__
         if isinstance(value, Parameter):
-            self._forget(name, "_parameters")
+            self._unregister(name, "_parameters")
             self.register_parameter(name, value)
         elif isinstance(value, Module):
-            self._forget(name, "_modules")
+            self._unregister(name, "_modules")
             members["_modules"][name] = value
         elif "_parameters" in members and name in members["_parameters"]:
             if value is not None:
@@ -113,20 +113,20 @@ class Module(Hooked, Convertible):
         else:
             object.__setattr__(self, name, value)
 
-    def _forget(self, name: str, keep: str) -> None:
+    def _unregister(self, name: str, keep: str) -> None:
         """Remove `name` wherever it is known, except from the registry `keep`."""
         members = self.__dict__
         if keep not in members:
             what = keep.strip("_")
             raise AttributeError(f"cannot assign {what} before Module.__init__() call")
         members.pop(name, None)
-        for registry in _REGISTRIES:
+        for registry in _STORES:
             if registry != keep:
                 members[registry].pop(name, None)
         members["_non_persistent_buffers_set"].discard(name)
 
     def __delattr__(self, name: str) -> None:
-        for registry in _REGISTRIES:
+        for registry in _STORES:
             if name in self.__dict__[registry]:
                 del self.__dict__[registry][name]
                 self._non_persistent_buffers_set.discard(name)
@@ -135,7 +135,7 @@ class Module(Hooked, Convertible):
 
     def __dir__(self) -> list[str]:
         names = set(dir(type(self))) | set(self.__dict__)
-        for registry in _REGISTRIES:
+        for registry in _STORES:
             names |= set(self.__dict__[registry])
         return sorted(name for name in names if not name[0].isdigit())
 
@@ -366,7 +366,7 @@ class Module(Hooked, Convertible):
         return collect(self, destination, prefix, keep_vars)
 
     def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
-        save_own(self, destination, prefix, keep_vars)
+        save_module_state(self, destination, prefix, keep_vars)
 
     def load_state_dict(
         self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
@@ -388,9 +388,9 @@ class Module(Hooked, Convertible):
             raise TypeError(
                 f"Expected state_dict to be dict-like, got {type(state_dict).__name__}."
             )
-        loading = Loading(state_dict, strict, assign)
-        loading.load(self, loading.state)
-        return loading.finish(self)
+        loader = StateDictLoader(state_dict, strict, assign)
+        loader.load(self, loader.state)
+        return loader.finish(self)
 
     def _load_from_state_dict(
         self,
@@ -402,7 +402,7 @@ class Module(Hooked, Convertible):
         unexpected_keys: list[str],
         error_msgs: list[str],
     ) -> None:
-        load_own(
+        load_module_state(
             self,
             state_dict,
             prefix,

@@ -78,15 +78,15 @@ def collect(module: Stateful, destination: Any, prefix: str, keep_vars: bool) ->
     return destination
 
 
-def save_own(module: Stateful, destination: Any, prefix: str, keep_vars: bool) -> None:
+def save_module_state(module: Stateful, destination: Any, prefix: str, keep_vars: bool) -> None:
     """Put the parameters and persistent buffers of `module` itself into `destination`."""
-    for name, tensor in own_state(module).items():
+    for name, tensor in module_state(module).items():
         destination[prefix + name] = tensor if keep_vars else tensor.detach()
     if overrides(module, "get_extra_state"):
         destination[prefix + EXTRA_STATE] = module.get_extra_state()
 
 
-def own_state(module: Stateful) -> dict[str, Tensor]:
+def module_state(module: Stateful) -> dict[str, Tensor]:
     """Parameters and persistent buffers of `module` itself that are not None."""
     hidden = module._non_persistent_buffers_set
     members = {**module._parameters, **module._buffers}
@@ -108,7 +108,7 @@ def placeholder(method: Callable) -> Callable:
     return method
 
 
-class Loading:
+class StateDictLoader:
     """One `load_state_dict` in progress.
 
     Attributes:
@@ -169,7 +169,7 @@ class Loading:
         return IncompatibleKeys(self.missing, self.unexpected)
 
 
-def load_own(
+def load_module_state(
     module: Stateful,
     state: Mapping[str, Any],
     prefix: str,
@@ -184,7 +184,7 @@ def load_own(
         owner = (module,) if hook.with_module else ()
         hook.function(*owner, state, prefix, metadata, strict, missing, unexpected, errors)
     assign = metadata.get("assign_to_params_buffers", False)
-    own = own_state(module)
+    own = module_state(module)
     for name, target in own.items():
         key = prefix + name
         if key in state:

@@ -49,9 +49,9 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
     """
     if nonlinearity in _LINEAR:
         return 1.0
-    gains = {"tanh": 5.0 / 3, "relu": math.sqrt(2.0), "selu": 0.75}
-    if nonlinearity in gains:
-        return gains[nonlinearity]
+    gain_of = {"tanh": 5.0 / 3, "relu": math.sqrt(2.0), "selu": 0.75}
+    if nonlinearity in gain_of:
+        return gain_of[nonlinearity]
     if nonlinearity == "leaky_relu":
         slope = 0.01 if param is None else param
         if isinstance(slope, bool) or not isinstance(slope, int | float):
@@ -205,7 +205,7 @@ def get_data_format(data_format: str) -> str:
     raise ValueError(f'data_format must be "N...C" or "NC...", but got {data_format}')
 
 
-def _fans(shape: tuple[int, ...], data_format: str) -> tuple[int, int]:
+def _fan_in_and_out(shape: tuple[int, ...], data_format: str) -> tuple[int, int]:
     """Number of inputs and outputs that one output and one input of a weight are connected to."""
     if len(shape) < 2:
         raise ValueError(
@@ -217,16 +217,16 @@ def _fans(shape: tuple[int, ...], data_format: str) -> tuple[int, int]:
 
 
 def _calculate_fan_in_and_fan_out(tensor: Tensor) -> tuple[int, int]:
-    return _fans(tensor.shape, "NCHW")
+    return _fan_in_and_out(tensor.shape, "NCHW")
 
 
 def calc_fan(shape: tuple[int, ...], mode: str, data_format: str) -> float:
     """Fan of a weight of `shape`; `mode` is ``"fan_in"``, ``"fan_out"`` or ``"fan_avg"``."""
-    fan_in, fan_out = _fans(tuple(shape), data_format)
-    fans = {"fan_in": fan_in, "fan_out": fan_out, "fan_avg": (fan_in + fan_out) / 2}
-    if mode.lower() not in fans:
-        raise ValueError(f"Mode {mode} not supported, please use one of {list(fans)}")
-    return fans[mode.lower()]
+    fan_in, fan_out = _fan_in_and_out(tuple(shape), data_format)
+    fan_in_and_out = {"fan_in": fan_in, "fan_out": fan_out, "fan_avg": (fan_in + fan_out) / 2}
+    if mode.lower() not in fan_in_and_out:
+        raise ValueError(f"Mode {mode} not supported, please use one of {list(fan_in_and_out)}")
+    return fan_in_and_out[mode.lower()]
 
 
 def xavier_uniform_(
@@ -243,7 +243,7 @@ def xavier_uniform_(
         >>> flow.nn.init.xavier_uniform_(flow.empty(3, 5)).shape
         oneflow.Size([3, 5])
     """
-    bound = gain * math.sqrt(6.0 / sum(_fans(tensor.shape, data_format)))
+    bound = gain * math.sqrt(6.0 / sum(_fan_in_and_out(tensor.shape, data_format)))
     return uniform_(tensor, -bound, bound, generator)
 
 
@@ -261,7 +261,7 @@ def xavier_normal_(
         >>> flow.nn.init.xavier_normal_(flow.empty(3, 5)).shape
         oneflow.Size([3, 5])
     """
-    std = gain * math.sqrt(2.0 / sum(_fans(tensor.shape, data_format)))
+    std = gain * math.sqrt(2.0 / sum(_fan_in_and_out(tensor.shape, data_format)))
     return normal_(tensor, 0.0, std, generator)
 
 
@@ -368,5 +368,5 @@ def sparse_(
     return _write(tensor, values)
 
 
-for _initialisation in (xavier_uniform_, xavier_normal_, kaiming_uniform_, kaiming_normal_):
-    attach(_initialisation.__name__, _initialisation)
+for _initializer in (xavier_uniform_, xavier_normal_, kaiming_uniform_, kaiming_normal_):
+    attach(_initializer.__name__, _initializer)

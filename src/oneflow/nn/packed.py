@@ -143,7 +143,7 @@ def rows_at(rows: Tensor, positions: Tensor) -> Tensor:
     return call(index_primitive, rows, positions, dims=(0,))
 
 
-def spread(packed: PackedSequence) -> tuple[Tensor, Tensor]:
+def to_padded(packed: PackedSequence) -> tuple[Tensor, Tensor]:
     """The data as ``(steps, batch, ...)``, with anything in the gaps, and the lengths."""
     sizes = packed.batch_sizes.numpy()
     starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
@@ -154,7 +154,7 @@ def spread(packed: PackedSequence) -> tuple[Tensor, Tensor]:
 
 
 def gathered(padded: Tensor, batch_sizes: np.ndarray) -> Tensor:
-    """The opposite of `spread`: the steps that exist, one after the other."""
+    """The opposite of `to_padded`: the steps that exist, one after the other."""
     batch = padded.shape[1]
     lane = np.arange(batch)[None, :]
     step = np.arange(len(batch_sizes))[:, None]

@@ -57,7 +57,7 @@ class Adadelta(Optimizer):
         }
         super().__init__(params, defaults)
 
-    def _state_fills(self, group: dict[str, Any]) -> dict[str, float]:
+    def _initial_state(self, group: dict[str, Any]) -> dict[str, float]:
         return {"square_avg": 0.0, "acc_delta": 0.0}
 
     def _numbers(self, group: dict[str, Any], state: dict[str, Any]) -> AdadeltaNumbers:

@@ -62,7 +62,7 @@ class Adagrad(Optimizer):
         }
         super().__init__(params, defaults)
 
-    def _state_fills(self, group: dict[str, Any]) -> dict[str, float]:
+    def _initial_state(self, group: dict[str, Any]) -> dict[str, float]:
         return {"sum": group["initial_accumulator_value"]}
 
     def _numbers(self, group: dict[str, Any], state: dict[str, Any]) -> AdagradNumbers:

@@ -55,7 +55,7 @@ class Adamax(Optimizer):
         }
         super().__init__(params, defaults)
 
-    def _state_fills(self, group: dict[str, Any]) -> dict[str, float]:
+    def _initial_state(self, group: dict[str, Any]) -> dict[str, float]:
         return {"exp_avg": 0.0, "exp_inf": 0.0}
 
     def _numbers(self, group: dict[str, Any], state: dict[str, Any]) -> AdamaxNumbers:

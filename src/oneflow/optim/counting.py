@@ -33,8 +33,8 @@ def root(number: Any) -> Any:
     return number.sqrt() if isinstance(number, Tensor) else math.sqrt(number)
 
 
-def choose(condition: Any, yes: Any, no: Any) -> Any:
+def choose(condition: Any, if_true: Any, if_false: Any) -> Any:
     """One of two numbers."""
     if isinstance(condition, Tensor):
-        return where(condition, yes, no)
-    return yes if condition else no
+        return where(condition, if_true, if_false)
+    return if_true if condition else if_false

@@ -66,7 +66,7 @@ class Ftrl(Optimizer):
         }
         super().__init__(params, defaults)
 
-    def _state_fills(self, group: dict[str, Any]) -> dict[str, float]:
+    def _initial_state(self, group: dict[str, Any]) -> dict[str, float]:
         return {"accumulate": group["initial_accumulator_value"], "z": 0.0}
 
     def _numbers(self, group: dict[str, Any], state: dict[str, Any]) -> FTRLNumbers:

@@ -67,8 +67,8 @@ def clip_grad_norm_(
             _scale_by_norm(groups, norm, max_norm)
         else:
             values = [grad.value for grad in grads]
-            norm, *clipped = p.clip_norm(float(max_norm), *values, order=order)
-            for grad, value in zip(grads, clipped, strict=True):
+            norm, *new_grads = p.clip_norm(float(max_norm), *values, order=order)
+            for grad, value in zip(grads, new_grads, strict=True):
                 grad.assign(value)
     return wrap(norm)
 

@@ -62,9 +62,9 @@ class LAMB(Optimizer):
         }
         super().__init__(params, defaults)
 
-    def _state_fills(self, group: dict[str, Any]) -> dict[str, float]:
-        fills = {"exp_avg": 0.0, "exp_avg_sq": 0.0}
-        return {**fills, "max_exp_avg_sq": 0.0} if group["amsgrad"] else fills
+    def _initial_state(self, group: dict[str, Any]) -> dict[str, float]:
+        initial_state = {"exp_avg": 0.0, "exp_avg_sq": 0.0}
+        return {**initial_state, "max_exp_avg_sq": 0.0} if group["amsgrad"] else initial_state
 
     def _numbers(self, group: dict[str, Any], state: dict[str, Any]) -> LAMBNumbers:
         beta1, beta2 = group["betas"]

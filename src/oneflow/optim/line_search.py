@@ -76,18 +76,18 @@ class _Search:
             if point.slope >= 0:
                 return previous, point
             low, high = point.at + 0.01 * (point.at - previous.at), point.at * 10
-            further = cubic_minimum(previous, point, low, high)
-            previous, point = point, self._point(further)
+            next_at = cubic_minimum(previous, point, low, high)
+            previous, point = point, self._point(next_at)
         return self._start, point
 
     def zoom(self, one: Point, other: Point) -> Point:
         """The best point found while the interval between two points shrinks."""
         low, high = sorted((one, other), key=lambda point: point.loss)
-        stuck = False
+        near_end = False
         while self.evaluations < _MAX_EVALUATIONS:
             if abs(high.at - low.at) * self._reach < _MIN_BRACKET:
                 break
-            at, stuck = self._next(low, high, stuck)
+            at, near_end = self._next(low, high, near_end)
             point = self._point(at)
             if self._too_high(point) or point.loss >= low.loss:
                 high = point
@@ -101,14 +101,14 @@ class _Search:
             low = point
         return low
 
-    def _next(self, low: Point, high: Point, stuck: bool) -> tuple[float, bool]:
+    def _next(self, low: Point, high: Point, near_end: bool) -> tuple[float, bool]:
         """The next point in the interval, and a flag for being close to one of its ends."""
         left, right = sorted((low.at, high.at))
         at = cubic_minimum(low, high, left, right)
         margin = 0.1 * (right - left)
         if min(right - at, at - left) >= margin:
             return at, False
-        if stuck or at >= right or at <= left:
+        if near_end or at >= right or at <= left:
             return (right - margin if right - at < at - left else left + margin), False
         return at, True
 

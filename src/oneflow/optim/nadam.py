@@ -64,7 +64,7 @@ class NAdam(Optimizer):
         }
         super().__init__(params, defaults)
 
-    def _state_fills(self, group: dict[str, Any]) -> dict[str, float]:
+    def _initial_state(self, group: dict[str, Any]) -> dict[str, float]:
         return {"exp_avg": 0.0, "exp_avg_sq": 0.0}
 
     def _advance(self, state: dict[str, Any], group: dict[str, Any]) -> Any:

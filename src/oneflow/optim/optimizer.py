@@ -181,7 +181,7 @@ class Optimizer:
 
     def _update_group(self, group: dict[str, Any]) -> None:
         """Record the updates of `group`: parameters with the same numbers share instructions."""
-        names = tuple(self._state_fills(group))
+        names = tuple(self._initial_state(group))
         last_name = names[-1] if names else "step"
         known = self.state
         last_clock = last_device = numbers = None
@@ -272,8 +272,8 @@ class Optimizer:
     def form(self, group: dict[str, Any]) -> tuple:
         """Everything about a group, apart from numbers, that decides how its step looks."""
         options = [group.get(name) for name in CLIPPING]
-        fills, attributes = self._state_fills(group), self._attributes(group)
-        return (len(group["params"]), *options, *fills, *attributes.items())
+        initial_state, attributes = self._initial_state(group), self._attributes(group)
+        return (len(group["params"]), *options, *initial_state, *attributes.items())
 
     @property
     def steps_by_update(self) -> bool:
@@ -281,7 +281,7 @@ class Optimizer:
         return type(self).step is Optimizer.step and not any(self._hooks.values())
 
     def _complete_state(self, parameter: Tensor, group: dict[str, Any]) -> dict[str, Any]:
-        """The state of one parameter with everything in it that `_state_fills` names.
+        """The state of one parameter with everything in it that `_initial_state` names.
 
         What is new is made as data, not recorded: so the first step is the same program as the
         others.
@@ -292,7 +292,7 @@ class Optimizer:
             state.update(self._counts)
         # PyTorch's SGD saves no count: what it saved has seen one step at least.
         state.setdefault("step", 1)
-        for name, fill in self._state_fills(group).items():
+        for name, fill in self._initial_state(group).items():
             if name not in state:
                 # A view of one number: parameters may be larger than the memory of this machine.
                 array = np.broadcast_to(np.asarray(fill, spec.dtype.numpy), spec.shape)
@@ -313,10 +313,10 @@ class Optimizer:
         step = state["step"] = state.get("step", 1) + 1
         return step
 
-    def _state_fills(self, group: dict[str, Any]) -> dict[str, float]:
+    def _initial_state(self, group: dict[str, Any]) -> dict[str, float]:
         """Names of the tensors kept per parameter, in the update's order; their first values."""
         raise NotImplementedError(
-            f"{type(self).__name__} must define `step`, or `_state_fills` and `_numbers`"
+            f"{type(self).__name__} must define `step`, or `_initial_state` and `_numbers`"
         )
 
     def _numbers(self, group: dict[str, Any], state: dict[str, Any]) -> NamedTuple:
@@ -421,24 +421,26 @@ class Optimizer:
                 "loaded state dict has a different number of parameter groups: "
                 f"{len(saved)}, the optimizer has {len(self.param_groups)}"
             )
-        owners: dict[Any, Tensor] = {}
-        for index, (group, theirs) in enumerate(zip(self.param_groups, saved, strict=True)):
-            if len(group["params"]) != len(theirs["params"]):
+        parameters_by_index: dict[Any, Tensor] = {}
+        for index, (group, saved_group) in enumerate(zip(self.param_groups, saved, strict=True)):
+            if len(group["params"]) != len(saved_group["params"]):
                 raise ValueError(
                     "loaded state dict contains a parameter group that doesn't match the size of "
                     "optimizer's group: "
-                    f"group {index} has {len(theirs['params'])} parameters there and "
+                    f"group {index} has {len(saved_group['params'])} parameters there and "
                     f"{len(group['params'])} here"
                 )
-            owners.update(zip(theirs["params"], group["params"], strict=True))
+            parameters_by_index.update(zip(saved_group["params"], group["params"], strict=True))
         self.state = defaultdict(dict)
         for key, kept in state_dict["state"].items():
-            owner = owners.get(key)
+            owner = parameters_by_index.get(key)
             self.state[key if owner is None else owner] = (
                 kept if owner is None else {n: self._restored(n, v, owner) for n, v in kept.items()}
             )
-        for group, theirs in zip(self.param_groups, saved, strict=True):
-            group.update({n: v for n, v in theirs.items() if n not in ("params", "param_names")})
+        for group, saved_group in zip(self.param_groups, saved, strict=True):
+            group.update(
+                {n: v for n, v in saved_group.items() if n not in ("params", "param_names")}
+            )
 
     def _restored(self, name: str, value: Any, owner: Tensor) -> Any:
         """One saved state as it is kept for `owner`; counts are Python numbers."""

@@ -10,7 +10,7 @@ from oneflow.optim.optimizer import Optimizer, spellings
 from oneflow.primitives.operators.optimizer import RAdamNumbers, radam_update
 
 # From this length of the approximated average on, the variance of the second moment is tractable.
-_TRACTABLE = 5.0
+_MIN_LENGTH = 5.0
 
 
 class RAdam(Optimizer):
@@ -63,7 +63,7 @@ class RAdam(Optimizer):
         }
         super().__init__(params, defaults)
 
-    def _state_fills(self, group: dict[str, Any]) -> dict[str, float]:
+    def _initial_state(self, group: dict[str, Any]) -> dict[str, float]:
         return {"exp_avg": 0.0, "exp_avg_sq": 0.0}
 
     def _numbers(self, group: dict[str, Any], state: dict[str, Any]) -> RAdamNumbers:
@@ -89,6 +89,6 @@ def _rectification(beta2: float, correction2: float, step: int) -> float:
     longest = 2 / (1 - beta2) - 1
     length = longest - 2 * step * beta2**step / correction2
     # Never longer than the longest, which then is tractable too.
-    longest = choose(longest > _TRACTABLE, longest, _TRACTABLE)
-    above = choose(length > _TRACTABLE, (length - 4) * (length - 2), 0.0)
+    longest = choose(longest > _MIN_LENGTH, longest, _MIN_LENGTH)
+    above = choose(length > _MIN_LENGTH, (length - 4) * (length - 2), 0.0)
     return root(above * longest / ((longest - 4) * (longest - 2) * length))

@@ -65,13 +65,13 @@ class RMSprop(Optimizer):
         }
         super().__init__(params, defaults)
 
-    def _state_fills(self, group: dict[str, Any]) -> dict[str, float]:
-        fills = {"square_avg": 0.0}
+    def _initial_state(self, group: dict[str, Any]) -> dict[str, float]:
+        initial_state = {"square_avg": 0.0}
         if group["momentum"] > 0:
-            fills["momentum_buffer"] = 0.0
+            initial_state["momentum_buffer"] = 0.0
         if group["centered"]:
-            fills["grad_avg"] = 0.0
-        return fills
+            initial_state["grad_avg"] = 0.0
+        return initial_state
 
     def _numbers(self, group: dict[str, Any], state: dict[str, Any]) -> RMSpropNumbers:
         return RMSpropNumbers(

@@ -49,7 +49,7 @@ class Rprop(Optimizer):
         defaults = {"lr": lr, "etas": etas, "step_sizes": step_sizes, "maximize": maximize}
         super().__init__(params, defaults)
 
-    def _state_fills(self, group: dict[str, Any]) -> dict[str, float]:
+    def _initial_state(self, group: dict[str, Any]) -> dict[str, float]:
         return {"prev": 0.0, "step_size": group["lr"]}
 
     def _numbers(self, group: dict[str, Any], state: dict[str, Any]) -> RpropNumbers:

@@ -67,7 +67,7 @@ class SGD(Optimizer):
         }
         super().__init__(params, defaults)
 
-    def _state_fills(self, group: dict[str, Any]) -> dict[str, float]:
+    def _initial_state(self, group: dict[str, Any]) -> dict[str, float]:
         return {"momentum_buffer": 0.0} if group["momentum"] else {}
 
     def _advance(self, state: dict[str, Any], group: dict[str, Any]) -> Any:

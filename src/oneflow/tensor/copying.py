@@ -39,8 +39,8 @@ def deep_copy(self: Tensor, memo: dict[int, Any]) -> Tensor:
 
 def shallow_copy(self: Tensor) -> Tensor:
     """Another leaf on the same memory."""
-    twin = detached_twin(wrap(self.value.alias()), self, silent=False)
-    return twin.requires_grad_(self.requires_grad)
+    copied = detached_twin(wrap(self.value.alias()), self, silent=False)
+    return copied.requires_grad_(self.requires_grad)
 
 
 def rebuild(

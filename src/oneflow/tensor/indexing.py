@@ -89,7 +89,7 @@ class _Parser:
         step = 1 if entry.step is None else operator.index(entry.step)
         if step <= 0:
             raise ValueError("step must be greater than zero")
-        start, stop, _ = slice(_whole(entry.start), _whole(entry.stop)).indices(size)
+        start, stop, _ = slice(_as_integer(entry.start), _as_integer(entry.stop)).indices(size)
         length = max(0, -((start - stop) // step))
         if length != size or step != 1:
             # An empty slice may start behind the end, where nothing can be read.
@@ -162,7 +162,7 @@ def _dims_taken(entry: Any) -> int:
     return 1
 
 
-def _whole(bound: Any) -> int | None:
+def _as_integer(bound: Any) -> int | None:
     return None if bound is None else operator.index(bound)
 
 
@@ -300,7 +300,7 @@ def _written(view: Value, indices: list[tuple[int, Tensor]], value: Any, accumul
     spec = view.spec
     source = _source(value, view, exact=bool(indices))
     if not indices:
-        whole = _fitted(source, spec.shape)
+        whole = _broadcast_source(source, spec.shape)
         return add(view, whole) if accumulate else replacing(view, whole)
     if (
         not accumulate
@@ -314,7 +314,9 @@ def _written(view: Value, indices: list[tuple[int, Tensor]], value: Any, accumul
         return where(condition, views.reshape(source, shape=()), view)
     dims, positions = _index_values(indices)
     shape = _indexed_shape(spec.shape, dims, positions)
-    return p.index_put(view, _fitted(source, shape), *positions, dims=dims, accumulate=accumulate)
+    return p.index_put(
+        view, _broadcast_source(source, shape), *positions, dims=dims, accumulate=accumulate
+    )
 
 
 def _source(value: Any, view: Value, exact: bool) -> Value:
@@ -335,7 +337,7 @@ def _source(value: Any, view: Value, exact: bool) -> Value:
     return source if source.spec.dtype is spec.dtype else cast(source, dtype=spec.dtype)
 
 
-def _fitted(source: Value, shape: tuple[int, ...]) -> Value:
+def _broadcast_source(source: Value, shape: tuple[int, ...]) -> Value:
     """`source` broadcast to `shape`; extra leading dimensions of size 1 fall away."""
     have = source.spec.shape
     if have == shape:
@@ -344,10 +346,10 @@ def _fitted(source: Value, shape: tuple[int, ...]) -> Value:
     if extra > 0 and all(size == 1 for size in have[:extra]):
         source = views.reshape(source, shape=have[extra:])
     try:
-        fits = broadcast_shapes(source.spec.shape, shape) == shape
+        is_broadcastable = broadcast_shapes(source.spec.shape, shape) == shape
     except RuntimeError:
-        fits = False
-    if not fits:
+        is_broadcastable = False
+    if not is_broadcastable:
         raise RuntimeError(
             f"shape mismatch: value tensor of shape {list(have)} cannot be broadcast to indexing "
             f"result of shape {list(shape)}"
@@ -370,8 +372,8 @@ def _indexed_shape(
     shape: tuple[int, ...], dims: tuple[int, ...], positions: list[Value]
 ) -> tuple[int, ...]:
     """The shape that reading at `positions` would have."""
-    picked = _common_shape(positions)
+    common = _common_shape(positions)
     kept_before, kept_after = shape[: dims[0]], shape[dims[-1] + 1 :]
     if dims == tuple(range(dims[0], dims[-1] + 1)):
-        return (*kept_before, *picked, *kept_after)
-    return (*picked, *(size for dim, size in enumerate(shape) if dim not in dims))
+        return (*kept_before, *common, *kept_after)
+    return (*common, *(size for dim, size in enumerate(shape) if dim not in dims))

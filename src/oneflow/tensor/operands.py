@@ -71,7 +71,7 @@ def promote_operands(operands: tuple, floating: bool = False) -> tuple:
         operands: tensors and numbers; at least one becomes a tensor.
         floating: integers and bools compute in the default float type.
     """
-    if _need_nothing(operands, floating):
+    if _is_promoted(operands, floating):
         return operands
     device = _common_device(operands)
     operands = on_one_device(tuple(as_operand(operand, device) for operand in operands))
@@ -92,15 +92,15 @@ def _common_device(operands: tuple) -> Device | Placement:
     return CPU
 
 
-def _need_nothing(operands: tuple, floating: bool) -> bool:
+def _is_promoted(operands: tuple, floating: bool) -> bool:
     """Return True if operands have one dtype and device: the common case, decided quickly."""
     spec, lowest = None, Category.FLOAT if floating else Category.BOOL
     for operand in operands:
         if isinstance(operand, Tensor):
-            theirs = operand._value.spec
+            other_spec = operand._value.spec
             if spec is None:
-                spec = theirs
-            elif theirs.dtype is not spec.dtype or theirs.device is not spec.device:
+                spec = other_spec
+            elif other_spec.dtype is not spec.dtype or other_spec.device is not spec.device:
                 return False
         elif type(operand) is float:
             lowest = Category.FLOAT
@@ -119,6 +119,6 @@ def same_dtype(x: Tensor, other: Any) -> bool:
     if type(other) is int:
         return spec.dtype.category >= Category.INTEGER
     if isinstance(other, Tensor):
-        theirs = other._value.spec
-        return theirs.dtype is spec.dtype and theirs.device is spec.device
+        other_spec = other._value.spec
+        return other_spec.dtype is spec.dtype and other_spec.device is spec.device
     return False

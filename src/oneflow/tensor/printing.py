@@ -147,11 +147,13 @@ def _nested(array: np.ndarray, indent: int, summarize: bool, number: Any) -> str
     if array.ndim == 0:
         return number(array.item())
     edge = OPTIONS.edgeitems
-    shortened = summarize and len(array) > 2 * edge
-    first, last = (array[:edge], array[len(array) - edge :]) if shortened else (array, array[:0])
+    is_summarized = summarize and len(array) > 2 * edge
+    first, last = (
+        (array[:edge], array[len(array) - edge :]) if is_summarized else (array, array[:0])
+    )
     if array.ndim == 1:
         items = [number(value) for value in first.tolist()]
-        if shortened:
+        if is_summarized:
             items += [" ..." if edge else "...", *(number(value) for value in last.tolist())]
         per_line = max(1, (OPTIONS.linewidth - indent) // (number.width + 2))
         lines = [
@@ -159,7 +161,7 @@ def _nested(array: np.ndarray, indent: int, summarize: bool, number: Any) -> str
         ]
         return "[" + (",\n" + " " * (indent + 1)).join(lines) + "]"
     parts = [_nested(each, indent + 1, summarize, number) for each in first]
-    if shortened:
+    if is_summarized:
         parts += ["...", *(_nested(each, indent + 1, summarize, number) for each in last)]
     return "[" + ("," + "\n" * (array.ndim - 1) + " " * (indent + 1)).join(parts) + "]"
 
@@ -170,8 +172,8 @@ def _contents(array: np.ndarray, indent: int) -> str:
     if array.dtype.kind not in "biufc" or array.dtype == np.float16:
         array = array.astype(np.float32)
     summarize = array.size > OPTIONS.threshold
-    shown = _visible(array) if summarize else array
-    number = _ComplexFormat(shown) if array.dtype.kind == "c" else _NumberFormat(shown)
+    visible = _visible(array) if summarize else array
+    number = _ComplexFormat(visible) if array.dtype.kind == "c" else _NumberFormat(visible)
     return _nested(array, indent, summarize, number)
 
 

@@ -35,8 +35,8 @@ def promote_types(type1: DType, type2: DType) -> DType:
     if high.is_complex:
         return complex_dtype(dt.float64) if low is dt.float64 else high
     if high.is_floating_point:
-        mixed_halves = low.is_floating_point and low.itemsize == high.itemsize
-        return dt.float32 if mixed_halves else high
+        is_mixed_half = low.is_floating_point and low.itemsize == high.itemsize
+        return dt.float32 if is_mixed_half else high
     if low.is_signed == high.is_signed or (high.is_signed and high.itemsize > low.itemsize):
         return high
     for signed in _SIGNED:

@@ -200,7 +200,7 @@ class Tensor:
                 f"{spec.dtype}"
             )
         fresh = value.alias()
-        fresh.node = AccumulateGrad(self, spec, deposit) if requires_grad else None
+        fresh.node = AccumulateGrad(self, spec, accumulate_grad) if requires_grad else None
         self._value = fresh
         if self._family is not None:
             # A view that asks for gradients of its own is a leaf, with a family of its own.
@@ -324,11 +324,11 @@ class Tensor:
     @data.setter
     def data(self, new: Tensor) -> None:
         old, is_leaf = self.value, self.is_leaf
-        node, fits = old.node, old.spec is new.value.spec
+        node, same_spec = old.node, old.spec is new.value.spec
         self._value = new.value.alias()
-        if fits:
+        if same_spec:
             note_replacement(self._value, old)
-        if not is_leaf and fits:
+        if not is_leaf and same_spec:
             with_history_of(self._value, old)
         found_family(self, new).storage.lend(self._value)
         if is_leaf and node is not None:
@@ -393,7 +393,7 @@ def zero_grad(tensor: Tensor, set_to_none: bool = False) -> None:
         tensor._grad = None
     elif grad is None or grad is ZERO_GRAD:
         return
-    elif grad._family is None and sys.getrefcount(grad) <= _GRAD_UNHELD:
+    elif grad._family is None and sys.getrefcount(grad) <= _GRAD_REFERENCES:
         tensor._grad = ZERO_GRAD
     else:
         if grad.value.node is not None:
@@ -417,7 +417,7 @@ class _Owner:
 
 # Depends on the Python version: newer ones lend references to local variables without counting
 # them.
-_GRAD_UNHELD = _references_to_grad(_Owner())
+_GRAD_REFERENCES = _references_to_grad(_Owner())
 
 
 def _retain(owner: Tensor | None, grad: Value) -> None:
@@ -441,7 +441,7 @@ def _as_gradient(grad: Value, owner: Tensor) -> Value:
     return converted(grad, tuple([BROADCAST if each is PARTIAL_SUM else each for each in wanted]))
 
 
-def deposit(owner: Tensor, grad: Value) -> None:
+def accumulate_grad(owner: Tensor, grad: Value) -> None:
     """Add a finished gradient to the `grad` of a leaf."""
     if grad.spec.sbp is not None:
         grad = _as_gradient(grad, owner)

@@ -22,7 +22,7 @@ from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import import_array
 
 
-def _constructed(args: tuple, dtype: DType, device: Any) -> Tensor:
+def _construct(args: tuple, dtype: DType, device: Any) -> Tensor:
     """A tensor from sizes, data or another tensor, as PyTorch's old constructors read them."""
     if len(args) == 1 and isinstance(args[0], Tensor):
         if args[0].dtype is not dtype:
@@ -33,7 +33,7 @@ def _constructed(args: tuple, dtype: DType, device: Any) -> Tensor:
     return empty(*(args or (0,)), dtype=dtype, device=device)
 
 
-def _initialise(
+def _initialize(
     self: Tensor,
     *args: Any,
     dtype: DType | None = None,
@@ -49,9 +49,9 @@ def _initialise(
     wanted, default = dtype or get_default_dtype(), CPU
     if len(args) == 1 and isinstance(args[0], Tensor):
         wanted, default = dtype or args[0].dtype, args[0].device
-    made = _constructed(args, wanted, choose_device(device, placement, sbp, default))
-    self._value, self._family = made._value, made._family
-    self._chain, self._seen = made._chain, made._seen
+    result = _construct(args, wanted, choose_device(device, placement, sbp, default))
+    self._value, self._family = result._value, result._family
+    self._chain, self._seen = result._chain, result._seen
     if requires_grad:
         self.requires_grad_()
 
@@ -73,7 +73,7 @@ class _TypedConstructor(type):
         sbp: Any = None,
     ) -> Tensor:
         device = choose_device(device, placement, sbp, parse_device(cls.device_type))
-        return _constructed(args, cls.dtype, device)
+        return _construct(args, cls.dtype, device)
 
     def __instancecheck__(cls, instance: Any) -> bool:
         return (
@@ -87,8 +87,8 @@ def _typed(name: str, device_type: str = "cpu") -> Any:
     dtype = TENSOR_TYPES[name]
     text = f"Makes {dtype!r} tensors on {device_type} from sizes, nested lists or arrays."
     module = "oneflow" if device_type == "cpu" else f"oneflow.{device_type}"
-    facts = {"dtype": dtype, "device_type": device_type, "__doc__": text, "__module__": module}
-    return _TypedConstructor(name, (), facts)
+    options = {"dtype": dtype, "device_type": device_type, "__doc__": text, "__module__": module}
+    return _TypedConstructor(name, (), options)
 
 
 BoolTensor = _typed("BoolTensor")
@@ -206,9 +206,9 @@ def new_tensor(
 
 def new(self: Tensor, *args: Any, device: Device | str | None = None) -> Tensor:
     """A tensor from sizes or data with the dtype and device of this one."""
-    return _constructed(args, self.dtype, self.device if device is None else device)
+    return _construct(args, self.dtype, self.device if device is None else device)
 
 
-attach("__init__", _initialise)
+attach("__init__", _initialize)
 attach("new_tensor", new_tensor)
 attach("new", new)

@@ -32,7 +32,7 @@ def require_floating(input: Tensor, name: str) -> None:
         )
 
 
-def activate(
+def apply_activation(
     primitive: Primitive, input: Tensor, *numbers: float, name: str = "", inplace: bool = False
 ) -> Tensor:
     """Apply an activation to a floating point tensor, in place or not."""
@@ -102,7 +102,7 @@ def gelu(x: Tensor, approximate: str = "none") -> Tensor:
     """
     if approximate not in ("none", "tanh"):
         raise RuntimeError(f"approximate argument must be either none or tanh, got {approximate}")
-    return activate(a.gelu if approximate == "none" else a.gelu_tanh, x, name="gelu")
+    return apply_activation(a.gelu if approximate == "none" else a.gelu_tanh, x, name="gelu")
 
 
 @function(method=False, also=("nn.functional.quick_gelu",))
@@ -114,7 +114,7 @@ def quick_gelu(x: Tensor) -> Tensor:
         >>> flow.nn.functional.quick_gelu(flow.tensor([1.0]))
         tensor([0.8458], dtype=oneflow.float32)
     """
-    return activate(a.quick_gelu, x)
+    return apply_activation(a.quick_gelu, x)
 
 
 @function(also=("nn.functional.silu",))
@@ -130,7 +130,7 @@ def silu(x: Tensor, inplace: bool = False) -> Tensor:
         >>> flow.silu(flow.tensor([1.0]))
         tensor([0.7311], dtype=oneflow.float32)
     """
-    return activate(a.silu, x, inplace=inplace)
+    return apply_activation(a.silu, x, inplace=inplace)
 
 
 @function(also=("nn.functional.mish",))
@@ -146,7 +146,7 @@ def mish(x: Tensor, inplace: bool = False) -> Tensor:
         >>> flow.mish(flow.tensor([1.0]))
         tensor([0.8651], dtype=oneflow.float32)
     """
-    return activate(a.mish, x, inplace=inplace)
+    return apply_activation(a.mish, x, inplace=inplace)
 
 
 @function(also=("nn.functional.softplus",))
@@ -158,7 +158,7 @@ def softplus(x: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
         >>> flow.softplus(flow.tensor([0.0]))
         tensor([0.6931], dtype=oneflow.float32)
     """
-    return activate(a.softplus, x, beta, threshold)
+    return apply_activation(a.softplus, x, beta, threshold)
 
 
 @function(also=("nn.functional.softsign",))
@@ -195,7 +195,7 @@ def logsigmoid(x: Tensor) -> Tensor:
         >>> flow.nn.functional.logsigmoid(flow.tensor([0.0]))
         tensor([-0.6931], dtype=oneflow.float32)
     """
-    return activate(a.log_sigmoid, x)
+    return apply_activation(a.log_sigmoid, x)
 
 
 @function(method=False, namespace="nn.functional")
@@ -212,7 +212,7 @@ def elu(x: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
         >>> flow.nn.functional.elu(flow.tensor([-1.0, 2.0]))
         tensor([-0.6321,  2.0000], dtype=oneflow.float32)
     """
-    return activate(a.elu, x, alpha, 1.0, 1.0, inplace=inplace)
+    return apply_activation(a.elu, x, alpha, 1.0, 1.0, inplace=inplace)
 
 
 @function(method=False, namespace="nn.functional")
@@ -234,7 +234,7 @@ def celu(x: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """
     if alpha == 0:
         raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
-    return activate(a.elu, x, alpha, 1.0, 1.0 / alpha, name="celu", inplace=inplace)
+    return apply_activation(a.elu, x, alpha, 1.0, 1.0 / alpha, name="celu", inplace=inplace)
 
 
 @function(also=("nn.functional.selu",))
@@ -250,7 +250,7 @@ def selu(x: Tensor, inplace: bool = False) -> Tensor:
         >>> flow.selu(flow.tensor([-1.0, 2.0]))
         tensor([-1.1113,  2.1014], dtype=oneflow.float32)
     """
-    return activate(a.elu, x, _SELU_ALPHA, _SELU_SCALE, 1.0, name="selu", inplace=inplace)
+    return apply_activation(a.elu, x, _SELU_ALPHA, _SELU_SCALE, 1.0, name="selu", inplace=inplace)
 
 
 @function(method=False, namespace="nn.functional", spellings={"negative_slope": "alpha"})
@@ -267,7 +267,7 @@ def leaky_relu(x: Tensor, alpha: float = 0.01, inplace: bool = False) -> Tensor:
         >>> flow.nn.functional.leaky_relu(flow.tensor([-1.0, 2.0]), 0.1)
         tensor([-0.1000,  2.0000], dtype=oneflow.float32)
     """
-    return activate(a.leaky_relu, x, alpha, inplace=inplace)
+    return apply_activation(a.leaky_relu, x, alpha, inplace=inplace)
 
 
 @function(namespace="nn.functional", spellings={"weight": "alpha"})
@@ -330,7 +330,7 @@ def rrelu(
             f"Lower bound should be less than or equal to the upper bound, got {lower} and {upper}"
         )
     if not training:
-        return activate(a.leaky_relu, x, (lower + upper) / 2, name="rrelu", inplace=inplace)
+        return apply_activation(a.leaky_relu, x, (lower + upper) / 2, name="rrelu", inplace=inplace)
     spec = x._value.spec
     facts = {"shape": spec.shape, "dtype": spec.dtype, "device": spec.device}
     slopes = wrap(random_uniform(*draw(generator), float(lower), float(upper), **facts))
@@ -347,7 +347,7 @@ def square_relu(x: Tensor) -> Tensor:
         >>> flow.nn.functional.square_relu(flow.tensor([-1.0, 2.0]))
         tensor([0., 4.], dtype=oneflow.float32)
     """
-    return activate(a.square_relu, x)
+    return apply_activation(a.square_relu, x)
 
 
 def rrelu_(

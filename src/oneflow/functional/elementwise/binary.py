@@ -21,7 +21,7 @@ def floating_pair(primitive: Primitive, x: Any, y: Any) -> Tensor:
     return call(primitive, *promote_operands((x, y), floating=True))
 
 
-def whole_pair(primitive: Primitive, x: Any, y: Any) -> Tensor:
+def integer_pair(primitive: Primitive, x: Any, y: Any) -> Tensor:
     """Apply a function of two integers.
 
     Raises:
@@ -139,7 +139,7 @@ def gcd(input: Tensor, other: Tensor | float) -> Tensor:
         >>> flow.gcd(flow.tensor([12, 18]), flow.tensor([8, 27]))
         tensor([4, 9], dtype=oneflow.int64)
     """
-    return whole_pair(p.gcd, input, other)
+    return integer_pair(p.gcd, input, other)
 
 
 @function(inplace=True, also=("lcm_",))
@@ -151,7 +151,7 @@ def lcm(input: Tensor, other: Tensor | float) -> Tensor:
         >>> flow.lcm(flow.tensor([4, 6]), flow.tensor([6, 8]))
         tensor([12, 24], dtype=oneflow.int64)
     """
-    return whole_pair(p.lcm, input, other)
+    return integer_pair(p.lcm, input, other)
 
 
 @function(inplace=True, also=("ldexp_",))

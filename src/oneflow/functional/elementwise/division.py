@@ -33,7 +33,7 @@ def divide(x: Any, y: Any) -> Tensor:
     return call(p.div, *promote_operands((x, y), floating=True))
 
 
-def divide_rounded(primitive: Primitive, x: Any, y: Any) -> Tensor:
+def divide_rounding(primitive: Primitive, x: Any, y: Any) -> Tensor:
     """A division with rounding or its remainder, of real numbers.
 
     Raises:
@@ -54,7 +54,7 @@ def divide_rounded(primitive: Primitive, x: Any, y: Any) -> Tensor:
     return call(primitive, x, y)
 
 
-_ROUNDED = {"floor": p.floor_divide, "trunc": p.trunc_divide}
+_ROUNDING_MODES = {"floor": p.floor_divide, "trunc": p.trunc_divide}
 
 
 @function(inplace=True, aliases=("divide", "true_divide"), also=("_C.div", "div_"))
@@ -79,12 +79,12 @@ def div(input: Tensor, other: Tensor | float, *, rounding_mode: str | None = Non
     """
     if rounding_mode is None:
         return divide(input, other)
-    if rounding_mode not in _ROUNDED:
+    if rounding_mode not in _ROUNDING_MODES:
         raise RuntimeError(
             "div expected rounding_mode to be one of None, 'trunc', or 'floor' "
             f"but found {rounding_mode!r}"
         )
-    return divide_rounded(_ROUNDED[rounding_mode], input, other)
+    return divide_rounding(_ROUNDING_MODES[rounding_mode], input, other)
 
 
 @function(inplace=True)
@@ -102,7 +102,7 @@ def floor_divide(input: Tensor, other: Tensor | float) -> Tensor:
         >>> flow.floor_divide(flow.tensor([-7, 7]), 2)
         tensor([-4,  3], dtype=oneflow.int64)
     """
-    return divide_rounded(p.floor_divide, input, other)
+    return divide_rounding(p.floor_divide, input, other)
 
 
 @function(inplace=True)
@@ -120,7 +120,7 @@ def remainder(input: Tensor, other: Tensor | float) -> Tensor:
         >>> flow.remainder(flow.tensor([-7.0, 7.0]), 3)
         tensor([2., 1.], dtype=oneflow.float32)
     """
-    return divide_rounded(p.remainder, input, other)
+    return divide_rounding(p.remainder, input, other)
 
 
 @function(inplace=True)
@@ -138,4 +138,4 @@ def fmod(input: Tensor, other: Tensor | float) -> Tensor:
         >>> flow.fmod(flow.tensor([-7.0, 7.0]), 3)
         tensor([-1.,  1.], dtype=oneflow.float32)
     """
-    return divide_rounded(p.fmod, input, other)
+    return divide_rounding(p.fmod, input, other)

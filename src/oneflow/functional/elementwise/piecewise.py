@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from oneflow.functional.elementwise.activation import activate
+from oneflow.functional.elementwise.activation import apply_activation
 from oneflow.functional.elementwise.unary import require_tensor
 from oneflow.functional.registry import function
 from oneflow.primitives.operators import activation as a
@@ -33,7 +33,7 @@ def hardtanh(
     """
     if min_val > max_val:
         raise ValueError("min_val cannot be greater than max_val")
-    return activate(a.hardtanh, x, min_val, max_val, inplace=inplace)
+    return apply_activation(a.hardtanh, x, min_val, max_val, inplace=inplace)
 
 
 @function(method=False, namespace="nn.functional")
@@ -49,7 +49,7 @@ def relu6(input: Tensor, inplace: bool = False) -> Tensor:
         >>> flow.nn.functional.relu6(flow.tensor([-1.0, 8.0]))
         tensor([0., 6.], dtype=oneflow.float32)
     """
-    return activate(a.hardtanh, input, 0, 6, name="relu6", inplace=inplace)
+    return apply_activation(a.hardtanh, input, 0, 6, name="relu6", inplace=inplace)
 
 
 @function(method=False, namespace="nn.functional")
@@ -65,7 +65,7 @@ def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
         >>> flow.nn.functional.hardsigmoid(flow.tensor([0.0, 4.0]))
         tensor([0.5000, 1.0000], dtype=oneflow.float32)
     """
-    return activate(a.hardsigmoid, input, inplace=inplace)
+    return apply_activation(a.hardsigmoid, input, inplace=inplace)
 
 
 @function(method=False, namespace="nn.functional")
@@ -81,7 +81,7 @@ def hardswish(x: Tensor, inplace: bool = False) -> Tensor:
         >>> flow.nn.functional.hardswish(flow.tensor([0.0, 4.0]))
         tensor([0., 4.], dtype=oneflow.float32)
     """
-    return activate(a.hardswish, x, inplace=inplace)
+    return apply_activation(a.hardswish, x, inplace=inplace)
 
 
 @function(namespace="nn.functional", spellings={"alpha": "lambd"})
@@ -98,7 +98,7 @@ def hardshrink(x: Tensor, lambd: float = 0.5, inplace: bool = False) -> Tensor:
         >>> flow.nn.functional.hardshrink(flow.tensor([0.5, 2.0]))
         tensor([0., 2.], dtype=oneflow.float32)
     """
-    return activate(a.hardshrink, x, lambd, inplace=inplace)
+    return apply_activation(a.hardshrink, x, lambd, inplace=inplace)
 
 
 @function(method=False, spellings={"lambd": "alpha"}, also=("nn.functional.softshrink",))
@@ -120,7 +120,7 @@ def softshrink(x: Tensor, alpha: float = 0.5, inplace: bool = False) -> Tensor:
     """
     if alpha < 0:
         raise RuntimeError(f"lambda must be greater or equal to 0, but found to be {alpha}.")
-    return activate(a.softshrink, x, alpha, inplace=inplace)
+    return apply_activation(a.softshrink, x, alpha, inplace=inplace)
 
 
 @function(method=False, also=("nn.functional.threshold",))

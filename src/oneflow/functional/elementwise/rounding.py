@@ -13,7 +13,7 @@ from oneflow.tensor.call import call
 from oneflow.tensor.tensor import Tensor
 
 
-def rounded(primitive: Primitive, x: Tensor) -> Tensor:
+def apply_rounding(primitive: Primitive, x: Tensor) -> Tensor:
     """Apply a rounding; integers are round already."""
     require_number(x, primitive.name, Category.FLOAT)
     return call(primitive, x)
@@ -28,7 +28,7 @@ def floor(x: Tensor) -> Tensor:
         >>> flow.floor(flow.tensor([-1.5, 1.5]))
         tensor([-2.,  1.], dtype=oneflow.float32)
     """
-    return rounded(p.floor, x)
+    return apply_rounding(p.floor, x)
 
 
 @function(inplace=True, also=("ceil_",))
@@ -40,7 +40,7 @@ def ceil(x: Tensor) -> Tensor:
         >>> flow.ceil(flow.tensor([-1.5, 1.5]))
         tensor([-1.,  2.], dtype=oneflow.float32)
     """
-    return rounded(p.ceil, x)
+    return apply_rounding(p.ceil, x)
 
 
 @function(inplace=True, aliases=("fix",), also=("fix_", "trunc_"))
@@ -52,7 +52,7 @@ def trunc(input: Tensor) -> Tensor:
         >>> flow.trunc(flow.tensor([-1.5, 1.5]))
         tensor([-1.,  1.], dtype=oneflow.float32)
     """
-    return rounded(p.trunc, input)
+    return apply_rounding(p.trunc, input)
 
 
 @function(inplace=True, also=("special.round", "round_"))
@@ -69,7 +69,7 @@ def round_(x: Tensor, *, decimals: int = 0) -> Tensor:
         tensor([ 0.,  2., -1.], dtype=oneflow.float32)
     """
     if not decimals:
-        return rounded(p.round_, x)
+        return apply_rounding(p.round_, x)
     require_number(x, "round", Category.FLOAT)
     if not x._value.spec.dtype.is_floating_point:
         raise NotImplementedError("round() with decimals is not implemented for integers")

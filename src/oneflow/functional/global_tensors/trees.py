@@ -81,8 +81,8 @@ def _converted(value: Any, convert: Callable[[Tensor], Tensor], warn: bool) -> A
     if isinstance(value, Tensor):
         return convert(value)
     if isinstance(value, dict):
-        made = {key: _converted(each, convert, warn) for key, each in value.items()}
-        return made if type(value) is dict else type(value)(made)
+        converted = {key: _converted(each, convert, warn) for key, each in value.items()}
+        return converted if type(value) is dict else type(value)(converted)
     if isinstance(value, list | tuple):
         items = [_converted(each, convert, warn) for each in value]
         if hasattr(value, "_fields"):

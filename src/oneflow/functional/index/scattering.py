@@ -9,7 +9,7 @@ from typing import Any
 from oneflow.base.dtype import bool_
 from oneflow.base.limits import iinfo
 from oneflow.base.shape import broadcast_shapes, wrap_dim
-from oneflow.functional.index.selecting import fits_within, positions_of, same_rank
+from oneflow.functional.index.selecting import check_index_shape, positions_of, same_rank
 from oneflow.functional.registry import function
 from oneflow.primitives.operators import indexing as p, scatter as s
 from oneflow.primitives.operators.elementwise import cast, where
@@ -32,7 +32,7 @@ def _as_source(source: Any, input: Tensor, shape: tuple[int, ...]) -> Tensor:
     return source
 
 
-def _scattered(
+def _scatter(
     primitive: Any, name: str, input: Tensor, dim: int, index: Tensor, source: Any
 ) -> Tensor:
     positions_of(index, name)
@@ -46,11 +46,11 @@ def _scattered(
         same_rank(source, index, name)
     if not input.ndim or not index.ndim:
         flat = source.reshape(-1) if isinstance(source, Tensor) else source
-        result = _scattered(primitive, name, input.reshape(-1), 0, index.reshape(-1), flat)
+        result = _scatter(primitive, name, input.reshape(-1), 0, index.reshape(-1), flat)
         return result.reshape(input.shape)
-    fits_within(index, input, at, name, "self")
+    check_index_shape(index, input, at, name, "self")
     if isinstance(source, Tensor):
-        fits_within(index, source, None, name, "src")
+        check_index_shape(index, source, None, name, "src")
     return call(primitive, input, _as_source(source, input, index.shape), index, dim=at)
 
 
@@ -88,11 +88,11 @@ def scatter(
     if source is None:
         raise TypeError("scatter() missing 1 required argument: 'src'")
     if not reduce:
-        return _scattered(s.scatter, "scatter", input, dim, index, source)
+        return _scatter(s.scatter, "scatter", input, dim, index, source)
     chosen = {"add": s.scatter_add, "multiply": s.scatter_multiply}.get(reduce)
     if chosen is None:
         raise RuntimeError(f"reduce argument must be either add or multiply, got {reduce!r}")
-    return _scattered(chosen, "scatter", input, dim, index, source)
+    return _scatter(chosen, "scatter", input, dim, index, source)
 
 
 @function(inplace=True)
@@ -104,7 +104,7 @@ def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
         >>> flow.zeros(2).scatter_add(0, flow.tensor([1, 1]), flow.tensor([5.0, 6.0]))
         tensor([ 0., 11.], dtype=oneflow.float32)
     """
-    return _scattered(s.scatter_add, "scatter_add", input, dim, index, src)
+    return _scatter(s.scatter_add, "scatter_add", input, dim, index, src)
 
 
 _REDUCTIONS = {
@@ -115,7 +115,7 @@ _REDUCTIONS = {
     "mean": s.scatter_add,
 }
 # What changes nothing under each reduction; None: the least or greatest number of the dtype.
-_NEUTRAL = {"sum": 0, "prod": 1, "mean": 0}
+_IDENTITY = {"sum": 0, "prod": 1, "mean": 0}
 
 
 @function(inplace=True)
@@ -148,15 +148,15 @@ def scatter_reduce(
     start = input
     if not include_self:
         # Where something is written, start from what changes nothing under the reduction.
-        neutral = _NEUTRAL.get(reduce, _extreme(input, lowest=reduce == "amax"))
-        start = _scattered(s.scatter, "scatter_reduce", input, dim, index, neutral)
-    result = _scattered(primitive, "scatter_reduce", start, dim, index, src)
+        identity = _IDENTITY.get(reduce, _extreme(input, lowest=reduce == "amax"))
+        start = _scatter(s.scatter, "scatter_reduce", input, dim, index, identity)
+    result = _scatter(primitive, "scatter_reduce", start, dim, index, src)
     if reduce != "mean":
         return result
     ones = input.new_ones(input.shape)
     if not include_self:
-        ones = _scattered(s.scatter, "scatter_reduce", ones, dim, index, 0)
-    count = _scattered(s.scatter_add, "scatter_reduce", ones, dim, index, src.new_ones(src.shape))
+        ones = _scatter(s.scatter, "scatter_reduce", ones, dim, index, 0)
+    count = _scatter(s.scatter_add, "scatter_reduce", ones, dim, index, src.new_ones(src.shape))
     count = count.masked_fill(count == 0, 1)
     if input.dtype.is_floating_point or input.dtype.is_complex:
         return result / count
@@ -279,8 +279,8 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
         # In the gradient of `value` an element counts once, however often `index` names it.
         none = wrap(filled_value(False, input._value.spec.shape, bool_, input.device))
         filled = index_fill(none, dim, index, True).value
-        everywhere = _number_value(value, input, input._value.spec.shape, "index_fill")
-        return wrap(where(filled, everywhere, input.value))
+        filled_source = _number_value(value, input, input._value.spec.shape, "index_fill")
+        return wrap(where(filled, filled_source, input.value))
     values = _number_value(value, input, tuple(shape), "index_fill")
     return _put_slices(input, at, chosen, values, accumulate=False, negative=True)
 

@@ -233,8 +233,8 @@ def bucketize(
 
 
 def _results(parts: list[np.ndarray], input: Tensor) -> Any:
-    made = [import_array(part, None, input.device) for part in parts]
-    return tuple(made) if len(made) > 1 else made[0]
+    outputs = [import_array(part, None, input.device) for part in parts]
+    return tuple(outputs) if len(outputs) > 1 else outputs[0]
 
 
 @function()

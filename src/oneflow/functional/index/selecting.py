@@ -72,13 +72,13 @@ def gather(input: Tensor, dim: int, index: Tensor, sparse_grad: bool = False) ->
         return input.new_zeros(index.shape)
     same_rank(input, index, "gather")
     if not input.ndim or not index.ndim:
-        picked = gather(input.reshape(-1), 0, index.reshape(-1))
-        return picked.reshape(index.shape)
-    fits_within(index, input, at, "gather", "input")
+        gathered = gather(input.reshape(-1), 0, index.reshape(-1))
+        return gathered.reshape(index.shape)
+    check_index_shape(index, input, at, "gather", "input")
     return call(s.gather, input, index, dim=at)
 
 
-def fits_within(index: Tensor, other: Tensor, dim: int | None, name: str, what: str) -> None:
+def check_index_shape(index: Tensor, other: Tensor, dim: int | None, name: str, what: str) -> None:
     """Check that `index` is not larger than `other`, except along `dim`.
 
     Raises:

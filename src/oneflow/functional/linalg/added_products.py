@@ -35,8 +35,8 @@ def _added(name: str, input: Tensor, product: Tensor, beta: float, alpha: float)
     base = input if beta == 1 else scaled(input, beta)
     if alpha == 1:
         return call(add, base, product)
-    whole = product._value.spec.dtype.category < Category.FLOAT
-    return call(add_scaled, base, product, int(alpha) if whole else alpha)
+    is_integer = product._value.spec.dtype.category < Category.FLOAT
+    return call(add_scaled, base, product, int(alpha) if is_integer else alpha)
 
 
 @function(inplace=True)

@@ -57,8 +57,8 @@ def cov(
         total = weights.sum()
         centered = x - (x * weights).sum(1, True) / total
         scaled = centered * weights
-        lost = 1 if aweights is None else (weights * aweights).sum() / total
-        divisor = total - correction * lost
+        bias = 1 if aweights is None else (weights * aweights).sum() / total
+        divisor = total - correction * bias
     result = matmul(centered, scaled.conj().transpose(0, 1))
     result = result / (divisor.clamp(0) if isinstance(divisor, Tensor) else max(divisor, 0))
     return result.reshape(()) if x.shape[0] == 1 else result

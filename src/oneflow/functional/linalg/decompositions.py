@@ -65,8 +65,8 @@ def cholesky_solve(input: Tensor, factor: Tensor, upper: bool = False) -> Tensor
         >>> flow.cholesky_solve(flow.tensor([[4.0]]), flow.tensor([[2.0]])).tolist()
         [[1.0]]
     """
-    turned = adjoint(factor)
-    lower, raised = (turned, factor) if upper else (factor, turned)
+    transposed = adjoint(factor)
+    lower, raised = (transposed, factor) if upper else (factor, transposed)
     return solve_triangular(raised, solve_triangular(lower, input, upper=False), upper=True)
 
 

@@ -17,7 +17,7 @@ from oneflow.tensor.tensor import Tensor
 
 # A term of an equation: a letter or a number per dimension; Ellipsis stands for any number of them.
 Term = list[Any]
-_NOTHING_GIVEN = (
+_MISSING_OPERANDS = (
     "einsum(): must specify the equation string and at least one operand, or at least one operand "
     "and its subscripts list"
 )
@@ -47,7 +47,7 @@ def einsum(*args: Any) -> Tensor:
         tensor([3., 3.], dtype=oneflow.float32)
     """
     if not args:
-        raise ValueError(_NOTHING_GIVEN)
+        raise ValueError(_MISSING_OPERANDS)
     terms, result, operands = _from_lists(args) if isinstance(args[0], Tensor) else _parsed(args)
     if len(terms) != len(operands):
         which = "fewer" if len(operands) < len(terms) else "more"
@@ -71,27 +71,27 @@ def _parsed(args: tuple) -> tuple[list[Term], Term | None, list[Tensor]]:
     if len(operands) == 1 and isinstance(operands[0], list | tuple):
         operands = list(operands[0])
     if not isinstance(equation, str) or not operands:
-        raise ValueError(_NOTHING_GIVEN)
-    left, arrow, right = equation.replace(" ", "").partition("->")
+        raise ValueError(_MISSING_OPERANDS)
+    left, separator, right = equation.replace(" ", "").partition("->")
     terms = [_parsed_term(text) for text in left.split(",")]
-    return terms, _parsed_term(right) if arrow else None, operands
+    return terms, _parsed_term(right) if separator else None, operands
 
 
 def _parsed_term(text: str) -> Term:
-    before, dots, after = text.partition("...")
-    for letter in before + after:
-        if letter not in string.ascii_letters:
+    before, ellipsis, after = text.partition("...")
+    for subscript in before + after:
+        if subscript not in string.ascii_letters:
             raise RuntimeError(
-                f"einsum(): invalid subscript {letter!r} given in {text!r}, subscripts must be in "
-                "[a-zA-Z] with at most one ellipsis `...`"
+                f"einsum(): invalid subscript {subscript!r} given in {text!r}, subscripts must be "
+                "in [a-zA-Z] with at most one ellipsis `...`"
             )
-    return [*before, *([Ellipsis] if dots else []), *after]
+    return [*before, *([Ellipsis] if ellipsis else []), *after]
 
 
 def _from_lists(args: tuple) -> tuple[list[Term], Term | None, list[Tensor]]:
     """The same of a call with lists of numbers."""
     if len(args) < 2:
-        raise ValueError(_NOTHING_GIVEN)
+        raise ValueError(_MISSING_OPERANDS)
     result = list(args[-1]) if len(args) % 2 else None
     pairs = args[: len(args) - len(args) % 2]
     return [list(each) for each in pairs[1::2]], result, list(pairs[::2])
@@ -111,14 +111,14 @@ def _labels(
     inputs = []
     for index, (term, shape) in enumerate(zip(terms, shapes, strict=True)):
         _require_rank(index, term, shape, hidden[index])
-        names = _with_dots(term, most - hidden[index], most)
+        names = _expand_ellipsis(term, most - hidden[index], most)
         labels = tuple(numbers.setdefault(name, len(numbers)) for name in names)
         _require_sizes(index, names, labels, shape, sizes)
         inputs.append(labels)
     if result is None:
         once = [n for n in numbers if sum(term.count(n) for term in terms) == 1]
         result = [Ellipsis, *sorted(once)]
-    names = _with_dots(result, 0, most)
+    names = _expand_ellipsis(result, 0, most)
     for name in names:
         if name not in numbers:
             raise RuntimeError(
@@ -132,7 +132,7 @@ def _labels(
     return tuple(inputs), tuple(numbers[name] for name in names)
 
 
-def _with_dots(term: Term, first: int, most: int) -> Term:
+def _expand_ellipsis(term: Term, first: int, most: int) -> Term:
     """`term` with the names of the dimensions that its ellipsis stands for."""
     if Ellipsis not in term:
         return term
@@ -154,12 +154,12 @@ def _require_sizes(
     index: int, names: Term, labels: Sequence[int], shape: tuple[int, ...], sizes: dict[int, int]
 ) -> None:
     """Refuse sizes that differ for one label, and note the new ones in `sizes`."""
-    own: dict[int, int] = {}
+    operand_sizes: dict[int, int] = {}
     for name, label, size in zip(names, labels, shape, strict=True):
-        if own.setdefault(label, size) != size:
+        if operand_sizes.setdefault(label, size) != size:
             raise RuntimeError(
                 f"einsum(): subscript {name} is repeated for operand {index} but the sizes don't "
-                f"match, {size} != {own[label]}"
+                f"match, {size} != {operand_sizes[label]}"
             )
         seen = sizes.get(label, 1)
         if 1 != size != seen != 1:
@@ -200,15 +200,15 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
                 f"contracted dimensions need to match, but first has size {left[x]} in dim {x} and "
                 f"second has size {right[y]} in dim {y}"
             )
-    theirs = list(range(len(left), len(left) + len(right)))
+    right_labels = list(range(len(left), len(left) + len(right)))
     for x, y in zip(first, second, strict=True):
-        theirs[y] = x
-    mine = tuple(range(len(left)))
+        right_labels[y] = x
+    left_labels = tuple(range(len(left)))
     output = (
-        *[label for label in mine if label not in first],
-        *[label for dim, label in enumerate(theirs) if dim not in second],
+        *[label for label in left_labels if label not in first],
+        *[label for dim, label in enumerate(right_labels) if dim not in second],
     )
-    return call(primitive, a, b, inputs=(mine, tuple(theirs)), output=output)
+    return call(primitive, a, b, inputs=(left_labels, tuple(right_labels)), output=output)
 
 
 def _paired(dims: Any, left: int, right: int) -> tuple[list[int], list[int]]:

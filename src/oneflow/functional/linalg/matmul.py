@@ -87,5 +87,5 @@ def matmul(
 
 def scaled(x: Tensor, factor: float) -> Tensor:
     """A tensor times a number in the tensor's own dtype."""
-    whole = x._value.spec.dtype.category < Category.FLOAT
-    return call(mul, x, int(factor) if whole else factor)
+    is_integer = x._value.spec.dtype.category < Category.FLOAT
+    return call(mul, x, int(factor) if is_integer else factor)

@@ -143,8 +143,8 @@ def matrix_norm(
         return _of_singular_values(x, ord, rows, columns, keepdim)
     if ord not in (1, -1, math.inf, -math.inf):
         raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported.")
-    summed, other = (rows, columns) if abs(ord) == 1 else (columns, rows)
-    sums = call(abs_, x).sum(summed, True)
+    sum_dim, other = (rows, columns) if abs(ord) == 1 else (columns, rows)
+    sums = call(abs_, x).sum(sum_dim, True)
     best = vector_norm(sums, math.copysign(math.inf, ord), other, True)
     return best if keepdim else best.squeeze((rows, columns))
 

@@ -172,9 +172,15 @@ def inner(input: Tensor, other: Tensor) -> Tensor:
             f"inner() the last dimension must match on both input tensors but got shapes "
             f"{list(left)} and {list(right)}"
         )
-    mine = tuple(range(len(left)))
-    theirs = (*range(len(left), len(left) + len(right) - 1), mine[-1])
-    return call(p.einsum, input, other, inputs=(mine, theirs), output=(*mine[:-1], *theirs[:-1]))
+    left_labels = tuple(range(len(left)))
+    right_labels = (*range(len(left), len(left) + len(right) - 1), left_labels[-1])
+    return call(
+        p.einsum,
+        input,
+        other,
+        inputs=(left_labels, right_labels),
+        output=(*left_labels[:-1], *right_labels[:-1]),
+    )
 
 
 @function(aliases=("ger",))
@@ -310,41 +316,42 @@ def multi_dot(tensors: Sequence[Tensor]) -> Tensor:
                 f"multi_dot(): tensors {index} and {index + 1} with shapes {list(x.shape)} and "
                 f"{list(y.shape)} cannot be multiplied"
             )
-    cuts = _best_cuts([each.shape[0] for each in matrices] + [matrices[-1].shape[1]])
-    product = _multiplied(matrices, cuts, 0, len(matrices) - 1)
+    splits = _best_splits([each.shape[0] for each in matrices] + [matrices[-1].shape[1]])
+    product = _multiply(matrices, splits, 0, len(matrices) - 1)
     product = product.squeeze(-1) if last else product
     return product.squeeze(0) if first else product
 
 
-def _best_cuts(sizes: list[int]) -> dict[tuple[int, int], int]:
+def _best_splits(sizes: list[int]) -> dict[tuple[int, int], int]:
     """The best position to split the product of each range of matrices ``first..last``.
 
     Matrix ``i`` is ``sizes[i]`` by ``sizes[i + 1]``.
     """
     count = len(sizes) - 1
     cost = {(index, index): 0 for index in range(count)}
-    cuts = {}
+    splits = {}
     for length in range(1, count):
         for first in range(count - length):
             last = first + length
             costs = {
-                cut: cost[first, cut]
-                + cost[cut + 1, last]
-                + sizes[first] * sizes[cut + 1] * sizes[last + 1]
-                for cut in range(first, last)
+                split_at: cost[first, split_at]
+                + cost[split_at + 1, last]
+                + sizes[first] * sizes[split_at + 1] * sizes[last + 1]
+                for split_at in range(first, last)
             }
-            cuts[first, last] = min(costs, key=costs.__getitem__)
-            cost[first, last] = costs[cuts[first, last]]
-    return cuts
+            splits[first, last] = min(costs, key=costs.__getitem__)
+            cost[first, last] = costs[splits[first, last]]
+    return splits
 
 
-def _multiplied(matrices: list[Tensor], cuts: dict, first: int, last: int) -> Tensor:
+def _multiply(matrices: list[Tensor], splits: dict, first: int, last: int) -> Tensor:
     """The product of the matrices ``first..last``."""
     if first == last:
         return matrices[first]
-    cut = cuts[first, last]
+    split_at = splits[first, last]
     return matmul(
-        _multiplied(matrices, cuts, first, cut), _multiplied(matrices, cuts, cut + 1, last)
+        _multiply(matrices, splits, first, split_at),
+        _multiply(matrices, splits, split_at + 1, last),
     )
 
 

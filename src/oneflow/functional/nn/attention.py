@@ -40,13 +40,13 @@ def _check_mask(mask: Tensor | None, query: Tensor, is_causal: bool) -> None:
 
 def _repeated(heads: Tensor, count: int) -> Tensor:
     """Every head (third last dimension) so often that there are `count`."""
-    own = heads.shape[-3]
-    if count % own:
+    num_heads = heads.shape[-3]
+    if count % num_heads:
         raise RuntimeError(
-            f"Number of heads in key and value must divide the number of heads in query, got {own} "
-            f"and {count}"
+            f"Number of heads in key and value must divide the number of heads in query, got "
+            f"{num_heads} and {count}"
         )
-    return heads if own == count else heads.repeat_interleave(count // own, dim=-3)
+    return heads if num_heads == count else heads.repeat_interleave(count // num_heads, dim=-3)
 
 
 @function(method=False, namespace="nn.functional")
@@ -96,8 +96,8 @@ def scaled_dot_product_attention(
         mask = (attn_mask if attn_mask.ndim > 1 else attn_mask.reshape((1, -1)),)
     if scale is None:
         scale = 1.0 / math.sqrt(query.shape[-1]) if query.shape[-1] else 1.0
-    drops = dropout_p > 0
-    seed, stream = draw(None) if drops else (0, 0)
+    has_dropout = dropout_p > 0
+    seed, stream = draw(None) if has_dropout else (0, 0)
     return call(
         attention,
         query,
@@ -109,6 +109,6 @@ def scaled_dot_product_attention(
         stream,
         *mask,
         causal=bool(is_causal),
-        dropout=drops,
+        dropout=has_dropout,
         mask_gradient=bool(mask) and mask[0].requires_grad,
     )[0]

@@ -112,15 +112,15 @@ def _transposed_size(
     extra: Sequence[int],
 ) -> tuple[int, ...]:
     """Spatial sizes of a transposed convolution's result; `extra` is the output padding."""
-    for each, step, spread in zip(extra, stride, dilation, strict=True):
-        if each >= max(step, spread):
+    for each, step, factor in zip(extra, stride, dilation, strict=True):
+        if each >= max(step, factor):
             raise RuntimeError(
                 "output padding must be smaller than either stride or dilation, but got "
-                f"output_padding={each}, stride={step}, dilation={spread}"
+                f"output_padding={each}, stride={step}, dilation={factor}"
             )
     result = tuple(
-        (length - 1) * step - 2 * pad + spread * (taps - 1) + more + 1
-        for length, step, pad, spread, taps, more in zip(
+        (length - 1) * step - 2 * pad + factor * (width - 1) + more + 1
+        for length, step, pad, factor, width, more in zip(
             size, stride, padding, dilation, kernel, extra, strict=True
         )
     )
@@ -138,8 +138,8 @@ def padding_pairs(
     if padding == "same":
         if any(step != 1 for step in stride):
             raise RuntimeError("padding='same' is not supported for strided convolutions")
-        totals = [spread * (taps - 1) for spread, taps in zip(dilation, kernel, strict=True)]
-        return tuple((total // 2, total - total // 2) for total in totals)
+        sums = [factor * (width - 1) for factor, width in zip(dilation, kernel, strict=True)]
+        return tuple((both_sides // 2, both_sides - both_sides // 2) for both_sides in sums)
     if isinstance(padding, str):
         raise RuntimeError(f"`padding` must be 'valid', 'same' or integers, got {padding!r}")
     numbers = per_dimension(padding, len(kernel), "padding")
@@ -203,10 +203,10 @@ def _require_fitting_kernel(
     size: list[int], pairs: p.Pairs, dilation: tuple[int, ...], kernel: tuple[int, ...]
 ) -> None:
     padded = [each + low + high for each, (low, high) in zip(size, pairs, strict=True)]
-    spans = [spread * (taps - 1) + 1 for spread, taps in zip(dilation, kernel, strict=True)]
-    if any(span > room for span, room in zip(spans, padded, strict=True)):
+    extents = [factor * (width - 1) + 1 for factor, width in zip(dilation, kernel, strict=True)]
+    if any(extent > available for extent, available in zip(extents, padded, strict=True)):
         raise RuntimeError(
-            f"Calculated padded input size per channel: {padded}. Kernel size: {spans}. Kernel "
+            f"Calculated padded input size per channel: {padded}. Kernel size: {extents}. Kernel "
             "size can't be greater than actual input size"
         )
 

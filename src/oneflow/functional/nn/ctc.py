@@ -87,8 +87,8 @@ def ctc_loss(
     labels = _on_host(target_lengths, batch, most, "target_lengths")
     padded = _padded_targets(targets, labels)
     sizes = [import_array(each, int64, scores.device) for each in (inputs, labels)]
-    facts = {"blank": blank, "zero_infinity": zero_infinity}
-    losses = call(c.ctc, scores, padded, *sizes, **facts)
+    options = {"blank": blank, "zero_infinity": zero_infinity}
+    losses = call(c.ctc, scores, padded, *sizes, **options)
     if reduction == "mean":
         counts = call(cast, call(clamp, sizes[1], 1, 2**62), dtype=losses.dtype)
         return reduced(call(div, losses, counts), "mean")
@@ -117,7 +117,7 @@ def ctc_greedy_decoder(
         >>> labels.tolist(), cost.tolist()
         ([[1, 1, 0, 0]], [[-7.0]])
     """
-    decoded, cost = call(
+    path, cost = call(
         c.greedy_decoding, log_probs, input_lengths, merge_repeated=bool(merge_repeated)
     )
-    return decoded, cost
+    return path, cost

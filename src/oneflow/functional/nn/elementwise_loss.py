@@ -137,8 +137,8 @@ def huber_loss(
     """
     if delta <= 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
-    compared = _compare(losses.huber, input, target, float(delta))
-    return reduced(_weighted(compared, weight), reduction)
+    elementwise = _compare(losses.huber, input, target, float(delta))
+    return reduced(_weighted(elementwise, weight), reduction)
 
 
 @function(method=False, namespace="nn.functional")
@@ -187,8 +187,8 @@ def binary_cross_entropy(
         tensor(0.6931, dtype=oneflow.float32)
     """
     _check_same_size(input, target)
-    compared = call(losses.binary_cross_entropy, *promote_operands((input, target)))
-    return reduced(_weighted(compared, weight), reduction)
+    elementwise = call(losses.binary_cross_entropy, *promote_operands((input, target)))
+    return reduced(_weighted(elementwise, weight), reduction)
 
 
 @function(
@@ -221,8 +221,8 @@ def binary_cross_entropy_with_logits(
     """
     _check_same_size(input, target)
     operands = promote_operands((input, target, 1.0 if pos_weight is None else pos_weight))
-    compared = call(losses.binary_cross_entropy_with_logits, *operands)
-    return reduced(_weighted(compared, weight), reduction)
+    elementwise = call(losses.binary_cross_entropy_with_logits, *operands)
+    return reduced(_weighted(elementwise, weight), reduction)
 
 
 @function(method=False, namespace="nn.functional")
@@ -248,10 +248,10 @@ def kl_div(
         0.0
     """
     primitive = losses.kl_div_log if log_target else losses.kl_div
-    compared = call(primitive, *promote_operands((input, target)))
+    elementwise = call(primitive, *promote_operands((input, target)))
     if reduction == "batchmean":
-        return call(p.div, reduced(compared, "sum"), input.shape[0])
-    return reduced(compared, reduction)
+        return call(p.div, reduced(elementwise, "sum"), input.shape[0])
+    return reduced(elementwise, reduction)
 
 
 @function(method=False, namespace="nn.functional")
@@ -278,10 +278,10 @@ def poisson_nll_loss(
         >>> flow.nn.functional.poisson_nll_loss(flow.tensor([0.0]), flow.tensor([2.0]))
         tensor(1., dtype=oneflow.float32)
     """
-    facts = {"log_input": log_input, "full": full}
+    options = {"log_input": log_input, "full": full}
     operands = promote_operands((input, target), floating=True)
-    compared = call(losses.poisson_nll, *operands, float(eps), **facts)
-    return reduced(compared, reduction)
+    elementwise = call(losses.poisson_nll, *operands, float(eps), **options)
+    return reduced(elementwise, reduction)
 
 
 @function(method=False, namespace="nn.functional")
@@ -325,7 +325,9 @@ def gaussian_nll_loss(
             variance = variance.unsqueeze(-1)
         elif input.shape[:-1] != variance.shape[:-1] or variance.shape[-1] != 1:
             raise ValueError("var is of incorrect size")
-    compared = call(losses.gaussian_nll, *promote_operands((input, target, variance)), float(eps))
+    elementwise = call(
+        losses.gaussian_nll, *promote_operands((input, target, variance)), float(eps)
+    )
     if full:
-        compared = call(p.add, compared, 0.9189385332046727)
-    return reduced(compared, reduction)
+        elementwise = call(p.add, elementwise, 0.9189385332046727)
+    return reduced(elementwise, reduction)

@@ -95,8 +95,8 @@ def _offsets(input: Tensor, offsets: Tensor | None) -> Tensor:
                 "if input is 2D, then offsets has to be None, as input is treated is a mini-batch "
                 f"of fixed length sequences. However, found offsets of type {type(offsets)}"
             )
-        bags, length = input.shape
-        return import_array([bag * length for bag in range(bags)], int64, input.device)
+        num_bags, length = input.shape
+        return import_array([bag * length for bag in range(num_bags)], int64, input.device)
     if input.ndim != 1:
         raise ValueError(
             f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.ndim}"

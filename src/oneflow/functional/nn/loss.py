@@ -63,12 +63,12 @@ def _check_labels(input: Tensor, target: Tensor) -> None:
     if not logits:
         raise RuntimeError("expected `input` to have a dimension of classes, got a 0-dim tensor")
     if len(logits) == 1:
-        fits = len(labels) <= 1 and target.numel() == 1
+        matches = len(labels) <= 1 and target.numel() == 1
         expected = labels
     else:
-        fits = bool(labels) and logits[0] == labels[0]
+        matches = bool(labels) and logits[0] == labels[0]
         expected = (logits[0], *logits[2:])
-    if not fits:
+    if not matches:
         raise ValueError(
             f"Expected input batch_size ({logits[0] if len(logits) > 1 else 1}) to match "
             f"target batch_size ({labels[0] if labels else 1})."

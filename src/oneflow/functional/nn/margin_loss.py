@@ -134,10 +134,10 @@ def triplet_margin_loss(
         )
     broadcast_shapes(anchor.shape, positive.shape, negative.shape)
     operands = promote_operands((anchor, positive, negative), floating=True)
-    compared = call(
+    elementwise = call(
         losses.triplet_margin, *operands, float(margin), float(eps), p=float(p), swap=swap
     )
-    return reduced(compared, legacy_reduction(size_average, reduce, reduction))
+    return reduced(elementwise, legacy_reduction(size_average, reduce, reduction))
 
 
 @function(method=False, namespace="nn.functional")
@@ -169,11 +169,14 @@ def triplet_margin_with_distance_loss(
         tensor(1., dtype=oneflow.float32)
     """
     distance = distance_function or pairwise_distance
-    near, far = distance(anchor, positive), distance(anchor, negative)
+    positive_distance, negative_distance = distance(anchor, positive), distance(anchor, negative)
     if swap:
-        far = binary(p.minimum, far, distance(positive, negative))
-    ones = call(p.ones_like, near)
-    return reduced(call(losses.margin_ranking, far, near, ones, float(margin)), reduction)
+        negative_distance = binary(p.minimum, negative_distance, distance(positive, negative))
+    ones = call(p.ones_like, positive_distance)
+    return reduced(
+        call(losses.margin_ranking, negative_distance, positive_distance, ones, float(margin)),
+        reduction,
+    )
 
 
 @function(method=False, namespace="nn.functional")
@@ -209,8 +212,8 @@ def multi_margin_loss(
     if input.ndim == 1 and target.ndim == 1:
         target = target.reshape(())
     weights = () if weight is None else (weight,)
-    compared = call(losses.multi_margin, input, target, float(margin), *weights, p=p)
-    return reduced(compared, reduction)
+    elementwise = call(losses.multi_margin, input, target, float(margin), *weights, p=p)
+    return reduced(elementwise, reduction)
 
 
 @function(method=False, namespace="nn.functional")

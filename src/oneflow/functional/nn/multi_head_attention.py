@@ -30,9 +30,9 @@ def additive_mask(mask: Tensor, like: Tensor, name: str) -> Tensor:
         return mask
     if mask.dtype.category is not Category.BOOL:
         raise AssertionError(f"only bool and floating types of {name} are supported")
-    facts = {"shape": (), "dtype": like.dtype, "device": like.device}
-    nothing = wrap(zeros(**facts))
-    return call(p.where, mask, call(p.sub, nothing, float("inf")), nothing)
+    options = {"shape": (), "dtype": like.dtype, "device": like.device}
+    zero = wrap(zeros(**options))
+    return call(p.where, mask, call(p.sub, zero, float("inf")), zero)
 
 
 @dataclass(frozen=True)
@@ -40,8 +40,8 @@ class Projections:
     """The learnable part of multi-head attention.
 
     Attributes:
-        together: weight of query, key and value in one, or None.
-        separate: the three weights, where `together` is None.
+        packed: weight of query, key and value in one, or None.
+        unpacked: the three weights, where `packed` is None.
         bias: of all three, or None.
         key_bias: a key appended to all keys, or None.
         value_bias: its value.
@@ -49,8 +49,8 @@ class Projections:
         out_bias: its bias, or None.
     """
 
-    together: Tensor | None
-    separate: tuple[Tensor | None, ...]
+    packed: Tensor | None
+    unpacked: tuple[Tensor | None, ...]
     bias: Tensor | None
     key_bias: Tensor | None
     value_bias: Tensor | None
@@ -61,30 +61,30 @@ class Projections:
         self, query: Tensor, key: Tensor, value: Tensor, count: int
     ) -> tuple[Tensor, Tensor, Tensor]:
         """Projected query, key and value as ``(batch, heads, length, size)``."""
-        q, k, v = self._projected(query, key, value)
+        q, k, v = self._project(query, key, value)
         if self.key_bias is not None and self.value_bias is not None:
             k = call(concat, k, _repeated(self.key_bias, k), dim=0)
             v = call(concat, v, _repeated(self.value_bias, v), dim=0)
         return _split_heads(q, count), _split_heads(k, count), _split_heads(v, count)
 
-    def _projected(self, query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, ...]:
+    def _project(self, query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, ...]:
         size = query.shape[-1]
-        if self.together is None:
+        if self.packed is None:
             biases = self._split(self.bias, (size,) * 3)
-            pairs = zip((query, key, value), self.separate, biases, strict=True)
+            pairs = zip((query, key, value), self.unpacked, biases, strict=True)
             return tuple([linear(x, weight, bias) for x, weight, bias in pairs])
         if query is key and key is value:
-            together = linear(query, self.together, self.bias)
-            return call(split, together, sizes=(size,) * 3, dim=together.ndim - 1)
+            packed = linear(query, self.packed, self.bias)
+            return call(split, packed, sizes=(size,) * 3, dim=packed.ndim - 1)
         if key is value:
             sizes = (size, 2 * size)
-            weights, biases = self._split(self.together, sizes), self._split(self.bias, sizes)
+            weights, biases = self._split(self.packed, sizes), self._split(self.bias, sizes)
             both = linear(key, weights[1], biases[1])
             return (
                 linear(query, weights[0], biases[0]),
                 *call(split, both, sizes=(size, size), dim=both.ndim - 1),
             )
-        weights, biases = (self._split(x, (size,) * 3) for x in (self.together, self.bias))
+        weights, biases = (self._split(x, (size,) * 3) for x in (self.packed, self.bias))
         pairs = zip((query, key, value), weights, biases, strict=True)
         return tuple([linear(x, weight, bias) for x, weight, bias in pairs])
 
@@ -111,10 +111,10 @@ def _merged_heads(x: Tensor) -> Tensor:
 
 
 def _with_zero_key(x: Tensor) -> Tensor:
-    return _appended(x, 2)
+    return _append_zero(x, 2)
 
 
-def _appended(x: Tensor, dim: int) -> Tensor:
+def _append_zero(x: Tensor, dim: int) -> Tensor:
     """`x` with one element of zeros more along `dim`."""
     high = tuple(int(each == dim) for each in range(x.ndim))
     none = (0,) * x.ndim
@@ -183,7 +183,7 @@ class AttentionOptions:
     is_causal: bool = False
 
 
-def attend(
+def batched_attention(
     query: Tensor,
     key: Tensor,
     value: Tensor,
@@ -223,7 +223,7 @@ def attend(
 
 def _extended_masks(*masks: Tensor | None) -> tuple[Tensor | None, ...]:
     """Masks for one key more, which is seen."""
-    return tuple([each if each is None else _appended(each, each.ndim - 1) for each in masks])
+    return tuple([each if each is None else _append_zero(each, each.ndim - 1) for each in masks])
 
 
 @function(method=False, namespace="nn.functional")
@@ -310,7 +310,7 @@ def multi_head_attention_forward(
         add_zero_attn,
         is_causal,
     )
-    run = attend if query.ndim == 3 else _attend_unbatched
+    run = batched_attention if query.ndim == 3 else _attend_unbatched
     return run(query, key, value, projections, options, key_padding_mask, attn_mask)
 
 
@@ -331,7 +331,7 @@ def _attend_unbatched(
         )
     padding = None if key_padding_mask is None else key_padding_mask.unsqueeze(0)
     batched = _batched(query, key, value)
-    result, weights = attend(*batched, projections, options, padding, attn_mask)
+    result, weights = batched_attention(*batched, projections, options, padding, attn_mask)
     return result.squeeze(1), None if weights is None else weights.squeeze(0)
 
 

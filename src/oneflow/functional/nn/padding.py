@@ -37,17 +37,17 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
         >>> flow.nn.functional.pad(flow.tensor([[1.0, 2.0, 3.0]]), [2, 1], mode="reflect")
         tensor([[3., 2., 1., 2., 3., 2.]], dtype=oneflow.float32)
     """
-    amounts = tuple(pad)
+    pad_widths = tuple(pad)
     if mode not in _MODES:
         raise NotImplementedError(f"Unrecognised padding mode {mode}; use one of {_MODES}")
-    if len(amounts) % 2:
-        raise RuntimeError(f"Padding length must be divisible by 2, got {list(amounts)}")
-    if len(amounts) > 2 * input.ndim:
+    if len(pad_widths) % 2:
+        raise RuntimeError(f"Padding length must be divisible by 2, got {list(pad_widths)}")
+    if len(pad_widths) > 2 * input.ndim:
         raise RuntimeError(
             f"Padding length should be less than or equal to two times the input dimension but got "
-            f"padding length {len(amounts)} and input of dimension {input.ndim}"
+            f"padding length {len(pad_widths)} and input of dimension {input.ndim}"
         )
-    pairs = [(amounts[i], amounts[i + 1]) for i in range(0, len(amounts), 2)]
+    pairs = [(pad_widths[i], pad_widths[i + 1]) for i in range(0, len(pad_widths), 2)]
     dims = [input.ndim - 1 - index for index in range(len(pairs))]
     if mode == "constant":
         return _constant(input, dict(zip(dims, pairs, strict=True)), value)
@@ -61,7 +61,7 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
             input = _constant(input, {dim: (min(low, 0), min(high, 0))}, 0)
             low, high = max(low, 0), max(high, 0)
         if low or high:
-            _require_enough(input, dim, low, high, mode)
+            _check_size(input, dim, low, high, mode)
             size = input.shape[dim]
             plan = Resampling(mode, size, size + low + high, start=low)
             input = call(resample, input, dim=dim, plan=plan)
@@ -75,18 +75,18 @@ def _constant(input: Tensor, pairs: dict[int, tuple[int, int]], value: float) ->
                 f"The input size {input.shape[dim]}, plus negative padding {low} and {high}, "
                 f"resulted in a negative output size, check dimension {dim} of your input"
             )
-    spread = [pairs.get(dim, (0, 0)) for dim in range(input.ndim)]
+    all_pairs = [pairs.get(dim, (0, 0)) for dim in range(input.ndim)]
     return call(
         constant_pad,
         input,
         value,
-        low=tuple(low for low, _ in spread),
-        high=tuple(high for _, high in spread),
+        low=tuple(low for low, _ in all_pairs),
+        high=tuple(high for _, high in all_pairs),
         interior=(0,) * input.ndim,
     )
 
 
-def _require_enough(input: Tensor, dim: int, low: int, high: int, mode: str) -> None:
+def _check_size(input: Tensor, dim: int, low: int, high: int, mode: str) -> None:
     size = input.shape[dim]
     most = {"reflect": size - 1, "circular": size}.get(mode)
     if most is not None and max(low, high) > most:

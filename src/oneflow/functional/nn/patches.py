@@ -167,17 +167,17 @@ def pixel_shuffle(input: Tensor, upscale_factor: IntOrPair) -> Tensor:
         raise RuntimeError(
             f"pixel_shuffle expects a positive upscale_factor, but got {upscale_factor}"
         )
-    *lead, channels, height, width = input.shape
+    *batch_dims, channels, height, width = input.shape
     if channels % (high * wide):
         raise RuntimeError(
             "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square "
             f"of upscale_factor, but input.size(-3)={channels} is not divisible by {high * wide}"
         )
     kept = channels // (high * wide)
-    parts = call(reshape, input, shape=(*lead, kept, high, wide, height, width))
-    n = len(lead)
+    parts = call(reshape, input, shape=(*batch_dims, kept, high, wide, height, width))
+    n = len(batch_dims)
     moved = call(transpose, parts, perm=(*range(n + 1), n + 3, n + 1, n + 4, n + 2))
-    return call(reshape, moved, shape=(*lead, kept, height * high, width * wide))
+    return call(reshape, moved, shape=(*batch_dims, kept, height * high, width * wide))
 
 
 @function(method=False, namespace="nn.functional")
@@ -200,17 +200,17 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     factor = downscale_factor
     if factor <= 0:
         raise RuntimeError(f"pixel_unshuffle expects a positive downscale_factor, but got {factor}")
-    *lead, channels, height, width = input.shape
+    *batch_dims, channels, height, width = input.shape
     if height % factor or width % factor:
         raise RuntimeError(
             "pixel_unshuffle expects height and width to be divisible by downscale_factor, but "
             f"({height}, {width}) is not divisible by {factor}"
         )
     height, width = height // factor, width // factor
-    parts = call(reshape, input, shape=(*lead, channels, height, factor, width, factor))
-    n = len(lead)
+    parts = call(reshape, input, shape=(*batch_dims, channels, height, factor, width, factor))
+    n = len(batch_dims)
     moved = call(transpose, parts, perm=(*range(n + 1), n + 2, n + 4, n + 1, n + 3))
-    return call(reshape, moved, shape=(*lead, channels * factor * factor, height, width))
+    return call(reshape, moved, shape=(*batch_dims, channels * factor * factor, height, width))
 
 
 @function(method=False, namespace="nn.functional")

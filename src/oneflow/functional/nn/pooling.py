@@ -39,12 +39,12 @@ def window_attributes(
         if min(numbers) < 1:
             raise RuntimeError(f"{name}: `{label}` must be greater than zero, got {numbers}")
     pairs = []
-    for dim, taps, step, pad, spread in zip(dims, kernel, stride, padding, dilation, strict=True):
-        span = spread * (taps - 1) + 1
+    for dim, width, step, pad, factor in zip(dims, kernel, stride, padding, dilation, strict=True):
+        span = factor * (width - 1) + 1
         if not 0 <= pad <= span // 2:
             raise RuntimeError(
                 f"{name}: pad should be at most half of effective kernel size, but got pad={pad}, "
-                f"kernel_size={taps} and dilation={spread}"
+                f"kernel_size={width} and dilation={factor}"
             )
         length = input.shape[dim]
         results = output_length(length, span, step, pad, ceil_mode)
@@ -68,10 +68,10 @@ def output_length(length: int, span: int, step: int, pad: int, ceil_mode: bool) 
 
     The last one must start inside the input or its left padding.
     """
-    room = length + 2 * pad - span
+    remaining = length + 2 * pad - span
     if not ceil_mode:
-        return room // step + 1
-    results = -(-room // step) + 1
+        return remaining // step + 1
+    results = -(-remaining // step) + 1
     return results - 1 if (results - 1) * step >= length + pad else results
 
 
@@ -235,28 +235,30 @@ def average_pool(
     del windows["dilation"]
     sums = call(p.window_sum, input, **windows)
     divisor = divisor_override or _divisor(input, windows, count_include_pad)
-    whole = input._value.spec.dtype.category < Category.FLOAT
-    return unbatched(call(e.trunc_divide if whole else e.div, sums, divisor), was_unbatched)
+    is_integer = input._value.spec.dtype.category < Category.FLOAT
+    return unbatched(call(e.trunc_divide if is_integer else e.div, sums, divisor), was_unbatched)
 
 
 def _divisor(input: Tensor, windows: dict[str, Any], count_include_pad: bool) -> Any:
     """Number of elements that each window counts; a tensor where that varies."""
     pairs = windows["padding"]
     # A last window that reaches beyond the padding (ceil_mode) does not count what lies there.
-    counted = tuple((low, low) for low, _ in pairs) if count_include_pad else ((0, 0),) * len(pairs)
-    if all(high <= wide for (_, high), (_, wide) in zip(pairs, counted, strict=True)) and all(
-        low <= wide for (low, _), (wide, _) in zip(pairs, counted, strict=True)
-    ):
+    counted_padding = (
+        tuple((low, low) for low, _ in pairs) if count_include_pad else ((0, 0),) * len(pairs)
+    )
+    if all(
+        high <= wide for (_, high), (_, wide) in zip(pairs, counted_padding, strict=True)
+    ) and all(low <= wide for (low, _), (wide, _) in zip(pairs, counted_padding, strict=True)):
         return math.prod(windows["kernel"])
     shape = [1] * input.ndim
-    for dim, (low, high) in zip(windows["dims"], counted, strict=True):
+    for dim, (low, high) in zip(windows["dims"], counted_padding, strict=True):
         shape[dim] = input.shape[dim] + low + high
     left = tuple(
-        (low - inside, high - beyond)
-        for (low, high), (inside, beyond) in zip(pairs, counted, strict=True)
+        (low - low_counted, high - high_counted)
+        for (low, high), (low_counted, high_counted) in zip(pairs, counted_padding, strict=True)
     )
-    everywhere = ones(shape=tuple(shape), dtype=input.dtype, device=input.device)
-    return call(p.window_sum, wrap(everywhere), **{**windows, "padding": left})
+    filled = ones(shape=tuple(shape), dtype=input.dtype, device=input.device)
+    return call(p.window_sum, wrap(filled), **{**windows, "padding": left})
 
 
 @function(method=False, namespace="nn.functional")

@@ -41,11 +41,11 @@ def _run_direction(
     """Outputs of every step and the states after the last, of one layer in one direction."""
     limits = () if lengths is None else (lengths,)
     if mode == "LSTM":
-        projected = linear(x, weights.input, weights.bias)
+        input_part = linear(x, weights.input, weights.bias)
         extra = () if weights.projection is None else (weights.projection,)
         outputs = call(
             r.lstm,
-            projected,
+            input_part,
             *states,
             weights.hidden,
             *extra,
@@ -54,11 +54,11 @@ def _run_direction(
             extra=bool(extra),
         )[:2]
     elif mode == "GRU":
-        projected = linear(x, weights.input, weights.input_bias)
+        input_part = linear(x, weights.input, weights.input_bias)
         extra = () if weights.hidden_bias is None else (weights.hidden_bias,)
         outputs = call(
             r.gru,
-            projected,
+            input_part,
             *states,
             weights.hidden,
             *extra,
@@ -67,9 +67,9 @@ def _run_direction(
             extra=bool(extra),
         )[:1]
     else:
-        projected = linear(x, weights.input, weights.bias)
-        facts = {"reverse": reverse, "relu": mode == "RNN_RELU"}
-        outputs = (call(r.rnn, projected, *states, weights.hidden, *limits, **facts),)
+        input_part = linear(x, weights.input, weights.bias)
+        options = {"reverse": reverse, "relu": mode == "RNN_RELU"}
+        outputs = (call(r.rnn, input_part, *states, weights.hidden, *limits, **options),)
     last = 0 if reverse else x.shape[0] - 1
     return outputs[0], tuple([call(select, each, last, dims=(0,)) for each in outputs])
 
@@ -95,24 +95,24 @@ def run_layers(
     Returns:
         The outputs of the last layer and the final states.
     """
-    finals: list[States] = []
+    final_states: list[States] = []
     for index, directions in enumerate(layers):
         if index and dropout_probability:
             x = dropout(x, dropout_probability)
         outputs = []
         for reverse, weights in enumerate(directions):
-            own = tuple([call(select, each, len(finals), dims=(0,)) for each in states])
-            output, final = _run_direction(mode, x, own, weights, bool(reverse), lengths)
+            initial = tuple([call(select, each, len(final_states), dims=(0,)) for each in states])
+            output, final = _run_direction(mode, x, initial, weights, bool(reverse), lengths)
             outputs.append(output)
-            finals.append(final)
+            final_states.append(final)
         x = outputs[0] if len(outputs) == 1 else call(concat, *outputs, dim=2)
-    return x, tuple([call(stack, *each, dim=0) for each in zip(*finals, strict=True)])
+    return x, tuple([call(stack, *each, dim=0) for each in zip(*final_states, strict=True)])
 
 
 def zero_states(like: Tensor, shapes: Sequence[tuple[int, ...]]) -> States:
     """States of zeros with the dtype and device of `like`."""
-    facts = {"dtype": like.dtype, "device": like.device}
-    return tuple([wrap(zeros(shape=shape, **facts)) for shape in shapes])
+    options = {"dtype": like.dtype, "device": like.device}
+    return tuple([wrap(zeros(shape=shape, **options)) for shape in shapes])
 
 
 def run_cell(mode: str, x: Tensor, states: States, weights: Weights) -> States:
@@ -124,11 +124,11 @@ def run_cell(mode: str, x: Tensor, states: States, weights: Weights) -> States:
         states: hidden (and cell) states, shape ``(batch, size)``.
         weights: of the cell.
     """
-    projected = linear(x, weights.input, weights.input_bias)
-    recurrent = linear(states[0], weights.hidden, weights.hidden_bias)
+    input_part = linear(x, weights.input, weights.input_bias)
+    hidden_part = linear(states[0], weights.hidden, weights.hidden_bias)
     if mode == "LSTM":
-        return call(r.lstm_cell, call(p.add, projected, recurrent), states[1])
+        return call(r.lstm_cell, call(p.add, input_part, hidden_part), states[1])
     if mode == "GRU":
-        return (call(r.gru_cell, projected, recurrent, states[0]),)
-    total = call(p.add, projected, recurrent)
+        return (call(r.gru_cell, input_part, hidden_part, states[0]),)
+    total = call(p.add, input_part, hidden_part)
     return (call(p.relu if mode == "RNN_RELU" else p.tanh, total),)

@@ -110,10 +110,10 @@ def gumbel_softmax(
         dim, hard = -1, dim
     spec = x._value.spec
     dim = wrap_dim(-1 if dim is None else dim, spec.ndim)
-    facts = {"shape": spec.shape, "dtype": spec.dtype, "device": spec.device}
-    noise = p.neg(p.log(random_exponential(*draw(generator), 1.0, **facts)))
-    noisy = call(p.div, call(p.add, x, wrap(noise)), float(tau))
-    soft = softmax(noisy, dim)
+    options = {"shape": spec.shape, "dtype": spec.dtype, "device": spec.device}
+    noise = p.neg(p.log(random_exponential(*draw(generator), 1.0, **options)))
+    perturbed = call(p.div, call(p.add, x, wrap(noise)), float(tau))
+    soft = softmax(perturbed, dim)
     if not hard:
         return soft
     chosen = call(argmax, soft, dim=dim, keepdim=True)

@@ -34,8 +34,8 @@ def max_unpool(
     input, was_unbatched = batched(input, count, name)
     indices, _ = batched(indices, count, name)
     size = tuple(
-        (length - 1) * step - 2 * pad + taps
-        for length, step, pad, taps in zip(input.shape[2:], stride, padding, kernel, strict=True)
+        (length - 1) * step - 2 * pad + width
+        for length, step, pad, width in zip(input.shape[2:], stride, padding, kernel, strict=True)
     )
     if output_size is not None:
         size = _checked_output_size(name, size, stride, tuple(output_size)[-count:])

@@ -374,8 +374,8 @@ def normal(
             "dtype": floating_dtype(dtype, get_default_dtype(), "normal"),
             "device": choose_device(device, placement, sbp),
         }
-        drawn = call(rng.random_normal, *draw(generator), mean, std, **options)
-        return with_grad(drawn, requires_grad)
+        sample = call(rng.random_normal, *draw(generator), mean, std, **options)
+        return with_grad(sample, requires_grad)
     if size:
         raise TypeError(f"normal() takes sizes from its tensors, got size={size} besides")
     kind = floating_dtype(dtype, tensors[0].dtype, "normal")
@@ -384,10 +384,10 @@ def normal(
     shape = broadcast_shapes(*[each.shape for each in tensors])
     noise = randn(shape, generator=generator, dtype=kind, device=device)
     if isinstance(mean, Tensor):
-        drawn = call(add_scaled, call(broadcast_to, mean, shape=shape), noise, std)
+        sample = call(add_scaled, call(broadcast_to, mean, shape=shape), noise, std)
     else:
-        drawn = call(mul, noise, std) + mean
-    return with_grad(drawn, requires_grad)
+        sample = call(mul, noise, std) + mean
+    return with_grad(sample, requires_grad)
 
 
 @function()
@@ -416,8 +416,8 @@ def bernoulli(
         >>> flow.bernoulli(flow.tensor([0.0, 1.0]))
         tensor([0., 1.], dtype=oneflow.float32)
     """
-    drawn = _bernoulli(input, p, checked_dtype(dtype, input.dtype), generator)
-    return input.assign(drawn.value) if inplace else drawn
+    sample = _bernoulli(input, p, checked_dtype(dtype, input.dtype), generator)
+    return input.assign(sample.value) if inplace else sample
 
 
 def _bernoulli(

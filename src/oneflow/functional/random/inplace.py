@@ -22,7 +22,7 @@ def _method(body: Callable) -> Callable:
     return body
 
 
-def _drawn(
+def _draw_like(
     tensor: Tensor, primitive: Primitive, generator: Generator | None, *numbers: float
 ) -> Value:
     """Random numbers with the shape, dtype and device of `tensor`."""
@@ -54,7 +54,7 @@ def uniform_(
         raise RuntimeError(
             f"uniform_ expects to return a [from, to) range, but found from={low} > to={high}"
         )
-    return self.assign(_drawn(self, rng.random_uniform, generator, low, high))
+    return self.assign(_draw_like(self, rng.random_uniform, generator, low, high))
 
 
 @_method
@@ -69,7 +69,7 @@ def normal_(
     _need_floating(self, "normal_", complex_too=True)
     if std < 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
-    return self.assign(_drawn(self, rng.random_normal, generator, mean, std))
+    return self.assign(_draw_like(self, rng.random_normal, generator, mean, std))
 
 
 @_method
@@ -83,8 +83,8 @@ def trunc_normal_(
 ) -> Tensor:
     """Fill with normal numbers, those outside ``[a, b]`` drawn again."""
     _need_floating(self, "trunc_normal_")
-    drawn = _drawn(self, sampling.random_truncated_normal, generator, mean, std, a, b)
-    return self.assign(drawn)
+    sample = _draw_like(self, sampling.random_truncated_normal, generator, mean, std, a, b)
+    return self.assign(sample)
 
 
 @_method
@@ -99,7 +99,7 @@ def log_normal_(
     _need_floating(self, "log_normal_")
     if std <= 0:
         raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={std}")
-    return self.assign(exp(_drawn(self, rng.random_normal, generator, mean, std)))
+    return self.assign(exp(_draw_like(self, rng.random_normal, generator, mean, std)))
 
 
 @_method
@@ -114,7 +114,7 @@ def cauchy_(
     _need_floating(self, "cauchy_")
     if sigma <= 0:
         raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={sigma}")
-    return self.assign(_drawn(self, sampling.random_cauchy, generator, median, sigma))
+    return self.assign(_draw_like(self, sampling.random_cauchy, generator, median, sigma))
 
 
 @_method
@@ -127,7 +127,7 @@ def exponential_(self: Tensor, lambd: float = 1.0, generator: Generator | None =
     _need_floating(self, "exponential_")
     if lambd <= 0:
         raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd}")
-    return self.assign(_drawn(self, rng.random_exponential, generator, lambd))
+    return self.assign(_draw_like(self, rng.random_exponential, generator, lambd))
 
 
 @_method
@@ -139,7 +139,7 @@ def geometric_(self: Tensor, p: float, *, generator: Generator | None = None) ->
     """
     if not 0 < p < 1:
         raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p}")
-    return self.assign(_drawn(self, sampling.random_geometric, generator, p))
+    return self.assign(_draw_like(self, sampling.random_geometric, generator, p))
 
 
 @_method
@@ -158,8 +158,8 @@ def bernoulli_(
     spec = self._value.spec
     options = {"shape": spec.shape, "dtype": spec.dtype}
     if isinstance(p, Tensor):
-        drawn = rng.random_bernoulli(p.value, *draw(generator), **options)
-        return self.assign(drawn)
+        sample = rng.random_bernoulli(p.value, *draw(generator), **options)
+        return self.assign(sample)
     if not 0 <= p <= 1:
         raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p}")
     return self.assign(rng.random_mask(p, *draw(generator), **options, device=spec.device))
@@ -195,4 +195,4 @@ def random_(
         raise RuntimeError(
             f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}"
         )
-    return self.assign(_drawn(self, rng.random_integer, generator, low, high))
+    return self.assign(_draw_like(self, rng.random_integer, generator, low, high))

@@ -17,7 +17,7 @@ from oneflow.tensor.call import call
 from oneflow.tensor.tensor import Tensor
 
 
-def _spread(
+def _deviation(
     primitive: Primitive,
     x: Tensor,
     dim: Dims | bool,
@@ -70,7 +70,7 @@ def var(
         >>> flow.var(flow.tensor([[1.0, 2.0], [3.0, 7.0]]), 1)
         tensor([0.5000, 8.0000], dtype=oneflow.float32)
     """
-    return _spread(p.var, x, dim, unbiased, keepdim, correction)
+    return _deviation(p.var, x, dim, unbiased, keepdim, correction)
 
 
 @function()
@@ -102,7 +102,7 @@ def std(
         >>> flow.std(flow.tensor([[1.0, 2.0], [3.0, 7.0]]), 1)
         tensor([0.7071, 2.8284], dtype=oneflow.float32)
     """
-    return _spread(p.std, x, dim, unbiased, keepdim, correction)
+    return _deviation(p.std, x, dim, unbiased, keepdim, correction)
 
 
 @function(method=False)
@@ -122,8 +122,8 @@ def var_mean(
         (tensor(2., dtype=oneflow.float32), tensor(2., dtype=oneflow.float32))
     """
     over = None if isinstance(dim, bool) else dim
-    spread = _spread(p.var, input, dim, unbiased, keepdim, correction)
-    return spread, mean(input, over, keepdim)
+    deviation = _deviation(p.var, input, dim, unbiased, keepdim, correction)
+    return deviation, mean(input, over, keepdim)
 
 
 @function(method=False)
@@ -143,11 +143,11 @@ def std_mean(
         (tensor(1., dtype=oneflow.float32), tensor(2., dtype=oneflow.float32))
     """
     over = None if isinstance(dim, bool) else dim
-    spread = _spread(p.std, input, dim, unbiased, keepdim, correction)
-    return spread, mean(input, over, keepdim)
+    deviation = _deviation(p.std, input, dim, unbiased, keepdim, correction)
+    return deviation, mean(input, over, keepdim)
 
 
-def _picked(primitive: Primitive, x: Tensor, dim: int, keepdim: bool, result: type) -> Any:
+def _with_indices(primitive: Primitive, x: Tensor, dim: int, keepdim: bool, result: type) -> Any:
     require_tensor(x, primitive.name)
     dim = wrap_dim(dim, x._value.spec.ndim)
     require_elements(primitive.name, x, dim)
@@ -182,7 +182,7 @@ def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
     require_tensor(input, "median")
     if dim is None:
         return call(p.median_of_all, input)
-    return _picked(p.median, input, dim, keepdim, _MedianResult)
+    return _with_indices(p.median, input, dim, keepdim, _MedianResult)
 
 
 @function()
@@ -208,7 +208,7 @@ def nanmedian(input: Tensor, dim: int | None = None, keepdim: bool = False) -> A
     require_tensor(input, "nanmedian")
     if dim is None:
         return call(p.nanmedian_of_all, input)
-    return _picked(p.nanmedian, input, dim, keepdim, _NanmedianResult)
+    return _with_indices(p.nanmedian, input, dim, keepdim, _NanmedianResult)
 
 
 @function()
@@ -231,7 +231,7 @@ def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
         >>> flow.mode(flow.tensor([3, 1, 3, 2])).values
         tensor(3, dtype=oneflow.int64)
     """
-    return _picked(p.mode, input, dim, keepdim, _ModeResult)
+    return _with_indices(p.mode, input, dim, keepdim, _ModeResult)
 
 
 _INTERPOLATIONS = ("linear", "lower", "higher", "midpoint", "nearest")

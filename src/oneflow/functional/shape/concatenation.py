@@ -41,7 +41,7 @@ def _sequence(tensors: Any, name: str) -> list[Tensor]:
     return list(tensors)
 
 
-def _alike(tensors: list[Tensor]) -> list[Tensor]:
+def _promoted(tensors: list[Tensor]) -> list[Tensor]:
     """Tensors cast to their common dtype."""
     first = tensors[0]._value.spec
     if all(
@@ -72,7 +72,7 @@ def cat(inputs: Sequence[Tensor], dim: int = 0) -> Tensor:
         tensor([[0., 0.],
                 [1., 1.]], dtype=oneflow.float32)
     """
-    given = _alike(_sequence(inputs, "cat"))
+    given = _promoted(_sequence(inputs, "cat"))
     real = [each for each in given if each._value.spec.shape != (0,)] or given[:1]
     shape = real[0]._value.spec.shape
     if not all(each._value.spec.shape for each in given):
@@ -82,12 +82,12 @@ def cat(inputs: Sequence[Tensor], dim: int = 0) -> Tensor:
         )
     at = wrap_dim(operator.index(dim), len(shape))
     for position, each in enumerate(real):
-        _check_fits(each._value.spec.shape, shape, at, position)
+        _check_shape(each._value.spec.shape, shape, at, position)
     if len(real) < len(given):
         # What is skipped gets a gradient all the same.
-        nothing = (*shape[:at], 0, *shape[at + 1 :])
+        empty_shape = (*shape[:at], 0, *shape[at + 1 :])
         real += [
-            call(p.reshape, each, shape=nothing)
+            call(p.reshape, each, shape=empty_shape)
             for each in given
             if each.requires_grad and each._value.spec.shape == (0,)
         ]
@@ -97,7 +97,7 @@ def cat(inputs: Sequence[Tensor], dim: int = 0) -> Tensor:
 concat = concatenate = cat
 
 
-def _check_fits(have: tuple, want: tuple, dim: int, position: int) -> None:
+def _check_shape(have: tuple, want: tuple, dim: int, position: int) -> None:
     if len(have) != len(want):
         raise RuntimeError(
             f"Tensors must have same number of dimensions: got {len(want)} and {len(have)}"
@@ -123,7 +123,7 @@ def stack(inputs: Sequence[Tensor], dim: int = 0) -> Tensor:
         tensor([[0., 1.],
                 [0., 1.]], dtype=oneflow.float32)
     """
-    given = _alike(_sequence(inputs, "stack"))
+    given = _promoted(_sequence(inputs, "stack"))
     shape = given[0]._value.spec.shape
     for position, each in enumerate(given):
         if each._value.spec.shape != shape:
@@ -229,7 +229,7 @@ def tensor_split(
     if isinstance(indices_or_sections, Sequence):
         edges = [0, *(slice(i).indices(total)[1] for i in indices_or_sections), total]
         parts = [(low, max(high - low, 0)) for low, high in pairwise(edges)]
-        return tuple(narrowed(input, at, start, size) for start, size in parts)
+        return tuple(slice_dim(input, at, start, size) for start, size in parts)
     sections = operator.index(indices_or_sections)
     if sections <= 0:
         raise RuntimeError(f"number of sections must be larger than 0, got {sections}")
@@ -237,7 +237,7 @@ def tensor_split(
     return split_views(input, [small + (index < larger) for index in range(sections)], at)
 
 
-def narrowed(input: Tensor, dim: int, start: int, length: int, step: int = 1) -> Tensor:
+def slice_dim(input: Tensor, dim: int, start: int, length: int, step: int = 1) -> Tensor:
     """View of `length` elements from `start` along `dim`; all checked before."""
     step_attributes = {"dims": (dim,), "sizes": (length,), "steps": (step,)}
     view = wrap(p.slice_(input.value, start, **step_attributes))

@@ -117,12 +117,12 @@ def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
         raise RuntimeError(
             f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}"
         )
-    turns = k % 4
-    if turns == 0:
+    rotations = k % 4
+    if rotations == 0:
         return input.clone()
-    if turns == 2:
+    if rotations == 2:
         return flip(input, (first, second))
-    if turns == 1:
+    if rotations == 1:
         return transpose(flip(input, second), first, second).clone()
     return flip(transpose(input, first, second), second)
 
@@ -134,9 +134,11 @@ def _repeated(input: Tensor, times: tuple[int, ...]) -> Tensor:
     """
     shape = (1,) * (len(times) - input.ndim) + input._value.spec.shape
     target = tuple(size * count for size, count in zip(shape, times, strict=True))
-    spaced = tuple(each for size in shape for each in (1, size))
-    spread = tuple(each for size, count in zip(shape, times, strict=True) for each in (count, size))
-    value = p.broadcast_to(p.reshape(input.value, shape=spaced), shape=spread)
+    interleaved = tuple(each for size in shape for each in (1, size))
+    repeated_shape = tuple(
+        each for size, count in zip(shape, times, strict=True) for each in (count, size)
+    )
+    value = p.broadcast_to(p.reshape(input.value, shape=interleaved), shape=repeated_shape)
     return wrap(p.reshape(value, shape=target))
 
 
@@ -211,8 +213,8 @@ def repeat_interleave(
     if isinstance(repeats, int):
         if repeats < 0:
             raise RuntimeError(f"Repeats must be non-negative, got {repeats}")
-        spaced = source.unsqueeze(at + 1)
-        wide = spaced.expand(*source.shape[: at + 1], repeats, *source.shape[at + 1 :])
+        interleaved = source.unsqueeze(at + 1)
+        wide = interleaved.expand(*source.shape[: at + 1], repeats, *source.shape[at + 1 :])
         return wide.reshape(*source.shape[:at], size * repeats, *source.shape[at + 1 :])
     counts = np.asarray(repeats.numpy() if isinstance(repeats, Tensor) else repeats)
     if counts.ndim > 1 or counts.size not in (1, size):

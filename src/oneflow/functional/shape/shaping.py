@@ -47,7 +47,7 @@ def _completed(sizes: tuple[int, ...], input: Tensor) -> tuple[int, ...]:
     raise RuntimeError(f"shape '{list(sizes)}' is invalid for input of size {numel}")
 
 
-def viewed(input: Tensor, shape: tuple[int, ...]) -> Tensor | None:
+def try_view(input: Tensor, shape: tuple[int, ...]) -> Tensor | None:
     """`input` with another shape, sharing its memory; None if its strides do not allow that."""
     if is_view(input):
         layout = strided_layout(input)
@@ -75,7 +75,7 @@ def reshape(input: Tensor, shape: Any, *more: int) -> Tensor:
                 [3, 4, 5]], dtype=oneflow.int64)
     """
     sizes = _completed(sizes_of((shape, *more), "shape"), input)
-    result = viewed(input, sizes)
+    result = try_view(input, sizes)
     return call(p.reshape, input, shape=sizes) if result is None else result
 
 
@@ -122,7 +122,7 @@ def view(input: Tensor, shape: Any, *more: int) -> Tensor:
     """
     if isinstance(shape, DType):
         return view_as_type(input, shape)
-    result = viewed(input, _completed(sizes_of((shape, *more), "shape"), input))
+    result = try_view(input, _completed(sizes_of((shape, *more), "shape"), input))
     if result is None:
         raise RuntimeError(
             "view size is not compatible with input tensor's size and stride (at least one "
@@ -225,15 +225,15 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
         >>> flow.ones(2, 3, 4).movedim(0, -1).shape
         oneflow.Size([3, 4, 2])
     """
-    here, there = wrap_dims(source, input.ndim), wrap_dims(destination, input.ndim)
-    if len(here) != len(there):
+    source_dims, target_dims = wrap_dims(source, input.ndim), wrap_dims(destination, input.ndim)
+    if len(source_dims) != len(target_dims):
         raise RuntimeError(
             "movedim: Invalid source or destination dims: source "
-            f"({list(here)} dims) should contain the same number of dims as destination "
-            f"({list(there)} dims)"
+            f"({list(source_dims)} dims) should contain the same number of dims as destination "
+            f"({list(target_dims)} dims)"
         )
-    target = dict(zip(there, here, strict=True))
-    rest = iter(dim for dim in range(input.ndim) if dim not in here)
+    target = dict(zip(target_dims, source_dims, strict=True))
+    rest = iter(dim for dim in range(input.ndim) if dim not in source_dims)
     return permuted(
         input, tuple(target[dim] if dim in target else next(rest) for dim in range(input.ndim))
     )

@@ -23,7 +23,7 @@ from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import import_array
 
 
-def _several(tensors: tuple) -> list[Tensor]:
+def _as_list(tensors: tuple) -> list[Tensor]:
     """Tensors given one by one or as one sequence."""
     if len(tensors) == 1 and isinstance(tensors[0], Sequence):
         return list(tensors[0])
@@ -48,7 +48,7 @@ def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
         >>> rows.tolist()
         [[0, 0, 0], [1, 1, 1]]
     """
-    given = _several(tensors)
+    given = _as_list(tensors)
     if not given:
         raise RuntimeError("meshgrid expects a non-empty TensorList")
     if indexing not in ("ij", "xy"):
@@ -103,7 +103,7 @@ def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
         >>> [x.shape for x in flow.broadcast_tensors(flow.ones(2, 1), flow.ones(3))]
         [oneflow.Size([2, 3]), oneflow.Size([2, 3])]
     """
-    given = _several(tensors)
+    given = _as_list(tensors)
     shape = base_shape.broadcast_shapes(*[each.shape for each in given])
     return tuple(each.expand(shape) for each in given)
 
@@ -132,7 +132,7 @@ def cartesian_prod(*tensors: Any) -> Tensor:
         >>> flow.cartesian_prod(flow.tensor([1, 2]), flow.tensor([3])).tolist()
         [[1, 3], [2, 3]]
     """
-    given = _several(tensors)
+    given = _as_list(tensors)
     if any(each.ndim != 1 for each in given):
         raise RuntimeError("Expect a 1D vector, but got another shape")
     if len(given) == 1:
@@ -212,9 +212,9 @@ def triu_indices(
 
 
 def _at_least(tensors: tuple, shape_of: Any) -> Any:
-    given = _several(tensors)
-    made = tuple(shape_of(each) for each in given)
-    return made[0] if len(tensors) == 1 and isinstance(tensors[0], Tensor) else made
+    given = _as_list(tensors)
+    shapes = tuple(shape_of(each) for each in given)
+    return shapes[0] if len(tensors) == 1 and isinstance(tensors[0], Tensor) else shapes
 
 
 @function(method=False)

@@ -14,7 +14,7 @@ from oneflow.base.shape import wrap_dim
 from oneflow.differentiation.grad_mode import MODE, enable_grad
 from oneflow.functional.creation.options import sizes_of
 from oneflow.functional.registry import function
-from oneflow.functional.shape.concatenation import narrowed
+from oneflow.functional.shape.concatenation import slice_dim
 from oneflow.functional.shape.shaping import squeeze, t, transpose, unsqueeze
 from oneflow.primitives.operators import shape as p, strided
 from oneflow.primitives.operators.elementwise import conj
@@ -56,7 +56,7 @@ def narrow(input: Tensor, dim: int, start: int | Tensor, length: int) -> Tensor:
     first += size if first < 0 else 0
     if first + length > size:
         raise RuntimeError(f"start ({first}) + length ({length}) exceeds dimension size ({size}).")
-    return narrowed(input, at, first, length)
+    return slice_dim(input, at, first, length)
 
 
 @function()
@@ -134,7 +134,7 @@ def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
     if step <= 0:
         raise RuntimeError(f"step is {step} but must be > 0")
     if not self.ndim:
-        return narrowed(unsqueeze(self, 0), 0, 0, size)
+        return slice_dim(unsqueeze(self, 0), 0, 0, size)
     return call_view(strided.unfold, self, dim=at, size=size, step=step)
 
 
@@ -245,8 +245,8 @@ def adjoint(input: Tensor) -> Tensor:
     Raises:
         RuntimeError: fewer than 2 dimensions.
     """
-    turned = input.mT
-    return call(conj, turned) if input.dtype.is_complex else turned
+    transposed = input.mT
+    return call(conj, transposed) if input.dtype.is_complex else transposed
 
 
 def conjugate_transpose(self: Tensor) -> Tensor:
@@ -271,7 +271,7 @@ attach("mH", property(adjoint))
 
 
 def _in_place(name: str, function: Callable[..., Tensor]) -> None:
-    def become(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    def reshape_in_place(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         if MODE.enabled or not self.requires_grad:
             return self._become(function(self, *args, **kwargs))
         if self.is_leaf:
@@ -281,9 +281,9 @@ def _in_place(name: str, function: Callable[..., Tensor]) -> None:
         with enable_grad():
             return self._become(function(self, *args, **kwargs))
 
-    become.__name__ = name
-    become.__doc__ = f"`{name.rstrip('_')}`, made of this tensor itself."
-    attach(name, become)
+    reshape_in_place.__name__ = name
+    reshape_in_place.__doc__ = f"`{name.rstrip('_')}`, made of this tensor itself."
+    attach(name, reshape_in_place)
 
 
 for _name, _function in {

@@ -43,12 +43,16 @@ class _Normalization(Module):
         self.register_parameter(
             "bias", new_parameter(shape, dtype, device) if affine and bias else None
         )
-        tracks = track_running_stats
+        is_tracking = track_running_stats
         spec = {"dtype": dtype or get_default_dtype(), "device": Device(device or "cpu")}
         count = {"shape": (), "dtype": int64, "device": spec["device"]}
-        self.register_buffer("running_mean", wrap(zeros(shape=shape, **spec)) if tracks else None)
-        self.register_buffer("running_var", wrap(ones(shape=shape, **spec)) if tracks else None)
-        self.register_buffer("num_batches_tracked", wrap(zeros(**count)) if tracks else None)
+        self.register_buffer(
+            "running_mean", wrap(zeros(shape=shape, **spec)) if is_tracking else None
+        )
+        self.register_buffer(
+            "running_var", wrap(ones(shape=shape, **spec)) if is_tracking else None
+        )
+        self.register_buffer("num_batches_tracked", wrap(zeros(**count)) if is_tracking else None)
         self.reset_parameters()
 
     def reset_running_stats(self) -> None:
@@ -132,7 +136,7 @@ class _BatchNorm(_Normalization):
             if self.momentum is None:  # the plain average of all batches
                 momentum = call(reciprocal, call(cast, count, dtype=self.running_mean.dtype))
         # Without running statistics the batch's own are used in evaluation as well.
-        own = self.training or self.running_mean is None
+        use_batch_statistics = self.training or self.running_mean is None
         use_running = not self.training or self.track_running_stats
         return batch_norm(
             input,
@@ -140,7 +144,7 @@ class _BatchNorm(_Normalization):
             self.running_var if use_running else None,
             self.weight,
             self.bias,
-            own,
+            use_batch_statistics,
             momentum,
             self.eps,
         )

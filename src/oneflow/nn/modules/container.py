@@ -208,10 +208,10 @@ class ModuleList(Module):
         return f"{self._get_name()}(" + "".join(lines) + ("\n)" if lines else ")")
 
 
-def _runs(texts: list[str]) -> Iterator[tuple[int, int, str]]:
+def _runs(reprs: list[str]) -> Iterator[tuple[int, int, str]]:
     """First and last position of each run of equal texts."""
     first = 0
-    for text, run in itertools.groupby(texts):
+    for text, run in itertools.groupby(reprs):
         last = first + sum(1 for _ in run) - 1
         yield first, last, text
         first = last + 1

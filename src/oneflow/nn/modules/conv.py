@@ -149,7 +149,7 @@ class _Conv(_Convolution):
     def forward(self, input: Tensor) -> Tensor:
         padding = self.padding
         if self.padding_mode != "zeros":
-            input = pad(input, self._amounts(), mode=self.padding_mode)
+            input = pad(input, self._pad_widths(), mode=self.padding_mode)
             padding = 0
         return functional.convolution(
             input,
@@ -163,7 +163,7 @@ class _Conv(_Convolution):
             self._count,
         )
 
-    def _amounts(self) -> list[int]:
+    def _pad_widths(self) -> list[int]:
         """Elements to add before and after each spatial dimension, last dimension first."""
         pairs = functional.padding_pairs(self.padding, self.stride, self.dilation, self.kernel_size)
         return [amount for pair in reversed(pairs) for amount in pair]
@@ -302,8 +302,8 @@ class _ConvTranspose(_Convolution):
             )
         padding = per_dimension(self.padding, count, "padding")
         smallest = [
-            (length - 1) * step - 2 * pad + spread * (taps - 1) + 1
-            for length, step, pad, spread, taps in zip(
+            (length - 1) * step - 2 * pad + factor * (width - 1) + 1
+            for length, step, pad, factor, width in zip(
                 input.shape[input.ndim - count :],
                 self.stride,
                 padding,

@@ -73,16 +73,16 @@ class Table(Module):
                 self.weight[self.padding_idx] = 0
 
     def extra_repr(self) -> str:
-        return self._described(_SHOWN)
+        return self._repr_of(_REPR_OPTIONS)
 
-    def _described(self, settings: tuple[tuple[str, Any], ...]) -> str:
+    def _repr_of(self, settings: tuple[tuple[str, Any], ...]) -> str:
         """The sizes, and the settings that differ from their defaults."""
         values = [(name, getattr(self, name), default) for name, default in settings]
-        shown = [f"{name}={value!r}" for name, value, default in values if value != default]
-        return ", ".join([f"{self.num_embeddings}, {self.embedding_dim}", *shown])
+        parts = [f"{name}={value!r}" for name, value, default in values if value != default]
+        return ", ".join([f"{self.num_embeddings}, {self.embedding_dim}", *parts])
 
 
-_SHOWN = (
+_REPR_OPTIONS = (
     ("padding_idx", None),
     ("max_norm", None),
     ("norm_type", 2.0),
@@ -250,4 +250,4 @@ class EmbeddingBag(Table):
         )
 
     def extra_repr(self) -> str:
-        return self._described((*_SHOWN[1:4], ("mode", ""), _SHOWN[0]))
+        return self._repr_of((*_REPR_OPTIONS[1:4], ("mode", ""), _REPR_OPTIONS[0]))

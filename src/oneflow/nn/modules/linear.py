@@ -74,9 +74,9 @@ class Linear(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         # Faster than attributes, which are found only after a search everywhere else.
-        own = self._parameters
+        parameters = self._parameters
         try:
-            weight, bias = own["weight"], own["bias"]
+            weight, bias = parameters["weight"], parameters["bias"]
         except KeyError:  # a normalised weight is no parameter
             weight, bias = self.weight, self.bias
         if bias is None:

@@ -147,7 +147,7 @@ class MultiheadAttention(Module):
 
 def _length_first(query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """The three with length and batch exchanged; those that are one tensor stay one."""
-    first = query.transpose(0, 1)
-    second = first if key is query else key.transpose(0, 1)
-    third = second if value is key else value.transpose(0, 1)
-    return first, second, third
+    new_query = query.transpose(0, 1)
+    new_key = new_query if key is query else key.transpose(0, 1)
+    new_value = new_key if value is key else value.transpose(0, 1)
+    return new_query, new_key, new_value

@@ -23,8 +23,8 @@ class Padding(Module):
 
     def __init__(self, padding: int | Sequence[int]) -> None:
         super().__init__()
-        amounts = [padding] * 2 * self.dimensions if isinstance(padding, int) else padding
-        self.padding = tuple(amounts)
+        pad_widths = [padding] * 2 * self.dimensions if isinstance(padding, int) else padding
+        self.padding = tuple(pad_widths)
         if len(self.padding) != 2 * self.dimensions:
             raise ValueError(
                 f"`padding` must be a number or {2 * self.dimensions} of them, got {padding}"

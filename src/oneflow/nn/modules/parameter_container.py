@@ -11,7 +11,7 @@ from oneflow.module.parameter import Parameter
 from oneflow.tensor.tensor import Tensor
 
 
-def _described(value: Any) -> str:
+def _entry_repr(value: Any) -> str:
     """The text of one entry in `repr`."""
     if not isinstance(value, Tensor):
         return f"Object of type: {type(value).__name__}"
@@ -90,7 +90,7 @@ class ParameterList(Module):
         return self
 
     def extra_repr(self) -> str:
-        return "\n".join(f"  ({i}): {_described(each)}" for i, each in enumerate(self))
+        return "\n".join(f"  ({i}): {_entry_repr(each)}" for i, each in enumerate(self))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         raise RuntimeError("ParameterList should not be called.")
@@ -201,7 +201,7 @@ class ParameterDict(Module):
             self[key] = value
 
     def extra_repr(self) -> str:
-        return "\n".join(f"  ({key}): {_described(each)}" for key, each in self.items())
+        return "\n".join(f"  ({key}): {_entry_repr(each)}" for key, each in self.items())
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         raise RuntimeError("ParameterDict should not be called.")

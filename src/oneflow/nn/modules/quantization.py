@@ -92,8 +92,8 @@ class MinMaxObserver(_Quantizer):
         self.per_layer_quantization = per_layer_quantization
 
     def forward(self, input: Tensor) -> tuple[Tensor, Tensor]:
-        together = self.per_layer_quantization or self.quantization_formula == "cambricon"
-        rows = input.detach().reshape(1 if together else input.shape[0], -1)
+        per_layer = self.per_layer_quantization or self.quantization_formula == "cambricon"
+        rows = input.detach().reshape(1 if per_layer else input.shape[0], -1)
         if not self._affine:
             rows = rows.abs()
         return self._parameters_of(rows.amin(1), rows.amax(1))
@@ -182,9 +182,9 @@ class FakeQuantization(_Quantizer):
         plain = input.detach()
         scale, zero_point = self._factor(plain, scale.detach(), zero_point.detach())
         number = self._quantized(plain, scale, zero_point)
-        rounded = (number - zero_point if self._affine else number) * scale
-        # The value of `rounded` with the gradient of `input`.
-        return rounded + (input - plain) if input.requires_grad else rounded
+        dequantized = (number - zero_point if self._affine else number) * scale
+        # The value of `dequantized` with the gradient of `input`.
+        return dequantized + (input - plain) if input.requires_grad else dequantized
 
 
 class Quantization(FakeQuantization):

@@ -12,7 +12,7 @@ from oneflow.functional.nn.recurrent import GATES, States, Weights, run_layers, 
 from oneflow.module.module import Module
 from oneflow.module.parameter import Parameter, new_parameter
 from oneflow.nn import init
-from oneflow.nn.packed import PackedSequence, gathered, spread
+from oneflow.nn.packed import PackedSequence, gathered, to_padded
 from oneflow.tensor.tensor import Tensor
 
 
@@ -103,7 +103,7 @@ class RNNBase(Module):
         """Suffixes of the parameters' names in one layer, one per direction."""
         return [f"_l{layer}", f"_l{layer}_reverse"][: self._directions]
 
-    def _add_parameters(self, layer: int, suffix: str, facts: dict[str, Any]) -> None:
+    def _add_parameters(self, layer: int, suffix: str, options: dict[str, Any]) -> None:
         rows = GATES[self.mode] * self.hidden_size
         width = self.input_size if layer == 0 else self._output_size * self._directions
         shapes = {"weight_ih": (rows, width), "weight_hh": (rows, self._output_size)}
@@ -112,7 +112,7 @@ class RNNBase(Module):
         if self.proj_size:
             shapes["weight_hr"] = (self.proj_size, self.hidden_size)
         for name, shape in shapes.items():
-            self.register_parameter(name + suffix, new_parameter(shape, **facts))
+            self.register_parameter(name + suffix, new_parameter(shape, **options))
 
     def reset_parameters(self) -> None:
         """Draw new initial values, as PyTorch does."""
@@ -153,10 +153,10 @@ class RNNBase(Module):
     def forward(self, input: Any, hx: Any = None) -> tuple[Any, Any]:
         states = None if hx is None else self._as_tuple(hx)
         if isinstance(input, PackedSequence):
-            output, finals = self._run_packed(input, states)
+            output, final_states = self._run_packed(input, states)
         else:
-            output, finals = self._run_padded(input, states)
-        return output, finals if self.mode == "LSTM" else finals[0]
+            output, final_states = self._run_padded(input, states)
+        return output, final_states if self.mode == "LSTM" else final_states[0]
 
     def _as_tuple(self, hx: Any) -> States:
         return tuple(hx) if self.mode == "LSTM" else (hx,)
@@ -171,10 +171,10 @@ class RNNBase(Module):
         elif states is not None:
             for each in states:
                 self._check_rank(each, 3, "batched")
-        output, finals = self._run(x, states, None)
+        output, final_states = self._run(x, states, None)
         if not batched:
-            return output.squeeze(1), tuple([each.squeeze(1) for each in finals])
-        return output.transpose(0, 1) if self.batch_first else output, finals
+            return output.squeeze(1), tuple([each.squeeze(1) for each in final_states])
+        return output.transpose(0, 1) if self.batch_first else output, final_states
 
     def _batched_states(self, states: States | None) -> States | None:
         if states is None:
@@ -187,15 +187,17 @@ class RNNBase(Module):
         self, packed: PackedSequence, states: States | None
     ) -> tuple[PackedSequence, States]:
         if packed.data.shape[-1] != self.input_size:
-            self._refuse_width(packed.data.shape[-1])
+            self._check_input_size(packed.data.shape[-1])
         if states is not None and packed.sorted_indices is not None:
             states = tuple([each.index_select(1, packed.sorted_indices) for each in states])
-        x, lengths = spread(packed)
-        output, finals = self._run(x, states, lengths)
+        x, lengths = to_padded(packed)
+        output, final_states = self._run(x, states, lengths)
         data = gathered(output, packed.batch_sizes.numpy())
         if packed.unsorted_indices is not None:
-            finals = tuple([each.index_select(1, packed.unsorted_indices) for each in finals])
-        return packed._with(data), finals
+            final_states = tuple(
+                [each.index_select(1, packed.unsorted_indices) for each in final_states]
+            )
+        return packed._with(data), final_states
 
     def _run(
         self, x: Tensor, states: States | None, lengths: Tensor | None
@@ -214,9 +216,9 @@ class RNNBase(Module):
                 f"{self._get_name()}: Expected input to be 2D or 3D, got {input.ndim}D instead"
             )
         if input.shape[-1] != self.input_size:
-            self._refuse_width(input.shape[-1])
+            self._check_input_size(input.shape[-1])
 
-    def _refuse_width(self, width: int) -> None:
+    def _check_input_size(self, width: int) -> None:
         raise RuntimeError(
             f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got {width}"
         )
@@ -236,7 +238,7 @@ class RNNBase(Module):
 
     def extra_repr(self) -> str:
         text = f"{self.input_size}, {self.hidden_size}"
-        shown = (
+        repr_options = (
             ("proj_size", 0),
             ("num_layers", 1),
             ("bias", True),
@@ -244,7 +246,7 @@ class RNNBase(Module):
             ("dropout", 0),
             ("bidirectional", False),
         )
-        for name, default in shown:
+        for name, default in repr_options:
             value = getattr(self, name)
             if value != default:
                 text += f", {name}={value}"

@@ -64,8 +64,8 @@ class RNNCellBase(Module):
         elif not batched:
             states = tuple([each.unsqueeze(0) for each in states])
         weights = Weights(self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh)
-        finals = run_cell(self.mode, x, states, weights)
-        return finals if batched else tuple([each.squeeze(0) for each in finals])
+        final_states = run_cell(self.mode, x, states, weights)
+        return final_states if batched else tuple([each.squeeze(0) for each in final_states])
 
     def _check(self, input: Tensor, states: States | None) -> None:
         if input.ndim not in (1, 2):

@@ -114,10 +114,10 @@ class TransformerEncoderLayer(Module):
     def _self_attention(
         self, x: Tensor, mask: Tensor | None, padding: Tensor | None, is_causal: bool
     ) -> Tensor:
-        attended = self.self_attn(
+        attention_output = self.self_attn(
             x, x, x, padding, need_weights=False, attn_mask=mask, is_causal=is_causal
         )
-        return self.dropout1(attended[0])
+        return self.dropout1(attention_output[0])
 
     def _feed_forward(self, x: Tensor) -> Tensor:
         return self.dropout2(self.linear2(self.dropout(self.activation(self.linear1(x)))))
@@ -189,23 +189,27 @@ class TransformerDecoderLayer(Module):
         tgt_is_causal: bool = False,
         memory_is_causal: bool = False,
     ) -> Tensor:
-        own = (tgt_mask, tgt_key_padding_mask, tgt_is_causal)
-        other = (memory, memory_mask, memory_key_padding_mask, memory_is_causal)
+        self_options = (tgt_mask, tgt_key_padding_mask, tgt_is_causal)
+        cross_options = (memory, memory_mask, memory_key_padding_mask, memory_is_causal)
         if self.norm_first:
             x = self.norm1(tgt)
-            tgt = tgt + self.dropout1(_attended(self.self_attn, x, x, *own))
-            attended = _attended(self.multihead_attn, self.norm2(tgt), *other)
-            tgt = tgt + self.dropout2(attended)
+            tgt = tgt + self.dropout1(_attention_output(self.self_attn, x, x, *self_options))
+            attention_output = _attention_output(
+                self.multihead_attn, self.norm2(tgt), *cross_options
+            )
+            tgt = tgt + self.dropout2(attention_output)
             return tgt + self._feed_forward(self.norm3(tgt))
-        x = self.norm1(tgt + self.dropout1(_attended(self.self_attn, tgt, tgt, *own)))
-        x = self.norm2(x + self.dropout2(_attended(self.multihead_attn, x, *other)))
+        x = self.norm1(
+            tgt + self.dropout1(_attention_output(self.self_attn, tgt, tgt, *self_options))
+        )
+        x = self.norm2(x + self.dropout2(_attention_output(self.multihead_attn, x, *cross_options)))
         return self.norm3(x + self._feed_forward(x))
 
     def _feed_forward(self, x: Tensor) -> Tensor:
         return self.dropout3(self.linear2(self.dropout(self.activation(self.linear1(x)))))
 
 
-def _attended(
+def _attention_output(
     attention: MultiheadAttention,
     query: Tensor,
     memory: Tensor,

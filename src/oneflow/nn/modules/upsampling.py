@@ -79,8 +79,8 @@ def upsample(*args: Any, **kwargs: Any) -> Any:
         >>> flow.nn.functional.upsample(scale_factor=2)(x).shape
         oneflow.Size([1, 1, 4, 6])
     """
-    resizes = "input" in kwargs or (args and isinstance(args[0], Tensor))
-    return (interpolate if resizes else Upsample)(*args, **kwargs)
+    has_input = "input" in kwargs or (args and isinstance(args[0], Tensor))
+    return (interpolate if has_input else Upsample)(*args, **kwargs)
 
 
 class UpsamplingNearest2d(Upsample):

@@ -15,7 +15,7 @@ from oneflow.nn.packed import (
     invert_permutation as invert_permutation,
     lengths_of,
     rows_at,
-    spread,
+    to_padded,
 )
 from oneflow.primitives.operators.creation import full_float, full_integer
 from oneflow.primitives.operators.elementwise import where
@@ -123,7 +123,7 @@ def pad_packed_sequence(
             )
         sizes = np.concatenate([sizes, np.zeros(total_length - steps, sizes.dtype)])
         steps = total_length
-    padded, _ = spread(sequence._replace(batch_sizes=import_array(sizes)))
+    padded, _ = to_padded(sequence._replace(batch_sizes=import_array(sizes)))
     padded = _filled(padded, np.arange(steps)[:, None] < lengths[None, :], padding_value)
     if sequence.unsorted_indices is not None:
         padded = padded.index_select(1, sequence.unsorted_indices)
@@ -135,8 +135,8 @@ def _filled(rows: Tensor, exists: np.ndarray, value: float) -> Tensor:
     """`rows` where its first two dimensions exist, else `value`."""
     mask = import_array(exists.reshape(*exists.shape, *(1,) * (rows.ndim - 2)))
     full = full_float if rows.dtype.is_floating_point else full_integer
-    filler = wrap(full(value, shape=(), dtype=rows.dtype, device=rows.device))
-    return call(where, mask.to(rows.device), rows, filler)
+    padding_element = wrap(full(value, shape=(), dtype=rows.dtype, device=rows.device))
+    return call(where, mask.to(rows.device), rows, padding_element)
 
 
 def pad_sequence(

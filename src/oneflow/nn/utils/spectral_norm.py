@@ -41,12 +41,12 @@ class SpectralNorm:
             weight = weight.permute(self.dim, *(d for d in range(weight.ndim) if d != self.dim))
         return weight.reshape((weight.shape[0], -1))
 
-    def compute(self, module: Module, improve: bool) -> Tensor:
-        """The weight; with `improve` the singular vectors are improved first, in place."""
+    def compute(self, module: Module, update: bool) -> Tensor:
+        """The weight; with `update` the singular vectors are improved first, in place."""
         original = getattr(module, f"{self.derives}_orig")
         u, v = (getattr(module, f"{self.derives}_{each}") for each in "uv")
         matrix = self.matrix(original)
-        if improve:
+        if update:
             with no_grad():
                 better = call(power_iteration, matrix, u, v, self.eps, steps=self.steps)
                 for vector, new in zip((u, v), better, strict=True):
@@ -56,7 +56,7 @@ class SpectralNorm:
         return call(div, original, call(singular_value, matrix, u, v))
 
     def __call__(self, module: Module, inputs: Any) -> None:
-        setattr(module, self.derives, self.compute(module, improve=module.training))
+        setattr(module, self.derives, self.compute(module, update=module.training))
 
 
 def _default_dim(module: Module) -> int:
@@ -132,7 +132,7 @@ def remove_spectral_norm(module: AnyModule, name: str = "weight") -> AnyModule:
         rule = hook.function
         if isinstance(rule, SpectralNorm) and rule.derives == name:
             with no_grad():
-                weight = rule.compute(module, improve=False)
+                weight = rule.compute(module, update=False)
             for each in (name, f"{name}_u", f"{name}_v", f"{name}_orig"):
                 delattr(module, each)
             module.register_parameter(name, Parameter(weight.detach()))
