@@ -409,7 +409,7 @@ class Optimizer:
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
         """Go on from a `state_dict`, one of PyTorch's included. Tensors are copied.
 
-        States of global parameters lie as this optimizer keeps them, whatever they were before;
+        States of global parameters get the sharding that this optimizer gives them;
         every process takes part.
 
         Raises:
@@ -438,9 +438,8 @@ class Optimizer:
                 kept if owner is None else {n: self._restored(n, v, owner) for n, v in kept.items()}
             )
         for group, saved_group in zip(self.param_groups, saved, strict=True):
-            group.update(
-                {n: v for n, v in saved_group.items() if n not in ("params", "param_names")}
-            )
+            options = saved_group.keys() - {"params", "param_names"}
+            group.update({name: saved_group[name] for name in options})
 
     def _restored(self, name: str, value: Any, owner: Tensor) -> Any:
         """One saved state as it is kept for `owner`; counts are Python numbers."""
