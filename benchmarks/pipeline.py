@@ -19,8 +19,8 @@ from typing import Any
 
 import oneflow as flow
 from oneflow.base.device import set_cpu_devices
-from oneflow.graph.schedule import idle_shares, timeline
-from oneflow.passes.tasks import Task
+from oneflow.graph.schedule import bubble_shares, timeline
+from oneflow.passes.partition import PipelineTask
 
 STAGES, MICRO_BATCHES = (2, 4, 8), (4, 8, 16)
 WIDTH, ROWS, LAYERS, ROUNDS = 512, 64, 4, 5
@@ -73,17 +73,21 @@ def measure(stages: int, micro_batches: int) -> tuple[Training, float, list[int]
     tasks = pipeline.partition.tasks
     times: dict[tuple, list[float]] = defaultdict(list)
     for _, each in runs:
-        for place, seconds in each.durations.items():
-            times[tasks[place].placement, tasks[place].turn.phase].append(seconds)
+        for index, seconds in each.durations.items():
+            times[tasks[index].placement, tasks[index].phase.kind].append(seconds)
     medians = {key: statistics.median(each) for key, each in times.items()}
 
-    def duration(task: Task) -> float:
+    def duration(task: PipelineTask) -> float:
         # Updates and what comes before the first micro batch are no part of the schedule.
-        ours = task.turn.phase in ("forward", "backward")
-        return medians[task.placement, task.turn.phase] if ours else 0.0
+        ours = task.phase.kind in ("forward", "backward")
+        return medians[task.placement, task.phase.kind] if ours else 0.0
 
-    idle = idle_shares(tasks, timeline(tasks, pipeline.order, duration))
-    return graph, statistics.mean(idle.values()), list(pipeline.held_batches().values())
+    bubbles = bubble_shares(tasks, timeline(tasks, pipeline.order, duration))
+    return (
+        graph,
+        statistics.mean(bubbles.values()),
+        list(pipeline.max_live_micro_batches().values()),
+    )
 
 
 def main() -> None:
@@ -98,11 +102,11 @@ def main() -> None:
     print("| ---: | ---: | ---: | ---: | --- | --- |")
     for stages in STAGES:
         for count in MICRO_BATCHES:
-            graph, idle, kept = measure(stages, count)
+            graph, bubbles, kept = measure(stages, count)
             promised = (stages - 1) / (stages - 1 + count)
             bound = [min(count, stages - stage) for stage in range(stages)]
             print(
-                f"| {stages} | {count} | {idle:.3f} | {promised:.3f} "
+                f"| {stages} | {count} | {bubbles:.3f} | {promised:.3f} "
                 f"| {' '.join(map(str, kept))} | {' '.join(map(str, bound))} |",
                 flush=True,
             )

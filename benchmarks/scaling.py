@@ -102,7 +102,7 @@ def plan_of(way: Way, devices: int, compile: bool = True, **options: Any) -> tup
 
 def measured(plan: Plan) -> Figures:
     """What a plan says."""
-    kept = sum(row.held * row.count for row in plan.contents.inputs if row.kind in KEPT)
+    kept = sum(row.shard_bytes * row.count for row in plan.contents.inputs if row.kind in KEPT)
     return Figures(plan.account.sent, kept, plan.account.memory.peak)
 
 

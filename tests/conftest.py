@@ -12,10 +12,23 @@ import torch
 # Devices of one process, which stand for ranks in the tests of global tensors.
 os.environ["ONEFLOW_CPU_DEVICES"] = "8"
 import oneflow as flow
+from oneflow.passes.pipeline import OBSERVERS
+from oneflow.program.ir import Program
+from oneflow.program.verifier import verify_structure
 from tests.sampling import Sample
 
 # Tests run in parallel processes; one thread each is the fair share, and sums repeat exactly.
 torch.set_num_threads(1)
+
+
+def _verify_programs(name: str, before: Program, after: Program) -> None:
+    """Verify every program that goes through a pass, before and after it."""
+    verify_structure(before)
+    if after is not before:
+        verify_structure(after)
+
+
+OBSERVERS.append(_verify_programs)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -16,7 +16,7 @@ def trained_program():
         optimizer.zero_grad()
         layer(rows).square().mean().backward()
         optimizer.step()
-    return next(reversed(eager._known.values())).executable
+    return next(reversed(eager._programs.values())).executable
 
 
 def test_updates_are_in_place():

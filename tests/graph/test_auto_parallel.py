@@ -141,7 +141,7 @@ def test_options_weigh():
     cheap = sent(set_auto_parallel_computation_cost_ratio=1e-6)
     assert cheap.flops > sent().flops
     patient = sent(set_auto_parallel_wait_time=1e6)
-    assert sum(each.count for each in patient.exchanges) <= 2
+    assert sum(each.count for each in patient.collectives) <= 2
 
 
 def test_options_are_checked():
@@ -166,7 +166,7 @@ def test_pipelines_are_refused():
         return loss
 
     graph.build = build
-    with pytest.raises(RuntimeError, match="auto parallel lays out a graph on one placement"):
+    with pytest.raises(RuntimeError, match="auto parallel shards a graph on one placement"):
         graph(flow.randn(4, 64, placement=first, sbp=B))
 
 

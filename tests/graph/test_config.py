@@ -125,7 +125,7 @@ def test_eager_steps_between_those_of_a_graph_with_a_grad_scaler():
         assert counts[0] == pytest.approx(counts[1])
         graph(x)
         step_eagerly(twin, other)
-        same._trainings[0].scheduler.step()
+        same._optimizers[0].scheduler.step()
         np.testing.assert_allclose(model.weight.numpy(), twin.weight.numpy(), rtol=1e-6)
     assert only_step(graph) is step
     assert optimizer.state[model.weight]["step"].item() == 6

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import oneflow as flow
-from oneflow.passes.tasks import BACKWARD, FORWARD
+from oneflow.passes.partition import BACKWARD, FORWARD
 from tests.runtime.interruptions import delays, run_interrupted
 
 S, B = flow.sbp.split, flow.sbp.broadcast
@@ -157,10 +157,10 @@ def test_a_scaler_that_skips_steps():
 def test_micro_batches_share_programs_and_each_stage_holds_few_of_them():
     _, _, graph = pipelined(*LAYOUTS["three devices"], 8)
     pipeline = pipeline_of(graph)
-    assert list(pipeline.held_batches().values()) == [3, 2, 1]
+    assert list(pipeline.max_live_micro_batches().values()) == [3, 2, 1]
     tasks = pipeline.partition.tasks
-    assert sum(task.turn.phase == FORWARD for task in tasks) == 24
-    assert sum(task.turn.phase == BACKWARD for task in tasks) == 24
+    assert sum(task.phase.kind == FORWARD for task in tasks) == 24
+    assert sum(task.phase.kind == BACKWARD for task in tasks) == 24
     # Per stage: slices of arguments, forward, backward, backward that adds to gradients, update.
     assert len(pipeline._executables) <= 3 * 5
 
@@ -168,7 +168,7 @@ def test_micro_batches_share_programs_and_each_stage_holds_few_of_them():
 def test_activations_kept_do_not_grow_with_the_number_of_micro_batches():
     def most(batches):
         _, _, graph = pipelined(*LAYOUTS["three devices"], batches)
-        kept = pipeline_of(graph).kept_bytes()
+        kept = pipeline_of(graph).live_bytes()
         rows = 16 // batches
         return [max(size for _, size in each) / rows for each in kept.values()]
 
@@ -235,8 +235,10 @@ def test_stages_that_share_a_parameter():
     tokens, target = tokens.to_global(first, B), target.to_global(last, B)
     found = [graph(tokens, target).numpy() for _ in range(4)]
     np.testing.assert_allclose(found, expected, rtol=2e-5)
-    moved = [each.source for each in pipeline_of(graph).partition.moves.values()]
-    assert len(moved) == len(set(moved)), "the table is carried once, not once per micro batch"
+    transferred = [each.source for each in pipeline_of(graph).partition.transfers.values()]
+    assert len(transferred) == len(set(transferred)), (
+        "the table is carried once, not once per micro batch"
+    )
 
 
 def test_there_and_back():
@@ -367,9 +369,9 @@ def test_interrupts_and_failing_tasks_lose_nothing():
     for seconds in delays(np.random.default_rng(0), 40, 0.02):
         before = states()
         interrupted = run_interrupted(lambda: graph(x, y), seconds)
-        moved = any((now != before[name]).any() for name, now in states().items())
-        assert interrupted or moved
-        if moved:
+        transferred = any((now != before[name]).any() for name, now in states().items())
+        assert interrupted or transferred
+        if transferred:
             reference(x, y)
         after = {name: tensor.numpy() for name, tensor in twin.state_dict().items()}
         assert len(halves_of(net, after, after)[0]) == len(after)

@@ -7,12 +7,12 @@ import pytest
 import oneflow as flow
 from oneflow.graph.schedule import (
     assumed_duration,
-    idle_shares,
+    bubble_shares,
     one_forward_one_backward,
     stages_of,
     timeline,
 )
-from oneflow.passes.tasks import BACKWARD, FORWARD, UPDATE, Task, Turn
+from oneflow.passes.partition import BACKWARD, FORWARD, UPDATE, Phase, PipelineTask
 
 
 def chain(stages, batches, trains=True):
@@ -20,19 +20,19 @@ def chain(stages, batches, trains=True):
     places = [flow.placement("cpu", [rank]) for rank in range(stages)]
     tasks, at = [], {}
 
-    def add(stage, turn, *needs):
-        at[stage, turn] = len(tasks)
-        tasks.append(Task(places[stage], turn, needs={at[need] for need in needs}))
+    def add(stage, phase, *needs):
+        at[stage, phase] = len(tasks)
+        tasks.append(PipelineTask(places[stage], phase, dependencies={at[need] for need in needs}))
 
     for batch in range(batches):
-        forward, backward = Turn(FORWARD, batch), Turn(BACKWARD, batch)
+        forward, backward = Phase(FORWARD, batch), Phase(BACKWARD, batch)
         for stage in range(stages):
             add(stage, forward, *([(stage - 1, forward)] if stage else []))
         for stage in reversed(range(stages)) if trains else ():
             later = [(stage + 1, backward)] if stage < stages - 1 else []
             add(stage, backward, (stage, forward), *later)
     for stage in range(stages) if trains else ():
-        add(stage, Turn(UPDATE), *[(stage, Turn(BACKWARD, batch)) for batch in range(batches)])
+        add(stage, Phase(UPDATE), *[(stage, Phase(BACKWARD, batch)) for batch in range(batches)])
     return tasks
 
 
@@ -41,8 +41,8 @@ def held(tasks, slots, stage):
     most, now = 0, set()
     for slot in slots:
         task = tasks[slot.task]
-        if task.placement is stage and task.turn.phase != UPDATE:
-            (now.add if task.turn.phase == FORWARD else now.discard)(task.turn.batch)
+        if task.placement is stage and task.phase.kind != UPDATE:
+            (now.add if task.phase.kind == FORWARD else now.discard)(task.phase.micro_batch)
             most = max(most, len(now))
     return most
 
@@ -55,10 +55,10 @@ def test_the_schedule_has_the_least_bubble_and_keeps_few_activations(stages, bat
     assert sorted(slot.task for slot in slots) == list(range(len(tasks)))
     ends = {slot.task: slot.end for slot in slots}
     for slot in slots:
-        assert all(ends[need] <= slot.start for need in tasks[slot.task].needs)
+        assert all(ends[need] <= slot.start for need in tasks[slot.task].dependencies)
     # Three units of time per micro batch, and the way of the first to the last stage and back.
     assert max(ends.values()) == 3 * (batches + stages - 1)
-    idle = idle_shares(tasks, slots)
+    idle = bubble_shares(tasks, slots)
     assert all(
         each == pytest.approx((stages - 1) / (stages - 1 + batches)) for each in idle.values()
     )

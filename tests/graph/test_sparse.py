@@ -165,7 +165,7 @@ def test_a_skipped_step_writes_no_rows():
     graph = graph_with(module, True, scaler=lambda: flow.amp.GradScaler(init_scale=3e38))
     before = [parameter.numpy() for parameter in module.parameters()]
     graph(INDICES, OTHERS)
-    optimizer = graph._trainings[0].optimizer
+    optimizer = graph._optimizers[0].optimizer
     for parameter, old in zip(module.parameters(), before, strict=True):
         np.testing.assert_array_equal(parameter.numpy(), old)
         assert optimizer.state[parameter]["exp_avg"].abs().sum().item() == 0.0

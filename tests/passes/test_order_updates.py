@@ -15,7 +15,7 @@ def hot_step(width: int):
         optimizer.zero_grad()
         model(rows).square().mean().backward()
         optimizer.step()
-    return next(reversed(eager._known.values()))
+    return next(reversed(eager._programs.values()))
 
 
 def names(program):
@@ -23,14 +23,14 @@ def names(program):
 
 
 def test_large_weights_are_ordered():
-    known = hot_step(128)
-    ordered = order_updates(known.program)
+    cached = hot_step(128)
+    ordered = order_updates(cached.program)
     verify(ordered)
     # The first layer has no gradient of its input, and biases are small.
     assert names(ordered).count("together") == 1
     together = names(ordered).index("together")
     assert together < names(ordered).index("sgd_update")
-    assert [name for name in names(ordered) if name != "together"] == names(known.program)
+    assert [name for name in names(ordered) if name != "together"] == names(cached.program)
 
 
 def test_small_weights_are_left_alone():

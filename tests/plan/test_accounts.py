@@ -39,8 +39,8 @@ def plan_of(model, count, strategy, zero, **options):
 def test_the_model_agrees_with_xla(model, count, strategy, zero):
     contents = plan_of(model, count, strategy, zero).contents
     mine, theirs = contents.model, contents.xla
-    assert {(e.kind, e.group): (e.given, e.sent) for e in mine.exchanges} == {
-        (e.kind, e.group): (e.given, e.sent) for e in theirs.exchanges
+    assert {(e.kind, e.group): (e.given, e.sent) for e in mine.collectives} == {
+        (e.kind, e.group): (e.given, e.sent) for e in theirs.collectives
     }
     assert mine.sent > 0
     assert mine.flops == pytest.approx(theirs.flops, rel=0.05)

@@ -26,7 +26,7 @@ def test_a_mesh_of_devices_that_are_not_there():
     result = run(f"{EXAMPLE}:mlp", "--ranks", "4x8", "width=64", "layers=2", "strategy=2d")
     assert result.returncode == 0, result.stderr
     assert "4 x 8 = 32 cuda devices" in result.stdout
-    assert "XLA: its own account" in result.stdout
+    assert "XLA: its own estimate" in result.stdout
     # The layer's outputs are split over the second dimension of the mesh.
     assert "(B, S(0))  [8, 784]" in result.stdout
 

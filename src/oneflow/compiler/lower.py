@@ -22,7 +22,6 @@ from oneflow.compiler.executable_cache import EXECUTABLES, OPERATION_BYTES
 from oneflow.compiler.launching import Launcher
 from oneflow.compiler.options import compiler_options
 from oneflow.compiler.sharding import abstract_array, committed_to, shard_mapped
-from oneflow.passes.pipeline import Watch, prepare_whole
 from oneflow.primitives import lowering as lowering  # registers them
 from oneflow.primitives.operation import Operation
 from oneflow.primitives.traits import Kind
@@ -43,12 +42,11 @@ class Executable:
         convolves: some instruction is a convolution, which chooses XLA's options.
 
     Args:
-        program: what to compile.
+        program: the program to compile, after its passes.
         donated: inputs that nobody needs any more.
         device: where it runs.
         constants: Python numbers, by their place, that are the same in every run.
-        name: what profilers and dumps call it.
-        watch: sees the passes for whole programs.
+        name: its name in profilers and dumps.
     """
 
     def __init__(
@@ -58,9 +56,8 @@ class Executable:
         device: Device | Placement,
         constants: Mapping[int, Any] | None = None,
         name: str = "program",
-        watch: Watch | None = None,
     ) -> None:
-        self.program = program = prepare_whole(program, watch)
+        self.program = program
         self._constants = dict(constants or {})
         changing = [slot for slot in range(len(program.scalars)) if slot not in self._constants]
         self._floats = [i for i in changing if _travels_as_float(program.scalars[i])]

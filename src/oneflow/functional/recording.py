@@ -7,7 +7,7 @@ from typing import Any
 
 from oneflow.base.device import CPU
 from oneflow.base.location import user_line
-from oneflow.passes.pipeline import optimize
+from oneflow.passes.pipeline import PassGroup, run_passes
 from oneflow.program.ir import Program, program_from_key
 from oneflow.runtime.background import COMPILER
 from oneflow.runtime.eager import flush_all, recorder_for
@@ -49,7 +49,8 @@ def record(function: Callable, *args: Any) -> Program:
         raise RuntimeError(
             "`function` read a value or returned an input; record() wants one program"
         )
-    return optimize(program_from_key(recorder.key, [value.position for value in values]))
+    program = program_from_key(recorder.key, [value.position for value in values])
+    return run_passes(program, PassGroup.PROGRAM)
 
 
 def synchronize() -> None:

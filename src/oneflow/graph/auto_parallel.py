@@ -1,120 +1,100 @@
-"""Auto parallel in graphs: what may be laid out anew, and moving what is."""
+"""Auto parallelism in graphs: the search that a graph asks for, and resharding its variables."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from oneflow.base.placement import Placement
-from oneflow.base.sbp import BROADCAST, NdSbp
+from oneflow.base.sbp import BROADCAST
 from oneflow.differentiation.grad_mode import no_grad
 from oneflow.functional.global_tensors.conversion import to_global
-from oneflow.graph.variables import Variable
-from oneflow.passes.auto_parallel import parallelize
-from oneflow.passes.lay_out import Freedom
+from oneflow.graph.captured_step import CapturedStep
+from oneflow.passes.apply_shardings import ShardingConstraints
+from oneflow.passes.auto_sharding import ShardingSearch
 from oneflow.primitives.cost.timing import MACHINES, Machine
+from oneflow.program.duration import program_seconds
 from oneflow.program.ir import Program
-from oneflow.tensor.tensor import Tensor
 
 
 @dataclass(frozen=True)
-class AutoParallel:
-    """How SBP are chosen for a whole graph.
+class AutoParallelOptions:
+    """The options of auto parallelism.
 
     Attributes:
-        ignores_user: change what the user has split, too.
-        shares: count one conversion for all readers of a value.
+        ignores_user: change tensors that the user has split, too.
+        shares_conversions: count one conversion for all readers of a value.
         computing: factor for the time of computing.
-        latency: seconds of a collective besides its bytes; None leaves it to the type of devices.
+        latency: seconds of a collective besides its bytes; None for the figure of the device type.
     """
 
     ignores_user: bool
-    shares: bool
+    shares_conversions: bool
     computing: float
     latency: float | None
 
     def machine(self, placement: Placement) -> Machine:
-        """By whose rates time is counted."""
-        given = MACHINES[placement.type]
+        """The rates of the cost model for the devices of a placement."""
+        machine = MACHINES[placement.type]
         return replace(
-            given,
-            flops=given.flops / self.computing,
-            memory=given.memory / self.computing,
-            latency=given.latency if self.latency is None else self.latency,
-        )
-
-    def is_free(self, variable: Variable) -> bool:
-        """Whether a variable may lie as is best."""
-        broadcast = all(each is BROADCAST for each in variable.value.spec.sbp or ())
-        return self.ignores_user or variable.kind == "state" or broadcast
-
-
-@dataclass(frozen=True)
-class Laid:
-    """What auto parallel made of a program.
-
-    Attributes:
-        program: with other SBP.
-        moves: tensors that shall lie differently, and how.
-        seconds: what a step takes by the model, before and after.
-    """
-
-    program: Program
-    moves: Sequence[tuple[Tensor, NdSbp]]
-    seconds: tuple[float, float]
-
-    def __str__(self) -> str:
-        before, after = (f"{each * 1e3:.3g} ms" for each in self.seconds)
-        return (
-            f"auto parallel: a step takes {after} by the model, {before} without; "
-            f"{len(self.moves)} tensors lie differently"
+            machine,
+            flops=machine.flops / self.computing,
+            memory=machine.memory / self.computing,
+            latency=machine.latency if self.latency is None else self.latency,
         )
 
 
-def lay_out_program(
-    program: Program,
-    variables: Iterable[Variable],
-    updated: Sequence[Tensor],
-    pinned: Collection[int],
-    options: AutoParallel,
-) -> Laid:
-    """Choose how everything in a recorded step lies.
-
-    Args:
-        program: whose first outputs are the new contents of `updated`.
-        variables: what stands for inputs of the program.
-        updated: the variables that it changes.
-        pinned: results of conversions that the user asked for.
-        options: how to choose.
+def sharding_search(
+    captured: CapturedStep, options: AutoParallelOptions | None
+) -> ShardingSearch | None:
+    """The search for shardings of a captured step; None if it is not asked for.
 
     Raises:
-        RuntimeError: the program runs on several placements.
+        RuntimeError: the step runs on several placements.
     """
+    if options is None or not isinstance(captured.device, Placement):
+        return None
+    program = captured.program
     devices = program.devices
     if len(devices) > 1:
         raise RuntimeError(
-            f"auto parallel lays out a graph on one placement, and this one is on {len(devices)}; "
+            f"auto parallel shards a graph on one placement, and this one is on {len(devices)}; "
             "leave `enable_auto_parallel` out, and give the stages of a pipeline their SBP by hand"
         )
-    by_place = {~each.value.position: each for each in variables}
-    places = {id(each.tensor): place for place, each in by_place.items()}
-    freedom = Freedom(
-        [place for place, each in by_place.items() if options.is_free(each)],
-        {index: places[id(tensor)] for index, tensor in enumerate(updated)},
-        () if options.ignores_user else pinned,
+    free = [
+        number
+        for number, (each, spec) in enumerate(zip(captured.inputs, program.inputs, strict=True))
+        if each.kind == "state"
+        or (
+            each.kind in ("parameter", "buffer", "tensor")
+            and (options.ignores_user or all(sbp is BROADCAST for sbp in spec.sbp or ()))
+        )
+    ]
+    constraints = ShardingConstraints(
+        frozenset(free),
+        dict(enumerate(captured.updates)),
+        () if options.ignores_user else captured.pinned,
     )
     machine = options.machine(next(iter(devices)))
-    found, seconds = parallelize(program, freedom, machine, options.shares)
-    moves = [
-        (by_place[place].tensor, now.sbp)
-        for place, (before, now) in enumerate(zip(program.inputs, found.inputs, strict=True))
-        if now is not before and now.sbp is not None
-    ]
-    return Laid(found, moves, seconds)
+    return ShardingSearch(constraints, machine, options.shares_conversions)
 
 
-def move_tensors(moves: Iterable[tuple[Tensor, NdSbp]]) -> None:
-    """Bring tensors to where they shall lie."""
+def auto_parallel_text(before: Program, after: Program, options: AutoParallelOptions | None) -> str:
+    """The line that `debug` prints of auto parallelism."""
+    assert options is not None
+    machine = options.machine(next(iter(before.devices)))
+    old, new = (f"{sum(program_seconds(each, machine)) * 1e3:.3g} ms" for each in (before, after))
+    changed = sum(a is not b for a, b in zip(before.inputs, after.inputs, strict=True))
+    return (
+        f"auto parallel: a step takes {new} by the model, {old} without; "
+        f"{changed} tensors are resharded"
+    )
+
+
+def reshard_variables(captured: CapturedStep, optimized: Program) -> None:
+    """Convert the variables to the shardings that passes chose for them."""
+    specs = zip(captured.program.inputs, optimized.inputs, strict=True)
     with no_grad():
-        for tensor, sbp in moves:
-            tensor.data = to_global(tensor.data, sbp=sbp)
+        for variable, (before, after) in zip(captured.inputs, specs, strict=True):
+            if after is not before and after.sbp is not None:
+                tensor = variable.source
+                tensor.data = to_global(tensor.data, sbp=after.sbp)

@@ -26,15 +26,15 @@ _TIP = (
 
 
 @dataclass
-class Box:
+class PictureBox:
     """One box of the picture.
 
     Attributes:
-        title: what stands in it.
+        title: its text.
         note: a second, smaller line.
         end: arguments or results.
-        row: which row it is in, from the top.
-        column: its place in the row.
+        row: its row, counted from the top.
+        column: its column in the row.
     """
 
     title: str
@@ -55,14 +55,14 @@ class Box:
 
 
 @dataclass
-class Picture:
+class GraphPicture:
     """Boxes by module path, and arrows between them."""
 
-    boxes: dict[str, Box] = field(default_factory=dict)
+    boxes: dict[str, PictureBox] = field(default_factory=dict)
     arrows: set[tuple[str, str]] = field(default_factory=set)
 
-    def place(self) -> None:
-        """Put each box below those it gets something from."""
+    def arrange(self) -> None:
+        """Put each box below those whose values it reads."""
         names = list(self.boxes)
         for name in names:
             above = [
@@ -71,14 +71,14 @@ class Picture:
                 if end == name and names.index(start) < names.index(name)
             ]
             self.boxes[name].row = 1 + max(above, default=-1)
-        taken: Counter[int] = Counter()
+        columns: Counter[int] = Counter()
         for box in self.boxes.values():
-            box.column = taken[box.row]
-            taken[box.row] += 1
+            box.column = columns[box.row]
+            columns[box.row] += 1
 
     def svg(self) -> str:
         """The picture as text."""
-        self.place()
+        self.arrange()
         width = max(box.x for box in self.boxes.values()) + _WIDTH + _GAP_X + _MARGIN
         height = max(box.y for box in self.boxes.values()) + _HEIGHT + _MARGIN
         lines = [
@@ -103,34 +103,38 @@ class Picture:
         return f'<path d="M{x1} {y1}C{bend} {y1} {bend} {y2} {x2} {y2}"/>'
 
 
-def picture_of(step: Step) -> Picture:
-    """What is drawn of a step: a box per module that recorded something, one for the rest."""
+def picture_of(step: Step) -> GraphPicture:
+    """The picture of a step: a box per module that recorded something, one for the rest."""
     program = step.executable.program
     counts = Counter(each.scope for each in program.instructions)
-    picture = Picture({"arguments": Box("arguments", ", ".join(_sizes(step)), end=True)})
-    makers = dict.fromkeys(range(len(step.binding.arguments)), "arguments")
+    picture = GraphPicture(
+        {"arguments": PictureBox("arguments", ", ".join(_sizes(step)), end=True)}
+    )
+    producers = dict.fromkeys(range(len(step.binding.arguments)), "arguments")
     for instruction in program.instructions:
         name = f"module {instruction.scope}"
         if name not in picture.boxes:
             title = instruction.scope or "build, backward, update"
-            picture.boxes[name] = Box(title, f"{counts[instruction.scope]} operations")
+            picture.boxes[name] = PictureBox(title, f"{counts[instruction.scope]} operations")
         for number in instruction.operands:
-            start = makers.get(number, name)
+            start = producers.get(number, name)
             if start != name:
                 picture.arrows.add((start, name))
-        makers.update(dict.fromkeys(instruction.results, name))
-    picture.boxes["results"] = Box("results", f"{len(step.binding.results)} tensors", end=True)
+        producers.update(dict.fromkeys(instruction.results, name))
+    picture.boxes["results"] = PictureBox(
+        "results", f"{len(step.binding.results)} tensors", end=True
+    )
     for number in program.outputs:
-        if number in makers:
-            picture.arrows.add((makers[number], "results"))
+        if number in producers:
+            picture.arrows.add((producers[number], "results"))
     return picture
 
 
 def _sizes(step: Step) -> list[str]:
-    return [repr(step.argument_specs[place]) for place in step.binding.arguments]
+    return [repr(step.argument_specs[index]) for index in step.binding.arguments]
 
 
-def _drawn(box: Box) -> str:
+def _drawn(box: PictureBox) -> str:
     middle = box.x + _WIDTH // 2
     name = ' class="end"' if box.end else ""
     return (
@@ -151,7 +155,7 @@ def draw_step(step: Step, path: str | os.PathLike) -> None:
 
 
 def svg_path(path: str | os.PathLike) -> Path:
-    """Where to write a picture.
+    """The path of a picture.
 
     Raises:
         ValueError: the name is that of another kind of file.

@@ -15,20 +15,21 @@ from oneflow.amp.grad_scaler import StaticGradScaler
 from oneflow.base.hook import Hook
 from oneflow.checkpoint.serialization import PROGRAM_STORE, ProgramStore
 from oneflow.graph.block import Block, Blocks
+from oneflow.graph.capture import CaptureSettings
+from oneflow.graph.capture_modes import attributes_of, capture_modes
+from oneflow.graph.capturing_recorder import is_capturing
+from oneflow.graph.compilation import compile_graph
 from oneflow.graph.drawing import draw_step
 from oneflow.graph.graph_config import GraphConfig
-from oneflow.graph.optimizing import Training
-from oneflow.graph.pipeline import Pipeline
-from oneflow.graph.recorder import is_capturing
-from oneflow.graph.recording import Recording, Settings
-from oneflow.graph.report import tree
+from oneflow.graph.listing import graph_text
+from oneflow.graph.optimizer_steps import GraphOptimizer
+from oneflow.graph.pipeline_parallel import PipelineExecutable
 from oneflow.graph.saved_graph import SavedGraph
 from oneflow.graph.saving import save_steps
 from oneflow.graph.schedule_drawing import draw_schedule
 from oneflow.graph.state import graph_state, load_graph_state
 from oneflow.graph.step import Step
 from oneflow.graph.structure import take_call_apart
-from oneflow.graph.surroundings import attributes_of, surroundings
 from oneflow.graph.verbosity import chosen_verbosity
 from oneflow.module.module import Module
 from oneflow.optim.lbfgs import LBFGS
@@ -67,7 +68,7 @@ class Graph:
     """
 
     config: GraphConfig
-    settings: Settings
+    settings: CaptureSettings
     _steps: OrderedDict[tuple, Step]
 
     def __init__(self) -> None:
@@ -77,10 +78,10 @@ class Graph:
         members["_modules"] = {}
         members["_steps"] = steps = OrderedDict()
         members["config"] = GraphConfig(steps.clear)
-        members["settings"] = Settings(self.config, Blocks(steps.clear))
-        members["_trainings"] = []
+        members["settings"] = CaptureSettings(self.config, Blocks(steps.clear))
+        members["_optimizers"] = []
         members["_attributes"] = []
-        members["_told_of_recompiling"] = False
+        members["_has_warned_of_recompiling"] = False
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -143,18 +144,18 @@ class Graph:
 
     @property
     def training(self) -> bool:
-        """Whether the graph has optimizers."""
-        return bool(self._trainings)
+        """True if the graph has optimizers."""
+        return bool(self._optimizers)
 
     @property
     def is_compiled(self) -> bool:
-        """Whether it has been called."""
+        """True if it has been called."""
         return bool(self._steps)
 
     # --- building
 
     def build(self, *args: Any, **kwargs: Any) -> Any:
-        """What the graph computes; every subclass defines it.
+        """Compute the results of the graph; every subclass defines it.
 
         Arguments and results are tensors and None, nested in lists, tuples and dicts. In training
         call ``backward`` on a scalar loss.
@@ -196,9 +197,9 @@ class Graph:
             )
         if lr_sch is not None and lr_sch.optimizer is not optim:
             raise ValueError("`lr_sch` is a schedule of another optimizer than `optim`")
-        if any(training.optimizer is optim for training in self._trainings):
+        if any(each.optimizer is optim for each in self._optimizers):
             raise ValueError(f"this {type(optim).__name__} was added to {self.name} before")
-        self._trainings.append(Training(optim, lr_sch, is_sparse))
+        self._optimizers.append(GraphOptimizer(optim, lr_sch, is_sparse))
         self._steps.clear()
 
     def set_grad_scaler(self, grad_scaler: StaticGradScaler | None = None) -> None:
@@ -235,30 +236,30 @@ class Graph:
         if called is None:
             tensors = []
             called = self._key(args, kwargs, tensors)
-        key = called, surroundings(self.training, self._attributes)
+        key = called, capture_modes(self.training, self._attributes)
         step = self._steps.get(key)
-        if step is None or not step.fits():
+        if step is None or not step.guards_hold():
             step = self._new_step(called, args, kwargs)
             result = step(tensors, first=True)
         else:
             self._steps.move_to_end(key)
             result = step(tensors)
-        for training in self._trainings:
-            training.finish(step.optimizers)
+        for each in self._optimizers:
+            each.finish(step.optimizer_steps)
         return result
 
     def _key(self, args: tuple, kwargs: dict[str, Any], tensors: list[Tensor]) -> tuple:
-        """What is called, which must be equal to use a step again; collects the tensors."""
+        """The key of a call, which must be equal to use a step again; collects the tensors."""
         structure = take_call_apart(args, kwargs, tensors, self.name)
         return structure, tuple([(t._value.spec, t.requires_grad and t.is_leaf) for t in tensors])
 
     def _new_step(self, called: tuple, args: tuple, kwargs: dict[str, Any]) -> Step:
-        """Record and compile the step for arguments like these."""
+        """Capture and compile the step for arguments like these."""
         self._check_call(args, kwargs)
         self.config.check_backends(self.training)
         known = {each for each, _ in self._steps}
-        if known and called not in known and not self._told_of_recompiling:
-            self.__dict__["_told_of_recompiling"] = True
+        if known and called not in known and not self._has_warned_of_recompiling:
+            self.__dict__["_has_warned_of_recompiling"] = True
             warnings.warn(
                 f"{self.name} is compiled again, for arguments of other shapes, dtypes or "
                 "structure than before; it keeps up to "
@@ -268,8 +269,8 @@ class Graph:
         tensors: list[Tensor] = []
         structure = take_call_apart(args, kwargs, tensors, self.name)
         self.__dict__["_attributes"] = attributes_of(self.named_modules())
-        key = called, surroundings(self.training, self._attributes)
-        step = self._steps[key] = Recording(self, self.build, structure, tensors).run()
+        key = called, capture_modes(self.training, self._attributes)
+        step = self._steps[key] = compile_graph(self, self.build, structure, tensors)
         if len(self._steps) > _MAX_STEPS:
             self._steps.popitem(last=False)
         return step
@@ -441,7 +442,7 @@ class Graph:
             RuntimeError: the graph was not called yet, or has everything on one placement.
         """
         step = next(reversed(self._steps.values()), None)
-        if step is None or not isinstance(step.executable, Pipeline):
+        if step is None or not isinstance(step.executable, PipelineExecutable):
             state = "has not been called" if step is None else "is no pipeline: it has one stage"
             raise RuntimeError(
                 f"{self.name} {state}; put its modules on several placements, number them with "
@@ -453,21 +454,21 @@ class Graph:
         if "_steps" not in self.__dict__:
             return f"<{type(self).__name__} without super().__init__()>"
         latest = next(reversed(self._steps.values()), None)
-        return tree(self, None if latest is None else latest.report)
+        return graph_text(self, None if latest is None else latest.listing)
 
-    # --- what a recording asks
+    # --- for capture
 
     def named_modules(self) -> list[tuple[str, Module]]:
         """The modules assigned to the graph, by attribute name."""
         return list(self._modules.items())
 
-    def own_tensors(self) -> dict[str, Any]:
+    def own_attributes(self) -> dict[str, Any]:
         """The graph's own attributes, tensors among them."""
         return self.__dict__
 
-    def trainings(self) -> list[Training]:
+    def optimizers(self) -> list[GraphOptimizer]:
         """The optimizers added to the graph."""
-        return self._trainings
+        return self._optimizers
 
 
 def _holds_modules(values: Any) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from oneflow.base.dtype import DType, bfloat16, float16
-from oneflow.graph.auto_parallel import AutoParallel
+from oneflow.graph.auto_parallel import AutoParallelOptions
 from oneflow.graph.backends import BACKENDS
 
 _ORDERS = ("Disable", "SpeedFirst", "MemoryFirst", "OverlapCpuGpu", "DelayShortGpu")
@@ -67,7 +67,7 @@ class GraphConfig:
         self._options[name] = value
         self._changed()
 
-    # --- what the graph asks
+    # --- read by the graph
 
     @property
     def amp_dtype(self) -> DType | None:
@@ -90,19 +90,19 @@ class GraphConfig:
         return self._options["zero_stage"]
 
     @property
-    def zero_least(self) -> int:
+    def zero_min_size(self) -> int:
         """How many elements the parts of what ZeRO splits have at least."""
         return self._options["zero_redundancy_optimizer_min_size_after_split"]
 
     @property
-    def auto_parallel(self) -> AutoParallel | None:
+    def auto_parallel(self) -> AutoParallelOptions | None:
         """How SBP are chosen for the whole graph, or None."""
         prefix = "auto_parallel"
         if not self._options[prefix]:
             return None
-        return AutoParallel(
+        return AutoParallelOptions(
             ignores_user=self._options[f"{prefix}_ignore_user_sbp_config"],
-            shares=self._options[f"{prefix}_sbp_collector"],
+            shares_conversions=self._options[f"{prefix}_sbp_collector"],
             computing=self._options[f"{prefix}_computation_cost_ratio"],
             latency=self._options[f"{prefix}_wait_time"],
         )
@@ -117,7 +117,7 @@ class GraphConfig:
             if self._options[backend.package]:
                 backend.check(training)
 
-    # --- what users set
+    # --- set by users
 
     def enable_amp(self, mode: bool = True, *, dtype: DType = float16) -> None:
         """Run products and convolutions in half precision, and what needs precision in float32.

@@ -31,7 +31,7 @@ from oneflow.checkpoint.manifest import PROGRAM_FILE
 from oneflow.checkpoint.save_folders import being_filled, remove_unnamed
 from oneflow.compiler.export import to_bytes
 from oneflow.compiler.lower import Executable
-from oneflow.graph.pipeline import Pipeline
+from oneflow.graph.pipeline_parallel import PipelineExecutable
 from oneflow.graph.step import Step
 from oneflow.graph.structure_text import structure_to_data
 from oneflow.primitives.operation import Operation
@@ -178,7 +178,7 @@ def program_name(index: int) -> str:
 
 def _executable_of(step: Step, name: str) -> Executable:
     """The program of a step on one device or placement."""
-    if isinstance(step.executable, Pipeline):
+    if isinstance(step.executable, PipelineExecutable):
         raise RuntimeError(
             f"{name} runs on several placements, and only programs on one device or placement are "
             "saved; make a graph for inference whose modules are on one placement"
@@ -190,7 +190,7 @@ def _described(name: str, index: int, step: Step, weights: dict[str, Tensor]) ->
     """A step as plain data; its variables and constants are added to `weights`."""
     binding = step.binding
     generators = {id(draws.generator) for draws in step.draws}
-    if step.optimizers or binding.gradients or binding.written:
+    if step.optimizer_steps or binding.gradients or binding.written:
         raise RuntimeError(
             f"{name} trains, or writes to its arguments; save a graph for inference instead"
         )
@@ -231,7 +231,7 @@ def _described(name: str, index: int, step: Step, weights: dict[str, Tensor]) ->
         ],
         "checks": [
             _check_data(instruction.operation, line)
-            for instruction, (_, line) in zip(program.checks, step.checked, strict=True)
+            for instruction, (_, line) in zip(program.checks, step.checks, strict=True)
         ],
     }
 

@@ -1,4 +1,4 @@
-"""In which order the tasks of a pipeline run: one forward, one backward.
+"""The order in which the tasks of a pipeline run: one forward, one backward (1F1B).
 
 Narayanan et al., "PipeDream: Generalized Pipeline Parallelism for DNN Training" (2019): of S
 stages, stage s starts the forward passes of S - s micro batches, and then does one backward pass
@@ -14,9 +14,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from oneflow.base.placement import Placement
-from oneflow.passes.tasks import BACKWARD, FORWARD, Task
+from oneflow.passes.partition import BACKWARD, FORWARD, PipelineTask
 
-# How long tasks take if nobody has measured it: a backward pass multiplies twice as many matrices.
+# Durations of tasks before they are measured: a backward pass multiplies twice as many matrices.
 ASSUMED = {FORWARD: 1.0, BACKWARD: 2.0}
 
 
@@ -25,9 +25,9 @@ class Slot:
     """One task in a schedule.
 
     Attributes:
-        task: its place in the list of tasks.
-        start: when it starts.
-        end: when it ends.
+        task: its index in the list of tasks.
+        start: time at which it starts.
+        end: time at which it ends.
     """
 
     task: int
@@ -35,47 +35,49 @@ class Slot:
     end: float
 
 
-def stages_of(tasks: Sequence[Task]) -> list[Placement]:
+def stages_of(tasks: Sequence[PipelineTask]) -> list[Placement]:
     """The placements in the order in which a micro batch first gets to them."""
     depths: dict[Placement, int] = {}
     longest: list[int] = []
     for task in tasks:
-        forward = task.turn.phase == FORWARD
-        before = [longest[need] for need in task.needs if tasks[need].turn.phase == FORWARD]
+        forward = task.phase.kind == FORWARD
+        before = [longest[need] for need in task.dependencies if tasks[need].phase.kind == FORWARD]
         longest.append(1 + max(before, default=-1) if forward else -1)
-        if forward and task.turn.batch == 0:
+        if forward and task.phase.micro_batch == 0:
             depths.setdefault(task.placement, longest[-1])
     order = sorted(depths, key=depths.__getitem__)
     others = dict.fromkeys(task.placement for task in tasks if task.placement not in depths)
     return [*order, *others]
 
 
-def assumed_duration(task: Task) -> float:
-    """How long a task takes if nobody has measured it, in units of a forward pass."""
-    return ASSUMED.get(task.turn.phase, 0.0)
+def assumed_duration(task: PipelineTask) -> float:
+    """The duration of a task before it is measured, in units of a forward pass."""
+    return ASSUMED.get(task.phase.kind, 0.0)
 
 
 def one_forward_one_backward(
-    tasks: Sequence[Task], duration: Callable[[Task], float] = assumed_duration
+    tasks: Sequence[PipelineTask], duration: Callable[[PipelineTask], float] = assumed_duration
 ) -> list[Slot]:
-    """When each task runs, in the order of their starts.
+    """Return the 1F1B schedule, in the order of starts.
 
-    A device runs one task at a time. Where several could start, backward passes go first, then
-    lower micro batches.
+    A device runs one task at a time. If several could start, backward passes go first, then lower
+    micro batches.
     """
-    return _Planning(tasks, duration).run()
+    return _Scheduler(tasks, duration).run()
 
 
 def timeline(
-    tasks: Sequence[Task], order: Sequence[Slot], duration: Callable[[Task], float]
+    tasks: Sequence[PipelineTask], order: Sequence[Slot], duration: Callable[[PipelineTask], float]
 ) -> list[Slot]:
-    """When tasks run that every device takes up in the given order, each as soon as it can."""
+    """Return the schedule if every device runs its tasks in the given order, as soon as it can."""
     ends: dict[int, float] = {}
     free: dict[int, float] = defaultdict(float)
     slots = []
     for slot in order:
         task = tasks[slot.task]
-        waits = [ends[need] for need in task.needs] + [free[rank] for rank in task.placement.flat]
+        waits = [ends[need] for need in task.dependencies] + [
+            free[rank] for rank in task.placement.flat
+        ]
         start = max(waits)
         ends[slot.task] = end = start + duration(task)
         free.update(dict.fromkeys(task.placement.flat, end))
@@ -83,11 +85,11 @@ def timeline(
     return slots
 
 
-def idle_shares(tasks: Sequence[Task], slots: Sequence[Slot]) -> dict[Placement, float]:
-    """By stage, the share of the time from the first start to the last end in which it waits.
+def bubble_shares(tasks: Sequence[PipelineTask], slots: Sequence[Slot]) -> dict[Placement, float]:
+    """The bubble of each stage: the share of the time from first start to last end that it waits.
 
-    That is the bubble of the pipeline: with S equal stages and n micro batches
-    ``(S - 1) / (S - 1 + n)``.
+    With S equal stages and n micro batches
+    ``(S - 1) / (S - 1 + n)`` of the time is bubble.
     """
     span = max((slot.end for slot in slots), default=0.0)
     busy: dict[Placement, float] = defaultdict(float)
@@ -96,80 +98,82 @@ def idle_shares(tasks: Sequence[Task], slots: Sequence[Slot]) -> dict[Placement,
     return {stage: 1 - busy[stage] / span if span else 0.0 for stage in stages_of(tasks)}
 
 
-class _Planning:
+class _Scheduler:
     """The schedule while it is made, from its start on."""
 
-    def __init__(self, tasks: Sequence[Task], duration: Callable[[Task], float]) -> None:
+    def __init__(
+        self, tasks: Sequence[PipelineTask], duration: Callable[[PipelineTask], float]
+    ) -> None:
         self._tasks = tasks
         self._duration = duration
         self._stages = stages_of(tasks)
-        self._trains = any(task.turn.phase == BACKWARD for task in tasks)
-        self._waiting = [set(task.needs) for task in tasks]
+        self._trains = any(task.phase.kind == BACKWARD for task in tasks)
+        self._waiting = [set(task.dependencies) for task in tasks]
         self._followers: dict[int, list[int]] = defaultdict(list)
-        for place, task in enumerate(tasks):
-            for need in task.needs:
-                self._followers[need].append(place)
-        self._ready = [place for place, needs in enumerate(self._waiting) if not needs]
-        self._left: dict[tuple[Placement, int], int] = defaultdict(int)
+        for index, task in enumerate(tasks):
+            for need in task.dependencies:
+                self._followers[need].append(index)
+        self._ready = [index for index, needs in enumerate(self._waiting) if not needs]
+        self._backward_left: dict[tuple[Placement, int], int] = defaultdict(int)
         for task in tasks:
-            if task.turn.phase == BACKWARD:
-                self._left[task.placement, task.turn.batch] += 1
+            if task.phase.kind == BACKWARD:
+                self._backward_left[task.placement, task.phase.micro_batch] += 1
         self._started: dict[Placement, set[int]] = defaultdict(set)
         self._busy: set[int] = set()
 
     def run(self) -> list[Slot]:
-        """All slots."""
+        """Return all slots."""
         slots: list[Slot] = []
         running: list[tuple[float, int]] = []
         now = 0.0
         while self._ready or running:
-            place = self._next(forced=not running)
-            if place is None:
+            index = self._next(is_idle=not running)
+            if index is None:
                 now, done = heapq.heappop(running)
                 self._finish(done)
                 continue
-            end = now + self._duration(self._tasks[place])
-            slots.append(Slot(place, now, end))
-            self._start(place)
-            heapq.heappush(running, (end, place))
+            end = now + self._duration(self._tasks[index])
+            slots.append(Slot(index, now, end))
+            self._start(index)
+            heapq.heappush(running, (end, index))
         return slots
 
-    def _next(self, forced: bool) -> int | None:
-        """A task that can start now, or None."""
+    def _next(self, is_idle: bool) -> int | None:
+        """A task that can start now, or None; `is_idle` says that no task is running."""
         free = [
             each for each in self._ready if self._busy.isdisjoint(self._tasks[each].placement.flat)
         ]
-        allowed = [each for each in free if not self._holds_enough(self._tasks[each])]
-        # Where a stage takes part twice, waiting for a backward pass might wait for ever.
-        candidates = allowed or (free if forced else [])
-        return min(candidates, key=self._urgency, default=None)
+        allowed = [each for each in free if not self._is_full(self._tasks[each])]
+        # A stage that takes part twice might wait for a backward pass for ever.
+        candidates = allowed or (free if is_idle else [])
+        return min(candidates, key=self._priority, default=None)
 
-    def _urgency(self, place: int) -> tuple:
-        turn = self._tasks[place].turn
-        return (turn.phase != BACKWARD, turn.batch, place)
+    def _priority(self, index: int) -> tuple:
+        phase = self._tasks[index].phase
+        return (phase.kind != BACKWARD, phase.micro_batch, index)
 
-    def _holds_enough(self, task: Task) -> bool:
-        """Whether a stage keeps the activations of as many micro batches as it should."""
-        if task.turn.phase != FORWARD or not self._trains:
+    def _is_full(self, task: PipelineTask) -> bool:
+        """Return true if a stage keeps the activations of as many micro batches as it may."""
+        if task.phase.kind != FORWARD or not self._trains:
             return False
         started = self._started[task.placement]
-        held = [batch for batch in started if self._left[task.placement, batch]]
+        live = [batch for batch in started if self._backward_left[task.placement, batch]]
         stage = self._stages.index(task.placement)
-        return task.turn.batch not in started and len(held) >= len(self._stages) - stage
+        return task.phase.micro_batch not in started and len(live) >= len(self._stages) - stage
 
-    def _start(self, place: int) -> None:
-        task = self._tasks[place]
-        self._ready.remove(place)
+    def _start(self, index: int) -> None:
+        task = self._tasks[index]
+        self._ready.remove(index)
         self._busy.update(task.placement.flat)
-        if task.turn.phase == FORWARD:
-            self._started[task.placement].add(task.turn.batch)
+        if task.phase.kind == FORWARD:
+            self._started[task.placement].add(task.phase.micro_batch)
 
-    def _finish(self, place: int) -> None:
-        task = self._tasks[place]
+    def _finish(self, index: int) -> None:
+        task = self._tasks[index]
         self._busy.difference_update(task.placement.flat)
-        if task.turn.phase == BACKWARD:
-            self._left[task.placement, task.turn.batch] -= 1
-        for follower in self._followers[place]:
-            self._waiting[follower].discard(place)
+        if task.phase.kind == BACKWARD:
+            self._backward_left[task.placement, task.phase.micro_batch] -= 1
+        for follower in self._followers[index]:
+            self._waiting[follower].discard(index)
             if not self._waiting[follower]:
                 self._ready.append(follower)

@@ -8,9 +8,9 @@ from html import escape
 from oneflow.base.placement import Placement
 from oneflow.base.replacing import replacing
 from oneflow.graph.drawing import svg_path
-from oneflow.graph.pipeline import Pipeline
-from oneflow.graph.schedule import Slot, idle_shares, timeline
-from oneflow.passes.tasks import BACKWARD, FORWARD, PREPARE, UPDATE, Turn
+from oneflow.graph.pipeline_parallel import PipelineExecutable
+from oneflow.graph.schedule import Slot, bubble_shares, timeline
+from oneflow.passes.partition import BACKWARD, FORWARD, PREPARE, UPDATE, Phase
 
 _LETTERS = {PREPARE: "P", FORWARD: "F", BACKWARD: "B", UPDATE: "U"}
 _WIDTH, _LEFT, _ROW, _CURVE, _MARGIN = 960, 190, 30, 26, 20
@@ -26,24 +26,24 @@ _STYLE = (
 )
 
 
-def schedule_text(pipeline: Pipeline) -> list[str]:
-    """One line per stage: its forward and backward passes in order, and what it keeps for them."""
-    kept, held = pipeline.kept_bytes(), pipeline.held_batches()
+def schedule_text(pipeline: PipelineExecutable) -> list[str]:
+    """One line per stage: its forward and backward passes in order, and the memory they keep."""
+    live, counts = pipeline.live_bytes(), pipeline.max_live_micro_batches()
     lines = []
     for number, stage in enumerate(pipeline.stages):
-        turns = [task.turn for task in _tasks_of(pipeline, stage)]
-        passes = [turn for turn in turns if turn.phase in (FORWARD, BACKWARD)]
-        names = [f"{_LETTERS[turn.phase]}{turn.batch}" for turn in passes]
-        most = max((size for _, size in kept[stage]), default=0)
+        phases = [task.phase for task in _tasks_of(pipeline, stage)]
+        passes = [each for each in phases if each.kind in (FORWARD, BACKWARD)]
+        names = [f"{_LETTERS[each.kind]}{each.micro_batch}" for each in passes]
+        peak = max((size for _, size in live[stage]), default=0)
         lines.append(
             f"(STAGE:{number}:{stage!r}) {' '.join(dict.fromkeys(names))}; keeps activations of "
-            f"{held[stage]} micro batch(es), {bytes_text(most)} per device"
+            f"{counts[stage]} micro batch(es), {bytes_text(peak)} per device"
         )
     return lines
 
 
-def draw_schedule(pipeline: Pipeline, path: str | os.PathLike) -> None:
-    """Write the schedule as an SVG file: when each stage computes, and what it keeps meanwhile.
+def draw_schedule(pipeline: PipelineExecutable, path: str | os.PathLike) -> None:
+    """Write the schedule as an SVG file: the tasks of each stage, and the memory it keeps.
 
     Durations are those that were measured in the second call; before that, a backward pass is drawn
     twice as long as a forward pass.
@@ -52,7 +52,7 @@ def draw_schedule(pipeline: Pipeline, path: str | os.PathLike) -> None:
         ValueError: the name is that of another kind of file.
     """
     with replacing(svg_path(path)) as file:
-        file.write(_Picture(pipeline).svg().encode())
+        file.write(_SchedulePicture(pipeline).svg().encode())
 
 
 def bytes_text(size: float) -> str:
@@ -64,21 +64,21 @@ def bytes_text(size: float) -> str:
     return f"{size:.3g} GiB"
 
 
-def _tasks_of(pipeline: Pipeline, stage: Placement) -> list:
+def _tasks_of(pipeline: PipelineExecutable, stage: Placement) -> list:
     tasks = [pipeline.partition.tasks[slot.task] for slot in pipeline.order]
     return [task for task in tasks if task.placement is stage]
 
 
-class _Picture:
+class _SchedulePicture:
     """One row of boxes per stage, below it a curve of the bytes it keeps."""
 
-    def __init__(self, pipeline: Pipeline) -> None:
+    def __init__(self, pipeline: PipelineExecutable) -> None:
         self._pipeline = pipeline
         self._tasks = pipeline.partition.tasks
         self._slots = timeline(self._tasks, pipeline.order, pipeline.duration)
         self._span = max((slot.end for slot in self._slots), default=0.0) or 1.0
-        self._kept = pipeline.kept_bytes()
-        self._most = max((size for each in self._kept.values() for _, size in each), default=0)
+        self._live = pipeline.live_bytes()
+        self._peak = max((size for each in self._live.values() for _, size in each), default=0)
 
     def svg(self) -> str:
         """The picture as text."""
@@ -89,27 +89,28 @@ class _Picture:
             f'height="{height}"><style>{_STYLE}</style>',
             f'<text x="{_MARGIN}" y="{_MARGIN + 4}">{escape(self._title())}</text>',
         ]
-        idle = idle_shares(self._tasks, self._slots)
+        bubbles = bubble_shares(self._tasks, self._slots)
         for number, stage in enumerate(stages):
             top = _MARGIN + 24 + number * (_ROW + _CURVE + 18)
-            lines += self._row(number, stage, top, idle[stage])
+            lines += self._row(number, stage, top, bubbles[stage])
         return "\n".join([*lines, "</svg>", ""])
 
     def _title(self) -> str:
-        idle = idle_shares(self._tasks, self._slots)
-        mean = sum(idle.values()) / len(idle)
+        bubbles = bubble_shares(self._tasks, self._slots)
+        mean = sum(bubbles.values()) / len(bubbles)
         measured = bool(self._pipeline.durations)
         length = f"{self._span * 1e3:.3g} ms, measured" if measured else "assumed durations"
         return f"one forward, one backward: {length}; stages wait {mean:.0%} of the time"
 
-    def _row(self, number: int, stage: Placement, top: int, idle: float) -> list[str]:
-        most = max((size for _, size in self._kept[stage]), default=0)
+    def _row(self, number: int, stage: Placement, top: int, bubble: float) -> list[str]:
+        peak = max((size for _, size in self._live[stage]), default=0)
         ranks = escape(f"{stage.type} {stage.ranks}")
         lines = [
             f'<text x="{_MARGIN}" y="{top + 14}">stage {number}: {ranks}</text>',
-            f'<text class="small" x="{_MARGIN}" y="{top + 28}">waits {idle:.0%} of the time</text>',
+            f'<text class="small" x="{_MARGIN}" y="{top + 28}">'
+            f"waits {bubble:.0%} of the time</text>",
             f'<text class="small" x="{_MARGIN}" y="{top + _ROW + 16}">'
-            f"keeps at most {bytes_text(most)} per device</text>",
+            f"keeps at most {bytes_text(peak)} per device</text>",
         ]
         for slot in self._slots:
             if self._tasks[slot.task].placement is stage:
@@ -120,14 +121,14 @@ class _Picture:
         return _LEFT + _WIDTH * time / self._span
 
     def _box(self, slot: Slot, top: int) -> list[str]:
-        turn: Turn = self._tasks[slot.task].turn
+        phase: Phase = self._tasks[slot.task].phase
         x, width = self._x(slot.start), self._x(slot.end) - self._x(slot.start)
         if width <= 0:
             return []
-        batch = turn.batch if turn.phase in (FORWARD, BACKWARD) else ""
-        label, title = f"{_LETTERS[turn.phase]}{batch}", f"{turn.phase} {batch}".strip()
+        batch = phase.micro_batch if phase.kind in (FORWARD, BACKWARD) else ""
+        label, title = f"{_LETTERS[phase.kind]}{batch}", f"{phase.kind} {batch}".strip()
         box = (
-            f'<rect class="{turn.phase}" x="{x:.1f}" y="{top}" width="{width:.1f}" '
+            f'<rect class="{phase.kind}" x="{x:.1f}" y="{top}" width="{width:.1f}" '
             f'height="{_ROW - 4}"><title>{title}: {(slot.end - slot.start) * 1e3:.3g} ms'
             "</title></rect>"
         )
@@ -142,10 +143,10 @@ class _Picture:
         """Steps as high as the bytes kept after each task."""
         bottom = top + _CURVE
         points, height = [f"M{_LEFT} {bottom}"], float(bottom)
-        for place, size in self._kept[stage]:
-            x = self._x(self._slots[place].start)
+        for index, size in self._live[stage]:
+            x = self._x(self._slots[index].start)
             points.append(f"L{x:.1f} {height:.1f}")
-            height = bottom - (_CURVE - 4) * size / max(self._most, 1)
+            height = bottom - (_CURVE - 4) * size / max(self._peak, 1)
             points.append(f"L{x:.1f} {height:.1f}")
         points.append(f"L{self._x(self._span):.1f} {height:.1f}L{self._x(self._span):.1f} {bottom}")
         return f'<path class="curve" d="{"".join(points)}Z"/>'

@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from oneflow.graph.recording import Recordable
+from oneflow.graph.capture import Capturable
 from oneflow.module.state import copy_into
 from oneflow.tensor.tensor import Tensor
 
 
-def graph_state(graph: Recordable, destination: dict[str, Any]) -> dict[str, Any]:
-    """Put the state of everything in `graph` into `destination`."""
+def graph_state(graph: Capturable, destination: dict[str, Any]) -> dict[str, Any]:
+    """Put the state of everything in `graph` into `destination`, and return it."""
     for name, part in _parts(graph).items():
         destination[name] = part.detach() if isinstance(part, Tensor) else part.state_dict()
     return destination
 
 
-def load_graph_state(graph: Recordable, state: Mapping[str, Any], strict: bool) -> None:
-    """Load what `graph_state` collected.
+def load_graph_state(graph: Capturable, state: Mapping[str, Any], strict: bool) -> None:
+    """Load a state that `graph_state` collected.
 
     Raises:
         RuntimeError: with `strict`, names do not fit.
@@ -43,17 +43,19 @@ def load_graph_state(graph: Recordable, state: Mapping[str, Any], strict: bool) 
             part.load_state_dict(state[name])
 
 
-def _parts(graph: Recordable) -> dict[str, Any]:
+def _parts(graph: Capturable) -> dict[str, Any]:
     """Everything in a graph that has a state, by its name in the state dict.
 
     Attributes have no dots in their names, so the others cannot be taken for them.
     """
     parts: dict[str, Any] = dict(graph.named_modules())
-    parts.update({n: each for n, each in graph.own_tensors().items() if isinstance(each, Tensor)})
-    for index, training in enumerate(graph.trainings()):
-        parts[f"optimizer.{index}"] = training.optimizer
-        if training.scheduler is not None:
-            parts[f"lr_scheduler.{index}"] = training.scheduler
+    parts.update(
+        {n: each for n, each in graph.own_attributes().items() if isinstance(each, Tensor)}
+    )
+    for index, each in enumerate(graph.optimizers()):
+        parts[f"optimizer.{index}"] = each.optimizer
+        if each.scheduler is not None:
+            parts[f"lr_scheduler.{index}"] = each.scheduler
     if graph.settings.scaler is not None:
         parts["scaler.0"] = graph.settings.scaler
     return parts

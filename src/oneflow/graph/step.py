@@ -1,13 +1,12 @@
-"""`Step`: a recorded and compiled step, bound to the tensors it reads and writes.
+"""`Step`: a compiled step, bound to the tensors it reads and writes.
 
-Everything that stays the same from call to call is worked out once, here; a call gathers arrays,
-fills in the numbers that changed, runs, and hands the new arrays to their tensors.
+Everything that stays the same from call to call is computed once, here; a call gathers arrays,
+fills in the numbers that changed, runs, and gives the new arrays to their tensors.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from operator import is_not
 from sys import getrefcount
@@ -17,14 +16,12 @@ from oneflow.base.spec import TensorSpec
 from oneflow.compiler.lower import Executable
 from oneflow.differentiation.grad_mode import MODE, no_grad
 from oneflow.graph.agreement import runner_of
-from oneflow.graph.observing import Traffic
-from oneflow.graph.optimizing import RecordedStep
-from oneflow.graph.pipeline import Pipeline
+from oneflow.graph.binding import StepBinding
+from oneflow.graph.captured_step import CapturedStep, StepListing
+from oneflow.graph.pipeline_parallel import PipelineExecutable
 from oneflow.graph.structure import put_together
 from oneflow.module.hooks import Hooks
-from oneflow.primitives.operation import Operation
 from oneflow.program.value import INFERENCE, Value
-from oneflow.random.generator import Generator
 from oneflow.runtime import checks
 from oneflow.runtime.eager import flush_all
 from oneflow.tensor.call import wrap
@@ -32,182 +29,102 @@ from oneflow.tensor.tensor import Tensor, accumulate_grad
 from oneflow.tensor.views import write
 
 
-@dataclass(frozen=True)
-class Draws:
-    """How a step uses one generator.
+class _Reference:
+    """A reference to an object, as a tensor has to its value and a value to its array."""
 
-    Attributes:
-        generator: the generator.
-        count: how many streams a call takes; None if it starts again from a seed.
-        end: position after a call, if `count` is None.
-        seeds: places of its seed among the numbers.
-        streams: places of stream numbers, with the number of the draw.
-    """
+    __slots__ = ("target",)
 
-    generator: Generator
-    count: int | None
-    end: tuple[int, int]
-    seeds: tuple[int, ...]
-    streams: tuple[tuple[int, int], ...]
-
-    def refill(self, numbers: list[Any]) -> None:
-        """Write the numbers of the next call, and move the generator on."""
-        seed, stream = self.generator.position
-        for place in self.seeds:
-            numbers[place] = seed
-        for place, draw in self.streams:
-            numbers[place] = stream + draw
-        self.generator.position = self.end if self.count is None else (seed, stream + self.count)
+    def __init__(self, target: Any) -> None:
+        self.target = target
 
 
-@dataclass
-class Binding:
-    """What the inputs and outputs of a program are.
-
-    The program's inputs are arguments, variables and constants, in this order. Its outputs are the
-    new values of variables, new contents of arguments, gradients to hand out, and results.
-
-    Attributes:
-        arguments: which tensor arguments are read.
-        variables: tensors that are read.
-        changed: how many of the variables, counted from the first, get new values.
-        unread: tensors that get new values without being read.
-        constants: arrays that are always the same.
-        written: which tensor arguments are written to.
-        gradients: tensors, or numbers of tensor arguments, that get gradients.
-        results: per result, its spec, or the tensor or number of the argument that it is.
-        structure: of the results.
-        called: structure of the arguments.
-        names: the variables' names, by the identity of the tensor.
-        members: ``(dict, key, object)`` that have to be the same for the binding to hold.
-        registries: dicts of modules that may get no further modules, parameters and buffers.
-    """
-
-    arguments: list[int]
-    variables: list[Tensor]
-    changed: int
-    unread: list[Tensor]
-    constants: list[Any]
-    written: list[int]
-    gradients: list[Tensor | int]
-    results: list[TensorSpec | Tensor | int]
-    structure: Any
-    called: Any
-    names: dict[int, str]
-    members: list[tuple[dict, Any, Any]]
-    registries: list[dict]
-
-
-@dataclass
-class Report:
-    """What listings show of a step.
-
-    Attributes:
-        arguments: the tensor arguments, as text.
-        results: the tensors among the results, as text.
-        traffic: what went into each module and came out, by path.
-        stages: what each stage of a pipeline does in order, as text.
-    """
-
-    arguments: list[str]
-    results: list[str] = field(default_factory=list)
-    traffic: dict[str, Traffic] = field(default_factory=dict)
-    stages: list[str] = field(default_factory=list)
-
-
-class _Holder:
-    """Holds a reference to an object, as a tensor does to its value and a value to its array."""
-
-    __slots__ = ("held",)
-
-    def __init__(self, held: Any) -> None:
-        self.held = held
-
-
-def _users(values: list, arrays: list, count: int) -> tuple[list[int], list[int]]:
-    """How often the first `count` values, and their arrays, are referred to."""
+def _reference_counts(values: list, arrays: list, count: int) -> tuple[list[int], list[int]]:
+    """The reference counts of the first `count` values, and of their arrays."""
     return list(map(getrefcount, values[:count])), list(map(getrefcount, arrays[:count]))
 
 
-def _users_of_unshared() -> tuple[int, int]:
-    """What `_users` says of a value and an array that one tensor alone uses."""
-    tensors = [_Holder(_Holder(object()))]
-    values = [tensor.held for tensor in tensors]
-    arrays = [value.held for value in values]
-    (of_value,), (of_array,) = _users(values, arrays, 1)
+def _counts_of_unshared() -> tuple[int, int]:
+    """The `_reference_counts` of a value and an array that only one tensor uses."""
+    tensors = [_Reference(_Reference(object()))]
+    values = [tensor.target for tensor in tensors]
+    arrays = [value.target for value in values]
+    (of_value,), (of_array,) = _reference_counts(values, arrays, 1)
     return of_value, of_array
 
 
-_OF_VALUE, _OF_ARRAY = _users_of_unshared()
+_OF_VALUE, _OF_ARRAY = _counts_of_unshared()
 
 
 class Step:
     """A compiled step; calling it runs it once.
 
     Attributes:
-        executable: what runs.
-        binding: what its inputs and outputs are.
-        optimizers: the optimizer steps in it.
+        executable: the compiled program.
+        binding: the tensors that its inputs and outputs stand for.
+        optimizer_steps: the optimizers' steps in it.
         numbers: its run-time numbers.
-        report: what listings show of it.
-        draws: how it uses generators.
+        listing: its description.
+        draws: its draws from generators.
         argument_specs: specs of the tensor arguments.
-        checked: operations with a run-time check, and the user's lines that called them.
+        checks: operations with a run-time check, and the user's lines that called them.
     """
 
     def __init__(
         self,
-        executable: Executable | Pipeline,
-        binding: Binding,
-        numbers: list[Any],
-        optimizers: Sequence[RecordedStep],
-        draws: Sequence[Draws],
-        checked: Sequence[tuple[Operation, str]],
-        report: Report,
-        argument_specs: Sequence[TensorSpec],
+        executable: Executable | PipelineExecutable,
+        binding: StepBinding,
+        captured: CapturedStep,
+        listing: StepListing,
     ) -> None:
         self.executable = executable
         self.binding = binding
-        self.optimizers = list(optimizers)
-        self.numbers = numbers
-        self.report = report
-        self.argument_specs = list(argument_specs)
-        self.draws = list(draws)
-        self.checked = list(checked)
-        self._run = executable if isinstance(executable, Pipeline) else runner_of(executable)
+        self.optimizer_steps = list(captured.optimizer_steps)
+        self.numbers = list(captured.numbers)
+        self.listing = listing
+        self.argument_specs = [tensor._value.spec for tensor in captured.arguments]
+        self.draws = list(captured.draws)
+        self.checks = list(captured.checks)
+        is_pipeline = isinstance(executable, PipelineExecutable)
+        self._run = executable if is_pipeline else runner_of(executable)
         self._specs = [tensor._value.spec for tensor in binding.variables]
-        self._wanting = self._who_wants() if optimizers or binding.gradients else None
+        depends_on_gradients = self.optimizer_steps or binding.gradients
+        self._requires_grad = self._variables_require_grad() if depends_on_gradients else None
         empty = [
-            (held, key, None) for held in binding.registries for key in held if held[key] is None
+            (owner, key, None)
+            for owner in binding.registries
+            for key in owner
+            if owner[key] is None
         ]
         hooks = [
-            (held, key, hook)
-            for held in binding.registries
-            if isinstance(held, Hooks)
-            for key, hook in held.items()
+            (owner, key, hook)
+            for owner in binding.registries
+            if isinstance(owner, Hooks)
+            for key, hook in owner.items()
         ]
-        members = [*binding.members, *empty, *hooks]
-        self._holders = [holder for holder, _, _ in members]
-        self._keys = [key for _, key, _ in members]
-        self._objects = [value for _, _, value in members]
+        attributes = [*binding.attributes, *empty, *hooks]
+        self._owners = [owner for owner, _, _ in attributes]
+        self._keys = [key for _, key, _ in attributes]
+        self._objects = [value for _, _, value in attributes]
         self._sizes = list(map(len, binding.registries))
         self._failed = False
         self._unshared = [_OF_VALUE] * binding.changed, [_OF_ARRAY] * binding.changed
 
-    def fits(self) -> bool:
-        """Whether variables and optimizers are still those that were recorded."""
-        now = map(dict.get, self._holders, self._keys)
+    def guards_hold(self) -> bool:
+        """Return true if variables and optimizers are still those that were captured."""
+        objects = map(dict.get, self._owners, self._keys)
         return (
             not self._failed
-            and not any(map(is_not, now, self._objects))
+            and not any(map(is_not, objects, self._objects))
             and list(map(len, self.binding.registries)) == self._sizes
             and [tensor._value.spec for tensor in self.binding.variables] == self._specs
-            and (self._wanting is None or self._wanting == self._who_wants())
-            and all(each.fits() for each in self.optimizers)
+            and (
+                self._requires_grad is None or self._requires_grad == self._variables_require_grad()
+            )
+            and all(each.is_current() for each in self.optimizer_steps)
         )
 
-    def _who_wants(self) -> list[bool]:
-        """Which of the variables ask for gradients."""
+    def _variables_require_grad(self) -> list[bool]:
+        """For each variable, whether gradients flow into it."""
         return [tensor._value.node is not None for tensor in self.binding.variables]
 
     def __call__(self, arguments: Sequence[Tensor], first: bool = False) -> Any:
@@ -215,30 +132,30 @@ class Step:
 
         Args:
             arguments: the tensors of the call.
-            first: the optimizers have counted this step already, while it was recorded.
+            first: the optimizers have counted this step already, while it was captured.
         """
         flush_all("graph")
         binding = self.binding
         if binding.written:
             refuse_overlaps(arguments, binding.written, (*binding.variables, *binding.unread))
-        for each in self.optimizers:
-            each.settle()
+        for each in self.optimizer_steps:
+            each.synchronize_counts()
         for tensor in [each for each in binding.variables if each._family is not None]:
             _leave_family(tensor)
-        given = [arguments[place].value.read() for place in binding.arguments]
+        given = [arguments[index].value.read() for index in binding.arguments]
         values = [tensor._value for tensor in binding.variables]
         arrays = [value.array if value.array is not None else value.read() for value in values]
         shared: list[int] = []
-        users = _users(values, arrays, binding.changed)
-        if users != self._unshared:
+        references = _reference_counts(values, arrays, binding.changed)
+        if references != self._unshared:
             shared = [
-                place
-                for place, counts in enumerate(zip(*users, strict=True))
+                index
+                for index, counts in enumerate(zip(*references, strict=True))
                 if counts != (_OF_VALUE, _OF_ARRAY)
             ]
-            for place in shared:
-                arrays[place] = arrays[place].copy()
-        counts = [each.counts() for each in self.optimizers]
+            for index in shared:
+                arrays[index] = arrays[index].copy()
+        counts = [each.counts() for each in self.optimizer_steps]
         positions = [draws.generator.position for draws in self.draws]
         box: list[Any] = []
         try:
@@ -246,25 +163,25 @@ class Step:
             outputs, rows = self._run([*given, *arrays, *binding.constants], self.numbers, box)
             checks.inherit(given)
             if rows is not None:
-                checks.add(rows, self.checked, outputs)
+                checks.add(rows, self.checks, outputs)
             self._replace_variables(values, outputs, shared)
-            return self._hand_out(arguments, outputs[binding.changed :])
+            return self._distribute(arguments, outputs[binding.changed :])
         except BaseException:
             # Variables have given up their old arrays; nothing else of the call is finished.
             outputs = self.executable.sorted_results(box[0])[0] if box else []
             self._replace_variables(values, outputs, shared)
             self._replace_unread(outputs[binding.changed :])
             if all(each is None for each in outputs):
-                self._forget(first, counts, positions)
+                self._restore_counts(first, counts, positions)
             raise
 
-    def _forget(self, first: bool, counts: list, positions: list) -> None:
-        """Take back what was counted for a call that failed."""
+    def _restore_counts(self, first: bool, counts: list, positions: list) -> None:
+        """Restore step counts and generators after a call that failed."""
         for draws, position in zip(self.draws, positions, strict=True):
             draws.generator.position = position
-        for each, before in zip(self.optimizers, counts, strict=True):
+        for each, before in zip(self.optimizer_steps, counts, strict=True):
             if first:
-                # The next call records the step again.
+                # The next call captures the step again.
                 self._failed = True
                 each.undo()
             else:
@@ -276,7 +193,7 @@ class Step:
         Args:
             values: the variables' values.
             outputs: of the program; None where a pipeline failed before it was there.
-            shared: places of variables whose old arrays others keep.
+            shared: indices of variables whose old arrays others keep.
         """
         changed = outputs[: self.binding.changed]
         if shared:
@@ -293,23 +210,27 @@ class Step:
                 _write(tensor, array)
 
     def _replace_shared(self, values: list[Value], arrays: list, shared: list[int]) -> None:
-        """Replace the variables' arrays; others keep the old ones of those at `shared`."""
+        """Replace the variables' arrays; others keep the old ones of those in `shared`."""
         others = set(shared)
-        for place, array in enumerate(arrays):
+        for index, array in enumerate(arrays):
             if array is None:
                 continue
-            if place in others:
-                _write(self.binding.variables[place], array)
+            if index in others:
+                _write(self.binding.variables[index], array)
             else:
-                values[place].array = array
+                values[index].array = array
 
-    def _hand_out(self, arguments: Sequence[Tensor], outputs: list) -> Any:
-        """Give what is not the new value of a variable that is read to those who get it."""
+    def _distribute(self, arguments: Sequence[Tensor], outputs: list) -> Any:
+        """Give the outputs after the new values of variables that are read to their tensors.
+
+        Returns:
+            The results of the step.
+        """
         binding = self.binding
         self._replace_unread(outputs)
         arrays = iter(outputs[len(binding.unread) :])
-        for place in binding.written:
-            _write(arguments[place], next(arrays))
+        for index in binding.written:
+            _write(arguments[index], next(arrays))
         for owner in binding.gradients:
             tensor = arguments[owner] if isinstance(owner, int) else owner
             with no_grad():
@@ -328,7 +249,7 @@ class Step:
     def _refill(self, first: bool) -> None:
         """Write the numbers that differ from call to call."""
         if not first:
-            for each in self.optimizers:
+            for each in self.optimizer_steps:
                 each.refill(self.numbers)
         for draws in self.draws:
             draws.refill(self.numbers)
@@ -337,27 +258,27 @@ class Step:
 def refuse_overlaps(
     arguments: Sequence[Tensor], written: Sequence[int], variables: Iterable[Tensor]
 ) -> None:
-    """See that nothing else of a step has the memory of an argument that it writes to.
+    """Refuse arguments that a step writes to and that share memory with others.
 
     Raises:
-        RuntimeError: an argument or a variable has.
+        RuntimeError: another argument or a variable has the same memory.
     """
-    for place in written:
-        tensor = arguments[place]
-        others = [*arguments[:place], *arguments[place + 1 :], *variables]
+    for index in written:
+        tensor = arguments[index]
+        others = [*arguments[:index], *arguments[index + 1 :], *variables]
         if any(map(partial(_overlap, tensor), others)):
             raise RuntimeError(
-                f"`build` writes to tensor argument {place}, which shares memory with another "
+                f"`build` writes to tensor argument {index}, which shares memory with another "
                 "argument or with a tensor of the graph's modules; give the graph a clone"
             )
 
 
 def _overlap(one: Tensor, other: Tensor) -> bool:
-    """Whether one of two tensors is a view of the other, or the same."""
-    mine, theirs = one._family, other._family
-    if mine is None or theirs is None or mine.storage is not theirs.storage:
+    """Return true if one of two tensors is a view of the other, or the same."""
+    first, second = one._family, other._family
+    if first is None or second is None or first.storage is not second.storage:
         return one is other
-    steps = zip(mine.prefix + one._chain, theirs.prefix + other._chain, strict=False)
+    steps = zip(first.prefix + one._chain, second.prefix + other._chain, strict=False)
     return all(a == b for a, b in steps)
 
 
@@ -368,18 +289,18 @@ def _write(tensor: Tensor, array: Any) -> None:
 
 
 def _leave_family(tensor: Tensor) -> None:
-    """Bring a tensor that shares its memory up to date; if nobody is left to share it, stop."""
+    """Bring a tensor with shared memory up to date, and unshare it if no other tensor is left."""
     tensor._value = tensor.value
     family = tensor._family
-    alone = getrefcount(family) == _OF_FAMILY and getrefcount(family.storage) == _OF_STORAGE
-    if alone and not tensor._chain and not family.prefix:
+    is_unshared = getrefcount(family) == _OF_FAMILY and getrefcount(family.storage) == _OF_STORAGE
+    if is_unshared and not tensor._chain and not family.prefix:
         del tensor._family
 
 
 def _references(owner: Any) -> tuple[int, int]:
-    """What `_leave_family` counts for a family and a storage that one tensor alone uses."""
-    family = owner.held
-    return getrefcount(family), getrefcount(family.held)
+    """The counts that `_leave_family` finds for a family and a storage of one tensor alone."""
+    family = owner.target
+    return getrefcount(family), getrefcount(family.target)
 
 
-_OF_FAMILY, _OF_STORAGE = _references(_Holder(_Holder(object())))
+_OF_FAMILY, _OF_STORAGE = _references(_Reference(_Reference(object())))

@@ -1,7 +1,8 @@
-"""What `debug` prints while a graph is built."""
+"""The verbosity of a graph: `debug` prints while the graph is built."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -10,7 +11,7 @@ from oneflow.base import cluster
 
 @dataclass(frozen=True)
 class Verbosity:
-    """What is printed while a graph is built.
+    """The amount printed while a graph is built.
 
     Attributes:
         level: -1 nothing, 0 the graph, 1 modules, 2 operators, 3 operators in detail.
@@ -23,8 +24,13 @@ class Verbosity:
     stack_depth: int = 2
 
     def here(self) -> Verbosity:
-        """The same if this process is one of those that print, else silence."""
+        """Itself if this process is one of those that print, else `QUIET`."""
         return self if -1 in self.ranks or cluster.rank() in self.ranks else QUIET
+
+    def print(self, level: int, text: str) -> None:
+        """Print `text` if the level is at least `level`."""
+        if self.level >= level:
+            sys.stdout.write(f"{text}\n")
 
 
 QUIET = Verbosity()
@@ -33,16 +39,16 @@ QUIET = Verbosity()
 def chosen_verbosity(
     v_level: int, ranks: int | Sequence[int] | None, stack_depth: int
 ) -> Verbosity:
-    """What `debug` asks for.
+    """Return the verbosity for the arguments of `debug`.
 
     Raises:
         ValueError: a number is out of range.
     """
     if type(v_level) is not int or not -1 <= v_level <= 3:
-        raise ValueError(f"`v_level` must be a whole number from -1 to 3, got {v_level!r}")
+        raise ValueError(f"`v_level` must be a integer from -1 to 3, got {v_level!r}")
     chosen = [ranks] if isinstance(ranks, int) else [0] if ranks is None else list(ranks)
     if any(type(rank) is not int or rank < -1 for rank in chosen):
         raise ValueError(f"`ranks` must be a rank, a list of ranks or -1, got {ranks!r}")
     if type(stack_depth) is not int or stack_depth < 0:
-        raise ValueError(f"`max_py_stack_depth` must be a whole number from 0, got {stack_depth!r}")
+        raise ValueError(f"`max_py_stack_depth` must be a integer from 0, got {stack_depth!r}")
     return Verbosity(v_level, chosen, stack_depth)

@@ -1,17 +1,17 @@
 """Channels last: on the CPU, keep activations stored ``[N, spatial..., C]`` between convolutions.
 
 Users see ``[N, C, spatial...]``; XLA's convolutions, reductions over channels and window operations
-are faster on the other order. An operation whose primitive says that it is worth it (a convolution)
+are faster on the other order. An operation whose primitive gains enough from it (a convolution)
 has its activations converted; operations that can work on either order follow as long as one of
-their operands is converted; everything else gets its operands converted back. What a primitive
-needs is its trait `channels_last`; elementwise primitives need nothing but equal ranks.
+their operands is converted; everything else gets its operands converted back. A primitive states
+its needs by the trait `channels_last`; elementwise primitives need nothing but equal ranks.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from oneflow.passes.rewriting import Rewriting, operation_of
+from oneflow.passes.rewriting import ProgramRewriter, operation_of
 from oneflow.primitives.operation import Operation
 from oneflow.primitives.operators.channels_last import ChannelsLast, to_first, to_last
 from oneflow.primitives.operators.shape import transpose
@@ -19,13 +19,10 @@ from oneflow.program.ir import Instruction, Program
 
 
 def move_channels_last(program: Program) -> Program:
-    """The program with activations stored channels last where that pays.
-
-    The results are the same.
-    """
+    """Return the program with activations stored channels last where that is faster."""
     if not any(_leads(instruction.operation) for instruction in program.instructions):
         return program
-    return _Rewriting(program).run()
+    return _ChannelsLastRewriter(program).run()
 
 
 def _leads(operation: Operation) -> bool:
@@ -34,7 +31,7 @@ def _leads(operation: Operation) -> bool:
 
 
 def _plan(operation: Operation) -> ChannelsLast | None:
-    """How `operation` would run channels last, or None if it cannot."""
+    """The form in which `operation` runs channels last, or None if it cannot."""
     if operation.device.type != "cpu":
         return None
     rule = operation.primitive.traits.channels_last
@@ -44,15 +41,15 @@ def _plan(operation: Operation) -> ChannelsLast | None:
 
 
 def _elementwise_plan(operation: Operation) -> ChannelsLast | None:
-    """All operands have one rank and move, or are numbers and stay."""
+    """The form of an elementwise operation: its operands have one rank, or are numbers."""
     ndim = operation.out_specs[0].ndim
     if ndim < 3 or any(spec.ndim not in (0, ndim) for spec in operation.in_specs):
         return None
-    moves = tuple(spec.ndim == ndim for spec in operation.in_specs)
-    return ChannelsLast(moves, (True,) * operation.count, operation.attributes)
+    converts = tuple(spec.ndim == ndim for spec in operation.in_specs)
+    return ChannelsLast(converts, (True,) * operation.count, operation.attributes)
 
 
-class _Rewriting(Rewriting):
+class _ChannelsLastRewriter(ProgramRewriter):
     """One program being rewritten.
 
     Values of the old program may exist in both orders in the new one: in the users' order as
@@ -64,11 +61,11 @@ class _Rewriting(Rewriting):
         self._last: dict[int, int] = {}
 
     def run(self) -> Program:
-        """The rewritten program."""
+        """Return the rewritten program."""
         for instruction in self.old.instructions:
             plan = _plan(instruction.operation)
-            if plan is not None and self._worth_it(plan, instruction.operands):
-                self._move(instruction, plan)
+            if plan is not None and self._applies(plan, instruction.operands):
+                self._convert(instruction, plan)
             else:
                 for number in instruction.operands:
                     self._in_first(number)
@@ -77,22 +74,24 @@ class _Rewriting(Rewriting):
             self._in_first(number)
         return self.program()
 
-    def _worth_it(self, plan: ChannelsLast, operands: Sequence[int]) -> bool:
+    def _applies(self, plan: ChannelsLast, operands: Sequence[int]) -> bool:
         return plan.leads or any(
-            moves and number in self._last
-            for moves, number in zip(plan.operands, operands, strict=True)
+            converts and number in self._last
+            for converts, number in zip(plan.operands, operands, strict=True)
         )
 
-    def _move(self, instruction: Instruction, plan: ChannelsLast) -> None:
+    def _convert(self, instruction: Instruction, plan: ChannelsLast) -> None:
         """Append `instruction` in its channels-last form."""
         operands = [
-            self._in_last(number) if moves else self._in_first(number)
-            for moves, number in zip(plan.operands, instruction.operands, strict=True)
+            self._in_last(number) if converts else self._in_first(number)
+            for converts, number in zip(plan.operands, instruction.operands, strict=True)
         ]
         old = instruction.operation
         specs = tuple(self.specs[number] for number in operands)
-        moved = operation_of(old.primitive, specs, old.is_scalar, tuple(plan.attributes.items()))
-        results = self.append(moved, operands, instruction.scope)
+        converted = operation_of(
+            old.primitive, specs, old.is_scalar, tuple(plan.attributes.items())
+        )
+        results = self.append(converted, operands, instruction.scope)
         for number, result, is_last in zip(instruction.results, results, plan.results, strict=True):
             (self._last if is_last else self.new)[number] = result
 

@@ -6,11 +6,16 @@ from oneflow.program.ir import Program
 
 
 def eliminate_dead_code(program: Program) -> Program:
-    """The program without instructions whose results reach no output. Checked instructions stay."""
+    """Return the program without instructions whose results reach no output.
+
+    Instructions with a run-time check stay.
+    """
     needed = set(program.outputs)
     kept = []
     for instruction in reversed(program.instructions):
         if instruction.operation.needs_check or not needed.isdisjoint(instruction.results):
             needed.update(instruction.operands)
             kept.append(instruction)
+    if len(kept) == len(program.instructions):
+        return program
     return Program(program.inputs, program.scalars, tuple(reversed(kept)), program.outputs)

@@ -1,4 +1,4 @@
-"""Showing what passes do: `ONEFLOW_DEBUG_PASS` names passes whose programs are dumped."""
+"""Dump programs before and after the passes that `ONEFLOW_DEBUG_PASS` names."""
 
 from __future__ import annotations
 
@@ -7,26 +7,29 @@ import warnings
 from pathlib import Path
 
 from oneflow.base.environment import DEBUG_PASS, LOG_DIR
-from oneflow.passes.pipeline import NAMES, Watch
+from oneflow.passes.pipeline import PASSES, PassObserver
 from oneflow.program.ir import Program
 from oneflow.program.printer import format_program
 
 
-def dump_for(name: str) -> Watch | None:
-    """What dumps the passes of program `name` that the environment names; None without any."""
+def dump_observer(name: str) -> PassObserver | None:
+    """An observer that dumps the passes of program `name` that the environment names, or None."""
     chosen = {each.strip() for each in DEBUG_PASS.read().split(",") if each.strip()}
-    unknown = sorted(chosen - {"ALL", *NAMES})
+    names = [each.name for each in PASSES]
+    unknown = sorted(chosen - {"ALL", *names})
     if unknown:
         warnings.warn(
             f"{DEBUG_PASS.name}: there is no pass {', '.join(unknown)}; choose among "
-            f"{', '.join(NAMES)} and ALL",
+            f"{', '.join(names)} and ALL",
             stacklevel=2,
         )
-    return _Dump(name, chosen) if chosen else None
+    return _PassDump(name, chosen) if chosen else None
 
 
-class _Dump:
-    """Writes programs before and after passes to standard error, and into a folder if one is set.
+class _PassDump:
+    """An observer that writes the programs before and after passes to standard error.
+
+    It writes them to `ONEFLOW_LOG_DIR` too, if that is set.
 
     Args:
         name: the program's name.

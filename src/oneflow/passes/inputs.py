@@ -1,4 +1,4 @@
-"""Inputs: which of them a program reads, and the program with its inputs in another order."""
+"""The inputs that a program reads, and the program with its inputs in another order."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from oneflow.program.ir import Instruction, Program
 
 
 def inputs_read(program: Program) -> set[int]:
-    """Numbers of the array inputs that an instruction or an output reads."""
+    """The numbers of the array inputs that an instruction or an output reads."""
     read = set(program.outputs)
     for instruction in program.instructions:
         read.update(instruction.operands)
@@ -16,22 +16,22 @@ def inputs_read(program: Program) -> set[int]:
 
 
 def with_inputs(program: Program, order: Sequence[int]) -> Program:
-    """The program with the array inputs in `order`, which has at least those that are read.
+    """Return the program with the array inputs in `order`, which has at least those that are read.
 
-    Run-time numbers stay where they are.
+    Run-time numbers keep their order.
     """
     count = len(program.inputs)
-    gone = count - len(order)
+    removed = count - len(order)
     renamed = {old: new for new, old in enumerate(order)}
 
     def new(number: int) -> int:
-        return renamed[number] if number < count else number - gone
+        return renamed[number] if number < count else number - removed
 
     instructions = tuple(
         Instruction(
             each.operation,
             tuple(new(number) for number in each.operands),
-            range(each.results.start - gone, each.results.stop - gone),
+            range(each.results.start - removed, each.results.stop - removed),
             each.scope,
         )
         for each in program.instructions

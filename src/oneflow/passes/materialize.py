@@ -1,4 +1,4 @@
-"""Materialise: values that a convolution or product reads, and others too, are computed once.
+"""Materialize: values that a convolution or product reads, and others too, are computed once.
 
 See `oneflow.primitives.operators.materialize`. A value is stored if some reader reads it from
 memory (`Fusion.reads_memory`), another instruction reads it as well, and it was computed by an
@@ -10,31 +10,31 @@ from __future__ import annotations
 
 from collections import Counter
 
-from oneflow.passes.rewriting import Rewriting
+from oneflow.passes.rewriting import ProgramRewriter
 from oneflow.primitives.operation import Operation
 from oneflow.primitives.operators.materialize import materialize
 from oneflow.program.ir import Program
 
-# Smaller values stay in the processor's caches whoever computes them.
+# Smaller values stay in the processor's caches, however often they are computed.
 _MIN_ELEMENTS = 1 << 14
 
 
 def materialize_shared(program: Program) -> Program:
-    """The program with `materialize` behind values that are better stored than computed again."""
-    stored = _worth_storing(program)
+    """Return the program with `materialize` behind values that are stored, not computed again."""
+    stored = _values_to_store(program)
     if not stored:
         return program
-    rewriting = Rewriting(program)
+    rewriter = ProgramRewriter(program)
     for instruction in program.instructions:
-        rewriting.copy(instruction)
+        rewriter.copy(instruction)
         for number in instruction.results:
             if number in stored:
-                rewriting.make(materialize, [number], [number])
-    return rewriting.program()
+                rewriter.replace([number], materialize, [number])
+    return rewriter.program()
 
 
-def _worth_storing(program: Program) -> set[int]:
-    """Values to store."""
+def _values_to_store(program: Program) -> set[int]:
+    """The numbers of the values to store."""
     readers: Counter[int] = Counter()
     read_from_memory: set[int] = set()
     for instruction in program.instructions:
@@ -54,6 +54,6 @@ def _worth_storing(program: Program) -> set[int]:
 
 
 def _fuses(operation: Operation) -> bool:
-    """Whether XLA would fuse the operation into its readers."""
+    """Return true if XLA would fuse the operation into its readers."""
     primitive = operation.primitive
     return primitive.elementwise or primitive.traits.fusion.into_readers

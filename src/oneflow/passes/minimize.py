@@ -1,10 +1,10 @@
-"""The least sum of costs, each of which depends on the states of one node or of two.
+"""Minimize a sum of costs, each of which depends on the states of one node or of two.
 
 Nodes are eliminated one after the other, as in dynamic programming (Bertelè and Brioschi,
 "Nonserial Dynamic Programming", 1972): the least cost over the states of one node is a table over
-those of its neighbours. Where such a table would be too large, a node is held in the state in which
-it began; what is found then is at least not worse, and the search is repeated from there with other
-nodes held.
+those of its neighbours. Where such a table would be too large, a node is fixed to the state in
+which it began; the result is then at least not worse, and the search is repeated from there with
+other nodes fixed.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _ROUNDS = 4
 def minimize(
     nodes: Sequence[np.ndarray], pairs: Mapping[tuple[int, int], np.ndarray], start: Sequence[int]
 ) -> list[int]:
-    """States whose costs have the least sum, or one close to it.
+    """Return states whose costs have the least sum, or one close to it.
 
     Args:
         nodes: per node, the cost of each of its states.
@@ -31,19 +31,19 @@ def minimize(
         start: states to begin with; the result never costs more.
     """
     best, least = list(start), total(nodes, pairs, start)
-    held: set[int] = set()
+    fixed: set[int] = set()
     for _ in range(_ROUNDS):
-        search = _Elimination(nodes, pairs, best, held)
+        search = _Elimination(nodes, pairs, best, fixed)
         found = search.run()
         cost = total(nodes, pairs, found)
         if cost < least:
             best, least = found, cost
-        elif held:
+        elif fixed:
             break
-        if not search.held:
+        if not search.fixed:
             break
-        # Another time others are held, where that is possible.
-        held = held | search.held
+        # Next time other nodes are fixed, where that is possible.
+        fixed = fixed | search.fixed
     return best
 
 
@@ -51,15 +51,15 @@ def total(
     nodes: Sequence[np.ndarray], pairs: Mapping[tuple[int, int], np.ndarray], states: Sequence[int]
 ) -> float:
     """The sum of costs in these states."""
-    alone = sum(float(costs[state]) for costs, state in zip(nodes, states, strict=True))
-    return alone + sum(float(costs[states[i], states[j]]) for (i, j), costs in pairs.items())
+    unary = sum(float(costs[state]) for costs, state in zip(nodes, states, strict=True))
+    return unary + sum(float(costs[states[i], states[j]]) for (i, j), costs in pairs.items())
 
 
 class _Elimination:
     """One elimination of all nodes.
 
     Attributes:
-        held: nodes that were left in the states in which they began.
+        fixed: nodes that were left in the states in which they began.
     """
 
     def __init__(
@@ -67,13 +67,13 @@ class _Elimination:
         nodes: Sequence[np.ndarray],
         pairs: Mapping[tuple[int, int], np.ndarray],
         start: Sequence[int],
-        spared: set[int],
+        fixed_before: set[int],
     ) -> None:
         self._sizes = [len(costs) for costs in nodes]
         self._start = start
-        self._spared = spared
-        self.held: set[int] = set()
-        # Per node its tables: those who take part, in ascending order, and the costs.
+        self._fixed_before = fixed_before
+        self.fixed: set[int] = set()
+        # Per node its tables: the nodes of each, in ascending order, and the costs.
         self._tables: list[list[tuple[tuple[int, ...], np.ndarray]]] = [
             [((number,), costs)] for number, costs in enumerate(nodes)
         ]
@@ -85,7 +85,7 @@ class _Elimination:
             self._tables[number].append((members, costs))
 
     def run(self) -> list[int]:
-        """The states that were found."""
+        """Return the states that were found."""
         waiting = [(self._table_size(number), number) for number in range(len(self._sizes))]
         heapq.heapify(waiting)
         done: set[int] = set()
@@ -99,17 +99,17 @@ class _Elimination:
                 heapq.heappush(waiting, (now, number))
                 continue
             if now > _MAX_TABLE_SIZE:
-                hub = self._widest(done)
-                touched = self._hold(hub)
-                done.add(hub)
-                back.append((hub, (), np.array(self._start[hub])))
+                widest = self._widest(done)
+                changed = self._fix(widest)
+                done.add(widest)
+                back.append((widest, (), np.array(self._start[widest])))
                 heapq.heappush(waiting, (now, number))
             else:
                 done.add(number)
                 neighbours, choice = self._eliminate(number)
                 back.append((number, neighbours, choice))
-                touched = set(neighbours)
-            for other in touched - done:
+                changed = set(neighbours)
+            for other in changed - done:
                 heapq.heappush(waiting, (self._table_size(other), other))
         states = [0] * len(self._sizes)
         for number, neighbours, choice in reversed(back):
@@ -120,11 +120,11 @@ class _Elimination:
         return {each for members, _ in self._tables[number] for each in members} - {number}
 
     def _table_size(self, number: int) -> int:
-        """Elements of the table over a node and its neighbours."""
+        """The number of elements of the table over a node and its neighbours."""
         return self._sizes[number] * math.prod(self._sizes[n] for n in self._neighbours(number))
 
-    def _take(self, number: int) -> list[tuple[tuple[int, ...], np.ndarray]]:
-        """The tables of a node, which are then nobody's any more."""
+    def _pop_tables(self, number: int) -> list[tuple[tuple[int, ...], np.ndarray]]:
+        """Remove the tables of a node from all nodes, and return them."""
         tables = self._tables[number]
         self._tables[number] = []
         for other in {each for members, _ in tables for each in members} - {number}:
@@ -132,12 +132,16 @@ class _Elimination:
         return tables
 
     def _eliminate(self, number: int) -> tuple[tuple[int, ...], np.ndarray]:
-        """Replace a node's tables by one over its neighbours; these, and its best states."""
+        """Replace a node's tables by one over its neighbours.
+
+        Returns:
+            The neighbours, and the best state of the node for each combination of their states.
+        """
         neighbours = tuple(sorted(self._neighbours(number)))
         axes = {each: axis for axis, each in enumerate((number, *neighbours))}
         costs = np.zeros([self._sizes[each] for each in axes])
-        for members, table in self._take(number):
-            order = sorted(range(len(members)), key=lambda place: axes[members[place]])
+        for members, table in self._pop_tables(number):
+            order = sorted(range(len(members)), key=lambda index: axes[members[index]])
             shape = [1] * len(axes)
             for member in members:
                 shape[axes[member]] = self._sizes[member]
@@ -147,15 +151,17 @@ class _Elimination:
         return neighbours, costs.argmin(axis=0)
 
     def _widest(self, done: set[int]) -> int:
-        """The node with most neighbours, of those that have not been held before if possible."""
+        """The node with most neighbours, of those that were not fixed before if possible."""
         open_nodes = [n for n in range(len(self._sizes)) if n not in done]
-        return max(open_nodes, key=lambda n: (n not in self._spared, len(self._neighbours(n))))
+        return max(
+            open_nodes, key=lambda n: (n not in self._fixed_before, len(self._neighbours(n)))
+        )
 
-    def _hold(self, number: int) -> set[int]:
-        """Leave a node in its state; the nodes whose tables became smaller."""
-        self.held.add(number)
+    def _fix(self, number: int) -> set[int]:
+        """Leave a node in its state; returns the nodes whose tables became smaller."""
+        self.fixed.add(number)
         neighbours = self._neighbours(number)
-        for members, table in self._take(number):
+        for members, table in self._pop_tables(number):
             rest = tuple(each for each in members if each != number)
             if rest:
                 state = self._start[number]

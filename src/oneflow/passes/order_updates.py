@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
-from oneflow.passes.rewriting import Rewriting
+from oneflow.passes.rewriting import ProgramRewriter
 from oneflow.primitives.operators.materialize import together
 from oneflow.program.ir import Program
 
@@ -20,55 +20,55 @@ _MIN_ELEMENTS = 1 << 14
 
 
 def order_updates(program: Program) -> Program:
-    """The program with gradients tied to what else reads their parameters."""
+    """Return the program with gradients tied to the other readers of their parameters."""
     ties = _ties(program)
     if not ties:
         return program
-    rewriting = Rewriting(program)
-    for place, instruction in enumerate(program.instructions):
-        rewriting.copy(instruction)
-        for numbers in ties.get(place, ()):
-            rewriting.make(together, numbers, numbers)
-    return rewriting.program()
+    rewriter = ProgramRewriter(program)
+    for index, instruction in enumerate(program.instructions):
+        rewriter.copy(instruction)
+        for numbers in ties.get(index, ()):
+            rewriter.replace(numbers, together, numbers)
+    return rewriter.program()
 
 
 def _ties(program: Program) -> dict[int, list[list[int]]]:
-    """By place: values to tie to each other behind the instruction there, the gradient first."""
+    """By instruction, the lists of values to tie to each other behind it, the gradient first."""
     updates = list(_updates(program))
     if not updates:
         return {}
     producer: dict[int, int] = {}
     readers: dict[int, list[int]] = defaultdict(list)
-    # For each instruction, a bit for everything that runs before it in any order.
+    # For each instruction, a bit for every instruction that runs before it in any order.
     before: list[int] = []
-    for place, instruction in enumerate(program.instructions):
-        bits = 1 << place
+    for index, instruction in enumerate(program.instructions):
+        bits = 1 << index
         for number in set(instruction.operands):
-            readers[number].append(place)
+            readers[number].append(index)
             if number in producer:
                 bits |= before[producer[number]]
         before.append(bits)
-        producer.update(dict.fromkeys(instruction.results, place))
+        producer.update(dict.fromkeys(instruction.results, index))
     ties: dict[int, list[list[int]]] = defaultdict(list)
     for update, parameter, gradient in updates:
         if gradient not in producer:
             continue
-        done = before[producer[gradient]]
-        late = [r for r in readers[parameter] if r != update and not done >> r & 1]
-        if late and late[-1] < update:
-            numbers = [gradient, *(program.instructions[r].results[0] for r in late)]
+        ancestors = before[producer[gradient]]
+        others = [r for r in readers[parameter] if r != update and not ancestors >> r & 1]
+        if others and others[-1] < update:
+            numbers = [gradient, *(program.instructions[r].results[0] for r in others)]
             ties[max(producer[number] for number in numbers)].append(numbers)
     return ties
 
 
 def _updates(program: Program) -> Iterator[tuple[int, int, int]]:
-    """Place, parameter and gradient of each update of a parameter that is worth it."""
-    for place, instruction in enumerate(program.instructions):
+    """Index, parameter and gradient of each update of a large parameter."""
+    for index, instruction in enumerate(program.instructions):
         operation = instruction.operation
         update = operation.primitive.traits.update
         if update is None or update.gradients is None or operation.device.type != "cpu":
             continue
         for parameter, gradient in update.gradients(operation):
-            large = operation.in_specs[parameter].numel >= _MIN_ELEMENTS
-            if large and instruction.operands[parameter] < len(program.inputs):
-                yield place, instruction.operands[parameter], instruction.operands[gradient]
+            is_large = operation.in_specs[parameter].numel >= _MIN_ELEMENTS
+            if is_large and instruction.operands[parameter] < len(program.inputs):
+                yield index, instruction.operands[parameter], instruction.operands[gradient]

@@ -1,51 +1,158 @@
-"""The passes a program goes through before it is compiled, in order."""
+"""The pass pipeline: every pass, in order, with its condition, and the one place that runs them.
+
+Eager programs and the steps of graphs go through the same list. A pass is a function from a program
+to an equivalent program; one that finds nothing to do returns the program it was given.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import enum
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
 
+from oneflow.passes.auto_sharding import ShardingSearch, assign_shardings
 from oneflow.passes.channels_last import move_channels_last
 from oneflow.passes.dead_code import eliminate_dead_code
 from oneflow.passes.materialize import materialize_shared
 from oneflow.passes.order_updates import order_updates
+from oneflow.passes.partition import Phase
+from oneflow.passes.regather import regather
+from oneflow.passes.sparse_updates import update_looked_up_rows
 from oneflow.program.ir import Program
 
-Pass = tuple[str, Callable[[Program], Program]]
-# Sees every pass: its name, the program before it, the program after it.
-Watch = Callable[[str, Program, Program], None]
+# Sees every pass that runs: its name, the program before it, the program after it.
+PassObserver = Callable[[str, Program, Program], None]
+# Observers of all passes of this process. The tests verify programs here.
+OBSERVERS: list[PassObserver] = []
+
+
+class PassGroup(enum.Enum):
+    """The kinds of programs that a pass is for. A program goes through each group once at most.
+
+    Attributes:
+        STEP: the step of a graph, as it was captured.
+        PROGRAM: every program, also one that runs instruction by instruction.
+        EXECUTABLE: a program that is compiled as a whole.
+    """
+
+    STEP = enum.auto()
+    PROGRAM = enum.auto()
+    EXECUTABLE = enum.auto()
+
+
+@dataclass(frozen=True)
+class PassContext:
+    """Facts about a program that passes depend on and that are not in the program.
+
+    Attributes:
+        zero_stage: stage of ZeRO; 0 without it.
+        parameters: inputs that are parameters.
+        phases: phase of each instruction, by the number of its first result.
+        auto_sharding: the search for shardings, if the graph asks for auto parallelism.
+        sparse_tables: inputs that optimizers update sparsely.
+        partitioned: the program is split into tasks, and each is compiled for itself.
+    """
+
+    zero_stage: int = 0
+    parameters: Collection[int] = ()
+    phases: Mapping[int, Phase] = field(default_factory=dict)
+    auto_sharding: ShardingSearch | None = None
+    sparse_tables: Collection[int] = ()
+    partitioned: bool = False
+
+
+@dataclass(frozen=True)
+class Pass:
+    """One entry of the list.
+
+    Attributes:
+        name: the name by which ``ONEFLOW_DEBUG_PASS`` and observers know it.
+        group: the kind of programs it is for.
+        run: the pass.
+        applies: whether it runs on a program in a context.
+    """
+
+    name: str
+    group: PassGroup
+    run: Callable[[Program, PassContext], Program]
+    applies: Callable[[Program, PassContext], bool] = lambda program, context: True
+
 
 PASSES: tuple[Pass, ...] = (
+    # Parameters that ZeRO 3 splits are gathered when they are read, in each phase anew.
+    Pass(
+        "regather",
+        PassGroup.STEP,
+        lambda program, context: regather(program, context.parameters, context.phases),
+        lambda program, context: (
+            context.zero_stage >= 3 and not context.auto_sharding and not context.partitioned
+        ),
+    ),
+    # The shardings of all tensors are chosen together.
+    Pass(
+        "auto_parallel",
+        PassGroup.STEP,
+        lambda program, context: assign_shardings(program, context.auto_sharding),
+        lambda program, context: context.auto_sharding is not None,
+    ),
+    # Optimizers touch only the rows of embeddings that were looked up.
+    Pass(
+        "sparse_updates",
+        PassGroup.STEP,
+        lambda program, context: update_looked_up_rows(program, context.sparse_tables),
+        lambda program, context: bool(context.sparse_tables),
+    ),
     # Values nobody holds any more must not even be computed.
-    ("dead_code", eliminate_dead_code),
+    Pass(
+        "dead_code",
+        PassGroup.PROGRAM,
+        lambda program, context: eliminate_dead_code(program),
+    ),
     # The CPU's convolutions and reductions over channels are faster on channels-last activations.
-    ("channels_last", move_channels_last),
-)
-# Only for programs that are compiled as a whole, after the others.
-WHOLE_PASSES: tuple[Pass, ...] = (
+    Pass(
+        "channels_last",
+        PassGroup.PROGRAM,
+        lambda program, context: move_channels_last(program),
+        lambda program, context: not context.partitioned,
+    ),
     # A value that a convolution reads from memory is not computed again by others.
-    ("materialize", materialize_shared),
+    Pass(
+        "materialize",
+        PassGroup.EXECUTABLE,
+        lambda program, context: materialize_shared(program),
+        lambda program, context: not context.partitioned,
+    ),
     # New parameters are written over the old ones; nothing is copied for it.
-    ("order_updates", order_updates),
+    Pass(
+        "order_updates",
+        PassGroup.EXECUTABLE,
+        lambda program, context: order_updates(program),
+        lambda program, context: not context.partitioned,
+    ),
 )
-# Passes of graphs alone, which know more than the program.
-REGATHER, AUTO_PARALLEL, SPARSE_UPDATES = "regather", "auto_parallel", "sparse_updates"
-NAMES = (REGATHER, AUTO_PARALLEL, SPARSE_UPDATES, *(name for name, _ in PASSES + WHOLE_PASSES))
 
 
-def run_passes(program: Program, passes: Sequence[Pass], watch: Watch | None = None) -> Program:
-    """The program after `passes`; each is shown to `watch`."""
-    for name, function in passes:
-        before, program = program, function(program)
-        if watch is not None:
-            watch(name, before, program)
+def run_passes(
+    program: Program,
+    *groups: PassGroup,
+    context: PassContext | None = None,
+    observer: PassObserver | None = None,
+) -> Program:
+    """Return the program after the passes of `groups` that apply to it.
+
+    Args:
+        program: the program.
+        groups: the groups of passes to run.
+        context: what else is known of the program; nothing for eager programs.
+        observer: sees every pass that runs.
+    """
+    context = context or PassContext()
+    for each in PASSES:
+        if each.group not in groups or not each.applies(program, context):
+            continue
+        before, program = program, each.run(program, context)
+        if observer is not None:
+            observer(each.name, before, program)
+        for general in OBSERVERS:
+            general(each.name, before, program)
     return program
-
-
-def optimize(program: Program, watch: Watch | None = None) -> Program:
-    """Run the passes that every program goes through."""
-    return run_passes(program, PASSES, watch)
-
-
-def prepare_whole(program: Program, watch: Watch | None = None) -> Program:
-    """Run the passes for a program that is compiled as a whole, after `optimize`."""
-    return run_passes(program, WHOLE_PASSES, watch)

@@ -1,87 +1,94 @@
-"""Regather: a parameter that lies split is brought together when it is needed, and only then.
+"""Regather: a parameter that is split is gathered when it is read, and only then.
 
-What ZeRO 3 is about (Rajbhandari et al., 2020): a whole parameter lives while a layer needs it in
-the forward pass, and again in the backward pass. Compilers would rather gather early, and once for
-both. So each gathering is made to wait for another operand of the first who reads the result.
+The idea of ZeRO 3 (Rajbhandari et al., 2020): a whole parameter lives while a layer needs it in the
+forward pass, and again in the backward pass. Compilers would rather gather early, and once for
+both. So each all-gather is made to wait for another operand of the first instruction that reads its
+result.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Sequence
+from collections.abc import Collection, Hashable, Mapping
 
-from oneflow.passes.rewriting import Rewriting
+from oneflow.passes.rewriting import ProgramRewriter
 from oneflow.primitives.cost.work import held_bytes
 from oneflow.primitives.operators.materialize import together
 from oneflow.primitives.traits import Kind
 from oneflow.program.ir import Instruction, Program
 
 
-def regather(program: Program, parameters: Collection[int], turns: Sequence[Hashable]) -> Program:
-    """The program with parameters brought together once in every turn that reads them.
+def regather(
+    program: Program, parameters: Collection[int], phases: Mapping[int, Hashable]
+) -> Program:
+    """Return the program with parameters gathered once in every phase that reads them.
 
     Args:
-        program: on one placement.
-        parameters: inputs that may lie split.
-        turns: per instruction, the part of the step it belongs to.
+        program: a program on one placement.
+        parameters: inputs that may be split.
+        phases: phase of each instruction, by the number of its first result.
     """
-    return _Regathering(program, parameters, turns).run()
+    if not any(_is_gather(each, parameters) for each in program.instructions):
+        return program
+    return _Regathering(program, parameters, phases).run()
 
 
 class _Regathering:
     """One program being rewritten."""
 
     def __init__(
-        self, program: Program, parameters: Collection[int], turns: Sequence[Hashable]
+        self, program: Program, parameters: Collection[int], phases: Mapping[int, Hashable]
     ) -> None:
         self._program = program
-        self._turns = turns
-        self._rewriting = Rewriting(program)
-        # By what it gathers: the turn for which that was done last, and the result's new number.
+        self._phases = phases
+        self._rewriter = ProgramRewriter(program)
+        # By gather and its operands: the phase in which it was done last, and the result's new
+        # number.
         self._gathered: dict[tuple, tuple[Hashable, int]] = {}
         self._gathers = {
-            each.results[0]: each for each in program.instructions if _gathers(each, parameters)
+            each.results[0]: each for each in program.instructions if _is_gather(each, parameters)
         }
-        self._made_in = {
-            number: turn
-            for turn, each in zip(turns, program.instructions, strict=True)
+        self._phase_of_value = {
+            number: phases[each.results.start]
+            for each in program.instructions
             for number in each.results
             if number not in self._gathers
         }
 
     def run(self) -> Program:
-        """The program rewritten."""
-        rewriting = self._rewriting
-        for turn, instruction in zip(self._turns, self._program.instructions, strict=True):
+        """Return the rewritten program."""
+        rewriter = self._rewriter
+        for instruction in self._program.instructions:
             if instruction.results[0] in self._gathers:
                 continue
             for number in instruction.operands:
                 if number in self._gathers:
-                    self._gather(number, turn, instruction)
-            rewriting.copy(instruction)
+                    self._gather(number, instruction)
+            rewriter.copy(instruction)
         for number in self._program.outputs:
-            if number in self._gathers and number not in rewriting.new:
-                rewriting.copy(self._gathers[number])
-        return rewriting.program()
+            if number in self._gathers and number not in rewriter.new:
+                rewriter.copy(self._gathers[number])
+        return rewriter.program()
 
-    def _gather(self, number: int, turn: Hashable, reader: Instruction) -> None:
-        """See that a gathered parameter is there for a reader in this turn."""
-        gather, rewriting = self._gathers[number], self._rewriting
+    def _gather(self, number: int, reader: Instruction) -> None:
+        """Let a reader have a gathered parameter: that of its phase, or a new one."""
+        gather, rewriter = self._gathers[number], self._rewriter
+        phase = self._phases[reader.results.start]
         key = (gather.operation, gather.operands)
         last, known = self._gathered.get(key, (None, -1))
-        anchor = next((each for each in reader.operands if self._made_in.get(each) == turn), None)
-        if last == turn or (known >= 0 and anchor is None):
-            rewriting.new[number] = known
+        anchor = next((n for n in reader.operands if self._phase_of_value.get(n) == phase), None)
+        if last == phase or (known >= 0 and anchor is None):
+            rewriter.new[number] = known
             return
-        part = rewriting.new[gather.operands[0]]
+        shard = rewriter.new[gather.operands[0]]
         if anchor is not None:
-            part, rewriting.new[anchor] = rewriting.apply(
-                together, [part, rewriting.new[anchor]], scope=reader.scope
+            shard, rewriter.new[anchor] = rewriter.apply(
+                together, [shard, rewriter.new[anchor]], scope=reader.scope
             )
-        (rewriting.new[number],) = rewriting.append(gather.operation, [part], reader.scope)
-        self._gathered[key] = (turn, rewriting.new[number])
+        (rewriter.new[number],) = rewriter.append(gather.operation, [shard], reader.scope)
+        self._gathered[key] = (phase, rewriter.new[number])
 
 
-def _gathers(instruction: Instruction, parameters: Collection[int]) -> bool:
+def _is_gather(instruction: Instruction, parameters: Collection[int]) -> bool:
     operation = instruction.operation
     return (
         operation.primitive.traits.kind is Kind.BOXING

@@ -1,4 +1,4 @@
-"""`Rewriting`: what passes share that add, replace or leave out instructions."""
+"""`ProgramRewriter`: what passes share that add, replace or leave out instructions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from oneflow.primitives.sharding.signatures import choose_signature
 from oneflow.program.ir import Instruction, Program
 
 
-@functools.cache
+# A program of a large model has some thousands of different operations.
+@functools.lru_cache(maxsize=1 << 14)
 def operation_of(
     primitive: Primitive,
     specs: tuple[TensorSpec, ...],
@@ -26,11 +27,11 @@ def operation_of(
     if isinstance(operation.device, Placement):
         choose_signature(operation)
         if operation.in_specs != specs:
-            raise RuntimeError(f"{operation} does not compute with operands that lie as {specs}")
+            raise RuntimeError(f"{operation} does not compute with operands sharded as {specs}")
     return operation
 
 
-class Rewriting:
+class ProgramRewriter:
     """One program being rewritten; values get new numbers.
 
     Attributes:
@@ -43,25 +44,25 @@ class Rewriting:
         self.old = old
         self.specs: list[TensorSpec] = [*old.inputs, *old.scalars]
         self.new = {number: number for number in range(len(self.specs))}
-        self._made: list[Instruction] = []
+        self._instructions: list[Instruction] = []
 
     def program(self) -> Program:
-        """The rewritten program."""
+        """Return the rewritten program."""
         old = self.old
         outputs = tuple(self.new[number] for number in old.outputs)
-        return Program(old.inputs, old.scalars, tuple(self._made), outputs)
+        return Program(old.inputs, old.scalars, tuple(self._instructions), outputs)
 
     def copy(self, instruction: Instruction) -> None:
         """Append an instruction as it is."""
         operands = [self.new[number] for number in instruction.operands]
-        made = self.append(instruction.operation, operands, instruction.scope)
-        self.new.update(zip(instruction.results, made, strict=True))
+        results = self.append(instruction.operation, operands, instruction.scope)
+        self.new.update(zip(instruction.results, results, strict=True))
 
-    def make(
+    def replace(
         self,
+        results: Iterable[int],
         primitive: Primitive,
         operands: Sequence[int],
-        results: Iterable[int],
         attributes: Mapping[str, Any] | None = None,
         scope: str = "",
     ) -> None:
@@ -89,5 +90,5 @@ class Rewriting:
         first = len(self.specs)
         self.specs += operation.out_specs
         results = range(first, len(self.specs))
-        self._made.append(Instruction(operation, tuple(operands), results, scope))
+        self._instructions.append(Instruction(operation, tuple(operands), results, scope))
         return results

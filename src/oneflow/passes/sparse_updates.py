@@ -8,7 +8,7 @@ Between the lookups and the update a gradient may be
 
 1. unscaled, cast, or otherwise go through elementwise operations linear in it: so do the gradients
    of the lookups;
-2. asked whether it is finite: that depends on the rows looked up alone, as zeros are;
+2. checked for infinities and NaN: only the rows looked up can have any, the others are zero;
 3. clipped by a norm, to which zeros add nothing.
 
 And the update may be skipped by a gradient scaler: then no rows are written. The dense gradient is
@@ -22,7 +22,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from oneflow.passes.rewriting import Rewriting, operation_of
+from oneflow.passes.rewriting import ProgramRewriter, operation_of
 from oneflow.primitives.operation import Operation
 from oneflow.primitives.operators.elementwise import add, isfinite, where
 from oneflow.primitives.operators.embedding import NO_PADDING, embedding_backward
@@ -35,7 +35,7 @@ from oneflow.program.ir import Instruction, Program
 
 
 class Lookup(NamedTuple):
-    """Gradient of a lookup's result, its indices (new numbers), and the padding row."""
+    """The gradient of a lookup's result, its indices (new numbers), and the padding row."""
 
     gradient: int
     indices: int
@@ -47,10 +47,10 @@ class RowGradient:
     """A gradient that is zero in all rows but some.
 
     Attributes:
-        count: how many rows there are.
-        lookups: whose gradients add up to it.
-        rows: number of the rows' indices without repetition, once they are known.
-        values: number of the gradients of these.
+        count: number of rows.
+        lookups: the lookups whose gradients add up to it.
+        rows: number of the rows' indices without repetition; -1 until it is computed.
+        values: number of the gradients of these rows; -1 until it is computed.
     """
 
     count: int
@@ -60,96 +60,100 @@ class RowGradient:
 
 
 def update_looked_up_rows(program: Program, tables: Collection[int]) -> Program:
-    """The program with sparse updates of those inputs of `tables` that are only looked up."""
-    rewriting = _Rewriting(program, tables)
+    """Return the program with sparse updates of the inputs in `tables` that are only looked up."""
+    rewriter = _SparseUpdateRewriter(program, tables)
+    if not rewriter.finds_updates:
+        return program
     for instruction in program.instructions:
-        rewriting.add(instruction)
-    return rewriting.program()
+        rewriter.add(instruction)
+    return rewriter.program()
 
 
-class _Rewriting(Rewriting):
+class _SparseUpdateRewriter(ProgramRewriter):
     """One program whose updates are being split."""
 
     def __init__(self, old: Program, tables: Collection[int]) -> None:
         super().__init__(old)
         self._tables = tables
-        self._makers = {number: each for each in old.instructions for number in each.results}
+        self._producers = {number: each for each in old.instructions for number in each.results}
         self._readers: dict[int, list[Instruction]] = defaultdict(list)
         for each in old.instructions:
             for number in set(each.operands):
                 self._readers[number].append(each)
-        self._wanted = self._find_wanted()
+        self._row_gradients = self._find_row_gradients()
         self._gradients: dict[int, RowGradient] = {}
         self._finite: dict[int, int] = {}
 
-    # --- which gradients
+    @property
+    def finds_updates(self) -> bool:
+        """True if the program has an update of rows."""
+        return bool(self._row_gradients)
 
-    def _find_wanted(self) -> set[int]:
-        """The gradients of rows that updates can use, and what these are made of."""
-        wanted: set[int] = set()
+    # --- the gradients
+
+    def _find_row_gradients(self) -> set[int]:
+        """The gradients of rows that updates can use, and the gradients they are computed from."""
+        found: set[int] = set()
         for instruction in self.old.instructions:
             if _update_of_rows(instruction.operation) is not None:
                 for operands, _ in _parameters(instruction):
                     sources = self._sources(operands[1]) if operands[0] in self._tables else None
-                    wanted |= sources or set()
-        return wanted
+                    found |= sources or set()
+        return found
 
     def _sources(self, number: int) -> set[int] | None:
-        """A gradient and those it is made of; None if it is not one of rows."""
-        maker = self._makers.get(number)
-        if maker is None:
+        """A gradient and those it is computed from; None if it is not one of rows."""
+        producer = self._producers.get(number)
+        if producer is None:
             return None
-        operation = maker.operation
+        operation = producer.operation
         if operation.primitive is embedding_backward:
             return None if operation.attributes["by_frequency"] else {number}
         if operation.primitive is add:
-            parts = [self._sources(each) for each in maker.operands]
+            parts = [self._sources(each) for each in producer.operands]
         elif operation.primitive is clip_norm and operation.attributes["order"] > 0:
             # The norm is the first result and the limit the first operand.
-            parts = [self._sources(maker.operands[number - maker.results.start])]
+            parts = [self._sources(producer.operands[number - producer.results.start])]
         else:
-            place = _scaled_operand(maker)
-            parts = [None if place is None else self._sources(maker.operands[place])]
+            index = _scaled_operand(producer)
+            parts = [None if index is None else self._sources(producer.operands[index])]
         return None if None in parts else {number}.union(*(part or () for part in parts))
 
     # --- one instruction after the other
 
     def add(self, instruction: Instruction) -> None:
-        """Append an instruction, and what it is for gradients of rows."""
+        """Append an instruction, or its form for gradients of rows."""
         operation, first = instruction.operation, instruction.results.start
         if first in self.new:
-            return  # The skipped update of a table did this.
+            return  # It belongs to an update that may be skipped, and was appended with it.
         if _update_of_rows(operation) is not None:
             self._split(instruction)
-        elif operation.primitive is clip_norm and self._wanted.intersection(instruction.results):
+        elif operation.primitive is clip_norm and self._row_gradients.intersection(
+            instruction.results
+        ):
             self._clip(instruction)
         elif _reduces_rows(instruction) and instruction.operands[0] in self._finite:
-            (self.new[first],) = self._again(instruction, [self._finite[instruction.operands[0]]])
+            (self.new[first],) = self._append_again(
+                instruction, [self._finite[instruction.operands[0]]]
+            )
         else:
             self.copy(instruction)
-            if first in self._wanted:
+            if first in self._row_gradients:
                 self._gradients[first] = self._gradient(instruction)
             elif operation.primitive is isfinite and instruction.operands[0] in self._gradients:
                 _, values = self._rows(instruction.operands[0])
-                (self._finite[first],) = self._again(instruction, [values])
+                (self._finite[first],) = self._append_again(instruction, [values])
 
-    def _make(self, primitive: Primitive, operands: list[int], options: dict, scope: str) -> range:
-        """Append `primitive` of new values."""
-        specs = tuple(self.specs[number] for number in operands)
-        is_scalar = (False,) * len(operands)
-        operation = operation_of(primitive, specs, is_scalar, tuple(options.items()))
-        return self.append(operation, operands, scope)
-
-    def _again(self, instruction: Instruction, operands: list[int]) -> range:
-        """Append the same of other new values."""
+    def _append_again(self, instruction: Instruction, operands: list[int]) -> range:
+        """Append the primitive of an instruction, with its attributes, of other new values."""
         operation = instruction.operation
         specs = tuple(self.specs[number] for number in operands)
         attributes = tuple(operation.attributes.items())
-        made = operation_of(operation.primitive, specs, tuple(operation.is_scalar), attributes)
-        return self.append(made, operands, instruction.scope)
+        again = operation_of(operation.primitive, specs, tuple(operation.is_scalar), attributes)
+        return self.append(again, operands, instruction.scope)
 
     def _gradient(self, instruction: Instruction) -> RowGradient:
-        """The gradient of rows that an instruction makes."""
+        """The gradient of rows that an instruction computes."""
         operation = instruction.operation
         if operation.primitive is embedding_backward:
             gradient, indices = (self.new[number] for number in instruction.operands)
@@ -163,45 +167,46 @@ class _Rewriting(Rewriting):
         for lookup in known[0].lookups:
             operands = [self.new[number] for number in instruction.operands]
             operands[parts.index(known[0])] = lookup.gradient
-            (scaled,) = self._again(instruction, operands)
+            (scaled,) = self._append_again(instruction, operands)
             lookups.append(lookup._replace(gradient=scaled))
         return RowGradient(known[0].count, lookups)
 
     def _rows(self, number: int) -> tuple[int, int]:
-        """The rows of a gradient and their values, new numbers."""
+        """The rows of a gradient and their values, as new numbers."""
         gradient = self._gradients[number]
         if gradient.rows < 0:
             operands = [each for lookup in gradient.lookups for each in lookup[:2]]
             paddings = tuple(lookup.padding for lookup in gradient.lookups)
             options = {"count": gradient.count, "paddings": paddings}
-            scope = self._makers[number].scope
-            gradient.rows, gradient.values = self._make(gradient_of_rows, operands, options, scope)
+            scope = self._producers[number].scope
+            gradient.rows, gradient.values = self.apply(gradient_of_rows, operands, options, scope)
         return gradient.rows, gradient.values
 
     def _clip(self, instruction: Instruction) -> None:
         """Clip gradients of rows, and others, by their common norm."""
         operands = [self.new[number] for number in instruction.operands]
-        wanted = [each in self._wanted for each in instruction.results]
-        clipped = [place for place, is_wanted in enumerate(wanted) if is_wanted]
-        for place in clipped:
-            operands[place] = self._rows(instruction.operands[place])[1]
-        results = self._again(instruction, operands)
+        clipped = [
+            index for index, each in enumerate(instruction.results) if each in self._row_gradients
+        ]
+        for index in clipped:
+            operands[index] = self._rows(instruction.operands[index])[1]
+        results = self._append_again(instruction, operands)
         self.new.update(zip(instruction.results, results, strict=True))
-        for place in clipped:
-            before, after = instruction.operands[place], instruction.results[place]
-            rows, values = self._rows(before)[0], results[place]
+        for index in clipped:
+            before, after = instruction.operands[index], instruction.results[index]
+            rows, values = self._rows(before)[0], results[index]
             count = self._gradients[before].count
             lookups = [Lookup(values, rows, NO_PADDING)]
             self._gradients[after] = RowGradient(count, lookups, rows, values)
             options = {"rows": count, "padding": NO_PADDING, "by_frequency": False}
-            (self.new[after],) = self._make(
+            (self.new[after],) = self.apply(
                 embedding_backward, [values, rows], options, instruction.scope
             )
 
     # --- updates
 
     def _split(self, instruction: Instruction) -> None:
-        """Append an update: what is sparse in it one by one, the rest together."""
+        """Append an update: its sparse parameters one by one, the others together."""
         attributes = instruction.operation.attributes
         dense_operands: list[int] = []
         dense_results: list[int] = []
@@ -216,7 +221,7 @@ class _Rewriting(Rewriting):
         elif dense_results:
             update = instruction.operation.primitive
             operands = [*dense_operands, instruction.operands[-1]]
-            self.make(update, operands, dense_results, attributes, instruction.scope)
+            self.replace(dense_results, update, operands, attributes, instruction.scope)
 
     def _update_rows(self, instruction: Instruction, operands: list[int], results: range) -> None:
         """Append the update of one table and its states."""
@@ -227,17 +232,17 @@ class _Rewriting(Rewriting):
         if choices:
             skipped = self.new[choices[0].operands[0]]
             count = self._gradients[operands[1]].count
-            (rows,) = self._make(rows_unless, [skipped, rows], {"count": count}, scope)
-        read = [*[self.new[number] for number in tables], rows, values]
-        read.append(self.new[instruction.operands[-1]])
+            (rows,) = self.apply(rows_unless, [skipped, rows], {"count": count}, scope)
+        numbers = [*[self.new[number] for number in tables], rows, values]
+        numbers.append(self.new[instruction.operands[-1]])
         of_rows = _update_of_rows(operation)
         assert of_rows is not None
-        made = self._make(of_rows, read, operation.attributes, scope)
-        chosen = [each.results.start for each in choices] or results
-        self.new.update(zip(chosen, made, strict=True))
+        updated = self.apply(of_rows, numbers, operation.attributes, scope)
+        replaced = [each.results.start for each in choices] or results
+        self.new.update(zip(replaced, updated, strict=True))
 
     def _choices(self, tables: list[int], results: range) -> list[Instruction]:
-        """What chooses between `tables` and the `results` of their update if it may be skipped."""
+        """The choices between `tables` and the `results` of their update, if it may be skipped."""
         choices = []
         for table, result in zip(tables, results, strict=True):
             readers = self._readers[result]
@@ -270,17 +275,17 @@ def _parameters(instruction: Instruction) -> list[tuple[list[int], range]]:
 
 
 def _reduces_rows(instruction: Instruction) -> bool:
-    """Whether it asks if something holds for all rows."""
+    """Return true if it reduces a condition over all rows."""
     operation = instruction.operation
     dims = operation.attributes.get("dims")
     return operation.primitive is all_true and (dims is None or 0 in dims)
 
 
 def _scaled_operand(instruction: Instruction) -> int | None:
-    """Place of the operand that is scaled, if it is elementwise, linear, and the rest 0-dim."""
+    """The index of the operand that is scaled: elementwise, linear, and the others 0-dim."""
     operation = instruction.operation
     if not operation.primitive.elementwise:
         return None
-    arrays = [place for place, spec in enumerate(operation.in_specs) if spec.shape]
-    alone = len(arrays) == 1 and frozenset(arrays) in linear_operands(operation)
-    return arrays[0] if alone else None
+    arrays = [index for index, spec in enumerate(operation.in_specs) if spec.shape]
+    is_scaled = len(arrays) == 1 and frozenset(arrays) in linear_operands(operation)
+    return arrays[0] if is_scaled else None

@@ -1,4 +1,4 @@
-"""``python -m oneflow.plan``: what a plan for many devices costs."""
+"""``python -m oneflow.plan``: print the plan of a step on many devices."""
 
 from oneflow.plan.command import main
 

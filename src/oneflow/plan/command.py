@@ -19,8 +19,8 @@ from oneflow.plan.xla import MAX_DEVICES
 from oneflow.runtime.planning_mode import planning
 
 _ABOUT = """\
-What would a step of a graph take on devices that are not there? Prints, for each device, memory,
-operations, bytes of every kind of collective, and how every tensor lies.
+Print the costs of a step of a graph on devices that are not there: for each device, memory,
+operations and bytes of every kind of collective; and the SBP of every tensor.
 
 FILE.py:FUNCTION is a function that takes a placement, and returns a graph on it and a tuple of the
 arguments to call it with. NAME=VALUE are further arguments for it. It runs without any device:
@@ -28,7 +28,7 @@ tensors of any size cost nothing, and have no values."""
 
 
 def parse_args(arguments: Sequence[str] | None = None) -> argparse.Namespace:
-    """The planner's options, from the command line unless given."""
+    """Return the planner's options, from the command line unless given."""
     parser = argparse.ArgumentParser(
         prog="python -m oneflow.plan",
         description=_ABOUT,
@@ -77,23 +77,25 @@ def make_plan(
     options: dict[str, Any],
     compile: bool = True,
 ) -> Plan:
-    """The plan of what ``make(placement, **options)`` returns: a graph, and its arguments.
+    """Return the plan of the graph and arguments that ``make(placement, **options)`` returns.
 
     Raises:
         TypeError: it returns something else.
     """
     with planning():
-        made = make(placement, **options)
-        if not isinstance(made, tuple) or len(made) != 2 or not isinstance(made[1], list | tuple):
+        result = make(placement, **options)
+        is_pair = isinstance(result, tuple) and len(result) == 2
+        if not is_pair or not isinstance(result[1], list | tuple):
             raise TypeError(
-                f"`{make.__name__}` must return a graph and a tuple of its arguments, got {made!r}"
+                f"`{make.__name__}` must return a graph and a tuple of its arguments, "
+                f"got {result!r}"
             )
-        graph, args = made
+        graph, args = result
         return plan_graph(graph, *args, compile=compile)
 
 
 def function_named(name: str) -> Callable[..., Any]:
-    """The function that ``FILE.py:FUNCTION`` names.
+    """Return the function that ``FILE.py:FUNCTION`` names.
 
     Raises:
         FileNotFoundError: there is no such file.
@@ -115,7 +117,7 @@ def function_named(name: str) -> Callable[..., Any]:
 
 
 def _option(text: str) -> tuple[str, Any]:
-    """Name and value; what is no Python number, list or the like is text."""
+    """The name and value; a value that is no Python literal is text."""
     name, _, value = text.partition("=")
     try:
         return name, ast.literal_eval(value)

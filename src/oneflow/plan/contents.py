@@ -1,19 +1,19 @@
-"""What a plan says, as data."""
+"""The contents of a plan, as data."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from oneflow.base.placement import Placement
-from oneflow.plan.recording import RecordedProgram
+from oneflow.plan.planned_step import PlannedStep
 from oneflow.plan.rows import InputRow, OperatorRow, input_rows, operator_rows
-from oneflow.plan.totals import Exchange, exchanges_of, flops_of, summed
+from oneflow.plan.totals import CollectiveTotal, collective_totals, flops_of, merged_totals
 from oneflow.plan.xla import MAX_DEVICES, can_compile, compiled
 from oneflow.primitives.cost.timing import MACHINES
 from oneflow.program.duration import program_seconds
 from oneflow.program.liveness import Memory, memory_of
 
-# How the kinds of inputs are called, in the order in which they are shown.
+# Names of the kinds of inputs, in the order in which they are shown.
 KINDS = {
     "parameter": "parameters",
     "state": "optimizer states",
@@ -25,61 +25,61 @@ KINDS = {
 
 
 @dataclass(frozen=True)
-class Account:
-    """What one device needs and does in one step, by one who knows.
+class CostEstimate:
+    """An estimate of the memory, work and collectives of one device in one step.
 
     Attributes:
-        by: ``"model"`` or ``"XLA"``.
+        by: its source, ``"model"`` or ``"XLA"``.
         memory: bytes.
         flops: operations computed.
-        exchanges: collectives, by kind and size of groups.
+        collectives: collectives, by kind and size of groups.
     """
 
     by: str
     memory: Memory
     flops: float
-    exchanges: tuple[Exchange, ...]
+    collectives: tuple[CollectiveTotal, ...]
 
     @property
     def sent(self) -> float:
         """Bytes that the device sends."""
-        return sum(each.sent for each in self.exchanges)
+        return sum(each.sent for each in self.collectives)
 
 
 @dataclass(frozen=True)
-class Contents:
-    """What a plan says.
+class PlanContents:
+    """The contents of a plan.
 
     Attributes:
         name: of the graph.
         placement: the devices.
-        inputs: what the step is given.
-        operators: what it consists of, in order.
-        model: the account by the cost model.
-        seconds: that computing and exchanging take, by the model, for devices of the type.
-        xla: the account by XLA, if it compiled the program.
-        why_not: why it did not.
+        inputs: the inputs of the step.
+        operators: its operators, in order.
+        model: the estimate by the cost model.
+        seconds: the time of computation and of collectives, by the model, on devices of the type.
+        xla: the estimate by XLA, if it compiled the program.
+        xla_absence: the reason why it did not.
     """
 
     name: str
     placement: Placement
     inputs: tuple[InputRow, ...]
     operators: tuple[OperatorRow, ...]
-    model: Account
+    model: CostEstimate
     seconds: tuple[float, float]
-    xla: Account | None
-    why_not: str
+    xla: CostEstimate | None
+    xla_absence: str
 
     @property
-    def best(self) -> Account:
-        """XLA's account if there is one, else the model's."""
+    def estimate(self) -> CostEstimate:
+        """XLA's estimate if there is one, else the model's."""
         return self.xla or self.model
 
-    def held(self) -> dict[str, int]:
-        """Bytes on each device of what the step is given, by kind."""
+    def input_bytes(self) -> dict[str, int]:
+        """The bytes of the inputs on each device, by kind."""
         sums = dict.fromkeys(KINDS, 0)
         for row in self.inputs:
-            sums[row.kind] += row.held * row.count
+            sums[row.kind] += row.shard_bytes * row.count
         return {KINDS[kind]: size for kind, size in sums.items() if size}
 
     def mesh(self) -> str:
@@ -89,43 +89,45 @@ class Contents:
         return f"{grid}{total} {self.placement.type} device{'s' * (self.placement.size > 1)}"
 
 
-def contents_of(recorded: RecordedProgram, compile: bool = True) -> Contents:
-    """What is to be said of a recorded step.
+def contents_of(step: PlannedStep, compile: bool = True) -> PlanContents:
+    """Return the contents of the plan of a step.
 
     Args:
-        recorded: the step.
-        compile: ask XLA, if there are devices that can stand for those of the plan.
+        step: the step.
+        compile: compile with XLA too, if this process has enough devices.
     """
-    program = recorded.prepared
-    model = Account(
+    program = step.deduplicated
+    model = CostEstimate(
         "model",
-        memory_of(program, recorded.donated),
+        memory_of(program, step.donated),
         flops_of(program),
-        tuple(exchanges_of(program)),
+        tuple(collective_totals(program)),
     )
-    why_not = _why_not(recorded, compile)
+    xla_absence = _xla_absence(step, compile)
     xla = None
-    if not why_not:
-        found = compiled(recorded)
-        xla = Account("XLA", found.memory, found.flops, tuple(summed(found.exchanges)))
-    return Contents(
-        recorded.name,
-        recorded.placement,
-        tuple(input_rows(recorded)),
-        tuple(operator_rows(recorded)),
+    if not xla_absence:
+        found = compiled(step)
+        xla = CostEstimate(
+            "XLA", found.memory, found.flops, tuple(merged_totals(found.collectives))
+        )
+    return PlanContents(
+        step.name,
+        step.placement,
+        tuple(input_rows(step)),
+        tuple(operator_rows(step)),
         model,
-        program_seconds(program, MACHINES[recorded.placement.type]),
+        program_seconds(program, MACHINES[step.placement.type]),
         xla,
-        why_not,
+        xla_absence,
     )
 
 
-def _why_not(recorded: RecordedProgram, compile: bool) -> str:
-    size = recorded.placement.size
+def _xla_absence(step: PlannedStep, compile: bool) -> str:
+    size = step.placement.size
     if not compile:
         return "it was not asked"
     if size > MAX_DEVICES:
         return f"it compiles for at most {MAX_DEVICES} devices on one machine"
-    if not can_compile(recorded):
+    if not can_compile(step):
         return f"ONEFLOW_CPU_DEVICES={size} is needed to compile for {size} devices"
     return ""

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from html import escape
 
 from oneflow.base.quantities import bytes_text, flops_text, seconds_text
-from oneflow.plan.contents import Account, Contents
-from oneflow.plan.rows import OperatorRow, together
+from oneflow.plan.contents import CostEstimate, PlanContents
+from oneflow.plan.rows import OperatorRow, grouped
 
 _STYLE = """
 :root { --text: #1c2733; --soft: #5b6b7b; --line: #dfe5ec; --page: #f6f8fa; --card: #fff;
@@ -59,12 +59,12 @@ function show() {
 search.addEventListener("input", show);
 all.addEventListener("change", show);
 """
-_COLOURS = ("#2f6fdb", "#6a4fc7", "#b03a88", "#d98324", "#3c8c5a", "#4aa3a2", "#8a8f98", "#c4574b")
+_COLORS = ("#2f6fdb", "#6a4fc7", "#b03a88", "#d98324", "#3c8c5a", "#4aa3a2", "#8a8f98", "#c4574b")
 _ENTRY = re.compile(r"S\(\d+\)|B|P")
 _SBP = re.compile(r"\((?:(?:S\(\d+\)|B|P)(?:, )?)+\)$")
 
 
-def page_of(contents: Contents) -> str:
+def page_of(contents: PlanContents) -> str:
     """The page as text."""
     title = escape(f"{contents.name} on {contents.mesh()}")
     parts = [
@@ -72,7 +72,7 @@ def page_of(contents: Contents) -> str:
         f"<p>One step on a mesh of {escape(contents.mesh())}; all figures are for each device.</p>",
         _cards(contents),
         _memory(contents),
-        _exchanges(contents),
+        _collectives(contents),
         _inputs(contents),
         _operators(contents),
     ]
@@ -85,8 +85,8 @@ def page_of(contents: Contents) -> str:
     )
 
 
-def _cards(contents: Contents) -> str:
-    best, model = contents.best, contents.model
+def _cards(contents: PlanContents) -> str:
+    best, model = contents.estimate, contents.model
     figures = [
         ("memory, at most", bytes_text(best.memory.peak), bytes_text(model.memory.peak)),
         ("computes", flops_text(best.flops), flops_text(model.flops)),
@@ -103,43 +103,43 @@ def _cards(contents: Contents) -> str:
         f"<span>computing {computing}, exchanging {exchanging}, by the cost model</span></div>"
     )
     if contents.xla is None:
-        note = f"XLA has no part in these figures: {escape(contents.why_not)}."
+        note = f"XLA has no part in these figures: {escape(contents.xla_absence)}."
     else:
         note = "XLA compiled the step of each device here, for CPU devices, and says so itself."
     return f'<div class="cards">{"".join(cards)}</div><p>{note}</p>'
 
 
-def _source(best: Account, modelled: str) -> str:
+def _source(best: CostEstimate, modelled: str) -> str:
     return "by the cost model" if best.by == "model" else f"by XLA; the cost model says {modelled}"
 
 
-def _memory(contents: Contents) -> str:
-    memory = contents.best.memory
-    parts = {**contents.held(), "results": memory.outputs, "temporary": memory.temporary}
+def _memory(contents: PlanContents) -> str:
+    memory = contents.estimate.memory
+    parts = {**contents.input_bytes(), "results": memory.outputs, "temporary": memory.temporary}
     return "<h2>Memory</h2>" + _bar(parts)
 
 
 def _bar(sizes: dict[str, int]) -> str:
     total = max(sum(sizes.values()), 1)
-    pairs = list(zip(sizes.items(), _COLOURS, strict=False))
-    stripes = "".join(
-        f'<i style="width:{100 * size / total:.2f}%;background:{colour}" '
+    pairs = list(zip(sizes.items(), _COLORS, strict=False))
+    segments = "".join(
+        f'<i style="width:{100 * size / total:.2f}%;background:{color}" '
         f'title="{escape(name)}: {bytes_text(size)}"></i>'
-        for (name, size), colour in pairs
+        for (name, size), color in pairs
     )
     keys = "".join(
-        f'<span class=key><i style="background:{colour}"></i>'
+        f'<span class=key><i style="background:{color}"></i>'
         f"{escape(name)} {bytes_text(size)}</span>"
-        for (name, size), colour in pairs
+        for (name, size), color in pairs
     )
-    return f'<div class="bar">{stripes}</div>{keys}'
+    return f'<div class="bar">{segments}</div>{keys}'
 
 
-def _exchanges(contents: Contents) -> str:
-    account = contents.best
-    if not account.exchanges:
+def _collectives(contents: PlanContents) -> str:
+    estimate = contents.estimate
+    if not estimate.collectives:
         return "<h2>Collectives</h2><p>No device sends anything.</p>"
-    most = max(each.sent for each in account.exchanges) or 1
+    largest = max(each.sent for each in estimate.collectives) or 1
     rows = [
         (
             "",
@@ -150,16 +150,16 @@ def _exchanges(contents: Contents) -> str:
                 _number(bytes_text(each.given)),
                 _number(bytes_text(each.sent)),
                 f'<div class="bar" style="margin:2px 0;height:14px"><i style="background:#2f6fdb;'
-                f'width:{100 * each.sent / most:.2f}%"></i></div>',
+                f'width:{100 * each.sent / largest:.2f}%"></i></div>',
             ],
         )
-        for each in account.exchanges
+        for each in estimate.collectives
     ]
-    head = ["collective", "devices", "how many", "puts in", "sends", ""]
+    head = ["collective", "devices", "number", "operands", "sends", ""]
     return "<h2>Collectives</h2>" + _table(head, rows)
 
 
-def _inputs(contents: Contents) -> str:
+def _inputs(contents: PlanContents) -> str:
     rows = [
         (
             "",
@@ -167,24 +167,24 @@ def _inputs(contents: Contents) -> str:
                 f"<code>{escape(row.name)}</code>",
                 escape(row.kind),
                 f"<code>{row.dtype}{list(row.shape)}</code>",
-                f"<code>{_coloured(row.sbp)}</code>",
-                f"<code>{list(row.part)}</code>",
-                _number(bytes_text(row.held)),
+                f"<code>{_highlighted(row.sbp)}</code>",
+                f"<code>{list(row.shard)}</code>",
+                _number(bytes_text(row.shard_bytes)),
                 _number(str(row.count)),
             ],
         )
         for row in contents.inputs
         if row.kind != "constant"
     ]
-    head = ["what the step is given", "kind", "tensor", "SBP", "part", "of each", "count"]
+    head = ["input", "kind", "tensor", "SBP", "part", "of each", "count"]
     return "<h2>Parameters, states and arguments</h2>" + _table(head, rows)
 
 
-def _operators(contents: Contents) -> str:
-    short, every = together(contents.operators), contents.operators
+def _operators(contents: PlanContents) -> str:
+    short, every = grouped(contents.operators), contents.operators
     return (
         "<h2>Operators</h2>"
-        "<p>How every tensor lies: <b class=S>S</b> split, <b class=B>B</b> broadcast, "
+        "<p>The SBP of every tensor: <b class=S>S</b> split, <b class=B>B</b> broadcast, "
         "<b class=P>P</b> partial sum, one per dimension of the mesh. Conversions are shaded.</p>"
         '<p><input id="search" type="search" placeholder="Filter: module, operator, SBP, ...">'
         '<label><input id="all" type="checkbox"> every layer by itself</label></p>'
@@ -199,7 +199,7 @@ def _operator_table(rows: Sequence[OperatorRow], name: str, hidden: str) -> str:
             "convert" if row.operator == "convert" else "",
             [
                 f"<code>{escape(row.scope)}</code>",
-                f"<b>{escape(row.operator)}</b><br>{escape(', '.join(row.exchanged))}",
+                f"<b>{escape(row.operator)}</b><br>{escape(', '.join(row.collectives))}",
                 _tensors(row.operands),
                 _tensors(row.results),
                 _number(flops_text(row.flops) if row.flops else ""),
@@ -214,16 +214,16 @@ def _operator_table(rows: Sequence[OperatorRow], name: str, hidden: str) -> str:
 
 
 def _tensors(texts: Iterable[str]) -> str:
-    return "<br>".join(f"<code>{_coloured(text)}</code>" for text in texts)
+    return "<br>".join(f"<code>{_highlighted(text)}</code>" for text in texts)
 
 
-def _coloured(text: str) -> str:
-    """A tensor's text, with its SBP in colour."""
+def _highlighted(text: str) -> str:
+    """A tensor's text, with its SBP in color."""
     found = _SBP.search(text)
     if found is None:
         return escape(text)
-    chips = _ENTRY.sub(lambda entry: f"<b class={entry[0][0]}>{entry[0]}</b>", found[0])
-    return escape(text[: found.start()]) + chips
+    entries = _ENTRY.sub(lambda entry: f"<b class={entry[0][0]}>{entry[0]}</b>", found[0])
+    return escape(text[: found.start()]) + entries
 
 
 def _number(text: str) -> str:

@@ -1,4 +1,4 @@
-"""`Plan`: what one step of a graph takes on each device, and how everything lies."""
+"""`Plan`: the cost of one step of a graph on each device, and the SBP of all tensors."""
 
 from __future__ import annotations
 
@@ -8,30 +8,32 @@ from typing import Any
 
 from oneflow.base.replacing import replacing
 from oneflow.graph.graph import PLAN_GRAPH, Graph
-from oneflow.plan.contents import Account, Contents, contents_of
+from oneflow.plan.contents import CostEstimate, PlanContents, contents_of
 from oneflow.plan.page import page_of
-from oneflow.plan.recording import record_graph
+from oneflow.plan.planned_step import plan_step
 from oneflow.plan.text import text_of
 
 
 class Plan:
-    """What one step of a graph takes on each device, and how everything lies. Printing shows it.
+    """The cost of one step of a graph on each device, and the SBP of all tensors.
+
+    Printing a plan shows both as tables.
 
     Attributes:
-        contents: everything it says, as data.
+        contents: all of it, as data.
     """
 
-    def __init__(self, contents: Contents) -> None:
+    def __init__(self, contents: PlanContents) -> None:
         self.contents = contents
 
     @property
-    def account(self) -> Account:
-        """Memory, computation and collectives of each device: by XLA if it compiled the step."""
-        return self.contents.best
+    def account(self) -> CostEstimate:
+        """Memory, operations and collectives of each device: by XLA if it compiled the step."""
+        return self.contents.estimate
 
     @property
     def seconds(self) -> float:
-        """What the step takes, roughly: for comparing plans, by the cost model."""
+        """A rough estimate of the step's time by the cost model, for comparing plans."""
         return sum(self.contents.seconds)
 
     def __repr__(self) -> str:
@@ -50,16 +52,16 @@ class Plan:
 
     def listing(self) -> str:
         """The plan as text with every single operator."""
-        return text_of(self.contents, everything=True)
+        return text_of(self.contents, lists_all=True)
 
 
 def plan_graph(graph: Graph, *args: Any, compile: bool = True, **kwargs: Any) -> Plan:
-    """What a call of a graph would take on each device of its placement. Nothing runs.
+    """Return the plan of a call of a graph on the devices of its placement. Nothing runs.
 
     Args:
         graph: a graph on a placement, whose devices need not exist if it was made in `planning`.
         args: as the graph is called.
-        compile: ask XLA too, where this process has devices enough to stand for those of the plan.
+        compile: compile with XLA too, if this process has enough devices to stand for the plan's.
         kwargs: as the graph is called.
 
     Raises:
@@ -79,7 +81,7 @@ def plan_graph(graph: Graph, *args: Any, compile: bool = True, **kwargs: Any) ->
         >>> plan.account.flops, plan.account.sent
         (65536, 0)
     """
-    return Plan(contents_of(record_graph(graph, args, kwargs), compile))
+    return Plan(contents_of(plan_step(graph, args, kwargs), compile))
 
 
 PLAN_GRAPH.fill(plan_graph)

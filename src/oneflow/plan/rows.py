@@ -1,4 +1,4 @@
-"""The lines of a plan: what a program is given, and its operators with how their values lie."""
+"""The rows of a plan: the inputs of a program, and its operators with the SBP of their values."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from oneflow.base.sbp import sbp_text
 from oneflow.base.spec import TensorSpec
-from oneflow.plan.recording import RecordedProgram
+from oneflow.plan.planned_step import PlannedStep
 from oneflow.primitives.cost.work import held_bytes, held_shape, work_of
 from oneflow.primitives.sharding.collectives import collectives_of
 from oneflow.primitives.traits import Kind
@@ -24,10 +24,10 @@ class InputRow:
         kind: as in `Input`.
         shape: of the whole tensor.
         dtype: of its elements.
-        sbp: how it lies.
-        part: shape of what each device holds.
-        held: bytes of that, of one of them.
-        count: how many there are.
+        sbp: its SBP.
+        shard: shape of the shard of each device.
+        shard_bytes: bytes of the shard of one of them.
+        count: number of these inputs.
     """
 
     name: str
@@ -35,8 +35,8 @@ class InputRow:
     shape: tuple[int, ...]
     dtype: str
     sbp: str
-    part: tuple[int, ...]
-    held: int
+    shard: tuple[int, ...]
+    shard_bytes: int
     count: int = 1
 
 
@@ -48,28 +48,28 @@ class OperatorRow:
         scope: path of their module, with ``*`` for the numbers of layers; empty for the backward
             pass and the update.
         operator: name; ``"convert"`` for a change of SBP.
-        operands: what goes in: dtype, shape and SBP.
-        results: what comes out.
-        exchanged: kinds of the collectives of one of them.
+        operands: dtype, shape and SBP of the operands.
+        results: the same of the results.
+        collectives: kinds of the collectives of one of them.
         sent: bytes that each device sends for one of them.
         flops: operations that each device computes for one of them.
-        count: how many there are.
+        count: number of these operators.
     """
 
     scope: str
     operator: str
     operands: tuple[str, ...]
     results: tuple[str, ...]
-    exchanged: tuple[str, ...]
+    collectives: tuple[str, ...]
     sent: float
     flops: int
     count: int = 1
 
 
-def input_rows(recorded: RecordedProgram) -> list[InputRow]:
-    """What the program is given, with equal ones together."""
+def input_rows(step: PlannedStep) -> list[InputRow]:
+    """The inputs of the program; equal ones are one row."""
     rows: dict[InputRow, int] = {}
-    for given, spec in zip(recorded.inputs, recorded.program.inputs, strict=True):
+    for given, spec in zip(step.inputs, step.program.inputs, strict=True):
         row = InputRow(
             _without_numbers(given.name),
             given.kind,
@@ -83,13 +83,13 @@ def input_rows(recorded: RecordedProgram) -> list[InputRow]:
     return [replace(row, count=count) for row, count in rows.items()]
 
 
-def operator_rows(recorded: RecordedProgram) -> list[OperatorRow]:
+def operator_rows(step: PlannedStep) -> list[OperatorRow]:
     """Every operator of the program, in order."""
-    return list(map(_operator_row, recorded.prepared.instructions))
+    return list(map(_operator_row, step.deduplicated.instructions))
 
 
-def together(rows: Iterable[OperatorRow]) -> list[OperatorRow]:
-    """The rows with equal ones, those of layers that are built alike, together."""
+def grouped(rows: Iterable[OperatorRow]) -> list[OperatorRow]:
+    """Merge equal rows, such as those of layers with the same structure."""
     counts: dict[OperatorRow, int] = {}
     for row in rows:
         short = replace(row, scope=_without_numbers(row.scope))
@@ -104,15 +104,15 @@ def _operator_row(instruction: Instruction) -> OperatorRow:
         for spec, is_scalar in zip(operation.in_specs, operation.is_scalar, strict=True)
         if not is_scalar
     ]
-    exchanges = collectives_of(operation)
+    collectives = collectives_of(operation)
     converts = operation.primitive.traits.kind is Kind.BOXING
     return OperatorRow(
         instruction.scope,
         "convert" if converts else operation.primitive.name,
         _texts(tensors),
         _texts(operation.out_specs),
-        tuple(f"{each.kind} of {each.group}" for each in exchanges),
-        sum(each.sent for each in exchanges),
+        tuple(f"{each.kind} of {each.group}" for each in collectives),
+        sum(each.sent for each in collectives),
         work_of(operation).flops,
     )
 
@@ -128,5 +128,5 @@ def _texts(specs: Sequence[TensorSpec]) -> tuple[str, ...]:
 
 
 def _without_numbers(path: str) -> str:
-    """A path with the numbers of layers replaced."""
+    """The path with ``*`` for the numbers of layers."""
     return re.sub(r"(?<=\.)\d+(?=\.|$)", "*", path)

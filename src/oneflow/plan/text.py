@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from oneflow.base.quantities import bytes_text, flops_text, seconds_text
-from oneflow.plan.contents import Account, Contents
-from oneflow.plan.rows import OperatorRow, together
+from oneflow.plan.contents import CostEstimate, PlanContents
+from oneflow.plan.rows import OperatorRow, grouped
 
 _RIGHT = {"each device", "computes", "sends", "count", "number", "model", "XLA", "group", "given"}
-_WIDEST = 56
+_MAX_WIDTH = 56
 
 
-def text_of(contents: Contents, everything: bool = False) -> str:
+def text_of(contents: PlanContents, lists_all: bool = False) -> str:
     """A plan as tables.
 
     Args:
-        contents: what it says.
-        everything: list every operator, not those alone that compute or send most.
+        contents: the plan.
+        lists_all: list every operator, not only those that compute or send most.
     """
     return "\n".join(
         [
@@ -25,47 +25,50 @@ def text_of(contents: Contents, everything: bool = False) -> str:
             "",
             *_totals(contents),
             "",
-            *_exchanges(contents),
+            *_collectives(contents),
             "",
             *_inputs(contents),
             "",
-            *_operators(contents, everything),
+            *_operators(contents, lists_all),
             "",
         ]
     )
 
 
-def _totals(contents: Contents) -> list[str]:
-    accounts = [contents.model, *([contents.xla] if contents.xla else [])]
+def _totals(contents: PlanContents) -> list[str]:
+    estimates = [contents.model, *([contents.xla] if contents.xla else [])]
     rows = [
-        ["memory, at most", *(bytes_text(each.memory.peak) for each in accounts)],
-        ["  given", *(bytes_text(each.memory.arguments) for each in accounts)],
+        ["memory, at most", *(bytes_text(each.memory.peak) for each in estimates)],
+        ["  given", *(bytes_text(each.memory.arguments) for each in estimates)],
     ]
-    rows += [[f"    {kind}", bytes_text(size)] for kind, size in contents.held().items()]
+    rows += [[f"    {kind}", bytes_text(size)] for kind, size in contents.input_bytes().items()]
     rows += [
-        ["  results", *(bytes_text(each.memory.outputs) for each in accounts)],
-        ["  temporary", *(bytes_text(each.memory.temporary) for each in accounts)],
-        ["computes", *(flops_text(each.flops) for each in accounts)],
-        ["sends", *(bytes_text(each.sent) for each in accounts)],
+        ["  results", *(bytes_text(each.memory.outputs) for each in estimates)],
+        ["  temporary", *(bytes_text(each.memory.temporary) for each in estimates)],
+        ["computes", *(flops_text(each.flops) for each in estimates)],
+        ["sends", *(bytes_text(each.sent) for each in estimates)],
         ["takes about", seconds_text(sum(contents.seconds))],
         *(
             [f"  {what}", seconds_text(seconds)]
             for what, seconds in zip(("computing", "exchanging"), contents.seconds, strict=True)
         ),
     ]
-    lines = _table(["each device, each step", *(each.by for each in accounts)], rows)
+    lines = _table(["each device, each step", *(each.by for each in estimates)], rows)
     return [*lines, *_sources(contents)]
 
 
-def _sources(contents: Contents) -> list[str]:
+def _sources(contents: PlanContents) -> list[str]:
     if contents.xla is None:
-        return ["model: the planner's cost model", f"XLA has no part in this: {contents.why_not}"]
-    return ["model: the planner's cost model; XLA: its own account of the program, compiled here"]
+        return [
+            "model: the planner's cost model",
+            f"XLA has no part in this: {contents.xla_absence}",
+        ]
+    return ["model: the planner's cost model; XLA: its own estimate for the program, compiled here"]
 
 
-def _exchanges(contents: Contents) -> list[str]:
-    account: Account = contents.best
-    if not account.exchanges:
+def _collectives(contents: PlanContents) -> list[str]:
+    estimate: CostEstimate = contents.estimate
+    if not estimate.collectives:
         return ["no device sends anything"]
     rows = [
         [
@@ -75,23 +78,23 @@ def _exchanges(contents: Contents) -> list[str]:
             bytes_text(each.given),
             bytes_text(each.sent),
         ]
-        for each in account.exchanges
+        for each in estimate.collectives
     ]
-    return _table([f"collective ({account.by})", "group", "number", "given", "sends"], rows)
+    return _table([f"collective ({estimate.by})", "group", "number", "given", "sends"], rows)
 
 
-def _inputs(contents: Contents) -> list[str]:
+def _inputs(contents: PlanContents) -> list[str]:
     rows = [
-        [row.name, f"{row.dtype}{list(row.shape)}", row.sbp, str(list(row.part)), str(row.count)]
+        [row.name, f"{row.dtype}{list(row.shape)}", row.sbp, str(list(row.shard)), str(row.count)]
         for row in contents.inputs
         if row.kind not in ("state", "constant")
     ]
     return _table(["parameters and arguments", "tensor", "SBP", "part", "count"], rows)
 
 
-def _operators(contents: Contents, everything: bool) -> list[str]:
-    rows = list(contents.operators) if everything else together(contents.operators)
-    shown = rows if everything else _most(rows)
+def _operators(contents: PlanContents, lists_all: bool) -> list[str]:
+    rows = list(contents.operators) if lists_all else grouped(contents.operators)
+    shown = rows if lists_all else _costly(rows)
     lines = _table(
         ["operator", "of", "takes", "gives", "computes", "sends", "count"],
         [
@@ -113,32 +116,32 @@ def _operators(contents: Contents, everything: bool) -> list[str]:
     return lines
 
 
-def _most(rows: Sequence[OperatorRow]) -> list[OperatorRow]:
-    """Rows with at least a hundredth of what is computed or sent, in order."""
+def _costly(rows: Sequence[OperatorRow]) -> list[OperatorRow]:
+    """The rows with at least a hundredth of the operations or bytes sent, in order."""
     flops = sum(row.flops * row.count for row in rows)
     sent = sum(row.sent * row.count for row in rows)
 
-    def does_much(row: OperatorRow) -> bool:
+    def is_costly(row: OperatorRow) -> bool:
         computes, sends = row.flops * row.count, row.sent * row.count
         return computes * 100 >= max(flops, 1) or sends * 100 >= max(sent, 1)
 
-    return list(filter(does_much, rows))
+    return list(filter(is_costly, rows))
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """Lines of aligned columns under a head and a rule."""
+    """The lines of aligned columns under a head and a rule."""
     filled = [[_cut(cell) for cell in row] + [""] * (len(head) - len(row)) for row in rows]
     widths = [max(map(len, column)) for column in zip(head, *filled, strict=True)]
 
     def line(cells: Sequence[str]) -> str:
-        placed = [
+        padded = [
             cell.rjust(width) if title in _RIGHT else cell.ljust(width)
             for title, cell, width in zip(head, cells, widths, strict=True)
         ]
-        return "  ".join(placed).rstrip()
+        return "  ".join(padded).rstrip()
 
     return [line(head), "  ".join("-" * width for width in widths), *map(line, filled)]
 
 
 def _cut(cell: str) -> str:
-    return cell if len(cell) <= _WIDEST else f"{cell[: _WIDEST - 3]}..."
+    return cell if len(cell) <= _MAX_WIDTH else f"{cell[: _MAX_WIDTH - 3]}..."

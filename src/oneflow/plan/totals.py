@@ -1,4 +1,4 @@
-"""Sums over a program: what devices exchange and compute, counted from its instructions."""
+"""Sums over a program: the collectives and the operations of each device."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from oneflow.program.ir import Program
 
 
 @dataclass(frozen=True, order=True)
-class Exchange:
+class CollectiveTotal:
     """Collectives of one kind among groups of one size, per device and step.
 
     Attributes:
         kind: of collective.
-        group: how many devices take part in each.
-        count: how many there are.
-        given: bytes put in.
+        group: number of devices that take part in each.
+        count: number of these collectives.
+        given: bytes of their operands.
         sent: bytes sent, with the ring or pairwise algorithms.
     """
 
@@ -29,29 +29,29 @@ class Exchange:
     sent: float
 
 
-def exchanges_of(program: Program) -> list[Exchange]:
-    """What the devices exchange in a program, by kind and size of groups.
+def collective_totals(program: Program) -> list[CollectiveTotal]:
+    """Return the collectives of a program, by kind and size of groups.
 
     Conversions of one value that begin alike share their beginning.
     """
     found = {
-        (instruction.operands[0], each.path): _exchange(each)
+        (instruction.operands[0], each.path): _total_of(each)
         for instruction in program.instructions
         for each in collectives_of(instruction.operation)
     }
-    return summed(found.values())
+    return merged_totals(found.values())
 
 
-def _exchange(collective: Collective) -> Exchange:
-    return Exchange(collective.kind, collective.group, 1, collective.given, collective.sent)
+def _total_of(collective: Collective) -> CollectiveTotal:
+    return CollectiveTotal(collective.kind, collective.group, 1, collective.given, collective.sent)
 
 
-def summed(exchanges: Iterable[Exchange]) -> list[Exchange]:
-    """Exchanges of the same kind and size of groups as one."""
-    totals: dict[tuple[str, int], Exchange] = {}
-    for each in exchanges:
-        known = totals.get((each.kind, each.group), Exchange(each.kind, each.group, 0, 0, 0))
-        totals[each.kind, each.group] = Exchange(
+def merged_totals(collectives: Iterable[CollectiveTotal]) -> list[CollectiveTotal]:
+    """Merge totals of the same kind and size of groups."""
+    totals: dict[tuple[str, int], CollectiveTotal] = {}
+    for each in collectives:
+        known = totals.get((each.kind, each.group), CollectiveTotal(each.kind, each.group, 0, 0, 0))
+        totals[each.kind, each.group] = CollectiveTotal(
             each.kind,
             each.group,
             known.count + each.count,
@@ -62,5 +62,5 @@ def summed(exchanges: Iterable[Exchange]) -> list[Exchange]:
 
 
 def flops_of(program: Program) -> int:
-    """Operations that each device computes."""
+    """The floating point operations that each device computes."""
     return sum(work_of(each.operation).flops for each in program.instructions)

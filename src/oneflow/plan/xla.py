@@ -1,4 +1,4 @@
-"""What XLA says of a program when it compiles it, for devices that stand for those of the plan."""
+"""XLA's estimates for a program, compiled for devices that stand for those of the plan."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from oneflow.base.device import platform_devices
 from oneflow.compiler.lower import Executable
-from oneflow.plan.recording import RecordedProgram
-from oneflow.plan.totals import Exchange
+from oneflow.plan.planned_step import PlannedStep
+from oneflow.plan.totals import CollectiveTotal
 from oneflow.program.liveness import Memory
 from oneflow.runtime.planning_mode import planning
 
@@ -25,41 +25,39 @@ _GROUPS = re.compile(r"replica_groups=(?:\{\{([\d,]*)\}|\[(\d+),(\d+)\])")
 
 @dataclass(frozen=True)
 class Compiled:
-    """XLA's account of a program, per device.
+    """XLA's estimates for a program, per device.
 
     Attributes:
         memory: bytes.
         flops: operations.
-        exchanges: collectives.
+        collectives: collectives by kind and size of groups.
     """
 
     memory: Memory
     flops: float
-    exchanges: tuple[Exchange, ...]
+    collectives: tuple[CollectiveTotal, ...]
 
 
-def can_compile(recorded: RecordedProgram) -> bool:
-    """Whether this process has enough devices to stand for those of a plan."""
-    size = recorded.placement.size
+def can_compile(step: PlannedStep) -> bool:
+    """Return true if this process has enough devices to stand for those of a plan."""
+    size = step.placement.size
     return size <= MAX_DEVICES and size <= len(platform_devices("cpu"))
 
 
-def compiled(recorded: RecordedProgram) -> Compiled:
-    """Compile a program with XLA:CPU, and ask what it takes."""
+def compiled(step: PlannedStep) -> Compiled:
+    """Compile a program with XLA:CPU, and return its estimates."""
     with planning():
-        executable = Executable(
-            recorded.program, recorded.donated, recorded.placement, name=recorded.name
-        )
-        account = executable.memory()
+        executable = Executable(step.program, step.donated, step.placement, name=step.name)
+        analysis = executable.memory()
     memory = Memory(
-        account.argument_size_in_bytes,
-        account.output_size_in_bytes - account.alias_size_in_bytes,
-        account.temp_size_in_bytes,
+        analysis.argument_size_in_bytes,
+        analysis.output_size_in_bytes - analysis.alias_size_in_bytes,
+        analysis.temp_size_in_bytes,
     )
-    return Compiled(memory, executable.cost()["flops"], tuple(exchanges_in(executable.hlo())))
+    return Compiled(memory, executable.cost()["flops"], tuple(collectives_in(executable.hlo())))
 
 
-def exchanges_in(hlo: str) -> Iterator[Exchange]:
+def collectives_in(hlo: str) -> Iterator[CollectiveTotal]:
     """The collectives in a compiled program's text."""
     for line in hlo.splitlines():
         match = _COLLECTIVE.search(line)
@@ -77,11 +75,11 @@ def exchanges_in(hlo: str) -> Iterator[Exchange]:
         else:
             given, sent = made, made * (group - 1) / group
         if group > 1:
-            yield Exchange(kind, group, 1, given, sent)
+            yield CollectiveTotal(kind, group, 1, given, sent)
 
 
 def _bytes_of(shapes: str) -> int:
-    """Bytes of the arrays in the text of a type, which may be a tuple."""
+    """The bytes of the arrays in the text of a type, which may be a tuple."""
     return sum(
         math.prod(map(int, filter(None, sizes.split(",")))) * _itemsize(kind)
         for kind, sizes in _SHAPE.findall(shapes)

@@ -1,11 +1,12 @@
-"""What a valid program is.
+"""The verifier: the rules of a valid program.
 
-Run between passes under test and on every new eager program under test.
+The tests run it on every program, eager or of a graph, before and after every pass: see
+`tests/conftest.py`, and `OBSERVERS` in `oneflow.passes.pipeline`.
 """
 
 from __future__ import annotations
 
-from oneflow.primitives.operation import infer
+from oneflow.primitives.operation import Operation, infer
 from oneflow.program.ir import Instruction, Program
 from oneflow.program.printer import format_instruction
 
@@ -15,6 +16,21 @@ class InvalidProgramError(ValueError):
 
 
 def verify(program: Program) -> None:
+    """Check the structure of a program, and that its operations infer the specs they state.
+
+    Inference traces every operation, which takes milliseconds for each.
+
+    Raises:
+        InvalidProgramError: a rule is broken.
+    """
+    verify_structure(program)
+    for index, instruction in enumerate(program.instructions):
+        problem = _wrong_inference(instruction.operation)
+        if problem is not None:
+            raise InvalidProgramError(_message(program, index, problem))
+
+
+def verify_structure(program: Program) -> None:
     """Check that every value is defined once, before its use, with the specs its operation states.
 
     Raises:
@@ -22,19 +38,23 @@ def verify(program: Program) -> None:
     """
     table = dict(enumerate((*program.inputs, *program.scalars)))
     for index, instruction in enumerate(program.instructions):
-        problem = _problem(instruction, table)
-        if problem:
-            around = program.instructions[max(0, index - 3) : index + 4]
-            listing = "\n".join(f"  {format_instruction(each)}" for each in around)
-            raise InvalidProgramError(f"instruction {index}: {problem}\n{listing}")
+        problem = _broken_rule(instruction, table)
+        if problem is not None:
+            raise InvalidProgramError(_message(program, index, problem))
         table.update(zip(instruction.results, instruction.operation.out_specs, strict=True))
     for number in program.outputs:
         if number not in table:
             raise InvalidProgramError(f"output %{number} is never defined")
 
 
-def _problem(instruction: Instruction, table: dict) -> str | None:
-    """What is wrong with one instruction, or None."""
+def _message(program: Program, index: int, problem: str) -> str:
+    neighbours = program.instructions[max(0, index - 3) : index + 4]
+    listing = "\n".join(f"  {format_instruction(each)}" for each in neighbours)
+    return f"instruction {index}: {problem}\n{listing}"
+
+
+def _broken_rule(instruction: Instruction, table: dict) -> str | None:
+    """The rule that one instruction breaks, as text, or None."""
     operation = instruction.operation
     if len(instruction.operands) != len(operation.in_specs):
         return (
@@ -55,6 +75,11 @@ def _problem(instruction: Instruction, table: dict) -> str | None:
             f"`{operation.primitive.name}` makes {operation.count} values, "
             f"got {len(instruction.results)}"
         )
+    return None
+
+
+def _wrong_inference(operation: Operation) -> str | None:
+    """The difference between the specs that an operation infers and states, as text, or None."""
     inferred = infer(operation)
     if (inferred if isinstance(inferred, tuple) else (inferred,)) != operation.out_specs:
         return (

@@ -25,7 +25,7 @@ from oneflow.base.planning import is_planning
 from oneflow.compiler.executable_cache import EXECUTABLES
 from oneflow.compiler.launching import check_memory
 from oneflow.compiler.lower import Executable
-from oneflow.passes.pipeline import optimize
+from oneflow.passes.pipeline import PassGroup, run_passes
 from oneflow.program.ir import Program, program_from_key
 from oneflow.program.recorder import Recorder
 from oneflow.program.value import Value
@@ -329,7 +329,8 @@ def _lookup(recorder: Recorder, positions: list[int]) -> tuple[CachedProgram, tu
         return _lookup(recorder, positions)
     STATISTICS.new_programs += 1
     record_miss(key, held, donated, log=SETTINGS.explain)
-    return _programs.add(whole, optimize(program_from_key(key, held))), donated
+    program = run_passes(program_from_key(key, held), PassGroup.PROGRAM)
+    return _programs.add(whole, program), donated
 
 
 def _key(recorder: Recorder, positions: list[int]) -> tuple[tuple, tuple, tuple]:
@@ -376,7 +377,8 @@ def _compile(cached: CachedProgram, donated: tuple[int, ...], device: Device | P
         largest = max((spec.nbytes for spec in made), default=0)
         if largest >= _HUGE:
             check_memory(device, largest)
-    cached.set_executable(Executable(cached.program, donated, device).compile())
+    program = run_passes(cached.program, PassGroup.EXECUTABLE)
+    cached.set_executable(Executable(program, donated, device).compile())
     STATISTICS.program_compiles += 1
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from oneflow.passes.pipeline import optimize
+from oneflow.passes.pipeline import PassGroup, run_passes
 from oneflow.program.ir import program_from_key
 from oneflow.program.recorder import Recorder, Replacement
 from oneflow.program.value import Value
@@ -49,6 +49,6 @@ def _array_before(
 
 def _compute(recorder: Recorder, position: int) -> Any:
     """The array of one output, or None if it cannot be computed."""
-    program = optimize(program_from_key(tuple(recorder.key), (position,)))
+    program = run_passes(program_from_key(tuple(recorder.key), (position,)), PassGroup.PROGRAM)
     ((array,), _) = run_cold(program, recorder.arrays, recorder.scalars)
     return None if type(array) is FailedResult else array

@@ -1,12 +1,11 @@
-"""Watching the modules of a graph while it is recorded.
+"""`ModuleTracer`: traces the calls of a graph's modules while the graph is captured.
 
-Tells which module recorded what, what went in and out, prints it if asked to, and lets modules with
-activation checkpointing run under `checkpoint`.
+It finds the module of each instruction, and the inputs and outputs of modules, prints them if
+asked to, and runs modules with activation checkpointing under `checkpoint`.
 """
 
 from __future__ import annotations
 
-import sys
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -16,8 +15,8 @@ from oneflow.autograd.checkpointing import checkpoint
 from oneflow.base.location import user_stack
 from oneflow.dispatch.operand_casts import CASTS, set_operand_casts
 from oneflow.graph.block import Blocks
-from oneflow.graph.recorder import CapturingRecorder
-from oneflow.graph.staging import on_stage, placement_of_stage
+from oneflow.graph.capturing_recorder import CapturingRecorder
+from oneflow.graph.stage_placement import on_stage, stage_placement
 from oneflow.graph.structure import describe
 from oneflow.graph.verbosity import QUIET, Verbosity
 from oneflow.module.module import Module
@@ -27,18 +26,18 @@ from oneflow.tensor.tensor import Tensor
 
 
 @dataclass
-class Traffic:
-    """What went into a module and came out of it when it was first called."""
+class ModuleTensors:
+    """The tensors that went into a module and came out of it in its first call, as text."""
 
     inputs: list[str] = field(default_factory=list)
     outputs: list[str] = field(default_factory=list)
 
 
-class Observation:
-    """Context manager: the calls of a graph's modules are watched.
+class ModuleTracer:
+    """Context manager: the calls of a graph's modules are traced.
 
     Attributes:
-        traffic: inputs and outputs by module path.
+        tensors: inputs and outputs by module path.
     """
 
     def __init__(
@@ -55,65 +54,64 @@ class Observation:
         self._paths: list[str] = []
         self._verbosities = [verbosity.here()]
         self._changes: list[tuple[int, str]] = []
-        self.traffic: dict[str, Traffic] = {}
+        self.tensors: dict[str, ModuleTensors] = {}
 
-    def __enter__(self) -> Observation:
+    def __enter__(self) -> ModuleTracer:
         for root, top in self._modules:
             for path, module in top.named_modules(prefix=root):
                 members = vars(module)
                 self._replaced.append((members, members.get("forward")))
-                members["forward"] = self._watched(path, module, module.forward)
-        set_operand_casts((*CASTS.functions, self._see_operator))
-        self.say(0, f"(GRAPH:{self._recorder.graph_name}) start building")
+                members["forward"] = self._traced(path, module, module.forward)
+        set_operand_casts((*CASTS.functions, self._print_operator))
+        self._print(0, f"(GRAPH:{self._recorder.graph_name}) start building")
         return self
 
     def __exit__(self, kind: type | None, *exception: object) -> None:
-        set_operand_casts(tuple(each for each in CASTS.functions if each != self._see_operator))
+        set_operand_casts(tuple(each for each in CASTS.functions if each != self._print_operator))
         for members, before in reversed(self._replaced):
             if before is None:
                 members.pop("forward", None)
             else:
                 members["forward"] = before
         end = "end building" if kind is None else f"building failed: {kind.__name__}"
-        self.say(0, f"(GRAPH:{self._recorder.graph_name}) {end}")
+        self._print(0, f"(GRAPH:{self._recorder.graph_name}) {end}")
 
     def scope_of(self, position: int) -> str:
-        """Path of the module that recorded the output at `position`."""
-        place = bisect_right(self._changes, position, key=lambda change: change[0])
-        return self._changes[place - 1][1] if place else ""
+        """The path of the module that recorded the output at `position`."""
+        index = bisect_right(self._changes, position, key=lambda change: change[0])
+        return self._changes[index - 1][1] if index else ""
 
-    def say(self, level: int, text: str) -> None:
-        """Print `text` if the level here is at least `level`."""
-        if self._verbosities[-1].level >= level:
-            sys.stdout.write(f"{text}\n")
+    def _print(self, level: int, text: str) -> None:
+        self._verbosities[-1].print(level, text)
 
-    def _watched(self, path: str, module: Module, forward: Callable) -> Callable:
-        """What stands for a module's `forward`."""
+    def _traced(self, path: str, module: Module, forward: Callable) -> Callable:
+        """The function that takes the place of a module's `forward`."""
         config = self._blocks.configs.get(module)
         own = QUIET if config is None else config.verbosity.here()
         if config is not None and config.activation_checkpointing:
             forward = _checkpointed(module, forward)
-        placement = None if config is None else placement_of_stage(module, config)
+        placement = None if config is None else stage_placement(module, config)
         if placement is not None:
             forward = on_stage(forward, placement)
 
-        def watched(*args: Any, **kwargs: Any) -> Any:
+        def traced(*args: Any, **kwargs: Any) -> Any:
             self._verbosities.append(max(self._verbosities[-1], own, key=lambda each: each.level))
             self._enter(path)
-            self.say(1, f"(MODULE:{path}:{type(module).__name__}) start building forward")
+            self._print(1, f"(MODULE:{path}:{type(module).__name__}) start building forward")
             try:
                 result = forward(*args, **kwargs)
-                seen = Traffic(describe((*args, *kwargs.values())), describe(result))
-                self.traffic.setdefault(path, seen)
-                self.say(
-                    1, f"(MODULE:{path}) {', '.join(seen.inputs)} -> {', '.join(seen.outputs)}"
+                tensors = ModuleTensors(describe((*args, *kwargs.values())), describe(result))
+                self.tensors.setdefault(path, tensors)
+                self._print(
+                    1,
+                    f"(MODULE:{path}) {', '.join(tensors.inputs)} -> {', '.join(tensors.outputs)}",
                 )
             finally:
                 self._leave()
                 self._verbosities.pop()
             return result
 
-        return watched
+        return traced
 
     def _enter(self, path: str) -> None:
         self._paths.append(path)
@@ -121,19 +119,19 @@ class Observation:
 
     def _leave(self) -> None:
         self._paths.pop()
-        around = self._paths[-1] if self._paths else ""
-        self._changes.append((len(self._recorder.outputs), around))
+        outer = self._paths[-1] if self._paths else ""
+        self._changes.append((len(self._recorder.outputs), outer))
 
-    def _see_operator(self, primitive: Primitive, operands: tuple) -> tuple:
+    def _print_operator(self, primitive: Primitive, operands: tuple) -> tuple:
         """Dispatch calls this with every operator; the operands stay as they are."""
         verbosity = self._verbosities[-1]
         if verbosity.level >= 2:
             specs = [repr(x.spec) if type(x) is Value else repr(x) for x in operands]
-            where = self._paths[-1] if self._paths else ""
-            self.say(2, f"(OPERATOR:{where}:{primitive.name}) {', '.join(specs)}")
+            path = self._paths[-1] if self._paths else ""
+            self._print(2, f"(OPERATOR:{path}:{primitive.name}) {', '.join(specs)}")
             stack = user_stack()
             for line in stack[max(0, len(stack) - verbosity.stack_depth) :]:
-                self.say(3, line.rstrip("\n"))
+                self._print(3, line.rstrip("\n"))
         return operands
 
 
@@ -153,11 +151,11 @@ def _checkpointed(module: Module, forward: Callable) -> Callable:
             if runs == 1:
                 return forward(*inner, **named)
             now = _snapshot(module)
-            _put_back(before)
+            _restore(before)
             try:
                 return forward(*inner, **named)
             finally:
-                _put_back(now)
+                _restore(now)
 
         return checkpoint(once, *args, **kwargs)
 
@@ -165,16 +163,16 @@ def _checkpointed(module: Module, forward: Callable) -> Callable:
 
 
 def _snapshot(module: Module) -> list[tuple[dict, dict]]:
-    """What `forward` may change, with copies: attributes, buffers, and the insides of tensors."""
+    """Copies of all that `forward` may change: attributes, buffers, and the insides of tensors."""
     changeable: list[dict] = []
     for each in module.modules():
         for members in (vars(each), each._buffers):
             changeable.append(members)
-            changeable += [vars(held) for held in members.values() if isinstance(held, Tensor)]
+            changeable += [vars(each) for each in members.values() if isinstance(each, Tensor)]
     return [(members, dict(members)) for members in changeable]
 
 
-def _put_back(snapshot: list[tuple[dict, dict]]) -> None:
+def _restore(snapshot: list[tuple[dict, dict]]) -> None:
     for members, copied in snapshot:
         members.clear()
         members.update(copied)

@@ -1,4 +1,4 @@
-"""The optimizers of a graph: recording their steps once, counting and filling in numbers later."""
+"""The optimizers of a graph: their steps are recorded once, and get new numbers in each call."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 
 from oneflow.amp.grad_scaler import GradScaler, StaticGradScaler
 from oneflow.differentiation.grad_mode import no_grad
-from oneflow.graph.counting import HostCounts, StepCounts, TensorCounts
-from oneflow.graph.recorder import CapturingRecorder, is_capturing
-from oneflow.graph.variables import Variables
+from oneflow.graph.capturing_recorder import CapturingRecorder, is_capturing
+from oneflow.graph.step_counts import HostCounts, StepCounts, TensorCounts
+from oneflow.graph.variables import GraphVariables
 from oneflow.optim.lr_scheduler.scheduler import CHECK_SCHEDULE_STEP, LRScheduler
 from oneflow.optim.optimizer import CHECK_STEP, Optimizer
 from oneflow.primitives.operators.elementwise import where
@@ -19,7 +19,7 @@ from oneflow.tensor.global_values import on_placement
 from oneflow.tensor.tensor import Tensor
 
 
-def refuse_in_build(optimizer: Optimizer) -> None:
+def refuse_step_in_build(optimizer: Optimizer) -> None:
     """An optimizer calls this before it steps or clears gradients.
 
     Raises:
@@ -32,7 +32,7 @@ def refuse_in_build(optimizer: Optimizer) -> None:
         )
 
 
-CHECK_STEP.fill(refuse_in_build)
+CHECK_STEP.fill(refuse_step_in_build)
 
 
 def refuse_schedule_in_build(scheduler: LRScheduler) -> None:
@@ -61,21 +61,29 @@ def parameters_of(optimizer: Optimizer) -> Iterator[Tensor]:
     return chain.from_iterable(group["params"] for group in optimizer.param_groups)
 
 
-class Training:
-    """An optimizer added to a graph, with what belongs to it."""
+class GraphOptimizer:
+    """An optimizer that was added to a graph, with its schedule.
 
-    def __init__(self, optimizer: Optimizer, scheduler: LRScheduler | None, sparse: bool) -> None:
+    Args:
+        optimizer: the optimizer.
+        scheduler: the schedule of its learning rate.
+        is_sparse: update only those rows of embeddings that were looked up.
+    """
+
+    def __init__(
+        self, optimizer: Optimizer, scheduler: LRScheduler | None, is_sparse: bool
+    ) -> None:
         self.optimizer = optimizer
         self.scheduler = scheduler
-        self.sparse = sparse
+        self.is_sparse = is_sparse
 
     def has_gradients(self) -> bool:
-        """Whether `build` left a gradient in one of the parameters."""
+        """Return true if `build` left a gradient in one of the parameters."""
         return _has_gradients(self.optimizer)
 
-    def finish(self, recorded: Sequence[RecordedStep]) -> None:
-        """After the program has run: step the schedule, and the optimizer if it was not in it."""
-        if any(each.training is self for each in recorded):
+    def finish(self, captured: Sequence[OptimizerStep]) -> None:
+        """Step the schedule after a call, and the optimizer if its step was not captured."""
+        if any(each.owner is self for each in captured):
             self._step_schedule()
         elif not self.optimizer.steps_by_update and self.has_gradients():
             self.optimizer.clip_grad()
@@ -88,22 +96,23 @@ class Training:
             self.scheduler.step()
 
 
-class RecordedStep:
+class OptimizerStep:
     """An optimizer's step that is part of a program.
 
     Attributes:
+        owner: the optimizer of the graph.
         tensors: identities of the parameters it updates.
     """
 
-    def __init__(self, training: Training) -> None:
-        self.training = training
+    def __init__(self, owner: GraphOptimizer) -> None:
+        self.owner = owner
         self.tensors: set[int] = set()
-        self._optimizer = training.optimizer
+        self._optimizer = owner.optimizer
         self._state = self._optimizer.state
         self._forms: list[tuple] = []
         self._parameters: list[Tensor] = []
         self._counts: StepCounts
-        self._kept = 0
+        self._state_count = 0
         self._before: list[tuple[Any, dict[str, Any]]] = [
             (key, dict(state)) for key, state in self._state.items()
         ]
@@ -111,7 +120,7 @@ class RecordedStep:
     def record(
         self,
         recorder: CapturingRecorder,
-        variables: Variables,
+        variables: GraphVariables,
         prefix: str,
         scaler: StaticGradScaler | None,
     ) -> None:
@@ -120,9 +129,9 @@ class RecordedStep:
         skips = isinstance(scaler, GradScaler) and scaler.is_enabled()
         counts = self._counts = (TensorCounts if skips else HostCounts)(optimizer, recorder)
         updated = self._add_states(variables, prefix)
-        self._kept = len(self._state)
+        self._state_count = len(self._state)
         updated += counts.begin(variables, prefix)
-        bad = None if scaler is None else scaler.unscale_(optimizer)
+        overflow = None if scaler is None else scaler.unscale_(optimizer)
         before = [each.value for each in updated]
         optimizer.clip_grad()
         optimizer.counting = counts
@@ -130,14 +139,14 @@ class RecordedStep:
             optimizer.step()
         finally:
             optimizer.counting = None
-        if bad is not None and skips:
+        if overflow is not None and skips:
             with no_grad():
                 for tensor, old in zip(updated, before, strict=True):
-                    skipped = on_placement(bad.value, old.spec.device)
+                    skipped = on_placement(overflow.value, old.spec.device)
                     tensor.assign(where(skipped, old, tensor.value))
 
-    def _add_states(self, variables: Variables, prefix: str) -> list[Tensor]:
-        """Make variables of the states; everything that the step updates, but for counts."""
+    def _add_states(self, variables: GraphVariables, prefix: str) -> list[Tensor]:
+        """Make variables of the states; returns the tensors it updates, except counts."""
         optimizer = self._optimizer
         updated: list[Tensor] = []
         names = {id(each.tensor): each.name for each in variables}
@@ -151,39 +160,39 @@ class RecordedStep:
             self._counts.add(group, states)
             for parameter, state in zip(stepped, states, strict=True):
                 counts = optimizer.counts_of(state)
-                for key, kept in list(state.items()):
-                    if isinstance(kept, Tensor) and key not in counts:
+                for key, tensor in list(state.items()):
+                    if isinstance(tensor, Tensor) and key not in counts:
                         name = f"{prefix}.{names.get(id(parameter), 'parameter')}.{key}"
-                        variables.add(name, "state", kept, (state, key))
-                        updated.append(kept)
+                        variables.add(name, "state", tensor, state, key)
+                        updated.append(tensor)
         return updated
 
     def slots(self) -> set[int]:
-        """Places of the run-time numbers that `refill` writes."""
+        """The indices of the run-time numbers that `refill` writes."""
         return self._counts.slots()
 
     def refill(self, numbers: list[Any]) -> None:
-        """Count one more step, and write its numbers into their places."""
+        """Count one more step, and write its numbers."""
         self._counts.refill(numbers)
 
-    def settle(self) -> None:
-        """Before each call: take over what others did to the counts."""
-        self._counts.settle()
+    def synchronize_counts(self) -> None:
+        """Take over, before each call, changes that others made to the counts."""
+        self._counts.synchronize()
 
     def counts(self) -> list[dict[str, Any]]:
-        """How often it has stepped, for `restore_counts`."""
-        return self._counts.now()
+        """The number of steps taken so far, for `restore_counts`."""
+        return self._counts.snapshot()
 
     def restore_counts(self, counts: list[dict[str, Any]]) -> None:
         """Forget a step that failed."""
         self._counts.restore(counts)
 
-    def fits(self) -> bool:
-        """Whether the optimizer still steps in the form that was recorded."""
+    def is_current(self) -> bool:
+        """Return true if the optimizer still steps in the form that was recorded."""
         optimizer = self._optimizer
         return (
             optimizer.state is self._state
-            and len(self._state) >= self._kept
+            and len(self._state) >= self._state_count
             and len(optimizer.param_groups) == len(self._forms)
             and all(map(self._has_form, optimizer.param_groups, self._forms))
             and not any(map(is_not, parameters_of(optimizer), self._parameters))

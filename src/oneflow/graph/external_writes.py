@@ -1,4 +1,4 @@
-"""Tensors that `build` writes to although they are no part of the step: found, and put back."""
+"""Writes of `build` to tensors that are no part of the step: found, and undone."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import Any
 from weakref import ref
 
 from oneflow.base.location import user_line
-from oneflow.graph.recorder import CapturingRecorder
+from oneflow.graph.capturing_recorder import CapturingRecorder
 from oneflow.program.value import Value
 from oneflow.tensor.views import WATCHERS, Handle, Storage, with_history_of
 
 
-class Overwritten:
-    """Context manager: tensors with values of their own are watched while a step is recorded.
+class ExternalWrites:
+    """Context manager: notes writes to tensors with values of their own while a step is captured.
 
-    What is written to them exists in the program only. That is no harm if they were made in
-    `build`, and are gone with it.
+    Their new values exist in the program only. That does no harm to tensors that were made in
+    `build` and are gone with it.
     """
 
     def __init__(self, recorder: CapturingRecorder) -> None:
@@ -25,14 +25,14 @@ class Overwritten:
         self._tensors: list[tuple[ref[Any], Value, str]] = []
         self._storages: list[tuple[Storage, Value, str]] = []
 
-    def __enter__(self) -> Overwritten:
-        WATCHERS.append(self._see)
+    def __enter__(self) -> ExternalWrites:
+        WATCHERS.append(self._note)
         return self
 
     def __exit__(self, *exception: object) -> None:
-        WATCHERS.remove(self._see)
+        WATCHERS.remove(self._note)
 
-    def _see(self, tensor: Handle, new: Value) -> None:
+    def _note(self, tensor: Handle, new: Value) -> None:
         """A write calls this before it happens."""
         family = tensor._family
         old = tensor._value if family is None else family.storage.value
@@ -43,8 +43,12 @@ class Overwritten:
         else:
             self._storages.append((family.storage, old, user_line()))
 
-    def put_back(self) -> str | None:
-        """Give tensors that are still there their values; the line of the first write to one."""
+    def undo(self) -> str | None:
+        """Give tensors that still exist their values.
+
+        Returns:
+            The user's line of the first write to one of them; None without any.
+        """
         if not self._tensors and not self._storages:
             return None
         gc.collect()
@@ -56,17 +60,17 @@ class Overwritten:
                 lines.append(line)
         while self._storages:
             storage, old, line = self._storages.pop()
-            if getrefcount(storage) > _UNHELD:
+            if getrefcount(storage) > _UNREFERENCED:
                 storage.replace(old.alias(), silent=True)
                 lines.insert(0, line)
         return lines[0] if lines else None
 
 
-def _references_to_storage() -> int:
-    """What `put_back` counts for a storage that no tensor has."""
+def _count_of_unreferenced() -> int:
+    """The reference count that `undo` finds for a storage that no tensor has."""
     storages = [(object(), None, "")]
     storage, _, _ = storages.pop()
     return getrefcount(storage)
 
 
-_UNHELD = _references_to_storage()
+_UNREFERENCED = _count_of_unreferenced()

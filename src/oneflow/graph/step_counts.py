@@ -1,9 +1,9 @@
-"""How a recorded optimizer step counts, and gets its numbers.
+"""The step counts of a captured optimizer step, and the run-time numbers that depend on them.
 
-`HostCounts`: steps are counted in Python before each call, and the numbers made from them are
-filled in. `TensorCounts`: whether a step counts is known inside the program only, because a
-gradient scaler may skip it; so the program keeps the counts and makes the numbers, and what is
-filled in are the options of parameter groups.
+`HostCounts`: steps are counted in Python before each call, and the numbers computed from them are
+filled in. `TensorCounts`: only the program knows if a step counts, because a gradient scaler may
+skip it; so the program keeps the counts and computes the numbers, and the options of parameter
+groups are filled in.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ import numpy as np
 
 from oneflow.base.device import Device
 from oneflow.differentiation.grad_mode import no_grad
-from oneflow.graph.recorder import CapturingRecorder
-from oneflow.graph.variables import Variables
+from oneflow.graph.capturing_recorder import CapturingRecorder
+from oneflow.graph.variables import GraphVariables
 from oneflow.optim.optimizer import Optimizer
 from oneflow.primitives.operators.optimizer import pack_numbers
 from oneflow.program.value import Value
@@ -29,14 +29,14 @@ from oneflow.tensor.transfer import value_from_numpy
 
 
 @dataclass
-class _Count:
+class _SharedCount:
     """Parameters of a group that have taken the same steps: only the first one's are counted.
 
     Attributes:
         group: the group.
         leader: state of the first.
         followers: states of the others.
-        tensors: what counts in the program, by name.
+        tensors: the counts in the program, by name.
     """
 
     group: dict[str, Any]
@@ -51,55 +51,55 @@ class StepCounts:
     def __init__(self, optimizer: Optimizer, recorder: CapturingRecorder) -> None:
         self._optimizer = optimizer
         self._recorder = recorder
-        self._counts: list[_Count] = []
+        self._counts: list[_SharedCount] = []
 
     def add(self, group: dict[str, Any], states: Iterable[dict[str, Any]]) -> None:
         """Take the states of the parameters of `group` that are stepped."""
         for state in states:
-            now = self._signature(state)
+            signature = self._signature(state)
             for count in self._counts:
-                if count.group is group and self._signature(count.leader) == now:
+                if count.group is group and self._signature(count.leader) == signature:
                     count.followers.append(state)
                     break
             else:
-                self._counts.append(_Count(group, state))
+                self._counts.append(_SharedCount(group, state))
 
     def _signature(self, state: dict[str, Any]) -> list[Any]:
         counts = self._optimizer.counts_of(state).values()
         return [id(each) if isinstance(each, Tensor) else each for each in counts]
 
-    def now(self) -> list[dict[str, Any]]:
-        """The counts as they are, for `restore`."""
+    def snapshot(self) -> list[dict[str, Any]]:
+        """The present counts, for `restore`."""
         return [self._optimizer.counts_of(count.leader) for count in self._counts]
 
     def restore(self, counts: list[dict[str, Any]]) -> None:
-        """Go back to the counts that `now` returned: the step did not happen."""
+        """Go back to the counts that `snapshot` returned: the step did not happen."""
         for count, before in zip(self._counts, counts, strict=True):
             for state in (count.leader, *count.followers):
                 state.update(before)
 
-    def begin(self, variables: Variables, prefix: str) -> list[Tensor]:
-        """Get ready for recording; the tensors that count."""
+    def begin(self, variables: GraphVariables, prefix: str) -> list[Tensor]:
+        """Prepare for recording; returns the tensors that hold counts."""
         raise NotImplementedError
 
     def advance(self, state: dict[str, Any], group: dict[str, Any]) -> Any:
-        """What an optimizer calls to count a step of one parameter."""
+        """Count a step of one parameter; called by the optimizer."""
         raise NotImplementedError
 
     def pack(self, group: dict[str, Any], state: dict[str, Any], device: Device) -> Value:
-        """What an optimizer calls for the numbers of an update."""
+        """Return the numbers of an update as a value; called by the optimizer."""
         raise NotImplementedError
 
     def slots(self) -> set[int]:
-        """Places of the run-time numbers that `refill` writes."""
+        """The indices of the run-time numbers that `refill` writes."""
         raise NotImplementedError
 
-    def settle(self) -> None:
-        """Before each call: what others did to the counts since the last one is taken over."""
+    def synchronize(self) -> None:
+        """Take over, before a call, changes that others made to the counts since the last one."""
         raise NotImplementedError
 
     def refill(self, numbers: list[Any]) -> None:
-        """Count one more step, if that is not part of it, and write the numbers it needs."""
+        """Count one more step, unless the program does, and write the numbers it needs."""
         raise NotImplementedError
 
 
@@ -110,30 +110,30 @@ class HostCounts(StepCounts):
         super().__init__(optimizer, recorder)
         self._slots: list[tuple[dict[str, Any], dict[str, Any], int]] = []
 
-    def begin(self, variables: Variables, prefix: str) -> list[Tensor]:
-        """Nothing but to see that counts are numbers."""
-        self.settle()
+    def begin(self, variables: GraphVariables, prefix: str) -> list[Tensor]:
+        """Make sure that counts are Python numbers."""
+        self.synchronize()
         return []
 
     def advance(self, state: dict[str, Any], group: dict[str, Any]) -> Any:
-        """The optimizer's own counting."""
+        """Count as the optimizer does."""
         return self._optimizer.advance(state, group)
 
     def pack(self, group: dict[str, Any], state: dict[str, Any], device: Device) -> Value:
-        """The optimizer's own numbers; where they are is remembered."""
+        """Return the optimizer's numbers, and remember their slots."""
         self._slots.append((group, state, len(self._recorder.scalars)))
         return pack_numbers(*self._optimizer.numbers(group, state), device=device)
 
     def slots(self) -> set[int]:
-        """Places of the numbers of each update."""
+        """The indices of the numbers of each update."""
         return {
-            start + place
+            start + index
             for group, state, start in self._slots
-            for place in range(len(self._optimizer.numbers(group, state)))
+            for index in range(len(self._optimizer.numbers(group, state)))
         }
 
-    def settle(self) -> None:
-        """Make numbers of counts that became tensors."""
+    def synchronize(self) -> None:
+        """Turn counts that became tensors into numbers."""
         if self._optimizer.has_tensor_counts:
             self._optimizer.read_counts()
 
@@ -143,12 +143,12 @@ class HostCounts(StepCounts):
         for count in self._counts:
             optimizer.advance(count.leader, count.group)
             if count.followers:
-                counted = optimizer.counts_of(count.leader)
+                counts = optimizer.counts_of(count.leader)
                 for state in count.followers:
-                    state.update(counted)
+                    state.update(counts)
         for group, state, start in self._slots:
-            fresh = optimizer.numbers(group, state)
-            numbers[start : start + len(fresh)] = fresh
+            updated = optimizer.numbers(group, state)
+            numbers[start : start + len(updated)] = updated
 
 
 class TensorCounts(StepCounts):
@@ -159,8 +159,8 @@ class TensorCounts(StepCounts):
         self._options: dict[int, dict[str, Any]] = {}
         self._slots: list[tuple[dict[str, Any], int]] = []
 
-    def begin(self, variables: Variables, prefix: str) -> list[Tensor]:
-        """Let tensors count, and make them variables."""
+    def begin(self, variables: GraphVariables, prefix: str) -> list[Tensor]:
+        """Turn counts into tensors, and make variables of them."""
         tensors = []
         for index, count in enumerate(self._counts):
             count.tensors = {
@@ -169,14 +169,14 @@ class TensorCounts(StepCounts):
             }
             self._share(count)
             for name, tensor in count.tensors.items():
-                variables.add(f"{prefix}.{name}.{index}", "state", tensor, (count.leader, name))
+                variables.add(f"{prefix}.{name}.{index}", "state", tensor, count.leader, name)
                 tensors.append(tensor)
         return tensors
 
     def _value(self, number: float) -> Value:
         return value_from_numpy(np.asarray(number), self._recorder.device)
 
-    def _share(self, count: _Count) -> None:
+    def _share(self, count: _SharedCount) -> None:
         """Put the tensors into the states."""
         self._optimizer.has_tensor_counts = True
         for state in (count.leader, *count.followers):
@@ -187,19 +187,19 @@ class TensorCounts(StepCounts):
         clock = self._signature(state)
         for count in self._counts:
             if count.leader is state:
-                fresh: dict[str, Any] = dict(count.tensors)
-                self._optimizer.advance(fresh, self._options_of(group))
+                advanced: dict[str, Any] = dict(count.tensors)
+                self._optimizer.advance(advanced, self._options_of(group))
                 for name, tensor in count.tensors.items():
-                    tensor.assign(fresh[name].value)
+                    tensor.assign(advanced[name].value)
         return clock
 
     def pack(self, group: dict[str, Any], state: dict[str, Any], device: Device) -> Value:
-        """The optimizer's own numbers, made in the program."""
+        """Return the optimizer's numbers, computed in the program."""
         numbers = self._optimizer.numbers(self._options_of(group), state)
         return on_placement(pack_numbers(*numbers, device=self._recorder.device), device)
 
     def _options_of(self, group: dict[str, Any]) -> dict[str, Any]:
-        """A group whose numbers are values in the program."""
+        """The options of a group, with values of the program as numbers."""
         known = self._options.get(id(group))
         if known is None:
             self._slots.append((group, len(self._recorder.scalars)))
@@ -210,31 +210,31 @@ class TensorCounts(StepCounts):
         return known
 
     def slots(self) -> set[int]:
-        """Places of the options of each group."""
+        """The indices of the options of each group."""
         return {
-            start + place
+            start + index
             for group, start in self._slots
-            for place in range(len(_numbers_in(group)))
+            for index in range(len(_numbers_in(group)))
         }
 
-    def settle(self) -> None:
-        """Put the tensors back where something else took their place."""
+    def synchronize(self) -> None:
+        """Put the tensors back into states that got other counts, and give them those counts."""
         for count in self._counts:
-            now = self._optimizer.counts_of(count.leader)
-            moved = [name for name, tensor in count.tensors.items() if now[name] is not tensor]
+            counts = self._optimizer.counts_of(count.leader)
+            replaced = [n for n, tensor in count.tensors.items() if counts[n] is not tensor]
             with no_grad():
-                for name in moved:
-                    each = now[name]
+                for name in replaced:
+                    each = counts[name]
                     value = each.value if isinstance(each, Tensor) else self._value(each)
                     count.tensors[name].assign(value)
-            if moved:
+            if replaced:
                 self._share(count)
 
     def refill(self, numbers: list[Any]) -> None:
         """Write the options of each group."""
         for group, start in self._slots:
-            fresh = _numbers_in(group)
-            numbers[start : start + len(fresh)] = fresh
+            updated = _numbers_in(group)
+            numbers[start : start + len(updated)] = updated
 
 
 def _options(group: dict[str, Any]) -> list[tuple[str, Any]]:
@@ -242,13 +242,13 @@ def _options(group: dict[str, Any]) -> list[tuple[str, Any]]:
 
 
 def _numbers_in(group: dict[str, Any]) -> list[float]:
-    """The numbers among the options of a group, in order."""
+    """The numbers in the options of a group, in order."""
     options = [each if isinstance(each, list | tuple) else (each,) for _, each in _options(group)]
     return [float(each) for option in options for each in option if _is_number(each)]
 
 
 def _replaced(option: Any, values: Any) -> Any:
-    """An option with its numbers replaced by the next of `values`."""
+    """Return an option with its numbers replaced by the next of `values`."""
     if isinstance(option, list | tuple):
         return [next(values) if _is_number(each) else each for each in option]
     return next(values) if _is_number(option) else option

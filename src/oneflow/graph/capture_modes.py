@@ -1,4 +1,4 @@
-"""What decides how a graph is recorded besides the graph and its arguments: the modes around it."""
+"""The modes around a call that decide, besides graph and arguments, what capture records."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from oneflow.functional.creation.options import MODE as NEW_TENSORS
 from oneflow.module.module import Module
 
 
-def surroundings(trains: bool, attributes: Iterable[dict[str, Any]]) -> tuple:
-    """Everything that eager code in `build` would heed and that can change from call to call.
+def capture_modes(trains: bool, attributes: Iterable[dict[str, Any]]) -> tuple:
+    """All modes that eager code in `build` would obey and that can change from call to call.
 
     A step is used again only where this is as it was.
 

@@ -1,4 +1,4 @@
-"""A recorder that runs nothing: it writes down a whole step, inputs included."""
+"""A recorder that runs nothing: it records a whole step of a graph, inputs included."""
 
 from __future__ import annotations
 
@@ -10,24 +10,25 @@ from oneflow.base.device import Device
 from oneflow.base.location import user_line
 from oneflow.base.placement import Placement
 from oneflow.base.spec import TensorSpec
-from oneflow.passes.tasks import PREPARE, Turn
+from oneflow.passes.partition import PREPARE, Phase
 from oneflow.program.recorder import Recorder
 from oneflow.program.value import Value
 from oneflow.runtime.eager import current, flush_all
 
 
 class CapturingRecorder(Recorder):
-    """Records the step of a graph. Its values have no arrays, and reading one is an error.
+    """A recorder of the step of a graph. Its values have no arrays, and reading one is an error.
 
     Attributes:
-        graph_name: for errors.
+        graph_name: name of the graph, for errors.
         specs: spec of each input, in the order of `arrays`; an array is None where it differs from
             call to call.
         pinned: positions of conversions that the user asked for.
-        outsider: the line that first used a tensor that requires grad and is no input; else None.
+        outsider: the user's line that first used a tensor that requires grad and is no input; None
+            if there is none.
     """
 
-    __slots__ = ("_turns", "graph_name", "outsider", "pinned", "specs")
+    __slots__ = ("_phases", "graph_name", "outsider", "pinned", "specs")
     symbolic = True
 
     def __init__(self, device: Device, graph_name: str) -> None:
@@ -36,30 +37,30 @@ class CapturingRecorder(Recorder):
         self.specs: list[TensorSpec] = []
         self.pinned: set[int] = set()
         self.outsider: str | None = None
-        self._turns: list[tuple[int, Turn]] = []
+        self._phases: list[tuple[int, Phase]] = []
 
     def takes(self, device: Device | Placement) -> bool:
-        """Whether tensors on `device` can be part of the step: on its device, or any placement."""
+        """Return true if `device` is that of the step, or both are placements."""
         both = isinstance(device, Placement) and isinstance(self.device, Placement)
         return both or device is self.device
 
-    def begin(self, turn: Turn) -> None:
-        """What is recorded from now on belongs to `turn`."""
-        self._turns.append((len(self.outputs), turn))
+    def begin(self, phase: Phase) -> None:
+        """Count what is recorded from now on to `phase`."""
+        self._phases.append((len(self.outputs), phase))
 
-    def turn_of(self, position: int) -> Turn:
-        """The turn to which the output at `position` belongs."""
-        place = bisect_right(self._turns, position, key=lambda change: change[0])
-        return self._turns[place - 1][1] if place else Turn(PREPARE)
+    def phase_of(self, position: int) -> Phase:
+        """The phase in which the output at `position` was recorded."""
+        index = bisect_right(self._phases, position, key=lambda change: change[0])
+        return self._phases[index - 1][1] if index else Phase(PREPARE)
 
     def new_input(self, spec: TensorSpec) -> Value:
-        """A value that stands for an array given with each call."""
+        """Return a value that stands for an array given with each call."""
         self.arrays.append(None)
         self.specs.append(spec)
         return Value(spec, None, self, ~(len(self.arrays) - 1))
 
     def leaf(self, value: Value) -> int:
-        """Reference to an array that is the same in every call."""
+        """Return the reference to an array that is the same in every call."""
         known = len(self.arrays)
         try:
             reference = super().leaf(value)
@@ -74,14 +75,14 @@ class CapturingRecorder(Recorder):
     def note_replacement(
         self, new: Value, old: Value, invalidate: Callable[[], None] | None = None
     ) -> None:
-        """Forget it: the tensors get back what they held when recording ends."""
+        """Do nothing: the tensors get back their values when capture ends."""
 
     def reference(self, value: Value) -> int:
-        """How the program refers to any value: one of its own, or a constant."""
+        """Return the program's reference to any value: one of its own, or a constant."""
         return value.position if value.trace is self else self.leaf(value)
 
     def flush(self, reason: str) -> None:
-        """Nothing runs while a step is recorded; only reading a value is an error.
+        """Run nothing while a step is recorded; reading a value is an error.
 
         Raises:
             RuntimeError: a value was read.
@@ -103,11 +104,11 @@ class CapturingRecorder(Recorder):
 
 
 def _run_nothing(recorder: Recorder, reason: str) -> None:
-    """`flush` never gets here."""
+    """Never called, because `flush` is overridden."""
 
 
 def is_capturing() -> bool:
-    """Whether this thread is inside `build` of a graph."""
+    """Return true if this thread is inside `build` of a graph."""
     return any(isinstance(each, CapturingRecorder) for each in current.recorders.values())
 
 

@@ -1,4 +1,4 @@
-"""`Pipeline`: a step on several placements, run task by task."""
+"""`PipelineExecutable`: a step on several placements, run task by task."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from oneflow.base.uninterruptible import run_uninterruptible
 from oneflow.compiler.lower import Executable
 from oneflow.graph.agreement import runner_of
 from oneflow.graph.schedule import Slot, assumed_duration, one_forward_one_backward, stages_of
-from oneflow.passes.pipeline import Watch, optimize
-from oneflow.passes.tasks import (
+from oneflow.passes.partition import (
     FORWARD,
-    Move,
     Partition,
-    Task,
-    Turn,
+    Phase,
+    PipelineTask,
+    Transfer,
     split_into_tasks,
     task_program,
 )
+from oneflow.passes.pipeline import PassGroup, PassObserver, run_passes
 from oneflow.primitives.operation import Operation
 from oneflow.primitives.shard_shapes import shard_shape
 from oneflow.program.ir import Program
@@ -38,18 +38,18 @@ _MEASURED_CALL = 2
 
 
 @dataclass
-class Run:
-    """One task as it is run.
+class TaskRun:
+    """One task as it runs.
 
     Attributes:
-        task: its place in the partition.
+        task: its index in the partition.
         run: runs its program; None if this process has no part in it.
         inputs: numbers of the values it reads.
-        slots: places of the run-time numbers it reads.
-        outputs: numbers of the values it makes.
-        moves: which values are carried to other placements afterwards.
-        dropped: values that nothing needs after it and its moves.
-        checked: its operations with a run-time check, and the lines that called them.
+        slots: indices of the run-time numbers it reads.
+        outputs: numbers of the values it produces.
+        transfers: values that are transferred to other placements afterwards.
+        released: values that nothing needs after it and its transfers.
+        checks: its operations with a run-time check, and the lines that called them.
     """
 
     task: int
@@ -57,12 +57,12 @@ class Run:
     inputs: list[int]
     slots: list[int]
     outputs: tuple[int, ...]
-    moves: list[Move]
-    dropped: list[int]
-    checked: list[tuple[Operation, str]]
+    transfers: list[Transfer]
+    released: list[int]
+    checks: list[tuple[Operation, str]]
 
 
-class Pipeline:
+class PipelineExecutable:
     """A compiled step on several placements; called as an `Executable` is.
 
     Attributes:
@@ -72,107 +72,107 @@ class Pipeline:
         order: the tasks as they are scheduled.
 
     Args:
-        program: what to run.
-        turns: the turn of each instruction.
-        donated: inputs that nobody needs any more; the first outputs take their places.
-        constants: Python numbers, by their place, that are the same in every run.
-        checked: operations with a run-time check, and the lines that called them.
-        name: what profilers and dumps call it.
-        watch: sees the passes.
+        program: the program.
+        phases: the phase of each instruction.
+        donated: inputs that are not needed afterwards; the first outputs replace them.
+        constants: run-time numbers, by their index, that are the same in every run.
+        checks: operations with a run-time check, and the lines that called them.
+        name: its name in profilers and dumps.
+        observer: sees the passes of the tasks.
     """
 
     def __init__(
         self,
         program: Program,
-        turns: Sequence[Turn],
+        phases: Sequence[Phase],
         donated: Sequence[int],
         constants: Mapping[int, Any],
-        checked: Sequence[tuple[Operation, str]],
+        checks: Sequence[tuple[Operation, str]],
         name: str,
-        watch: Watch | None = None,
+        observer: PassObserver | None = None,
     ) -> None:
         self.program = program
-        self.partition: Partition = split_into_tasks(program, turns)
+        self.partition: Partition = split_into_tasks(program, phases)
         self.stages = stages_of(self.partition.tasks)
         self.order: list[Slot] = one_forward_one_backward(self.partition.tasks)
         self.durations: dict[int, float] = {}
-        # What takes the place of each of them.
+        # By donated input, the output that replaces it.
         self._replaced_by = dict(zip(donated, self.partition.outputs, strict=False))
         self._constants = constants
         self._name = name
-        self._watch = watch
+        self._observer = observer
         self._lines = {
             instruction.results.start: each
-            for instruction, each in zip(program.checks, checked, strict=True)
+            for instruction, each in zip(program.checks, checks, strict=True)
         }
         self._executables: dict[tuple, Executable] = {}
         self._last = self._last_readers()
-        self._early = [each for each in self.partition.moves.values() if each.maker is None]
+        self._first_transfers = [
+            each for each in self.partition.transfers.values() if each.producer is None
+        ]
         self._runs = [self._run_of(slot.task) for slot in self.order]
         self._calls = 0
 
-    def compile(self) -> Pipeline:
+    def compile(self) -> PipelineExecutable:
         """Compile every program now."""
         for executable in self._executables.values():
             executable.compile()
         return self
 
-    # --- making
+    # --- the tasks
 
-    def _moves_after(self, task: int) -> list[Move]:
-        return [each for each in self.partition.moves.values() if each.maker == task]
+    def _transfers_after(self, task: int) -> list[Transfer]:
+        return [each for each in self.partition.transfers.values() if each.producer == task]
 
     def _last_readers(self) -> dict[int, int]:
-        """By value, the last task in order that reads it, or after which it is carried away."""
+        """By value, the last task in order that reads it, or after which it is transferred."""
         last: dict[int, int] = {}
         for slot in self.order:
             reads = [*self.partition.tasks[slot.task].inputs]
             reads += self.partition.tasks[slot.task].outputs
-            for move in self._moves_after(slot.task):
-                reads += [move.source, move.result]
+            for each in self._transfers_after(slot.task):
+                reads += [each.source, each.result]
             last.update(dict.fromkeys(reads, slot.task))
-        kept = {*self.partition.outputs}
-        return {number: task for number, task in last.items() if number not in kept}
+        outputs = {*self.partition.outputs}
+        return {number: task for number, task in last.items() if number not in outputs}
 
-    def _run_of(self, place: int) -> Run:
-        task = self.partition.tasks[place]
+    def _run_of(self, index: int) -> TaskRun:
+        task = self.partition.tasks[index]
         program, inputs, slots = task_program(self.program, task)
-        moves = self._moves_after(place)
+        transfers = self._transfers_after(index)
         given = len(self.program.inputs)
-        carried = {each.source for each in moves}
-        dying = [number for number, last in self._last.items() if last == place]
+        transferred = {each.source for each in transfers}
+        released = [number for number, last in self._last.items() if last == index]
         # Of a variable there must always be the old or the new value, even if a task fails.
         free = {
             number
-            for number in dying
+            for number in released
             if number >= given or self._replaced_by.get(number) in task.outputs
-        } - carried
+        } - transferred
         donated = tuple(i for i, number in enumerate(inputs) if number in free)
         runner = None
         if task.placement.includes_this_process:
             runner = runner_of(self._executable(program, task.placement, donated, slots))
         starts = [each.results.start for each in task.instructions]
-        checked = [self._lines[start] for start in starts if start in self._lines]
-        return Run(place, runner, inputs, slots, task.outputs, moves, dying, checked)
+        checks = [self._lines[start] for start in starts if start in self._lines]
+        return TaskRun(index, runner, inputs, slots, task.outputs, transfers, released, checks)
 
     def _executable(
         self, program: Program, placement: Placement, donated: tuple, slots: list[int]
     ) -> Executable:
         """The executable of a program; micro batches share theirs."""
         constants = {
-            place: self._constants[slot]
-            for place, slot in enumerate(slots)
+            index: self._constants[slot]
+            for index, slot in enumerate(slots)
             if slot in self._constants
         }
         key = (program, donated, tuple(constants.items()))
         if key not in self._executables:
+            optimized = run_passes(
+                program, PassGroup.PROGRAM, PassGroup.EXECUTABLE, observer=self._observer
+            )
             self._executables[key] = Executable(
-                optimize(program, self._watch),
-                donated,
-                placement,
-                constants,
-                self._name,
-                self._watch,
+                optimized, donated, placement, constants, self._name
             )
         return self._executables[key]
 
@@ -181,7 +181,7 @@ class Pipeline:
     def __call__(
         self, arrays: Sequence[Any], scalars: Sequence[Any], box: list | None = None
     ) -> tuple[list[Any], None]:
-        """The results. Rows of run-time checks are handed on as each task gives them.
+        """Return the results. Rows of run-time checks are passed on as each task gives them.
 
         Args:
             arrays: the inputs.
@@ -192,7 +192,7 @@ class Pipeline:
         box = [] if box is None else box
         rows: list[tuple[Any, list, list]] = []
         try:
-            # Tasks give up what only the results of others hold, so all of them have to run.
+            # Tasks donate values that cannot be computed again, so all of them have to run.
             run_uninterruptible(lambda: self._run_all(arrays, scalars, box, rows))
         finally:
             for each in rows:
@@ -201,7 +201,7 @@ class Pipeline:
 
     @staticmethod
     def sorted_results(results: list[Any]) -> tuple[list[Any], None]:
-        """What an `Executable` says of its results."""
+        """Return results in the form of `Executable.sorted_results`."""
         return results, None
 
     def _run_all(
@@ -214,8 +214,8 @@ class Pipeline:
         values: dict[int, Any] = dict(enumerate(arrays))
         missing: Absent | None = None
         try:
-            for move in self._early:
-                self._carry(move, values)
+            for each in self._first_transfers:
+                self._transfer(each, values)
             for run in self._runs:
                 self._run(run, values, scalars, measures, rows)
             missing = Absent()
@@ -224,7 +224,7 @@ class Pipeline:
 
     def _run(
         self,
-        run: Run,
+        run: TaskRun,
         values: dict[int, Any],
         scalars: Sequence[Any],
         measures: bool,
@@ -236,84 +236,84 @@ class Pipeline:
             if measures:
                 wait_until_ready(operands)
                 start = time.perf_counter()
-            results, checked = run.run(operands, [scalars[slot] for slot in run.slots])
+            results, rows_of_task = run.run(operands, [scalars[slot] for slot in run.slots])
             del operands
             if measures:
                 wait_until_ready(results)
                 self.durations[run.task] = time.perf_counter() - start
             values.update(zip(run.outputs, results, strict=True))
-            if checked is not None:
-                rows.append((checked, run.checked, results))
-        for move in run.moves:
-            self._carry(move, values)
-        for number in run.dropped:
+            if rows_of_task is not None:
+                rows.append((rows_of_task, run.checks, results))
+        for each in run.transfers:
+            self._transfer(each, values)
+        for number in run.released:
             values.pop(number, None)
 
     @staticmethod
-    def _carry(move: Move, values: dict[int, Any]) -> None:
-        if takes_part(move.before, move.after):
-            array = values.get(move.source)
-            values[move.result] = carry(array, move.before, move.after)
+    def _transfer(transfer: Transfer, values: dict[int, Any]) -> None:
+        if takes_part(transfer.before, transfer.after):
+            array = values.get(transfer.source)
+            values[transfer.result] = carry(array, transfer.before, transfer.after)
 
-    # --- what is known of it
+    # --- durations and memory
 
-    def duration(self, task: Task) -> float:
-        """Seconds that a task took in the call that was measured.
+    def duration(self, task: PipelineTask) -> float:
+        """The seconds that a task took in the call that was measured.
 
-        One that ran in another process is taken to be as long as those here of its phase. Before
-        that call it is `assumed_duration`.
+        A task of another process is assumed to take as long as those here of its kind of phase.
+        Before the measured call it is `assumed_duration`.
         """
         if not self.durations:
             return assumed_duration(task)
-        place = next(i for i, each in enumerate(self.partition.tasks) if each is task)
-        if place in self.durations:
-            return self.durations[place]
-        alike = [
+        index = next(i for i, each in enumerate(self.partition.tasks) if each is task)
+        if index in self.durations:
+            return self.durations[index]
+        same_kind = [
             seconds
             for other, seconds in self.durations.items()
-            if self.partition.tasks[other].turn.phase == task.turn.phase
+            if self.partition.tasks[other].phase.kind == task.phase.kind
         ]
-        return sum(alike) / len(alike) if alike else 0.0
+        return sum(same_kind) / len(same_kind) if same_kind else 0.0
 
-    def kept_bytes(self) -> dict[Placement, list[tuple[int, int]]]:
-        """What each stage keeps between tasks, per device, after each task of the order.
+    def live_bytes(self) -> dict[Placement, list[tuple[int, int]]]:
+        """The bytes per device that each stage keeps between tasks.
 
         Returns:
-            ``(place of the task in the order, bytes)`` by placement; parameters, arguments and
-            everything else that is given do not count.
+            ``(index of a task in the order, bytes after it)`` by placement; inputs of the program,
+            such as parameters and arguments, do not count.
         """
         specs = self.program.spec_table()
         given = len(self.program.inputs) + len(self.program.scalars)
-        now: dict[Placement, dict[int, int]] = defaultdict(dict)
-        seen: dict[Placement, list[tuple[int, int]]] = {stage: [] for stage in self.stages}
-        for place, run in enumerate(self._runs):
-            made = [*run.outputs, *[move.result for move in run.moves]]
-            for number in made:
+        live: dict[Placement, dict[int, int]] = defaultdict(dict)
+        sizes: dict[Placement, list[tuple[int, int]]] = {stage: [] for stage in self.stages}
+        for index, run in enumerate(self._runs):
+            for number in (*run.outputs, *[each.result for each in run.transfers]):
                 spec = specs[number]
                 if number >= given and number in self._last:
-                    now[spec.device][number] = part_bytes(spec)
+                    live[spec.device][number] = part_bytes(spec)
             stage = self.partition.tasks[run.task].placement
-            seen[stage].append((place, sum(now[stage].values())))
-            for number in run.dropped:
-                now[specs[number].device].pop(number, None)
-        return seen
+            sizes[stage].append((index, sum(live[stage].values())))
+            for number in run.released:
+                live[specs[number].device].pop(number, None)
+        return sizes
 
-    def held_batches(self) -> dict[Placement, int]:
-        """For how many micro batches each stage keeps activations at most."""
-        most: dict[Placement, int] = {}
+    def max_live_micro_batches(self) -> dict[Placement, int]:
+        """The most micro batches of which each stage keeps activations at one time."""
+        counts: dict[Placement, int] = {}
         for stage in self.stages:
-            held: set[int] = set()
-            most[stage] = 0
+            live: set[int] = set()
+            counts[stage] = 0
             for slot in self.order:
                 task = self.partition.tasks[slot.task]
                 if task.placement is stage:
-                    (held.add if task.turn.phase == FORWARD else held.discard)(task.turn.batch)
-                    most[stage] = max(most[stage], len(held))
-        return most
+                    change = live.add if task.phase.kind == FORWARD else live.discard
+                    change(task.phase.micro_batch)
+                    counts[stage] = max(counts[stage], len(live))
+        return counts
 
 
 def part_bytes(spec: TensorSpec) -> int:
-    """How many bytes each device holds of a global tensor."""
+    """The bytes of a global tensor on each device."""
     placement: Any = spec.device
     return math.prod(shard_shape(spec.shape, placement.hierarchy, spec.sbp or ())) * (
         spec.dtype.itemsize

@@ -13,11 +13,11 @@ from oneflow.module.module import Module
 from oneflow.tensor.tensor import Tensor
 
 
-def placement_of_stage(module: Module, config: BlockConfig) -> Placement | None:
-    """Where the stage of a module runs.
+def stage_placement(module: Module, config: BlockConfig) -> Placement | None:
+    """The placement on which the stage of a module runs.
 
-    What `set_stage` was told, or where the module's parameters and buffers are. None for a module
-    that has no stage or is not on a placement.
+    It is the one given to `set_stage`, or that of the module's parameters and buffers; None for a
+    module that has no stage or is not on a placement.
     """
     if config.stage_placement is not None:
         return config.stage_placement
@@ -29,33 +29,33 @@ def placement_of_stage(module: Module, config: BlockConfig) -> Placement | None:
 
 
 def on_stage(forward: Callable, placement: Placement) -> Callable:
-    """`forward` with all global tensors among its arguments brought to `placement`."""
+    """Return `forward` with all global tensors among its arguments transferred to `placement`."""
 
     def run(*args: Any, **kwargs: Any) -> Any:
-        args, kwargs = brought(args, placement), brought(kwargs, placement)
+        args, kwargs = transferred(args, placement), transferred(kwargs, placement)
         return forward(*args, **kwargs)
 
     return run
 
 
-def brought(value: Any, placement: Placement) -> Any:
-    """`value` with the global tensors in its lists, tuples and dicts on `placement`.
+def transferred(value: Any, placement: Placement) -> Any:
+    """Return `value` with the global tensors in its lists, tuples and dicts on `placement`.
 
-    They stay split as they are where the placement has as many dimensions.
+    They keep their splits where the placement has as many dimensions.
     """
     if isinstance(value, Tensor):
-        return _brought_tensor(value, placement)
+        return _transferred_tensor(value, placement)
     if isinstance(value, dict):
-        return type(value)({key: brought(each, placement) for key, each in value.items()})
+        return type(value)({key: transferred(each, placement) for key, each in value.items()})
     if isinstance(value, list):
-        return [brought(each, placement) for each in value]
+        return [transferred(each, placement) for each in value]
     if isinstance(value, tuple):
-        items = [brought(each, placement) for each in value]
+        items = [transferred(each, placement) for each in value]
         return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
     return value
 
 
-def _brought_tensor(tensor: Tensor, placement: Placement) -> Tensor:
+def _transferred_tensor(tensor: Tensor, placement: Placement) -> Tensor:
     spec = tensor._value.spec
     if spec.sbp is None or spec.device is placement:
         return tensor

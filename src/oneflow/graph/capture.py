@@ -1,0 +1,371 @@
+"""Capture: from a call of `build` to a `CapturedStep`, the first stage of compiling a graph."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+from oneflow.amp.grad_scaler import StaticGradScaler
+from oneflow.base.device import CPU
+from oneflow.differentiation.grad_mode import MODE
+from oneflow.graph.block import Blocks
+from oneflow.graph.capture_scope import CaptureScope
+from oneflow.graph.captured_step import (
+    CapturedStep,
+    GeneratorDraws,
+    StepInput,
+    StepListing,
+    StepOutputs,
+)
+from oneflow.graph.graph_config import GraphConfig
+from oneflow.graph.micro_batches import MicroBatches
+from oneflow.graph.module_tracer import ModuleTracer
+from oneflow.graph.optimizer_steps import GraphOptimizer, OptimizerStep, parameters_of
+from oneflow.graph.structure import describe_tensor, put_together, take_apart
+from oneflow.graph.verbosity import QUIET, Verbosity
+from oneflow.graph.zero import apply_zero
+from oneflow.module.module import Module
+from oneflow.passes.partition import BACKWARD, FORWARD, UPDATE, Phase
+from oneflow.primitives.operators.elementwise import cast, mul
+from oneflow.program.ir import Program, program_from_key
+from oneflow.program.value import Value
+from oneflow.tensor.call import wrap
+from oneflow.tensor.global_values import on_placement
+from oneflow.tensor.tensor import Tensor
+
+
+@dataclass
+class CaptureSettings:
+    """The options that decide how a graph is captured and compiled.
+
+    Attributes:
+        config: options of the graph.
+        blocks: its modules' blocks, with their options.
+        scaler: gradient scaler.
+        verbosity: the amount printed meanwhile.
+    """
+
+    config: GraphConfig
+    blocks: Blocks
+    verbosity: Verbosity = QUIET
+    scaler: StaticGradScaler | None = None
+
+
+class Capturable(Protocol):
+    """A graph, as capture sees it."""
+
+    @property
+    def name(self) -> str:
+        """The graph's name."""
+        ...
+
+    def named_modules(self) -> Sequence[tuple[str, Module]]:
+        """The modules assigned to the graph."""
+        ...
+
+    def own_attributes(self) -> dict[str, Any]:
+        """The dict with the graph's own attributes."""
+        ...
+
+    def optimizers(self) -> Sequence[GraphOptimizer]:
+        """The optimizers added to the graph."""
+        ...
+
+    @property
+    def settings(self) -> CaptureSettings:
+        """Its other options."""
+        ...
+
+
+def scope_of(graph: Capturable, arguments: Sequence[Tensor]) -> CaptureScope:
+    """The scope for capturing a step of a graph that is called with `arguments`."""
+    return CaptureScope(graph.name, _device_of(graph, arguments), graph.settings.scaler)
+
+
+def capture(
+    graph: Capturable,
+    build: Callable[..., Any],
+    called: Any,
+    arguments: Sequence[Tensor],
+    scope: CaptureScope,
+) -> CapturedStep:
+    """Record one call of `build`, with the backward pass and the optimizers' steps.
+
+    Args:
+        graph: the graph.
+        build: the function to record.
+        called: structure of its positional and keyword arguments.
+        arguments: the tensors in them.
+        scope: swaps what has to be swapped; the caller holds `scope.undone_on_error`.
+
+    Raises:
+        RuntimeError: the step cannot be captured; the message says why. Tensors and modules are as
+            before.
+    """
+    config = graph.settings.config
+    if config.zero_stage:
+        optimizers = [each.optimizer for each in graph.optimizers()]
+        apply_zero(optimizers, config.zero_stage, config.zero_min_size)
+    with scope.capturing():
+        return _Capture(graph, build, called, arguments, scope).run()
+
+
+class _Capture:
+    """One capture; see `capture` for its arguments."""
+
+    def __init__(
+        self,
+        graph: Capturable,
+        build: Callable[..., Any],
+        called: Any,
+        arguments: Sequence[Tensor],
+        scope: CaptureScope,
+    ) -> None:
+        self._graph = graph
+        self._function = build
+        self._called = called
+        self._arguments = arguments
+        self._scope = scope
+        self._recorder = scope.recorder
+        self._variables = scope.variables
+        self._placeholders = [self._placeholder(tensor) for tensor in arguments]
+        self._tracer = ModuleTracer(
+            graph.named_modules(), graph.settings.blocks, self._recorder, graph.settings.verbosity
+        )
+        self._micro_batch = 0
+        self._went_backward = False
+
+    def run(self) -> CapturedStep:
+        """Call `build`, and the optimizers."""
+        self._variables.add_modules(self._graph.named_modules())
+        self._variables.add_attributes(self._graph.own_attributes(), "", "tensor")
+        self._add_optimized_tensors()
+        result = self._call_build()
+        results: list[Tensor] = []
+        structure = take_apart(result, results, f"the result of {self._graph.name}.build")
+        if self._recorder.outsider is not None:
+            warnings.warn(
+                f"{self._graph.name}: `build` used a tensor that requires grad but belongs to no "
+                f"module of the graph{self._recorder.outsider}; its present value becomes a "
+                "constant and it gets no gradients. Assign its module, or the tensor, to an "
+                "attribute of the graph",
+                stacklevel=6,
+            )
+        self._record_optimizer_steps()
+        return self._captured(structure, results)
+
+    # --- recording
+
+    def _placeholder(self, tensor: Tensor) -> Tensor:
+        """A tensor that takes the place of an argument in `build`."""
+        placeholder = wrap(self._recorder.new_input(tensor.value.spec))
+        return placeholder.requires_grad_(tensor.requires_grad and tensor.is_leaf)
+
+    def _add_optimized_tensors(self) -> None:
+        """Add parameters of modules that are no attributes of the graph."""
+        for index, each in enumerate(self._graph.optimizers()):
+            for number, tensor in enumerate(parameters_of(each.optimizer)):
+                name = f"optimizer{index}.params.{number}"
+                self._variables.add(name, "parameter", tensor, {}, name)
+
+    def _call_build(self) -> Any:
+        """Call `build`, once or for every micro batch."""
+        config = self._graph.settings.config
+        trains = bool(self._graph.optimizers())
+        count = config.gradient_accumulation_steps if trains else 1
+        change_start = self._change_of_start(count)
+        with self._scope.building(
+            self._tracer, MODE.enabled or trains, config.amp_dtype, change_start
+        ):
+            if count == 1:
+                return self._build_micro_batch(0, self._placeholders)
+            batches = MicroBatches(self._placeholders, count)
+            results = [self._build_micro_batch(i, each) for i, each in enumerate(list(batches))]
+            return batches.joined(results)
+
+    def _build_micro_batch(self, number: int, tensors: list[Tensor]) -> Any:
+        """Record the forward and backward pass of one micro batch."""
+        self._recorder.begin(Phase(FORWARD, number))
+        self._micro_batch = number
+        args, kwargs = put_together(self._called, iter(tensors))
+        result = self._function(*args, **kwargs)
+        self._recorder.begin(Phase(UPDATE))
+        return result
+
+    def _change_of_start(self, count: int) -> Callable[[Value], Value]:
+        """The function that scales the gradient with which `backward` starts."""
+        scaler = self._graph.settings.scaler
+        scale = None
+        if scaler is not None:
+            tensors, members = scaler.tensors(self._recorder.device), vars(scaler)
+            for name, tensor in tensors.items():
+                self._variables.add(f"grad_scaler.{name}", "state", tensor, members, name)
+            self._variables.attributes += [(members, *each) for each in members.items()]
+            scale = tensors["_scale"]
+
+        def change(gradient: Value) -> Value:
+            if MODE.anomaly:
+                raise RuntimeError(
+                    f"{self._graph.name}: anomaly mode reads every gradient, and while a graph is "
+                    "recorded nothing has a value; look for the NaN in eager mode, or turn "
+                    "`set_detect_anomaly` off around the graph"
+                )
+            self._went_backward = True
+            self._recorder.begin(Phase(BACKWARD, self._micro_batch))
+            if count > 1:
+                gradient = mul(gradient, 1.0 / count)
+            if scale is not None:
+                factor = on_placement(scale.value, gradient.spec.device)
+                gradient = mul(gradient, cast(factor, dtype=gradient.spec.dtype))
+            return gradient
+
+        return change
+
+    def _record_optimizer_steps(self) -> None:
+        """Record the optimizers' steps.
+
+        Raises:
+            RuntimeError: there are no gradients, or the gradient scaler cannot work with an
+                optimizer.
+        """
+        scaler, steps = self._graph.settings.scaler, self._scope.optimizer_steps
+        optimizers = self._graph.optimizers()
+        if (
+            optimizers
+            and not self._went_backward
+            and not any(each.has_gradients() for each in optimizers)
+        ):
+            raise RuntimeError(
+                f"{self._graph.name}: an optimizer was added, but `build` makes no gradients, so "
+                "it would never step; call `backward()` on the loss in `build`, or make a graph "
+                "without `add_optimizer` for inference"
+            )
+        for index, each in enumerate(optimizers):
+            if not each.has_gradients():
+                continue
+            if each.optimizer.steps_by_update:
+                step = OptimizerStep(each)
+                steps.append(step)
+                step.record(self._recorder, self._variables, f"optimizer{index}", scaler)
+            elif scaler is not None:
+                raise RuntimeError(
+                    f"{self._graph.name}: a gradient scaler needs optimizers that update by one "
+                    f"rule and have no hooks; {type(each.optimizer).__name__} steps on its own"
+                )
+        if scaler is not None and steps:
+            scaler.update()
+
+    # --- the captured step
+
+    def _captured(self, structure: Any, results: list[Tensor]) -> CapturedStep:
+        """Collect what was recorded. The outputs may need instructions of their own."""
+        recorder, variables, steps = self._recorder, self._variables, self._scope.optimizer_steps
+        updates = variables.updates()
+        written = self._written_arguments()
+        gradients = self._gradients(set().union(*(step.tensors for step in steps)))
+        known: dict[int, Tensor | int] = {id(each): i for i, each in enumerate(self._placeholders)}
+        known.update({id(each.tensor): each.tensor for each in variables})
+        returned = tuple([known.get(id(each), each._value.spec) for each in results])
+        values = [value for _, value in updates] + [value for _, value in written]
+        values += [value for _, value in gradients]
+        values += [each.value for each in results if id(each) not in known]
+        outputs = [recorder.reference(value) for value in values]
+        program = program_from_key(recorder.key, outputs, recorder.specs)
+        first = len(program.inputs) + len(program.scalars)
+        draws, drawn = self._draws()
+        return CapturedStep(
+            name=self._graph.name,
+            device=recorder.device,
+            program=self._scoped(program, first),
+            inputs=self._inputs(),
+            updates=tuple([variable.input for variable, _ in updates]),
+            outputs=StepOutputs(
+                tuple([index for index, _ in written]),
+                tuple([owner for owner, _ in gradients]),
+                returned,
+                structure,
+            ),
+            called=self._called,
+            arguments=tuple(self._arguments),
+            attributes=tuple(variables.attributes),
+            registries=tuple(variables.registries),
+            numbers=tuple(recorder.scalars),
+            changing_numbers=drawn.union(*(step.slots() for step in steps)),
+            draws=draws,
+            optimizer_steps=tuple(steps),
+            checks=tuple(recorder.checked),
+            phases={
+                each.results.start: recorder.phase_of(each.results.start - first)
+                for each in program.instructions
+            },
+            pinned=frozenset([first + position for position in recorder.pinned]),
+            listing=StepListing(
+                list(map(describe_tensor, self._arguments)),
+                list(map(describe_tensor, results)),
+                self._tracer.tensors,
+            ),
+        )
+
+    def _written_arguments(self) -> list[tuple[int, Value]]:
+        """The indices of arguments that `build` wrote to, and their new contents."""
+        contents = [(index, each.value) for index, each in enumerate(self._placeholders)]
+        return [
+            (index, value)
+            for index, value in contents
+            if value.trace is not self._recorder or value.position != ~index
+        ]
+
+    def _gradients(self, updated: Collection[int]) -> list[tuple[Tensor | int, Value]]:
+        """The gradients that no optimizer used, and the tensors, or arguments, that get them."""
+        gradients: list[tuple[Tensor | int, Value]] = [*self._variables.gradients(updated)]
+        for index, tensor in enumerate(self._placeholders):
+            if tensor.grad is not None:
+                gradients.append((index, tensor.grad.value))
+        return gradients
+
+    def _inputs(self) -> tuple[StepInput, ...]:
+        """The inputs of the program, in order."""
+        inputs = {
+            index: StepInput("argument", f"argument {index}", index)
+            for index in range(len(self._arguments))
+        }
+        for each in self._variables:
+            inputs[each.input] = StepInput(each.kind, each.name, each.tensor)
+        constants = 0
+        for number, array in enumerate(self._recorder.arrays):
+            if array is not None:
+                inputs[number] = StepInput("constant", f"constant {constants}", array)
+                constants += 1
+        return tuple([inputs[number] for number in range(len(inputs))])
+
+    def _scoped(self, program: Program, first: int) -> Program:
+        """The program with the module's path in every instruction."""
+        scope = self._tracer.scope_of
+        instructions = tuple(
+            replace(each, scope=scope(each.results.start - first)) for each in program.instructions
+        )
+        return replace(program, instructions=instructions)
+
+    def _draws(self) -> tuple[tuple[GeneratorDraws, ...], frozenset[int]]:
+        """The draws from each generator, and the indices of the numbers they fill in."""
+        marks = self._scope.marks
+        marked = marks.find(self._recorder.scalars)
+        draws = []
+        for index, (generator, count, end) in enumerate(marks.drawn()):
+            own = [(number, draw) for number, which, draw in marked if which == index]
+            seeds = tuple([number for number, draw in own if draw is None])
+            streams = tuple([(number, draw) for number, draw in own if draw is not None])
+            draws.append(GeneratorDraws(generator, count, end, seeds, streams))
+        return tuple(draws), frozenset([number for number, _, _ in marked])
+
+
+def _device_of(graph: Capturable, arguments: Sequence[Tensor]) -> Any:
+    """The device, or placement, of the first parameter, buffer or argument."""
+    for _, module in graph.named_modules():
+        for tensor in (*module.parameters(), *module.buffers()):
+            return tensor.device
+    for tensor in arguments:
+        return tensor.device
+    return CPU

@@ -1,0 +1,117 @@
+"""`CaptureScope`: what capture swaps in the user's tensors, modules and thread, and restores."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from oneflow.amp.autocast import autocast
+from oneflow.amp.grad_scaler import StaticGradScaler
+from oneflow.autograd.gradients import transforming_initial_gradient
+from oneflow.base.dtype import DType
+from oneflow.differentiation.grad_mode import set_grad_enabled
+from oneflow.graph.capturing_recorder import CapturingRecorder, capturing
+from oneflow.graph.external_writes import ExternalWrites
+from oneflow.graph.module_tracer import ModuleTracer
+from oneflow.graph.optimizer_steps import OptimizerStep
+from oneflow.graph.variables import GraphVariables
+from oneflow.program.value import Value
+from oneflow.random.generator import DrawMarks, marking_draws
+
+
+class CaptureScope:
+    """Everything that one capture swaps, and restores whatever happens.
+
+    Its context managers are nested: `undone_on_error` around `capturing` around `building`.
+
+    | swapped                                                          | until the end of    |
+    | ---------------------------------------------------------------- | ------------------- |
+    | this thread's recorders: operators are recorded, and do not run  | `capturing`         |
+    | generators' numbers: draws get marked numbers                    | `capturing`         |
+    | values, views, gradients of variables, and names assigned anew   | `capturing`         |
+    | values of other tensors that `build` writes to                   | `capturing`         |
+    | `forward` of modules, and this thread's operand casts            | `building`          |
+    | this thread's grad mode, autocast, and the start of `backward`   | `building`          |
+    | states of optimizers and of the grad scaler, on an error alone   | `undone_on_error`   |
+
+    Attributes:
+        recorder: records the step.
+        variables: the tensors that stand for inputs during capture.
+        optimizer_steps: the steps of optimizers that were captured.
+        marks: the marked numbers of draws.
+
+    Args:
+        graph_name: name of the graph, for errors.
+        device: device or placement on which the step will run.
+        scaler: the graph's gradient scaler.
+    """
+
+    def __init__(self, graph_name: str, device: Any, scaler: StaticGradScaler | None) -> None:
+        self.recorder = CapturingRecorder(device, graph_name)
+        self.variables = GraphVariables(self.recorder)
+        self.optimizer_steps: list[OptimizerStep] = []
+        self.marks = DrawMarks()
+        self._scaler = scaler
+
+    @contextlib.contextmanager
+    def undone_on_error(self) -> Iterator[None]:
+        """Context manager: on an error optimizers and the scaler are as before the capture."""
+        try:
+            yield
+        except BaseException:
+            for step in self.optimizer_steps:
+                step.undo()
+            if self._scaler is not None:
+                self._scaler.forget()
+            raise
+
+    @contextlib.contextmanager
+    def capturing(self) -> Iterator[None]:
+        """Context manager: this thread's operators are recorded, and variables stand for inputs.
+
+        Raises:
+            RuntimeError: `build` wrote to a tensor that is no part of the graph.
+        """
+        writes = ExternalWrites(self.recorder)
+        line = None
+        try:
+            with capturing(self.recorder), marking_draws() as self.marks, writes:
+                yield
+        finally:
+            self.variables.restore()
+            line = writes.undo()
+        if line is not None:
+            raise RuntimeError(
+                f"{self.recorder.graph_name}: `build` wrote to a tensor{line} that is no argument "
+                "and belongs to no module of the graph, so it would not change in later calls. "
+                "Assign the tensor, or the module whose buffer it is, to an attribute of the graph"
+            )
+
+    @contextlib.contextmanager
+    def building(
+        self,
+        tracer: ModuleTracer,
+        grad_enabled: bool,
+        half_precision: DType | None,
+        change_start: Callable[[Value], Value],
+    ) -> Iterator[None]:
+        """Context manager: the modes in which `build` runs.
+
+        Args:
+            tracer: wraps the modules' `forward`.
+            grad_enabled: record for the backward pass.
+            half_precision: the dtype of autocast; None without it.
+            change_start: changes the gradient with which `backward` starts.
+        """
+        device_type = self.recorder.device.type
+        casts = contextlib.nullcontext()
+        if half_precision is not None:
+            casts = autocast(device_type, half_precision)
+        with (
+            set_grad_enabled(grad_enabled),
+            tracer,
+            casts,
+            transforming_initial_gradient(change_start),
+        ):
+            yield

@@ -1,0 +1,143 @@
+"""`CapturedStep`: a step of a graph as it was recorded, and the records it consists of."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from oneflow.base.spec import TensorSpec
+from oneflow.graph.module_tracer import ModuleTensors
+from oneflow.graph.optimizer_steps import OptimizerStep
+from oneflow.graph.variables import Attribute
+from oneflow.passes.partition import Phase
+from oneflow.primitives.operation import Operation
+from oneflow.program.ir import Program
+from oneflow.random.generator import Generator
+from oneflow.tensor.tensor import Tensor
+
+
+@dataclass(frozen=True)
+class StepInput:
+    """An input of a captured program.
+
+    Attributes:
+        kind: ``"argument"``, ``"parameter"``, ``"buffer"``, ``"state"`` of an optimizer, another
+            ``"tensor"``, or ``"constant"``.
+        name: qualified name, for errors and listings.
+        source: the variable's tensor, the constant's array, or the index of the argument.
+    """
+
+    kind: str
+    name: str
+    source: Any
+
+
+@dataclass(frozen=True)
+class StepOutputs:
+    """The outputs of a captured program after the new values of variables.
+
+    They are new contents of arguments, gradients to hand out, and results, in this order.
+
+    Attributes:
+        written: indices of the tensor arguments that get new contents.
+        gradients: tensors, or indices of tensor arguments, that get gradients.
+        results: per result, its spec, or the tensor or the index of the argument that it is; only
+            the former are outputs.
+        structure: of the results.
+    """
+
+    written: tuple[int, ...]
+    gradients: tuple[Tensor | int, ...]
+    results: tuple[TensorSpec | Tensor | int, ...]
+    structure: Any
+
+
+@dataclass(frozen=True)
+class GeneratorDraws:
+    """The draws of a step from one generator.
+
+    Attributes:
+        generator: the generator.
+        count: number of streams that a call takes; None if it starts again from a seed.
+        end: position after a call, if `count` is None.
+        seeds: indices of its seed among the run-time numbers.
+        streams: indices of stream numbers, with the number of the draw.
+    """
+
+    generator: Generator
+    count: int | None
+    end: tuple[int, int]
+    seeds: tuple[int, ...]
+    streams: tuple[tuple[int, int], ...]
+
+    def refill(self, numbers: list[Any]) -> None:
+        """Write the numbers of the next call, and advance the generator."""
+        seed, stream = self.generator.position
+        for index in self.seeds:
+            numbers[index] = seed
+        for index, draw in self.streams:
+            numbers[index] = stream + draw
+        self.generator.position = self.end if self.count is None else (seed, stream + self.count)
+
+
+@dataclass(frozen=True)
+class StepListing:
+    """The description of a step that listings show.
+
+    Attributes:
+        arguments: the tensor arguments, as text.
+        results: the tensors among the results, as text.
+        modules: inputs and outputs of each module, by path.
+        stages: the schedule of each stage of a pipeline, as text.
+    """
+
+    arguments: Sequence[str]
+    results: Sequence[str] = ()
+    modules: Mapping[str, ModuleTensors] = field(default_factory=dict)
+    stages: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class CapturedStep:
+    """One step of a graph, as `build` and the optimizers recorded it. Nothing of it has run.
+
+    Attributes:
+        name: of the graph.
+        device: the device or placement on which it runs.
+        program: the program; it returns the new values of `updates`, then `outputs`.
+        inputs: the inputs of the program.
+        updates: numbers of the inputs that get new values.
+        outputs: its other outputs.
+        called: structure of the arguments.
+        arguments: the tensors of the call.
+        attributes: attributes that have to be the same whenever the step runs.
+        registries: dicts of modules that may get no further modules, parameters, buffers and hooks.
+        numbers: the run-time numbers.
+        changing_numbers: indices of the numbers that differ from call to call.
+        draws: the draws from generators.
+        optimizer_steps: the optimizers' steps in it.
+        checks: operations with a run-time check, and the user's lines that called them.
+        phases: phase of each instruction, by the number of its first result.
+        pinned: results of conversions that the user asked for.
+        listing: its description.
+    """
+
+    name: str
+    device: Any
+    program: Program
+    inputs: tuple[StepInput, ...]
+    updates: tuple[int, ...]
+    outputs: StepOutputs
+    called: Any
+    arguments: tuple[Tensor, ...]
+    attributes: tuple[Attribute, ...]
+    registries: tuple[dict, ...]
+    numbers: tuple[Any, ...]
+    changing_numbers: frozenset[int]
+    draws: tuple[GeneratorDraws, ...]
+    optimizer_steps: tuple[OptimizerStep, ...]
+    checks: tuple[tuple[Operation, str], ...]
+    phases: Mapping[int, Phase]
+    pinned: Collection[int]
+    listing: StepListing

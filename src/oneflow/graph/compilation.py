@@ -1,0 +1,135 @@
+"""The stages of compiling a graph: capture, passes, binding, compilation.
+
+capture(graph, ...)        -> CapturedStep
+optimize(captured, ...)    -> Program          the passes of `oneflow.passes.pipeline`
+bind(captured, program)    -> StepBinding, and the program in the order of the binding
+compile_step(captured)     -> Step
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from oneflow.base.placement import Placement
+from oneflow.compiler.lower import Executable
+from oneflow.graph.agreement import compare_programs
+from oneflow.graph.auto_parallel import auto_parallel_text, reshard_variables, sharding_search
+from oneflow.graph.binding import bind
+from oneflow.graph.capture import Capturable, CaptureSettings, capture, scope_of
+from oneflow.graph.captured_step import CapturedStep
+from oneflow.graph.pipeline_parallel import PipelineExecutable
+from oneflow.graph.schedule_drawing import schedule_text
+from oneflow.graph.step import Step, refuse_overlaps
+from oneflow.passes.dumping import dump_observer
+from oneflow.passes.pipeline import PassContext, PassGroup, PassObserver, run_passes
+from oneflow.program.ir import Program
+from oneflow.tensor.tensor import Tensor
+
+
+def compile_graph(
+    graph: Capturable, build: Callable[..., Any], called: Any, arguments: Sequence[Tensor]
+) -> Step:
+    """Capture and compile the step of a graph; on an error everything is as before.
+
+    Args:
+        graph: the graph.
+        build: the function to capture.
+        called: structure of its positional and keyword arguments.
+        arguments: the tensors in them.
+    """
+    scope = scope_of(graph, arguments)
+    with scope.undone_on_error():
+        return compile_step(capture(graph, build, called, arguments, scope), graph.settings)
+
+
+def optimize(
+    captured: CapturedStep, settings: CaptureSettings, observer: PassObserver | None = None
+) -> Program:
+    """Return the program of a captured step after all passes that apply to it.
+
+    A program on several placements is split into tasks; most passes are left to these.
+    """
+    context = pass_context(captured, settings)
+    groups = [PassGroup.STEP, PassGroup.PROGRAM]
+    if not context.partitioned:
+        groups.append(PassGroup.EXECUTABLE)
+    return run_passes(captured.program, *groups, context=context, observer=observer)
+
+
+def pass_context(captured: CapturedStep, settings: CaptureSettings) -> PassContext:
+    """The facts about a captured step on which passes depend.
+
+    Raises:
+        RuntimeError: auto parallelism is asked for on several placements.
+    """
+    inputs = list(enumerate(captured.inputs))
+    sparse: set[int] = set()
+    if not isinstance(captured.device, Placement):
+        sparse = sparse.union(
+            *(each.tensors for each in captured.optimizer_steps if each.owner.is_sparse)
+        )
+    return PassContext(
+        zero_stage=settings.config.zero_stage,
+        parameters=frozenset([n for n, each in inputs if each.kind == "parameter"]),
+        phases=captured.phases,
+        auto_sharding=sharding_search(captured, settings.config.auto_parallel),
+        sparse_tables=frozenset([n for n, each in inputs if id(each.source) in sparse]),
+        partitioned=len(captured.program.devices) > 1,
+    )
+
+
+def compile_step(captured: CapturedStep, settings: CaptureSettings) -> Step:
+    """Run the passes of a captured step, bind it to tensors, and compile it."""
+    dump = dump_observer(captured.name)
+    verbosity = settings.verbosity.here()
+
+    def observe(name: str, before: Program, after: Program) -> None:
+        if dump is not None:
+            dump(name, before, after)
+        if name == "auto_parallel" and verbosity.level >= 1:
+            verbosity.print(1, auto_parallel_text(before, after, settings.config.auto_parallel))
+
+    optimized = optimize(captured, settings, observe)
+    program, binding = bind(captured, optimized)
+    refuse_overlaps(captured.arguments, binding.written, (*binding.variables, *binding.unread))
+    reshard_variables(captured, optimized)
+    changing = captured.changing_numbers | _hidden_numbers(program)
+    constants = {i: each for i, each in enumerate(captured.numbers) if i not in changing}
+    device, name = captured.device, captured.name
+    compare_programs(program, constants, _all_devices(program, device), name)
+    first = len(binding.arguments)
+    donated = range(first, first + binding.changed)
+    listing = captured.listing
+    executable: Executable | PipelineExecutable
+    if len(program.devices) > 1:
+        phases = [captured.phases[each.results.start] for each in optimized.instructions]
+        executable = PipelineExecutable(
+            program, phases, donated, constants, captured.checks, name, dump
+        )
+        listing = replace(listing, stages=schedule_text(executable))
+        verbosity.print(1, "\n".join(listing.stages))
+    else:
+        executable = Executable(program, donated, device, constants, name)
+    executable.compile()
+    return Step(executable, binding, captured, listing)
+
+
+def _hidden_numbers(program: Program) -> set[int]:
+    """The indices of the run-time numbers that the compiler must not know."""
+    first = len(program.inputs)
+    return {
+        number - first
+        for instruction in program.instructions
+        if instruction.operation.primitive.traits.kind.hides_numbers
+        for number in instruction.operands
+        if first <= number < first + len(program.scalars)
+    }
+
+
+def _all_devices(program: Program, device: Any) -> Any:
+    """The device of a program, or one placement with all ranks of its placements."""
+    if not isinstance(device, Placement):
+        return device
+    return Placement(device.type, sorted({rank for each in program.devices for rank in each.flat}))

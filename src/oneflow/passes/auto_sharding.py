@@ -1,0 +1,242 @@
+"""Auto sharding: choose the shardings of all tensors of a step together.
+
+While a step is recorded, each operation takes the signature that costs least at that point. Here
+the conversions are left out, and the signatures of operations and the shardings of variables are
+chosen anew, so that computing and converting together take least by the cost model,
+`oneflow.primitives.cost.timing`. One dimension of the mesh is chosen after the other, and all of
+them again until nothing is gained.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from oneflow.base.sbp import BROADCAST, NdSbp
+from oneflow.base.spec import TensorSpec
+from oneflow.passes.apply_shardings import (
+    ShardingAssignment,
+    ShardingConstraints,
+    apply_shardings,
+)
+from oneflow.passes.minimize import minimize, total
+from oneflow.passes.sharding_graph import (
+    ONLY_PORT,
+    ConversionEdge,
+    FixedNode,
+    OperationNode,
+    Port,
+    ShardingNode,
+    TensorNode,
+)
+from oneflow.primitives.cost.timing import Machine, conversion_seconds
+from oneflow.primitives.sharding.signatures import SignatureSpace
+from oneflow.program.duration import program_seconds
+from oneflow.program.ir import Instruction, Program
+
+_ROUNDS = 4
+
+
+@dataclass(frozen=True)
+class ShardingSearch:
+    """What to search for.
+
+    Attributes:
+        constraints: limits on the shardings.
+        machine: the rates of the cost model.
+        shares_conversions: count one conversion of a value for all that read it.
+    """
+
+    constraints: ShardingConstraints
+    machine: Machine
+    shares_conversions: bool = True
+
+
+def assign_shardings(program: Program, search: ShardingSearch) -> Program:
+    """Return the program with the shardings that take the least time.
+
+    It is `program` itself if nothing is gained.
+    """
+    assignment = _Solver(program, search).run()
+    found = apply_shardings(program, search.constraints, assignment)
+    before, after = (sum(program_seconds(each, search.machine)) for each in (program, found))
+    return found if after < before else program
+
+
+class _Solver:
+    """The choices for one program.
+
+    Args:
+        program: the program, with conversions, which are left out where they may be.
+        search: what to search for.
+    """
+
+    def __init__(self, program: Program, search: ShardingSearch) -> None:
+        self._program = program
+        self._constraints = search.constraints
+        self._machine = search.machine
+        self._shares_conversions = search.shares_conversions
+        self._nodes: list[ShardingNode] = []
+        self._edges: list[ConversionEdge] = []
+        self._variables: dict[int, int] = {}
+        self._groups: dict[int, list[int]] = {}
+        self._values: dict[int, int] = {}
+        self._spaces: dict[int, SignatureSpace] = {}
+        self._ndim = max(spec.device.ndim for spec in program.spec_table().values())
+        self._build()
+        self._chosen: list[tuple] = [self._first_choice(node) for node in self._nodes]
+
+    def run(self) -> ShardingAssignment:
+        """Return the best shardings that were found."""
+        least = float("inf")
+        for _ in range(_ROUNDS):
+            cost = min(self._choose_along(axis) for axis in range(self._ndim))
+            if cost >= least:
+                break
+            least = cost
+        chosen = self._chosen
+        return ShardingAssignment(
+            inputs={number: chosen[node] for number, node in self._variables.items()},
+            signatures={
+                index: self._spaces[index].signature([chosen[node] for node in nodes])
+                for index, nodes in self._groups.items()
+            },
+            values={number: chosen[node] for number, node in self._values.items()},
+        )
+
+    # --- nodes and edges
+
+    def _build(self) -> None:
+        program, constraints = self._program, self._constraints
+        producers: dict[int, tuple[int, Port]] = {}
+        readers: dict[int, list[tuple[int, Port]]] = defaultdict(list)
+        for number, spec in enumerate(program.inputs):
+            if number in constraints.variables:
+                self._variables[number] = node = self._add(TensorNode(spec, partial=False))
+            else:
+                node = self._add(FixedNode({ONLY_PORT: spec.sbp or ()}))
+            producers[number] = (node, ONLY_PORT)
+        sources = constraints.converted_values(program)
+        for index, instruction in enumerate(program.instructions):
+            if instruction.results[0] in sources:
+                continue
+            operands = [sources.get(number, number) for number in instruction.operands]
+            by_operand, by_result = self._add_instruction(index, instruction)
+            for position, node in by_operand.items():
+                readers[operands[position]].append((node, ("in", position)))
+            for position, node in by_result.items():
+                producers[instruction.results[position]] = (node, ("out", position))
+        table = program.spec_table()
+        for index, number in enumerate(program.outputs):
+            variable = self._variables.get(constraints.updates.get(index, -1))
+            if variable is None:
+                variable = self._add(FixedNode({ONLY_PORT: table[number].sbp or ()}))
+            readers[sources.get(number, number)].append((variable, ONLY_PORT))
+        for number, reading in readers.items():
+            self._connect(number, table[number], producers[number], reading)
+
+    def _add(self, node: ShardingNode) -> int:
+        self._nodes.append(node)
+        return len(self._nodes) - 1
+
+    def _add_instruction(
+        self, index: int, instruction: Instruction
+    ) -> tuple[dict[int, int], dict[int, int]]:
+        """Add an operation's nodes; their numbers by the position of operands and of results."""
+        operation = instruction.operation
+        by_operand: dict[int, int] = {}
+        by_result: dict[int, int] = {}
+        is_fixed = operation.primitive.traits.kind.fixes_sbp
+        if not is_fixed:
+            space = self._spaces[index] = SignatureSpace(operation)
+            self._groups[index] = [self._add(OperationNode(space, group)) for group in space.groups]
+            for node, group in zip(self._groups[index], space.groups, strict=True):
+                by_operand.update((i, node) for i in group.inputs if not operation.is_scalar[i])
+                by_result.update(dict.fromkeys(group.outputs, node))
+        # Operands and results whose axes have no names at all are broadcast.
+        rest: dict[Port, NdSbp] = {}
+        for position, spec in enumerate(operation.in_specs):
+            if position not in by_operand and not operation.is_scalar[position]:
+                rest["in", position] = spec.sbp if is_fixed else operation.device.broadcast
+        for position, spec in enumerate(operation.out_specs):
+            if position not in by_result:
+                rest["out", position] = spec.sbp if is_fixed else operation.device.broadcast
+        if rest:
+            node = self._add(FixedNode(rest))
+            for side, position in rest:
+                (by_operand if side == "in" else by_result)[position] = node
+        return by_operand, by_result
+
+    def _connect(
+        self,
+        number: int,
+        spec: TensorSpec,
+        producer: tuple[int, Port],
+        reading: Sequence[tuple[int, Port]],
+    ) -> None:
+        """Add edges from the producer of a value to its readers; several share one conversion."""
+        source, port = producer
+        others = {node for node, _ in reading} - {source}
+        is_variable = isinstance(self._nodes[source], TensorNode)
+        if self._shares_conversions and len(others) > 1 and not is_variable:
+            shared = self._values[number] = self._add(TensorNode(spec, partial=True))
+            self._edges.append(ConversionEdge(source, port, shared, ONLY_PORT, spec))
+            source, port = shared, ONLY_PORT
+        self._edges += [ConversionEdge(source, port, node, each, spec) for node, each in reading]
+
+    def _first_choice(self, node: ShardingNode) -> tuple:
+        """The choice that is always possible: broadcast along every dimension of the mesh."""
+        choice = BROADCAST if isinstance(node, TensorNode) else None
+        return (choice,) * self._ndim
+
+    # --- the search
+
+    def _choose_along(self, axis: int) -> float:
+        """Choose along one dimension of the mesh, with the others as they are.
+
+        Returns:
+            The time that the program takes then, in seconds.
+        """
+        possible = [
+            [
+                changed
+                for choice in node.choices
+                if node.is_possible(changed := (*chosen[:axis], choice, *chosen[axis + 1 :]))
+            ]
+            for node, chosen in zip(self._nodes, self._chosen, strict=True)
+        ]
+        start = [each.index(chosen) for each, chosen in zip(possible, self._chosen, strict=True)]
+        costs = [
+            np.array([node.seconds(chosen, self._machine) for chosen in each])
+            for node, each in zip(self._nodes, possible, strict=True)
+        ]
+        pairs: dict[tuple[int, int], np.ndarray] = {}
+        for edge in self._edges:
+            table = self._conversion_costs(edge, possible[edge.source], possible[edge.target])
+            if edge.source == edge.target:
+                costs[edge.source] = costs[edge.source] + table.diagonal()
+                continue
+            key, reverse = (edge.source, edge.target), (edge.target, edge.source)
+            if reverse in pairs:
+                pairs[reverse] = pairs[reverse] + table.T
+            else:
+                pairs[key] = pairs[key] + table if key in pairs else table
+        states = minimize(costs, pairs, start)
+        self._chosen = [each[state] for each, state in zip(possible, states, strict=True)]
+        return total(costs, pairs, states)
+
+    def _conversion_costs(
+        self, edge: ConversionEdge, before: list[tuple], after: list[tuple]
+    ) -> np.ndarray:
+        """Seconds of the conversion, for all choices at both ends."""
+        sources = [self._nodes[edge.source].sharding(edge.out_port, each) for each in before]
+        targets = [self._nodes[edge.target].sharding(edge.in_port, each) for each in after]
+        return np.array(
+            [
+                [conversion_seconds(self._machine, edge.spec, source, target) for target in targets]
+                for source in sources
+            ]
+        )

@@ -1,0 +1,77 @@
+"""A graph's step for the planner: captured, and not compiled."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from typing import Any
+
+from oneflow.base.placement import Placement
+from oneflow.graph.binding import bind
+from oneflow.graph.capture import capture, scope_of
+from oneflow.graph.captured_step import StepInput
+from oneflow.graph.compilation import optimize
+from oneflow.graph.graph import Graph
+from oneflow.graph.structure import take_call_apart
+from oneflow.graph.zero import undoing_zero
+from oneflow.program.equal_values import share_equal_values
+from oneflow.program.ir import Program
+from oneflow.runtime.planning_mode import planning
+from oneflow.tensor.tensor import Tensor
+
+
+@dataclass(frozen=True)
+class PlannedStep:
+    """The step of a graph as it would be compiled.
+
+    Attributes:
+        name: of the graph.
+        program: the program after all passes.
+        placement: the devices on which it runs.
+        inputs: the inputs of the program.
+        donated: inputs that the step writes over.
+    """
+
+    name: str
+    program: Program
+    placement: Placement
+    inputs: tuple[StepInput, ...]
+    donated: range
+
+    @functools.cached_property
+    def deduplicated(self) -> Program:
+        """The program without values that are computed twice, as XLA runs it."""
+        return share_equal_values(self.program)
+
+
+def plan_step(graph: Graph, args: tuple, kwargs: dict[str, Any]) -> PlannedStep:
+    """Return the step that a call of a graph would run.
+
+    The graph, its modules and optimizers stay as they are.
+
+    Raises:
+        TypeError: the graph's tensors are local; a plan is about a placement.
+        RuntimeError: the graph is on several placements.
+    """
+    tensors: list[Tensor] = []
+    structure = take_call_apart(args, kwargs, tensors, graph.name)
+    optimizers = [each.optimizer for each in graph.optimizers()]
+    with planning(), undoing_zero(optimizers):
+        scope = scope_of(graph, tensors)
+        with scope.undone_on_error():
+            captured = capture(graph, graph.build, structure, tensors, scope)
+            program, binding = bind(captured, optimize(captured, graph.settings))
+    if not isinstance(captured.device, Placement):
+        raise TypeError(
+            f"{graph.name} runs on `{captured.device}`; a plan is about global tensors: bring "
+            "its modules and arguments to a placement with `to_global(placement, sbp)`"
+        )
+    placements = program.devices
+    if len(placements) > 1:
+        raise RuntimeError(
+            f"{graph.name} is a pipeline over {len(placements)} placements, and a plan is about "
+            "one; plan each stage as a graph of its own"
+        )
+    first = len(binding.arguments)
+    donated = range(first, first + binding.changed)
+    return PlannedStep(graph.name, program, captured.device, binding.inputs, donated)
