@@ -15,7 +15,7 @@ import safetensors.numpy
 import torch
 
 import oneflow as flow
-from oneflow.checkpoint.parts import SavedShard, cover_exactly
+from oneflow.checkpoint.save_plan import SavedShard, is_partition
 from oneflow.data.vision.cifar import CIFAR10
 from oneflow.data.vision.mnist import read_idx
 from tests.checkpoint.test_foreign_files import Evil, load_torch
@@ -126,8 +126,8 @@ PICKLES = {
     "a class": (b"ccollections\nOrderedDict\n.", "holds a function"),
     "a class of storages": (b"ctorch\nFloatStorage\n.", "holds a StorageType"),
     "a class of parameters": (b"ctorch.nn.parameter\nParameter\n.", "holds a method"),
-    "a storage": (shared_storage() + b".", "holds a Storage"),
-    "a storage in a set": (b"\x8f(" + shared_storage() + b"\x90.", "holds a Storage"),
+    "a storage": (shared_storage() + b".", "holds a TorchStorage"),
+    "a storage in a set": (b"\x8f(" + shared_storage() + b"\x90.", "holds a TorchStorage"),
     "an unknown property": (
         tensor_of(shared_storage(), SHAPE, STEP, metadata=b"}X\x04\0\0\0zeta\x88s"),
         "property `zeta`",
@@ -237,7 +237,7 @@ def test_numpy_dtypes(tmp_path):
         (lambda: torch.eye(2).to_sparse(), "_rebuild_sparse_tensor"),
         (lambda: torch.quantize_per_tensor(torch.ones(2), 1, 0, torch.qint8), "_rebuild_qtensor"),
         (lambda: torch.ones(2).to(torch.float8_e4m3fn), "float8_e4m3fn"),
-        (lambda: torch.ones(2).untyped_storage(), "holds a Storage"),
+        (lambda: torch.ones(2).untyped_storage(), "holds a TorchStorage"),
         (lambda: torch.empty(2, device="meta"), "meta"),
     ],
     ids=["sparse", "quantized", "float8", "storage", "meta"],
@@ -359,7 +359,7 @@ def test_what_could_not_be_loaded_again_is_not_saved(tmp_path, monkeypatch):
     ],
 )
 def test_parts_cover_exactly(shape, boxes, right):
-    assert cover_exactly([SavedShard("f", *box) for box in boxes], shape) is right
+    assert is_partition([SavedShard("f", *box) for box in boxes], shape) is right
 
 
 def test_random_parts():
@@ -372,7 +372,7 @@ def test_random_parts():
             sizes = random.integers(0, np.array(shape) - starts + 1)
             boxes.append(SavedShard("f", tuple(starts.tolist()), tuple(sizes.tolist())))
             counts[tuple(map(slice, starts, starts + sizes))] += 1
-        assert cover_exactly(boxes, shape) == bool((counts == 1).all())
+        assert is_partition(boxes, shape) == bool((counts == 1).all())
 
 
 @pytest.mark.parametrize(

@@ -50,10 +50,10 @@ def broadcast_bytes(rank: int, content: bytes) -> bytes:
     if not cluster.is_multiprocess():
         return content
     (size,) = all_gather_ints(np.array([len(content)], np.int64), "cpu")[rank]
-    source, everyone = Placement("cpu", [rank]), Placement.all("cpu")
+    source, all_ranks = Placement("cpu", [rank]), Placement.all("cpu")
     spec = spec_of((int(size),), uint8, source, source.broadcast)
     array = assemble(spec, lambda coordinate: np.frombuffer(content, np.uint8))
-    received = move_global(Value(spec, array), Sharding(everyone, everyone.broadcast))
+    received = move_global(Value(spec, array), Sharding(all_ranks, all_ranks.broadcast))
     return np.asarray(read_array(received).addressable_data(0)).tobytes()
 
 
@@ -63,6 +63,6 @@ def gather_to_rank(value: Value, rank: int) -> np.ndarray | None:
     if rank in placement.flat or not cluster.is_multiprocess():
         moved = convert_sbp(value, placement.broadcast)
     else:
-        there = Placement(placement.type, [rank])
-        moved = move_global(value, Sharding(there, there.broadcast))
+        destination = Placement(placement.type, [rank])
+        moved = move_global(value, Sharding(destination, destination.broadcast))
     return np.asarray(read_array(moved).addressable_data(0)) if runs_rank(rank) else None

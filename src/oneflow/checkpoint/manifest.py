@@ -15,16 +15,16 @@ from typing import Any, NamedTuple
 
 from oneflow.base.dtype import DType, dtype_named
 from oneflow.base.replacing import replacing
-from oneflow.checkpoint.damage import LoadError, loading
-from oneflow.checkpoint.parts import SavedShard, cover_exactly
+from oneflow.checkpoint.load_errors import LoadError, load_errors
+from oneflow.checkpoint.save_plan import SavedShard, is_partition
 
 MANIFEST = "checkpoint.json"
 # The file by which a folder with a saved program is known.
 PROGRAM_FILE = "program.json"
 _FORMAT = "oneflow.checkpoint"
 _VERSION = 1
-FOLDERS = "parts-" + 16 * "[0-9a-f]"
-_FOLDER = re.compile(FOLDERS)
+FOLDER_PATTERN = "parts-" + 16 * "[0-9a-f]"
+_FOLDER = re.compile(FOLDER_PATTERN)
 _FILE = re.compile(r"rank\d+-\d+\.safetensors")
 
 
@@ -90,7 +90,7 @@ def named_folder(root: Path) -> str | None:
 
 def is_checkpoint(root: Path) -> bool:
     """Whether a folder is one that holds, or should have come to hold, a checkpoint in parts."""
-    return (root / MANIFEST).exists() or any(root.glob(FOLDERS))
+    return (root / MANIFEST).exists() or any(root.glob(FOLDER_PATTERN))
 
 
 def read_manifest(root: Path) -> Manifest:
@@ -106,7 +106,7 @@ def read_manifest(root: Path) -> Manifest:
             f"cannot load `{root}`: saving it was never completed (it has parts, but no "
             f"`{MANIFEST}`, which is written last)"
         )
-    with loading(root, f"its `{MANIFEST}` is damaged"):
+    with load_errors(root, f"its `{MANIFEST}` is damaged"):
         content = json.loads(path.read_text())
         if content["format"] != _FORMAT:
             raise ValueError(f"its format is {content['format']!r}")
@@ -136,7 +136,7 @@ def _entry_of(name: str, data: dict[str, Any], files: Mapping[str, int]) -> Entr
     for part in parts:
         if part.file not in files:
             raise ValueError(f"`{name}` is in {part.file!r}, which is none of its files")
-    if math.prod(shape) and not cover_exactly(parts, shape):
+    if math.prod(shape) and not is_partition(parts, shape):
         raise ValueError(f"the parts of `{name}` do not cover its shape {shape} exactly")
     return Entry(dtype_named(data["dtype"]), shape, parts)
 

@@ -13,8 +13,8 @@ import numpy as np
 from oneflow.base.device import Device
 from oneflow.base.dtype import DType
 from oneflow.base.shape import Size
-from oneflow.checkpoint.damage import loading
-from oneflow.checkpoint.pickle_reader import Buildable, PickleReader, checked_keys
+from oneflow.checkpoint.load_errors import load_errors
+from oneflow.checkpoint.pickle_reader import BuildTarget, PickleReader, checked_keys
 
 
 class Budget:
@@ -46,7 +46,7 @@ class Budget:
             )
 
 
-class Pending(Buildable):
+class Pending(BuildTarget):
     """A value that is made when everything has been read, and only once."""
 
     def __init__(self, make: Callable[[], Any] | None = None) -> None:
@@ -153,7 +153,7 @@ def numpy_table(budget: Budget) -> dict[tuple[str, str], Any]:
         ("_codecs", "encode"): encode,
         ("numpy", "dtype"): _NumpyType,
         ("numpy", "ndarray"): array,
-        **{(module, name): made for name, made in plain.items() for module in _BUILTINS},
+        **{(module, name): result for name, result in plain.items() for module in _BUILTINS},
         **{(module, "scalar"): _numpy_scalar for module in _NUMPY_MODULES},
         **{(module, "_reconstruct"): array for module in _NUMPY_MODULES},
     }
@@ -165,7 +165,7 @@ def read_numpy_pickle(path: Path) -> Any:
     Raises:
         RuntimeError: it is damaged or contains anything else.
     """
-    with loading(path, "it is damaged"), path.open("rb") as file:
+    with load_errors(path, "it is damaged"), path.open("rb") as file:
         table = numpy_table(Budget(os.fstat(file.fileno()).st_size))
         return finished(PickleReader(file, table).read())
 
@@ -176,10 +176,10 @@ def finished(value: Any) -> Any:
     Raises:
         ValueError: it holds something that is no data, or is nested too deeply.
     """
-    return _Finisher().finish(value, 0)
+    return _Finalizer().finish(value, 0)
 
 
-class _Finisher:
+class _Finalizer:
     _MAX_DEPTH = 150
     _LEAVES = (
         type(None),
@@ -211,9 +211,9 @@ class _Finisher:
         if depth > self._MAX_DEPTH:
             raise ValueError(f"its data are nested more than {self._MAX_DEPTH} times")
         if type(value) in (tuple, frozenset):
-            made = type(value)([self.finish(each, depth + 1) for each in value])
-            self._known[id(value)] = value, made
-            return made
+            result = type(value)([self.finish(each, depth + 1) for each in value])
+            self._known[id(value)] = value, result
+            return result
         # These may contain themselves.
         self._known[id(value)] = value, value
         self._fill(value, depth + 1)

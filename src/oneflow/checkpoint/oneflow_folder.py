@@ -16,7 +16,7 @@ import numpy as np
 from oneflow.base import dtype as dt
 from oneflow.base.device import CPU, Device
 from oneflow.base.shape import Size
-from oneflow.checkpoint.damage import loading
+from oneflow.checkpoint.load_errors import load_errors
 from oneflow.checkpoint.numpy_pickle import Pending, finished, ordered_dict_of
 from oneflow.checkpoint.pickle_reader import PickleReader
 from oneflow.module.parameter import Parameter
@@ -67,7 +67,7 @@ def load(folder: Path, restore_location: Callable[[Device], Device]) -> Any:
     Raises:
         RuntimeError: it is damaged or nothing that OneFlow saved.
     """
-    with loading(folder, "it is damaged or not one that OneFlow saved"):
+    with load_errors(folder, "it is damaged or not one that OneFlow saved"):
         device = restore_location(CPU)
         if not (folder / _PICKLE).is_file():
             return _read_variables(folder, device)

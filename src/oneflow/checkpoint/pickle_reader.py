@@ -12,7 +12,7 @@ import pickletools
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, BinaryIO
 
-from oneflow.checkpoint.damage import RefusedPickleError
+from oneflow.checkpoint.load_errors import UnsafePickleError
 
 # Of a tuple in a set or as a key: Python computes its hash anew, by recursion, from all that is
 # nested in it.
@@ -57,9 +57,9 @@ _LITERALS = frozenset(
     )
 )
 _STORES = frozenset(("PUT", "BINPUT", "LONG_BINPUT"))
-_FETCHES = frozenset(("GET", "BINGET", "LONG_BINGET"))
+_MEMO_READS = frozenset(("GET", "BINGET", "LONG_BINGET"))
 _TUPLES = {"TUPLE1": 1, "TUPLE2": 2, "TUPLE3": 3}
-_WITHOUT_MEANING = frozenset(("PROTO", "FRAME"))
+_IGNORED = frozenset(("PROTO", "FRAME"))
 
 
 class _BoundedFile:
@@ -78,7 +78,7 @@ class _BoundedFile:
         return self._file.read(min(count, self._end - self._file.tell()))
 
 
-class Buildable:
+class BuildTarget:
     """Base class of objects that a pickle may give a state to."""
 
     def build(self, state: Any) -> None:
@@ -111,7 +111,7 @@ class PickleReader:
         """The next object.
 
         Raises:
-            RefusedPickleError: a name or an opcode that is not allowed.
+            UnsafePickleError: a name or an opcode that is not allowed.
             ValueError: the pickle is damaged.
         """
         self._stack, self._memo = [], {}
@@ -132,7 +132,7 @@ class PickleReader:
             stack.append(argument)
         elif name in _STORES:
             self._memo[int(argument)] = stack[-1]
-        elif name in _FETCHES:
+        elif name in _MEMO_READS:
             stack.append(self._memo[int(argument)])
         elif name in _CONSTANTS:
             stack.append(_CONSTANTS[name])
@@ -141,10 +141,10 @@ class PickleReader:
         elif name in _TUPLES:
             count = _TUPLES[name]
             stack[-count:] = [tuple(stack[-count:])]
-        elif name not in _WITHOUT_MEANING:
+        elif name not in _IGNORED:
             action = getattr(self, f"_do_{name.lower()}", None)
             if action is None:
-                raise RefusedPickleError(f"pickle opcode {name} is not supported")
+                raise UnsafePickleError(f"pickle opcode {name} is not supported")
             action(argument)
 
     def _group(self) -> list[Any]:
@@ -214,7 +214,7 @@ class PickleReader:
     def _find(self, module: str, name: str) -> Any:
         found = self._table.get((module, name))
         if found is None:
-            raise RefusedPickleError(
+            raise UnsafePickleError(
                 f"the file contains a `{module}.{name}`, and loading never runs code or makes "
                 "objects of unknown "
                 "classes; save plain tensors, numbers and text, such as a `state_dict()`"
@@ -224,24 +224,24 @@ class PickleReader:
     def _do_reduce(self, _: Any) -> None:
         arguments, function = self._stack.pop(), self._stack.pop()
         if id(function) not in self._callable:
-            raise RefusedPickleError(f"the file calls a {type(function).__name__}")
+            raise UnsafePickleError(f"the file calls a {type(function).__name__}")
         self._stack.append(function(*arguments))
 
     _do_newobj = _do_reduce
 
     def _do_build(self, _: Any) -> None:
         state, target = self._stack.pop(), self._stack[-1]
-        if isinstance(target, Buildable):
+        if isinstance(target, BuildTarget):
             target.build(state)
         elif isinstance(target, dict) and isinstance(state, dict) and "_metadata" in state:
             # PyTorch keeps the versions of modules there, as an attribute of an OrderedDict.
             vars(target)["_metadata"] = state["_metadata"]
         elif state:
-            raise RefusedPickleError(f"the file gives a state to a {type(target).__name__}")
+            raise UnsafePickleError(f"the file gives a state to a {type(target).__name__}")
 
     def _do_binpersid(self, _: Any) -> None:
         if self._persistent is None:
-            raise RefusedPickleError("the file refers to objects outside of it")
+            raise UnsafePickleError("the file refers to objects outside of it")
         self._stack.append(self._persistent(self._stack.pop()))
 
 

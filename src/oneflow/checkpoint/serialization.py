@@ -14,12 +14,12 @@ from oneflow.base.device import CPU
 from oneflow.base.hook import Hook
 from oneflow.checkpoint import manifest, oneflow_folder, sharded, tensor_file, torch_file
 from oneflow.checkpoint.collective_io import propagate_errors, runs_rank
-from oneflow.checkpoint.damage import loading
-from oneflow.checkpoint.making import Maker
+from oneflow.checkpoint.load_errors import load_errors
 from oneflow.checkpoint.manifest import PROGRAM_FILE
 from oneflow.checkpoint.map_location import Location, make_restore_location
-from oneflow.checkpoint.one_rank import is_global, load_from_rank, whole_arrays
+from oneflow.checkpoint.single_rank import host_arrays, is_global, load_from_rank
 from oneflow.checkpoint.structure import Decoder, Encoder
+from oneflow.checkpoint.tensor_reader import TensorReader
 
 _STRUCTURE = "oneflow.structure"
 
@@ -93,7 +93,7 @@ def save(
             )
         sharded.save(structure, encoder.tensors, target)
         return
-    arrays = whole_arrays(encoder.tensors, rank)
+    arrays = host_arrays(encoder.tensors, rank)
     metadata = {_STRUCTURE: json.dumps(structure)}
     with propagate_errors(f"write `{path}`") if is_shared else contextlib.nullcontext():
         if rank is None or runs_rank(rank):
@@ -154,10 +154,10 @@ def load(
     if rank is None:
         return _load(path, make_restore_location(map_location), support_pytorch_format)
 
-    def load_whole(restore_location: Callable) -> Any:
+    def load_object(restore_location: Callable) -> Any:
         return _load(path, restore_location, support_pytorch_format)
 
-    return load_from_rank(rank, load_whole, map_location)
+    return load_from_rank(rank, load_object, map_location)
 
 
 def _load(path: Any, restore_location: Callable, support_pytorch_format: bool) -> Any:
@@ -171,10 +171,10 @@ def _load(path: Any, restore_location: Callable, support_pytorch_format: bool) -
         raise FileNotFoundError(f"cannot load `{source}`: there is no such file or folder")
     with source.open("rb") as file:
         head = file.read(torch_file.HEAD_BYTES)
-        if support_pytorch_format and torch_file.recognizes(head):
+        if support_pytorch_format and torch_file.is_torch_file(head):
             file.seek(0)
             return torch_file.load(file, str(source), restore_location)
-    return _decoded(
+    return _decode(
         tensor_file.open_path(source), restore_location, source.stat().st_size, str(source)
     )
 
@@ -188,26 +188,26 @@ def _load_folder(source: Path, restore_location: Callable) -> Any:
 
 
 def _load_content(content: bytes, restore_location: Callable, support_pytorch_format: bool) -> Any:
-    if support_pytorch_format and torch_file.recognizes(content[: torch_file.HEAD_BYTES]):
+    if support_pytorch_format and torch_file.is_torch_file(content[: torch_file.HEAD_BYTES]):
         return torch_file.load_bytes(content, restore_location)
-    return _decoded(tensor_file.open_bytes(content), restore_location, len(content), "the data")
+    return _decode(tensor_file.open_bytes(content), restore_location, len(content), "the data")
 
 
-def _decoded(
-    opened: tensor_file.TensorFile, restore_location: Callable, size: int, label: str
+def _decode(
+    file_handle: tensor_file.TensorFile, restore_location: Callable, size: int, label: str
 ) -> Any:
     """The object in an open tensor file."""
-    maker = Maker(opened, restore_location, size)
-    text = opened.metadata.get(_STRUCTURE)
+    reader = TensorReader(file_handle, restore_location, size)
+    text = file_handle.metadata.get(_STRUCTURE)
     if text is None:
-        return {name: maker.make(name, CPU) for name in opened.names}
-    with loading(label, "its description is damaged"):
-        return Decoder(maker.read, maker.make).decode(json.loads(text))
+        return {name: reader.make(name, CPU) for name in file_handle.names}
+    with load_errors(label, "its description is damaged"):
+        return Decoder(reader.read, reader.make).decode(json.loads(text))
 
 
-def _given_rank(name: str, rank: int | None, other_spelling: int | None) -> int | None:
+def _given_rank(name: str, rank: int | None, alias: int | None) -> int | None:
     """The rank that a user gave by either name, checked."""
-    given = rank if rank is not None else other_spelling
+    given = rank if rank is not None else alias
     count = cluster.rank_count("cpu")
     if given is not None and not 0 <= given < count:
         raise ValueError(f"`{name}` is {given}, but there are only ranks 0 to {count - 1}")

@@ -25,10 +25,9 @@ from oneflow.base.dtype import from_numpy_dtype
 from oneflow.base.replacing import flush_folder
 from oneflow.checkpoint import tensor_file
 from oneflow.checkpoint.collective_io import propagate_errors, runs_rank
-from oneflow.checkpoint.damage import LoadError, loading
-from oneflow.checkpoint.making import Maker
+from oneflow.checkpoint.load_errors import LoadError, load_errors
 from oneflow.checkpoint.manifest import (
-    FOLDERS,
+    FOLDER_PATTERN,
     MANIFEST,
     PROGRAM_FILE,
     Entry,
@@ -38,10 +37,11 @@ from oneflow.checkpoint.manifest import (
     read_manifest,
 )
 from oneflow.checkpoint.map_location import RestoreLocation
-from oneflow.checkpoint.parts import Plan, SavedShard, Stock, planned
 from oneflow.checkpoint.progress import progress_bar
-from oneflow.checkpoint.save_folders import being_filled, remove_unnamed
+from oneflow.checkpoint.save_plan import SavedShard, SavePlan, ShardToSave, plan_save
+from oneflow.checkpoint.save_versions import make_folder, remove_obsolete
 from oneflow.checkpoint.structure import Decoder
+from oneflow.checkpoint.tensor_reader import TensorReader
 from oneflow.runtime.eager import read_array
 from oneflow.runtime.shards import local_shard
 from oneflow.tensor.call import wrap
@@ -64,25 +64,25 @@ def save(structure: Any, tensors: Tensors, root: Path) -> None:
         RuntimeError: another rank could not write its parts.
     """
     tensors = {name: _without_sums(tensor) for name, tensor in tensors.items()}
-    plan = planned(tensors)
-    folder = root / folder_name(_agreed_number(tensors, plan))
-    leads = cluster.rank() == 0
+    plan = plan_save(tensors)
+    folder = root / folder_name(_shared_number(tensors, plan))
+    is_first = cluster.rank() == 0
     try:
         with contextlib.ExitStack() as stack:
             with propagate_errors(f"make `{folder}`"):
-                if leads:
+                if is_first:
                     _make_root(root)
-                    stack.enter_context(being_filled(folder))
+                    stack.enter_context(make_folder(folder))
             with propagate_errors(f"write its parts to `{root}`"):
                 root.mkdir(exist_ok=True)
                 folder.mkdir(exist_ok=True)
                 _write_parts(plan, tensors, folder)
             with propagate_errors(f"complete `{root}`"):
-                if leads:
+                if is_first:
                     _manifest_of(structure, tensors, plan, folder).write(root)
     finally:
-        if leads:
-            remove_unnamed(root, FOLDERS, lambda: named_folder(root))
+        if is_first:
+            remove_obsolete(root, FOLDER_PATTERN, lambda: named_folder(root))
 
 
 def _without_sums(tensor: Tensor | np.ndarray) -> Tensor | np.ndarray:
@@ -90,27 +90,27 @@ def _without_sums(tensor: Tensor | np.ndarray) -> Tensor | np.ndarray:
     if not isinstance(tensor, Tensor) or tensor.value.spec.sbp is None:
         return tensor
     sbp = tensor.value.spec.sbp
-    wanted = default_gradient_sbp(sbp)
-    return tensor if wanted == sbp else wrap(convert_sbp(tensor.value.alias(), wanted))
+    full_sbp = default_gradient_sbp(sbp)
+    return tensor if full_sbp == sbp else wrap(convert_sbp(tensor.value.alias(), full_sbp))
 
 
-def _agreed_number(tensors: Tensors, plan: Plan) -> int:
+def _shared_number(tensors: Tensors, plan: SavePlan) -> int:
     """A new number for this save, the same in all processes, which must have the same plan."""
     known = [
         (name, tensor.dtype.name, tensor.shape, plan.parts[name])
         for name, tensor in tensors.items()
         if isinstance(tensor, Tensor) and tensor.value.spec.sbp is not None
     ]
-    mine = [secrets.randbits(62), zlib.crc32(repr(known).encode())]
-    told = all_gather_ints(np.array(mine, np.int64), "cpu")
-    others = np.flatnonzero(told[:, 1] != told[0, 1])
+    local = [secrets.randbits(62), zlib.crc32(repr(known).encode())]
+    gathered = all_gather_ints(np.array(local, np.int64), "cpu")
+    others = np.flatnonzero(gathered[:, 1] != gathered[0, 1])
     if others.size:
         raise ValueError(
             f"rank {others[0]} saves other global tensors than rank 0: all ranks must save an "
             "object with the same global tensors at the same places, and local tensors of the same "
             "shapes"
         )
-    return int(told[0, 0])
+    return int(gathered[0, 0])
 
 
 def _make_root(root: Path) -> None:
@@ -127,27 +127,27 @@ def _make_root(root: Path) -> None:
     flush_folder(root.parent)
 
 
-def _write_parts(plan: Plan, tensors: Tensors, folder: Path) -> None:
-    """Write the files of this process, or all if it runs all ranks."""
-    own = [file for file in plan.files if runs_rank(plan.ranks[file])]
-    size = sum(plan.bytes[rank] for rank in {plan.ranks[file] for file in own})
+def _write_parts(plan: SavePlan, tensors: Tensors, folder: Path) -> None:
+    """Write the files of this process, or all if it plays all ranks."""
+    local_files = [file for file in plan.files if runs_rank(plan.ranks[file])]
+    size = sum(plan.bytes[rank] for rank in {plan.ranks[file] for file in local_files})
     with progress_bar("Saving", "B", size, size) as bar:
-        for file in own:
-            arrays = {stock.name: _array(tensors[stock.name], stock) for stock in plan.files[file]}
+        for file in local_files:
+            arrays = {shard.name: _array(tensors[shard.name], shard) for shard in plan.files[file]}
             tensor_file.write(folder / file, arrays, {})
             bar.update(sum(array.nbytes for array in arrays.values()))
 
 
-def _array(tensor: Tensor | np.ndarray, stock: Stock) -> np.ndarray:
+def _array(tensor: Tensor | np.ndarray, shard: ShardToSave) -> np.ndarray:
     if not isinstance(tensor, Tensor):
         return tensor
     array = read_array(tensor.value)
-    if stock.index is None:
+    if shard.index is None:
         return np.asarray(array)
-    return np.asarray(local_shard(array, tensor.value.spec, stock.index))
+    return np.asarray(local_shard(array, tensor.value.spec, shard.index))
 
 
-def _manifest_of(structure: Any, tensors: Tensors, plan: Plan, folder: Path) -> Manifest:
+def _manifest_of(structure: Any, tensors: Tensors, plan: SavePlan, folder: Path) -> Manifest:
     """The manifest of files that all ranks have written."""
     files = {}
     for file in plan.files:
@@ -178,10 +178,10 @@ def load(root: Path, restore_location: RestoreLocation) -> Any:
         RuntimeError: the folder is incomplete, damaged or of a newer version.
     """
     manifest = read_manifest(root)
-    opened = _Folder(root, manifest)
-    maker = Maker(opened, restore_location, sum(manifest.files.values()))
-    with loading(root, f"its `{MANIFEST}` is damaged"):
-        return Decoder(maker.read, maker.make).decode(manifest.structure)
+    file_handle = _Folder(root, manifest)
+    reader = TensorReader(file_handle, restore_location, sum(manifest.files.values()))
+    with load_errors(root, f"its `{MANIFEST}` is damaged"):
+        return Decoder(reader.read, reader.make).decode(manifest.structure)
 
 
 class _Folder:
@@ -191,18 +191,18 @@ class _Folder:
         self.names = list(manifest.tensors)
         self._root = root
         self._manifest = manifest
-        self._opened: dict[str, tensor_file.TensorFile] = {}
+        self._open_files: dict[str, tensor_file.TensorFile] = {}
         for file in manifest.files:
             self._check(file)
         tensors = manifest.tensors.values()
-        declared = sum(math.prod(each.shape) * each.dtype.itemsize for each in tensors)
-        if declared > sum(manifest.files.values()):
+        total = sum(math.prod(each.shape) * each.dtype.itemsize for each in tensors)
+        if total > sum(manifest.files.values()):
             raise LoadError(
-                f"cannot load `{root}`: its `{MANIFEST}` is damaged (its tensors have {declared} "
+                f"cannot load `{root}`: its `{MANIFEST}` is damaged (its tensors have {total} "
                 "bytes, more than its files)"
             )
 
-    def described(self, name: str) -> tuple[tuple[int, ...], np.dtype]:
+    def shape_and_dtype(self, name: str) -> tuple[tuple[int, ...], np.dtype]:
         """Shape and dtype of a tensor."""
         entry = self._manifest.tensors[name]
         return entry.shape, np.dtype(entry.dtype.numpy)
@@ -222,31 +222,31 @@ class _Folder:
                 continue
             block = self._block(name, part, _shifted(common, part.offsets))
             if block.dtype != result.dtype:
-                raise LoadError(self._disagrees(name, part))
+                raise LoadError(self._mismatch(name, part))
             if block.shape == sizes:
                 return block
             result[_shifted(common, [each.start for each in slices])] = block
         return result
 
     def _block(self, name: str, part: SavedShard, slices: tuple[slice, ...]) -> np.ndarray:
-        opened = self._file(part.file)
-        if name not in opened.names or opened.described(name)[0] != part.sizes:
-            raise LoadError(self._disagrees(name, part))
-        return opened.part(name, slices)
+        file_handle = self._file(part.file)
+        if name not in file_handle.names or file_handle.shape_and_dtype(name)[0] != part.sizes:
+            raise LoadError(self._mismatch(name, part))
+        return file_handle.part(name, slices)
 
-    def _disagrees(self, name: str, part: SavedShard) -> str:
+    def _mismatch(self, name: str, part: SavedShard) -> str:
         return (
             f"cannot load `{self._root}`: what `{part.file}` has of `{name}` is not what "
             f"`{MANIFEST}` says"
         )
 
     def _file(self, file: str) -> tensor_file.TensorFile:
-        opened = self._opened.get(file)
-        if opened is None:
+        file_handle = self._open_files.get(file)
+        if file_handle is None:
             self._check(file)
             path = self._root / self._manifest.folder / file
-            opened = self._opened[file] = tensor_file.open_path(path)
-        return opened
+            file_handle = self._open_files[file] = tensor_file.open_path(path)
+        return file_handle
 
     def _check(self, file: str) -> None:
         """Make sure that a file is there, and complete."""
@@ -270,8 +270,8 @@ class _Folder:
 def _common(slices: tuple[slice, ...], part: SavedShard) -> tuple[slice, ...] | None:
     """What slices of a tensor and one of its parts have in common, as slices of the tensor."""
     common = []
-    for wanted, start, size in zip(slices, part.offsets, part.sizes, strict=True):
-        first, last = max(wanted.start, start), min(wanted.stop, start + size)
+    for full_sbp, start, size in zip(slices, part.offsets, part.sizes, strict=True):
+        first, last = max(full_sbp.start, start), min(full_sbp.stop, start + size)
         if first >= last:
             return None
         common.append(slice(first, last))

@@ -60,7 +60,7 @@ class Encoder:
             return encode(value)
         if isinstance(value, np.ndarray | np.generic) and value.dtype.kind in _ARRAY_KINDS:
             return self._array(value, path)
-        if type(value) in _CONTAINERS:
+        if type(value) in _CONTAINER_KINDS:
             return self._container(value, path)
         raise TypeError(_cannot_save(value, path))
 
@@ -74,7 +74,7 @@ class Encoder:
             # Sets have no order of their own; saving the same set twice should give the same file.
             ordered = sorted(value, key=repr) if isinstance(value, set | frozenset) else value
             items = [self.encode(each, _below(path, index)) for index, each in enumerate(ordered)]
-            encoded = items if type(value) is list else {_CONTAINERS[type(value)]: items}
+            encoded = items if type(value) is list else {_CONTAINER_KINDS[type(value)]: items}
         self._open.discard(id(value))
         return encoded
 
@@ -86,7 +86,7 @@ class Encoder:
             ]
             for key, each in value.items()
         ]
-        encoded: dict[str, Any] = {_CONTAINERS[type(value)]: pairs}
+        encoded: dict[str, Any] = {_CONTAINER_KINDS[type(value)]: pairs}
         metadata = getattr(value, "_metadata", None)
         if metadata is not None:
             encoded["metadata"] = self.encode(metadata, _below(path, "_metadata"))
@@ -157,7 +157,7 @@ _LEAVES: dict[type, Callable[[Any], Any]] = {
     Device: lambda value: {"device": str(value)},
     Size: lambda value: {"size": list(value)},
 }
-_CONTAINERS: dict[type, str] = {
+_CONTAINER_KINDS: dict[type, str] = {
     dict: "dict",
     OrderedDict: "ordered_dict",
     StateDict: "ordered_dict",
@@ -208,11 +208,11 @@ class Decoder:
         return _SIMPLE[kind](content)
 
     def _mapping(self, kind: str, pairs: Any, metadata: Any) -> dict:
-        made: dict = {} if kind == "dict" else OrderedDict()
-        made.update((self.decode(key), self.decode(each)) for key, each in pairs)
+        result: dict = {} if kind == "dict" else OrderedDict()
+        result.update((self.decode(key), self.decode(each)) for key, each in pairs)
         if metadata is not None:
-            vars(made)["_metadata"] = self.decode(metadata)
-        return made
+            vars(result)["_metadata"] = self.decode(metadata)
+        return result
 
     def _tensor(self, data: Mapping[str, Any]) -> Tensor:
         """A tensor; names that occur twice give the same tensor, so tied ones stay tied."""

@@ -17,7 +17,7 @@ import numpy as np
 import safetensors
 
 from oneflow.base.replacing import replacing
-from oneflow.checkpoint.damage import loading
+from oneflow.checkpoint.load_errors import load_errors
 
 FORMAT = "oneflow"
 _COMPLEX = "complex"
@@ -65,13 +65,13 @@ class TensorFile:
             if kind != "F64" or shape[-1:] != (2,):
                 raise ValueError(f"`{name}` cannot hold complex numbers")
 
-    def described(self, name: str) -> tuple[tuple[int, ...], np.dtype]:
+    def shape_and_dtype(self, name: str) -> tuple[tuple[int, ...], np.dtype]:
         """Shape and dtype of the array called `name`.
 
         Raises:
             RuntimeError: there is none, or its type is not supported.
         """
-        with loading(self._label):
+        with load_errors(self._label):
             shape, kind = self._header(name)
             if kind not in _NUMPY_TYPES:
                 raise ValueError(f"`{name}` has the type {kind}, which is not supported")
@@ -85,20 +85,20 @@ class TensorFile:
         Raises:
             RuntimeError: there is none, or its type is not supported.
         """
-        self.described(name)
-        with loading(self._label):
-            return self._joined(name, self._whole(name))
+        self.shape_and_dtype(name)
+        with load_errors(self._label):
+            return self._joined(name, self._all(name))
 
     def part(self, name: str, slices: tuple[slice, ...]) -> np.ndarray:
         """A part of an array: slices with start and stop, one per dimension."""
-        shape, dtype = self.described(name)
+        shape, dtype = self.shape_and_dtype(name)
         sizes = tuple([each.stop - each.start for each in slices])
         if sizes == shape:
             return self.read(name)
         if 0 in sizes:
             # The library refuses to read nothing.
             return np.empty(sizes, dtype)
-        with loading(self._label):
+        with load_errors(self._label):
             return self._joined(name, self._part(name, slices))
 
     def _joined(self, name: str, array: np.ndarray) -> np.ndarray:
@@ -108,7 +108,7 @@ class TensorFile:
         """Shape and dtype as the file says it."""
         raise NotImplementedError
 
-    def _whole(self, name: str) -> np.ndarray:
+    def _all(self, name: str) -> np.ndarray:
         raise NotImplementedError
 
     def _part(self, name: str, slices: tuple[slice, ...]) -> np.ndarray:
@@ -118,19 +118,19 @@ class TensorFile:
 class _MappedFile(TensorFile):
     """A file that is mapped into memory."""
 
-    def __init__(self, label: Any, opened: Any) -> None:
-        self._opened = opened
-        super().__init__(label, list(opened.keys()), opened.metadata() or {})
+    def __init__(self, label: Any, handle: Any) -> None:
+        self._handle = handle
+        super().__init__(label, list(handle.keys()), handle.metadata() or {})
 
     def _header(self, name: str) -> tuple[tuple[int, ...], str]:
-        found = self._opened.get_slice(name)
+        found = self._handle.get_slice(name)
         return tuple(found.get_shape()), found.get_dtype()
 
-    def _whole(self, name: str) -> np.ndarray:
-        return self._opened.get_tensor(name)
+    def _all(self, name: str) -> np.ndarray:
+        return self._handle.get_tensor(name)
 
     def _part(self, name: str, slices: tuple[slice, ...]) -> np.ndarray:
-        return self._opened.get_slice(name)[slices]
+        return self._handle.get_slice(name)[slices]
 
 
 class _Content(TensorFile):
@@ -143,12 +143,12 @@ class _Content(TensorFile):
     def _header(self, name: str) -> tuple[tuple[int, ...], str]:
         return tuple(self._views[name]["shape"]), self._views[name]["dtype"]
 
-    def _whole(self, name: str) -> np.ndarray:
+    def _all(self, name: str) -> np.ndarray:
         shape, kind = self._header(name)
         return np.frombuffer(self._views[name]["data"], _NUMPY_TYPES[kind]).reshape(shape)
 
     def _part(self, name: str, slices: tuple[slice, ...]) -> np.ndarray:
-        return self._whole(name)[slices]
+        return self._all(name)[slices]
 
 
 def open_path(path: Path) -> TensorFile:
@@ -157,7 +157,7 @@ def open_path(path: Path) -> TensorFile:
     Raises:
         RuntimeError: it is damaged or not in this format.
     """
-    with loading(path):
+    with load_errors(path):
         return _MappedFile(path, safetensors.safe_open(path, framework="np"))
 
 
@@ -167,7 +167,7 @@ def open_bytes(content: bytes, label: str = "the data") -> TensorFile:
     Raises:
         RuntimeError: it is damaged or not in this format.
     """
-    with loading(label):
+    with load_errors(label):
         views = dict(safetensors.deserialize(content))
         length = int.from_bytes(content[:8], "little")
         metadata = json.loads(content[8 : 8 + length]).get("__metadata__", {})

@@ -20,7 +20,7 @@ from oneflow.base import dtype as dt
 from oneflow.base.device import CPU, Device
 from oneflow.base.dtype import DType
 from oneflow.base.shape import Size
-from oneflow.checkpoint.damage import RefusedPickleError, loading
+from oneflow.checkpoint.load_errors import UnsafePickleError, load_errors
 from oneflow.checkpoint.numpy_pickle import Budget, Pending, finished, numpy_table
 from oneflow.checkpoint.pickle_reader import PickleReader
 from oneflow.module.parameter import Parameter
@@ -46,7 +46,7 @@ _STORAGE_TYPES = {
 }
 
 
-def recognizes(head: bytes) -> bool:
+def is_torch_file(head: bytes) -> bool:
     """Whether a file that begins with `head` may be one of PyTorch's."""
     # A safetensors file begins with a length of any value, and then a brace.
     return head.startswith(_ZIP_HEAD) or (head.startswith(_PICKLE_HEAD) and head[8:] != b"{")
@@ -72,7 +72,7 @@ def load(file: BinaryIO, label: str, restore_location: Callable[[Device], Device
     size = file.seek(0, io.SEEK_END)
     file.seek(0)
     reader = _read_archive if head.startswith(_ZIP_HEAD) else _read_legacy
-    with loading(label, "it is a damaged or incomplete PyTorch file, or no PyTorch file"):
+    with load_errors(label, "it is a damaged or incomplete PyTorch file, or no PyTorch file"):
         return finished(reader(file, size, restore_location))
 
 
@@ -86,13 +86,13 @@ def _read_archive(file: BinaryIO, size: int, restore_location: Callable) -> Any:
         if pickled is None:
             raise ValueError("the archive has no data.pkl; TorchScript archives are not read")
         folder = pickled.removesuffix("data.pkl")
-        storages: dict[str, Storage] = {}
+        storages: dict[str, TorchStorage] = {}
 
-        def persistent(reference: Any) -> Storage:
+        def persistent(reference: Any) -> TorchStorage:
             kind, key, device = _named_storage(reference)
             if key not in storages:
                 content = archive.read(f"{folder}data/{key}")
-                storages[key] = Storage(kind, device, content)
+                storages[key] = TorchStorage(kind, device, content)
             return storages[key]
 
         if _byte_order(archive, folder) != sys.byteorder:
@@ -121,14 +121,14 @@ def _byte_order(archive: zipfile.ZipFile, folder: str) -> str:
 
 
 def _read_legacy(file: BinaryIO, size: int, restore_location: Callable) -> Any:
-    storages: dict[str, Storage] = {}
+    storages: dict[str, TorchStorage] = {}
 
-    def persistent(reference: Any) -> Storage:
+    def persistent(reference: Any) -> TorchStorage:
         *reference, view = reference
         if view is not None:
             raise ValueError("it has views of storages, which PyTorch gave up in version 0.4")
         kind, key, device = _named_storage(reference)
-        return storages.setdefault(key, Storage(kind, device, b""))
+        return storages.setdefault(key, TorchStorage(kind, device, b""))
 
     reader = PickleReader(file, _Builder(restore_location, Budget(size)).table(), persistent)
     magic, protocol, system = reader.read(), reader.read(), reader.read()
@@ -170,7 +170,7 @@ class _StorageType:
     dtype: DType
 
 
-class Storage:
+class TorchStorage:
     """A block of numbers that tensors are cut from; old files have it behind the pickle."""
 
     def __init__(self, kind: DType, device: Device, content: bytes) -> None:
@@ -259,7 +259,7 @@ class _Builder:
 
     def tensor(
         self,
-        storage: Storage,
+        storage: TorchStorage,
         offset: int,
         size: tuple,
         stride: tuple,
@@ -274,7 +274,7 @@ class _Builder:
 
     def tensor_of_dtype(
         self,
-        storage: Storage,
+        storage: TorchStorage,
         offset: int,
         size: tuple,
         stride: tuple,
@@ -287,7 +287,7 @@ class _Builder:
         marks = dict(metadata or {})
         is_conjugate, is_negative = bool(marks.pop("conj", False)), bool(marks.pop("neg", False))
         if marks:
-            raise RefusedPickleError(f"a tensor has the property `{next(iter(marks))}`")
+            raise UnsafePickleError(f"a tensor has the property `{next(iter(marks))}`")
         cut = _Cut(dtype, offset, tuple(size), tuple(stride), is_conjugate, is_negative)
 
         def make() -> Tensor:

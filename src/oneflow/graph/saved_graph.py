@@ -13,7 +13,7 @@ from oneflow.base.placement import Placement
 from oneflow.base.sbp import named_sbp
 from oneflow.base.spec import TensorSpec, spec_of
 from oneflow.checkpoint import serialization
-from oneflow.checkpoint.damage import loading
+from oneflow.checkpoint.load_errors import load_errors
 from oneflow.compiler.export import ImportedProgram
 from oneflow.graph.agreement import runner_on
 from oneflow.graph.saving import (
@@ -46,7 +46,7 @@ class SavedGraph:
     def __init__(self, path: Path) -> None:
         data = read_description(path)
         files = path / data["files"]
-        with loading(path, "it is damaged, or was saved again just now"):
+        with load_errors(path, "it is damaged, or was saved again just now"):
             self.name = str(data["name"])
             device = _device_of(data)
             self._variables = _load_weights(files, device)

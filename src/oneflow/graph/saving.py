@@ -5,7 +5,7 @@
     path/files-<number>/weights.safetensors
 
 Of a graph on a placement the weights are the folder `weights`, a checkpoint to which every rank
-wrote its parts. A save fills a new folder of files, see `oneflow.checkpoint.save_folders`.
+wrote its parts. A save fills a new folder of files, see `oneflow.checkpoint.save_versions`.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from oneflow.base.replacing import flush_folder, replacing
 from oneflow.base.spec import TensorSpec
 from oneflow.checkpoint import serialization
 from oneflow.checkpoint.collective_io import broadcast_bytes, propagate_errors
-from oneflow.checkpoint.damage import loading
+from oneflow.checkpoint.load_errors import load_errors
 from oneflow.checkpoint.manifest import PROGRAM_FILE
-from oneflow.checkpoint.save_folders import being_filled, remove_unnamed
+from oneflow.checkpoint.save_versions import make_folder, remove_obsolete
 from oneflow.compiler.export import to_bytes
 from oneflow.compiler.lower import Executable
 from oneflow.graph.pipeline_parallel import PipelineExecutable
@@ -99,7 +99,7 @@ class _Saving:
                 with self._together():
                     if self._leads:
                         _make_folder(self._path)
-                        stack.enter_context(being_filled(self._files))
+                        stack.enter_context(make_folder(self._files))
                 kept = WEIGHTS_IN_PARTS if self._is_shared else WEIGHTS
                 serialization.save(dict(weights), self._files / kept)
                 with self._together():
@@ -107,7 +107,7 @@ class _Saving:
                         self._complete(data, programs)
         finally:
             if self._leads:
-                remove_unnamed(self._path, FILES, lambda: named_files(self._path))
+                remove_obsolete(self._path, FILES, lambda: named_files(self._path))
                 if made:
                     # Stays unless saving failed and nothing is in it.
                     with contextlib.suppress(OSError):
@@ -162,7 +162,7 @@ def read_description(path: Path) -> dict[str, Any]:
     """
     if not (path / PROGRAM_FILE).exists():
         raise FileNotFoundError(f"`{path}` is no saved graph: there is no {PROGRAM_FILE} in it")
-    with loading(path, f"its `{PROGRAM_FILE}` is damaged"):
+    with load_errors(path, f"its `{PROGRAM_FILE}` is damaged"):
         data = json.loads((path / PROGRAM_FILE).read_text(encoding="utf-8"))
         if data["version"] != _VERSION:
             raise ValueError(f"it has format {data['version']}, and this version reads {_VERSION}")

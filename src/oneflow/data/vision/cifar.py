@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from oneflow.checkpoint.damage import loading
+from oneflow.checkpoint.load_errors import load_errors
 from oneflow.checkpoint.numpy_pickle import read_numpy_pickle
 from oneflow.data.vision.datasets import VisionDataset, require_files
 from oneflow.data.vision.image import pillow
@@ -59,13 +59,13 @@ class CIFAR10(VisionDataset):
         batches = [self._read(file) for file in files[:-1]]
         self.data = np.concatenate([array for array, _ in batches])
         self.targets: list[int] = [label for _, labels in batches for label in labels]
-        with loading(files[-1], "it is damaged"):
+        with load_errors(files[-1], "it is damaged"):
             self.classes: list[str] = list(read_numpy_pickle(files[-1])[self._names])
         self.class_to_idx = {name: index for index, name in enumerate(self.classes)}
 
     def _read(self, file: Path) -> tuple[np.ndarray, list[int]]:
         """Pixels and class numbers in a file."""
-        with loading(file, "it is damaged"):
+        with load_errors(file, "it is damaged"):
             batch = read_numpy_pickle(file)
             array = batch["data"].reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1)
             labels = [int(label) for label in batch[self._labels]]

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from oneflow.checkpoint.damage import loading
+from oneflow.checkpoint.load_errors import load_errors
 from oneflow.data.vision.datasets import VisionDataset, require_files
 from oneflow.data.vision.image import pillow
 from oneflow.tensor.tensor import Tensor
@@ -28,7 +28,7 @@ def read_idx(path: Path) -> np.ndarray:
     Raises:
         RuntimeError: the file is damaged.
     """
-    with loading(path, "it is damaged, or not a file in the IDX format"):
+    with load_errors(path, "it is damaged, or not a file in the IDX format"):
         open_file = gzip.open if path.suffix == ".gz" else open
         with open_file(path, "rb") as file:
             _, kind, ndim = struct.unpack(">HBB", file.read(4))

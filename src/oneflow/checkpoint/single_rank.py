@@ -28,7 +28,7 @@ def is_global(tensor: Tensor | np.ndarray) -> bool:
     return isinstance(tensor, Tensor) and tensor.value.spec.sbp is not None
 
 
-def whole_arrays(
+def host_arrays(
     tensors: Mapping[str, Tensor | np.ndarray], rank: int | None
 ) -> dict[str, np.ndarray]:
     """All values of tensors in the process of `rank`, or in each; the others take part."""
@@ -51,14 +51,14 @@ def _host_array(tensor: Tensor | np.ndarray) -> np.ndarray:
 
 def load_from_rank(
     rank: int,
-    load_whole: Callable[[Callable[[DeviceOrSharding], Device]], Any],
+    load_object: Callable[[Callable[[DeviceOrSharding], Device]], Any],
     location: Location | None,
 ) -> Any:
     """An object in all processes that `rank` reads; its tensors are global.
 
     Args:
         rank: who reads.
-        load_whole: reads the object, from where each of its tensors shall be; only `rank` calls it.
+        load_object: reads the object, given where each of its tensors goes; only `rank` calls it.
         location: where tensors go; left out, to the device of `rank` of the type they were saved
             on.
 
@@ -78,13 +78,13 @@ def load_from_rank(
     def load_to(saved: DeviceOrSharding) -> Device:
         return CPU if location is not None else Device(saved.type, 0)
 
-    received = _Received(rank, lambda: load_whole(load_to))
+    received = _Received(rank, lambda: load_object(load_to))
 
     def make(name: str, saved: DeviceOrSharding) -> Tensor:
         device = restore_location(saved)
         if isinstance(device, Device):
-            there = Placement(device.type, [rank])
-            device = Sharding(there, there.broadcast)
+            source = Placement(device.type, [rank])
+            device = Sharding(source, source.broadcast)
         return received.tensor(name, device)
 
     return Decoder(received.array, make).decode(received.structure)
@@ -104,7 +104,7 @@ class _Received:
         failure: Exception | None = None
         if runs_rank(rank):
             try:
-                content = self._described(load_here())
+                content = self._encode(load_here())
             except Exception as error:
                 failure = error
                 content = {"failure": f"{type(error).__name__}: {error}"}
@@ -114,32 +114,32 @@ class _Received:
         if "failure" in content:
             raise RuntimeError(f"rank {rank} could not load for all: {content['failure']}")
         self.structure = content["structure"]
-        self._forms = content["tensors"]
+        self._headers = content["tensors"]
 
-    def _described(self, obj: Any) -> dict[str, Any]:
+    def _encode(self, obj: Any) -> dict[str, Any]:
         encoder = Encoder()
         structure = encoder.encode(obj)
         self._tensors = encoder.tensors
-        forms = {
+        headers = {
             name: [_host_array(each).dtype.name, list(each.shape)]
             for name, each in self._tensors.items()
         }
-        return {"structure": structure, "tensors": forms}
+        return {"structure": structure, "tensors": headers}
 
     def array(self, name: str) -> np.ndarray:
         """A NumPy array of the object."""
-        kind, shape = self._forms[name]
+        kind, shape = self._headers[name]
         content = _host_array(self._tensors[name]).tobytes() if runs_rank(self._rank) else b""
         numbers = np.frombuffer(broadcast_bytes(self._rank, content), dtype_named(kind).numpy)
         return numbers.reshape(shape)
 
     def tensor(self, name: str, sharding: Sharding) -> Tensor:
         """A tensor of the object as a global one."""
-        kind, shape = self._forms[name]
-        there = Placement(sharding.placement.type, [self._rank])
-        spec = spec_of(tuple(shape), dtype_named(kind), there, there.broadcast)
+        kind, shape = self._headers[name]
+        source = Placement(sharding.placement.type, [self._rank])
+        spec = spec_of(tuple(shape), dtype_named(kind), source, source.broadcast)
         value = Value(spec, assemble(spec, lambda coordinate: _host_array(self._tensors[name])))
         wanted = fit_sharding(sharding, len(shape))
-        if wanted is not Sharding(there, there.broadcast):
+        if wanted is not Sharding(source, source.broadcast):
             value = move_global(value, wanted)
         return wrap(value)

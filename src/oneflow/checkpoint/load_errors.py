@@ -11,7 +11,7 @@ _FORMATS = (
     "it is damaged, incomplete, or not a file that `oneflow.save`, safetensors or PyTorch wrote"
 )
 # What the file system says of places to which only a damaged file, or part of a folder, points.
-_INVALID_PATH_ERRNOS = {
+_INVALID_PATH_ERRORS = {
     None,
     errno.EINVAL,
     errno.ENOENT,
@@ -25,12 +25,12 @@ class LoadError(RuntimeError):
     """Something cannot be loaded; the message names it and says what is wrong."""
 
 
-class RefusedPickleError(LoadError):
+class UnsafePickleError(LoadError):
     """A pickle asks for something that is never done."""
 
 
 @contextlib.contextmanager
-def loading(label: Any, what: str = _FORMATS) -> Iterator[None]:
+def load_errors(label: Any, what: str = _FORMATS) -> Iterator[None]:
     """Turn whatever reading a bad file raises into one error that names the file.
 
     Errors of the machine stay what they are: a disk that fails, a missing permission, or too little
@@ -45,18 +45,18 @@ def loading(label: Any, what: str = _FORMATS) -> Iterator[None]:
     """
     try:
         yield
-    except RefusedPickleError as error:
-        raise RefusedPickleError(f"cannot load `{label}`: {error}") from error
+    except UnsafePickleError as error:
+        raise UnsafePickleError(f"cannot load `{label}`: {error}") from error
     except (LoadError, MemoryError):
         raise
     except Exception as error:
-        if isinstance(error, OSError) and error.errno not in _INVALID_PATH_ERRNOS:
+        if isinstance(error, OSError) and error.errno not in _INVALID_PATH_ERRORS:
             raise
-        reason = f"{error}" if _is_explained(error) else f"{what} ({_text(error)})"
+        reason = f"{error}" if _has_reason(error) else f"{what} ({_text(error)})"
         raise LoadError(f"cannot load `{label}`: {reason}") from error
 
 
-def _is_explained(error: Exception) -> bool:
+def _has_reason(error: Exception) -> bool:
     """Whether an error, such as that of a missing device, says by itself what is wrong."""
     return isinstance(error, RuntimeError) and not isinstance(
         error, NotImplementedError | RecursionError

@@ -19,12 +19,12 @@ from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import import_array
 
 
-class Opened(Protocol):
+class ArraySource(Protocol):
     """Named arrays in an open file or folder."""
 
     names: list[str]
 
-    def described(self, name: str) -> tuple[tuple[int, ...], np.dtype]:
+    def shape_and_dtype(self, name: str) -> tuple[tuple[int, ...], np.dtype]:
         """Shape and dtype of an array."""
         ...
 
@@ -37,25 +37,25 @@ class Opened(Protocol):
         ...
 
 
-class Maker:
+class TensorReader:
     """Makes tensors from the arrays of an open file or folder.
 
     Args:
-        opened: the arrays.
+        source: the arrays.
         restore_location: maps the device or sharding that a tensor was saved from to its new one.
         size: of the file, in bytes.
     """
 
-    def __init__(self, opened: Opened, restore_location: RestoreLocation, size: int) -> None:
-        self._opened = opened
+    def __init__(self, source: ArraySource, restore_location: RestoreLocation, size: int) -> None:
+        self._source = source
         self._restore_location = restore_location
         self._size = size
-        self._left = set(opened.names)
+        self._left = set(source.names)
         self._bar: tqdm | None = None
 
     def read(self, name: str) -> np.ndarray:
         """An array with all of its values."""
-        array = self._opened.read(name)
+        array = self._source.read(name)
         self._note(name)
         return array
 
@@ -64,14 +64,14 @@ class Maker:
         device = self._restore_location(saved)
         if isinstance(device, Device):
             return import_array(self.read(name), None, device)
-        shape, dtype = self._opened.described(name)
+        shape, dtype = self._source.shape_and_dtype(name)
         sharding = fit_sharding(device, len(shape))
         spec = spec_of(shape, from_numpy_dtype(dtype), sharding.placement, sharding.sbp)
         return wrap(LazyArray(spec, _Parts(self, name)).value())
 
     def part(self, name: str, slices: tuple[slice, ...]) -> np.ndarray:
         """A part of an array."""
-        array = self._opened.part(name, slices)
+        array = self._source.part(name, slices)
         self._note(name)
         return array
 
@@ -89,8 +89,8 @@ class Maker:
 class _Parts:
     """The numbers of one tensor, for whoever needs a part of them."""
 
-    def __init__(self, maker: Maker, name: str) -> None:
-        self._maker, self._name = maker, name
+    def __init__(self, reader: TensorReader, name: str) -> None:
+        self._reader, self._name = reader, name
 
     def __getitem__(self, slices: Any) -> np.ndarray:
-        return self._maker.part(self._name, slices)
+        return self._reader.part(self._name, slices)

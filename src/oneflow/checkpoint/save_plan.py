@@ -40,7 +40,7 @@ class SavedShard(NamedTuple):
     sizes: Sizes
 
 
-class Stock(NamedTuple):
+class ShardToSave(NamedTuple):
     """A part that a rank has to store.
 
     Attributes:
@@ -53,7 +53,7 @@ class Stock(NamedTuple):
 
 
 @dataclass
-class Plan:
+class SavePlan:
     """What is stored where.
 
     Attributes:
@@ -64,36 +64,36 @@ class Plan:
     """
 
     parts: dict[str, list[SavedShard]] = field(default_factory=dict)
-    files: dict[str, list[Stock]] = field(default_factory=dict)
+    files: dict[str, list[ShardToSave]] = field(default_factory=dict)
     bytes: Counter[int] = field(default_factory=Counter)
     ranks: dict[str, int] = field(default_factory=dict)
 
-    def add(self, rank: int, stock: Stock, slices: tuple[slice, ...], itemsize: int) -> None:
+    def add(self, rank: int, shard: ShardToSave, slices: tuple[slice, ...], itemsize: int) -> None:
         """Let a rank store a part."""
         sizes = tuple([each.stop - each.start for each in slices])
         file = f"rank{rank}-{self.bytes[rank] // _FILE_BYTES}.safetensors"
         self.bytes[rank] += math.prod(sizes) * itemsize
         self.ranks[file] = rank
-        self.files.setdefault(file, []).append(stock)
+        self.files.setdefault(file, []).append(shard)
         starts = tuple([each.start for each in slices])
-        self.parts[stock.name].append(SavedShard(file, starts, sizes))
+        self.parts[shard.name].append(SavedShard(file, starts, sizes))
 
 
-def planned(tensors: Mapping[str, Tensor | np.ndarray]) -> Plan:
+def plan_save(tensors: Mapping[str, Tensor | np.ndarray]) -> SavePlan:
     """The plan for tensors; a part that several ranks hold alike is given to the idlest."""
-    plan = Plan()
+    plan = SavePlan()
     for name, tensor in tensors.items():
         plan.parts[name] = []
         spec = tensor.value.spec if isinstance(tensor, Tensor) else None
         if spec is None or spec.sbp is None:
-            whole = tuple([slice(0, size) for size in tensor.shape])
+            full = tuple([slice(0, size) for size in tensor.shape])
             itemsize = tensor.dtype.itemsize
-            plan.add(_FIRST_RANK, Stock(name, None), whole, itemsize)
+            plan.add(_FIRST_RANK, ShardToSave(name, None), full, itemsize)
             continue
-        for slices, holders in _different_parts(spec):
-            ranks = {spec.device.flat[index]: index for index in holders}
+        for slices, owners in _different_parts(spec):
+            ranks = {spec.device.flat[index]: index for index in owners}
             rank = min(ranks, key=lambda rank: (plan.bytes[rank], rank))
-            plan.add(rank, Stock(name, ranks[rank]), slices, spec.dtype.itemsize)
+            plan.add(rank, ShardToSave(name, ranks[rank]), slices, spec.dtype.itemsize)
     return plan
 
 
@@ -101,7 +101,7 @@ def planned(tensors: Mapping[str, Tensor | np.ndarray]) -> Plan:
 _MAX_SPLIT_DIMS = 8
 
 
-def cover_exactly(parts: Sequence[SavedShard], shape: Sizes) -> bool:
+def is_partition(parts: Sequence[SavedShard], shape: Sizes) -> bool:
     """Whether every element of a tensor is in one part, and no part reaches beyond.
 
     A box's corners, with alternating signs, are the mixed derivative of the function that is one
@@ -110,12 +110,12 @@ def cover_exactly(parts: Sequence[SavedShard], shape: Sizes) -> bool:
     if any(len(shape) != len(each) for part in parts for each in part[1:]):
         return False
     boxes = [[(at, at + n) for at, n in zip(p.offsets, p.sizes, strict=True)] for p in parts]
-    whole = [(0, size) for size in shape]
-    split = [dim for dim, ends in enumerate(whole) if any(box[dim] != ends for box in boxes)]
+    full = [(0, size) for size in shape]
+    split = [dim for dim, ends in enumerate(full) if any(box[dim] != ends for box in boxes)]
     if len(split) > _MAX_SPLIT_DIMS:
         return False
     corners: Counter[Sizes] = Counter()
-    for box, sign in [(whole, -1), *[(box, 1) for box in boxes]]:
+    for box, sign in [(full, -1), *[(box, 1) for box in boxes]]:
         for corner in product(*[((box[dim][0], 1), (box[dim][1], -1)) for dim in split]):
             corners[tuple([at for at, _ in corner])] += sign * math.prod([s for _, s in corner])
     return not any(corners.values())
@@ -124,11 +124,11 @@ def cover_exactly(parts: Sequence[SavedShard], shape: Sizes) -> bool:
 def _different_parts(spec: TensorSpec) -> Iterator[tuple[tuple[slice, ...], list[int]]]:
     """The distinct non-empty shards of a global tensor, with the indices of their devices."""
     placement: Any = spec.device
-    holders: dict[tuple[Sizes, Sizes], list[int]] = {}
+    owners: dict[tuple[Sizes, Sizes], list[int]] = {}
     for index, coordinate in enumerate(mesh_coordinates(placement.hierarchy)):
         slices = shard_slices(spec.shape, placement.hierarchy, spec.sbp or (), coordinate)
         key = (tuple(each.start for each in slices), tuple(each.stop for each in slices))
-        holders.setdefault(key, []).append(index)
-    for (starts, stops), indices in holders.items():
-        if all(stop > start for start, stop in zip(starts, stops, strict=True)):
-            yield tuple(map(slice, starts, stops)), indices
+        owners.setdefault(key, []).append(index)
+    for (starts, last), indices in owners.items():
+        if all(stop > start for start, stop in zip(starts, last, strict=True)):
+            yield tuple(map(slice, starts, last)), indices

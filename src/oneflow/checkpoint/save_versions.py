@@ -21,7 +21,7 @@ from oneflow.base.replacing import flush_folder, lock, locked_if_stale
 
 
 @contextlib.contextmanager
-def being_filled(folder: Path) -> Iterator[None]:
+def make_folder(folder: Path) -> Iterator[None]:
     """Make a new folder inside an existing one, locked while the block runs."""
     with contextlib.ExitStack() as stack:
         path = _lock_of(folder)
@@ -34,7 +34,7 @@ def being_filled(folder: Path) -> Iterator[None]:
         yield
 
 
-def remove_unnamed(root: Path, pattern: str, named: Callable[[], str | None]) -> None:
+def remove_obsolete(root: Path, pattern: str, named: Callable[[], str | None]) -> None:
     """Remove the folders of earlier saves, and what killed saves left.
 
     Args:
