@@ -20,11 +20,12 @@ from oneflow.primitives.operators.complex import complex_
 from oneflow.primitives.operators.creation import full_float
 from oneflow.primitives.registry import BIND, Primitive
 from oneflow.primitives.traits import Kind
+from oneflow.program.captured_number import CapturedNumber
 from oneflow.program.value import INFERENCE, Value
 from oneflow.runtime.eager import SETTINGS, current, recorder_for, reference_counts
 
 _operations: dict[tuple, Operation] = {}
-_NUMBERS = (bool, int, float)
+_NUMBERS = (bool, int, float, CapturedNumber)
 
 
 def bind(primitive: Primitive, operands: tuple, attributes: dict) -> Any:  # noqa: C901 - hot path

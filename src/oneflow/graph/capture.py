@@ -350,15 +350,15 @@ class _Capture:
 
     def _draws(self) -> tuple[tuple[GeneratorDraws, ...], frozenset[int]]:
         """The draws from each generator, and the indices of the numbers they fill in."""
-        marks = self._scope.marks
-        marked = marks.find(self._recorder.scalars)
+        capture = self._scope.draws
+        captured = capture.find(self._recorder.scalars)
         draws = []
-        for index, (generator, count, end) in enumerate(marks.drawn()):
-            own = [(number, draw) for number, which, draw in marked if which == index]
+        for index, (generator, count, end) in enumerate(capture.drawn()):
+            own = [(number, draw) for number, which, draw in captured if which == index]
             seeds = tuple([number for number, draw in own if draw is None])
             streams = tuple([(number, draw) for number, draw in own if draw is not None])
             draws.append(GeneratorDraws(generator, count, end, seeds, streams))
-        return tuple(draws), frozenset([number for number, _, _ in marked])
+        return tuple(draws), frozenset([number for number, _, _ in captured])
 
 
 def _device_of(graph: Capturable, arguments: Sequence[Tensor]) -> Any:

@@ -17,7 +17,7 @@ from oneflow.graph.module_tracer import ModuleTracer
 from oneflow.graph.optimizer_steps import OptimizerStep
 from oneflow.graph.variables import GraphVariables
 from oneflow.program.value import Value
-from oneflow.random.generator import DrawMarks, marking_draws
+from oneflow.random.generator import DrawCapture, capturing_draws
 
 
 class CaptureScope:
@@ -28,7 +28,7 @@ class CaptureScope:
     | swapped                                                          | until the end of    |
     | ---------------------------------------------------------------- | ------------------- |
     | this thread's recorders: operators are recorded, and do not run  | `capturing`         |
-    | generators' numbers: draws get marked numbers                    | `capturing`         |
+    | generators' numbers: draws get numbers that calls fill in         | `capturing`         |
     | values, views, gradients of variables, and names assigned anew   | `capturing`         |
     | values of other tensors that `build` writes to                   | `capturing`         |
     | `forward` of modules, and this thread's operand casts            | `building`          |
@@ -39,7 +39,7 @@ class CaptureScope:
         recorder: records the step.
         variables: the tensors that stand for inputs during capture.
         optimizer_steps: the steps of optimizers that were captured.
-        marks: the marked numbers of draws.
+        draws: the draws of the step.
 
     Args:
         graph_name: name of the graph, for errors.
@@ -51,7 +51,7 @@ class CaptureScope:
         self.recorder = CapturingRecorder(device, graph_name)
         self.variables = GraphVariables(self.recorder)
         self.optimizer_steps: list[OptimizerStep] = []
-        self.marks = DrawMarks()
+        self.draws = DrawCapture()
         self._scaler = scaler
 
     @contextlib.contextmanager
@@ -76,7 +76,7 @@ class CaptureScope:
         writes = ExternalWrites(self.recorder)
         line = None
         try:
-            with capturing(self.recorder), marking_draws() as self.marks, writes:
+            with capturing(self.recorder), capturing_draws() as self.draws, writes:
                 yield
         finally:
             self.variables.restore()

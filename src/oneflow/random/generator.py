@@ -15,15 +15,12 @@ import numpy as np
 from oneflow.base import cluster
 from oneflow.base.device import CPU, Device
 from oneflow.base.placement import parse_device
+from oneflow.program.captured_number import CapturedNumber
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import import_array
 
 _FIRST_SEED = 67280421310721
 _STATE_BYTES = 16
-# Marked numbers: in no range that seeds and stream numbers of programs come from by chance.
-_MARKED_SEEDS = 0x5B17_0C4E_9D36_A000
-_MARKED_STREAMS = 0x2E93_D750_0000_0000
-_MARKED_STEP = 2**36
 
 
 @dataclass
@@ -33,26 +30,46 @@ class _Position:
     seed: int
     stream: int
 
+    def take_stream(self) -> int:
+        """Return the next stream number, and move on."""
+        stream = self.stream
+        is_captured = type(stream) is CapturedNumber
+        self.stream = stream.following() if is_captured else stream + 1
+        return stream
 
-class DrawMarks:
-    """Numbers that stand for the seeds and streams of draws while a program is being recorded.
 
-    They tell which run-time numbers of the program have to be filled in before each run. The
-    generators themselves stay where they are.
+class DrawCapture:
+    """The draws of a program that is being captured.
+
+    Generators give out numbers of the type `CapturedNumber` meanwhile, and stay where they are. The
+    type tells which run-time numbers of the program have to be filled in before each run.
     """
 
     def __init__(self) -> None:
         self._positions: dict[Generator, _Position] = {}
+        # States as tensors hold plain numbers.
+        self._states: list[tuple[Tensor, _Position]] = []
 
     def position_of(self, generator: Generator) -> _Position:
-        """The position of the marked numbers of `generator`."""
+        """The position of `generator` in the program."""
         position = self._positions.get(generator)
         if position is None:
-            index = len(self._positions)
+            seed, stream = generator.own_position
             position = self._positions[generator] = _Position(
-                _MARKED_SEEDS + index, _MARKED_STREAMS + index * _MARKED_STEP
+                CapturedNumber(seed, generator, None), CapturedNumber(stream, generator, 0)
             )
         return position
+
+    def add_state(self, state: Tensor, position: tuple[int, int]) -> None:
+        """Remember the position that a state is of."""
+        self._states.append((state, _Position(*position)))
+
+    def position_in(self, state: Tensor) -> tuple[int, int] | None:
+        """The position that a state is of; None for a state from before the capture."""
+        for each, position in self._states:
+            if each is state:
+                return position.seed, position.stream
+        return None
 
     def drawn(self) -> list[tuple[Generator, int | None, tuple[int, int]]]:
         """Each generator with the number of its draws, and its position at the end.
@@ -60,38 +77,36 @@ class DrawMarks:
         The number is None if the generator was started again from a seed.
         """
         found = []
-        for index, (generator, position) in enumerate(self._positions.items()):
-            count = position.stream - _MARKED_STREAMS - index * _MARKED_STEP
-            relative = position.seed == _MARKED_SEEDS + index
-            found.append((generator, count if relative else None, (position.seed, position.stream)))
+        for generator, position in self._positions.items():
+            seed, stream = position.seed, position.stream
+            count = None
+            if type(seed) is type(stream) is CapturedNumber and seed.generator is generator:
+                count = stream.draw
+            found.append((generator, count, (int(seed), int(stream))))
         return found
 
     def find(self, numbers: Sequence[Any]) -> list[tuple[int, int, int | None]]:
-        """The marked ones of `numbers`: ``(position, index of the generator, draw)``.
+        """The captured ones of `numbers`: ``(position, index of the generator, draw)``.
 
         The draw counts from 0; None stands for the seed.
         """
-        found: list[tuple[int, int, int | None]] = []
-        count = len(self._positions)
-        for position, number in enumerate(numbers):
-            if type(number) is not int:
-                continue
-            if 0 <= number - _MARKED_SEEDS < count:
-                found.append((position, number - _MARKED_SEEDS, None))
-            elif 0 <= number - _MARKED_STREAMS < count * _MARKED_STEP:
-                found.append((position, *divmod(number - _MARKED_STREAMS, _MARKED_STEP)))
-        return found
+        indices = {generator: index for index, generator in enumerate(self._positions)}
+        return [
+            (position, indices[number.generator], number.draw)
+            for position, number in enumerate(numbers)
+            if type(number) is CapturedNumber
+        ]
 
 
 class _Drawing(threading.local):
-    """The source of this thread's draws, if not the generators' own positions.
+    """The positions of this thread's draws, if not the generators' own.
 
     Attributes:
-        marks: marked numbers.
+        capture: of the program that is being captured.
         replays: positions of generators from which draws are made again.
     """
 
-    marks: DrawMarks | None = None
+    capture: DrawCapture | None = None
     replays: Mapping[Generator, _Position] = MappingProxyType({})
 
 
@@ -99,13 +114,13 @@ _DRAWING = _Drawing()
 
 
 @contextlib.contextmanager
-def marking_draws() -> Iterator[DrawMarks]:
-    """Context manager: every generator hands this thread marked numbers."""
-    before, _DRAWING.marks = _DRAWING.marks, DrawMarks()
+def capturing_draws() -> Iterator[DrawCapture]:
+    """Context manager: every generator hands this thread captured numbers."""
+    before, _DRAWING.capture = _DRAWING.capture, DrawCapture()
     try:
-        yield _DRAWING.marks
+        yield _DRAWING.capture
     finally:
-        _DRAWING.marks = before
+        _DRAWING.capture = before
 
 
 @contextlib.contextmanager
@@ -165,17 +180,20 @@ class Generator:
         """The seed and a stream number that no draw has used yet."""
         current = self._current()
         with self._lock:
-            stream = current.stream
-            current.stream = stream + 1
-            return current.seed, stream
+            return current.seed, current.take_stream()
 
     def _current(self) -> _Position:
-        """Its position, or the replayed or marked one that stands for it on this thread now."""
+        """Its position for this thread: its own, a repeated one or one in a captured program."""
         replay = _DRAWING.replays.get(self)
         if replay is not None:
             return replay
-        marks = _DRAWING.marks
-        return self._own if marks is None else marks.position_of(self)
+        capture = _DRAWING.capture
+        return self._own if capture is None else capture.position_of(self)
+
+    @property
+    def own_position(self) -> tuple[int, int]:
+        """The position whatever this thread repeats or captures."""
+        return self._own.seed, self._own.stream
 
     @property
     def position(self) -> tuple[int, int]:
@@ -212,7 +230,11 @@ class Generator:
 
     def get_state(self) -> Tensor:
         """Seed and next stream number as a uint8 tensor of 16 elements."""
-        return import_array(np.array(self.position, "<u8").view(np.uint8))
+        position = self.position
+        state = import_array(np.array(position, "<u8").view(np.uint8))
+        if _DRAWING.capture is not None:
+            _DRAWING.capture.add_state(state, position)
+        return state
 
     def set_state(self, state: Tensor) -> None:
         """Go on from a state that `get_state` returned.
@@ -228,8 +250,9 @@ class Generator:
             raise RuntimeError(
                 f"`state` has {state.numel()} elements, a generator's state has {_STATE_BYTES}"
             )
+        captured = None if _DRAWING.capture is None else _DRAWING.capture.position_in(state)
         numbers = state.numpy().reshape(-1).view("<u8")
-        self.position = int(numbers[0]), int(numbers[1])
+        self.position = captured or (int(numbers[0]), int(numbers[1]))
 
     def clone_state(self) -> Generator:
         """Another generator that goes on from the same state."""
