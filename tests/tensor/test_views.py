@@ -447,3 +447,43 @@ def test_devices_that_are_not_there() -> None:
     ):
         with pytest.raises(RuntimeError, match="cuda"):
             move(flow.zeros(1))
+
+
+def _write_at(steps: tuple, value: Any) -> Callable[[Any], None]:
+    def run(x: Any) -> None:
+        for step in steps[:-1]:
+            x = x[step]
+        x[steps[-1]] = value
+
+    return run
+
+
+# Writes through several views, with the number of updates that the program records for them.
+CHAINS = {
+    "two numbers": (_write_at((0, 1), 8), 1),
+    "inner dimension first": (_write_at(((slice(None), 2), 1), 8), 1),
+    "three numbers": (_write_at((1, (slice(None), -1), 0), 8), 1),
+    "number, then slice": (_write_at((0, slice(1, 3)), 8), 2),
+    "slice, then number": (_write_at((slice(0, 1), 0), 8), 2),
+}
+
+
+@pytest.mark.parametrize("chain", CHAINS)
+def test_selections_one_after_the_other_are_one_update(chain):
+    write, updates = CHAINS[chain]
+
+    def written(x):
+        x = x * 1.0
+        write(x)
+        return x
+
+    results = []
+    for framework in (flow, torch):
+        x = framework.arange(24, dtype=framework.float32).reshape(2, 3, 4).requires_grad_()
+        y = written(x)
+        (y * y).sum().backward()
+        results.append((y.detach().numpy(), x.grad.numpy()))
+    np.testing.assert_array_equal(*[values for values, _ in results])
+    np.testing.assert_array_equal(*[gradients for _, gradients in results])
+    text = str(flow.eager.record(written, flow.zeros(2, 3, 4)))
+    assert text.count("_update(") == updates, text

@@ -110,11 +110,14 @@ class ViewRule:
             the view.
         layout: ``layout(base_layout, *numbers, **attributes)`` is the `StridedLayout` of the view.
         overlaps: several elements of the view may be one element of the base.
+        compose: ``compose(numbers, attributes, next_numbers, next_attributes)`` returns numbers and
+            attributes of the one view that equals two, one of the other; None if there is none.
     """
 
     write: Callable
     layout: Callable
     overlaps: bool = False
+    compose: Callable | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from oneflow.program.value import Value
 from oneflow.tensor.call import call_view, wrap
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import filled_value, import_array, on_device
-from oneflow.tensor.views import ViewStep, join, overlapping, replacing
+from oneflow.tensor.views import ViewStep, join, replacing, replay, scatter_back, write
 
 _NO_DIMENSIONS = (
     "invalid index of a 0-dim tensor. Use `tensor.item()` in Python to convert a 0-dim tensor to a "
@@ -271,28 +271,17 @@ def set_item(self: Tensor, key: Any, value: Any) -> None:
         IndexError: a position that does not exist (for index tensors at the next read of a value).
         RuntimeError: `value` does not broadcast to the selected part.
     """
-    if self._family is not None and any(map(overlapping, self._chain)):
-        selection = parse(self, key)
-        if not selection.indices:
-            part = functools.reduce(_step, selection.steps, self)
-            part.assign(_written(part.value, [], value, accumulate=False))
-            return
-    self.assign(index_put_value(self, key, value))
+    selection = parse(self, key)
+    view = replay(self.value, selection.steps)
+    write(self, _written(view, selection.indices, value, False), tuple(selection.steps))
 
 
 def index_put_value(tensor: Tensor, index: Any, value: Any, accumulate: bool = False) -> Value:
     """The value of `tensor` after ``tensor[index] = value``, or after adding there."""
     selection = parse(tensor, index)
-    bases = [tensor.value]
-    for primitive, numbers, attributes in selection.steps:
-        bases.append(primitive(bases[-1], *numbers, **attributes))
-    view = bases.pop()
+    view = replay(tensor.value, selection.steps)
     new = _written(view, selection.indices, value, accumulate)
-    for base, (primitive, numbers, attributes) in zip(
-        reversed(bases), reversed(selection.steps), strict=True
-    ):
-        new = primitive.view_rule.write(base, new, *numbers, **attributes)
-    return new
+    return scatter_back(tensor.value, selection.steps, new)
 
 
 def _written(view: Value, indices: list[tuple[int, Tensor]], value: Any, accumulate: bool) -> Value:

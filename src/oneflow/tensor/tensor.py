@@ -367,12 +367,6 @@ class Tensor:
 
         Every in-place operation ends here.
         """
-        if new.spec is not self._value.spec:
-            new = _as_before(new, self._value.spec)
-        if new.spec is not self._value.spec:
-            raise RuntimeError(
-                f"in-place result {new.spec!r} does not fit into {self._value.spec!r}"
-            )
         write(self, new)
         return self
 
@@ -424,13 +418,6 @@ def _retain(owner: Tensor | None, grad: Value) -> None:
     """Keep the gradient of a non-leaf tensor that asked for it."""
     if owner is not None:
         _accumulate(owner, grad)
-
-
-def _as_before(new: Value, spec: TensorSpec) -> Value:
-    """A global value, lying as the one that it replaces."""
-    if spec.sbp is None or new.spec.sbp is None or new.spec.device is not spec.device:
-        return new
-    return converted(new, spec.sbp)
 
 
 def _as_gradient(grad: Value, owner: Tensor) -> Value:

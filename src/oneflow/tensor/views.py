@@ -17,7 +17,9 @@ from typing import Any, Protocol, TypeVar
 from weakref import ref
 
 from oneflow.base.dtype import int64
+from oneflow.base.spec import TensorSpec
 from oneflow.differentiation.grad_mode import MODE, enable_grad, no_grad
+from oneflow.dispatch.global_call import converted
 from oneflow.primitives.operators.creation import range_integer
 from oneflow.primitives.operators.indexing import index_put
 from oneflow.primitives.operators.shape import overwrite, refuse_overlap, reshape
@@ -168,7 +170,9 @@ def replay(value: Value, chain: Chain) -> Value:
 
 
 def scatter_back(root: Value, chain: Chain, new: Value) -> Value:
-    """The root after `new` was written into the view at the end of `chain`."""
+    """Return the root after `new` was written into the view at the end of `chain`."""
+    if len(chain) > 1:
+        chain = _composed(chain)
     first = next((i for i, step in enumerate(chain) if overlapping(step)), len(chain))
     if first < len(chain) - 1:
         base = replay(root, chain[:first])
@@ -182,6 +186,18 @@ def scatter_back(root: Value, chain: Chain, new: Value) -> Value:
     ):
         new = primitive.view_rule.write(base, new, *numbers, **attributes)
     return new
+
+
+def _composed(chain: Chain) -> Chain:
+    """Compose successive views where one is the same as several: writing is one scatter then."""
+    steps: list[ViewStep] = []
+    for step in chain:
+        primitive, numbers, attributes = step
+        compose = primitive.view_rule.compose
+        if steps and compose is not None and steps[-1][0] is primitive:
+            step = (primitive, *compose(*steps.pop()[1:], numbers, attributes))
+        steps.append(step)
+    return tuple(steps)
 
 
 def overlapping(step: ViewStep) -> bool:
@@ -310,46 +326,89 @@ def refresh(tensor: Handle) -> Value:
     return value
 
 
-def write(tensor: Handle, new: Value) -> None:
-    """Replace what `tensor` holds by `new` (same spec), for it and for all that share its memory.
+def write(tensor: Handle, new: Value, steps: Chain = ()) -> None:
+    """Replace the content of a tensor, or of the view of it at the end of `steps`, by `new`.
+
+    All tensors that share its memory change.
+
+    Args:
+        tensor: the tensor to write to.
+        new: the new content, with the spec of what it replaces.
+        steps: views that lead from the tensor to what is replaced.
 
     Raises:
-        RuntimeError: a leaf that requires grad, or a view of one, while gradients are recorded; or
-            an expanded tensor.
+        RuntimeError: a leaf that requires grad, or a view of one, while gradients are recorded; an
+            expanded tensor; or `new` has another shape or dtype.
     """
-    for watch in WATCHERS[:]:  # another thread may take its own away meanwhile
-        watch(tensor, new)
-    old = tensor.value
-    family = tensor._family
+    old, family = tensor.value, tensor._family
     if old.stale is INFERENCE and not MODE.inference:
         raise RuntimeError(
             "Inplace update to inference tensor outside InferenceMode is not allowed. You can make "
             "a clone to get a normal tensor before doing inplace update."
         )
-    if (new.stale is INFERENCE) is not (old.stale is INFERENCE):
-        new = marked_like(with_history_of(new.alias(), new), old)
     if MODE.enabled:
         _refuse_leaf(tensor, old)
-        if new.node is None:
-            new = replacing(old, new)
-    elif new is not old:
-        with_history_of(new, old)
+    if steps and family is None:
+        new, steps = scatter_back(old, steps, new), ()
+    if not steps:
+        new = _in_place_of(old, new)
     if family is None:
+        _notify(tensor, new)
         note_replacement(new, old)
         tensor._value = new
         mark_stale(old)
     else:
-        _write_to_family(tensor, family, new)
+        _write_to_family(tensor, family, new, steps)
 
 
-def _write_to_family(tensor: Handle, family: Family, new: Value) -> None:
-    """Write `new` to `tensor`, which shares its memory."""
-    root = new
-    if tensor._chain:
-        root = marked_like(scatter_back(family.current(), tensor._chain, new), new)
+def _in_place_of(old: Value, new: Value) -> Value:
+    """`new` with the SBP and the autograd history of the content `old` that it replaces."""
+    new = _with_spec(new, old.spec)
+    if (new.stale is INFERENCE) is not (old.stale is INFERENCE):
+        new = marked_like(with_history_of(new.alias(), new), old)
+    if not MODE.enabled:
+        return new if new is old else with_history_of(new, old)
+    return replacing(old, new) if new.node is None else new
+
+
+def _with_spec(new: Value, spec: TensorSpec) -> Value:
+    """Convert the new content of a global tensor to the SBP that the tensor has.
+
+    Raises:
+        RuntimeError: `new` has another shape, dtype or device.
+    """
+    if new.spec is spec:
+        return new
+    if spec.sbp is not None and new.spec.sbp is not None and new.spec.device is spec.device:
+        new = converted(new, spec.sbp)
+    if new.spec is not spec:
+        raise RuntimeError(f"in-place result {new.spec!r} does not fit into {spec!r}")
+    return new
+
+
+def _notify(tensor: Handle, new: Value) -> None:
+    """Call those who watch writes; `new` is the content that the whole memory gets."""
+    for watch in WATCHERS[:]:  # another thread may take its own away meanwhile
+        watch(tensor, new)
+
+
+def _write_to_family(tensor: Handle, family: Family, new: Value, steps: Chain) -> None:
+    """Write `new` to `tensor`, which shares its memory, or to the view at the end of `steps`."""
+    root, chain = new, (*tensor._chain, *steps)
+    if chain:
+        base = family.current()
+        root = _with_spec(scatter_back(base, chain, new), base.spec)
+        if root is new:
+            root = with_history_of(new.alias(), new)
+        root = marked_like(root, tensor._value)
+    _notify(tensor, root)
     if not MODE.enabled and root is not new:
         with_history_of(root, family.value)
     family.replace(root)
+    if steps:
+        if not tensor._chain:
+            tensor._value, tensor._seen = root, family.version
+        return  # A view reads its new content when it is asked for it.
     if root is not new:
         family.storage.lend(new)
     tensor._value, tensor._seen = new, family.version

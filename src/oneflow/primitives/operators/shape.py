@@ -222,6 +222,15 @@ def _layout_select(layout, *indices, dims):
     )
 
 
+def _compose_selects(indices, attributes, next_indices, next_attributes):
+    dims = list(attributes["dims"])
+    for dim in next_attributes["dims"]:
+        for selected in sorted(attributes["dims"]):
+            dim += selected <= dim
+        dims.append(dim)
+    return (*indices, *next_indices), {"dims": tuple(dims)}
+
+
 def _kept_names(ndim: int, dims: tuple[int, ...]) -> tuple[Names, Names]:
     """Names of all dimensions, of which `dims` may not be split, and of those that are kept."""
     names = tuple(None if dim in dims else f"d{dim}" for dim in range(ndim))
@@ -239,7 +248,7 @@ select = primitive(
     _select,
     scalar="int64",
     axes=_select_axes,
-    view=ViewRule(_write_select, _layout_select),
+    view=ViewRule(_write_select, _layout_select, compose=_compose_selects),
     linear=("x",),
 )
 
