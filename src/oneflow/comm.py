@@ -1,4 +1,4 @@
-"""What processes that train together exchange: collective operations on their tensors."""
+"""Collective operations on the tensors of the processes of a job."""
 
 from oneflow.distributed.collectives import (
     all_gather as all_gather,

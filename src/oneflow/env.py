@@ -1,6 +1,6 @@
-"""Which process this is among those that train together."""
+"""The rank of this process, the world size and the machines of the job."""
 
-from oneflow.distributed.places import (
+from oneflow.distributed.ranks import (
     all_device_placement as all_device_placement,
     get_local_rank as get_local_rank,
     get_node_size as get_node_size,

@@ -1,1 +1,1 @@
-"""Several processes that train together."""
+"""Training in several processes: collective operations and data parallelism."""

@@ -7,7 +7,7 @@ def switch(val: bool = False) -> None:
     """Accepted: XLA itself fuses collective operations and chooses their streams.
 
     Args:
-        val: on or off.
+        val: True for on, False for off.
 
     Raises:
         TypeError: `val` is not a bool.
@@ -24,7 +24,7 @@ def number(val: int) -> None:
     """Accepted: XLA itself chooses how much to fuse, and how many streams there are.
 
     Args:
-        val: how many of what the name says.
+        val: the number.
 
     Raises:
         TypeError: `val` is not an int.

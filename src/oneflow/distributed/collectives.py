@@ -1,6 +1,6 @@
-"""What processes exchange: `oneflow.comm`.
+"""Collective operations on local tensors: `oneflow.comm`.
 
-Every function is called by all processes, with tensors of the same shapes and dtypes. Tensors are
+All processes must call each function, with tensors of the same shapes and dtypes. Results are
 written in place and nothing is recorded for the backward pass.
 """
 
@@ -14,16 +14,16 @@ import numpy as np
 from oneflow.base import cluster
 from oneflow.base.spec import TensorSpec
 from oneflow.differentiation.grad_mode import no_grad
-from oneflow.distributed import exchange as kinds
-from oneflow.distributed.buckets import exchange_in_buckets, in_buckets, values_of
-from oneflow.distributed.exchange import everyone, exchange, exchange_values
+from oneflow.distributed import spmd_collectives as spmd
+from oneflow.distributed.buckets import make_buckets, run_on_buckets, values_of
+from oneflow.distributed.process_group import run_collective, run_on_values, world_group
 from oneflow.program.value import Value
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import value_from_numpy
 
 
 def all_reduce(tensor: Tensor) -> None:
-    """Add up the tensors of all processes; each gets the sum in `tensor`.
+    """Sum the tensors of all processes; each gets the sum in `tensor`.
 
     Example:
         >>> import oneflow as flow
@@ -32,43 +32,33 @@ def all_reduce(tensor: Tensor) -> None:
         >>> (x / flow.env.get_world_size()).tolist()
         [1.0, 2.0]
     """
-    reduce_everywhere(tensor, "sum")
-
-
-def reduce_everywhere(tensor: Tensor, op: str) -> None:
-    """Combine the tensors of all processes; `op` as in `oneflow.distributed.exchange`."""
-    (result,) = _run(kinds.all_reduce, [tensor], op=op)
+    (result,) = _run(spmd.all_reduce, [tensor])
     _write(tensor, result)
 
 
 def reduce(tensor: Tensor, dst: int) -> None:
-    """Add up the tensors of all processes; process `dst` gets the sum in `tensor`.
+    """Sum the tensors of all processes; process `dst` gets the sum in `tensor`.
 
     Example:
         >>> import oneflow as flow
         >>> flow.comm.reduce(flow.ones(2), dst=0)
     """
-    reduce_to(tensor, dst, "sum")
-
-
-def reduce_to(tensor: Tensor, dst: int, op: str) -> None:
-    """Combine the tensors of all processes for process `dst`."""
     _check_rank("dst", dst)
-    (result,) = _run(kinds.all_reduce, [tensor], op=op)
+    (result,) = _run(spmd.all_reduce, [tensor])
     if cluster.rank() == dst:
         _write(tensor, result)
 
 
 def all_gather(tensor_list: Sequence[Tensor], tensor: Tensor) -> None:
-    """Give every process the tensors of all.
+    """Gather the tensors of all processes on every process.
 
     Args:
         tensor_list: one tensor per process, which are written.
-        tensor: this process's.
+        tensor: the tensor of this process.
 
     Raises:
-        ValueError: a wrong number of tensors.
-        TypeError: tensors of other shapes or dtypes.
+        ValueError: the number of tensors is not that of the processes.
+        TypeError: the tensors differ in shape or dtype.
 
     Example:
         >>> import oneflow as flow
@@ -78,17 +68,17 @@ def all_gather(tensor_list: Sequence[Tensor], tensor: Tensor) -> None:
         [1.0, 1.0]
     """
     _check_list("tensor_list", tensor_list, tensor)
-    for target, result in zip(tensor_list, _run(kinds.all_gather, [tensor]), strict=True):
+    for target, result in zip(tensor_list, _run(spmd.all_gather, [tensor]), strict=True):
         _write(target, result)
 
 
 def all_gather_into_tensor(output_tensor: Tensor, input_tensor: Tensor) -> None:
-    """Give every process the tensors of all, one after the other along dimension 0.
+    """Gather the tensors of all processes on every process, concatenated along dimension 0.
 
     Args:
-        output_tensor: what is written; its first size is that of `input_tensor` times the number
-            of processes.
-        input_tensor: this process's part.
+        output_tensor: is written; its first size is that of `input_tensor` times the number of
+            processes.
+        input_tensor: the part of this process.
 
     Example:
         >>> import oneflow as flow
@@ -98,15 +88,15 @@ def all_gather_into_tensor(output_tensor: Tensor, input_tensor: Tensor) -> None:
         [1.0, 1.0]
     """
     _check_parts(output_tensor, input_tensor, "output_tensor", "input_tensor")
-    (result,) = _run(kinds.all_gather_joined, [input_tensor])
+    (result,) = _run(spmd.all_gather_into_tensor, [input_tensor])
     _write(output_tensor, result)
 
 
 def reduce_scatter(output: Tensor, input_list: Sequence[Tensor]) -> None:
-    """Add up tensor `i` of all processes' lists for process `i`.
+    """Sum tensor `i` of the lists of all processes for process `i`.
 
     Args:
-        output: what is written.
+        output: is written.
         input_list: one tensor per process.
 
     Example:
@@ -116,21 +106,16 @@ def reduce_scatter(output: Tensor, input_list: Sequence[Tensor]) -> None:
         >>> (own / flow.env.get_world_size()).tolist()
         [1.0, 1.0]
     """
-    reduce_scatter_list(output, input_list, "sum")
-
-
-def reduce_scatter_list(output: Tensor, input_list: Sequence[Tensor], op: str) -> None:
-    """Combine tensor `i` of all processes' lists for process `i`."""
     _check_list("input_list", input_list, output)
-    (result,) = _run(kinds.reduce_scatter, input_list, op=op)
+    (result,) = _run(spmd.reduce_scatter, input_list)
     _write(output, result)
 
 
 def reduce_scatter_tensor(output_tensor: Tensor, input_tensor: Tensor) -> None:
-    """Add up the tensors of all processes; each gets its part of the sum along dimension 0.
+    """Sum the tensors of all processes; each gets its part of the sum along dimension 0.
 
     Args:
-        output_tensor: what is written.
+        output_tensor: is written.
         input_tensor: its first size is that of `output_tensor` times the number of processes.
 
     Example:
@@ -141,14 +126,13 @@ def reduce_scatter_tensor(output_tensor: Tensor, input_tensor: Tensor) -> None:
         [1.0, 1.0]
     """
     _check_parts(input_tensor, output_tensor, "input_tensor", "output_tensor")
-    (result,) = _run(
-        kinds.reduce_scatter_joined, [input_tensor], op="sum", shape=tuple(output_tensor.shape)
-    )
+    shape = tuple(output_tensor.shape)
+    (result,) = _run(spmd.reduce_scatter_tensor, [input_tensor], shape=shape)
     _write(output_tensor, result)
 
 
 def all_to_all(output_tensor_list: Sequence[Tensor], input_tensor_list: Sequence[Tensor]) -> None:
-    """Send tensor `i` to process `i`; what process `j` sent comes into output `j`.
+    """Send tensor `i` to process `i`; output `j` receives the tensor that process `j` sends.
 
     Args:
         output_tensor_list: one tensor per process, which are written.
@@ -164,13 +148,13 @@ def all_to_all(output_tensor_list: Sequence[Tensor], input_tensor_list: Sequence
     """
     _check_list("input_tensor_list", input_tensor_list)
     _check_list("output_tensor_list", output_tensor_list, input_tensor_list[0])
-    results = _run(kinds.all_to_all, input_tensor_list)
+    results = _run(spmd.all_to_all, input_tensor_list)
     for target, result in zip(output_tensor_list, results, strict=True):
         _write(target, result)
 
 
 def broadcast(tensor: Tensor, src: int) -> None:
-    """Give all processes the tensor of process `src`, in `tensor`.
+    """Copy the tensor of process `src` to all processes, into `tensor`.
 
     Example:
         >>> import oneflow as flow
@@ -179,29 +163,29 @@ def broadcast(tensor: Tensor, src: int) -> None:
         >>> x.tolist()
         [1.0, 1.0]
     """
-    broadcast_all([tensor], src)
+    broadcast_tensors([tensor], src)
 
 
-def broadcast_all(tensors: Sequence[Tensor], src: int) -> None:
-    """Give all processes the tensors of process `src`, in one program."""
+def broadcast_tensors(tensors: Sequence[Tensor], src: int) -> None:
+    """Copy the tensors of process `src` to all processes, in one program."""
     _check_rank("src", src)
     for tensor in tensors:
-        check_local(tensor)
-    buckets = in_buckets(tensors)
-    for tensor, value in exchange_in_buckets(kinds.broadcast, buckets, values_of, source=src):
+        check_tensor(tensor)
+    buckets = make_buckets(tensors)
+    for tensor, value in run_on_buckets(spmd.broadcast, buckets, values_of, source=src):
         _write(tensor, value)
 
 
 def scatter(tensor: Tensor, scatter_list: Sequence[Tensor] | None = None, src: int = 0) -> None:
-    """Give process `i` tensor `i` of the list of process `src`, in `tensor`.
+    """Send tensor `i` of the list of process `src` to process `i`, into `tensor`.
 
     Args:
-        tensor: what is written.
-        scatter_list: one tensor per process; only process `src` gives it.
-        src: whose list it is.
+        tensor: is written.
+        scatter_list: one tensor per process; only process `src` passes it.
+        src: the process whose list is sent.
 
     Raises:
-        ValueError: process `src` gives no list, or another does.
+        ValueError: process `src` passes no list.
 
     Example:
         >>> import oneflow as flow
@@ -220,20 +204,20 @@ def scatter(tensor: Tensor, scatter_list: Sequence[Tensor] | None = None, src: i
         parts = scatter_list
     else:
         parts = [tensor] * cluster.world_size()
-    (result,) = _run(kinds.scatter, parts, source=src)
+    (result,) = _run(spmd.scatter, parts, source=src)
     _write(tensor, result)
 
 
 def gather(tensor: Tensor, gather_list: Sequence[Tensor] | None = None, dst: int = 0) -> None:
-    """Give process `dst` the tensors of all.
+    """Gather the tensors of all processes on process `dst`.
 
     Args:
-        tensor: this process's.
-        gather_list: one tensor per process, which are written; only process `dst` gives it.
-        dst: who gets them.
+        tensor: the tensor of this process.
+        gather_list: one tensor per process, which are written; only process `dst` passes it.
+        dst: the process that gets them.
 
     Raises:
-        ValueError: process `dst` gives no list.
+        ValueError: process `dst` passes no list.
 
     Example:
         >>> import oneflow as flow
@@ -245,31 +229,31 @@ def gather(tensor: Tensor, gather_list: Sequence[Tensor] | None = None, dst: int
         if gather_list is None:
             raise ValueError(f"`gather_list` must be given on process {dst}, which is `dst`")
         _check_list("gather_list", gather_list, tensor)
-    results = _run(kinds.all_gather, [tensor])
+    results = _run(spmd.all_gather, [tensor])
     if cluster.rank() == dst and gather_list is not None:
         for target, result in zip(gather_list, results, strict=True):
             _write(target, result)
 
 
 def barrier() -> None:
-    """Wait until all processes have come here.
+    """Wait until all processes have called this.
 
     Example:
         >>> import oneflow as flow
         >>> flow.comm.barrier()
     """
     token = value_from_numpy(np.zeros(1, np.int32))
-    exchange(kinds.barrier, everyone("cpu"), [token.array])[0].block_until_ready()
+    run_collective(spmd.barrier, world_group("cpu"), [token.array])[0].block_until_ready()
 
 
 # --- between tensors and arrays
 
 
-def _run(kind: Callable[..., Any], tensors: Sequence[Tensor], **attributes: Any) -> list[Value]:
-    """Run a collective operation on tensors of this process."""
+def _run(function: Callable[..., Any], tensors: Sequence[Tensor], **attributes: Any) -> list[Value]:
+    """Run a collective operation of all ranks on tensors of this process."""
     for tensor in tensors:
-        check_local(tensor)
-    return exchange_values(kind, values_of(tensors), **attributes)
+        check_tensor(tensor)
+    return run_on_values(function, values_of(tensors), **attributes)
 
 
 def _write(tensor: Tensor, value: Value) -> None:
@@ -277,11 +261,11 @@ def _write(tensor: Tensor, value: Value) -> None:
         tensor.assign(value)
 
 
-def check_local(tensor: Any) -> None:
-    """Accept tensors of this process.
+def check_tensor(tensor: Any) -> None:
+    """Check that an argument is a tensor.
 
     Raises:
-        TypeError: something else.
+        TypeError: it is something else.
     """
     if not isinstance(tensor, Tensor):
         raise TypeError(f"expected a tensor, got {type(tensor).__name__}")
@@ -290,7 +274,7 @@ def check_local(tensor: Any) -> None:
 def _check_rank(name: str, rank: int) -> None:
     if not 0 <= rank < cluster.world_size():
         raise ValueError(
-            f"`{name}`={rank} is no process: there are {cluster.world_size()}, from 0 on"
+            f"`{name}`={rank} is not a rank: the job has ranks 0 to {cluster.world_size() - 1}"
         )
 
 
@@ -301,7 +285,7 @@ def _check_list(name: str, tensors: Sequence[Tensor], like: Tensor | None = None
             f"{len(tensors)}"
         )
     for tensor in (*tensors, *([] if like is None else [like])):
-        check_local(tensor)
+        check_tensor(tensor)
     expected: TensorSpec = tensors[0].value.spec if like is None else like.value.spec
     for tensor in tensors:
         if tensor.value.spec is not expected:
@@ -311,8 +295,8 @@ def _check_list(name: str, tensors: Sequence[Tensor], like: Tensor | None = None
 
 
 def _check_parts(whole: Tensor, part: Tensor, whole_name: str, part_name: str) -> None:
-    check_local(whole)
-    check_local(part)
+    check_tensor(whole)
+    check_tensor(part)
     shape = tuple(part.shape)
     wanted = (shape[0] * cluster.world_size(), *shape[1:]) if shape else (cluster.world_size(),)
     if tuple(whole.shape) != wanted or whole.dtype is not part.dtype:

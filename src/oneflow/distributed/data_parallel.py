@@ -1,4 +1,4 @@
-"""Data parallel training: every process has the whole module and its own part of the data."""
+"""Data parallelism: every process has a replica of the module and its own part of the data."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import Any
 from oneflow.base import cluster
 from oneflow.differentiation.backward import call_after_backward
 from oneflow.differentiation.grad_mode import MODE
-from oneflow.distributed.buckets import exchange_in_buckets, in_buckets
-from oneflow.distributed.collectives import broadcast_all
-from oneflow.distributed.exchange import average
+from oneflow.distributed.buckets import make_buckets, run_on_buckets
+from oneflow.distributed.collectives import broadcast_tensors
+from oneflow.distributed.spmd_collectives import average
 from oneflow.module.module import Module
 from oneflow.primitives.operators.creation import zeros
 from oneflow.program.value import Value
@@ -35,13 +35,13 @@ def DistributedDataParallel(
     ``with module.no_sync():`` they stay what they are, to be averaged with later ones.
 
     Args:
-        module: what is trained; on every process the same.
+        module: the module to train, the same on every process.
         broadcast_buffers: before each training forward pass all processes take those buffers
             (such as running means) of process 0 that were written since they last did; all
             processes must have written the same ones.
         broadcast_parameters: all processes begin with the parameters and buffers of process 0.
-        bucket_size: how many gradients travel together as one vector.
-        use_bucket: without, each gradient travels on its own.
+        bucket_size: the number of gradients that are sent as one vector.
+        use_bucket: False sends each gradient on its own.
 
     Returns:
         The same module, changed.
@@ -64,8 +64,8 @@ def DistributedDataParallel(
     if cluster.world_size() == 1:
         return module
     if broadcast_parameters:
-        broadcast_all(replica.parameters, 0)
-        replica.take_buffers()
+        broadcast_tensors(replica.parameters, 0)
+        replica.broadcast_buffers()
     if broadcast_buffers and replica.buffers:
         module.register_forward_pre_hook(replica.before_forward)
     module.register_forward_hook(replica.after_forward)
@@ -73,56 +73,56 @@ def DistributedDataParallel(
 
 
 class _Replica:
-    """One process's copy of a module."""
+    """The copy of a module in one process."""
 
     def __init__(self, module: Module, bucket_size: int) -> None:
         self.parameters = list(module.parameters())
         self.buffers = list(module.buffers())
-        self._agreed: dict[int, Value] = {}  # what buffers were when all processes had the same
+        self._broadcast: dict[int, Value] = {}  # values of buffers when all processes had the same
         self._bucket_size = bucket_size
-        self._averages = True
+        self._is_averaging = True
 
     @contextmanager
     def no_sync(self) -> Iterator[None]:
-        """Inside, gradients are not averaged: they add up, and the next backward pass averages."""
-        before, self._averages = self._averages, False
+        """Accumulate gradients without averaging them; the next backward pass outside averages."""
+        before, self._is_averaging = self._is_averaging, False
         try:
             yield
         finally:
-            self._averages = before
+            self._is_averaging = before
 
     def before_forward(self, module: Module, inputs: Any) -> None:
-        """Take the buffers of process 0."""
-        if module.training and self._averages and MODE.enabled:
-            self.take_buffers()
+        """Broadcast the buffers of process 0 before a training step."""
+        if module.training and self._is_averaging and MODE.enabled:
+            self.broadcast_buffers()
 
-    def take_buffers(self) -> None:
-        """Take those buffers of process 0 that were written since; often there are none."""
-        agreed = self._agreed
-        written = [i for i, each in enumerate(self.buffers) if each.value is not agreed.get(i)]
-        broadcast_all([self.buffers[i] for i in written], 0)
-        agreed.update({i: self.buffers[i].value for i in written})
+    def broadcast_buffers(self) -> None:
+        """Broadcast the buffers of process 0 that were written since; often there are none."""
+        last = self._broadcast
+        written = [i for i, each in enumerate(self.buffers) if each.value is not last.get(i)]
+        broadcast_tensors([self.buffers[i] for i in written], 0)
+        last.update({i: self.buffers[i].value for i in written})
 
     def after_forward(self, module: Module, inputs: Any, output: Any) -> None:
-        """Make sure to be asked when gradients flow into the results."""
-        if self._averages and MODE.enabled:
+        """Register a hook for the gradients of the results."""
+        if self._is_averaging and MODE.enabled:
             for tensor in tensors_in(output):
                 if tensor.requires_grad:
-                    tensor.register_hook(self._gradient_arrived)
+                    tensor.register_hook(self._schedule_average)
 
-    def _gradient_arrived(self, grad: Tensor) -> None:
+    def _schedule_average(self, grad: Tensor) -> None:
         call_after_backward(self._average)
 
     def _average(self) -> None:
         """Replace all gradients by their means over the processes."""
-        trained = [each for each in self.parameters if each.requires_grad]
-        buckets = in_buckets(trained, self._bucket_size)
-        for parameter, mean in exchange_in_buckets(average, buckets, _take_gradients):
+        parameters = [each for each in self.parameters if each.requires_grad]
+        buckets = make_buckets(parameters, self._bucket_size)
+        for parameter, mean in run_on_buckets(average, buckets, _take_gradients):
             parameter.grad = wrap(mean)
 
 
 def _take_gradients(parameters: Sequence[Tensor]) -> list[Value]:
-    """The gradients, zeros where there is none; the parameters let go of them."""
+    """Return the gradients, zeros where there is none, and remove them from the parameters."""
     values = []
     for parameter in parameters:
         spec, grad = parameter.value.spec, parameter.grad
@@ -136,7 +136,7 @@ def _take_gradients(parameters: Sequence[Tensor]) -> list[Value]:
 
 
 def tensors_in(output: Any) -> Iterator[Tensor]:
-    """The tensors in what a module returned: in sequences, mappings and data classes."""
+    """Yield the tensors in a module's output: in sequences, mappings and data classes."""
     if isinstance(output, Tensor):
         yield output
     elif isinstance(output, Mapping):

@@ -1,4 +1,4 @@
-r"""Starts a script as several processes that train together.
+r"""The launcher: starts a script in several processes that form a job.
 
 Examples, the last for the second of two machines::
 

@@ -1,4 +1,4 @@
-"""Tensors from one process to another, without the rest."""
+"""Point-to-point communication: tensors from one process to another."""
 
 from __future__ import annotations
 
@@ -10,14 +10,20 @@ import numpy as np
 from oneflow.base import cluster
 from oneflow.base.device import CPU, Device
 from oneflow.base.dtype import DType, dtype_named
-from oneflow.distributed.collectives import check_local
-from oneflow.distributed.exchange import everyone, exchange, group_of, transfer, value_of
+from oneflow.distributed.collectives import check_tensor
+from oneflow.distributed.process_group import (
+    process_group,
+    run_collective,
+    value_of,
+    world_group,
+)
+from oneflow.distributed.spmd_collectives import transfer
 from oneflow.runtime.eager import read_array
 from oneflow.tensor.call import wrap
 from oneflow.tensor.tensor import Tensor
 
-# What is told of a tensor before it is sent: its dtype's name, its number of dimensions, its sizes.
-_NAME = 16
+# A tensor's metadata, sent before it: the name of its dtype, its number of dimensions, its sizes.
+_NAME_LENGTH = 16
 _MAX_DIMENSIONS = 16
 
 
@@ -25,12 +31,12 @@ def send(input: Tensor, dst: int, send_meta: bool = True) -> None:
     """Send a tensor to process `dst`, which calls `recv`.
 
     Args:
-        input: what is sent.
-        dst: who gets it.
-        send_meta: tell shape and dtype first; without it, `recv` must be given both.
+        input: the tensor to send.
+        dst: the rank that receives it.
+        send_meta: send shape and dtype first; if False, `recv` must be given both.
 
     Raises:
-        ValueError: `dst` is this process, or none.
+        ValueError: `dst` is this process, or not a rank.
 
     Example:
         >>> import oneflow as flow
@@ -40,10 +46,10 @@ def send(input: Tensor, dst: int, send_meta: bool = True) -> None:
         ...     elif flow.env.get_rank() == 1:
         ...         x = flow.comm.recv(0)
     """
-    check_local(input)
+    check_tensor(input)
     _check_other("dst", dst)
     if send_meta:
-        meta = _describe(input)
+        meta = _encode_meta(input)
         _transfer(meta, cluster.rank(), dst, "cpu")
     _transfer(read_array(input.value), cluster.rank(), dst, input.device.type)
 
@@ -59,66 +65,68 @@ def recv(
     """Receive a tensor from process `src`, which calls `send`.
 
     Args:
-        src: who sends it.
-        shape: its shape, if the sender does not tell (`send_meta=False`).
+        src: the rank that sends it.
+        shape: its shape, if the sender does not send it (`send_meta=False`).
         dtype: its dtype, likewise.
-        device: where to put it, default the CPU.
+        device: the device of the result, default the CPU.
         out: a tensor to write it into.
 
     Returns:
         The tensor, or `out`.
 
     Raises:
-        ValueError: `src` is this process, or none; only one of `shape` and `dtype` is given.
+        ValueError: `src` is this process, or not a rank; only one of `shape` and `dtype` is given.
     """
     _check_other("src", src)
     if (shape is None) != (dtype is None):
         raise ValueError("`shape` and `dtype` must be given together, or neither")
     device = Device(device) if device is not None else CPU if out is None else out.device
     if shape is None or dtype is None:
-        shape, dtype = _understand(_transfer(_nothing_told(), src, cluster.rank(), "cpu"))
-    holder = np.zeros(tuple(shape), dtype.numpy)
-    value = value_of(_transfer(holder, src, cluster.rank(), device.type), device)
+        shape, dtype = _decode_meta(_transfer(_empty_meta(), src, cluster.rank(), "cpu"))
+    placeholder = np.zeros(tuple(shape), dtype.numpy)
+    value = value_of(_transfer(placeholder, src, cluster.rank(), device.type), device)
     if out is None:
         return wrap(value)
     return out.assign(value)
 
 
 def _transfer(array: Any, source: int, destination: int, type: str) -> Any:
-    """The array that comes out of the transfer here; of use only at its destination."""
-    everyone(type)  # refuses processes that are no ranks
+    """Return the array that the transfer delivers; meaningful at its destination only."""
+    world_group(type)  # raises in processes that are not ranks
     ranks = (min(source, destination), max(source, destination))
-    places = {"source": ranks.index(source), "destination": ranks.index(destination)}
-    return exchange(transfer, group_of(ranks, type), [array], **places)[0]
+    indices = {"source": ranks.index(source), "destination": ranks.index(destination)}
+    return run_collective(transfer, process_group(ranks, type), [array], **indices)[0]
 
 
 def _check_other(name: str, rank: int) -> None:
     size = cluster.world_size()
     if not 0 <= rank < size or rank == cluster.rank():
         raise ValueError(
-            f"`{name}`={rank} must be another process: this is {cluster.rank()} of {size}"
+            f"`{name}`={rank} must be another rank: this is rank {cluster.rank()} of {size}"
         )
 
 
-def _nothing_told() -> np.ndarray:
-    return np.zeros(_NAME + 1 + _MAX_DIMENSIONS, np.int64)
+def _empty_meta() -> np.ndarray:
+    return np.zeros(_NAME_LENGTH + 1 + _MAX_DIMENSIONS, np.int64)
 
 
-def _describe(tensor: Tensor) -> np.ndarray:
-    told = _nothing_told()
+def _encode_meta(tensor: Tensor) -> np.ndarray:
+    meta = _empty_meta()
     name = tensor.dtype.name.encode()
     shape = tuple(tensor.shape)
     if len(shape) > _MAX_DIMENSIONS:
-        raise ValueError(f"a tensor of {len(shape)} dimensions cannot be sent")
-    told[: len(name)] = list(name)
-    told[_NAME] = len(shape)
-    told[_NAME + 1 : _NAME + 1 + len(shape)] = shape
-    return told
+        raise ValueError(
+            f"`input` has {len(shape)} dimensions; tensors of at most {_MAX_DIMENSIONS} can be sent"
+        )
+    meta[: len(name)] = list(name)
+    meta[_NAME_LENGTH] = len(shape)
+    meta[_NAME_LENGTH + 1 : _NAME_LENGTH + 1 + len(shape)] = shape
+    return meta
 
 
-def _understand(told: Any) -> tuple[tuple[int, ...], DType]:
-    numbers = np.asarray(told)
-    name = bytes(int(each) for each in numbers[:_NAME] if each).decode()
-    count = int(numbers[_NAME])
-    shape = tuple(int(each) for each in numbers[_NAME + 1 : _NAME + 1 + count])
+def _decode_meta(meta: Any) -> tuple[tuple[int, ...], DType]:
+    numbers = np.asarray(meta)
+    name = bytes(int(each) for each in numbers[:_NAME_LENGTH] if each).decode()
+    count = int(numbers[_NAME_LENGTH])
+    shape = tuple(int(each) for each in numbers[_NAME_LENGTH + 1 : _NAME_LENGTH + 1 + count])
     return shape, dtype_named(name)

@@ -140,9 +140,9 @@ def check_a_ring():
 
 def check_what_is_refused():
     for call, words in (
-        (lambda: flow.comm.broadcast(flow.ones(1), size), "no process"),
+        (lambda: flow.comm.broadcast(flow.ones(1), size), "is not a rank"),
         (lambda: flow.comm.all_gather([flow.ones(1)], flow.ones(1)), "one tensor per process"),
-        (lambda: flow.comm.send(flow.ones(1), rank), "another process"),
+        (lambda: flow.comm.send(flow.ones(1), rank), "another rank"),
         (lambda: flow.comm.recv(0 if rank else 1, shape=(2,)), "given together"),
         (lambda: flow.comm.all_gather_into_tensor(flow.ones(1), flow.ones(1)), "times"),
         (lambda: flow.comm.scatter(flow.ones(1), None, src=rank), "scatter_list"),

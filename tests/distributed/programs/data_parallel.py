@@ -139,12 +139,15 @@ def check_only_written_buffers_are_sent():
     model = ddp(Masked())
     assert model.scale.item() == 1.0  # of process 0, from the start
     sent = []
-    real, data_parallel.broadcast_all = data_parallel.broadcast_all, lambda *args: sent.append(args)
+    real, data_parallel.broadcast_tensors = (
+        data_parallel.broadcast_tensors,
+        lambda *args: sent.append(args),
+    )
     try:
         model(flow.ones(1, 3)).sum().backward()
         assert sent == [([], 0)]
     finally:
-        data_parallel.broadcast_all = real
+        data_parallel.broadcast_tensors = real
     model.scale.fill_(5.0 + rank)
     model(flow.ones(1, 3)).sum().backward()
     assert model.scale.item() == 5.0

@@ -22,7 +22,7 @@ def parse_args(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     """Return the launcher's options, from the command line unless given."""
     parser = argparse.ArgumentParser(
         prog="python -m oneflow.distributed.launch",
-        description="Start a script as several processes that train together.",
+        description="Start a script in several processes that train together.",
     )
     add = parser.add_argument
     add("--nnodes", type=int, default=1, help="number of machines")

@@ -1,4 +1,4 @@
-"""Which process this is: `oneflow.env`."""
+"""The rank of this process and the world size: `oneflow.env`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from oneflow.base.placement import Placement
 
 
 def get_rank() -> int:
-    """The number of this process among all that train together, from 0.
+    """Return the rank of this process in its job, from 0.
 
     Example:
         >>> import oneflow as flow
@@ -18,7 +18,7 @@ def get_rank() -> int:
 
 
 def get_local_rank() -> int:
-    """The number of this process among those of its machine, from 0.
+    """Return the rank of this process on its machine, from 0.
 
     Example:
         >>> import oneflow as flow
@@ -29,7 +29,7 @@ def get_local_rank() -> int:
 
 
 def get_world_size() -> int:
-    """How many processes train together; 1 for a process on its own.
+    """Return the number of processes of the job; 1 for a process on its own.
 
     Example:
         >>> import oneflow as flow
@@ -40,7 +40,7 @@ def get_world_size() -> int:
 
 
 def get_node_size() -> int:
-    """How many machines take part.
+    """Return the number of machines of the job.
 
     Example:
         >>> import oneflow as flow
@@ -51,7 +51,7 @@ def get_node_size() -> int:
 
 
 def all_device_placement(device_type: str) -> Placement:
-    """A placement with all devices of a type, in one dimension.
+    """Return a one-dimensional placement of all devices of a type.
 
     Args:
         device_type: ``"cpu"``, ``"cuda"`` or ``"tpu"``.
@@ -65,7 +65,7 @@ def all_device_placement(device_type: str) -> Placement:
 
 
 def is_multi_client() -> bool:
-    """True: every process runs the script itself, as in OneFlow since version 0.5."""
+    """Return True: every process runs the script itself, as in OneFlow since version 0.5."""
     return True
 
 
@@ -83,5 +83,5 @@ def init_rdma() -> None:
 
 
 def rdma_is_initialized() -> bool:
-    """Whether `init_rdma` has anything to do with how processes communicate: never."""
+    """Return False: `init_rdma` has no influence on how processes communicate."""
     return False

@@ -1,0 +1,188 @@
+"""Process groups, and the launch of collective operations on arrays that each process has.
+
+Each process passes its arrays and gets its results; in between they are one global array over the
+devices of the group, on which one compiled program runs in all processes at once.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import numpy as np
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
+
+from oneflow.base import cluster
+from oneflow.base.device import Device
+from oneflow.base.dtype import from_numpy_dtype
+from oneflow.base.spec import spec_of
+from oneflow.control_plane.collective_launch import launch_collective
+from oneflow.distributed.spmd_collectives import RANKS_AXIS, all_gather
+from oneflow.program.value import Value
+from oneflow.runtime.eager import read_array
+
+
+@dataclass(frozen=True)
+class ProcessGroup:
+    """Processes that communicate, with one device each.
+
+    Attributes:
+        ranks: their ranks in ascending order.
+        type: the type of their devices.
+        devices: those devices.
+        sharding: the sharding of their arrays: each process has its own contents in full.
+    """
+
+    ranks: tuple[int, ...]
+    type: str
+    devices: tuple[Any, ...]
+    sharding: NamedSharding
+
+    @property
+    def local_device(self) -> Any:
+        """Return the device of this process."""
+        return self.devices[self.ranks.index(cluster.rank())]
+
+    def operand(self, array: Any) -> Any:
+        """Return this process's array as its shard of an operand of the group's programs."""
+        return jax.make_array_from_single_device_arrays(
+            array.shape, self.sharding, [jax.device_put(array, self.local_device)]
+        )
+
+
+@functools.cache
+def process_group(ranks: tuple[int, ...], type: str) -> ProcessGroup:
+    """Return the group of these ranks.
+
+    Raises:
+        RuntimeError: a rank does not exist or has no such device.
+    """
+    devices = (
+        tuple(cluster.device_of_rank(type, rank) for rank in ranks)
+        if cluster.is_multiprocess()
+        else (cluster.device_of_rank(type, 0),)
+    )
+    mesh = Mesh(np.array(devices), (RANKS_AXIS,))
+    return ProcessGroup(ranks, type, devices, NamedSharding(mesh, PartitionSpec()))
+
+
+def world_group(type: str) -> ProcessGroup:
+    """Return the group of all ranks.
+
+    Raises:
+        RuntimeError: this process was started by a rank, and is none.
+    """
+    if cluster.world_size() > 1 and not cluster.is_multiprocess():
+        raise RuntimeError(
+            f"collective operations run in the ranks of a job; this process was started by rank "
+            f"{cluster.rank()} (as a worker of a data loader is) and is not a rank"
+        )
+    return process_group(tuple(range(cluster.world_size())), type)
+
+
+def run_collective(
+    function: Callable[..., Any], group: ProcessGroup, arrays: Sequence[Any], **attributes: Any
+) -> list[Any]:
+    """Run a collective operation; all processes of the group must call this.
+
+    Args:
+        function: one of `spmd_collectives`, the same on all processes.
+        group: the participating processes.
+        arrays: the operands of this process, of the same shapes on all.
+        attributes: further arguments of `function`.
+
+    Returns:
+        The results of this process.
+
+    Raises:
+        RuntimeError: the processes do not call the same operation with the same shapes, and none of
+            them has done so before.
+    """
+    operands = [group.operand(array) for array in arrays]
+    program = _compile(function, group, tuple(sorted(attributes.items())))
+    description = describe(function, arrays, attributes)
+
+    def run() -> Any:
+        if len(group.ranks) > 1 and (group.ranks, group.type, description) not in _verified:
+            _verify_same_operation(group, description)
+        return program(*operands)
+
+    results = launch_collective(group.ranks, description, run, group.type)
+    return [result.addressable_data(0) for result in results]
+
+
+def run_on_values(
+    function: Callable[..., Any], values: Sequence[Value], **attributes: Any
+) -> list[Value]:
+    """Run a collective operation of all ranks on values; there must be at least one."""
+    device = values[0].spec.device
+    arrays = [read_array(value) for value in values]
+    results = run_collective(function, world_group(device.type), arrays, **attributes)
+    return [value_of(result, device) for result in results]
+
+
+def value_of(array: Any, device: Device) -> Value:
+    """Return a value that holds a result."""
+    return Value(spec_of(tuple(array.shape), from_numpy_dtype(array.dtype), device), array)
+
+
+# Ranks, device type and description of the operations that all processes of a group have called.
+_verified: set[tuple[tuple[int, ...], str, str]] = set()
+_MAX_DESCRIPTION_BYTES = 400
+
+
+def _verify_same_operation(group: ProcessGroup, description: str) -> None:
+    """Check that all processes of a group call the same operation, before its first run.
+
+    Gloo aborts a process when a message is longer than expected, and takes a shorter one for
+    complete; here nothing has been sent yet.
+    """
+    text = description.encode()[:_MAX_DESCRIPTION_BYTES].ljust(_MAX_DESCRIPTION_BYTES)
+    gathered = _compile(all_gather, group, ())(group.operand(np.frombuffer(text, np.uint8)))
+    descriptions = [
+        bytes(np.asarray(each.addressable_data(0))).decode(errors="replace").rstrip()
+        for each in gathered
+    ]
+    if len(set(descriptions)) > 1:
+        lines = [
+            f"\n  rank {rank}: {each}" for rank, each in zip(group.ranks, descriptions, strict=True)
+        ]
+        raise RuntimeError(
+            f"different programs: the ranks call different collective operations{''.join(lines)}"
+        )
+    _verified.add((group.ranks, group.type, description))
+
+
+def describe(
+    function: Callable[..., Any], arrays: Sequence[Any], attributes: dict[str, Any]
+) -> str:
+    """Return a collective operation as text that is the same on all ranks."""
+    arguments = [f"{array.dtype}{list(array.shape)}" for array in arrays[:4]]
+    if len(arrays) > len(arguments):
+        elements = sum(array.size for array in arrays)
+        arguments.append(f"... {len(arrays)} arrays with {elements} elements")
+    arguments += [f"{name}={value}" for name, value in sorted(attributes.items())]
+    return f"{function.__name__}({', '.join(arguments)})"
+
+
+@functools.cache
+def _compile(
+    function: Callable[..., Any], group: ProcessGroup, attributes: tuple
+) -> Callable[..., Any]:
+    def run(*arrays: Any) -> Any:
+        return function(*arrays, **dict(attributes))
+
+    run.__name__ = function.__name__
+    # What is declared replicated differs between ranks; nothing in the program relies on it.
+    return jax.jit(
+        jax.shard_map(
+            run,
+            mesh=group.sharding.mesh,
+            in_specs=PartitionSpec(),
+            out_specs=PartitionSpec(),
+            check_vma=False,
+        )
+    )
