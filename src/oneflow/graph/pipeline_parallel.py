@@ -29,9 +29,9 @@ from oneflow.primitives.operation import Operation
 from oneflow.primitives.shard_shapes import shard_shape
 from oneflow.program.ir import Program
 from oneflow.runtime import checks
-from oneflow.runtime.carrying import carry, takes_part
 from oneflow.runtime.eager import Absent
 from oneflow.runtime.memory import wait_until_ready
+from oneflow.runtime.transfer import includes_this_process, transfer_array
 
 # The first call pages memory in; the second one is measured.
 _MEASURED_CALL = 2
@@ -251,9 +251,9 @@ class PipelineExecutable:
 
     @staticmethod
     def _transfer(transfer: Transfer, values: dict[int, Any]) -> None:
-        if takes_part(transfer.before, transfer.after):
+        if includes_this_process(transfer.before, transfer.after):
             array = values.get(transfer.source)
-            values[transfer.result] = carry(array, transfer.before, transfer.after)
+            values[transfer.result] = transfer_array(array, transfer.before, transfer.after)
 
     # --- durations and memory
 

@@ -25,7 +25,6 @@ from oneflow.primitives.shard_shapes import (
     split_counts,
 )
 from oneflow.program.value import Value
-from oneflow.runtime.carrying import carry, sbp_between
 from oneflow.runtime.eager import Absent, read_array
 from oneflow.runtime.lazy_array import lazy_array_of
 from oneflow.runtime.memory import put
@@ -37,6 +36,7 @@ from oneflow.runtime.shards import (
     resized,
     shard_of,
 )
+from oneflow.runtime.transfer import transfer_array, transfer_sbp
 
 
 class GlobalNode(Node):
@@ -331,13 +331,13 @@ def move_global(value: Value, sharding: Sharding, grad_sbp: NdSbp | None = None)
         return unread
     spec = value.spec
     source: Any = spec.device
-    before, after = sbp_between(spec, sharding)
+    before, after = transfer_sbp(spec, sharding)
     given = converted(value.alias(), before)
     target = spec_of(spec.shape, spec.dtype, sharding.placement, after)
     if given.is_symbolic:
         moved = transfer(given, target=target)
     else:
-        moved = Value(target, carry(read_array(given), given.spec, target))
+        moved = Value(target, transfer_array(read_array(given), given.spec, target))
     result = converted(moved, sharding.sbp)
     back_sharding = Sharding(source, grad_sbp or default_gradient_sbp(spec.sbp))
 

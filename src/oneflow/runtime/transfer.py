@@ -1,4 +1,4 @@
-"""Carrying the arrays of global tensors from one placement to another."""
+"""Transfer of the arrays of global tensors from one placement to another."""
 
 from __future__ import annotations
 
@@ -21,43 +21,43 @@ from oneflow.runtime.eager import Absent
 from oneflow.runtime.shards import assemble
 
 
-def sbp_between(spec: TensorSpec, sharding: Sharding) -> tuple[NdSbp, NdSbp]:
-    """How a tensor lies before and after it is carried.
+def transfer_sbp(spec: TensorSpec, sharding: Sharding) -> tuple[NdSbp, NdSbp]:
+    """Return the SBP of a tensor before and after its transfer.
 
-    Between disjoint placements of the same form every device sends its part to the one at the same
-    place; else devices send the whole.
+    Between disjoint placements of the same shape every device sends its shard to the device with
+    the same mesh coordinate; otherwise the whole tensor is sent.
 
     Args:
-        spec: of the tensor where it is.
-        sharding: how it is wanted.
+        spec: the spec of the tensor on its placement.
+        sharding: the requested sharding.
     """
     source: Any = spec.device
     assert spec.sbp is not None
     target = sharding.placement
     if source.hierarchy != target.hierarchy or set(source.flat) & set(target.flat):
         return source.broadcast, target.broadcast
-    # What is split stays split. Of the rest only those parts are sent that are wanted.
+    # What is split stays split. Of the rest only the requested shards are sent.
     sbp = tuple(
-        given if isinstance(given, Split) else (wanted if isinstance(wanted, Split) else BROADCAST)
-        for given, wanted in zip(spec.sbp, sharding.sbp, strict=True)
+        before if isinstance(before, Split) else (after if isinstance(after, Split) else BROADCAST)
+        for before, after in zip(spec.sbp, sharding.sbp, strict=True)
     )
     return sbp, sbp
 
 
-def takes_part(source: TensorSpec, target: TensorSpec) -> bool:
-    """Whether this process has to call `carry`, because it has parts before or afterwards."""
+def includes_this_process(source: TensorSpec, target: TensorSpec) -> bool:
+    """Return whether this process has shards before or after a transfer, and so must call it."""
     return any(each.device.includes_this_process for each in (source, target))
 
 
-def carry(array: Any, source: TensorSpec, target: TensorSpec) -> Any:
-    """The array on the placement of `target`.
+def transfer_array(array: Any, source: TensorSpec, target: TensorSpec) -> Any:
+    """Transfer an array to the placement of `target`.
 
-    With several processes all those of both placements have to call this.
+    All processes of both placements must call this.
 
     Args:
-        array: of the tensor where it is; `Absent` where this process has no part of it.
-        source: spec of that tensor, which lies as `sbp_between` says.
-        target: spec of the result, which does likewise.
+        array: the array on its placement; `Absent` if this process has no shard of it.
+        source: the spec of that tensor, with the SBP that `transfer_sbp` returns.
+        target: the spec of the result, likewise.
     """
     if not cluster.is_multiprocess():
         if isinstance(array, Absent):
@@ -72,10 +72,10 @@ def carry(array: Any, source: TensorSpec, target: TensorSpec) -> Any:
         return assemble(target, lambda coordinate: np.zeros(shape, target.dtype.numpy))
     if new <= old:
         return assemble(target, lambda coordinate: array.addressable_data(0))
-    alike = source.device.hierarchy == target.device.hierarchy and not old & new
-    send = _part_by_part if alike else _from_first
+    is_by_shard = source.device.hierarchy == target.device.hierarchy and not old & new
+    send = _send_shards if is_by_shard else _send_from_first_rank
     description = f"transfer of {source!r} from {source.device} to {target.device}"
-    group = (source.device.flat, target.device.flat, alike)
+    group = (source.device.flat, target.device.flat, is_by_shard)
     ranks = tuple(sorted(old | new))
     return launch_collective(ranks, description, lambda: send(array, source, target), group)
 
@@ -84,53 +84,53 @@ def _ranks(spec: TensorSpec) -> set[int]:
     return set(spec.device.flat)
 
 
-def _part_by_part(array: Any, source: TensorSpec, target: TensorSpec) -> Any:
-    """Every device of the source sends its part to the one at the same place of the target."""
+def _send_shards(array: Any, source: TensorSpec, target: TensorSpec) -> Any:
+    """Send the shard of every source device to the target device with the same coordinate."""
     both = Placement(target.device.type, [source.device.ranks, target.device.ranks])
-    # As a sum of two placements' tensors this array has one layer for each of them.
+    # As a sum of the tensors of two placements this array has one layer for each of them.
     layers = spec_of(source.shape, source.dtype, both, (PARTIAL_SUM, *source.sbp))
     shape = shard_shape(source.shape, source.device.hierarchy, source.sbp)
-    sends = source.device.includes_this_process
-    own = array.addressable_data(0) if sends else np.zeros(shape, source.dtype.numpy)
-    moved = _shifting(layers)(assemble(layers, lambda coordinate: own))
+    is_source = source.device.includes_this_process
+    shard = array.addressable_data(0) if is_source else np.zeros(shape, source.dtype.numpy)
+    moved = _shift_program(layers)(assemble(layers, lambda coordinate: shard))
     if not target.device.includes_this_process:
         return Absent()
     return assemble(target, lambda coordinate: moved.addressable_data(0).reshape(shape))
 
 
 @functools.cache
-def _shifting(layers: TensorSpec) -> Any:
-    """The compiled program that moves the first layer into the second."""
-    where = partition_of(layers)
+def _shift_program(layers: TensorSpec) -> Any:
+    """Return the compiled program that moves the first layer into the second."""
+    partition = partition_of(layers)
 
     def shift(x: jax.Array) -> jax.Array:
         return lax.ppermute(x, mesh_axis(0), [(0, 1)])
 
     mesh = layers.device.mesh
-    return jax.jit(jax.shard_map(shift, mesh=mesh, in_specs=where, out_specs=where))
+    return jax.jit(jax.shard_map(shift, mesh=mesh, in_specs=partition, out_specs=partition))
 
 
-def _from_first(whole: Any, source: TensorSpec, target: TensorSpec) -> Any:
-    """The first rank of the source has the whole, the others add nothing."""
+def _send_from_first_rank(array: Any, source: TensorSpec, target: TensorSpec) -> Any:
+    """Send the whole tensor as a sum: the first rank adds it, the others add nothing."""
     ranks = list(dict.fromkeys([*source.device.flat, *target.device.flat]))
     union = Placement(target.device.type, ranks)
     layers = spec_of(source.shape, source.dtype, union, (PARTIAL_SUM,))
     is_first = cluster.rank() == ranks[0]
-    nothing = np.full(source.shape, neutral(source.dtype.numpy))
-    part = whole.addressable_data(0) if is_first else nothing
-    summed = _summing(layers)(assemble(layers, lambda coordinate: part))
+    zero = np.full(source.shape, neutral(source.dtype.numpy))
+    part = array.addressable_data(0) if is_first else zero
+    result = _sum_program(layers)(assemble(layers, lambda coordinate: part))
     if not target.device.includes_this_process:
         return Absent()
-    return assemble(target, lambda coordinate: summed.addressable_data(0).reshape(source.shape))
+    return assemble(target, lambda coordinate: result.addressable_data(0).reshape(source.shape))
 
 
 @functools.cache
-def _summing(layers: TensorSpec) -> Any:
-    """The compiled program that gives every rank the sum of all layers."""
-    where = partition_of(layers)
+def _sum_program(layers: TensorSpec) -> Any:
+    """Return the compiled program that sums all layers on every rank."""
+    partition = partition_of(layers)
 
     def add(x: jax.Array) -> jax.Array:
         return all_reduced(x, mesh_axis(0))
 
     mesh = layers.device.mesh
-    return jax.jit(jax.shard_map(add, mesh=mesh, in_specs=where, out_specs=where))
+    return jax.jit(jax.shard_map(add, mesh=mesh, in_specs=partition, out_specs=partition))
