@@ -91,6 +91,36 @@ def test_several_shapes_random_draws_counters_and_checks(tmp_path):
         loaded(flow.tensor([9]))[0].numpy()
 
 
+CHECKED = {
+    "several indices": (lambda x, i, j: x[i, j], ([0, 1], [2, 0]), ([0, 1], [2, 7])),
+    "several messages": (
+        lambda x, i, j: flow.multinomial(x * (i + j).reshape(2, 1), 1),
+        ([1, 2], [0, 1]),
+        ([-1, 1], [0, 0]),
+    ),
+    "a size": (
+        lambda x, i, j: flow.gather(x, 1, (i + j).reshape(2, 1)),
+        ([0, 1], [0, 1]),
+        ([0, -5], [0, 0]),
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CHECKED)
+def test_failed_checks_raise_what_they_raise_in_eager_mode(tmp_path, case):
+    function, *indices = CHECKED[case]
+    good, bad = ([flow.tensor(each) for each in pair] for pair in indices)
+    x = flow.ones(2, 3)
+    graph = graph_of(function)
+    graph(x, *good)
+    graph.save(tmp_path / "graph")
+    with pytest.raises(Exception) as expected:  # noqa: PT011 - compared below
+        function(x, *bad).numpy()
+    with pytest.raises(expected.type) as caught:
+        nn.Graph.load(tmp_path / "graph")(x, *bad).numpy()
+    assert str(caught.value).partition(" (in ")[0] == str(expected.value).partition(" (in ")[0]
+
+
 @pytest.mark.parametrize("seed", [0, 2**63 + 5, 2**64 - 1, -1])
 def test_every_seed(tmp_path, seed):
     flow.manual_seed(seed)
@@ -186,6 +216,7 @@ DAMAGE = [
     (["steps", 0, "integers"], [1.5], "`integers`"),
     (["steps", 0, "draws"], [{"count": 1, "seeds": [0], "streams": []}], "`draws`"),
     (["steps", 0, "checks"], [["IndexError"]], "damaged"),
+    (["steps", 0, "checks"], [{"primitive": "exit"}], "no primitive `exit` with a run-time check"),
     (["steps", 0, "sha256"], "", "not the one that was saved"),
 ]
 

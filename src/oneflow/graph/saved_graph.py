@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,6 @@ from oneflow.checkpoint.load_errors import load_errors
 from oneflow.compiler.export import ImportedProgram
 from oneflow.graph.agreement import runner_on
 from oneflow.graph.saving import (
-    BAD_VALUE,
     WEIGHTS,
     WEIGHTS_IN_PARTS,
     program_name,
@@ -25,6 +25,7 @@ from oneflow.graph.saving import (
 )
 from oneflow.graph.structure import count_tensors, put_together, take_call_apart
 from oneflow.graph.structure_text import structure_from_data
+from oneflow.primitives.registry import PRIMITIVES, Primitive
 from oneflow.program.value import Value
 from oneflow.random.generator import default_generator
 from oneflow.runtime import checks
@@ -116,20 +117,19 @@ def _load_weights(path: Path, device: Device | Placement) -> dict[str, Value]:
     return values
 
 
-class _SavedCheck:
-    """What a failed run-time check of a saved program raises, in the place of an operation."""
+@dataclass(frozen=True)
+class CheckedOperation:
+    """The part of an operation with a run-time check that makes the check's error.
 
-    def __init__(self, kind: str, message: str) -> None:
-        self._kind = {"IndexError": IndexError, "ValueError": ValueError}.get(kind, RuntimeError)
-        self._message = message
-        self.primitive = self
-        self.name = "saved program"
-        self.attributes: dict[str, Any] = {}
-        self.in_specs = ()
+    Attributes:
+        primitive: the operation's primitive.
+        attributes: its attributes, as far as JSON holds them.
+        in_specs: the specs of its operands.
+    """
 
-    def check_error(self, value: int, attributes: Any, in_specs: Any) -> Exception:
-        """The exception."""
-        return self._kind(self._message.replace(str(BAD_VALUE), str(value)))
+    primitive: Primitive
+    attributes: dict[str, Any]
+    in_specs: tuple[TensorSpec, ...]
 
 
 class _SavedStep:
@@ -160,7 +160,7 @@ class _SavedStep:
         self._check(len(specs), variables)
         if sha256(content).hexdigest() != data["sha256"]:
             raise ValueError("a program is not the one that was saved")
-        self._checked: Any = [(_SavedCheck(*each), "") for each in data["checks"]]
+        self._checked = [(self._checked_operation(each), each["line"]) for each in data["checks"]]
         inputs: list = [specs[place] for place in data["read"]]
         inputs += [variables[key].spec for key in (*data["variables"], *data["constants"])]
         outputs: list = [variables[key].spec for key in self._rewritten]
@@ -180,6 +180,13 @@ class _SavedStep:
             [None if spec is None else Absent() for spec in outputs],
             f"run of a saved graph ({data['sha256'][:8]})",
         )
+
+    def _checked_operation(self, data: dict[str, Any]) -> CheckedOperation:
+        primitive = PRIMITIVES.get(data["primitive"])
+        if primitive is None or primitive.check_error is None:
+            raise ValueError(f"there is no primitive `{data['primitive']}` with a run-time check")
+        specs = tuple(map(self._spec, data["operands"]))
+        return CheckedOperation(primitive, dict(data["attributes"]), specs)
 
     def _spec(self, data: list) -> TensorSpec:
         sbp = tuple(map(named_sbp, data[2])) if len(data) > 2 else None

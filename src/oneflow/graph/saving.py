@@ -40,15 +40,13 @@ from oneflow.random.generator import default_generator
 from oneflow.tensor.call import wrap
 from oneflow.tensor.tensor import Tensor
 
-_VERSION = 2
+_VERSION = 3
 # The folders of the saves.
 _FILES = "files-"
 FILES = _FILES + 16 * "[0-9a-f]"
 # One file, or the folder of a checkpoint in parts.
 WEIGHTS = "weights.safetensors"
 WEIGHTS_IN_PARTS = "weights"
-# Stands for the bad value in the saved message of a run-time check.
-BAD_VALUE = 7_654_321_012_345_678
 
 
 def save_steps(name: str, steps: Sequence[Step], path: Path) -> None:
@@ -260,7 +258,19 @@ def _device_data(device: Device | Placement) -> dict[str, Any]:
     return {"device": str(device)}
 
 
-def _check_data(operation: Operation, line: str) -> list[str]:
-    """A run-time check as the class of its error and its message."""
-    error = operation.primitive.check_error(BAD_VALUE, operation.attributes, operation.in_specs)
-    return [type(error).__name__, f"{error} (in `{operation.primitive.name}`{line})"]
+def _check_data(operation: Operation, line: str) -> dict[str, Any]:
+    """A run-time check as what its primitive makes the error of, and the user's line."""
+    attributes = operation.attributes.items()
+    return {
+        "primitive": operation.primitive.name,
+        "attributes": {name: value for name, value in attributes if _is_json(value)},
+        "operands": [_spec_data(spec) for spec in operation.in_specs],
+        "line": line,
+    }
+
+
+def _is_json(value: Any) -> bool:
+    """Return whether an attribute is a number, a text or a tuple of these."""
+    if isinstance(value, tuple):
+        return all(map(_is_json, value))
+    return type(value) in (bool, int, float, str, type(None))
