@@ -1,1 +1,1 @@
-"""The closed set of operators that everything else is composed from; one definition each."""
+"""The operators that everything else is composed from; one definition each."""
