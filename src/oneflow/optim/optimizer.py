@@ -438,8 +438,8 @@ class Optimizer:
                 kept if owner is None else {n: self._restored(n, v, owner) for n, v in kept.items()}
             )
         for group, saved_group in zip(self.param_groups, saved, strict=True):
-            options = saved_group.keys() - {"params", "param_names"}
-            group.update({name: saved_group[name] for name in options})
+            given = saved_group.items()
+            group.update({n: v for n, v in given if n not in ("params", "param_names")})
 
     def _restored(self, name: str, value: Any, owner: Tensor) -> Any:
         """One saved state as it is kept for `owner`; counts are Python numbers."""
