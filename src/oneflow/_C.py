@@ -22,4 +22,4 @@ from oneflow.functional.nn.loss import cross_entropy as cross_entropy
 from oneflow.functional.nn.padding import pad as pad
 from oneflow.functional.nn.softmax import log_softmax as log_softmax, softmax as softmax
 from oneflow.functional.random.creation import randint as randint
-from oneflow.functional.shape.shaping import reshape as reshape, transpose as transpose
+from oneflow.functional.shape.reshape import reshape as reshape, transpose as transpose

@@ -85,7 +85,7 @@ from oneflow.random.generator import (
     seed as seed,
     set_rng_state as set_rng_state,
 )
-from oneflow.tensor import copying as _copying
+from oneflow.tensor import copy_methods as _copy_methods
 from oneflow.tensor.printing import (
     get_printoptions as get_printoptions,
     set_printoptions as set_printoptions,
@@ -151,7 +151,7 @@ from oneflow.functional.creation.conversion import (
     contiguous as contiguous,
     to as to,
 )
-from oneflow.functional.creation.factories import (
+from oneflow.functional.creation.factory_functions import (
     arange as arange,
     empty as empty,
     empty_like as empty_like,
@@ -165,7 +165,7 @@ from oneflow.functional.creation.factories import (
     zeros as zeros,
     zeros_like as zeros_like,
 )
-from oneflow.functional.creation.interchange import (
+from oneflow.functional.creation.from_data import (
     as_tensor as as_tensor,
     as_tensor as asarray,
     from_dlpack as from_dlpack,
@@ -356,7 +356,18 @@ from oneflow.functional.global_tensors.conversion import (
     to_consistent as to_consistent,
 )
 from oneflow.functional.global_tensors.trees import to_global as to_global, to_local as to_local
-from oneflow.functional.index.scattering import (
+from oneflow.functional.index.gather import (
+    batch_gather as batch_gather,
+    gather as gather,
+    gather_nd as gather_nd,
+    index_select as index_select,
+    masked_select as masked_select,
+    scatter_nd as scatter_nd,
+    take as take,
+    take_along_dim as take_along_dim,
+    tensor_scatter_nd_update as tensor_scatter_nd_update,
+)
+from oneflow.functional.index.scatter import (
     diagonal_scatter as diagonal_scatter,
     index_add as index_add,
     index_copy as index_copy,
@@ -371,7 +382,7 @@ from oneflow.functional.index.scattering import (
     select_scatter as select_scatter,
     slice_scatter as slice_scatter,
 )
-from oneflow.functional.index.searching import (
+from oneflow.functional.index.search import (
     argsort as argsort,
     argwhere as argwhere,
     bincount as bincount,
@@ -386,17 +397,6 @@ from oneflow.functional.index.searching import (
     topk as topk,
     unique as unique,
     unique_consecutive as unique_consecutive,
-)
-from oneflow.functional.index.selecting import (
-    batch_gather as batch_gather,
-    gather as gather,
-    gather_nd as gather_nd,
-    index_select as index_select,
-    masked_select as masked_select,
-    scatter_nd as scatter_nd,
-    take as take,
-    take_along_dim as take_along_dim,
-    tensor_scatter_nd_update as tensor_scatter_nd_update,
 )
 from oneflow.functional.linalg.added_products import (
     addbmm as addbmm,
@@ -415,7 +415,7 @@ from oneflow.functional.linalg.decompositions import (
     svd_ as svd,
 )
 from oneflow.functional.linalg.einsum import einsum as einsum, tensordot as tensordot
-from oneflow.functional.linalg.inverses import (
+from oneflow.functional.linalg.inverse import (
     det as det,
     inv as inverse,
     logdet as logdet,
@@ -471,7 +471,7 @@ from oneflow.functional.reduce.cumulative import (
     trapezoid as trapezoid,
     trapezoid as trapz,
 )
-from oneflow.functional.reduce.extremes import (
+from oneflow.functional.reduce.minmax import (
     amax as amax,
     amin as amin,
     aminmax as aminmax,
@@ -502,7 +502,7 @@ from oneflow.functional.reduce.sums import (
     prod as prod,
     sum_ as sum,
 )
-from oneflow.functional.shape.concatenation import (
+from oneflow.functional.shape.concat import (
     cat as cat,
     cat as concat,
     cat as concatenate,
@@ -523,7 +523,7 @@ from oneflow.functional.shape.properties import (
     is_tensor as is_tensor,
     numel as numel,
 )
-from oneflow.functional.shape.rearranging import (
+from oneflow.functional.shape.rearrange import (
     diag as diag,
     diag_embed as diag_embed,
     diagflat as diagflat,
@@ -538,7 +538,7 @@ from oneflow.functional.shape.rearranging import (
     tril as tril,
     triu as triu,
 )
-from oneflow.functional.shape.shaping import (
+from oneflow.functional.shape.reshape import (
     broadcast_to as broadcast_to,
     expand as expand,
     flatten as flatten,
@@ -556,7 +556,7 @@ from oneflow.functional.shape.shaping import (
     unsqueeze as unsqueeze,
     view as view,
 )
-from oneflow.functional.shape.stacking import (
+from oneflow.functional.shape.stack import (
     atleast_1d as atleast_1d,
     atleast_2d as atleast_2d,
     atleast_3d as atleast_3d,
@@ -579,7 +579,7 @@ from oneflow.functional.shape.stacking import (
     vstack as row_stack,
     vstack as vstack,
 )
-from oneflow.functional.shape.viewing import (
+from oneflow.functional.shape.strided_views import (
     adjoint as adjoint,
     as_strided as as_strided,
     diagonal as diagonal,

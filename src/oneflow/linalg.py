@@ -14,7 +14,7 @@ from oneflow.functional.linalg.decompositions import (
     svd as svd,
     svdvals as svdvals,
 )
-from oneflow.functional.linalg.inverses import (
+from oneflow.functional.linalg.inverse import (
     cross as cross,
     det as det,
     diagonal as diagonal,

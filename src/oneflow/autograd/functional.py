@@ -7,7 +7,7 @@ from typing import Any
 
 from oneflow.autograd.gradients import grad
 from oneflow.differentiation.grad_mode import enable_grad, is_grad_enabled
-from oneflow.functional.shape.concatenation import stack
+from oneflow.functional.shape.concat import stack
 from oneflow.primitives.operators.creation import zeros
 from oneflow.primitives.operators.elementwise import zeros_like
 from oneflow.primitives.operators.shape import reshape

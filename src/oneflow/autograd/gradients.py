@@ -9,7 +9,7 @@ from typing import Any
 
 from oneflow.differentiation.backward import Edge, backward_pass
 from oneflow.differentiation.grad_mode import set_grad_enabled
-from oneflow.functional.shape.concatenation import stack
+from oneflow.functional.shape.concat import stack
 from oneflow.primitives.operators.creation import ones
 from oneflow.primitives.operators.shape import zeros_of
 from oneflow.program.value import Value
@@ -31,7 +31,7 @@ _INITIAL_GRADIENT = _InitialGradient()
 
 
 @contextlib.contextmanager
-def transforming_initial_gradient(change: Callable[[Value], Value]) -> Iterator[None]:
+def initial_gradient_transform(change: Callable[[Value], Value]) -> Iterator[None]:
     """Context manager: `backward` inside starts with ``change(gradient)``; `grad` does not."""
     before, _INITIAL_GRADIENT.change = _INITIAL_GRADIENT.change, change
     try:

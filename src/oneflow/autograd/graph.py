@@ -22,13 +22,13 @@ class _Hooks:
         return self._pack(wrap(value.alias()))
 
     def unpack(self, packed: Any, grads: Sequence[Value | None]) -> Value:
-        restored = self._unpack(packed)
-        if not isinstance(restored, Tensor):
+        unpacked = self._unpack(packed)
+        if not isinstance(unpacked, Tensor):
             raise TypeError(
                 "Output of saved tensor unpack_hook expected to be a Tensor but got result of type "
-                f"{type(restored).__name__}"
+                f"{type(unpacked).__name__}"
             )
-        return restored.value
+        return unpacked.value
 
 
 class saved_tensors_hooks(packing):

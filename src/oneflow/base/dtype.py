@@ -7,7 +7,7 @@ import enum
 import jax.numpy as jnp
 import numpy as np
 
-from oneflow.base.spellings import spelled
+from oneflow.base.keyword_aliases import keyword_aliases
 
 
 class Category(enum.IntEnum):
@@ -137,7 +137,7 @@ def get_default_dtype() -> DType:
     return _Default.dtype
 
 
-@spelled(dtype="d")
+@keyword_aliases(dtype="d")
 def set_default_dtype(d: DType) -> None:
     """Set the floating point type that Python floats turn into.
 

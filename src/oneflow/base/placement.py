@@ -13,9 +13,9 @@ import numpy as np
 
 from oneflow.base import cluster, environment
 from oneflow.base.device import CPU, DEVICE_TYPES, Device, platform_devices
+from oneflow.base.keyword_aliases import keyword_aliases
 from oneflow.base.planning import is_planning
 from oneflow.base.sbp import BROADCAST, NdSbp, sbp_text
-from oneflow.base.spellings import spelled
 
 # Device types by every name that placements take; OneFlow 0.6 said "gpu".
 _TYPES = {**{name: name for name in DEVICE_TYPES}, "gpu": "cuda"}
@@ -49,7 +49,7 @@ class Placement:
     flat: tuple[int, ...]
     hierarchy: tuple[int, ...]
 
-    @spelled(device_type="type", device_ids="ranks")
+    @keyword_aliases(device_type="type", device_ids="ranks")
     def __new__(cls, type: str, ranks: Any, hierarchy: Any = None) -> Placement:
         """Return the one placement with this type and grid."""
         if type not in _TYPES:
@@ -64,7 +64,7 @@ class Placement:
         return known
 
     @staticmethod
-    @spelled(type="device_type")
+    @keyword_aliases(type="device_type")
     def all(device_type: str) -> Placement:
         """All devices of one type, in one dimension."""
         return Placement(

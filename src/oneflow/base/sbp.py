@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from oneflow.base.spellings import spelled
+from oneflow.base.keyword_aliases import keyword_aliases
 
 
 class Sbp:
@@ -56,7 +56,7 @@ _SPLITS: dict[int, Split] = {}
 NdSbp = tuple[Sbp, ...]
 
 
-@spelled(axis="dim")
+@keyword_aliases(axis="dim")
 def split(dim: int) -> Split:
     """Split along dimension `dim`; a negative one counts from the end of the tensor's shape.
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from oneflow.functional.shape.concatenation import stack
+from oneflow.functional.shape.concat import stack
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import import_array
 

@@ -22,14 +22,14 @@ _SMALLEST = {"float16": 2.0**-10, "bfloat16": 2.0**-7, "float32": 2.0**-23, "flo
 def _parameters(**numbers: Any) -> list[Tensor]:
     """Parameters given as numbers or tensors, broadcast to one shape."""
     device = next((each.device for each in numbers.values() if isinstance(each, Tensor)), CPU)
-    made = [
+    tensors = [
         each if isinstance(each, Tensor) else import_array(each, get_default_dtype(), device)
         for each in numbers.values()
     ]
-    total = made[0]
-    for each in made[1:]:
+    total = tensors[0]
+    for each in tensors[1:]:
         total = total + each
-    return [each.expand(total.shape) for each in made]
+    return [each.expand(total.shape) for each in tensors]
 
 
 class Distribution:

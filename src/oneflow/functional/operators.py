@@ -32,7 +32,7 @@ def _attach_operator(name: str, compute: Binary, inplace: bool = True) -> None:
     def forward(self: Tensor, value: Any) -> Tensor:
         return compute(self, value) if isinstance(value, _OPERANDS) else _NOT_IMPLEMENTED
 
-    def reflected(self: Tensor, value: Any) -> Tensor:
+    def reverse(self: Tensor, value: Any) -> Tensor:
         return compute(value, self) if isinstance(value, _OPERANDS) else _NOT_IMPLEMENTED
 
     def in_place(self: Tensor, value: Any) -> Tensor:
@@ -41,7 +41,7 @@ def _attach_operator(name: str, compute: Binary, inplace: bool = True) -> None:
         return write_result(self, compute(before_write(self), value), f"{name}_")
 
     attach(f"__{name}__", forward)
-    attach(f"__r{name}__", reflected)
+    attach(f"__r{name}__", reverse)
     if inplace:
         attach(f"__i{name}__", in_place)
 

@@ -12,8 +12,8 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from oneflow.base.keyword_aliases import rename_keywords
 from oneflow.base.parameters import parameters_of
-from oneflow.base.spellings import rename_keywords
 from oneflow.tensor.call import wrap
 from oneflow.tensor.methods import attach, attach_inplace, write_result
 from oneflow.tensor.tensor import Tensor
@@ -22,7 +22,7 @@ from oneflow.tensor.tensor import Tensor
 FUNCTIONS: dict[str, Callable] = {}
 # Spellings of one argument in PyTorch, OneFlow and NumPy. A function accepts all spellings of the
 # names it declares.
-_SPELLINGS: tuple[tuple[str, ...], ...] = (
+_KEYWORD_ALIASES: tuple[tuple[str, ...], ...] = (
     ("input", "x", "self", "a"),
     ("other", "y", "b"),
     ("dim", "axis"),
@@ -41,7 +41,7 @@ def function(
     namespace: str | None = "",
     aliases: Sequence[str] = (),
     also: Sequence[str] = (),
-    spellings: Mapping[str, str] | None = None,
+    keyword_aliases: Mapping[str, str] | None = None,
 ) -> Callable[[Callable], Callable]:
     """Decorator that publishes a function.
 
@@ -54,16 +54,16 @@ def function(
             form, such as ``absolute`` for ``abs``.
         also: further paths of the function below `oneflow`, such as ``"special.expit"`` for
             ``sigmoid``; a path that is the name of an in-place method (``"sin_"``) publishes that.
-        spellings: further argument names of this function alone, each with the declared name it
-            stands for.
+        keyword_aliases: further argument names of this function alone, each with the declared name
+            that it stands for.
 
     Raises:
         ValueError: a name is taken.
     """
 
-    def publish(body: Callable) -> Callable:
+    def register(body: Callable) -> Callable:
         name = body.__name__.removesuffix("_")
-        public = _accept_spellings(body, spellings or {}, inplace)
+        public = _accept_keyword_aliases(body, keyword_aliases or {}, inplace)
         inplace_methods: dict[str, Callable] = {}
         if method:
             for each in (method if isinstance(method, str) else name, *aliases):
@@ -72,15 +72,15 @@ def function(
                     inplace_methods[f"{each}_"] = attach_inplace(f"{each}_", public)
         if namespace is not None:
             for each in (name, *aliases):
-                _publish(f"{namespace}.{each}" if namespace else each, public)
+                _register_path(f"{namespace}.{each}" if namespace else each, public)
         for path in also:
-            _publish(path, inplace_methods.get(path, public))
+            _register_path(path, inplace_methods.get(path, public))
         return public
 
-    return publish
+    return register
 
 
-def _publish(path: str, public: Callable) -> None:
+def _register_path(path: str, public: Callable) -> None:
     """Make `path` below `oneflow` a public name of the function `public`.
 
     Raises:
@@ -91,24 +91,24 @@ def _publish(path: str, public: Callable) -> None:
     FUNCTIONS[path] = public
 
 
-def _accept_spellings(body: Callable, further: Mapping[str, str], inplace: bool) -> Callable:
+def _accept_keyword_aliases(body: Callable, extra: Mapping[str, str], inplace: bool) -> Callable:
     """`body` accepting the other spellings of its arguments' names, `out=` and `inplace=`.
 
     Free when called without keywords.
     """
     parameters = parameters_of(body)
     variadic = parameters.variadic
-    declared_names = parameters.names
-    rename = dict(further)
-    for spellings in _SPELLINGS:
-        chosen = [name for name in spellings if name in declared_names]
+    parameter_names = parameters.names
+    rename = dict(extra)
+    for keyword_aliases in _KEYWORD_ALIASES:
+        chosen = [name for name in keyword_aliases if name in parameter_names]
         if len(chosen) == 1:
-            rename.update({other: chosen[0] for other in spellings if other != chosen[0]})
-    for name in rename.keys() & set(declared_names):
+            rename.update({other: chosen[0] for other in keyword_aliases if other != chosen[0]})
+    for name in rename.keys() & set(parameter_names):
         del rename[name]
-    takes_out = "out" in declared_names
-    writes_back = inplace and "inplace" not in declared_names
-    first = declared_names[0]
+    takes_out = "out" in parameter_names
+    writes_back = inplace and "inplace" not in parameter_names
+    first = parameter_names[0]
 
     @functools.wraps(body)
     def public(*args: Any, **kwargs: Any) -> Any:
@@ -129,7 +129,7 @@ def _accept_spellings(body: Callable, further: Mapping[str, str], inplace: bool)
 
 
 def _public_signature(body: Callable) -> inspect.Signature:
-    """The signature of `body`, with the keywords that `_accept_spellings` adds."""
+    """The signature of `body`, with the keywords that `_accept_keyword_aliases` adds."""
     signature = inspect.signature(body)
     added = [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default)

@@ -8,7 +8,7 @@ from typing import Any
 
 from oneflow.amp.autocast import autocast
 from oneflow.amp.grad_scaler import StaticGradScaler
-from oneflow.autograd.gradients import transforming_initial_gradient
+from oneflow.autograd.gradients import initial_gradient_transform
 from oneflow.base.dtype import DType
 from oneflow.differentiation.grad_mode import set_grad_enabled
 from oneflow.graph.capturing_recorder import CapturingRecorder, capturing
@@ -112,6 +112,6 @@ class CaptureScope:
             set_grad_enabled(grad_enabled),
             tracer,
             casts,
-            transforming_initial_gradient(change_start),
+            initial_gradient_transform(change_start),
         ):
             yield

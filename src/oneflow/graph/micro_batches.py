@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from oneflow.functional.shape.concatenation import cat, stack
+from oneflow.functional.shape.concat import cat, stack
 from oneflow.graph.structure import put_together, take_apart
 from oneflow.primitives.shard_shapes import split_counts
 from oneflow.tensor.tensor import Tensor

@@ -156,7 +156,7 @@ class OptimizerStep:
             stepped = [each for each in group["params"] if each.grad is not None]
             self.tensors.update(map(id, stepped))
             updated += stepped
-            states = optimizer.stepped_states(group)
+            states = optimizer.states_of_group(group)
             self._counts.add(group, states)
             for parameter, state in zip(stepped, states, strict=True):
                 counts = optimizer.counts_of(state)

@@ -50,7 +50,7 @@ class Parameter(Tensor):
         return known
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> tuple:
-        # As of any tensor, see `oneflow.tensor.copying.reduce`.
+        # As of any tensor, see `oneflow.tensor.copy_methods.reduce`.
         device = device_or_sharding(self.value.spec)
         return (_rebuild, (self.numpy(), self.dtype, device, self.requires_grad))
 

@@ -159,12 +159,12 @@ class StateDictLoader:
                 ("Unexpected", self.unexpected),
             ):
                 if names:
-                    listed = ", ".join(f'"{name}"' for name in names)
-                    errors.append(f"{what} key(s) in state_dict: {listed}. ")
+                    names_text = ", ".join(f'"{name}"' for name in names)
+                    errors.append(f"{what} key(s) in state_dict: {names_text}. ")
         if errors:
-            listed = "\n\t".join(errors)
+            names_text = "\n\t".join(errors)
             raise RuntimeError(
-                f"Error(s) in loading state_dict for {type(module).__name__}:\n\t{listed}"
+                f"Error(s) in loading state_dict for {type(module).__name__}:\n\t{names_text}"
             )
         return IncompatibleKeys(self.missing, self.unexpected)
 
@@ -184,14 +184,14 @@ def load_module_state(
         owner = (module,) if hook.with_module else ()
         hook.function(*owner, state, prefix, metadata, strict, missing, unexpected, errors)
     assign = metadata.get("assign_to_params_buffers", False)
-    own = module_state(module)
-    for name, target in own.items():
+    local_state = module_state(module)
+    for name, target in local_state.items():
         key = prefix + name
         if key in state:
             _load_tensor(module, name, target, key, state[key], assign, errors)
         elif strict:
             missing.append(key)
-    known = set(own)
+    known = set(local_state)
     if overrides(module, "set_extra_state"):
         known.add(EXTRA_STATE)
         if prefix + EXTRA_STATE in state:

@@ -35,7 +35,7 @@ from oneflow.functional.elementwise.piecewise import (
     softshrink as softshrink,
     threshold as threshold,
 )
-from oneflow.functional.index.searching import one_hot as one_hot
+from oneflow.functional.index.search import one_hot as one_hot
 from oneflow.functional.nn.adaptive_pooling import (
     adaptive_avg_pool1d as adaptive_avg_pool1d,
     adaptive_avg_pool2d as adaptive_avg_pool2d,
@@ -141,7 +141,7 @@ from oneflow.functional.nn.softmax import (
     softmax as softmax,
     softmin as softmin,
 )
-from oneflow.functional.nn.unpooling import (
+from oneflow.functional.nn.unpool import (
     max_unpool1d as max_unpool1d,
     max_unpool2d as max_unpool2d,
     max_unpool3d as max_unpool3d,

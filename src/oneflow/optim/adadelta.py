@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from oneflow.optim.optimizer import Optimizer, check_range, spellings
+from oneflow.optim.optimizer import Optimizer, accept_common_keywords, check_range
 from oneflow.primitives.operators.optimizer import AdadeltaNumbers, adadelta_update
 
 
@@ -34,7 +34,7 @@ class Adadelta(Optimizer):
 
     _update = adadelta_update
 
-    @spellings
+    @accept_common_keywords
     def __init__(
         self,
         params: Any,

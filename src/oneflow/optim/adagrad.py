@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from oneflow.optim.optimizer import Optimizer, check_range, spellings
+from oneflow.optim.optimizer import Optimizer, accept_common_keywords, check_range
 from oneflow.primitives.operators.optimizer import AdagradNumbers, adagrad_update
 
 
@@ -35,7 +35,7 @@ class Adagrad(Optimizer):
 
     _update = adagrad_update
 
-    @spellings
+    @accept_common_keywords
     def __init__(
         self,
         params: Any,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from oneflow.optim.counting import root
-from oneflow.optim.optimizer import Optimizer, check_range, spellings
+from oneflow.optim.optimizer import Optimizer, accept_common_keywords, check_range
 from oneflow.primitives.operators.optimizer import AdamNumbers, adam_update
 
 
@@ -39,7 +39,7 @@ class Adam(Optimizer):
     _update = adam_update
     _decoupled = False
 
-    @spellings
+    @accept_common_keywords
     def __init__(
         self,
         params: Any,
@@ -73,7 +73,7 @@ class Adam(Optimizer):
     def _numbers(self, group: dict[str, Any], state: dict[str, Any]) -> AdamNumbers:
         lr, decay = group["lr"], group["weight_decay"]
         beta1, beta2 = group["betas"]
-        correction1, correction2 = bias_corrections(group, state["step"])
+        correction1, correction2 = compute_bias_correction(group, state["step"])
         return AdamNumbers(
             step_size=lr / correction1,
             beta2=beta2,
@@ -130,7 +130,7 @@ def check_adam(lr: float, betas: tuple[float, float], eps: float, weight_decay: 
     check_range("weight_decay", weight_decay, 0.0)
 
 
-def bias_corrections(group: dict[str, Any], step: int) -> tuple[float, float]:
+def compute_bias_correction(group: dict[str, Any], step: int) -> tuple[float, float]:
     """The divisors of the running means after `step` steps from zero."""
     if not group.get("do_bias_correction", True):
         return 1.0, 1.0

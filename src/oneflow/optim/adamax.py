@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from oneflow.optim.adam import bias_corrections, check_adam
-from oneflow.optim.optimizer import Optimizer, spellings
+from oneflow.optim.adam import check_adam, compute_bias_correction
+from oneflow.optim.optimizer import Optimizer, accept_common_keywords
 from oneflow.primitives.operators.optimizer import AdamaxNumbers, adamax_update
 
 
@@ -35,7 +35,7 @@ class Adamax(Optimizer):
 
     _update = adamax_update
 
-    @spellings
+    @accept_common_keywords
     def __init__(
         self,
         params: Any,
@@ -61,7 +61,7 @@ class Adamax(Optimizer):
     def _numbers(self, group: dict[str, Any], state: dict[str, Any]) -> AdamaxNumbers:
         beta1, beta2 = group["betas"]
         return AdamaxNumbers(
-            step_size=group["lr"] / bias_corrections(group, state["step"])[0],
+            step_size=group["lr"] / compute_bias_correction(group, state["step"])[0],
             beta2=beta2,
             fresh1=1 - beta1,
             eps=group["eps"],

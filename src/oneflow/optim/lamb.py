@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from oneflow.optim.adam import bias_corrections, check_adam
+from oneflow.optim.adam import check_adam, compute_bias_correction
 from oneflow.optim.counting import root
-from oneflow.optim.optimizer import Optimizer, spellings
+from oneflow.optim.optimizer import Optimizer, accept_common_keywords
 from oneflow.primitives.operators.lamb import LAMBNumbers, lamb_update
 
 
@@ -38,7 +38,7 @@ class LAMB(Optimizer):
 
     _update = lamb_update
 
-    @spellings
+    @accept_common_keywords
     def __init__(
         self,
         params: Any,
@@ -68,7 +68,7 @@ class LAMB(Optimizer):
 
     def _numbers(self, group: dict[str, Any], state: dict[str, Any]) -> LAMBNumbers:
         beta1, beta2 = group["betas"]
-        correction1, correction2 = bias_corrections(group, state["step"])
+        correction1, correction2 = compute_bias_correction(group, state["step"])
         decay, decoupled = group["weight_decay"], group["adam_w_mode"]
         return LAMBNumbers(
             lr=group["lr"],

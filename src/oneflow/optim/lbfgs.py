@@ -7,7 +7,7 @@ from typing import Any
 
 from oneflow.differentiation.grad_mode import enable_grad, no_grad
 from oneflow.optim.line_search import strong_wolfe
-from oneflow.optim.optimizer import Optimizer, check_range, spellings
+from oneflow.optim.optimizer import Optimizer, accept_common_keywords, check_range
 from oneflow.primitives.operators.shape import concat, reshape, slice_
 from oneflow.tensor.call import wrap
 from oneflow.tensor.tensor import Tensor
@@ -47,7 +47,7 @@ class LBFGS(Optimizer):
         [1.0, 2.0]
     """
 
-    @spellings
+    @accept_common_keywords
     def __init__(
         self,
         params: Any,
@@ -101,7 +101,7 @@ class LBFGS(Optimizer):
         loss, gradient = float(first_loss), self._gradient()
         state = self.state[group["params"][0]]
         state.setdefault("n_iter", 0)
-        evaluations = 1
+        func_evals = 1
         for _ in range(group["max_iter"]):
             if _largest(gradient) <= group["tolerance_grad"]:
                 break
@@ -116,15 +116,15 @@ class LBFGS(Optimizer):
             loss, gradient, length, used = self._move(
                 closure, group, direction, length, loss, gradient, slope
             )
-            evaluations += used
+            func_evals += used
             state["step_length"] = length
             if (
-                evaluations >= group["max_eval"]
+                func_evals >= group["max_eval"]
                 or _largest(direction) * length <= group["tolerance_change"]
                 or abs(loss - before) < group["tolerance_change"]
             ):
                 break
-        state["func_evals"] = state.get("func_evals", 0) + evaluations
+        state["func_evals"] = state.get("func_evals", 0) + func_evals
         return first_loss
 
     def _direction(self, gradient: Tensor, state: dict[str, Any], group: dict[str, Any]) -> Tensor:

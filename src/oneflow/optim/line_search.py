@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 # Sufficient decrease, curvature, shortest interval, most evaluations.
-_DECREASE, _CURVATURE, _MIN_BRACKET, _MAX_EVALUATIONS = 1e-4, 0.9, 1e-9, 25
+_DECREASE, _CURVATURE, _MIN_BRACKET, _MAX_FUNC_EVALS = 1e-4, 0.9, 1e-9, 25
 
 
 class Point(NamedTuple):
@@ -43,17 +43,17 @@ def strong_wolfe(
     search = _Search(evaluate, direction, Point(0.0, loss, gradient, slope))
     bracket = search.bracket(length)
     best = bracket[0] if len(bracket) == 1 else search.zoom(*bracket)
-    return best.loss, best.gradient, best.at, search.evaluations
+    return best.loss, best.gradient, best.at, search.func_evals
 
 
 class _Search:
     def __init__(self, evaluate: Callable, direction: Any, start: Point) -> None:
         self._evaluate, self._direction, self._start = evaluate, direction, start
         self._reach = direction.abs().max().item()
-        self.evaluations = 0
+        self.func_evals = 0
 
     def _point(self, at: float) -> Point:
-        self.evaluations += 1
+        self.func_evals += 1
         loss, gradient = self._evaluate(at)
         return Point(at, loss, gradient, (gradient * self._direction).sum().item())
 
@@ -68,8 +68,8 @@ class _Search:
     def bracket(self, length: float) -> tuple[Point, ...]:
         """A good point, or two points with one between them."""
         previous, point = self._start, self._point(length)
-        while self.evaluations < _MAX_EVALUATIONS:
-            if self._too_high(point) or (self.evaluations > 1 and point.loss >= previous.loss):
+        while self.func_evals < _MAX_FUNC_EVALS:
+            if self._too_high(point) or (self.func_evals > 1 and point.loss >= previous.loss):
                 return previous, point
             if self._flat(point):
                 return (point,)
@@ -84,7 +84,7 @@ class _Search:
         """The best point found while the interval between two points shrinks."""
         low, high = sorted((one, other), key=lambda point: point.loss)
         near_end = False
-        while self.evaluations < _MAX_EVALUATIONS:
+        while self.func_evals < _MAX_FUNC_EVALS:
             if abs(high.at - low.at) * self._reach < _MIN_BRACKET:
                 break
             at, near_end = self._next(low, high, near_end)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from oneflow.optim.adam import bias_corrections, check_adam
-from oneflow.optim.optimizer import Optimizer, check_range, spellings
+from oneflow.optim.adam import check_adam, compute_bias_correction
+from oneflow.optim.optimizer import Optimizer, accept_common_keywords, check_range
 from oneflow.primitives.operators.optimizer import NAdamNumbers, nadam_update
 
 
@@ -38,7 +38,7 @@ class NAdam(Optimizer):
     _update = nadam_update
     _counts: ClassVar[dict[str, float]] = {"step": 0, "mu_product": 1.0}
 
-    @spellings
+    @accept_common_keywords
     def __init__(
         self,
         params: Any,
@@ -82,7 +82,7 @@ class NAdam(Optimizer):
             beta2=beta2,
             fresh1=1 - beta1,
             fresh2=1 - beta2,
-            correction2=bias_corrections(group, state["step"])[1],
+            correction2=compute_bias_correction(group, state["step"])[1],
             eps=group["eps"],
             decay=0.0 if decoupled else decay,
             keep=1 - lr * decay if decoupled else 1.0,

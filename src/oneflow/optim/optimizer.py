@@ -43,25 +43,25 @@ CHECK_STEP: Hook[Callable[[Optimizer], None]] = Hook("CHECK_STEP", "oneflow.grap
 _MAX_RESULTS = 64
 
 
-def spellings(init: Callable) -> Callable:
+def accept_common_keywords(init: Callable) -> Callable:
     """Decorator for an optimizer's `__init__`: `parameters=` is another name of `params=`.
 
     PyTorch's `foreach=`, `fused=` and `capturable=` are accepted and change nothing.
     """
-    declared = parameters_of(init).names
+    parameter_names = parameters_of(init).names
 
     @functools.wraps(init)
-    def accepting(self: Any, *args: Any, **kwargs: Any) -> None:
+    def accept(self: Any, *args: Any, **kwargs: Any) -> None:
         if "parameters" in kwargs:
             if args or "params" in kwargs:
                 raise TypeError("`params` and `parameters` mean the same; give one of them")
             kwargs["params"] = kwargs.pop("parameters")
         for name in _WITHOUT_EFFECT:
-            if name not in declared:
+            if name not in parameter_names:
                 kwargs.pop(name, None)
         init(self, *args, **kwargs)
 
-    return accepting
+    return accept
 
 
 class Optimizer:
@@ -265,7 +265,7 @@ class Optimizer:
             for name, count in self.counts_of(state).items():
                 state[name] = count.item() if isinstance(count, Tensor) else count
 
-    def stepped_states(self, group: dict[str, Any]) -> list[dict[str, Any]]:
+    def states_of_group(self, group: dict[str, Any]) -> list[dict[str, Any]]:
         """The states of the parameters of `group` that have a gradient, complete."""
         return [self._complete_state(p, group) for p in group["params"] if p.grad is not None]
 
@@ -434,9 +434,9 @@ class Optimizer:
         self.state = defaultdict(dict)
         for key, kept in state_dict["state"].items():
             owner = parameters_by_index.get(key)
-            self.state[key if owner is None else owner] = (
-                kept if owner is None else {n: self._restored(n, v, owner) for n, v in kept.items()}
-            )
+            if owner is not None:
+                kept = {name: self._restored(name, value, owner) for name, value in kept.items()}
+            self.state[key if owner is None else owner] = kept
         for group, saved_group in zip(self.param_groups, saved, strict=True):
             given = saved_group.items()
             group.update({n: v for n, v in given if n not in ("params", "param_names")})

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from oneflow.optim.adam import bias_corrections, check_adam
+from oneflow.optim.adam import check_adam, compute_bias_correction
 from oneflow.optim.counting import choose, root
-from oneflow.optim.optimizer import Optimizer, spellings
+from oneflow.optim.optimizer import Optimizer, accept_common_keywords
 from oneflow.primitives.operators.optimizer import RAdamNumbers, radam_update
 
 # From this length of the approximated average on, the variance of the second moment is tractable.
@@ -40,7 +40,7 @@ class RAdam(Optimizer):
 
     _update = radam_update
 
-    @spellings
+    @accept_common_keywords
     def __init__(
         self,
         params: Any,
@@ -69,7 +69,7 @@ class RAdam(Optimizer):
     def _numbers(self, group: dict[str, Any], state: dict[str, Any]) -> RAdamNumbers:
         lr, decay, decoupled = group["lr"], group["weight_decay"], group["decoupled_weight_decay"]
         beta1, beta2 = group["betas"]
-        correction1, correction2 = bias_corrections(group, state["step"])
+        correction1, correction2 = compute_bias_correction(group, state["step"])
         return RAdamNumbers(
             step_size=lr / correction1,
             beta2=beta2,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from oneflow.optim.optimizer import Optimizer, check_range, spellings
+from oneflow.optim.optimizer import Optimizer, accept_common_keywords, check_range
 from oneflow.primitives.operators.optimizer import RMSpropNumbers, rmsprop_update
 
 
@@ -36,7 +36,7 @@ class RMSprop(Optimizer):
 
     _update = rmsprop_update
 
-    @spellings
+    @accept_common_keywords
     def __init__(
         self,
         params: Any,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from oneflow.optim.optimizer import Optimizer, check_range, spellings
+from oneflow.optim.optimizer import Optimizer, accept_common_keywords, check_range
 from oneflow.primitives.operators.optimizer import RpropNumbers, rprop_update
 
 
@@ -33,7 +33,7 @@ class Rprop(Optimizer):
 
     _update = rprop_update
 
-    @spellings
+    @accept_common_keywords
     def __init__(
         self,
         params: Any,
@@ -53,7 +53,7 @@ class Rprop(Optimizer):
         return {"prev": 0.0, "step_size": group["lr"]}
 
     def _numbers(self, group: dict[str, Any], state: dict[str, Any]) -> RpropNumbers:
-        shrink, grow = group["etas"]
+        etaminus, etaplus = group["etas"]
         smallest, largest = group["step_sizes"]
         sign = -1.0 if group["maximize"] else 1.0
-        return RpropNumbers(shrink, grow, smallest, largest, sign)
+        return RpropNumbers(etaminus, etaplus, smallest, largest, sign)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from oneflow.optim.counting import choose
-from oneflow.optim.optimizer import Optimizer, check_range, spellings
+from oneflow.optim.optimizer import Optimizer, accept_common_keywords, check_range
 from oneflow.primitives.operators.optimizer import SGDNumbers, sgd_update
 
 
@@ -39,7 +39,7 @@ class SGD(Optimizer):
 
     _update = sgd_update
 
-    @spellings
+    @accept_common_keywords
     def __init__(
         self,
         params: Any,

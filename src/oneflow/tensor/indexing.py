@@ -31,7 +31,7 @@ _INDEX_DTYPES = (dt.int64, dt.int32, dt.int16, dt.int8)
 
 
 @dataclass
-class Selection:
+class ParsedIndex:
     """An index taken apart.
 
     Attributes:
@@ -134,7 +134,7 @@ class _Parser:
         self.indices.append((len(self.layout), on_device(entry, self.device)))
         self._keep(entry.ndim)
 
-    def selection(self) -> Selection:
+    def parsed_index(self) -> ParsedIndex:
         """The parsed index, as view steps and index tensors."""
         steps: list[ViewStep] = []
         if self.selected:
@@ -151,7 +151,7 @@ class _Parser:
         if None in self.layout or (not steps and not self.indices):
             shape = tuple(1 if dim is None else sizes[dim] for dim in self.layout)
             steps.append((views.reshape, (), {"shape": shape}))
-        return Selection(steps, self.indices)
+        return ParsedIndex(steps, self.indices)
 
 
 def _dims_taken(entry: Any) -> int:
@@ -189,7 +189,7 @@ def _index_array(entry: Any) -> np.ndarray:
     return array.astype(np.int64) if array.size == 0 and array.dtype.kind == "f" else array
 
 
-def parse(tensor: Tensor, index: Any) -> Selection:
+def parse(tensor: Tensor, index: Any) -> ParsedIndex:
     """Take the index of ``tensor[index]`` apart.
 
     Raises:
@@ -200,7 +200,7 @@ def parse(tensor: Tensor, index: Any) -> Selection:
         entries = _entries(index)
         if not tensor.ndim and any(_dims_taken(entry) for entry in entries):
             raise IndexError(_NO_DIMENSIONS)
-        return _Parser(tensor, entries).selection()
+        return _Parser(tensor, entries).parsed_index()
     except TypeError as error:
         kind = TypeError if isinstance(index, str) else IndexError
         raise kind(
@@ -225,11 +225,11 @@ def get_item(self: Tensor, key: Any) -> Tensor:
     """
     if type(key) is int:
         return call_view(views.select, self, _first_position(self, key), dims=(0,))
-    selection = parse(self, key)
-    result = functools.reduce(_step, selection.steps, self)
-    if not selection.indices:
+    parsed_index = parse(self, key)
+    result = functools.reduce(_step, parsed_index.steps, self)
+    if not parsed_index.indices:
         return result
-    dims, indices = _index_values(selection.indices)
+    dims, indices = _index_values(parsed_index.indices)
     _common_shape(indices)
     return wrap(p.index(result.value, *indices, dims=dims))
 
@@ -271,17 +271,17 @@ def set_item(self: Tensor, key: Any, value: Any) -> None:
         IndexError: a position that does not exist (for index tensors at the next read of a value).
         RuntimeError: `value` does not broadcast to the selected part.
     """
-    selection = parse(self, key)
-    view = replay(self.value, selection.steps)
-    write(self, _written(view, selection.indices, value, False), tuple(selection.steps))
+    parsed_index = parse(self, key)
+    view = replay(self.value, parsed_index.steps)
+    write(self, _written(view, parsed_index.indices, value, False), tuple(parsed_index.steps))
 
 
 def index_put_value(tensor: Tensor, index: Any, value: Any, accumulate: bool = False) -> Value:
     """The value of `tensor` after ``tensor[index] = value``, or after adding there."""
-    selection = parse(tensor, index)
-    view = replay(tensor.value, selection.steps)
-    new = _written(view, selection.indices, value, accumulate)
-    return scatter_back(tensor.value, selection.steps, new)
+    parsed_index = parse(tensor, index)
+    view = replay(tensor.value, parsed_index.steps)
+    new = _written(view, parsed_index.indices, value, accumulate)
+    return scatter_back(tensor.value, parsed_index.steps, new)
 
 
 def _written(view: Value, indices: list[tuple[int, Tensor]], value: Any, accumulate: bool) -> Value:
@@ -289,8 +289,8 @@ def _written(view: Value, indices: list[tuple[int, Tensor]], value: Any, accumul
     spec = view.spec
     source = _source(value, view, exact=bool(indices))
     if not indices:
-        whole = _broadcast_source(source, spec.shape)
-        return add(view, whole) if accumulate else replacing(view, whole)
+        expanded = _broadcast_source(source, spec.shape)
+        return add(view, expanded) if accumulate else replacing(view, expanded)
     if (
         not accumulate
         and len(indices) == 1
@@ -351,9 +351,10 @@ def _common_shape(positions: list[Value]) -> tuple[int, ...]:
     try:
         return broadcast_shapes(*shapes)
     except RuntimeError:
-        listed = ", ".join(str(list(shape)) for shape in shapes)
+        shapes_text = ", ".join(str(list(shape)) for shape in shapes)
         raise IndexError(
-            f"shape mismatch: indexing tensors could not be broadcast together with shapes {listed}"
+            "shape mismatch: indexing tensors could not be broadcast together with shapes "
+            f"{shapes_text}"
         ) from None
 
 

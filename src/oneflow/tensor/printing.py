@@ -101,8 +101,8 @@ class _NumberFormat:
         numbers = flat[np.isfinite(flat) & (flat != 0)]
         if not numbers.size:
             return
-        magnitudes = np.abs(numbers)
-        low, high = float(magnitudes.min()), float(magnitudes.max())
+        abs_values = np.abs(numbers)
+        low, high = float(abs_values.min()), float(abs_values.max())
         self._all_whole = bool((numbers == np.ceil(numbers)).all())
         needs = high / low > 1000.0 or high > 1.0e8 or low < 1.0e-4
         self._scientific = needs if OPTIONS.sci_mode is None else OPTIONS.sci_mode
@@ -128,9 +128,9 @@ class _ComplexFormat:
         self.width = self._real.width + self._imaginary.width + 1
 
     def __call__(self, value: complex) -> str:
-        imaginary = f"{self._imaginary(value.imag)}j".lstrip()
-        sign = "" if imaginary[0] in "+-" else "+"
-        return self._real(value.real) + sign + imaginary
+        imag = f"{self._imaginary(value.imag)}j".lstrip()
+        sign = "" if imag[0] in "+-" else "+"
+        return self._real(value.real) + sign + imag
 
 
 def _visible(array: np.ndarray) -> np.ndarray:
@@ -147,13 +147,11 @@ def _nested(array: np.ndarray, indent: int, summarize: bool, number: Any) -> str
     if array.ndim == 0:
         return number(array.item())
     edge = OPTIONS.edgeitems
-    is_summarized = summarize and len(array) > 2 * edge
-    first, last = (
-        (array[:edge], array[len(array) - edge :]) if is_summarized else (array, array[:0])
-    )
+    truncated = summarize and len(array) > 2 * edge
+    first, last = (array[:edge], array[len(array) - edge :]) if truncated else (array, array[:0])
     if array.ndim == 1:
         items = [number(value) for value in first.tolist()]
-        if is_summarized:
+        if truncated:
             items += [" ..." if edge else "...", *(number(value) for value in last.tolist())]
         per_line = max(1, (OPTIONS.linewidth - indent) // (number.width + 2))
         lines = [
@@ -161,7 +159,7 @@ def _nested(array: np.ndarray, indent: int, summarize: bool, number: Any) -> str
         ]
         return "[" + (",\n" + " " * (indent + 1)).join(lines) + "]"
     parts = [_nested(each, indent + 1, summarize, number) for each in first]
-    if is_summarized:
+    if truncated:
         parts += ["...", *(_nested(each, indent + 1, summarize, number) for each in last)]
     return "[" + ("," + "\n" * (array.ndim - 1) + " " * (indent + 1)).join(parts) + "]"
 

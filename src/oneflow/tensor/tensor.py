@@ -352,7 +352,7 @@ class Tensor:
         """
         return self.value.stale is INFERENCE
 
-    def _become(self, view: Tensor) -> Tensor:
+    def _replace_with_view(self, view: Tensor) -> Tensor:
         """Turn into `view`, a view of this tensor: how `unsqueeze_` and its like end."""
         if self.requires_grad and self.is_leaf:
             raise RuntimeError(

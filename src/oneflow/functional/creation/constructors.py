@@ -9,8 +9,8 @@ from oneflow.base.dtype import DType, get_default_dtype
 from oneflow.base.placement import parse_device
 from oneflow.base.shape import Size
 from oneflow.functional.creation.conversion import TENSOR_TYPES
-from oneflow.functional.creation.factories import empty, full, ones, zeros
-from oneflow.functional.creation.interchange import tensor as tensor_from_data
+from oneflow.functional.creation.factory_functions import empty, full, ones, zeros
+from oneflow.functional.creation.from_data import tensor as tensor_from_data
 from oneflow.functional.creation.options import (
     checked_dtype,
     choose_device,

@@ -10,7 +10,7 @@ from oneflow.base.device import CPU, Device
 from oneflow.base.dtype import DType
 from oneflow.base.placement import Placement, Sharding, parse_device
 from oneflow.base.shape import broadcast_shapes
-from oneflow.functional.creation.factories import plain_number
+from oneflow.functional.creation.factory_functions import plain_number
 from oneflow.functional.creation.options import as_dtype
 from oneflow.functional.registry import function
 from oneflow.primitives.operators.creation import zeros

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from oneflow.functional.creation.interchange import from_dlpack
+from oneflow.functional.creation.from_data import from_dlpack
 from oneflow.functional.registry import function
 from oneflow.tensor.tensor import Tensor
 

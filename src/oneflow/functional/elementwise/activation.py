@@ -253,7 +253,7 @@ def selu(x: Tensor, inplace: bool = False) -> Tensor:
     return apply_activation(a.elu, x, _SELU_ALPHA, _SELU_SCALE, 1.0, name="selu", inplace=inplace)
 
 
-@function(method=False, namespace="nn.functional", spellings={"negative_slope": "alpha"})
+@function(method=False, namespace="nn.functional", keyword_aliases={"negative_slope": "alpha"})
 def leaky_relu(x: Tensor, alpha: float = 0.01, inplace: bool = False) -> Tensor:
     """``x`` where positive, else ``alpha * x``.
 
@@ -270,7 +270,7 @@ def leaky_relu(x: Tensor, alpha: float = 0.01, inplace: bool = False) -> Tensor:
     return apply_activation(a.leaky_relu, x, alpha, inplace=inplace)
 
 
-@function(namespace="nn.functional", spellings={"weight": "alpha"})
+@function(namespace="nn.functional", keyword_aliases={"weight": "alpha"})
 def prelu(x: Tensor, alpha: Tensor) -> Tensor:
     """`leaky_relu` with a learnable slope: one for all, or one per channel (dimension 1).
 
@@ -332,8 +332,8 @@ def rrelu(
     if not training:
         return apply_activation(a.leaky_relu, x, (lower + upper) / 2, name="rrelu", inplace=inplace)
     spec = x._value.spec
-    facts = {"shape": spec.shape, "dtype": spec.dtype, "device": spec.device}
-    slopes = wrap(random_uniform(*draw(generator), float(lower), float(upper), **facts))
+    attributes = {"shape": spec.shape, "dtype": spec.dtype, "device": spec.device}
+    slopes = wrap(random_uniform(*draw(generator), float(lower), float(upper), **attributes))
     result = call(a.prelu, before_write(x) if inplace else x, slopes)
     return write_result(x, result, "rrelu_") if inplace else result
 

@@ -118,7 +118,7 @@ def nextafter(input: Tensor, other: Tensor | float) -> Tensor:
     return floating_pair(s.nextafter, input, other)
 
 
-@function(inplace=True, spellings={"values": "other"})
+@function(inplace=True, keyword_aliases={"values": "other"})
 def heaviside(input: Tensor, other: Tensor | float) -> Tensor:
     """0 below 0, 1 above 0, and `other` at 0.
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any, cast
 
 from oneflow.base import dtype as dt
-from oneflow.base.spellings import spelled
+from oneflow.base.keyword_aliases import keyword_aliases
 from oneflow.functional.elementwise.arithmetic import ordering, require_order
 from oneflow.functional.elementwise.unary import require_tensor
-from oneflow.functional.index.searching import nonzero
+from oneflow.functional.index.search import nonzero
 from oneflow.functional.registry import function
 from oneflow.primitives.operators import elementwise as p
 from oneflow.tensor.call import call
@@ -170,7 +170,7 @@ def where(condition: Tensor, x: Any = None, y: Any = None) -> Any:
     return call(p.where, condition, *promote_operands((x, y)))
 
 
-@spelled(condition="x", other="y")
+@keyword_aliases(condition="x", other="y")
 def _where_method(self: Tensor, x: Any = None, y: Any = None) -> Any:
     """`where` with this tensor as the condition, as in OneFlow, or as the first choice.
 

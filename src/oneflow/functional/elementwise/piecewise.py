@@ -84,7 +84,7 @@ def hardswish(x: Tensor, inplace: bool = False) -> Tensor:
     return apply_activation(a.hardswish, x, inplace=inplace)
 
 
-@function(namespace="nn.functional", spellings={"alpha": "lambd"})
+@function(namespace="nn.functional", keyword_aliases={"alpha": "lambd"})
 def hardshrink(x: Tensor, lambd: float = 0.5, inplace: bool = False) -> Tensor:
     """`x`, but 0 between ``-lambd`` and ``lambd``.
 
@@ -101,7 +101,7 @@ def hardshrink(x: Tensor, lambd: float = 0.5, inplace: bool = False) -> Tensor:
     return apply_activation(a.hardshrink, x, lambd, inplace=inplace)
 
 
-@function(method=False, spellings={"lambd": "alpha"}, also=("nn.functional.softshrink",))
+@function(method=False, keyword_aliases={"lambd": "alpha"}, also=("nn.functional.softshrink",))
 def softshrink(x: Tensor, alpha: float = 0.5, inplace: bool = False) -> Tensor:
     """`x` moved towards 0 by `alpha`, and 0 within.
 

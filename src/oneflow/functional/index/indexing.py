@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from oneflow.functional.shape.concatenation import unbind
+from oneflow.functional.shape.concat import unbind
 from oneflow.tensor.indexing import get_item, set_item
 from oneflow.tensor.methods import attach
 from oneflow.tensor.tensor import Tensor

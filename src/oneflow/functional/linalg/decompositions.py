@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import namedtuple
 
-from oneflow.functional.linalg.inverses import require_matrices, solve_triangular
+from oneflow.functional.linalg.inverse import require_matrices, solve_triangular
 from oneflow.functional.linalg.singular_values import pinv
 from oneflow.functional.registry import function
-from oneflow.functional.shape.viewing import adjoint
+from oneflow.functional.shape.strided_views import adjoint
 from oneflow.primitives.operators import linalg as p
 from oneflow.tensor.call import call
 from oneflow.tensor.tensor import Tensor
@@ -25,7 +25,7 @@ def _hermitian(x: Tensor, upper: bool) -> Tensor:
     return call(p.from_lower, adjoint(x) if upper else x)
 
 
-@function(namespace="linalg", spellings=_A, also=("cholesky",))
+@function(namespace="linalg", keyword_aliases=_A, also=("cholesky",))
 def cholesky(input: Tensor, upper: bool = False) -> Tensor:
     """The triangular matrix ``L`` of a positive definite matrix ``L @ L^H``.
 
@@ -51,7 +51,7 @@ def cholesky(input: Tensor, upper: bool = False) -> Tensor:
     return adjoint(lower) if upper else lower
 
 
-@function(spellings={"input2": "factor", "L": "factor", "B": "input"})
+@function(keyword_aliases={"input2": "factor", "L": "factor", "B": "input"})
 def cholesky_solve(input: Tensor, factor: Tensor, upper: bool = False) -> Tensor:
     """The solution ``X`` of ``A @ X = input`` for a matrix whose Cholesky factor is given.
 
@@ -70,7 +70,7 @@ def cholesky_solve(input: Tensor, factor: Tensor, upper: bool = False) -> Tensor
     return solve_triangular(raised, solve_triangular(lower, input, upper=False), upper=True)
 
 
-@function(spellings={"L": "input"})
+@function(keyword_aliases={"L": "input"})
 def cholesky_inverse(input: Tensor, upper: bool = False) -> Tensor:
     """The inverse of a matrix whose Cholesky factor is given.
 
@@ -85,7 +85,7 @@ def cholesky_inverse(input: Tensor, upper: bool = False) -> Tensor:
     return cholesky_solve(one, triangle, upper)
 
 
-@function(method=False, namespace="linalg", spellings=_A)
+@function(method=False, namespace="linalg", keyword_aliases=_A)
 def qr(input: Tensor, mode: str = "reduced") -> tuple:
     """A matrix as a product of one with orthonormal columns and an upper triangular one.
 
@@ -124,7 +124,7 @@ def qr_(input: Tensor, some: bool = True) -> tuple:
     return qr(input, "reduced" if some else "complete")
 
 
-@function(method=False, namespace="linalg", spellings=_A)
+@function(method=False, namespace="linalg", keyword_aliases=_A)
 def svd(input: Tensor, full_matrices: bool = True, *, driver: str | None = None) -> tuple:
     """Singular value decomposition ``U @ diag(S) @ Vh``.
 
@@ -172,7 +172,7 @@ def svd_(input: Tensor, some: bool = True, compute_uv: bool = True) -> tuple:
     return _SVDWithV(left, values, adjoint(right))
 
 
-@function(method=False, namespace="linalg", spellings=_A)
+@function(method=False, namespace="linalg", keyword_aliases=_A)
 def svdvals(input: Tensor, *, driver: str | None = None) -> Tensor:
     """Singular values, falling.
 
@@ -196,7 +196,7 @@ def _from_triangle(name: str, x: Tensor, triangle: str) -> Tensor:
     return _hermitian(x, triangle == "U")
 
 
-@function(method=False, namespace="linalg", spellings=_A)
+@function(method=False, namespace="linalg", keyword_aliases=_A)
 def eigh(input: Tensor, UPLO: str = "L") -> tuple:
     """Eigenvalues, rising, and eigenvectors of a Hermitian matrix.
 
@@ -215,7 +215,7 @@ def eigh(input: Tensor, UPLO: str = "L") -> tuple:
     return _Eigh(*call(p.eigh, _from_triangle("linalg.eigh", input, UPLO)))
 
 
-@function(method=False, namespace="linalg", spellings=_A)
+@function(method=False, namespace="linalg", keyword_aliases=_A)
 def eigvalsh(input: Tensor, UPLO: str = "L") -> Tensor:
     """Eigenvalues, rising, of a Hermitian matrix; see `eigh`.
 
@@ -227,7 +227,7 @@ def eigvalsh(input: Tensor, UPLO: str = "L") -> Tensor:
     return call(p.eigh, _from_triangle("linalg.eigvalsh", input, UPLO))[0]
 
 
-@function(method=False, namespace="linalg", spellings=_A)
+@function(method=False, namespace="linalg", keyword_aliases=_A)
 def eig(input: Tensor) -> tuple:
     """Eigenvalues, in no order, and eigenvectors of a square matrix.
 
@@ -246,7 +246,7 @@ def eig(input: Tensor) -> tuple:
     return _Eig(*call(p.eig, input))
 
 
-@function(method=False, namespace="linalg", spellings=_A)
+@function(method=False, namespace="linalg", keyword_aliases=_A)
 def eigvals(input: Tensor) -> Tensor:
     """Eigenvalues of a square matrix, complex and in no order.
 

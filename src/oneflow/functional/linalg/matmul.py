@@ -5,7 +5,7 @@ from __future__ import annotations
 from oneflow.base.dtype import Category
 from oneflow.base.shape import broadcast_shapes
 from oneflow.functional.registry import function
-from oneflow.functional.shape.shaping import transpose
+from oneflow.functional.shape.reshape import transpose
 from oneflow.primitives.operators import matmul as p
 from oneflow.primitives.operators.elementwise import mul
 from oneflow.tensor.call import call

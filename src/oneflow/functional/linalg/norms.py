@@ -43,7 +43,7 @@ def _floating(name: str, x: Tensor, dtype: DType | None) -> Tensor:
     return cast_to(x, dtype)
 
 
-@function(method=False, namespace="linalg", spellings={"p": "ord"})
+@function(method=False, namespace="linalg", keyword_aliases={"p": "ord"})
 def vector_norm(
     input: Tensor,
     ord: float = 2,
@@ -97,7 +97,7 @@ def vector_norm(
     return cast_to(call(any_norm, wide, float(ord), **keep), real)
 
 
-@function(method=False, namespace="linalg", spellings={"A": "input"})
+@function(method=False, namespace="linalg", keyword_aliases={"A": "input"})
 def matrix_norm(
     input: Tensor,
     ord: Order = "fro",
@@ -163,7 +163,7 @@ def _of_singular_values(x: Tensor, order: Order, rows: int, columns: int, keepdi
     return result
 
 
-@function(method=False, namespace="linalg", spellings={"A": "input"})
+@function(method=False, namespace="linalg", keyword_aliases={"A": "input"})
 def norm(
     input: Tensor,
     ord: Order | None = None,

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 
 from oneflow.base.dtype import Category
 from oneflow.base.shape import broadcast_shapes, wrap_dim
-from oneflow.functional.creation.factories import arange
+from oneflow.functional.creation.factory_functions import arange
 from oneflow.functional.elementwise.arithmetic import binary
 from oneflow.functional.linalg.matmul import matmul, require_one_dtype
 from oneflow.functional.registry import function
-from oneflow.functional.shape.viewing import diagonal
+from oneflow.functional.shape.strided_views import diagonal
 from oneflow.primitives.operators import einsum as p
 from oneflow.primitives.operators.elementwise import conj, mul as multiply
 from oneflow.primitives.operators.shape import reshape
@@ -38,7 +38,7 @@ def require_rank(name: str, rank: int, **operands: Tensor) -> None:
             )
 
 
-@function(spellings={"other": "mat2"})
+@function(keyword_aliases={"other": "mat2"})
 def mm(input: Tensor, mat2: Tensor) -> Tensor:
     """Product of two matrices.
 
@@ -61,7 +61,7 @@ def mm(input: Tensor, mat2: Tensor) -> Tensor:
     return matmul(input, mat2)
 
 
-@function(spellings={"mat2": "b"})
+@function(keyword_aliases={"mat2": "b"})
 def bmm(
     a: Tensor,
     b: Tensor,
@@ -122,7 +122,7 @@ def mv(input: Tensor, vec: Tensor) -> Tensor:
     return matmul(input, vec)
 
 
-@function(spellings={"tensor": "other"})
+@function(keyword_aliases={"tensor": "other"})
 def dot(input: Tensor, other: Tensor) -> Tensor:
     """The sum of the products of two vectors' elements.
 
@@ -370,11 +370,11 @@ def chain_matmul(*matrices: Tensor) -> Tensor:
 
 def _powers(x: Tensor, count: int) -> Tensor:
     """``x ** 0`` to ``x ** (count - 1)`` along a new last dimension."""
-    exponents = arange(count, device=x.device)
-    return x.unsqueeze(-1) ** exponents.to(x.dtype if x.dtype.is_complex else exponents.dtype)
+    powers = arange(count, device=x.device)
+    return x.unsqueeze(-1) ** powers.to(x.dtype if x.dtype.is_complex else powers.dtype)
 
 
-@function(method=False, spellings={"n": "N"})
+@function(method=False, keyword_aliases={"n": "N"})
 def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
     """Vandermonde matrix: the powers of a vector's elements, as columns.
 

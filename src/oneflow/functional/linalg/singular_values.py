@@ -7,11 +7,11 @@ from collections import namedtuple
 
 from oneflow.base.limits import finfo
 from oneflow.functional.elementwise.clamp import where
-from oneflow.functional.linalg.inverses import require_matrices
+from oneflow.functional.linalg.inverse import require_matrices
 from oneflow.functional.linalg.matmul import matmul
 from oneflow.functional.linalg.norms import matrix_norm
 from oneflow.functional.registry import function
-from oneflow.functional.shape.viewing import adjoint
+from oneflow.functional.shape.strided_views import adjoint
 from oneflow.primitives.operators import linalg as matrices
 from oneflow.tensor.call import call
 from oneflow.tensor.tensor import Tensor
@@ -30,7 +30,7 @@ def _tolerances(
     return (0.0 if atol is None else atol), rtol
 
 
-@function(method=False, namespace="linalg", spellings={**_A, "rcond": "rtol"})
+@function(method=False, namespace="linalg", keyword_aliases={**_A, "rcond": "rtol"})
 def pinv(
     input: Tensor,
     rtol: float | Tensor | None = None,
@@ -62,7 +62,7 @@ def pinv(
     return call(matrices.pinv, source, *_tolerances(input, atol, rtol), hermitian=bool(hermitian))
 
 
-@function(method=False, namespace="linalg", spellings={**_A, "tol": "atol"})
+@function(method=False, namespace="linalg", keyword_aliases={**_A, "tol": "atol"})
 def matrix_rank(
     input: Tensor,
     atol: float | Tensor | None = None,
@@ -93,7 +93,7 @@ def matrix_rank(
     )
 
 
-@function(method=False, namespace="linalg", spellings={"A": "input", "B": "b", "other": "b"})
+@function(method=False, namespace="linalg", keyword_aliases={"A": "input", "B": "b", "other": "b"})
 def lstsq(
     input: Tensor, b: Tensor, rcond: float | None = None, *, driver: str | None = None
 ) -> tuple:
@@ -140,7 +140,7 @@ def lstsq(
     return _Lstsq(solution, residuals, matrix_rank(input, rtol=rcond), values)
 
 
-@function(method=False, namespace="linalg", spellings=_A)
+@function(method=False, namespace="linalg", keyword_aliases=_A)
 def cond(input: Tensor, p: float | str | None = None) -> Tensor:
     """Condition number: the norm of a matrix times that of its inverse; infinity if it has none.
 

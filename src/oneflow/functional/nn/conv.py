@@ -139,7 +139,7 @@ def padding_pairs(
         if any(step != 1 for step in stride):
             raise RuntimeError("padding='same' is not supported for strided convolutions")
         sums = [factor * (width - 1) for factor, width in zip(dilation, kernel, strict=True)]
-        return tuple((both_sides // 2, both_sides - both_sides // 2) for both_sides in sums)
+        return tuple((total // 2, total - total // 2) for total in sums)
     if isinstance(padding, str):
         raise RuntimeError(f"`padding` must be 'valid', 'same' or integers, got {padding!r}")
     numbers = per_dimension(padding, len(kernel), "padding")
@@ -203,10 +203,10 @@ def _require_fitting_kernel(
     size: list[int], pairs: p.Pairs, dilation: tuple[int, ...], kernel: tuple[int, ...]
 ) -> None:
     padded = [each + low + high for each, (low, high) in zip(size, pairs, strict=True)]
-    extents = [factor * (width - 1) + 1 for factor, width in zip(dilation, kernel, strict=True)]
-    if any(extent > available for extent, available in zip(extents, padded, strict=True)):
+    sizes = [factor * (width - 1) + 1 for factor, width in zip(dilation, kernel, strict=True)]
+    if any(needed > available for needed, available in zip(sizes, padded, strict=True)):
         raise RuntimeError(
-            f"Calculated padded input size per channel: {padded}. Kernel size: {extents}. Kernel "
+            f"Calculated padded input size per channel: {padded}. Kernel size: {sizes}. Kernel "
             "size can't be greater than actual input size"
         )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from oneflow.functional.elementwise.logic import isfinite
-from oneflow.functional.index.selecting import gather
+from oneflow.functional.index.gather import gather
 from oneflow.functional.registry import function
 from oneflow.primitives.operators import roi_align as p
 from oneflow.primitives.operators.boxes import not_suppressed

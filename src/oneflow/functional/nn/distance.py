@@ -14,7 +14,7 @@ from oneflow.tensor.operands import promote_operands
 from oneflow.tensor.tensor import Tensor
 
 
-@function(method=False, spellings={"x1": "x", "x2": "y"}, namespace="nn.functional")
+@function(method=False, keyword_aliases={"x1": "x", "x2": "y"}, namespace="nn.functional")
 def cosine_similarity(x: Tensor, y: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
     """Cosine of the angle between vectors along a dimension.
 

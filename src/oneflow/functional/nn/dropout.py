@@ -145,13 +145,13 @@ _SATURATION = -1.7580993408473766
 
 
 def _alpha_dropout(
-    input: Tensor, p: float, training: bool, inplace: bool, generator: Any, whole_channels: bool
+    input: Tensor, p: float, training: bool, inplace: bool, generator: Any, per_channel: bool
 ) -> Tensor:
     _check_probability(p)
     if not training or p == 0:
         return input
     together = ()
-    if whole_channels:
+    if per_channel:
         if input.ndim < 2:
             raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
         together = tuple(range(2, input.ndim))
@@ -177,7 +177,7 @@ def alpha_dropout(
         >>> flow.nn.functional.alpha_dropout(flow.ones(3), 1.0, training=True)
         tensor([0., 0., 0.], dtype=oneflow.float32)
     """
-    return _alpha_dropout(input, p, training, inplace, generator, whole_channels=False)
+    return _alpha_dropout(input, p, training, inplace, generator, per_channel=False)
 
 
 @function(namespace="nn.functional", method=False)
@@ -195,4 +195,4 @@ def feature_alpha_dropout(
         >>> flow.nn.functional.feature_alpha_dropout(flow.ones(1, 2, 2), 0.0, training=True).shape
         oneflow.Size([1, 2, 2])
     """
-    return _alpha_dropout(input, p, training, inplace, generator, whole_channels=True)
+    return _alpha_dropout(input, p, training, inplace, generator, per_channel=True)

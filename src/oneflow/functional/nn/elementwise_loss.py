@@ -82,7 +82,9 @@ def l1_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
     return reduced(call(p.abs_, binary(p.sub, input, target)), reduction)
 
 
-@function(method=False, namespace="nn.functional", spellings={"input": "logits", "target": "label"})
+@function(
+    method=False, namespace="nn.functional", keyword_aliases={"input": "logits", "target": "label"}
+)
 def smooth_l1_loss(
     logits: Tensor, label: Tensor, beta: float | str = 1.0, reduction: str | float = "mean"
 ) -> Tensor:

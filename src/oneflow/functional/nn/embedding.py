@@ -95,8 +95,8 @@ def _offsets(input: Tensor, offsets: Tensor | None) -> Tensor:
                 "if input is 2D, then offsets has to be None, as input is treated is a mini-batch "
                 f"of fixed length sequences. However, found offsets of type {type(offsets)}"
             )
-        num_bags, length = input.shape
-        return import_array([bag * length for bag in range(num_bags)], int64, input.device)
+        batch_size, length = input.shape
+        return import_array([bag * length for bag in range(batch_size)], int64, input.device)
     if input.ndim != 1:
         raise ValueError(
             f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.ndim}"
@@ -108,7 +108,7 @@ def _offsets(input: Tensor, offsets: Tensor | None) -> Tensor:
     return offsets
 
 
-def _embed_bags(
+def _embedding_bag(
     input: Tensor,
     weight: Tensor,
     offsets: Tensor | None,
@@ -188,6 +188,6 @@ def embedding_bag(
             "embedding_bag does not support scale_grad_by_freq; use embedding and a sum"
         )
     _limit(weight, input, max_norm, norm_type)
-    return _embed_bags(
+    return _embedding_bag(
         input, weight, offsets, mode, per_sample_weights, include_last_offset, padding_idx
     )

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from oneflow.base.dtype import bool_
-from oneflow.functional.creation.factories import ones
+from oneflow.functional.creation.factory_functions import ones
 from oneflow.functional.elementwise.activation import gelu
 from oneflow.functional.elementwise.clamp import where
 from oneflow.functional.nn.dropout import dropout
 from oneflow.functional.nn.softmax import softmax
 from oneflow.functional.registry import function
-from oneflow.functional.shape.rearranging import tril
+from oneflow.functional.shape.rearrange import tril
 from oneflow.random.generator import Generator
 from oneflow.tensor.tensor import Tensor
 

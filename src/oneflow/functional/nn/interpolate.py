@@ -24,7 +24,7 @@ _MODES = {
     "bicubic": ("cubic", (2,)),
     "area": ("area", (1, 2, 3)),
 }
-_ALIGNABLE = ("linear", "bilinear", "bicubic", "trilinear")
+_ALIGN_CORNERS_MODES = ("linear", "bilinear", "bicubic", "trilinear")
 
 
 @function(method=False, namespace="nn.functional")
@@ -83,7 +83,7 @@ def interpolate(
 def _check_mode(mode: str, align_corners: bool | None, count: int) -> None:
     if mode not in _MODES:
         raise NotImplementedError(f"unknown interpolation mode {mode!r}; known: {list(_MODES)}")
-    if mode not in _ALIGNABLE and align_corners is not None:
+    if mode not in _ALIGN_CORNERS_MODES and align_corners is not None:
         raise ValueError(
             "align_corners option can only be set with the interpolating modes: linear | bilinear "
             "| bicubic | trilinear"

@@ -261,7 +261,7 @@ def multilabel_soft_margin_loss(
     return reduced(call(losses.multilabel_soft_margin, *operands), reduction)
 
 
-@function(method=False, namespace="nn.functional", spellings={"label": "target"})
+@function(method=False, namespace="nn.functional", keyword_aliases={"label": "target"})
 def combined_margin_loss(
     input: Tensor, target: Tensor, m1: float = 1.0, m2: float = 0.0, m3: float = 0.0
 ) -> Tensor:

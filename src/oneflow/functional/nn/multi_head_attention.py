@@ -20,7 +20,7 @@ from oneflow.tensor.call import call, wrap
 from oneflow.tensor.tensor import Tensor
 
 
-def additive_mask(mask: Tensor, like: Tensor, name: str) -> Tensor:
+def float_mask(mask: Tensor, like: Tensor, name: str) -> Tensor:
     """A mask to add to scores: bool ones, true where a key is hidden, become minus infinity.
 
     Raises:
@@ -36,7 +36,7 @@ def additive_mask(mask: Tensor, like: Tensor, name: str) -> Tensor:
 
 
 @dataclass(frozen=True)
-class Projections:
+class AttentionParameters:
     """The learnable part of multi-head attention.
 
     Attributes:
@@ -128,7 +128,7 @@ def _full_mask(
     batch, heads, queries, _ = q.shape
     mask = None
     if attn_mask is not None:
-        mask = additive_mask(attn_mask, q, "attn_mask")
+        mask = float_mask(attn_mask, q, "attn_mask")
         if mask.ndim == 3:
             _expect(mask, (batch * heads, queries, keys), "3D attn_mask")
             mask = call(reshape, mask, shape=(batch, heads, queries, keys))
@@ -137,7 +137,7 @@ def _full_mask(
         else:
             raise RuntimeError(f"attn_mask's dimension {mask.ndim} is not supported")
     if key_padding_mask is not None:
-        padding = additive_mask(key_padding_mask, q, "key_padding_mask")
+        padding = float_mask(key_padding_mask, q, "key_padding_mask")
         _expect(padding, (batch, keys), "key_padding_mask")
         padding = call(reshape, padding, shape=(batch, 1, 1, keys))
         mask = padding if mask is None else call(p.add, mask, padding)
@@ -187,7 +187,7 @@ def batched_attention(
     query: Tensor,
     key: Tensor,
     value: Tensor,
-    projections: Projections,
+    parameters: AttentionParameters,
     options: AttentionOptions,
     key_padding_mask: Tensor | None = None,
     attn_mask: Tensor | None = None,
@@ -202,8 +202,8 @@ def batched_attention(
             "Need attn_mask if specifying the is_causal hint. You may use the Transformer module "
             "method `generate_square_subsequent_mask` to create this mask."
         )
-    q, k, v = projections.heads(query, key, value, options.heads)
-    if projections.key_bias is not None:
+    q, k, v = parameters.heads(query, key, value, options.heads)
+    if parameters.key_bias is not None:
         attn_mask, key_padding_mask = _extended_masks(attn_mask, key_padding_mask)
     if options.zero_key:
         k, v = _with_zero_key(k), _with_zero_key(v)
@@ -217,7 +217,7 @@ def batched_attention(
             weights = call(mean, weights, dims=(1,))
     else:
         mixed = scaled_dot_product_attention(q, k, v, mask, options.dropout, causal)
-    result = linear(_merged_heads(mixed), projections.out_weight, projections.out_bias)
+    result = linear(_merged_heads(mixed), parameters.out_weight, parameters.out_bias)
     return result, weights
 
 
@@ -293,7 +293,7 @@ def multi_head_attention_forward(
         oneflow.Size([4, 1, 8])
     """
     _require_size(query, embed_dim_to_check, num_heads)
-    projections = Projections(
+    parameters = AttentionParameters(
         None if use_separate_proj_weight else in_proj_weight,
         (q_proj_weight, k_proj_weight, v_proj_weight),
         in_proj_bias,
@@ -310,15 +310,15 @@ def multi_head_attention_forward(
         add_zero_attn,
         is_causal,
     )
-    run = batched_attention if query.ndim == 3 else _attend_unbatched
-    return run(query, key, value, projections, options, key_padding_mask, attn_mask)
+    run = batched_attention if query.ndim == 3 else _unbatched_attention
+    return run(query, key, value, parameters, options, key_padding_mask, attn_mask)
 
 
-def _attend_unbatched(
+def _unbatched_attention(
     query: Tensor,
     key: Tensor,
     value: Tensor,
-    projections: Projections,
+    parameters: AttentionParameters,
     options: AttentionOptions,
     key_padding_mask: Tensor | None,
     attn_mask: Tensor | None,
@@ -331,7 +331,7 @@ def _attend_unbatched(
         )
     padding = None if key_padding_mask is None else key_padding_mask.unsqueeze(0)
     batched = _batched(query, key, value)
-    result, weights = batched_attention(*batched, projections, options, padding, attn_mask)
+    result, weights = batched_attention(*batched, parameters, options, padding, attn_mask)
     return result.squeeze(1), None if weights is None else weights.squeeze(0)
 
 

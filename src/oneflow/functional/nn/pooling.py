@@ -243,19 +243,19 @@ def _divisor(input: Tensor, windows: dict[str, Any], count_include_pad: bool) ->
     """Number of elements that each window counts; a tensor where that varies."""
     pairs = windows["padding"]
     # A last window that reaches beyond the padding (ceil_mode) does not count what lies there.
-    counted_padding = (
+    included_padding = (
         tuple((low, low) for low, _ in pairs) if count_include_pad else ((0, 0),) * len(pairs)
     )
     if all(
-        high <= wide for (_, high), (_, wide) in zip(pairs, counted_padding, strict=True)
-    ) and all(low <= wide for (low, _), (wide, _) in zip(pairs, counted_padding, strict=True)):
+        high <= wide for (_, high), (_, wide) in zip(pairs, included_padding, strict=True)
+    ) and all(low <= wide for (low, _), (wide, _) in zip(pairs, included_padding, strict=True)):
         return math.prod(windows["kernel"])
     shape = [1] * input.ndim
-    for dim, (low, high) in zip(windows["dims"], counted_padding, strict=True):
+    for dim, (low, high) in zip(windows["dims"], included_padding, strict=True):
         shape[dim] = input.shape[dim] + low + high
     left = tuple(
-        (low - low_counted, high - high_counted)
-        for (low, high), (low_counted, high_counted) in zip(pairs, counted_padding, strict=True)
+        (low - low_included, high - high_included)
+        for (low, high), (low_included, high_included) in zip(pairs, included_padding, strict=True)
     )
     filled = ones(shape=tuple(shape), dtype=input.dtype, device=input.device)
     return call(p.window_sum, wrap(filled), **{**windows, "padding": left})

@@ -80,7 +80,7 @@ def softmin(input: Tensor, dim: int | None = None, dtype: DType | None = None) -
     return _along(s.softmax, call(p.neg, input), dim, dtype, "softmin")
 
 
-@function(method=False, namespace="nn.functional", spellings={"logits": "x"})
+@function(method=False, namespace="nn.functional", keyword_aliases={"logits": "x"})
 def gumbel_softmax(
     x: Tensor,
     tau: float = 1.0,
@@ -112,8 +112,8 @@ def gumbel_softmax(
     dim = wrap_dim(-1 if dim is None else dim, spec.ndim)
     options = {"shape": spec.shape, "dtype": spec.dtype, "device": spec.device}
     noise = p.neg(p.log(random_exponential(*draw(generator), 1.0, **options)))
-    perturbed = call(p.div, call(p.add, x, wrap(noise)), float(tau))
-    soft = softmax(perturbed, dim)
+    sample = call(p.div, call(p.add, x, wrap(noise)), float(tau))
+    soft = softmax(sample, dim)
     if not hard:
         return soft
     chosen = call(argmax, soft, dim=dim, keepdim=True)

@@ -18,8 +18,8 @@ def per_dimension(value: Any, count: int, name: str) -> tuple[int, ...]:
         RuntimeError: a list of the wrong length.
         TypeError: something that is not an integer.
     """
-    several = isinstance(value, Iterable) and not isinstance(value, str)
-    given: tuple[Any, ...] = tuple(value) if several else (value,)
+    is_sequence = isinstance(value, Iterable) and not isinstance(value, str)
+    given: tuple[Any, ...] = tuple(value) if is_sequence else (value,)
     try:
         numbers = tuple(map(operator.index, given))
     except TypeError:

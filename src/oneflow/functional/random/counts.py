@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from oneflow.functional.registry import function
-from oneflow.functional.shape.stacking import broadcast_tensors
+from oneflow.functional.shape.stack import broadcast_tensors
 from oneflow.primitives.operators import sampling
 from oneflow.random.generator import Generator, draw
 from oneflow.tensor.call import call

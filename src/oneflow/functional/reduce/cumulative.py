@@ -10,7 +10,7 @@ from oneflow.base.shape import wrap_dim
 from oneflow.functional.elementwise.unary import require_tensor
 from oneflow.functional.reduce.sums import sum_dtype
 from oneflow.functional.registry import function
-from oneflow.functional.shape.concatenation import cat
+from oneflow.functional.shape.concat import cat
 from oneflow.primitives.operators import scan as p
 from oneflow.primitives.registry import Primitive
 from oneflow.tensor.call import call
@@ -174,13 +174,13 @@ def diff(
         length = result.shape[dim]
         if length == 0:
             return result
-        following, previous = result.narrow(dim, 1, length - 1), result.narrow(dim, 0, length - 1)
+        after, before = result.narrow(dim, 1, length - 1), result.narrow(dim, 0, length - 1)
         is_bool = result._value.spec.dtype.category is Category.BOOL
-        result = following.logical_xor(previous) if is_bool else following - previous
+        result = after.logical_xor(before) if is_bool else after - before
     return result
 
 
-def _trapezoids(y: Tensor, x: Tensor | None, dx: float, dim: int) -> Tensor:
+def _trapezoid_areas(y: Tensor, x: Tensor | None, dx: float, dim: int) -> Tensor:
     """Area of the trapezoid between each element and the next along `dim`."""
     require_tensor(y, "trapezoid")
     dim = wrap_dim(dim, y._value.spec.ndim)
@@ -214,7 +214,7 @@ def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float = 1.0, dim: int =
         >>> flow.trapezoid(flow.tensor([1.0, 2.0, 4.0]))
         tensor(4.5000, dtype=oneflow.float32)
     """
-    return _trapezoids(y, x, dx, dim).sum(dim)
+    return _trapezoid_areas(y, x, dx, dim).sum(dim)
 
 
 @function(method=False)
@@ -231,4 +231,4 @@ def cumulative_trapezoid(
         >>> flow.cumulative_trapezoid(flow.tensor([1.0, 2.0, 4.0]))
         tensor([1.5000, 4.5000], dtype=oneflow.float32)
     """
-    return cumsum(_trapezoids(y, x, dx, dim), dim)
+    return cumsum(_trapezoid_areas(y, x, dx, dim), dim)

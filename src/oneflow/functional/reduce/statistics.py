@@ -8,7 +8,7 @@ from typing import Any
 from oneflow.base.dtype import Category
 from oneflow.base.shape import wrap_dim
 from oneflow.functional.elementwise.unary import require_tensor
-from oneflow.functional.reduce.extremes import require_elements
+from oneflow.functional.reduce.minmax import require_elements
 from oneflow.functional.reduce.sums import Dims, mean, reduced_dims
 from oneflow.functional.registry import function
 from oneflow.primitives.operators import statistics as p
@@ -234,7 +234,7 @@ def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
     return _with_indices(p.mode, input, dim, keepdim, _ModeResult)
 
 
-_INTERPOLATIONS = ("linear", "lower", "higher", "midpoint", "nearest")
+_INTERPOLATION_MODES = ("linear", "lower", "higher", "midpoint", "nearest")
 
 
 def _quantile(
@@ -244,9 +244,9 @@ def _quantile(
     spec = x._value.spec
     if not spec.dtype.is_floating_point or spec.dtype.itemsize < 4:
         raise RuntimeError(f"quantile() input must be float32 or float64, got {spec.dtype!r}")
-    if interpolation not in _INTERPOLATIONS:
+    if interpolation not in _INTERPOLATION_MODES:
         raise RuntimeError(
-            f"quantile() interpolation must be one of {_INTERPOLATIONS}, got {interpolation!r}"
+            f"quantile() interpolation must be one of {_INTERPOLATION_MODES}, got {interpolation!r}"
         )
     if not isinstance(q, Tensor):
         if not 0 <= q <= 1:

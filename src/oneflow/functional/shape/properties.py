@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
+from oneflow.base.keyword_aliases import keyword_aliases
 from oneflow.base.shape import wrap_dim
-from oneflow.base.spellings import spelled
 from oneflow.functional.registry import function
-from oneflow.functional.shape.shaping import permuted, transpose
+from oneflow.functional.shape.reshape import permuted, transpose
 from oneflow.primitives.strides import is_row_major
 from oneflow.tensor.methods import attach
 from oneflow.tensor.strides import is_view as is_view_of_storage, storage_offset_of, strided_layout
 from oneflow.tensor.tensor import Tensor
 
 
-@spelled(dim="idx")
+@keyword_aliases(dim="idx")
 def size(self: Tensor, idx: int | None = None) -> Any:
     """The shape, or the size of one dimension.
 

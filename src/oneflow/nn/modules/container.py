@@ -61,7 +61,7 @@ class Sequential(Module):
         names = list(self._modules)[index] if isinstance(index, slice) else [self._name_at(index)]
         for name in names:
             delattr(self, name)
-        _renumber(self)
+        _reindex(self)
 
     def __len__(self) -> int:
         return len(self._modules)
@@ -113,7 +113,7 @@ class Sequential(Module):
         self._modules.update((str(number), each) for number, each in enumerate(modules))
 
 
-def _renumber(container: Module) -> None:
+def _reindex(container: Module) -> None:
     """Name the children 0, 1, ... again."""
     modules = list(container._modules.values())
     container._modules.clear()
@@ -151,7 +151,7 @@ class ModuleList(Module):
             names[index] if isinstance(index, slice) else [names[_position(index, len(names))]]
         ):
             delattr(self, name)
-        _renumber(self)
+        _reindex(self)
 
     def __len__(self) -> int:
         return len(self._modules)

@@ -151,7 +151,7 @@ class Embedding(Table):
     ) -> Self:
         """An embedding with the given vectors; with `freeze` they do not learn."""
         rows, columns = embeddings.shape
-        made = cls(
+        embedding = cls(
             rows,
             columns,
             padding_idx,
@@ -161,8 +161,8 @@ class Embedding(Table):
             sparse,
             embeddings,
         )
-        made.weight.requires_grad_(not freeze)
-        return made
+        embedding.weight.requires_grad_(not freeze)
+        return embedding
 
     def forward(self, input: Tensor) -> Tensor:
         return functional.embedding(

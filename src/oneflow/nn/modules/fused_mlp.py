@@ -48,13 +48,13 @@ class FusedMLP(Module):
         self.in_features = in_features
         self.hidden_features = tuple(hidden_features)
         self.out_features = out_features
-        rates = hidden_dropout_rate or [0.0] * len(self.hidden_features)
-        if len(rates) != len(self.hidden_features):
+        dropout_rates = hidden_dropout_rate or [0.0] * len(self.hidden_features)
+        if len(dropout_rates) != len(self.hidden_features):
             raise ValueError(
-                f"`hidden_dropout_rate` has {len(rates)} entries for {len(self.hidden_features)} "
-                "hidden layers"
+                f"`hidden_dropout_rate` has {len(dropout_rates)} entries for "
+                f"{len(self.hidden_features)} hidden layers"
             )
-        self.dropout_rates = [*rates, out_dropout_rate]
+        self.dropout_rates = [*dropout_rates, out_dropout_rate]
         self.skip_final_activation = skip_final_activation
         self.add_parameters()
         self.reset_parameters()

@@ -6,7 +6,7 @@ import functools
 from typing import Any, TypeVar
 
 from oneflow.base.environment import ENABLE_NHWC
-from oneflow.functional.shape.shaping import permute
+from oneflow.functional.shape.reshape import permute
 from oneflow.module.module import Module
 from oneflow.tensor.tensor import Tensor
 

@@ -78,12 +78,12 @@ class MultiheadAttention(Module):
         self, bias: bool, add_bias_kv: bool, device: Device | str | None, dtype: DType | None
     ) -> None:
         size = self.embed_dim
-        together = self.kdim == self.vdim == size
+        is_packed = self.kdim == self.vdim == size
         shapes = {
-            "in_proj_weight": (3 * size, size) if together else None,
-            "q_proj_weight": None if together else (size, size),
-            "k_proj_weight": None if together else (size, self.kdim),
-            "v_proj_weight": None if together else (size, self.vdim),
+            "in_proj_weight": (3 * size, size) if is_packed else None,
+            "q_proj_weight": None if is_packed else (size, size),
+            "k_proj_weight": None if is_packed else (size, self.kdim),
+            "v_proj_weight": None if is_packed else (size, self.vdim),
             "in_proj_bias": (3 * size,) if bias else None,
             "bias_k": (1, 1, size) if add_bias_kv else None,
             "bias_v": (1, 1, size) if add_bias_kv else None,

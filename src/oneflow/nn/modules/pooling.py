@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from oneflow.functional.nn import adaptive_pooling, pooling, unpooling
+from oneflow.functional.nn import adaptive_pooling, pooling, unpool
 from oneflow.functional.nn.spatial import per_dimension
 from oneflow.module.module import Module
 from oneflow.nn.modules.image_layout import on_images
@@ -112,7 +112,7 @@ class _MaxUnpool(Module):
     def forward(
         self, input: Tensor, indices: Tensor, output_size: Sequence[int] | None = None
     ) -> Tensor:
-        return unpooling.max_unpool(
+        return unpool.max_unpool(
             input,
             indices,
             self.kernel_size,

@@ -8,13 +8,13 @@ its exponent.
 from __future__ import annotations
 
 from oneflow.differentiation.grad_mode import no_grad
-from oneflow.functional.creation.factories import zeros
+from oneflow.functional.creation.factory_functions import zeros
 from oneflow.functional.elementwise.clamp import where
 from oneflow.module.module import Module
 from oneflow.tensor.tensor import Tensor
 
 
-class _Quantizer(Module):
+class _QuantizationBase(Module):
     """Base of quantizers: their options."""
 
     def __init__(self, formula: str, bit: int, scheme: str) -> None:
@@ -63,7 +63,7 @@ class _Quantizer(Module):
         return (input / scale).round().clamp(-largest, largest)
 
 
-class MinMaxObserver(_Quantizer):
+class MinMaxObserver(_QuantizationBase):
     """Scale and zero point from the smallest and the largest element.
 
     Args:
@@ -99,7 +99,7 @@ class MinMaxObserver(_Quantizer):
         return self._parameters_of(rows.amin(1), rows.amax(1))
 
 
-class MovingAverageMinMaxObserver(_Quantizer):
+class MovingAverageMinMaxObserver(_QuantizationBase):
     """Scale and zero point from moving averages of the smallest and largest element.
 
     Args:
@@ -143,10 +143,12 @@ class MovingAverageMinMaxObserver(_Quantizer):
     def forward(self, input: Tensor, current_train_step: Tensor) -> tuple[Tensor, Tensor]:
         if self.training:
             with no_grad():
-                self._observe(input.detach(), current_train_step <= self.stop_update_after_iters)
+                self._update_range(
+                    input.detach(), current_train_step <= self.stop_update_after_iters
+                )
         return self._parameters_of(self.moving_min.clone(), self.moving_max.clone())
 
-    def _observe(self, input: Tensor, wanted: Tensor) -> None:
+    def _update_range(self, input: Tensor, wanted: Tensor) -> None:
         """Move the averages where `wanted`; an average of 0 has not seen anything yet."""
         high = input.max() if self._affine else input.abs().max()
         low = input.min() if self._affine else high
@@ -155,7 +157,7 @@ class MovingAverageMinMaxObserver(_Quantizer):
             average.copy_(where(wanted, where(average == 0, seen, moved), average))
 
 
-class FakeQuantization(_Quantizer):
+class FakeQuantization(_QuantizationBase):
     """Rounds to what quantized numbers stand for; gradients pass unchanged.
 
     Args:

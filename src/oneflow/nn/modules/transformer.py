@@ -41,8 +41,8 @@ def causal_mask(
     size: int, device: Device | str | None = None, dtype: DType | None = None
 ) -> Tensor:
     """Minus infinity above the diagonal, 0 elsewhere."""
-    facts = {"dtype": dtype or get_default_dtype(), "device": Device(device or "cpu")}
-    return call(triu, wrap(full_float(float("-inf"), shape=(size, size), **facts)), 1)
+    options = {"dtype": dtype or get_default_dtype(), "device": Device(device or "cpu")}
+    return call(triu, wrap(full_float(float("-inf"), shape=(size, size), **options)), 1)
 
 
 class TransformerEncoderLayer(Module):
@@ -83,16 +83,16 @@ class TransformerEncoderLayer(Module):
         dtype: DType | None = None,
     ) -> None:
         super().__init__()
-        facts = {"device": device, "dtype": dtype}
+        options = {"device": device, "dtype": dtype}
         self.self_attn = MultiheadAttention(
-            d_model, nhead, dropout=dropout, bias=bias, batch_first=batch_first, **facts
+            d_model, nhead, dropout=dropout, bias=bias, batch_first=batch_first, **options
         )
-        self.linear1 = Linear(d_model, dim_feedforward, bias, **facts)
+        self.linear1 = Linear(d_model, dim_feedforward, bias, **options)
         self.dropout = Dropout(dropout)
-        self.linear2 = Linear(dim_feedforward, d_model, bias, **facts)
+        self.linear2 = Linear(dim_feedforward, d_model, bias, **options)
         self.norm_first = norm_first
         for name in ("norm1", "norm2"):
-            setattr(self, name, LayerNorm(d_model, layer_norm_eps, bias=bias, **facts))
+            setattr(self, name, LayerNorm(d_model, layer_norm_eps, bias=bias, **options))
         self.dropout1 = Dropout(dropout)
         self.dropout2 = Dropout(dropout)
         self.activation = _activation(activation)
@@ -161,18 +161,18 @@ class TransformerDecoderLayer(Module):
         dtype: DType | None = None,
     ) -> None:
         super().__init__()
-        facts = {"device": device, "dtype": dtype}
+        options = {"device": device, "dtype": dtype}
         for name in ("self_attn", "multihead_attn"):
             attention = MultiheadAttention(
-                d_model, nhead, dropout=dropout, bias=bias, batch_first=batch_first, **facts
+                d_model, nhead, dropout=dropout, bias=bias, batch_first=batch_first, **options
             )
             setattr(self, name, attention)
-        self.linear1 = Linear(d_model, dim_feedforward, bias, **facts)
+        self.linear1 = Linear(d_model, dim_feedforward, bias, **options)
         self.dropout = Dropout(dropout)
-        self.linear2 = Linear(dim_feedforward, d_model, bias, **facts)
+        self.linear2 = Linear(dim_feedforward, d_model, bias, **options)
         self.norm_first = norm_first
         for name in ("norm1", "norm2", "norm3"):
-            setattr(self, name, LayerNorm(d_model, layer_norm_eps, bias=bias, **facts))
+            setattr(self, name, LayerNorm(d_model, layer_norm_eps, bias=bias, **options))
         self.dropout1 = Dropout(dropout)
         self.dropout2 = Dropout(dropout)
         self.dropout3 = Dropout(dropout)
@@ -352,18 +352,18 @@ class Transformer(Module):
         dtype: DType | None = None,
     ) -> None:
         super().__init__()
-        facts = {"device": device, "dtype": dtype}
+        options = {"device": device, "dtype": dtype}
         settings = (d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps)
         flags = (batch_first, norm_first, bias)
 
         def norm() -> LayerNorm:
-            return LayerNorm(d_model, layer_norm_eps, bias=bias, **facts)
+            return LayerNorm(d_model, layer_norm_eps, bias=bias, **options)
 
         if custom_encoder is None:
-            layer = TransformerEncoderLayer(*settings, *flags, **facts)
+            layer = TransformerEncoderLayer(*settings, *flags, **options)
             custom_encoder = TransformerEncoder(layer, num_encoder_layers, norm())
         if custom_decoder is None:
-            layer = TransformerDecoderLayer(*settings, *flags, **facts)
+            layer = TransformerDecoderLayer(*settings, *flags, **options)
             custom_decoder = TransformerDecoder(layer, num_decoder_layers, norm())
         self.encoder = custom_encoder
         self.decoder = custom_decoder

@@ -172,12 +172,12 @@ def _accept_last_epoch(init: Callable) -> Callable:
         return init
 
     @functools.wraps(init)
-    def accepting(self: Any, *args: Any, **kwargs: Any) -> None:
+    def accept(self: Any, *args: Any, **kwargs: Any) -> None:
         if "last_epoch" in kwargs:
             kwargs["last_step"] = kwargs.pop("last_epoch")
         init(self, *args, **kwargs)
 
-    return accepting
+    return accept
 
 
 LRScheduler.__init__ = _accept_last_epoch(LRScheduler.__init__)

@@ -174,7 +174,7 @@ def permute(input: Tensor, dims: Any, *more: int) -> Tensor:
 
 @function(
     aliases=("swapaxes", "swapdims"),
-    spellings={"perm": "dim0", "axis0": "dim0", "axis1": "dim1"},
+    keyword_aliases={"perm": "dim0", "axis0": "dim0", "axis1": "dim1"},
     also=("_C.transpose",),
 )
 def transpose(input: Tensor, dim0: Any, dim1: int | None = None) -> Tensor:
@@ -339,7 +339,7 @@ def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
     return view(input, (*shape[:at], *wanted, *shape[at + 1 :]))
 
 
-@function(spellings={"size": "sizes"})
+@function(keyword_aliases={"size": "sizes"})
 def expand(input: Tensor, sizes: Any, *more: int) -> Tensor:
     """View with dimensions of size 1 repeated, and new ones in front; -1 keeps a size.
 

@@ -158,7 +158,7 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> tup
     return _KthValue(*(part.clone() if keepdim else part.squeeze(at).clone() for part in parts))
 
 
-@function(spellings={"input": "values", "self": "values"})
+@function(keyword_aliases={"input": "values", "self": "values"})
 def searchsorted(
     sorted_sequence: Tensor,
     values: Tensor | float,

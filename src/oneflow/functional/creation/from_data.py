@@ -57,14 +57,14 @@ def tensor(
                 [3, 4]], dtype=oneflow.int64)
     """
     if isinstance(data, Tensor):
-        made = data.detach().to(
+        result = data.detach().to(
             choose_device(device, placement, sbp, data.device),
             checked_dtype(dtype, data.dtype),
             copy=True,
         )
     else:
-        made = import_array(data, _maybe_dtype(dtype), choose_device(device, placement, sbp))
-    return with_grad(made, requires_grad)
+        result = import_array(data, _maybe_dtype(dtype), choose_device(device, placement, sbp))
+    return with_grad(result, requires_grad)
 
 
 def _maybe_dtype(dtype: Any) -> DType | None:
@@ -89,7 +89,7 @@ def as_tensor(data: Any, dtype: DType | None = None, device: Device | str | None
 asarray = as_tensor
 
 
-@function(method=False, spellings={"ndarray": "obj"})
+@function(method=False, keyword_aliases={"ndarray": "obj"})
 def from_numpy(obj: np.ndarray) -> Tensor:
     """A tensor with a copy of a NumPy array.
 
@@ -125,7 +125,7 @@ def frombuffer(
     return with_grad(import_array(array), requires_grad)
 
 
-@function(method=False, spellings={"ext_tensor": "obj"})
+@function(method=False, keyword_aliases={"ext_tensor": "obj"})
 def from_dlpack(obj: Any) -> Tensor:
     """A tensor with a copy of what another library's array holds.
 

@@ -18,7 +18,7 @@ from oneflow.base.shape import Size
 from oneflow.base.spec import require_size
 from oneflow.functional.creation.options import checked_dtype, sizes_of
 from oneflow.functional.registry import function
-from oneflow.functional.shape.concatenation import cat, stack
+from oneflow.functional.shape.concat import cat, stack
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import import_array
 

@@ -12,8 +12,8 @@ from oneflow.functional.elementwise.clamp import where
 from oneflow.functional.linalg.matmul import matmul
 from oneflow.functional.linalg.products import cross_along
 from oneflow.functional.registry import function
-from oneflow.functional.shape.rearranging import diag_embed
-from oneflow.functional.shape.viewing import diagonal as diagonal_view
+from oneflow.functional.shape.rearrange import diag_embed
+from oneflow.functional.shape.strided_views import diagonal as diagonal_view
 from oneflow.primitives.operators import linalg as matrices
 from oneflow.primitives.operators.elementwise import conj, log, mul
 from oneflow.tensor.call import call
@@ -52,7 +52,7 @@ def require_matrices(name: str, x: Tensor, square: bool = False) -> None:
         )
 
 
-@function(method="inverse", namespace="linalg", spellings=_A, also=("inverse",))
+@function(method="inverse", namespace="linalg", keyword_aliases=_A, also=("inverse",))
 def inv(input: Tensor) -> Tensor:
     """Inverse of a square matrix, or of each of a batch.
 
@@ -76,7 +76,7 @@ def inv(input: Tensor) -> Tensor:
     return call(matrices.verified, inverse, info, message=message)
 
 
-@function(namespace="linalg", spellings=_A, also=("det",))
+@function(namespace="linalg", keyword_aliases=_A, also=("det",))
 def det(input: Tensor) -> Tensor:
     """Determinant of a square matrix, or of each of a batch.
 
@@ -92,7 +92,7 @@ def det(input: Tensor) -> Tensor:
     return call(matrices.det, input)
 
 
-@function(namespace="linalg", spellings=_A, also=("slogdet",))
+@function(namespace="linalg", keyword_aliases=_A, also=("slogdet",))
 def slogdet(input: Tensor) -> tuple[Tensor, Tensor]:
     """Sign of the determinant and logarithm of its size, which may be too large for a number.
 
@@ -111,7 +111,7 @@ def slogdet(input: Tensor) -> tuple[Tensor, Tensor]:
     return _Slogdet(*call(matrices.slogdet, input))
 
 
-@function(spellings=_A)
+@function(keyword_aliases=_A)
 def logdet(input: Tensor) -> Tensor:
     """Logarithm of the determinant; NaN where that is negative.
 
@@ -127,7 +127,7 @@ def logdet(input: Tensor) -> Tensor:
     return where(sign < 0, math.nan, size)
 
 
-@function(method=False, namespace="linalg", spellings={**_A, "B": "other"})
+@function(method=False, namespace="linalg", keyword_aliases={**_A, "B": "other"})
 def solve(input: Tensor, other: Tensor, *, left: bool = True) -> Tensor:
     """The solution ``X`` of ``input @ X = other``.
 
@@ -175,7 +175,7 @@ def _equation(name: str, a: Tensor, b: Tensor, left: bool) -> tuple[Tensor, Tens
     return (a, b) if left else (a.mT, b.mT)
 
 
-@function(method=False, namespace="linalg", spellings={**_A, "B": "other"})
+@function(method=False, namespace="linalg", keyword_aliases={**_A, "B": "other"})
 def solve_triangular(
     input: Tensor, other: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False
 ) -> Tensor:
@@ -202,7 +202,7 @@ def solve_triangular(
     return solution if left else solution.mT
 
 
-@function(namespace="linalg", spellings=_A, also=("matrix_power",))
+@function(namespace="linalg", keyword_aliases=_A, also=("matrix_power",))
 def matrix_power(input: Tensor, n: int) -> Tensor:
     """A square matrix multiplied `n` times; its inverse for negative `n`.
 
@@ -233,7 +233,7 @@ def matrix_power(input: Tensor, n: int) -> Tensor:
     return diag_embed(input.new_ones(tuple(input.shape[:-1]))) if result is None else result
 
 
-@function(method=False, namespace="linalg", spellings={**_A, "x": "input", "y": "other"})
+@function(method=False, namespace="linalg", keyword_aliases={**_A, "x": "input", "y": "other"})
 def vecdot(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
     """Products of the elements along a dimension, summed; those of `input` conjugated.
 
@@ -273,7 +273,7 @@ def cross(input: Tensor, other: Tensor, dim: int = -1) -> Tensor:
     return cross_along("linalg.cross", input, other, dim)
 
 
-@function(method=False, namespace="linalg", spellings=_A)
+@function(method=False, namespace="linalg", keyword_aliases=_A)
 def diagonal(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
     """View of the diagonals of the last two dimensions.
 

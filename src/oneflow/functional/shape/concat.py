@@ -145,7 +145,7 @@ def split_views(input: Tensor, sizes: Sequence[int], dim: int) -> tuple[Tensor, 
     return tuple(parts)
 
 
-@function(spellings={"tensor": "x"})
+@function(keyword_aliases={"tensor": "x"})
 def split(
     x: Tensor, split_size_or_sections: int | Sequence[int], dim: int = 0
 ) -> tuple[Tensor, ...]:

@@ -30,17 +30,17 @@ def deep_copy(self: Tensor, memo: dict[int, Any]) -> Tensor:
             "Only Tensors created explicitly by the user (graph leaves) support the deepcopy "
             "protocol at the moment."
         )
-    copied = memo[id(self)] = wrap(clone(self.value.alias()))
-    copied.requires_grad_(self.requires_grad)
+    result = memo[id(self)] = wrap(clone(self.value.alias()))
+    result.requires_grad_(self.requires_grad)
     if self.grad is not None:
-        copied._grad = deep_copy(self.grad, memo)
-    return copied
+        result._grad = deep_copy(self.grad, memo)
+    return result
 
 
 def shallow_copy(self: Tensor) -> Tensor:
     """Another leaf on the same memory."""
-    copied = detached_twin(wrap(self.value.alias()), self, silent=False)
-    return copied.requires_grad_(self.requires_grad)
+    result = detached_twin(wrap(self.value.alias()), self, silent=False)
+    return result.requires_grad_(self.requires_grad)
 
 
 def rebuild(

@@ -9,7 +9,7 @@ from typing import Any
 from oneflow.base.dtype import bool_
 from oneflow.base.limits import iinfo
 from oneflow.base.shape import broadcast_shapes, wrap_dim
-from oneflow.functional.index.selecting import check_index_shape, positions_of, same_rank
+from oneflow.functional.index.gather import check_index_shape, positions_of, same_rank
 from oneflow.functional.registry import function
 from oneflow.primitives.operators import indexing as p, scatter as s
 from oneflow.primitives.operators.elementwise import cast, where

@@ -13,8 +13,8 @@ from oneflow.base.shape import wrap_dim, wrap_dims
 from oneflow.base.spec import require_size
 from oneflow.functional.creation.options import sizes_of
 from oneflow.functional.registry import function
-from oneflow.functional.shape.shaping import transpose
-from oneflow.functional.shape.viewing import diagonal as diagonal_view
+from oneflow.functional.shape.reshape import transpose
+from oneflow.functional.shape.strided_views import diagonal as diagonal_view
 from oneflow.primitives.operators import rearrange, shape as p
 from oneflow.primitives.operators.creation import zeros
 from oneflow.primitives.operators.indexing import index as index_primitive
@@ -142,7 +142,7 @@ def _repeated(input: Tensor, times: tuple[int, ...]) -> Tensor:
     return wrap(p.reshape(value, shape=target))
 
 
-@function(spellings={"repeats": "sizes", "repeat_shape": "sizes"})
+@function(keyword_aliases={"repeats": "sizes", "repeat_shape": "sizes"})
 def repeat(input: Tensor, sizes: Any, *more: int) -> Tensor:
     """Copies of the tensor side by side: `sizes` of them along each dimension.
 

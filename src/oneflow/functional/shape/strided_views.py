@@ -14,8 +14,8 @@ from oneflow.base.shape import wrap_dim
 from oneflow.differentiation.grad_mode import MODE, enable_grad
 from oneflow.functional.creation.options import sizes_of
 from oneflow.functional.registry import function
-from oneflow.functional.shape.concatenation import slice_dim
-from oneflow.functional.shape.shaping import squeeze, t, transpose, unsqueeze
+from oneflow.functional.shape.concat import slice_dim
+from oneflow.functional.shape.reshape import squeeze, t, transpose, unsqueeze
 from oneflow.primitives.operators import shape as p, strided
 from oneflow.primitives.operators.elementwise import conj
 from oneflow.tensor.call import call, call_view, wrap
@@ -273,13 +273,13 @@ attach("mH", property(adjoint))
 def _in_place(name: str, function: Callable[..., Tensor]) -> None:
     def reshape_in_place(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         if MODE.enabled or not self.requires_grad:
-            return self._become(function(self, *args, **kwargs))
+            return self._replace_with_view(function(self, *args, **kwargs))
         if self.is_leaf:
             self.data = function(self.data, *args, **kwargs)
             return self
         # The history is that of the tensor, which lives on, and not of what is done to it.
         with enable_grad():
-            return self._become(function(self, *args, **kwargs))
+            return self._replace_with_view(function(self, *args, **kwargs))
 
     reshape_in_place.__name__ = name
     reshape_in_place.__doc__ = f"`{name.rstrip('_')}`, made of this tensor itself."

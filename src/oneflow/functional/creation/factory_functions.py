@@ -308,22 +308,22 @@ def arange(
         start, end = None, start
     start = 0 if start is None else start
     start, end, step = plain_number(start), plain_number(end), plain_number(step)
-    whole = all(isinstance(number, int) for number in (start, end, step))
-    dtype = checked_dtype(dtype, int64 if whole else get_default_dtype())
+    is_integer = all(isinstance(number, int) for number in (start, end, step))
+    dtype = checked_dtype(dtype, int64 if is_integer else get_default_dtype())
     if step == 0:
         raise RuntimeError("step must be nonzero")
     if (end - start) * step < 0:
         raise RuntimeError("upper bound and lower bound inconsistent with step sign")
-    size = -((start - end) // step) if whole else math.ceil((end - start) / step)
-    if dtype.category is Category.INTEGER and not whole:
+    size = -((start - end) // step) if is_integer else math.ceil((end - start) / step)
+    if dtype.category is Category.INTEGER and not is_integer:
         # As in PyTorch, int64 counts from bounds without their fractions, other types with them.
         start, end, step = int(start), int(end), int(step)
         if dtype is int64:
             if step == 0:
                 raise ValueError("step must be nonzero")
             size = max(-((start - end) // step), 0)
-        whole = True
-    make = p.range_integer if whole else p.range_float
+        is_integer = True
+    make = p.range_integer if is_integer else p.range_float
     value = make(start, step, size=size, dtype=dtype, device=choose_device(device, placement, sbp))
     return with_grad(wrap(value), requires_grad)
 

@@ -27,12 +27,12 @@ def rename_keywords(keywords: dict[str, Any], names: Mapping[str, str], function
         keywords[target] = keywords.pop(name)
 
 
-def spelled(**names: str) -> Callable[[_Function], _Function]:
+def keyword_aliases(**names: str) -> Callable[[_Function], _Function]:
     """Decorator: the function takes arguments by further names, each with the declared one.
 
     Example:
-        >>> from oneflow.base.spellings import spelled
-        >>> @spelled(axis="dim")
+        >>> from oneflow.base.keyword_aliases import keyword_aliases
+        >>> @keyword_aliases(axis="dim")
         ... def size_of(shape, dim):
         ...     return shape[dim]
         >>> size_of((2, 3), axis=1)
