@@ -16,8 +16,8 @@ from oneflow.control_plane.job import Job
 
 def started(world_size: int, secret: str = "") -> tuple[Coordinator, tuple[str, int]]:
     """Return a coordinator and its address."""
-    listener = socket.create_server(("127.0.0.1", 0), backlog=4096)
-    return Coordinator(listener, Job(world_size, "", secret), 0), listener.getsockname()
+    server = socket.create_server(("127.0.0.1", 0), backlog=4096)
+    return Coordinator(server, Job(world_size, "", secret), 0), server.getsockname()
 
 
 def joined(
@@ -28,11 +28,11 @@ def joined(
     inbox: list = []
     identity = {"rank": rank, "world_size": world_size, "job": "", "process": 1, "host": "here"}
 
-    def receive() -> dict:
+    def recv() -> dict:
         inbox.extend(messages(channel, 1 - len(inbox)))
         return inbox.pop(0)
 
-    assert request_admission(channel, receive, secret, identity) == ""
+    assert request_admission(channel, recv, secret, identity) == ""
     return channel, inbox
 
 
@@ -40,7 +40,7 @@ def messages(channel: Channel, count: int) -> list:
     """Return the first messages that arrive."""
     found: list = []
     while len(found) < count:
-        more = channel.receive(20.0)
+        more = channel.recv(20.0)
         assert more
         found += more
     return found
@@ -75,7 +75,7 @@ def test_barriers():
         channels.append(channel)
     for rank, barrier in ((0, ["0,1,2", 1]), (0, ["0,2", 1]), (1, ["0,1,2", 1])):
         channels[rank].send(barrier=barrier)
-    assert channels[0].receive(0.5) == []
+    assert channels[0].recv(0.5) == []
     channels[2].send(barrier=["0,1,2", 1])
     for channel in channels:
         assert messages(channel, 1) == [{"release": ["0,1,2", 1]}]
@@ -156,13 +156,13 @@ def test_a_process_with_a_wrong_secret():
 
 
 def test_an_agent_tries_again_when_its_connection_is_closed():
-    listener = socket.create_server(("127.0.0.1", 0))
-    address = listener.getsockname()
+    server = socket.create_server(("127.0.0.1", 0))
+    address = server.getsockname()
     found: list = []
     joining = threading.Thread(target=lambda: found.append(Agent(address, 0, Job(2, ""), 20.0)))
     joining.start()
-    listener.accept()[0].close()
-    coordinator = Coordinator(listener, Job(2, ""), 0)
+    server.accept()[0].close()
+    coordinator = Coordinator(server, Job(2, ""), 0)
     joining.join()
     found[0]._channel.close()
     ended(coordinator)
@@ -173,15 +173,15 @@ def test_an_agent_tries_again_when_its_connection_is_closed():
 )
 def test_a_coordinator_with_a_wrong_secret(answer):
     def run() -> None:
-        channel = Channel(listener.accept()[0])
+        channel = Channel(server.accept()[0])
         channel.send(challenge="1")
         messages(channel, 1)
         channel.send(**answer)
         channel.close()
 
-    with socket.create_server(("127.0.0.1", 0)) as listener:
+    with socket.create_server(("127.0.0.1", 0)) as server:
         thread = threading.Thread(target=run)
         thread.start()
         with pytest.raises(RuntimeError, match="does not know the secret of this job"):
-            Agent(listener.getsockname(), 1, Job(2, "", "secret"), 10.0)
+            Agent(server.getsockname(), 1, Job(2, "", "secret"), 10.0)
         thread.join()

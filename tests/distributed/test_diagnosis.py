@@ -19,7 +19,7 @@ from oneflow.control_plane.diagnosis import (
     find_missing_ranks,
 )
 from oneflow.control_plane.flight_recorder import Progress
-from oneflow.control_plane.hang_detection import HangDetector
+from oneflow.control_plane.hang_detection import HangDetection
 
 
 def report(*descriptions: str, group: str = "0,1", **more) -> RankReport:
@@ -60,9 +60,9 @@ def test_groups_are_compared_on_their_own():
 
 
 def test_a_process_that_is_done_and_needed():
-    detector = HangDetector(idle_timeout=20, timeout=100)
+    detection = HangDetection(idle_timeout=20, timeout=100)
     reports = {0: report("a", "b"), 1: report("a", finished=True)}
-    root_cause, _ = detector.check(reports, 0.0)
+    root_cause, _ = detection.check(reports, 0.0)
     assert root_cause is not None
     assert root_cause.rank == 1
     assert "finished after 1 collective operation(s)" in root_cause.reason
@@ -70,10 +70,10 @@ def test_a_process_that_is_done_and_needed():
 
 
 def test_a_process_that_is_done_and_not_needed():
-    detector = HangDetector(idle_timeout=20, timeout=100)
+    detection = HangDetection(idle_timeout=20, timeout=100)
     reports = {0: report("a"), 1: report("a", finished=True)}
-    assert detector.check(reports, 0.0) == (None, [])
-    assert detector.check(reports, 1e6) == (None, [])
+    assert detection.check(reports, 0.0) == (None, [])
+    assert detection.check(reports, 1e6) == (None, [])
 
 
 def sample(time: float, seconds: float = 0.0, in_runtime: bool = False) -> ActivitySample:
@@ -82,19 +82,19 @@ def sample(time: float, seconds: float = 0.0, in_runtime: bool = False) -> Activ
 
 @pytest.mark.parametrize("busy", [True, False])
 def test_a_process_that_is_late(busy):
-    detector = HangDetector(idle_timeout=20, timeout=100)
+    detection = HangDetection(idle_timeout=20, timeout=100)
     reports = {0: report("a", "b"), 1: report("a")}
     for now in (0.0, 1.0):
-        assert detector.check(reports, now) == (None, [1])
+        assert detection.check(reports, now) == (None, [1])
     reports[1].sample = sample(2.0, 5.0)
-    assert detector.check(reports, 2.0) == (None, [])
-    assert detector.check(reports, 15.0) == (None, [])
-    assert detector.check(reports, 23.0) == (None, [1])
+    assert detection.check(reports, 2.0) == (None, [])
+    assert detection.check(reports, 15.0) == (None, [])
+    assert detection.check(reports, 23.0) == (None, [1])
     reports[1].sample = sample(24.0, 15.0 if busy else 5.1)
-    root_cause, _ = detector.check(reports, 24.0)
+    root_cause, _ = detection.check(reports, 24.0)
     if busy:
         assert root_cause is None
-        root_cause, _ = detector.check(reports, 101.0)
+        root_cause, _ = detection.check(reports, 101.0)
         assert root_cause is not None
         assert (
             "has made no progress for 101 seconds (ONEFLOW_COLLECTIVE_TIMEOUT=" in root_cause.reason
@@ -106,38 +106,38 @@ def test_a_process_that_is_late(busy):
 
 
 def test_a_silent_process_is_given_half_an_hour():
-    detector = HangDetector(float(HANG_TIMEOUT.default), float(COLLECTIVE_TIMEOUT.default))
+    detection = HangDetection(float(HANG_TIMEOUT.default), float(COLLECTIVE_TIMEOUT.default))
     reports = {0: report("a", "b"), 1: report("a")}
     for now in range(0, 1800, 20):
         reports[1].sample = sample(now)
-        assert detector.check(reports, now)[0] is None
+        assert detection.check(reports, now)[0] is None
     reports[1].sample = sample(1801.0)
-    assert detector.check(reports, 1801.0)[0] is not None
+    assert detection.check(reports, 1801.0)[0] is not None
 
 
 def test_a_busy_process_is_never_given_up():
-    detector = HangDetector(float(HANG_TIMEOUT.default), float(COLLECTIVE_TIMEOUT.default))
+    detection = HangDetection(float(HANG_TIMEOUT.default), float(COLLECTIVE_TIMEOUT.default))
     reports = {0: report("a", "b"), 1: report("a")}
     for now in range(0, 100_000, 100):
         reports[1].sample = sample(now, 0.5 * now)
-        assert detector.check(reports, now)[0] is None
+        assert detection.check(reports, now)[0] is None
 
 
 def test_progress_ends_the_wait():
-    detector = HangDetector(idle_timeout=20, timeout=100)
+    detection = HangDetection(idle_timeout=20, timeout=100)
     reports = {0: report("a", "b", "c"), 1: report("a")}
-    detector.check(reports, 0.0)
+    detection.check(reports, 0.0)
     reports[1] = report("a", "b")
-    assert detector.check(reports, 99.0) == (None, [1])
-    assert detector.check(reports, 150.0)[0] is None
+    assert detection.check(reports, 99.0) == (None, [1])
+    assert detection.check(reports, 150.0)[0] is None
 
 
 def test_limits_can_be_switched_off():
-    detector = HangDetector(idle_timeout=0, timeout=0)
+    detection = HangDetection(idle_timeout=0, timeout=0)
     reports = {0: report("a", "b"), 1: report("a")}
     for now in (0.0, 1e3, 1e6):
         reports[1].sample = sample(now)
-        assert detector.check(reports, now) == (None, [])
+        assert detection.check(reports, now) == (None, [])
 
 
 # --- deadlocks
@@ -187,11 +187,11 @@ def in_a_cycle(now: float, *in_runtime: bool, seconds: float = 0.0) -> dict[int,
 
 
 def test_a_deadlock_takes_some_seconds_to_be_sure():
-    detector = HangDetector(idle_timeout=0, timeout=0)
-    assert detector.check(in_a_cycle(0.0), 0.0) == (None, [0, 1])
-    assert detector.check(in_a_cycle(1.0, True, True), 1.0) == (None, [])
-    assert detector.check(in_a_cycle(1.0, True, True), 7.0) == (None, [0, 1])
-    root_cause, _ = detector.check(in_a_cycle(8.0, True, True), 8.0)
+    detection = HangDetection(idle_timeout=0, timeout=0)
+    assert detection.check(in_a_cycle(0.0), 0.0) == (None, [0, 1])
+    assert detection.check(in_a_cycle(1.0, True, True), 1.0) == (None, [])
+    assert detection.check(in_a_cycle(1.0, True, True), 7.0) == (None, [0, 1])
+    root_cause, _ = detection.check(in_a_cycle(8.0, True, True), 8.0)
     assert root_cause is not None
     assert "rank 0 waits for rank 1 in x among ranks 0,1,2" in root_cause.reason
     assert "rank 1 waits for rank 0 in x among ranks 0,1" in root_cause.reason
@@ -209,10 +209,10 @@ def test_a_deadlock_takes_some_seconds_to_be_sure():
     ],
 )
 def test_what_only_looks_like_a_deadlock(last):
-    detector = HangDetector(idle_timeout=0, timeout=0)
-    detector.check(in_a_cycle(0.0), 0.0)
-    detector.check(in_a_cycle(1.0, True, True), 1.0)
-    assert detector.check(last, 8.0)[0] is None
+    detection = HangDetection(idle_timeout=0, timeout=0)
+    detection.check(in_a_cycle(0.0), 0.0)
+    detection.check(in_a_cycle(1.0, True, True), 1.0)
+    assert detection.check(last, 8.0)[0] is None
 
 
 def test_activity_counts_descendants():
@@ -238,14 +238,14 @@ def test_channels():
     one, other = (Channel(each) for each in connected_pair())
     one.send(x=1, y=["a"])
     one.send(z=None)
-    assert other.receive(1.0) == [{"x": 1, "y": ["a"]}, {"z": None}]
-    assert other.receive(0.0) == []
+    assert other.recv(1.0) == [{"x": 1, "y": ["a"]}, {"z": None}]
+    assert other.recv(0.0) == []
     one.connection.sendall(b"GET / HTTP/1.1\n")
     with pytest.raises(ValueError, match="Expecting value"):
-        other.receive(1.0)
+        other.recv(1.0)
     one.close()
     with pytest.raises(EOFError):
-        other.receive(1.0)
+        other.recv(1.0)
     other.close()
 
 

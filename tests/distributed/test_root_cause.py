@@ -14,9 +14,11 @@ ABORTED = -int(signal.SIGABRT)
 
 
 def report(
-    rank: int, reason: str, root_cause: int | None = None, diagnosed: bool = False
+    rank: int, reason: str, root_cause: int | None = None, from_coordinator: bool = False
 ) -> FailureReport:
-    return FailureReport(rank, rank if root_cause is None else root_cause, reason, diagnosed, 0.0)
+    return FailureReport(
+        rank, rank if root_cause is None else root_cause, reason, from_coordinator, 0.0
+    )
 
 
 # Exits, reports, and the root cause, which must be the same for all orders of exits and reports.
@@ -46,9 +48,9 @@ CASES = {
     ),
     "signals of the launcher": (
         [
-            ProcessExit(0, KILLED, signaled=True),
+            ProcessExit(0, KILLED, got_signal=True),
             ProcessExit(1, 3),
-            ProcessExit(2, KILLED, signaled=True),
+            ProcessExit(2, KILLED, got_signal=True),
         ],
         [],
         (1, "rank 1 exited with code 3"),
@@ -107,10 +109,10 @@ CASES = {
 
 @pytest.mark.parametrize("case", CASES)
 def test_the_root_cause_does_not_depend_on_the_order(case):
-    exits, reports, (rank, reason) = CASES[case]
-    for ordered_exits in itertools.permutations(exits):
+    processes, reports, (rank, reason) = CASES[case]
+    for exits in itertools.permutations(processes):
         for ordered_reports in itertools.permutations(reports):
-            root_cause = find_root_cause(ordered_exits, ordered_reports)
+            root_cause = find_root_cause(exits, ordered_reports)
             assert (root_cause.rank, root_cause.reason) == (rank, reason)
 
 

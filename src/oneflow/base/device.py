@@ -16,7 +16,7 @@ from oneflow.base.hook import Hook
 
 @dataclass(frozen=True)
 class DeviceType:
-    """What is known of one type of devices.
+    """The properties of a type of devices.
 
     Attributes:
         platform: what JAX calls it.
@@ -118,7 +118,7 @@ def first_index(type: str) -> int:
 
 
 def device_count(type: str) -> int:
-    """How many devices of a type this process's machine shows to the processes of its job."""
+    """Return the number of devices of a type that the job can use on this machine."""
     own = len(platform_devices(type))
     return _numbering[type][1] if own and type in _numbering else own
 

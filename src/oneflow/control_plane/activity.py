@@ -7,16 +7,16 @@ import os
 from pathlib import Path
 from typing import NamedTuple
 
-_TICKS = os.sysconf("SC_CLK_TCK")
+_CLOCK_RATE = os.sysconf("SC_CLK_TCK")
 # A process below both of these between two measurements is idle.
 _IDLE_BYTES = 1e6
 _IDLE_CPU_SHARE = 0.05
 # Bytes that the measurements themselves have read, which do not count.
-_measurement_bytes = 0.0
+_proc_bytes = 0.0
 
 
 class Activity(NamedTuple):
-    """What a process and its descendants have used since they started.
+    """CPU time and I/O of a process and its descendants since they started.
 
     Attributes:
         cpu_seconds: processor time in seconds.
@@ -29,19 +29,19 @@ class Activity(NamedTuple):
 
 def measure_activity() -> Activity:
     """Return the activity of this process and its descendants."""
-    statuses = _statuses()
+    stats = _read_stats()
     children: dict[int, list[int]] = {}
-    for process, (parent, _) in statuses.items():
+    for process, (parent, _) in stats.items():
         children.setdefault(parent, []).append(process)
     seconds = io_bytes = 0.0
     pending = [os.getpid()]
     while pending:
         process = pending.pop()
         pending += children.get(process, [])
-        if process in statuses:
-            seconds += statuses[process][1]
+        if process in stats:
+            seconds += stats[process][1]
             io_bytes += _io_bytes(process)
-    return Activity(seconds, io_bytes - _measurement_bytes)
+    return Activity(seconds, io_bytes - _proc_bytes)
 
 
 def is_idle(before: Activity, after: Activity, elapsed: float) -> bool:
@@ -51,16 +51,16 @@ def is_idle(before: Activity, after: Activity, elapsed: float) -> bool:
     return seconds <= _IDLE_CPU_SHARE * elapsed and io_bytes <= _IDLE_BYTES
 
 
-def _statuses() -> dict[int, tuple[int, float]]:
+def _read_stats() -> dict[int, tuple[int, float]]:
     """Return the parent and the CPU seconds of every process of the machine."""
-    statuses = {}
+    stats = {}
     for name in os.listdir("/proc"):
         if name.isdecimal():
             with contextlib.suppress(OSError, IndexError, ValueError):
                 # The command's name is in parentheses and may contain anything.
                 fields = _read(name, "stat").rpartition(")")[2].split()
-                statuses[int(name)] = int(fields[1]), (int(fields[11]) + int(fields[12])) / _TICKS
-    return statuses
+                stats[int(name)] = int(fields[1]), (int(fields[11]) + int(fields[12])) / _CLOCK_RATE
+    return stats
 
 
 def _io_bytes(process: int) -> float:
@@ -72,7 +72,7 @@ def _io_bytes(process: int) -> float:
 
 
 def _read(process: str, name: str) -> str:
-    global _measurement_bytes
+    global _proc_bytes
     text = Path("/proc", process, name).read_text()
-    _measurement_bytes += len(text)
+    _proc_bytes += len(text)
     return text

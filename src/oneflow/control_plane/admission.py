@@ -25,7 +25,7 @@ from oneflow.control_plane.channel import Channel
 
 # An agent answers at once; a silent connection is closed after this.
 _SECONDS_TO_ANSWER = 10.0
-# Connections that may be unverified at the same time, in addition to those of the job's processes.
+# Connections that may be unvalidated at the same time, in addition to those of the job's processes.
 _MAX_PENDING = 256
 _WRONG_SECRET = (
     f"the job that uses this port has another secret: set {SECRET.name} to the same text on all "
@@ -35,18 +35,16 @@ _WRONG_SECRET = (
 _MAX_IDENTITY_BYTES = 2**14
 
 
-def compute_digest(
-    secret: str, sender: str, challenges: tuple[str, str], content: Any = None
-) -> str:
-    """Return the keyed hash that proves that `sender` knows the secret and sent `content`.
+def compute_digest(secret: str, side: str, challenges: tuple[str, str], content: Any = None) -> str:
+    """Return the keyed hash that proves that `side` knows the secret and sent `content`.
 
     Args:
         secret: the secret of the job; empty if it has none.
-        sender: ``"coordinator"`` or ``"agent"``.
+        side: ``"coordinator"`` or ``"agent"``.
         challenges: the random texts, the coordinator's first.
-        content: the sender's message, as JSON can represent it.
+        content: the side's message, as JSON can represent it.
     """
-    text = json.dumps([sender, *challenges, content], sort_keys=True)
+    text = json.dumps([side, *challenges, content], sort_keys=True)
     return hmac.new(os.fsencode(secret), text.encode(), "sha256").hexdigest()
 
 
@@ -56,13 +54,13 @@ def new_challenge() -> str:
 
 
 def request_admission(
-    channel: Channel, receive: Callable[[], dict[str, Any]], secret: str, identity: dict[str, Any]
+    channel: Channel, recv: Callable[[], dict[str, Any]], secret: str, identity: dict[str, Any]
 ) -> str:
     """Ask the coordinator to admit this process to the job.
 
     Args:
         channel: the connection to the coordinator.
-        receive: returns the next message of the channel, and waits for it.
+        recv: returns the next message of the channel, and waits for it.
         secret: the secret of the job.
         identity: rank, world size, job, process id and host of this process.
 
@@ -72,10 +70,10 @@ def request_admission(
     Raises:
         ValueError: the other end is no coordinator, or that of another job.
     """
-    challenges = str(receive().get("challenge")), new_challenge()
+    challenges = str(recv().get("challenge")), new_challenge()
     digest = compute_digest(secret, "agent", challenges, identity)
     channel.send(identity=identity, challenge=challenges[1], digest=digest)
-    answer = receive()
+    answer = recv()
     if "rejected" in answer:
         return str(answer["rejected"])
     if not _is_equal(answer.get("admitted"), compute_digest(secret, "coordinator", challenges)):
@@ -89,7 +87,7 @@ def _is_equal(digest: Any, expected: str) -> bool:
 
 
 @dataclass(frozen=True)
-class VerifiedPeer:
+class ValidatedPeer:
     """A process that has proved that it knows the secret.
 
     Attributes:
@@ -111,10 +109,10 @@ class _PendingPeer:
 
 
 class AdmissionControl:
-    """The coordinator's side of admission; it verifies all connections concurrently.
+    """The coordinator's side of admission; it validates all connections concurrently.
 
     Args:
-        listener: the socket that processes connect to.
+        server: the socket that processes connect to.
         secret: the secret that they must know.
         expected: the number of processes of the job.
 
@@ -122,37 +120,37 @@ class AdmissionControl:
         rejected: the number of connections with a wrong secret.
     """
 
-    def __init__(self, listener: socket.socket, secret: str, expected: int) -> None:
+    def __init__(self, server: socket.socket, secret: str, expected: int) -> None:
         self.rejected = 0
-        self._listener = listener
+        self._server = server
         self._secret = secret
         self._max_pending = _MAX_PENDING + expected
         # By file descriptor, in the order in which they connected.
         self._pending: dict[int, _PendingPeer] = {}
         self._selector = selectors.DefaultSelector()
-        listener.setblocking(False)
-        self._selector.register(listener, selectors.EVENT_READ, None)
+        server.setblocking(False)
+        self._selector.register(server, selectors.EVENT_READ, None)
 
-    def verified_peers(self, timeout: float) -> list[VerifiedPeer]:
+    def accept_peers(self, timeout: float) -> list[ValidatedPeer]:
         """Return the processes that have just proved that they know the secret.
 
         Args:
             timeout: seconds to wait for any message.
         """
-        verified = []
+        validated = []
         for key, _ in self._selector.select(timeout):
             if key.data is None:
                 self._accept()
             elif key.fd in self._pending:
-                peer = self._verify(key.fd)
+                peer = self._validate(key.fd)
                 if peer is not None:
-                    verified.append(peer)
+                    validated.append(peer)
         now = time.monotonic()
         for fd in [fd for fd, each in self._pending.items() if each.deadline < now]:
             self._close_pending(fd)
-        return verified
+        return validated
 
-    def admit(self, peer: VerifiedPeer) -> None:
+    def admit(self, peer: ValidatedPeer) -> None:
         """Admit a process to the job, and prove to it that this is the coordinator."""
         peer.channel.max_line_bytes = Channel.max_line_bytes
         with contextlib.suppress(OSError):
@@ -167,9 +165,9 @@ class AdmissionControl:
 
     def _accept(self) -> None:
         try:
-            connection, _ = self._listener.accept()
+            connection, _ = self._server.accept()
         except OSError as error:
-            # No file descriptor is free: the oldest unverified connection frees one.
+            # No file descriptor is free: the oldest unvalidated connection frees one.
             if error.errno in (errno.EMFILE, errno.ENFILE) and self._pending:
                 self._close_pending(next(iter(self._pending)))
             return
@@ -186,10 +184,10 @@ class AdmissionControl:
         except OSError:
             self._close_pending(fd)
 
-    def _verify(self, fd: int) -> VerifiedPeer | None:
+    def _validate(self, fd: int) -> ValidatedPeer | None:
         pending = self._pending[fd]
         try:
-            messages = pending.channel.receive(0.0)
+            messages = pending.channel.recv(0.0)
             if not messages:
                 return None
             (message,) = messages
@@ -206,7 +204,7 @@ class AdmissionControl:
             return None
         del self._pending[fd]
         self._selector.unregister(pending.channel)
-        return VerifiedPeer(pending.channel, identity, challenges)
+        return ValidatedPeer(pending.channel, identity, challenges)
 
     def _close_pending(self, fd: int) -> None:
         channel = self._pending.pop(fd).channel

@@ -32,16 +32,16 @@ from oneflow.control_plane.job import Job
 from oneflow.control_plane.root_cause import RootCause, is_connection_failure
 
 _SECONDS_BETWEEN_REPORTS = 0.5
-_SECONDS_BETWEEN_ATTEMPTS = 0.2
+_RETRY_SECONDS = 0.2
 _SECONDS_TO_ANSWER = 10.0
 _SECONDS_FOR_DIAGNOSIS = 6.0
 _SECONDS_TO_FLUSH = 1.0
 _SECONDS_TO_EXIT = 5.0
 # Where the main thread is while it waits for XLA or for other processes.
-_WAITING_ROOMS = ("base", "compiler", "control_plane", "distributed", "runtime")
+_WAITING_PACKAGES = ("base", "compiler", "control_plane", "distributed", "runtime")
 _RUNTIME = (
     str(Path(jax.__file__).parent),
-    *(os.path.join(PACKAGE, room) for room in _WAITING_ROOMS),
+    *(os.path.join(PACKAGE, package) for package in _WAITING_PACKAGES),
 )
 
 
@@ -51,7 +51,7 @@ class Agent:
     Args:
         address: host and port of the coordinator.
         rank: the rank of this process.
-        job: what all processes of the job must have in common.
+        job: the identity of the job.
         timeout: seconds to try to connect.
 
     Raises:
@@ -85,7 +85,7 @@ class Agent:
         while True:
             self._channel = Channel(_connect(address, deadline - time.monotonic()))
             try:
-                problem = request_admission(self._channel, self._receive, job.secret, identity)
+                problem = request_admission(self._channel, self._recv, job.secret, identity)
                 if not problem:
                     return self._channel
             except ValueError as error:
@@ -99,7 +99,7 @@ class Agent:
                 raise RuntimeError(
                     f"rank {self.rank} cannot join the job at {self._address}: {problem}"
                 )
-            time.sleep(_SECONDS_BETWEEN_ATTEMPTS)
+            time.sleep(_RETRY_SECONDS)
 
     def await_start(self, timeout: float) -> tuple[int, int]:
         """Wait until all processes have joined.
@@ -114,7 +114,7 @@ class Agent:
             RuntimeError: the job cannot start.
         """
         try:
-            message = self._receive(timeout)
+            message = self._recv(timeout)
         except (OSError, ValueError) as error:
             raise RuntimeError(
                 f"rank 0 at {self._address} did not start the job: {error}"
@@ -125,7 +125,7 @@ class Agent:
             raise RuntimeError(f"the job cannot start: {message['abort']}")
         return int(message["jax_port"]), int(message["seed"])
 
-    def _receive(self, timeout: float = _SECONDS_TO_ANSWER) -> dict[str, Any]:
+    def _recv(self, timeout: float = _SECONDS_TO_ANSWER) -> dict[str, Any]:
         """Return the next message of the coordinator.
 
         Raises:
@@ -138,7 +138,7 @@ class Agent:
             if remaining <= 0:
                 raise ValueError(f"no answer within {timeout:.0f} seconds")
             try:
-                self._messages += self._channel.receive(remaining)
+                self._messages += self._channel.recv(remaining)
             except EOFError as error:
                 raise ConnectionResetError(str(error)) from None
         return self._messages.pop(0)
@@ -149,30 +149,30 @@ class Agent:
         """Report to the coordinator from now on, follow it, and tell it how this process ends."""
         for target in (self._run, self._flush_on_request):
             threading.Thread(target=target, name="oneflow-agent", daemon=True).start()
-        sys.excepthook = self._reporting_hook(sys.excepthook)
+        sys.excepthook = self._exception_hook(sys.excepthook)
         atexit.register(self._finish)
 
     def _run(self) -> None:
-        reported = -1
+        last_count = -1
         launcher = _launcher_pipe()
         while True:
             if launcher is not None and select.select([launcher], [], [], 0)[0]:
-                self._abort(RootCause(self.rank, "the launcher has died"))
+                self._terminate(RootCause(self.rank, "the launcher has died"))
             try:
-                self._messages += self._channel.receive(_SECONDS_BETWEEN_REPORTS)
+                self._messages += self._channel.recv(_SECONDS_BETWEEN_REPORTS)
                 while self._messages:
                     self._handle(self._messages.pop(0))
                 if self._shutdown.is_set():
                     return
-                if collectives_started() != reported:
-                    reported = collectives_started()
+                if collectives_started() != last_count:
+                    last_count = collectives_started()
                     self._channel.send(progress=progress_by_group())
             except (EOFError, ValueError, OSError):
-                self._abort(RootCause(0, "rank 0 exited unexpectedly"))
+                self._terminate(RootCause(0, "rank 0 exited unexpectedly"))
 
     def _handle(self, message: dict[str, Any]) -> None:
         if "abort" in message:
-            self._abort(RootCause(message["root_cause"], message["abort"]))
+            self._terminate(RootCause(message["root_cause"], message["abort"]))
         if "sample" in message:
             self._channel.send(activity=measure_activity(), in_runtime=self._is_in_runtime())
         if "release" in message:
@@ -190,10 +190,10 @@ class Agent:
         group = ",".join(map(str, ranks))
         progress = progress_by_group()
         key = group, progress[group][0]
-        released = self._barriers[key] = threading.Event()
+        event = self._barriers[key] = threading.Event()
         with contextlib.suppress(OSError):
             self._channel.send(progress=progress, barrier=key)
-        released.wait()
+        event.wait()
         del self._barriers[key]
 
     def _is_in_runtime(self) -> bool:
@@ -217,7 +217,7 @@ class Agent:
             atexit._clear()
             _exit_within(_SECONDS_TO_EXIT)
 
-    def _reporting_hook(self, report: Callable[..., Any]) -> Callable[..., None]:
+    def _exception_hook(self, report: Callable[..., Any]) -> Callable[..., None]:
         """Return an exception hook that calls `report`, tells the coordinator, and exits.
 
         An exit in order would wait for the other processes, and those may wait for this one.
@@ -247,28 +247,32 @@ class Agent:
         If the root cause is another process, this does not return.
         """
         self._failed.set()
-        self._report(RootCause(self.rank, f"rank {self.rank} failed: {failure}"), diagnosed=False)
+        self._report(
+            RootCause(self.rank, f"rank {self.rank} failed: {failure}"), from_coordinator=False
+        )
         with contextlib.suppress(OSError):
             self._channel.send(progress=progress_by_group(), failure=failure)
         self._is_root_cause.wait(_SECONDS_FOR_DIAGNOSIS)
 
-    def _report(self, root_cause: RootCause, diagnosed: bool) -> bool:
+    def _report(self, root_cause: RootCause, from_coordinator: bool) -> bool:
         """Write a report for the launcher, which shows it; return False if there is no launcher."""
         folder = environment.FAILURE_FOLDER.read()
         if not folder:
             return False
         rank, reason = root_cause.rank, root_cause.reason
-        return write_report(folder, FailureReport(self.rank, rank, reason, diagnosed, time.time()))
+        return write_report(
+            folder, FailureReport(self.rank, rank, reason, from_coordinator, time.time())
+        )
 
-    def _abort(self, root_cause: RootCause) -> None:
+    def _terminate(self, root_cause: RootCause) -> None:
         """End this process because the job has failed."""
-        is_reported = self._report(root_cause, diagnosed=True)
+        is_written = self._report(root_cause, from_coordinator=True)
         is_root_cause = root_cause.rank == self.rank
         if is_root_cause and self._failed.is_set():
             # The main thread is about to exit, and prints why.
             self._is_root_cause.set()
             time.sleep(_SECONDS_FOR_DIAGNOSIS)
-        text = "" if is_reported else f"oneflow: {root_cause.reason}; rank {self.rank} exits\n"
+        text = "" if is_written else f"oneflow: {root_cause.reason}; rank {self.rank} exits\n"
         if is_root_cause and not self._finished.is_set():
             text += _format_main_stack()
         with contextlib.suppress(OSError):

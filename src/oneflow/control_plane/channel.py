@@ -9,7 +9,7 @@ from typing import Any
 
 _CHUNK = 65536
 # The kernel probes after 30 silent seconds, every 10 seconds, and gives up after 6 lost probes.
-_KEEPALIVE = (
+_TCP_OPTIONS = (
     (socket.TCP_KEEPIDLE, 30),
     (socket.TCP_KEEPINTVL, 10),
     (socket.TCP_KEEPCNT, 6),
@@ -32,7 +32,7 @@ class Channel:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         # The kernels detect a dead machine, and answer for a process that is only stopped.
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-        for option, value in _KEEPALIVE:
+        for option, value in _TCP_OPTIONS:
             connection.setsockopt(socket.IPPROTO_TCP, option, value)
         self._received = bytearray()
         self._send_lock = threading.Lock()
@@ -52,7 +52,7 @@ class Channel:
             self.connection.settimeout(10.0)
             self.connection.sendall(line)
 
-    def receive(self, timeout: float | None) -> list[dict[str, Any]]:
+    def recv(self, timeout: float | None) -> list[dict[str, Any]]:
         """Return the objects that have arrived.
 
         Args:

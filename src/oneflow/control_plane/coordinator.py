@@ -16,17 +16,17 @@ from typing import Any
 
 from oneflow.base import environment
 from oneflow.control_plane.activity import Activity
-from oneflow.control_plane.admission import AdmissionControl, VerifiedPeer, reject
+from oneflow.control_plane.admission import AdmissionControl, ValidatedPeer, reject
 from oneflow.control_plane.channel import Channel
 from oneflow.control_plane.diagnosis import ActivitySample, RankReport, find_mismatch, ranks_of
-from oneflow.control_plane.hang_detection import HangDetector
+from oneflow.control_plane.hang_detection import HangDetection
 from oneflow.control_plane.job import Job
 from oneflow.control_plane.root_cause import RootCause, is_connection_failure
 
 _POLL_SECONDS = 0.25
 # A process may fail because another has died: wait this long for news of that one.
 _SECONDS_FOR_ROOT_CAUSE = 2.0
-_SECONDS_TO_FIRST_NOTICE = 20.0
+_SECONDS_TO_FIRST_LOG = 20.0
 _SECONDS_FOR_RANK_0 = 10.0
 
 
@@ -44,8 +44,8 @@ class Coordinator:
     """Admits the processes of a job, supervises them, and aborts the job when it has failed.
 
     Args:
-        listener: the socket that agents connect to.
-        job: what all processes must have in common.
+        server: the socket that agents connect to.
+        job: the identity of the job.
         jax_port: the port on which rank 0 will start JAX's coordination service; 0 if it already
             runs.
 
@@ -53,19 +53,21 @@ class Coordinator:
         thread: the thread that does all of this.
     """
 
-    def __init__(self, listener: socket.socket, job: Job, jax_port: int) -> None:
-        self._listener = listener
-        self._admission = AdmissionControl(listener, job.secret, job.world_size)
+    def __init__(self, server: socket.socket, job: Job, jax_port: int) -> None:
+        self._server = server
+        self._admission = AdmissionControl(server, job.secret, job.world_size)
         self._job = job
         self._jax_port = jax_port
         self._peers: dict[int, _Peer] = {}
         # By rank: the time of the failure, in seconds, and the failure in words.
         self._failures: dict[int, tuple[float, str]] = {}
-        # By group and number of its operation: the ranks that have arrived.
+        # By group and number of its operation: the ranks that have reached it.
         self._barriers: dict[tuple[str, int], set[int]] = {}
         self._selector = selectors.DefaultSelector()
         idle_timeout = float(environment.HANG_TIMEOUT.read())
-        self._detector = HangDetector(idle_timeout, float(environment.COLLECTIVE_TIMEOUT.read()))
+        self._hang_detection = HangDetection(
+            idle_timeout, float(environment.COLLECTIVE_TIMEOUT.read())
+        )
         self.thread = threading.Thread(target=self._run, name="oneflow-coordinator", daemon=True)
         self.thread.start()
 
@@ -73,13 +75,13 @@ class Coordinator:
         root_cause = self._rendezvous()
         if root_cause is None:
             self._admission.close()
-            root_cause = self._supervise()
+            root_cause = self._run_job()
         if root_cause is not None:
             self._await_rank_0()
-            self._abort(root_cause)
+            self._terminate(root_cause)
         self._admission.close()
         with contextlib.suppress(OSError):
-            self._listener.close()
+            self._server.close()
 
     # --- until all processes have joined
 
@@ -87,25 +89,25 @@ class Coordinator:
         """Admit all processes and start the job; return the reason if that fails."""
         begin = time.monotonic()
         timeout = float(environment.JOIN_TIMEOUT.read())
-        is_noticed = False
+        is_logged = False
         while len(self._peers) < self._job.world_size:
-            for peer in self._admission.verified_peers(_POLL_SECONDS):
+            for peer in self._admission.accept_peers(_POLL_SECONDS):
                 root_cause = self._admit(peer)
                 if root_cause is not None:
                     return root_cause
-            waited = time.monotonic() - begin
+            elapsed = time.monotonic() - begin
             root_cause = self._find_early_exit()
             if root_cause is not None:
                 return root_cause
-            if waited > timeout:
+            if elapsed > timeout:
                 missing = self._missing_ranks()
                 return RootCause(
                     missing[0],
                     f"{_format_ranks(missing)} did not join within {timeout:.0f} seconds "
                     f"({environment.JOIN_TIMEOUT.name}){self._format_rejected()}",
                 )
-            if waited > _SECONDS_TO_FIRST_NOTICE and not is_noticed:
-                is_noticed = True
+            if elapsed > _SECONDS_TO_FIRST_LOG and not is_logged:
+                is_logged = True
                 missing = _format_ranks(self._missing_ranks())
                 text = f"oneflow: still waiting for {missing} to join{self._format_rejected()}\n"
                 os.write(sys.__stderr__.fileno() if sys.__stderr__ else 2, text.encode())
@@ -115,7 +117,7 @@ class Coordinator:
         """Wait for the coordinator's own process, which may join last and must be told as well."""
         deadline = time.monotonic() + _SECONDS_FOR_RANK_0
         while 0 not in self._peers and time.monotonic() < deadline:
-            for peer in self._admission.verified_peers(_POLL_SECONDS):
+            for peer in self._admission.accept_peers(_POLL_SECONDS):
                 self._admit(peer)
 
     def _format_rejected(self) -> str:
@@ -128,7 +130,7 @@ class Coordinator:
     def _missing_ranks(self) -> list[int]:
         return [rank for rank in range(self._job.world_size) if rank not in self._peers]
 
-    def _admit(self, peer: VerifiedPeer) -> RootCause | None:
+    def _admit(self, peer: ValidatedPeer) -> RootCause | None:
         """Admit a process; return the reason if its world size is not that of the job."""
         identity, channel = peer.identity, peer.channel
         try:
@@ -162,7 +164,7 @@ class Coordinator:
         for key, _ in self._selector.select(0):
             peer = self._peers[key.data]
             try:
-                peer.channel.receive(0.0)
+                peer.channel.recv(0.0)
             except (EOFError, ValueError):
                 return RootCause(key.data, f"rank {key.data} exited before all ranks had joined")
         folder = environment.FAILURE_FOLDER.read()
@@ -176,28 +178,28 @@ class Coordinator:
         start = {"start": True, "jax_port": self._jax_port, "seed": secrets.randbits(63)}
         self._send(0, **start)
         if self._jax_port:
-            _wait_for_port(self._listener.getsockname()[0], self._jax_port)
+            _wait_for_port(self._server.getsockname()[0], self._jax_port)
         for rank in self._peers:
             if rank != 0:
                 self._send(rank, **start)
 
     # --- while the job runs
 
-    def _supervise(self) -> RootCause | None:
-        """Supervise the job until all ranks have finished, or return why it must be aborted."""
+    def _run_job(self) -> RootCause | None:
+        """Supervise the job until all ranks have finished, or return why it must be terminated."""
         while True:
             is_changed = False
             for key, _ in self._selector.select(_POLL_SECONDS):
                 is_changed = True
-                root_cause = self._receive(key.data)
+                root_cause = self._recv(key.data)
                 if root_cause is not None:
                     return root_cause
             reports = {rank: peer.report for rank, peer in self._peers.items()}
-            root_cause = self._diagnose_failures()
+            root_cause = self._find_primary_failure()
             if root_cause is None and is_changed:
                 root_cause = find_mismatch(reports)
             if root_cause is None and not self._failures:
-                root_cause, ranks = self._detector.check(reports, time.monotonic())
+                root_cause, ranks = self._hang_detection.check(reports, time.monotonic())
                 for rank in ranks:
                     self._request_sample(rank)
             if root_cause is not None:
@@ -207,11 +209,11 @@ class Coordinator:
                     self._send(rank, shutdown=True)
                 return None
 
-    def _receive(self, rank: int) -> RootCause | None:
+    def _recv(self, rank: int) -> RootCause | None:
         """Handle the messages of an agent; return the root cause if its process has died."""
         peer = self._peers[rank]
         try:
-            messages = peer.channel.receive(0.0)
+            messages = peer.channel.recv(0.0)
         except (EOFError, ValueError):
             self._selector.unregister(peer.channel)
             peer.closed = True
@@ -242,26 +244,26 @@ class Coordinator:
 
     def _enter_barrier(self, rank: int, group: str, count: int) -> None:
         """Release the ranks of a group once all of them have reached the same operation."""
-        arrived = self._barriers.setdefault((group, count), set())
-        arrived.add(rank)
-        if arrived == set(ranks_of(group)):
+        ranks = self._barriers.setdefault((group, count), set())
+        ranks.add(rank)
+        if ranks == set(ranks_of(group)):
             del self._barriers[group, count]
-            for each in arrived:
+            for each in ranks:
                 self._send(each, release=[group, count])
 
-    def _diagnose_failures(self) -> RootCause | None:
+    def _find_primary_failure(self) -> RootCause | None:
         """Return the failure that the others follow from, once that is clear."""
         if not self._failures:
             return None
         now = time.monotonic()
-        causes = {
+        primary = {
             rank: each
             for rank, each in self._failures.items()
             if not is_connection_failure(each[1])
         }
-        if causes:
-            rank = min(causes, key=lambda rank: causes[rank][0])
-            return RootCause(rank, f"rank {rank} failed: {causes[rank][1]}")
+        if primary:
+            rank = min(primary, key=lambda rank: primary[rank][0])
+            return RootCause(rank, f"rank {rank} failed: {primary[rank][1]}")
         mismatch = find_mismatch({rank: peer.report for rank, peer in self._peers.items()})
         if mismatch is not None:
             return mismatch
@@ -273,22 +275,22 @@ class Coordinator:
 
     # --- the end
 
-    def _abort(self, root_cause: RootCause) -> None:
+    def _terminate(self, root_cause: RootCause) -> None:
         """Tell all ranks to exit, rank 0 last, because the coordinator exits with it."""
-        abort = {"abort": root_cause.reason, "root_cause": root_cause.rank}
+        message = {"abort": root_cause.reason, "root_cause": root_cause.rank}
         for rank in sorted(self._peers, reverse=True):
             if rank != 0:
-                self._send(rank, **abort)
+                self._send(rank, **message)
         deadline = time.monotonic() + 2.0
         others = {rank for rank, peer in self._peers.items() if rank != 0 and not peer.closed}
         while others and time.monotonic() < deadline:
             for key, _ in self._selector.select(_POLL_SECONDS):
                 try:
-                    self._peers[key.data].channel.receive(0.0)
+                    self._peers[key.data].channel.recv(0.0)
                 except (EOFError, ValueError):
                     self._selector.unregister(key.fileobj)
                     others.discard(key.data)
-        self._send(0, **abort)
+        self._send(0, **message)
 
     def _send(self, rank: int, **content: Any) -> None:
         # A broken connection is noticed when it is read.

@@ -16,20 +16,20 @@ class FailureReport:
         rank: the process that writes the report.
         root_cause: the rank whose failure ends the job, as far as the writer knows.
         reason: the failure in words.
-        diagnosed: the coordinator has determined it, or the process saw the coordinator's end.
+        from_coordinator: it is the coordinator's diagnosis, or the end of the coordinator itself.
         time: the time of writing, in seconds.
     """
 
     rank: int
     root_cause: int
     reason: str
-    diagnosed: bool
+    from_coordinator: bool
     time: float
 
 
 def write_report(folder: str, report: FailureReport) -> bool:
     """Write a report into the launcher's folder; return whether that succeeded."""
-    kind = "diagnosis" if report.diagnosed else "failure"
+    kind = "diagnosis" if report.from_coordinator else "failure"
     path = Path(folder, f"{kind}{report.rank}.json")
     partial = path.with_suffix(".part")
     try:
@@ -42,5 +42,5 @@ def write_report(folder: str, report: FailureReport) -> bool:
 
 def read_reports(folder: Path) -> list[FailureReport]:
     """Return the reports that processes have written into the launcher's folder."""
-    texts = [path.read_text(encoding="utf-8") for path in folder.glob("*.json")]
-    return [FailureReport(**json.loads(text)) for text in texts]
+    contents = [path.read_text(encoding="utf-8") for path in folder.glob("*.json")]
+    return [FailureReport(**json.loads(text)) for text in contents]

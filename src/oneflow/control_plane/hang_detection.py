@@ -53,7 +53,7 @@ class _Observation:
 
 
 @dataclass
-class HangDetector:
+class HangDetection:
     """Distinguishes ranks that are only late from ranks that can never arrive.
 
     An idle process proves nothing: it may sleep, read slow storage or be stopped in a debugger. So
@@ -88,17 +88,19 @@ class HangDetector:
                 return missing_rank(each, "finished"), []
         cycle = find_cycle(reports) if missing else []
         root_cause = self._check_cycle(cycle, reports, now)
-        _observe(self._missing, missing, reports, now)
+        _track(self._missing, missing, reports, now)
         for rank, each in missing.items():
             observation = self._missing[rank]
             root_cause = root_cause or self._check_missing(each, observation, reports[rank], now)
         if root_cause is not None:
             return root_cause, []
-        asked = [rank for rank, each in self._missing.items() if self._needs_sample(each, now)]
-        asked += [
+        ranks_to_ask = [
+            rank for rank, each in self._missing.items() if self._needs_sample(each, now)
+        ]
+        ranks_to_ask += [
             rank for rank, each in self._cycle.items() if each.needs_sample(now, _DEADLOCK_SECONDS)
         ]
-        return None, sorted(set(asked))
+        return None, sorted(set(ranks_to_ask))
 
     def _needs_sample(self, observation: _Observation, now: float) -> bool:
         return bool(self.idle_timeout) and observation.needs_sample(now, self.idle_timeout)
@@ -106,14 +108,14 @@ class HangDetector:
     def _check_missing(
         self, pending: PendingCollective, observation: _Observation, report: RankReport, now: float
     ) -> RootCause | None:
-        waited = now - observation.since
-        if self.timeout and waited > self.timeout:
-            state = f"has made no progress for {waited:.0f} seconds{_hint(COLLECTIVE_TIMEOUT)}"
+        elapsed = now - observation.since
+        if self.timeout and elapsed > self.timeout:
+            state = f"has made no progress for {elapsed:.0f} seconds{_hint(COLLECTIVE_TIMEOUT)}"
             return missing_rank(pending, state)
         pair = observation.compare(report, self.idle_timeout) if self.idle_timeout else None
         if pair is None or not _is_idle(*pair):
             return None
-        state = f"has been idle for {waited:.0f} seconds{_hint(HANG_TIMEOUT)}"
+        state = f"has been idle for {elapsed:.0f} seconds{_hint(HANG_TIMEOUT)}"
         return missing_rank(pending, state)
 
     def _check_cycle(
@@ -121,7 +123,7 @@ class HangDetector:
     ) -> RootCause | None:
         """Return the root cause if ranks wait for each other and were seen to do nothing else."""
         ranks = {each.waiting_rank for each in cycle}
-        self._blocked &= ranks - _observe(self._cycle, ranks, reports, now)
+        self._blocked &= ranks - _track(self._cycle, ranks, reports, now)
         for rank in ranks:
             pair = self._cycle[rank].compare(reports[rank], _DEADLOCK_SECONDS)
             if pair is not None:
@@ -131,20 +133,20 @@ class HangDetector:
         return deadlock(cycle) if ranks and ranks == self._blocked else None
 
 
-def _observe(
-    observations: dict[int, _Observation],
+def _track(
+    tracked: dict[int, _Observation],
     ranks: Iterable[int],
     reports: Mapping[int, RankReport],
     now: float,
 ) -> set[int]:
     """Observe these ranks and no others; return those whose observation begins now."""
-    for rank in set(observations) - set(ranks):
-        del observations[rank]
+    for rank in set(tracked) - set(ranks):
+        del tracked[rank]
     new = set()
     for rank in ranks:
         started = reports[rank].collectives_started()
-        if rank not in observations or observations[rank].started != started:
-            observations[rank] = _Observation(started, now)
+        if rank not in tracked or tracked[rank].started != started:
+            tracked[rank] = _Observation(started, now)
             new.add(rank)
     return new
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Job:
-    """What all processes of a job must have in common.
+    """The identity of a job, on which all of its processes must agree.
 
     Attributes:
         world_size: the number of processes.

@@ -97,8 +97,8 @@ def _join_from_launcher(membership: Membership) -> None:
     job = Job(membership.world_size, environment.JOB.read(), environment.SECRET.read())
     timeout = float(environment.JOIN_TIMEOUT.read())
     if membership.rank == 0:
-        listener = _listen(_bind_address(host), port)
-        Coordinator(listener, job, _free_port())
+        server = _create_server(_bind_address(host), port)
+        Coordinator(server, job, _free_port())
     agent = Agent((host, port), membership.rank, job, timeout)
     jax_port, seed = agent.await_start(timeout + 60.0)
     agent.start()
@@ -112,7 +112,7 @@ def _join_from_launcher(membership: Membership) -> None:
         heartbeat_timeout_seconds=_TIMEOUT_SECONDS,
         coordinator_bind_address=f"{_bind_address(host) or '[::]'}:{jax_port}",
     )
-    _keep_service()
+    _retain_service_state()
     # All processes start XLA now, while they are together: it gives up on those that come later.
     platform_devices("cpu")
     set_agent(agent)
@@ -149,7 +149,7 @@ def _configure_jax() -> None:
         jax.config.update("jax_enable_preemption_service", False)
 
 
-def _keep_service() -> None:
+def _retain_service_state() -> None:
     """Keep JAX's coordination service of rank 0 from being destroyed when the process exits.
 
     Its destructor would wait for other processes, which may have died. A shutdown in order is still
@@ -165,7 +165,7 @@ def _bind_address(host: str) -> str:
     return host if host == "localhost" or host.startswith("127.") else ""
 
 
-def _listen(address: str, port: int) -> socket.socket:
+def _create_server(address: str, port: int) -> socket.socket:
     try:
         return socket.create_server((address, port), backlog=4096)
     except OSError as error:
@@ -224,18 +224,18 @@ def _join_from_manager(method: str) -> None:
         initialization_timeout=math.ceil(timeout),
         heartbeat_timeout_seconds=_TIMEOUT_SECONDS,
     )
-    _keep_service()
+    _retain_service_state()
     rank, world_size = jax.process_index(), jax.process_count()
     local_rank = _read_count("OMPI_COMM_WORLD_LOCAL_RANK") or _read_count("SLURM_LOCALID")
-    machines = _read_count("SLURM_STEP_NUM_NODES") or 1
-    local_world_size = _read_count("OMPI_COMM_WORLD_LOCAL_SIZE") or -(-world_size // machines)
+    nodes = _read_count("SLURM_STEP_NUM_NODES") or 1
+    local_world_size = _read_count("OMPI_COMM_WORLD_LOCAL_SIZE") or -(-world_size // nodes)
     if world_size > 1:
-        listener = _listen("", 0) if rank == 0 else None
-        port = listener.getsockname()[1] if listener is not None else 0
-        host, port, secret = _broadcast_address(_outbound_host(), port, secrets.token_hex(16))
+        server = _create_server("", 0) if rank == 0 else None
+        port = server.getsockname()[1] if server is not None else 0
+        host, port, secret = _broadcast_address(_external_host(), port, secrets.token_hex(16))
         job = Job(world_size, "", secret)
-        if listener is not None:
-            Coordinator(listener, job, 0)
+        if server is not None:
+            Coordinator(server, job, 0)
         agent = Agent((host, port), rank, job, timeout)
         _, seed = agent.await_start(timeout)
         agent.start()
@@ -243,7 +243,7 @@ def _join_from_manager(method: str) -> None:
         _set_joined(Membership(rank, world_size, local_rank, local_world_size), seed)
 
 
-def _outbound_host() -> str:
+def _external_host() -> str:
     """Return the address under which other machines reach this one."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as connection:
         try:

@@ -48,14 +48,14 @@ class ProcessExit:
         rank: the process.
         code: its exit code, negative for a signal.
         time: the time at which the exit was seen, in seconds.
-        signaled: the launcher had sent the process a signal before.
+        got_signal: the launcher had sent the process a signal before.
         stderr_tail: the end of its standard error.
     """
 
     rank: int
     code: int
     time: float = 0.0
-    signaled: bool = False
+    got_signal: bool = False
     stderr_tail: str = ""
 
     def describe(self) -> str:
@@ -66,67 +66,71 @@ class ProcessExit:
         return f"exited with code {self.code}"
 
 
-class _Evidence(enum.IntEnum):
-    """What makes a rank a candidate for the root cause, the strongest evidence first."""
+class _Priority(enum.IntEnum):
+    """The reasons to take a rank for the root cause, the strongest first."""
 
-    KILLED = 0
+    SIGNAL = 0
     DIAGNOSED = 1
     REPORTED = 2
-    FAILED_SILENTLY = 3
+    EXIT_CODE = 3
     # It counts only if others fail for no other reason: in a good run all exit together.
     EXITED_EARLY = 4
-    CONSEQUENCE = 5
+    SECONDARY = 5
 
 
-def find_root_cause(exits: Sequence[ProcessExit], reports: Sequence[FailureReport]) -> RootCause:
+def find_root_cause(
+    processes: Sequence[ProcessExit], reports: Sequence[FailureReport]
+) -> RootCause:
     """Return the root cause of the failure of a job.
 
     Args:
-        exits: of all processes of this machine, in any order; at least one.
+        processes: the exits of all processes of this machine, in any order; at least one.
         reports: of processes of this machine, in any order.
     """
     candidates = [
-        (_evidence_of_report(each), each.time, each.root_cause, each.reason) for each in reports
+        (_priority_of_report(each), each.time, each.root_cause, each.reason) for each in reports
     ]
-    reporting = {each.rank for each in reports}
-    for each in exits:
-        evidence = _evidence_of_exit(each, each.rank in reporting)
-        if evidence is not None:
+    ranks_with_report = {each.rank for each in reports}
+    for each in processes:
+        priority = _priority_of_exit(each, each.rank in ranks_with_report)
+        if priority is not None:
             candidates.append(
-                (evidence, each.time, each.rank, f"rank {each.rank} {each.describe()}")
+                (priority, each.time, each.rank, f"rank {each.rank} {each.describe()}")
             )
     _, _, rank, reason = min(candidates)
     return RootCause(rank, _best_reason(rank, reason, reports))
 
 
-def _evidence_of_report(report: FailureReport) -> _Evidence:
+def _priority_of_report(report: FailureReport) -> _Priority:
     if is_connection_failure(report.reason):
-        return _Evidence.CONSEQUENCE
-    return _Evidence.DIAGNOSED if report.diagnosed else _Evidence.REPORTED
+        return _Priority.SECONDARY
+    return _Priority.DIAGNOSED if report.from_coordinator else _Priority.REPORTED
 
 
-def _evidence_of_exit(exit: ProcessExit, has_report: bool) -> _Evidence | None:
+def _priority_of_exit(exit: ProcessExit, has_report: bool) -> _Priority | None:
     """Return the kind of evidence; None if the exit adds nothing to the process's own report."""
     # Libraries abort when they cannot continue without the other processes.
-    aborted = exit.code == -signal.SIGABRT
-    if exit.code < 0 and not exit.signaled and not aborted:
-        return _Evidence.KILLED
+    is_sigabrt = exit.code == -signal.SIGABRT
+    if exit.code < 0 and not exit.got_signal and not is_sigabrt:
+        return _Priority.SIGNAL
     if has_report:
         return None
-    if exit.signaled or aborted:
-        return _Evidence.CONSEQUENCE
+    if exit.got_signal or is_sigabrt:
+        return _Priority.SECONDARY
     if exit.code == 0:
-        return _Evidence.EXITED_EARLY
-    is_consequence = is_connection_failure(exit.stderr_tail)
-    return _Evidence.CONSEQUENCE if is_consequence else _Evidence.FAILED_SILENTLY
+        return _Priority.EXITED_EARLY
+    is_secondary = is_connection_failure(exit.stderr_tail)
+    return _Priority.SECONDARY if is_secondary else _Priority.EXIT_CODE
 
 
 def _best_reason(rank: int, reason: str, reports: Sequence[FailureReport]) -> str:
     """Return the most specific reason in all reports, the rank's own if it wrote one."""
-    about = [
+    matching = [
         each
         for each in reports
         if each.root_cause == rank and not is_connection_failure(each.reason)
     ]
-    about.sort(key=lambda each: (each.rank != rank, not each.diagnosed, each.time, each.rank))
-    return about[0].reason if about else reason
+    matching.sort(
+        key=lambda each: (each.rank != rank, not each.from_coordinator, each.time, each.rank)
+    )
+    return matching[0].reason if matching else reason

@@ -11,7 +11,7 @@ import uuid
 from collections.abc import Sequence
 
 from oneflow.base import environment
-from oneflow.control_plane.launcher.supervisor import Supervisor
+from oneflow.control_plane.launcher.worker_group import WorkerGroup
 from oneflow.tuning.linux import THREAD_CACHE_TUNABLES
 from oneflow.tuning.switches import Setting, is_on
 
@@ -128,5 +128,5 @@ def main() -> int:
         own[environment.SECRET.name] = secrets.token_hex(16)
         for each in environments:
             each.update(own)
-    supervisor = Supervisor(command_of(options), environments)
-    return supervisor.run(options.logdir, options.redirect_stdout_and_stderr)
+    workers = WorkerGroup(command_of(options), environments)
+    return workers.run(options.logdir, options.redirect_stdout_and_stderr)

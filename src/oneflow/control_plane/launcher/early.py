@@ -12,13 +12,13 @@ import sys
 MODULE = "oneflow.distributed.launch"
 
 
-def is_launching() -> bool:
+def is_launcher() -> bool:
     """Return whether Python was started with ``-m oneflow.distributed.launch``."""
     # While Python looks for the module, "-m" stands for its name, which comes before its arguments.
     return sys.argv[:1] == ["-m"] and sys.orig_argv[-len(sys.argv)].removeprefix("-m") == MODULE
 
 
-if is_launching():
+if is_launcher():
     from oneflow.control_plane.launcher.command import main
 
     sys.argv[0] = MODULE

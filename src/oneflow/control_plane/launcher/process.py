@@ -19,12 +19,12 @@ from oneflow.control_plane.root_cause import ProcessExit
 _PR_SET_PDEATHSIG = 1
 # Last lines of standard error that are searched for the reason of an exit.
 _STDERR_LINES = 100
-_libc = ctypes.CDLL(None)
+_c_library = ctypes.CDLL(None)
 
 
 def _exit_with_launcher() -> None:
     """Let the kernel kill the calling process when the launcher dies; runs in the new process."""
-    _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    _c_library.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 class WorkerProcess:
@@ -56,7 +56,7 @@ class WorkerProcess:
         self._error_file: Path | None = None
         self.exit_code: int | None = None
         self._exit_time = 0.0
-        self._signaled = False
+        self._got_signal = False
         self._files = contextlib.ExitStack()
         out: BinaryIO | int | None = None
         error: BinaryIO | int = subprocess.PIPE
@@ -96,14 +96,14 @@ class WorkerProcess:
             flags = os.WEXITED | os.WNOHANG | os.WNOWAIT
             status = os.waitid(os.P_PID, self._process.pid, flags)
             if status is not None:
-                is_killed = status.si_code != os.CLD_EXITED
-                self.exit_code = -status.si_status if is_killed else status.si_status
+                by_signal = status.si_code != os.CLD_EXITED
+                self.exit_code = -status.si_status if by_signal else status.si_status
                 self._exit_time = time.time()
         return self.exit_code
 
     def send_signal(self, number: int) -> None:
         """Send a signal to the process and to its descendants."""
-        self._signaled = self._signaled or self.poll() is None
+        self._got_signal = self._got_signal or self.poll() is None
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, number)
 
@@ -123,4 +123,4 @@ class WorkerProcess:
     def exit(self) -> ProcessExit:
         """Return how it exited; it must have."""
         tail = "\n".join(self.stderr_tail(_STDERR_LINES))
-        return ProcessExit(self.rank, self.exit_code or 0, self._exit_time, self._signaled, tail)
+        return ProcessExit(self.rank, self.exit_code or 0, self._exit_time, self._got_signal, tail)

@@ -1,4 +1,4 @@
-"""The supervisor of a job on one machine: starts its processes and ends all when one fails."""
+"""The worker group: starts the processes of a job on one machine and ends all when one fails."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from oneflow.control_plane.root_cause import find_root_cause
 
 _POLL_SECONDS = 0.05
 # After a failure the coordinator tells the other processes to exit; after this they get SIGTERM,
-_SECONDS_TO_ABORT = 8.0
+_SECONDS_TO_EXIT = 8.0
 # and after this SIGKILL.
 _SECONDS_TO_TERMINATE = 5.0
 _SECONDS_AFTER_SIGNAL = 15.0
 _STDERR_LINES = 20
 
 
-class Supervisor:
+class WorkerGroup:
     """The processes of a job on this machine.
 
     Args:
@@ -93,7 +93,7 @@ class Supervisor:
                     Path(self._folder, f"exited{process.rank}").touch()
                 if code and self._first_failed is None:
                     self._first_failed = process
-                    self._terminate_at = time.monotonic() + _SECONDS_TO_ABORT
+                    self._terminate_at = time.monotonic() + _SECONDS_TO_EXIT
             now = time.monotonic()
             if now > self._terminate_at:
                 for process in running:
@@ -127,8 +127,8 @@ class Supervisor:
             lines.append(f"  rank {rank} runs on another machine; see the output there")
         else:
             tail = process.stderr_tail(_STDERR_LINES)
-            heading = "; the last lines of its standard error:" if tail else ""
-            lines.append(f"  rank {rank} {process.exit().describe()}{heading}")
+            title = "; the last lines of its standard error:" if tail else ""
+            lines.append(f"  rank {rank} {process.exit().describe()}{title}")
             lines += [f"  | {line}" for line in tail]
         lines.append("  all processes of the job on this machine have exited")
         sys.stderr.write("\n".join(lines) + "\n")
