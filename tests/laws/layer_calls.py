@@ -16,7 +16,7 @@ from oneflow.primitives.operators.control import barrier
 from oneflow.primitives.operators.gradient_clipping import total_norm
 from oneflow.primitives.operators.lamb import LAMBNumbers, lamb_direction, lamb_step
 from oneflow.primitives.operators.materialize import materialize, together
-from oneflow.primitives.operators.norm import own_moments
+from oneflow.primitives.operators.norm import attach_moments
 from oneflow.tensor import Tensor, call
 from oneflow.tensor.transfer import import_array
 from tests.optim.table import OWN_ROWS, ROWS
@@ -137,7 +137,7 @@ def _others() -> Iterator[Callable[[], Any]]:
     yield lambda: flow.div(labels, labels + 1, rounding_mode="trunc")
     yield lambda: F.gumbel_softmax(floats(4, 6), hard=True)
     vector = (4, 1)
-    yield lambda: call(own_moments, floats(*dims), floats(*vector), floats(*vector), dims=(1,))
+    yield lambda: call(attach_moments, floats(*dims), floats(*vector), floats(*vector), dims=(1,))
     numbers = floats(len(LAMBNumbers._fields))
     yield lambda: call(lamb_direction, *[floats(*dims)] * 4, numbers)
     yield lambda: call(lamb_step, floats(*dims), floats(*dims), floats(), floats(), numbers)

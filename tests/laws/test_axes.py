@@ -26,7 +26,7 @@ WITHOUT_AXES = {
     "elements change their places": """
         random_permutation masked_scatter as_strided as_strided_update""",
     "every result depends on all elements, and not as a sum of parts": """
-        not_suppressed median_of_all nanmedian_of_all total_norm clip_norm lamb_update
+        nms_mask median_of_all nanmedian_of_all total_norm clip_norm lamb_update
         power_iteration limit_rows""",
     "which rows are read and written depends on values": """
         sgd_update_of_rows adam_update_of_rows adamax_update_of_rows nadam_update_of_rows

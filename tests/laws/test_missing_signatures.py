@@ -53,7 +53,7 @@ NOT_DERIVED = {
             masked_scatter max_pool max_pool_gradient multilabel_margin nll_backward
             pairwise_distance prod qr softmax_backward total_norm""",
         "an operand of which only the shape is read": """
-            overwrite own_moments positions normalize normalize_gradient
+            overwrite attach_moments positions normalize normalize_gradient
             normalize_second_gradient""",
         "takes minutes": "ctc_backward",
     }.items()

@@ -16,11 +16,11 @@ from oneflow.primitives.registry import Primitive
 from oneflow.primitives.traits import Precision
 from oneflow.program.value import Value
 
-_HALVES = (float16, bfloat16)
+_HALF_DTYPES = (float16, bfloat16)
 
 
 class _Casting:
-    """Casts operands.
+    """The function that casts operands.
 
     Args:
         targets: half precision by device type.
@@ -45,23 +45,23 @@ class _Casting:
 
 
 def _cast(operand: Any, target: DType, from_full: bool) -> Any:
-    """`operand` in `target`, unless it is a number, whole or has more digits than float32."""
+    """`operand` in `target`, unless it is a number, of an integer dtype, or wider than float32."""
     if type(operand) is not Value or operand.spec.dtype is target:
         return operand
-    if operand.spec.dtype in _HALVES or (from_full and operand.spec.dtype is float32):
+    if operand.spec.dtype in _HALF_DTYPES or (from_full and operand.spec.dtype is float32):
         return cast(operand, dtype=target)
     return operand
 
 
-class _State(threading.local):
-    """What this thread casts to by default."""
+class _AutocastState(threading.local):
+    """The dtypes that one thread casts to by default."""
 
     def __init__(self) -> None:
         self.defaults = {name: each.half_precision for name, each in DEVICE_TYPES.items()}
         self.cached = True
 
 
-_STATE = _State()
+_STATE = _AutocastState()
 
 
 def casting_targets() -> dict[str, DType]:
@@ -71,7 +71,7 @@ def casting_targets() -> dict[str, DType]:
 
 
 def autocast_state() -> tuple:
-    """What this thread casts, and what it would cast to by default; to compare and to hash."""
+    """The dtypes that this thread casts to, now and by default; to compare and to hash."""
     return tuple(casting_targets().items()), tuple(_STATE.defaults.items())
 
 
@@ -114,7 +114,7 @@ class autocast:
         if device_type not in DEVICE_TYPES:
             known = tuple(DEVICE_TYPES)
             raise RuntimeError(f"`device_type` must be one of {known}, got {device_type!r}")
-        if dtype is not None and dtype not in _HALVES:
+        if dtype is not None and dtype not in _HALF_DTYPES:
             raise RuntimeError(f"`dtype` must be float16 or bfloat16, got {dtype}")
         self._device_type = device_type
         self._dtype = dtype
@@ -166,7 +166,7 @@ class cuda_autocast(autocast):
 
 
 def is_autocast_enabled() -> bool:
-    """Whether mixed precision is on for CUDA devices."""
+    """Return whether mixed precision is on for CUDA devices."""
     return "cuda" in casting_targets()
 
 
@@ -196,7 +196,7 @@ def set_autocast_gpu_dtype(dtype: DType) -> None:
 
 
 def is_autocast_cache_enabled() -> bool:
-    """What `set_autocast_cache_enabled` was told; the compiler casts each weight once anyway."""
+    """The value of `set_autocast_cache_enabled`; the compiler casts each weight once anyway."""
     return _STATE.cached
 
 

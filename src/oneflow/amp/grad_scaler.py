@@ -49,7 +49,7 @@ class StaticGradScaler:
         return _on(StaticGradScaler.tensors(self, device)["_scale"], device)
 
     def get_scale(self) -> float:
-        """What the loss is multiplied by now."""
+        """The factor that the loss is multiplied by now."""
         return self._first_scale if self._scale is None else self._scale.item()
 
     def scale(self, outputs: Any) -> Any:
@@ -161,7 +161,7 @@ class GradScaler(StaticGradScaler):
         self._good_steps: Tensor | None = None
 
     def is_enabled(self) -> bool:
-        """Whether it scales anything."""
+        """Return whether gradients are scaled at all."""
         return self._enabled
 
     def tensors(self, device: Device) -> dict[str, Tensor]:
@@ -188,9 +188,9 @@ class GradScaler(StaticGradScaler):
         if new_scale is not None:
             self._first_scale, self._scale = float(new_scale), None
         elif self._enabled and found:
-            self._adapt(found)
+            self._update_scale(found)
 
-    def _adapt(self, found: list[Tensor]) -> None:
+    def _update_scale(self, found: list[Tensor]) -> None:
         """Nothing here reads a value, so that a graph can record it."""
         scale, good = self.tensors(found[0].device).values()
         bad = _on(found[0], scale.device)
@@ -198,23 +198,23 @@ class GradScaler(StaticGradScaler):
             bad = bad.logical_or(_on(each, bad.device))
         with no_grad():
             count = good + 1
-            grown = count >= self.growth_interval
-            larger = where(grown, scale * self.growth_factor, scale)
+            should_grow = count >= self.growth_interval
+            larger = where(should_grow, scale * self.growth_factor, scale)
             new_scale = where(bad, scale * self.backoff_factor, larger)
-            new_count = where(bad.logical_or(grown), good * 0, count)
+            new_count = where(bad.logical_or(should_grow), good * 0, count)
             scale.assign(new_scale.value)
             good.assign(new_count.value)
 
     def get_growth_factor(self) -> float:
-        """What the scale grows by."""
+        """The factor by which the scale grows."""
         return self.growth_factor
 
     def get_backoff_factor(self) -> float:
-        """What the scale shrinks by."""
+        """The factor by which the scale shrinks."""
         return self.backoff_factor
 
     def get_growth_interval(self) -> int:
-        """How many good steps in a row let the scale grow."""
+        """The number of good steps in a row after which the scale grows."""
         return self.growth_interval
 
     def state_dict(self) -> dict[str, Any]:

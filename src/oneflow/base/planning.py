@@ -1,19 +1,19 @@
-"""Whether this thread plans: nothing runs then, and no device is needed."""
+"""Planning mode of a thread: nothing runs then, and no device is needed."""
 
 from __future__ import annotations
 
 import threading
 
 
-class _State(threading.local):
+class _PlanningState(threading.local):
     active = False
 
 
-_state = _State()
+_state = _PlanningState()
 
 
 def is_planning() -> bool:
-    """Whether this thread is inside `oneflow.plan.planning`."""
+    """Return whether this thread is inside `oneflow.plan.planning`."""
     return _state.active
 
 

@@ -61,10 +61,10 @@ class detect_anomaly:
 
 
 def is_anomaly_enabled() -> bool:
-    """Whether anomaly mode is on."""
+    """Return whether anomaly mode is on."""
     return MODE.anomaly
 
 
 def is_anomaly_check_nan_enabled() -> bool:
-    """Whether anomaly mode takes NaN in a gradient for an error."""
+    """Return whether anomaly mode takes NaN in a gradient for an error."""
     return MODE.check_nan

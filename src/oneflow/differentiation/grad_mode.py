@@ -1,4 +1,4 @@
-"""Whether operations are recorded for the backward pass: one switch per thread."""
+"""Grad mode, inference mode and anomaly mode: one set of switches per thread."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from oneflow.base.hook import Hook
 
 
 class _Mode(threading.local):
-    """What a thread does about gradients.
+    """The switches of one thread.
 
     Attributes:
         enabled: record for the backward pass.
@@ -219,10 +219,10 @@ class set_grad_enabled(_SwitchedGradMode):
 
 
 def is_grad_enabled() -> bool:
-    """Whether operations are recorded for backward on this thread."""
+    """Return whether operations are recorded for backward on this thread."""
     return MODE.enabled
 
 
 def is_inference_mode_enabled() -> bool:
-    """Whether this thread is inside `inference_mode`."""
+    """Return whether this thread is inside `inference_mode`."""
     return MODE.inference

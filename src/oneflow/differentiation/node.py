@@ -32,7 +32,7 @@ _NO_EDGE = (None, 0)
 
 
 def modified_error(spec: TensorSpec, name: str) -> RuntimeError:
-    """What to raise when a value saved by `name` was written to since."""
+    """The error for a value saved by `name` that was written to since."""
     return RuntimeError(
         "one of the variables needed for gradient computation has been modified by an inplace "
         f"operation: {spec!r}, saved by `{name}`. Write to a copy instead (`x = x + 1`), or find "
@@ -147,11 +147,11 @@ class OperationNode(Node):
 
     @property
     def materialize_grads(self) -> bool:
-        """Whether the primitive's gradient rule takes zeros, not None."""
+        """Return whether the primitive's gradient rule takes zeros, not None."""
         return self._plan.operation.primitive.materialize_grads
 
     def _watch(self) -> None:
-        """What is done only in anomaly mode, after inference mode or with packed values."""
+        """Do what only anomaly mode, inference mode and hooks on saved values ask for."""
         for value in self._saved or ():
             if type(value) is Value and value.stale is INFERENCE:
                 raise RuntimeError(INFERENCE_SAVED)

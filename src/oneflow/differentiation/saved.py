@@ -1,4 +1,4 @@
-"""What happens to values that nodes save for backward: by default they are simply kept."""
+"""Hooks on values that nodes save for backward; without hooks the values are simply kept."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class packing:
 
 
 def packed(value: Any) -> Any:
-    """What a node keeps for an operand: numbers and, without a packer, values as they are."""
+    """The form in which a node keeps an operand: numbers, and values without hooks, as they are."""
     if not MODE.packers or type(value) is not Value:
         return value
     return Packed(MODE.packers[-1], value)

@@ -1,4 +1,4 @@
-"""What a thread does to operands before their operation is found: mixed precision casts them."""
+"""Functions on operands that run before their operation is found: mixed precision casts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Cast = Callable[[Primitive, tuple], tuple]
 
 
 class _ThreadCasts(threading.local):
-    """What one thread does.
+    """The casts of one thread.
 
     Attributes:
         functions: ``(primitive, operands) -> operands``, run one after the other.

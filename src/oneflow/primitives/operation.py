@@ -141,7 +141,7 @@ class Operation:
         self.executable = self.check_executable = None
 
     def backward_plan(self, wanted: tuple[bool, ...]) -> BackwardPlan:
-        """How to run the backward pass when gradients of the `wanted` operands are needed."""
+        """The plan of the backward pass when gradients of the `wanted` operands are needed."""
         plan = self._plans.get(wanted)
         if plan is None:
             plan = self._plans[wanted] = BackwardPlan(self, wanted)
@@ -156,13 +156,13 @@ def make_operation(primitive: Primitive, operands: tuple, attributes: dict) -> O
     specs = [operand for operand in operands if isinstance(operand, TensorSpec)]
     device = specs[0].device if specs else attributes["device"]
     place = device.placement if isinstance(device, Sharding) else device
-    everywhere = place.broadcast if isinstance(place, Placement) else None
+    broadcast_sbp = place.broadcast if isinstance(place, Placement) else None
     in_specs, is_scalar = [], []
     for position, operand in enumerate(operands):
         is_scalar.append(not isinstance(operand, TensorSpec))
         if is_scalar[-1]:
-            dtype = _scalar_dtype(primitive, position) or _widest(specs)
-            operand = spec_of((), dtype, place, everywhere)
+            dtype = _scalar_dtype(primitive, position) or _highest_dtype(specs)
+            operand = spec_of((), dtype, place, broadcast_sbp)
         in_specs.append(operand)
     return Operation(primitive, attributes, tuple(in_specs), tuple(is_scalar))
 
@@ -185,7 +185,7 @@ def _scalar_dtype(primitive: Primitive, position: int) -> DType | None:
 def infer(operation: Operation) -> TensorSpec | tuple[TensorSpec, ...]:
     """Output specs by abstract evaluation; errors name the primitive and its operands."""
     if operation.primitive.traits.real_only:
-        _refuse_complex(operation)
+        _check_real(operation)
     if operation.primitive.traits.kind is Kind.TRANSFER:
         return operation.attributes["target"]
     abstract = [jax.ShapeDtypeStruct(spec.shape, spec.dtype.numpy) for spec in operation.in_specs]
@@ -195,22 +195,22 @@ def infer(operation: Operation) -> TensorSpec | tuple[TensorSpec, ...]:
             return spec if signature is None else with_sbp(spec, signature.outputs[0])
         result = traced_results(operation.primitive.name, operation.evaluate_whole, abstract)
     except (TypeError, ValueError, OverflowError, MemoryError) as error:
-        described = ", ".join(map(repr, operation.in_specs))
+        operand_text = ", ".join(map(repr, operation.in_specs))
         raise RuntimeError(
-            f"`{operation.primitive.name}` cannot take ({described}): {error}"
+            f"`{operation.primitive.name}` cannot take ({operand_text}): {error}"
         ) from error
-    several = isinstance(result, tuple | list)
-    outputs = result if several else (result,)
+    is_tuple = isinstance(result, tuple | list)
+    outputs = result if is_tuple else (result,)
     signature = operation.signature
     shardings = signature.outputs if signature is not None else (None,) * len(outputs)
     specs = [
         spec_of(tuple(each.shape), from_numpy_dtype(each.dtype), operation.device, sbp)
         for each, sbp in zip(outputs, shardings, strict=True)
     ]
-    return tuple(specs) if several else specs[0]
+    return tuple(specs) if is_tuple else specs[0]
 
 
-def _refuse_complex(operation: Operation) -> None:
+def _check_real(operation: Operation) -> None:
     for spec in operation.in_specs:
         if spec.dtype.is_complex:
             raise NotImplementedError(
@@ -244,7 +244,7 @@ def _device_of(primitive: Primitive, attributes: dict, in_specs: tuple, is_scala
     return devices[0]
 
 
-def _widest(specs: list[TensorSpec]) -> DType:
+def _highest_dtype(specs: list[TensorSpec]) -> DType:
     return max((spec.dtype for spec in specs), key=lambda dtype: dtype.category)
 
 
@@ -253,7 +253,7 @@ def _is_differentiable(dtype: DType) -> bool:
 
 
 class BackwardPlan:
-    """Which values one recorded call keeps for its backward pass, and the rules that use them.
+    """The values that a recorded call keeps for its backward pass, and the rules that use them.
 
     `positions` are the wanted operands, `saved` the operands to keep; `saves_output` says whether
     outputs are kept as well. `writable` are the names of those that may be overwritten meanwhile.
@@ -296,7 +296,7 @@ class BackwardPlan:
         for _, rule in rules:
             places, constants = self._places(rule, names, first + len(self._constants))
             self._constants += constants
-            self._steps.append((rule.function, _picker(places)))
+            self._steps.append((rule.function, _make_getter(places)))
 
     def _rules(self) -> list[tuple[int, Rule]]:
         """`(operand position, rule)` for each wanted operand; position -1 for a joint rule."""
@@ -314,7 +314,7 @@ class BackwardPlan:
         return rules
 
     def _places(self, rule: Rule, names: dict, first: int) -> tuple[list, list]:
-        """Where each argument of a rule is in the pool, or the places of those it takes together.
+        """The index of each argument of a rule in the pool, or the indices of a variadic argument.
 
         Also the constants it needs, which are at `first` and after it.
         """
@@ -358,7 +358,7 @@ class BackwardPlan:
         return known
 
     def may_overwrite(self, position: int) -> bool:
-        """Whether the operand at `position` may be overwritten before the backward pass."""
+        """Return whether the operand at `position` may be overwritten before the backward pass."""
         operands = self.operation.primitive.operands
         return operands[min(position, len(operands) - 1)].lstrip("*") in self.writable
 
@@ -379,7 +379,7 @@ class BackwardPlan:
 
 
 def _writable(operation: Operation) -> frozenset[str]:
-    """What the backward pass keeps of a call and may be overwritten meanwhile."""
+    """Names of values that the backward pass keeps and that may be overwritten before it."""
     primitive = operation.primitive
     if not primitive.gradients:  # a derived rule keeps all operands, needed or not
         return frozenset(name.lstrip("*") for name in primitive.operands)
@@ -387,7 +387,7 @@ def _writable(operation: Operation) -> frozenset[str]:
     return frozenset((declared(operation) if callable(declared) else declared).split())
 
 
-def _picker(places: list) -> Callable[[tuple], tuple]:
+def _make_getter(places: list) -> Callable[[tuple], tuple]:
     """A function that takes the entries at `places` out of a pool, as quickly as may be."""
     if len(places) > 1 and not any(isinstance(place, tuple) for place in places):
         return operator.itemgetter(*places)
@@ -417,7 +417,7 @@ def default_rule(primitive: Primitive) -> Rule:
     """The gradient of a primitive without rules: `jax.vjp` of its implementation, a primitive."""
     if primitive._vjp is None:
         primitive._vjp = _vjp_primitive(primitive)
-    pullback = primitive._vjp
+    vjp = primitive._vjp
 
     def rule(g, wanted, all_operands, all_attributes, out_spec):
         specs = out_spec if isinstance(out_spec, tuple) else (out_spec,)
@@ -426,7 +426,7 @@ def default_rule(primitive: Primitive) -> Rule:
             grad for grad, spec in zip(grads, specs, strict=True) if _is_differentiable(spec.dtype)
         ]
         chosen = tuple(position for position, want in enumerate(wanted) if want)
-        results = pullback(
+        results = vjp(
             *all_operands,
             *used,
             wanted=chosen,
@@ -449,10 +449,10 @@ def _vjp_primitive(primitive: Primitive) -> Primitive:
                 full[position] = value
             return primitive.impl(*full, **dict(attributes))
 
-        outputs, pullback = jax.vjp(chosen, *(operands[position] for position in wanted))
+        outputs, vjp = jax.vjp(chosen, *(operands[position] for position in wanted))
         # JAX's cotangent of a complex function is the conjugate of the gradient convention used
         # here.
-        grads = pullback(_cotangents(outputs, [jnp.conj(c) for c in cotangents]))
+        grads = vjp(_cotangents(outputs, [jnp.conj(c) for c in cotangents]))
         return tuple(jnp.conj(grad) for grad in grads)
 
     return Primitive(f"{primitive.name}_vjp", impl, vjp_of=primitive)

@@ -1,4 +1,4 @@
-"""What a primitive is, and the table of all of them.
+"""`Primitive`, the definition of one operator, and the table of all of them.
 
 A primitive is a pure function on arrays plus declarations: its gradient, how its dimensions may be
 split over devices, how it is lowered per platform, and its traits. Everything else users call is
@@ -189,7 +189,7 @@ class Primitive:
 
     @property
     def view_rule(self) -> ViewRule:
-        """How the result of a view primitive shares its operand's memory.
+        """The rule by which the result of a view primitive shares its operand's memory.
 
         Raises:
             TypeError: it is no view.
@@ -235,9 +235,9 @@ def primitive(name: str, impl: Callable, **declared: Any) -> Primitive:
     """
     if name in PRIMITIVES:
         raise ValueError(f"primitive `{name}` is already registered; names are unique")
-    made = Primitive(name, impl, **declared)
-    PRIMITIVES[name] = made
-    return made
+    registered = Primitive(name, impl, **declared)
+    PRIMITIVES[name] = registered
+    return registered
 
 
 def _signature(

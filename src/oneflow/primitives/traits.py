@@ -36,12 +36,12 @@ class Kind(Enum):
 
     @property
     def fixes_sbp(self) -> bool:
-        """Whether the SBP of operands and results follow from the call, with nothing to choose."""
+        """Return whether the call fixes the SBP of its operands and results."""
         return self in (Kind.BOXING, Kind.TRANSFER, Kind.ORDERING)
 
     @property
     def hides_numbers(self) -> bool:
-        """Whether the compiler must not know its Python numbers: they never become constants."""
+        """Return whether its Python numbers must never become constants of the executable."""
         return self is Kind.BARRIER
 
 
@@ -61,7 +61,7 @@ class Precision(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Fusion:
-    """How XLA:CPU fuses a primitive with its neighbours.
+    """The way XLA:CPU fuses a primitive with its neighbours.
 
     Attributes:
         into_readers: it is fused into what reads its result, as elementwise primitives are.
@@ -97,7 +97,7 @@ class Composition:
     condition: Callable | None = None
 
     def covers(self, attributes: Any) -> bool:
-        """Whether `function` computes the primitive with these attributes."""
+        """Return whether `function` computes the primitive with these attributes."""
         return self.condition is None or self.condition(attributes)
 
 
@@ -145,7 +145,7 @@ class Traits:
         kind: the part that it plays in a program.
         precision: the precision that automatic mixed precision runs it in.
         real_only: it means nothing for complex numbers, which it refuses.
-        fusion: how XLA:CPU fuses it with its neighbours.
+        fusion: the way XLA:CPU fuses it with its neighbours.
         channels_last: ``operation -> ChannelsLast or None``, see
             `oneflow.primitives.operators.channels_last`.
         positional: how its values depend on the position, if they do.

@@ -24,7 +24,7 @@ _STATE_BYTES = 16
 
 
 @dataclass
-class _Position:
+class _GeneratorState:
     """The whole state of a generator."""
 
     seed: int
@@ -46,23 +46,23 @@ class DrawCapture:
     """
 
     def __init__(self) -> None:
-        self._positions: dict[Generator, _Position] = {}
+        self._positions: dict[Generator, _GeneratorState] = {}
         # States as tensors hold plain numbers.
-        self._states: list[tuple[Tensor, _Position]] = []
+        self._states: list[tuple[Tensor, _GeneratorState]] = []
 
-    def position_of(self, generator: Generator) -> _Position:
+    def position_of(self, generator: Generator) -> _GeneratorState:
         """The position of `generator` in the program."""
         position = self._positions.get(generator)
         if position is None:
             seed, stream = generator.own_position
-            position = self._positions[generator] = _Position(
+            position = self._positions[generator] = _GeneratorState(
                 CapturedNumber(seed, generator, None), CapturedNumber(stream, generator, 0)
             )
         return position
 
     def add_state(self, state: Tensor, position: tuple[int, int]) -> None:
         """Remember the position that a state is of."""
-        self._states.append((state, _Position(*position)))
+        self._states.append((state, _GeneratorState(*position)))
 
     def position_in(self, state: Tensor) -> tuple[int, int] | None:
         """The position that a state is of; None for a state from before the capture."""
@@ -107,7 +107,7 @@ class _Drawing(threading.local):
     """
 
     capture: DrawCapture | None = None
-    replays: Mapping[Generator, _Position] = MappingProxyType({})
+    replays: Mapping[Generator, _GeneratorState] = MappingProxyType({})
 
 
 _DRAWING = _Drawing()
@@ -135,7 +135,7 @@ def replaying_draws(generator: Generator, position: tuple[int, int] | None) -> I
     """
     before = _DRAWING.replays
     if position is not None:
-        _DRAWING.replays = {**before, generator: _Position(*position)}
+        _DRAWING.replays = {**before, generator: _GeneratorState(*position)}
     try:
         yield
     finally:
@@ -163,7 +163,7 @@ class Generator:
     def __init__(self, device: Device | str | None = None) -> None:
         self._device = CPU if device in (None, "auto") else parse_device(device)
         self._lock = threading.RLock()
-        self._own = _Position(_FIRST_SEED, 0)
+        self._own = _GeneratorState(_FIRST_SEED, 0)
 
     @property
     def device(self) -> Device:
@@ -182,7 +182,7 @@ class Generator:
         with self._lock:
             return current.seed, current.take_stream()
 
-    def _current(self) -> _Position:
+    def _current(self) -> _GeneratorState:
         """Its position for this thread: its own, a repeated one or one in a captured program."""
         replay = _DRAWING.replays.get(self)
         if replay is not None:

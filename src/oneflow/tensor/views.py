@@ -22,7 +22,7 @@ from oneflow.differentiation.grad_mode import MODE, enable_grad, no_grad
 from oneflow.dispatch.global_call import converted
 from oneflow.primitives.operators.creation import range_integer
 from oneflow.primitives.operators.indexing import index_put
-from oneflow.primitives.operators.shape import overwrite, refuse_overlap, reshape
+from oneflow.primitives.operators.shape import overwrite, raise_overlap, reshape
 from oneflow.primitives.registry import Primitive
 from oneflow.primitives.strides import StridedLayout, row_major
 from oneflow.program.value import INFERENCE, Value
@@ -221,7 +221,7 @@ def _put_where_seen(base: Value, chain: Chain, new: Value) -> Value:
         layout = primitive.view_rule.layout(layout, *numbers, **attributes)
     repeated = any(n > 1 and not step for n, step in zip(layout.shape, layout.strides, strict=True))
     if repeated or new.spec.dtype is not spec.dtype:
-        refuse_overlap()
+        raise_overlap()
     flat = (spec.numel,)
     positions = range_integer(0, 1, size=spec.numel, dtype=int64, device=spec.device)
     seen = replay(reshape(positions, shape=spec.shape), chain)

@@ -15,10 +15,10 @@ from oneflow.tensor.tensor import Tensor
 
 # What integers use when the divisor is a tensor: with a check for 0 when the program runs.
 _CHECKED = {
-    p.floor_divide: p.whole_floor_divide,
-    p.trunc_divide: p.whole_trunc_divide,
-    p.remainder: p.whole_remainder,
-    p.fmod: p.whole_fmod,
+    p.floor_divide: p.integer_floor_divide,
+    p.trunc_divide: p.integer_trunc_divide,
+    p.remainder: p.integer_remainder,
+    p.fmod: p.integer_fmod,
 }
 
 

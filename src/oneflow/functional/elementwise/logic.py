@@ -9,7 +9,7 @@ from oneflow.functional.elementwise.arithmetic import computed_dtype
 from oneflow.functional.elementwise.unary import require_tensor
 from oneflow.functional.registry import function
 from oneflow.primitives.operators import elementwise as p
-from oneflow.primitives.operators.complex import imaginary_part
+from oneflow.primitives.operators.complex import imag_part
 from oneflow.primitives.registry import Primitive
 from oneflow.tensor.call import call
 from oneflow.tensor.operands import promote_operands, same_dtype
@@ -318,4 +318,4 @@ def isreal(input: Tensor) -> Tensor:
     require_tensor(input, "isreal")
     if not input._value.spec.dtype.is_complex:
         return call(p.ones_like, call(p.isnan, input))
-    return call(p.eq, call(imaginary_part, input), 0)
+    return call(p.eq, call(imag_part, input), 0)

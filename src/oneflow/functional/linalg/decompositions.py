@@ -47,7 +47,7 @@ def cholesky(input: Tensor, upper: bool = False) -> Tensor:
         "linalg.cholesky: The factorization could not be completed because the input is not "
         "positive-definite."
     )
-    lower = call(p.verified, lower, info, message=message)
+    lower = call(p.check_info, lower, info, message=message)
     return adjoint(lower) if upper else lower
 
 

@@ -73,7 +73,7 @@ def inv(input: Tensor) -> Tensor:
     message = (
         "linalg.inv: the inversion could not be completed because the input matrix is singular."
     )
-    return call(matrices.verified, inverse, info, message=message)
+    return call(matrices.check_info, inverse, info, message=message)
 
 
 @function(namespace="linalg", keyword_aliases=_A, also=("det",))
@@ -153,7 +153,7 @@ def solve(input: Tensor, other: Tensor, *, left: bool = True) -> Tensor:
     a, b = _equation("linalg.solve", input, right, left)
     solution, info = call(matrices.solve, a, b)
     message = "linalg.solve: The solver failed because the input matrix is singular."
-    solution = call(matrices.verified, solution, info, message=message)
+    solution = call(matrices.check_info, solution, info, message=message)
     solution = solution if left else solution.mT
     return solution.squeeze(-1) if vector else solution
 

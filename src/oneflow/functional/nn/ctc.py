@@ -118,6 +118,6 @@ def ctc_greedy_decoder(
         ([[1, 1, 0, 0]], [[-7.0]])
     """
     path, cost = call(
-        c.greedy_decoding, log_probs, input_lengths, merge_repeated=bool(merge_repeated)
+        c.ctc_greedy_decoder, log_probs, input_lengths, merge_repeated=bool(merge_repeated)
     )
     return path, cost

@@ -6,7 +6,7 @@ from oneflow.functional.elementwise.logic import isfinite
 from oneflow.functional.index.gather import gather
 from oneflow.functional.registry import function
 from oneflow.primitives.operators import roi_align as p
-from oneflow.primitives.operators.boxes import not_suppressed
+from oneflow.primitives.operators.boxes import nms_mask
 from oneflow.tensor.call import call
 from oneflow.tensor.tensor import Tensor
 
@@ -40,7 +40,7 @@ def nms(boxes: Tensor, scores: Tensor, iou_threshold: float) -> Tensor:
             f"`scores` must have shape [{boxes.shape[0]}], one for each of `boxes`, got "
             f"{list(scores.shape)}"
         )
-    order, kept = call(not_suppressed, boxes.detach(), scores.detach(), float(iou_threshold))
+    order, kept = call(nms_mask, boxes.detach(), scores.detach(), float(iou_threshold))
     return order[kept]
 
 

@@ -2,8 +2,8 @@
 
 Measured against XLA's own convolution (see `docs/performance.md`): a pointwise convolution is a
 matrix product; the gradient in the input is a convolution that is written out, with the kernel
-already flipped; the gradient in the weight of a small kernel is one matrix product per tap; and a
-convolution that is depthwise, or of a single channel, is a sum of shifted products.
+already flipped; the gradient in the weight of a small kernel is one matrix product per kernel
+offset; and a convolution that is depthwise, or of a single channel, is a sum of shifted products.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from oneflow.primitives.lowering.taps import MAX_TAPS, Taps
+from oneflow.primitives.lowering.window_slices import MAX_KERNEL_SIZE, WindowSlices
 from oneflow.primitives.operators.conv import (
     Pairs,
     Window,
@@ -27,7 +27,7 @@ from oneflow.primitives.operators.conv import (
     convolve_input_adjoint,
     convolve_weight_adjoint,
 )
-from oneflow.primitives.operators.materialize import materialized
+from oneflow.primitives.operators.materialize import materialize_array
 
 
 def _is_last(window: Window) -> bool:
@@ -35,7 +35,7 @@ def _is_last(window: Window) -> bool:
 
 
 def _is_pointwise(kernel: tuple[int, ...], window: Window) -> bool:
-    """A kernel of one tap without padding: a matrix product over the channels."""
+    """A kernel of one element without padding: a matrix product over the channels."""
     return (
         window.groups == 1
         and math.prod(kernel) == 1
@@ -44,17 +44,17 @@ def _is_pointwise(kernel: tuple[int, ...], window: Window) -> bool:
 
 
 def _is_depthwise(channels: int, out: int, kernel: tuple[int, ...], window: Window) -> bool:
-    return window.groups == channels == out and math.prod(kernel) <= MAX_TAPS
+    return window.groups == channels == out and math.prod(kernel) <= MAX_KERNEL_SIZE
 
 
 def _is_sum_of_products(channels: int, out: int, kernel: tuple[int, ...], window: Window) -> bool:
-    """Whether each output channel sees a single input channel: its own, or the only one."""
-    few = math.prod(kernel) <= MAX_TAPS
-    return _is_depthwise(channels, out, kernel, window) or (few and channels == 1)
+    """Return whether each output channel reads one input channel: its own, or the only one."""
+    is_small = math.prod(kernel) <= MAX_KERNEL_SIZE
+    return _is_depthwise(channels, out, kernel, window) or (is_small and channels == 1)
 
 
-def _taps(kernel: tuple[int, ...], window: Window) -> Taps:
-    return Taps(window.dims, kernel, window.stride, window.padding, window.dilation)
+def _window_slices(kernel: tuple[int, ...], window: Window) -> WindowSlices:
+    return WindowSlices(window.dims, kernel, window.stride, window.padding, window.dilation)
 
 
 def _product(x, y, over: tuple[tuple[int, ...], tuple[int, ...]]):
@@ -71,18 +71,19 @@ def _conv(x, weight, *, dims, stride, padding: Pairs, dilation, groups: int):
     if _is_pointwise(kernel, window):
         return _product(_strided(x, stride), weight.reshape(weight.shape[:2]), ((last,), (1,)))
     if _is_sum_of_products(x.shape[last], weight.shape[0], kernel, window):
-        shifted = _taps(kernel, window).gather(x, np.zeros((), x.dtype))
-        by_tap = _channels_by_tap(weight)
-        return functools.reduce(jnp.add, [part * by_tap[tap] for tap, part in shifted.items()])
+        shifted = _window_slices(kernel, window).gather(x, np.zeros((), x.dtype))
+        by_offset = _channels_by_offset(weight)
+        terms = [part * by_offset[offset] for offset, part in shifted.items()]
+        return functools.reduce(jnp.add, terms)
     return convolve(x, weight, window)
 
 
-def _channels_by_tap(weight):
+def _channels_by_offset(weight):
     """The weight of single input channels with the output channels last, as in the activations.
 
-    So the sum over taps runs along contiguous memory: in half the time.
+    So the sum over offsets runs along contiguous memory: in half the time.
     """
-    return materialized(jnp.moveaxis(weight[:, 0], 0, -1))
+    return materialize_array(jnp.moveaxis(weight[:, 0], 0, -1))
 
 
 def _strided(x, stride: tuple[int, ...]):
@@ -100,22 +101,22 @@ def _conv_input_adjoint(y, weight, *, size, dims, stride, padding: Pairs, dilati
     last = y.ndim - 1
     if _is_pointwise(kernel, window):
         x = _product(y, weight.reshape(weight.shape[:2]), ((last,), (0,)))
-        return _spread(x, size, stride)
+        return _insert_zeros(x, size, stride)
     channels = weight.shape[1] * groups
     if _is_depthwise(channels, y.shape[last], kernel, window):
-        by_tap = _channels_by_tap(weight)
-        return _taps(kernel, window).scatter(lambda tap: y * by_tap[tap], size)
+        by_offset = _channels_by_offset(weight)
+        return _window_slices(kernel, window).scatter(lambda offset: y * by_offset[offset], size)
     if groups == 1:
-        if _mostly_padding(y, size, kernel, window):
-            return _scattered_products(y, weight, size, window)
-        return _flipped_convolution(y, weight, size, window)
+        if _prefer_scatter(y, size, kernel, window):
+            return _scatter_products(y, weight, size, window)
+        return _convolve_with_flip(y, weight, size, window)
     return convolve_input_adjoint(y, weight, size, window)
 
 
-def _mostly_padding(y, size: tuple[int, ...], kernel: tuple[int, ...], window: Window) -> bool:
-    """Whether `_flipped_convolution` would multiply by zeros nearly half of the time.
+def _prefer_scatter(y, size: tuple[int, ...], kernel: tuple[int, ...], window: Window) -> bool:
+    """Return whether `_convolve_with_flip` would multiply by zeros nearly half of the time.
 
-    It computes every tap at all positions of the result, but only where `y` is do they count.
+    It computes every offset at all positions of the result, but only where `y` is do they count.
     """
     positions = math.prod(y.shape[dim] for dim in window.dims)
     return (
@@ -125,31 +126,32 @@ def _mostly_padding(y, size: tuple[int, ...], kernel: tuple[int, ...], window: W
     )
 
 
-def _scattered_products(y, weight, size: tuple[int, ...], window: Window):
-    """The gradient in the input: one product for all taps, each part added where it belongs."""
+def _scatter_products(y, weight, size: tuple[int, ...], window: Window):
+    """The gradient in the input: one product for all offsets, each part added where it belongs."""
     out, channels, *kernel = weight.shape
-    by_tap = jnp.moveaxis(weight, 1, -1).reshape(out, -1)
-    columns = _product(y, by_tap, ((y.ndim - 1,), (0,))).reshape(*y.shape[:-1], *kernel, channels)
-    taps = _taps(tuple(kernel), window)
-    if math.prod(kernel) <= _MAX_TAPS_AT_ONCE:
+    by_offset = jnp.moveaxis(weight, 1, -1).reshape(out, -1)
+    columns = _product(y, by_offset, ((y.ndim - 1,), (0,)))
+    columns = columns.reshape(*y.shape[:-1], *kernel, channels)
+    slices = _window_slices(tuple(kernel), window)
+    if math.prod(kernel) <= _MAX_OFFSETS_AT_ONCE:
         place = (slice(None),) * (y.ndim - 1)
-        return taps.scatter(lambda tap: columns[(*place, *tap)], size)
+        return slices.scatter(lambda offset: columns[(*place, *offset)], size)
     for axis in reversed(range(len(kernel))):
-        columns = _scattered_along(columns, taps.along(axis), size[axis])
+        columns = _scatter_along(columns, slices.along(axis), size[axis])
     return columns
 
 
-# Taps that are added up in one go. Each is looked for at every place of the result, so that 5 x 5
-# take half the time if those of each row are added up first; 3 x 3 do not.
-_MAX_TAPS_AT_ONCE = 9
+# Kernel offsets that are added up in one go. Each is looked for at every place of the result, so
+# that 5 x 5 take half the time if those of each row are added up first; 3 x 3 do not.
+_MAX_OFFSETS_AT_ONCE = 9
 
 
-def _scattered_along(columns, taps: Taps, size: int):
-    """Parts added where they belong along one axis, whose taps come before the channels."""
-    return materialized(taps.scatter(lambda tap: columns[..., tap[0], :], (size,)))
+def _scatter_along(columns, slices: WindowSlices, size: int):
+    """Parts added where they belong along one axis, whose offsets come before the channels."""
+    return materialize_array(slices.scatter(lambda offset: columns[..., offset[0], :], (size,)))
 
 
-def _spread(x, size: tuple[int, ...], stride: tuple[int, ...]):
+def _insert_zeros(x, size: tuple[int, ...], stride: tuple[int, ...]):
     """`x` at every `stride`-th place of an array of zeros with spatial sizes `size`."""
     pads = [(0, 0, 0)]
     for length, target, step in zip(x.shape[1:-1], size, stride, strict=True):
@@ -157,12 +159,12 @@ def _spread(x, size: tuple[int, ...], stride: tuple[int, ...]):
     return lax.pad(x, np.zeros((), x.dtype), [*pads, (0, 0, 0)])
 
 
-def _flipped_convolution(y, weight, size: tuple[int, ...], window: Window):
+def _convolve_with_flip(y, weight, size: tuple[int, ...], window: Window):
     """The gradient in the input: `y` spread by the stride, convolved with the flipped kernel."""
     spatial = tuple(range(2, weight.ndim))
     layout = (0, y.ndim - 1, *window.dims)
     padding = []
-    for dim, target, taps, step, spread, (low, _) in zip(
+    for dim, target, length, step, rate, (low, _) in zip(
         window.dims,
         size,
         weight.shape[2:],
@@ -171,9 +173,9 @@ def _flipped_convolution(y, weight, size: tuple[int, ...], window: Window):
         window.padding,
         strict=True,
     ):
-        reach = spread * (taps - 1)
+        kernel_span = rate * (length - 1)
         filled = (y.shape[dim] - 1) * step + 1
-        padding.append((reach - low, target - filled + low))
+        padding.append((kernel_span - low, target - filled + low))
     return lax.conv_general_dilated(
         y,
         lax.rev(weight, spatial),
@@ -195,27 +197,27 @@ def _conv_weight_adjoint(x, y, *, kernel, dims, stride, padding: Pairs, dilation
     if _is_pointwise(kernel, window):
         return _outer(y, _strided(x, stride)).reshape(out, channels, *kernel)
     depthwise = _is_depthwise(channels, out, kernel, window)
-    if not depthwise and not _worth_products(channels, out, kernel, window):
+    if not depthwise and not _prefer_products(channels, out, kernel, window):
         return convolve_weight_adjoint(x, y, kernel, window)
-    shifted = _taps(kernel, window).gather(x, np.zeros((), x.dtype))
+    shifted = _window_slices(kernel, window).gather(x, np.zeros((), x.dtype))
     rows = tuple(range(x.ndim - 1))
     parts = [
         jnp.sum(part * y, axis=rows)[:, None] if depthwise else _outer(y, part)
-        for part in (shifted[tap] for tap in itertools.product(*map(range, kernel)))
+        for part in (shifted[offset] for offset in itertools.product(*map(range, kernel)))
     ]
     stacked = jnp.stack(parts, axis=-1)
     return stacked.reshape(*stacked.shape[:2], *kernel)
 
 
-def _worth_products(channels: int, out: int, kernel: tuple[int, ...], window: Window) -> bool:
-    """Whether a product per tap beats XLA's convolution.
+def _prefer_products(channels: int, out: int, kernel: tuple[int, ...], window: Window) -> bool:
+    """Return whether a product per kernel offset beats XLA's convolution.
 
-    It copies its input once per tap, which takes many channels to be worth it, more still if the
+    It copies its input once per offset, which takes many channels to be worth it, more still if the
     copy is strided.
     """
     least = 128 if max(window.stride) == 1 else 256
-    fits = window.groups == 1 and math.prod(kernel) <= MAX_TAPS
-    return fits and min(channels, out) >= least
+    supported = window.groups == 1 and math.prod(kernel) <= MAX_KERNEL_SIZE
+    return supported and min(channels, out) >= least
 
 
 def _outer(y, x):

@@ -13,18 +13,18 @@ import numpy as np
 from jax import lax
 
 from oneflow.primitives.operators import elementwise as e
-from oneflow.primitives.operators.rounding import rounded_once
+from oneflow.primitives.operators.rounding import round_once
 from oneflow.primitives.registry import PRIMITIVES, Primitive
 
 # --- remainders
 
 
-def _rest_of_moderate(x, y):
+def _fast_remainder(x, y):
     """Exact for quotients below 2^29: double precision holds quotient times divisor."""
     wide, divisor = x.astype(jnp.float64), y.astype(jnp.float64)
-    whole = jnp.trunc(wide / divisor)
+    truncated = jnp.trunc(wide / divisor)
     # 0 times an infinite divisor would be NaN.
-    rest = wide - jnp.where(whole == 0, 0, whole * divisor)
+    rest = wide - jnp.where(truncated == 0, 0, truncated * divisor)
     # The quotient was rounded up to a whole number.
     rest = jnp.where(rest * wide < 0, rest + jnp.copysign(divisor, wide), rest)
     return jnp.where(rest == 0, jnp.copysign(0, x), rest.astype(x.dtype))
@@ -32,8 +32,8 @@ def _rest_of_moderate(x, y):
 
 def _rest(x, y):
     x, y = jnp.broadcast_arrays(x, y)
-    moderate = jnp.all(jnp.abs(x).astype(jnp.float64) < 2.0**29 * jnp.abs(y).astype(jnp.float64))
-    return lax.cond(moderate, _rest_of_moderate, lax.rem, x, y)
+    in_range = jnp.all(jnp.abs(x).astype(jnp.float64) < 2.0**29 * jnp.abs(y).astype(jnp.float64))
+    return lax.cond(in_range, _fast_remainder, lax.rem, x, y)
 
 
 def _lower_division(primitive: Primitive, result: Callable) -> None:
@@ -46,52 +46,52 @@ def _lower_division(primitive: Primitive, result: Callable) -> None:
 
 
 _lower_division(e.fmod, lambda x, y, rest: rest)
-_lower_division(e.remainder, lambda x, y, rest: e.floored_rest(rest, y))
-_lower_division(e.floor_divide, e.floored_quotient)
+_lower_division(e.remainder, lambda x, y, rest: e.floor_remainder(rest, y))
+_lower_division(e.floor_divide, e.floor_quotient)
 
 # --- sine and cosine
 
 # pi / 2 in parts of 33 bits: a whole number below 2^20 times a part is exact in double precision.
 _HALF_PI = (1.57079632673412561417, 6.07710050630396597660e-11, 2.02226624879595063154e-21)
-_MODERATE = 2.0**20
+_MAX_REDUCED = 2.0**20
 # Coefficients of x^3, x^5, x^7 and of x^4, x^6, x^8 for |x| <= pi / 4.
-_SINE = (-1.6666654611e-1, 8.3321608736e-3, -1.9515295891e-4)
+_SIN = (-1.6666654611e-1, 8.3321608736e-3, -1.9515295891e-4)
 _COSINE = (4.166664568298827e-2, -1.388731625493765e-3, 2.443315711809948e-5)
 
 
-def _turned(x, quarters: int):
+def _sin_shifted(x, quarters: int):
     """The sine of ``x + quarters * pi / 2``."""
     wide = x.astype(jnp.float64)
-    turns = jnp.round(wide * (2 / np.pi))
+    rotations = jnp.round(wide * (2 / np.pi))
     rest = wide
     for part in _HALF_PI:
-        rest = rest - turns * part
+        rest = rest - rotations * part
     square = rest * rest
-    a, b, c = _SINE
-    sine = rest + rest * square * (a + square * (b + square * c))
+    a, b, c = _SIN
+    sin_value = rest + rest * square * (a + square * (b + square * c))
     a, b, c = _COSINE
     cosine = 1 - 0.5 * square + square * square * (a + square * (b + square * c))
-    quadrant = turns.astype(jnp.int32) + quarters
-    value = jnp.where(quadrant & 1 == 1, cosine, sine).astype(x.dtype)
+    quadrant = rotations.astype(jnp.int32) + quarters
+    value = jnp.where(quadrant & 1 == 1, cosine, sin_value).astype(x.dtype)
     return jnp.where(quadrant & 2 == 2, -value, value)
 
 
-def _lower_circle(name: str, quarters: int, exact: Callable) -> None:
+def _lower_sin_cos(name: str, quarters: int, exact: Callable) -> None:
     def compute(x):
         if x.dtype != jnp.float32:
             return exact(x)
-        moderate = jnp.all(jnp.abs(x) < _MODERATE)
-        return lax.cond(moderate, lambda x: _turned(x, quarters), exact, x)
+        in_range = jnp.all(jnp.abs(x) < _MAX_REDUCED)
+        return lax.cond(in_range, lambda x: _sin_shifted(x, quarters), exact, x)
 
-    PRIMITIVES[name].lowering("cpu")(rounded_once(compute))
+    PRIMITIVES[name].lowering("cpu")(round_once(compute))
 
 
-_lower_circle("sin", 0, jnp.sin)
-_lower_circle("cos", 1, jnp.cos)
+_lower_sin_cos("sin", 0, jnp.sin)
+_lower_sin_cos("cos", 1, jnp.cos)
 # Gradients, the derivative of the sine being the cosine.
 PRIMITIVES["sin_gradient"].lowering("cpu")(
-    rounded_once(lambda g, x: g * jnp.conj(e.cos.lowerings["cpu"](x)))
+    round_once(lambda g, x: g * jnp.conj(e.cos.lowerings["cpu"](x)))
 )
 PRIMITIVES["cos_gradient"].lowering("cpu")(
-    rounded_once(lambda g, x: -g * jnp.conj(e.sin.lowerings["cpu"](x)))
+    round_once(lambda g, x: -g * jnp.conj(e.sin.lowerings["cpu"](x)))
 )

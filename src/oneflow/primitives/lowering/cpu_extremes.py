@@ -1,4 +1,4 @@
-"""Where the extreme is, on the CPU: as two plain reductions, which are vectorised.
+"""The index of an extreme, on the CPU: as two plain reductions, which are vectorised.
 
 One reduction of pairs ``(value, index)`` is not, and takes eight times as long.
 """
@@ -11,14 +11,14 @@ import jax.numpy as jnp
 from jax import lax
 
 from oneflow.primitives.operators import reduce
-from oneflow.primitives.operators.materialize import materialized
+from oneflow.primitives.operators.materialize import materialize_array
 from oneflow.primitives.registry import Primitive
 
 
 def _extreme_and_index(x, best: Callable, dim: int):
     """The extreme along `dim`, which is kept, and the first index that has it."""
     # Left to itself XLA spreads the extreme to the size of `x` in memory first.
-    extreme = materialized(best(x, axis=dim, keepdims=True))
+    extreme = materialize_array(best(x, axis=dim, keepdims=True))
     hit = x == extreme
     if jnp.issubdtype(x.dtype, jnp.floating):
         hit |= jnp.isnan(x)

@@ -69,8 +69,8 @@ log_sigmoid = elementwise("log_sigmoid", _log_sigmoid, precision=Precision.FULL)
 
 def _elu(x, alpha, scale, input_scale):
     positive = ~(x <= 0)
-    bent = alpha * jnp.expm1(jnp.where(positive, 0, x) * input_scale)
-    return scale * jnp.where(positive, x, bent)
+    negative = alpha * jnp.expm1(jnp.where(positive, 0, x) * input_scale)
+    return scale * jnp.where(positive, x, negative)
 
 
 # elu, celu and selu are this one with different numbers.

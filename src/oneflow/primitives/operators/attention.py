@@ -46,7 +46,7 @@ class _Span(NamedTuple):
         return -(-(self.stop - self.start) // self.blocks)
 
 
-class _Whole(NamedTuple):
+class _ScoreMatrix(NamedTuple):
     """The scores of all queries and keys, of which blocks are computed.
 
     Attributes:
@@ -65,34 +65,36 @@ class _Whole(NamedTuple):
         return 0 if self.shard is None else self.shard.offsets[-2]
 
     def place(self, shape: tuple[int, ...], first: Any) -> ShardIndex | None:
-        """Where a block of scores is that begins with query `first`; None: it is everything."""
+        """The position of a block of scores from query `first` on; None: it is all of them."""
         if self.shard is None:
             if shape[-2:] == (self.rows, self.keys):
                 return None
-            lead, starts = shape[:-2], (0,) * (len(shape) - 2)
+            batch_shape, starts = shape[:-2], (0,) * (len(shape) - 2)
         else:
-            lead, starts = self.shard.global_shape[:-2], self.shard.offsets[:-2]
-        return ShardIndex((*lead, self.rows, self.keys), (*starts, first, 0))
+            batch_shape, starts = self.shard.global_shape[:-2], self.shard.offsets[:-2]
+        return ShardIndex((*batch_shape, self.rows, self.keys), (*starts, first, 0))
 
 
-def _whole(q, k, shard: ShardIndex | None) -> _Whole:
-    return _Whole(q.shape[-2] if shard is None else shard.global_shape[-2], k.shape[-2], shard)
+def _score_matrix(q, k, shard: ShardIndex | None) -> _ScoreMatrix:
+    return _ScoreMatrix(
+        q.shape[-2] if shard is None else shard.global_shape[-2], k.shape[-2], shard
+    )
 
 
-def _spans(q, whole: _Whole, causal: bool, limit: int) -> list[_Span]:
-    queries, keys = q.shape[-2], whole.keys
+def _query_blocks(q, matrix: _ScoreMatrix, causal: bool, limit: int) -> list[_Span]:
+    queries, keys = q.shape[-2], matrix.keys
     lanes = math.prod(q.shape[:-2])
     if lanes * queries * keys <= limit:
         return [_Span(0, queries, keys, 1)]
-    skips = causal and queries == whole.rows
+    skips = causal and queries == matrix.rows
     parts = _CAUSAL_PARTS if skips else 1
     ends = [queries * index // parts for index in range(parts + 1)]
-    spans = []
+    ranges = []
     for start, stop in itertools.pairwise(ends):
         seen = min(stop, keys) if skips else keys
         blocks = min(max(-(-lanes * (stop - start) * seen // limit), 1), stop - start)
-        spans.append(_Span(start, stop, seen, blocks))
-    return spans
+        ranges.append(_Span(start, stop, seen, blocks))
+    return ranges
 
 
 def _masked_scores(q, k, scale, mask, causal: bool, first):
@@ -110,12 +112,12 @@ def _masked_scores(q, k, scale, mask, causal: bool, first):
     return scores
 
 
-def _kept(scores, p, seed, stream, whole: _Whole, first):
+def _kept(scores, p, seed, stream, matrix: _ScoreMatrix, first):
     """Factors of the weights: 0 where dropped; alike however the scores are cut into blocks."""
-    place = whole.place(scores.shape, first)
-    dropped = below(words(seed, stream, scores.shape, place)[0], p)
+    place = matrix.place(scores.shape, first)
+    drop_mask = below(words(seed, stream, scores.shape, place)[0], p)
     scale = jnp.where(p < 1, 1 / (1 - p), 0.0).astype(scores.dtype)
-    return jnp.where(dropped, jnp.zeros((), scores.dtype), scale)
+    return jnp.where(drop_mask, jnp.zeros((), scores.dtype), scale)
 
 
 def _rows(x, start, stop, count: int):
@@ -138,17 +140,17 @@ def _columns(mask, keys: int):
     return mask if mask is None or mask.shape[-1] == 1 else mask[..., :keys]
 
 
-def _one_block(q, k, v, scale, p, seed, stream, mask, causal, dropout, whole, first):
+def _one_block(q, k, v, scale, p, seed, stream, mask, causal, dropout, matrix, first):
     scores = _masked_scores(q, k, scale, mask, causal, first)
     top = jnp.max(scores, -1, keepdims=True, initial=-jnp.inf)
     # A query that sees no key gets zeros.
     powers = jnp.exp(scores - jnp.where(jnp.isneginf(top), 0, top))
     total = jnp.sum(powers, -1, keepdims=True)
-    logsum = jnp.squeeze(jnp.log(total) + jnp.where(jnp.isneginf(top), 0, top), -1)
+    lse = jnp.squeeze(jnp.log(total) + jnp.where(jnp.isneginf(top), 0, top), -1)
     if dropout:
-        powers = powers * _kept(scores, p, seed, stream, whole, first)
+        powers = powers * _kept(scores, p, seed, stream, matrix, first)
     mixed = jnp.matmul(powers.astype(v.dtype), v, preferred_element_type=powers.dtype)
-    return (mixed / jnp.where(total == 0, 1, total)).astype(q.dtype), logsum
+    return (mixed / jnp.where(total == 0, 1, total)).astype(q.dtype), lse
 
 
 def _forward(limit: int):
@@ -168,12 +170,12 @@ def _forward(limit: int):
         mask_gradient: bool,
         shard: ShardIndex | None = None,
     ):
-        whole = _whole(q, k, shard)
-        spans = _spans(q, whole, causal, limit)
-        numbers, flags = (scale, p, seed, stream), (causal, dropout, whole)
-        parts = [_span_forward(each, q, k, v, numbers, mask, flags) for each in spans]
-        mixed, logsum = zip(*parts, strict=True)
-        return jnp.concatenate(mixed, -2), jnp.concatenate(logsum, -1)
+        matrix = _score_matrix(q, k, shard)
+        ranges = _query_blocks(q, matrix, causal, limit)
+        numbers, flags = (scale, p, seed, stream), (causal, dropout, matrix)
+        parts = [_span_forward(each, q, k, v, numbers, mask, flags) for each in ranges]
+        mixed, lse = zip(*parts, strict=True)
+        return jnp.concatenate(mixed, -2), jnp.concatenate(lse, -1)
 
     return impl
 
@@ -188,14 +190,21 @@ def _span_forward(span, q, k, v, numbers, mask, flags):
     )
 
     def run(index):
-        own = (_block(queries, index, rows), k, v, *numbers, _block(mask, index, rows), *flags)
-        return _one_block(*own, first=flags[-1].first + span.start + index * rows)
+        block_operands = (
+            _block(queries, index, rows),
+            k,
+            v,
+            *numbers,
+            _block(mask, index, rows),
+            *flags,
+        )
+        return _one_block(*block_operands, first=flags[-1].first + span.start + index * rows)
 
     if span.blocks == 1:
         return run(jnp.zeros((), jnp.int32))
-    mixed, logsum = lax.map(run, jnp.arange(span.blocks, dtype=jnp.int32))
+    mixed, lse = lax.map(run, jnp.arange(span.blocks, dtype=jnp.int32))
     count = span.stop - span.start
-    return _joined(mixed)[..., :count, :], _joined(logsum[..., None])[..., :count, 0]
+    return _joined(mixed)[..., :count, :], _joined(lse[..., None])[..., :count, 0]
 
 
 def _joined(blocks):
@@ -205,23 +214,23 @@ def _joined(blocks):
 
 
 def _one_block_backward(
-    g, delta, q, k, v, logsum, scale, p, seed, stream, mask, causal, dropout, whole, first
+    g, delta, q, k, v, lse, scale, p, seed, stream, mask, causal, dropout, matrix, first
 ):
     """Gradients of the block's queries, of all keys and values (transposed), and of the scores."""
     scores = _masked_scores(q, k, scale, mask, causal, first)
-    weights = jnp.exp(scores - jnp.where(jnp.isneginf(logsum), 0, logsum))
+    weights = jnp.exp(scores - jnp.where(jnp.isneginf(lse), 0, lse))
     g, q, k, v = wide(g), wide(q), wide(k), wide(v)
     slopes = jnp.matmul(g, jnp.swapaxes(v, -1, -2))
-    dropped = weights
+    drop_mask = weights
     if dropout:
-        kept = _kept(scores, p, seed, stream, whole, first)
-        dropped, slopes = weights * kept, slopes * kept
+        kept = _kept(scores, p, seed, stream, matrix, first)
+        drop_mask, slopes = weights * kept, slopes * kept
     # Products with the matrix of weights on the right: it need not be transposed.
-    dv = jnp.matmul(jnp.swapaxes(g, -1, -2), dropped)
-    dscores = weights * (slopes - delta)
-    dq = jnp.matmul(dscores, k) * scale.astype(dscores.dtype)
-    dk = jnp.matmul(jnp.swapaxes(q, -1, -2), dscores) * scale.astype(dscores.dtype)
-    return dq, dk, dv, dscores
+    dv = jnp.matmul(jnp.swapaxes(g, -1, -2), drop_mask)
+    grad_scores = weights * (slopes - delta)
+    dq = jnp.matmul(grad_scores, k) * scale.astype(grad_scores.dtype)
+    dk = jnp.matmul(jnp.swapaxes(q, -1, -2), grad_scores) * scale.astype(grad_scores.dtype)
+    return dq, dk, dv, grad_scores
 
 
 def _backward(limit: int):
@@ -229,7 +238,7 @@ def _backward(limit: int):
 
     def impl(
         g,
-        g_logsum,
+        grad_lse,
         q,
         k,
         v,
@@ -238,69 +247,69 @@ def _backward(limit: int):
         seed,
         stream,
         result,
-        logsum,
+        lse,
         *mask,
         causal: bool,
         dropout: bool,
         mask_gradient: bool,
         shard: ShardIndex | None = None,
     ):
-        whole = _whole(q, k, shard)
-        spans = _spans(q, whole, causal, limit)
-        if len(spans) > 1 or spans[0].blocks > 1:
+        matrix = _score_matrix(q, k, shard)
+        ranges = _query_blocks(q, matrix, causal, limit)
+        if len(ranges) > 1 or ranges[0].blocks > 1:
             # Without a barrier the compiler would keep the forward pass's scores for reuse here.
             q, k, v = lax.optimization_barrier((q, k, v))
         # The logarithms are results too, though nobody sees them: their gradient is the scores'.
-        delta = (jnp.sum(wide(g) * wide(result), -1) - g_logsum)[..., None]
-        tensors, numbers = (g, delta, q, k, v, logsum[..., None]), (scale, p, seed, stream)
-        flags = (causal, dropout, whole, mask_gradient)
-        parts = [_span_backward(each, tensors, numbers, mask, flags) for each in spans]
-        dq, dk, dv, dscores = zip(*parts, strict=True)
-        grads = [jnp.concatenate(dq, -2), _summed_keys(dk, k), _summed_keys(dv, v)]
+        delta = (jnp.sum(wide(g) * wide(result), -1) - grad_lse)[..., None]
+        tensors, numbers = (g, delta, q, k, v, lse[..., None]), (scale, p, seed, stream)
+        flags = (causal, dropout, matrix, mask_gradient)
+        parts = [_span_backward(each, tensors, numbers, mask, flags) for each in ranges]
+        dq, dk, dv, grad_scores = zip(*parts, strict=True)
+        grads = [jnp.concatenate(dq, -2), _reduce_broadcast(dk, k), _reduce_broadcast(dv, v)]
         grads = [grad.astype(x.dtype) for grad, x in zip(grads, (q, k, v), strict=True)]
         if mask_gradient:
-            dscores = [_keys_to(each, k.shape[-2]) for each in dscores]
-            grads.append(jnp.concatenate(dscores, -2).astype(mask[0].dtype))
+            grad_scores = [_keys_to(each, k.shape[-2]) for each in grad_scores]
+            grads.append(jnp.concatenate(grad_scores, -2).astype(mask[0].dtype))
         return tuple(grads)
 
     return impl
 
 
 def _span_backward(span, tensors, numbers, mask, flags):
-    g, delta, q, k, v, logsum = tensors
-    causal, dropout, whole, mask_gradient = flags
+    g, delta, q, k, v, lse = tensors
+    causal, dropout, matrix, mask_gradient = flags
     rows, total = span.rows, span.rows * span.blocks
     k, v = k[..., : span.keys, :], v[..., : span.keys, :]
     mask = _columns(mask[0], span.keys) if mask else None
-    taken = [_rows(each, span.start, span.stop, total) for each in (g, delta, q, logsum, mask)]
+    taken = [_rows(each, span.start, span.stop, total) for each in (g, delta, q, lse, mask)]
 
     def run(sums, index):
-        g, delta, q, logsum, mask = [_block(each, index, rows) for each in taken]
-        dq, dk, dv, dscores = _one_block_backward(
+        g, delta, q, lse, mask = [_block(each, index, rows) for each in taken]
+        dq, dk, dv, grad_scores = _one_block_backward(
             g,
             delta,
             q,
             k,
             v,
-            logsum,
+            lse,
             *numbers,
             mask=mask,
             causal=causal,
             dropout=dropout,
-            whole=whole,
-            first=whole.first + span.start + index * rows,
+            matrix=matrix,
+            first=matrix.first + span.start + index * rows,
         )
-        return (sums[0] + dk, sums[1] + dv), (dq, dscores if mask_gradient else ())
+        return (sums[0] + dk, sums[1] + dv), (dq, grad_scores if mask_gradient else ())
 
-    lead = jnp.broadcast_shapes(q.shape[:-2], k.shape[:-2], v.shape[:-2])
-    sums = tuple(jnp.zeros((*lead, x.shape[-1], span.keys), delta.dtype) for x in (k, v))
+    batch_shape = jnp.broadcast_shapes(q.shape[:-2], k.shape[:-2], v.shape[:-2])
+    sums = tuple(jnp.zeros((*batch_shape, x.shape[-1], span.keys), delta.dtype) for x in (k, v))
     if span.blocks == 1:
-        (dk, dv), (dq, dscores) = run((0, 0), jnp.zeros((), jnp.int32))
-        return dq, dk, dv, dscores
-    (dk, dv), (dq, dscores) = lax.scan(run, sums, jnp.arange(span.blocks, dtype=jnp.int32))
+        (dk, dv), (dq, grad_scores) = run((0, 0), jnp.zeros((), jnp.int32))
+        return dq, dk, dv, grad_scores
+    (dk, dv), (dq, grad_scores) = lax.scan(run, sums, jnp.arange(span.blocks, dtype=jnp.int32))
     count = span.stop - span.start
-    dscores = _joined(dscores)[..., :count, :] if mask_gradient else ()
-    return _joined(dq)[..., :count, :], dk, dv, dscores
+    grad_scores = _joined(grad_scores)[..., :count, :] if mask_gradient else ()
+    return _joined(dq)[..., :count, :], dk, dv, grad_scores
 
 
 def _keys_to(x, keys: int):
@@ -309,13 +318,13 @@ def _keys_to(x, keys: int):
     return jnp.pad(x, [(0, 0)] * (x.ndim - 1) + [(0, missing)]) if missing else x
 
 
-def _summed_keys(parts, x):
+def _reduce_broadcast(parts, x):
     """The sum of transposed gradients of keys or values, transposed back."""
     return jnp.swapaxes(sum(_keys_to(each, x.shape[-2]) for each in parts), -1, -2)
 
 
 def _scores_broadcast(operation: Operation, forward: bool) -> bool:
-    """Whether one weight, dropped or not, takes part in several rows of the result."""
+    """Return whether one weight, dropped or not, takes part in several rows of the result."""
     specs = operation.in_specs[0 if forward else 2 :]
     q, k, v, mask = *specs[:3], specs[7 if forward else 9 :]
     scores = np.broadcast_shapes(*(spec.shape[:-2] for spec in (q, k, *mask)))

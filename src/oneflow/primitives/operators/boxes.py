@@ -8,17 +8,17 @@ from jax import lax
 from oneflow.primitives.registry import primitive
 
 
-def _not_suppressed(boxes, scores, iou_threshold):
+def _nms(boxes, scores, iou_threshold):
     count = boxes.shape[0]
     order = jnp.argsort(scores, stable=True, descending=True)
     if not count:
         return order, jnp.ones(0, bool)
-    left, top, right, bottom = boxes[order].T
-    area = (right - left) * (bottom - top)
+    left, top, right, low = boxes[order].T
+    area = (right - left) * (low - top)
 
     def suppress(index, kept):
         width = jnp.minimum(right, right[index]) - jnp.maximum(left, left[index])
-        height = jnp.minimum(bottom, bottom[index]) - jnp.maximum(top, top[index])
+        height = jnp.minimum(low, low[index]) - jnp.maximum(top, top[index])
         common = jnp.maximum(width, 0) * jnp.maximum(height, 0)
         overlap = common / (area + area[index] - common)
         later = jnp.arange(count) > index
@@ -28,9 +28,9 @@ def _not_suppressed(boxes, scores, iou_threshold):
 
 
 # The boxes by falling score, and which of them no better kept box overlaps too much.
-not_suppressed = primitive(
-    "not_suppressed",
-    _not_suppressed,
+nms_mask = primitive(
+    "nms_mask",
+    _nms,
     scalar={"iou_threshold": "float64"},
     differentiable=False,
 )

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ChannelsLast:
-    """How one operation runs channels-last.
+    """The channels-last form of one operation.
 
     Attributes:
         operands: per operand, whether it must be given channels-last.
@@ -46,7 +46,7 @@ def to_first(ndim: int) -> tuple[int, ...]:
 
 
 def moved_dim(dim: int, ndim: int) -> int:
-    """Where dimension `dim` of ``[N, C, spatial...]`` is in ``[N, spatial..., C]``."""
+    """The position of dimension `dim` of ``[N, C, spatial...]`` in ``[N, spatial..., C]``."""
     return to_first(ndim)[dim]
 
 

@@ -17,10 +17,10 @@ complex_ = exact(
     "complex", lambda re, im: lax.complex(*jnp.broadcast_arrays(re, im)), "re im", linear=("re im",)
 )
 real_part = exact("real_part", jnp.real, linear=("x",))
-imaginary_part = exact("imaginary_part", jnp.imag, linear=("x",))
-complex_.gradient(re=lambda g: real_part(g), im=lambda g: imaginary_part(g))
+imag_part = exact("imag_part", jnp.imag, linear=("x",))
+complex_.gradient(re=lambda g: real_part(g), im=lambda g: imag_part(g))
 real_part.gradient(x=lambda g: complex_(g, zeros_like(g)))
-imaginary_part.gradient(x=lambda g: complex_(zeros_like(g), g))
+imag_part.gradient(x=lambda g: complex_(zeros_like(g), g))
 
 # `sign` of complex numbers, which is not piecewise constant.
 direction = elementwise("direction", direction_of)

@@ -59,23 +59,23 @@ def convolve(x, weight, window: Window):
     )
 
 
-def _spread_and_convolve(y, weight, size: tuple[int, ...], window: Window):
+def _pad_and_convolve(y, weight, size: tuple[int, ...], window: Window):
     """`convolve_input_adjoint` written out: JAX does not transpose whole numbers."""
     groups, spatial = window.groups, weight.shape[2:]
     shape = (groups, weight.shape[0] // groups, weight.shape[1], *spatial)
-    turned = jnp.swapaxes(weight.reshape(shape), 1, 2)
-    turned = turned.reshape(groups * shape[2], shape[1], *spatial)
+    transposed = jnp.swapaxes(weight.reshape(shape), 1, 2)
+    transposed = transposed.reshape(groups * shape[2], shape[1], *spatial)
     padding = []
     for at, dim in enumerate(window.dims):
-        reach = window.dilation[at] * (spatial[at] - 1)
-        low = reach - window.padding[at][0]
-        spread = (y.shape[dim] - 1) * window.stride[at] + 1
-        padding.append((low, size[at] + reach - low - spread))
+        kernel_span = window.dilation[at] * (spatial[at] - 1)
+        low = kernel_span - window.padding[at][0]
+        dilated_size = (y.shape[dim] - 1) * window.stride[at] + 1
+        padding.append((low, size[at] + kernel_span - low - dilated_size))
     layout = (0, channel_dim(window.dims), *window.dims)
     kernel = tuple(range(weight.ndim))
     return lax.conv_general_dilated(
         y,
-        lax.rev(turned, tuple(range(2, weight.ndim))),
+        lax.rev(transposed, tuple(range(2, weight.ndim))),
         (1,) * len(spatial),
         padding,
         lhs_dilation=window.stride,
@@ -88,7 +88,7 @@ def _spread_and_convolve(y, weight, size: tuple[int, ...], window: Window):
 def convolve_input_adjoint(y, weight, size: tuple[int, ...], window: Window):
     """The transpose of `convolve` in its input, whose spatial sizes are `size`."""
     if not jnp.issubdtype(y.dtype, jnp.inexact):
-        return _spread_and_convolve(y, weight, size, window)
+        return _pad_and_convolve(y, weight, size, window)
     channels = weight.shape[1] * window.groups
     shape = activation_shape(window.dims, y.shape[0], channels, size)
     adjoint = jax.linear_transpose(
@@ -120,19 +120,19 @@ def _conv_weight_adjoint(x, y, *, kernel, dims, stride, padding: Pairs, dilation
     return convolve_weight_adjoint(x, y, kernel, Window(dims, stride, padding, dilation, groups))
 
 
-def _axes(operation: Operation, *roles: str) -> Axes:
+def _axes(operation: Operation, *tags: str) -> Axes:
     """Names per operand and result: ``"i"`` the input, ``"o"`` the output, ``"w"`` the weight.
 
     Groups may be split, but not the channels within one if there are several.
     """
     dims, grouped = operation.attributes["dims"], operation.attributes["groups"] > 1
     names: list[Names] = []
-    for role in roles:
+    for tag in tags:
         given: list[str | None] = [None] * (len(dims) + 2)
-        if role == "w":
+        if tag == "w":
             given[:2] = ["group", None] if grouped else ["o", "i"]
         else:
-            given[0], given[channel_dim(dims)] = "n", "group" if grouped else role
+            given[0], given[channel_dim(dims)] = "n", "group" if grouped else tag
         names.append(tuple(given))
     return Axes((names[0], names[1]), (names[2],), {"groups": "group"} if grouped else {})
 
@@ -188,8 +188,8 @@ def _window(attributes: dict) -> dict[str, Any]:
 
 def _writable(operation: Operation) -> str:
     """PyTorch keeps a padded copy where the padding is not the same on both sides."""
-    sides = operation.attributes["padding"]
-    return "x" if any(low != high for low, high in sides) else ""
+    pads = operation.attributes["padding"]
+    return "x" if any(low != high for low, high in pads) else ""
 
 
 conv.gradient(

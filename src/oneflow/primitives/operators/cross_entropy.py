@@ -1,4 +1,4 @@
-"""Cross entropy of logits and whole-number labels: one primitive forward, one backward.
+"""Cross entropy of logits and integer labels: one primitive forward, one backward.
 
 Classes are dimension 1 (0 for a single sample). With class weights `w`, label `t`, `n` classes and
 smoothing `s`, a sample's loss is ``(1 - s) * w[t] * (lse - x[t]) + s / n * sum_c w[c] * (lse -
@@ -60,13 +60,13 @@ def _names(shape: tuple[int, ...], reduction: str) -> tuple[Names, Names]:
     """Names of logits of `shape` and of what has no classes; a mean needs all samples."""
     classes = 1 if len(shape) > 1 else 0
     free = reduction != "mean"
-    whole = tuple(f"d{d}" if free and d != classes else None for d in range(len(shape)))
-    return whole, whole[:classes] + whole[classes + 1 :]
+    logit_names = tuple(f"d{d}" if free and d != classes else None for d in range(len(shape)))
+    return logit_names, logit_names[:classes] + logit_names[classes + 1 :]
 
 
-def _named(spec: TensorSpec, whole: Names, samples: Names) -> Names:
+def _named(spec: TensorSpec, logit_names: Names, samples: Names) -> Names:
     """Names of logits, labels or losses; others, such as weights, are needed whole."""
-    for names in (whole, samples):
+    for names in (logit_names, samples):
         if len(names) == spec.ndim:
             return names
     return (None,) * spec.ndim
@@ -74,17 +74,21 @@ def _named(spec: TensorSpec, whole: Names, samples: Names) -> Names:
 
 def _axes(operation: Operation) -> Axes:
     logits, target, *rest = operation.in_specs
-    whole, samples = _names(logits.shape, operation.attributes["reduction"])
-    inputs = (whole, _named(target, whole, samples), *((None,) * spec.ndim for spec in rest))
+    logit_names, samples = _names(logits.shape, operation.attributes["reduction"])
+    inputs = (
+        logit_names,
+        _named(target, logit_names, samples),
+        *((None,) * spec.ndim for spec in rest),
+    )
     return Axes(inputs, (samples if operation.attributes["reduction"] == "none" else (),))
 
 
 def _backward_axes(operation: Operation) -> Axes:
     g, logits, _, *rest = operation.in_specs
-    whole, samples = _names(logits.shape, operation.attributes["reduction"])
+    logit_names, samples = _names(logits.shape, operation.attributes["reduction"])
     given = samples if operation.attributes["reduction"] == "none" else (None,) * g.ndim
-    inputs = (given, whole, samples, *((None,) * spec.ndim for spec in rest))
-    return Axes(inputs, (whole,))
+    inputs = (given, logit_names, samples, *((None,) * spec.ndim for spec in rest))
+    return Axes(inputs, (logit_names,))
 
 
 def _cross_entropy(x, target, smoothing, *weight, reduction: str, ignore_index: int, smooth: bool):
@@ -95,12 +99,12 @@ def _cross_entropy(x, target, smoothing, *weight, reduction: str, ignore_index: 
     top = lax.stop_gradient(jnp.max(wide, axis=dim, keepdims=True))
     top = jnp.where(jnp.isfinite(top), top, 0)
     lse = jnp.log(jnp.sum(jnp.exp(wide - top), axis=dim, keepdims=True)) + top
-    picked = jnp.take_along_axis(wide, labels, axis=dim, mode="clip")
-    losses = jnp.where(kept, label_weights * (lse - picked), 0)
+    label_logits = jnp.take_along_axis(wide, labels, axis=dim, mode="clip")
+    losses = jnp.where(kept, label_weights * (lse - label_logits), 0)
     if smooth:
         weights = _along_classes(weight[0], wide) if weight else 1
-        spread = jnp.sum(weights * (lse - wide), axis=dim, keepdims=True) / x.shape[dim]
-        losses = (1 - smoothing) * losses + jnp.where(kept, smoothing * spread, 0)
+        uniform_loss = jnp.sum(weights * (lse - wide), axis=dim, keepdims=True) / x.shape[dim]
+        losses = (1 - smoothing) * losses + jnp.where(kept, smoothing * uniform_loss, 0)
     if reduction == "none":
         return jnp.squeeze(losses, dim).astype(x.dtype)
     total = jnp.sum(losses)
@@ -133,7 +137,7 @@ def _is_mean(attributes) -> bool:
 
 
 def _weights_of_labels(x, target, weight, ignore_index):
-    """What the mean divides by: the sum of ``w[t]`` over the samples that are not ignored."""
+    """The divisor of the mean: the sum of ``w[t]`` over the samples that are not ignored."""
     minus_one = neg(ones_like(x))
     return nll(minus_one, target, *weight, reduction="sum", ignore_index=ignore_index)
 
@@ -170,8 +174,8 @@ cross_entropy.gradient(_gradient, writable="x")
 
 def _bad_label(x, target, smoothing, *weight, reduction, ignore_index, smooth):
     bad = ((target < 0) | (target >= x.shape[_class_dim(x)])) & (target != ignore_index)
-    worst = jnp.where(bad, target, jnp.iinfo(target.dtype).min)
-    return jnp.any(bad), (jnp.max(worst) if target.size else jnp.zeros((), target.dtype))
+    bad_targets = jnp.where(bad, target, jnp.iinfo(target.dtype).min)
+    return jnp.any(bad), (jnp.max(bad_targets) if target.size else jnp.zeros((), target.dtype))
 
 
 def _label_error(value, attributes, in_specs):
@@ -187,8 +191,8 @@ def _nll(x, target, *weight, reduction: str, ignore_index: int):
     dim = _class_dim(x)
     labels, kept = _labels(x, target, ignore_index)
     label_weights = _label_weights(x, labels, kept, weight)
-    picked = jnp.take_along_axis(x, labels, axis=dim, mode="clip")
-    losses = jnp.where(kept, -label_weights * picked, 0)
+    label_logits = jnp.take_along_axis(x, labels, axis=dim, mode="clip")
+    losses = jnp.where(kept, -label_weights * label_logits, 0)
     if reduction == "none":
         return jnp.squeeze(losses, dim)
     total = jnp.sum(losses)
@@ -248,10 +252,10 @@ def _cross_entropy_probabilities(
     classes = x.shape[dim]
     scores = _wide(x)
     shifted = scores - lax.stop_gradient(jnp.max(scores, axis=dim, keepdims=True))
-    logarithms = shifted - jnp.log(jnp.sum(jnp.exp(shifted), axis=dim, keepdims=True))
-    smoothed = _wide(target) * (1 - smoothing) + smoothing / classes
+    log_probs = shifted - jnp.log(jnp.sum(jnp.exp(shifted), axis=dim, keepdims=True))
+    target_probs = _wide(target) * (1 - smoothing) + smoothing / classes
     weights = _along_classes(weight[0], x) if weight else 1
-    losses = -jnp.sum(weights * smoothed * logarithms, axis=dim)
+    losses = -jnp.sum(weights * target_probs * log_probs, axis=dim)
     if reduction == "none":
         return losses.astype(x.dtype)
     total = jnp.sum(losses)
@@ -262,11 +266,11 @@ def _cross_entropy_probabilities(
 
 def _probabilities_axes(operation: Operation) -> Axes:
     logits, _, _, *weight = operation.in_specs
-    whole, samples = _names(logits.shape, "none")
-    operands = (whole, whole, (), *((None,) for _ in weight))
+    logit_names, samples = _names(logits.shape, "none")
+    operands = (logit_names, logit_names, (), *((None,) for _ in weight))
     kept = samples if operation.attributes["reduction"] == "none" else ()
     count = math.prod(logits.shape) // max(logits.shape[_class_dim(logits)], 1)
-    return Axes(operands, (kept,), whole={"count": count})
+    return Axes(operands, (kept,), logit_names={"count": count})
 
 
 cross_entropy_probabilities = primitive(

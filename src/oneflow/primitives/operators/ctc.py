@@ -14,7 +14,7 @@ from oneflow.primitives.registry import primitive
 from oneflow.primitives.traits import Precision
 
 # Stands for the logarithm of 0: finite, so that differences of two of them are no NaN.
-_NOTHING = -1e30
+_LOG_ZERO = -1e30
 
 
 def _extended(targets, blank: int):
@@ -26,7 +26,7 @@ def _extended(targets, blank: int):
 
 
 def _shifted(alpha, by: int):
-    return jnp.pad(alpha, ((0, 0), (by, 0)), constant_values=_NOTHING)[:, : alpha.shape[1]]
+    return jnp.pad(alpha, ((0, 0), (by, 0)), constant_values=_LOG_ZERO)[:, : alpha.shape[1]]
 
 
 def _sum_of_three(first, second, third):
@@ -37,27 +37,27 @@ def _sum_of_three(first, second, third):
 def _losses(log_probs, targets, input_lengths, target_lengths, blank: int):
     """Negative log likelihood of each sample; infinite where no alignment is long enough."""
     labels, skips = _extended(targets, blank)
-    picked = jnp.take_along_axis(log_probs, labels[None].astype(jnp.int32), 2, mode="clip")
-    picked = jnp.maximum(picked, _NOTHING)
+    label_log_probs = jnp.take_along_axis(log_probs, labels[None].astype(jnp.int32), 2, mode="clip")
+    label_log_probs = jnp.maximum(label_log_probs, _LOG_ZERO)
     position = jnp.arange(labels.shape[1])
     start = jnp.where(
-        (position < 2) & (position <= 2 * target_lengths[:, None]), picked[0], _NOTHING
+        (position < 2) & (position <= 2 * target_lengths[:, None]), label_log_probs[0], _LOG_ZERO
     )
 
     def step(alpha, inputs):
-        time, emitted = inputs
-        skipped = jnp.where(skips, _shifted(alpha, 2), _NOTHING)
-        new = emitted + _sum_of_three(alpha, _shifted(alpha, 1), skipped)
-        alpha = jnp.where((time < input_lengths)[:, None], jnp.maximum(new, _NOTHING), alpha)
+        time, log_prob = inputs
+        skipped = jnp.where(skips, _shifted(alpha, 2), _LOG_ZERO)
+        new = log_prob + _sum_of_three(alpha, _shifted(alpha, 1), skipped)
+        alpha = jnp.where((time < input_lengths)[:, None], jnp.maximum(new, _LOG_ZERO), alpha)
         return alpha, None
 
     times = jnp.arange(1, log_probs.shape[0])
-    alpha, _ = lax.scan(step, start, (times, picked[1:]))
+    alpha, _ = lax.scan(step, start, (times, label_log_probs[1:]))
     ends = jnp.stack([2 * target_lengths, jnp.maximum(2 * target_lengths - 1, 0)], 1)
     last = jnp.take_along_axis(alpha, ends, 1)
-    last = jnp.where((target_lengths == 0)[:, None] & jnp.array([False, True]), _NOTHING, last)
+    last = jnp.where((target_lengths == 0)[:, None] & jnp.array([False, True]), _LOG_ZERO, last)
     total = jnp.logaddexp(last[:, 0], last[:, 1])
-    return jnp.where(total < _NOTHING / 2, jnp.inf, -total)
+    return jnp.where(total < _LOG_ZERO / 2, jnp.inf, -total)
 
 
 def _ctc(log_probs, targets, input_lengths, target_lengths, *, blank: int, zero_infinity: bool):
@@ -69,13 +69,13 @@ def _ctc_backward(
     g, log_probs, targets, input_lengths, target_lengths, *, blank: int, zero_infinity: bool
 ):
     """PyTorch's gradient: as if a log-softmax came before, so it has the probabilities added."""
-    losses, pullback = jax.vjp(
+    losses, vjp = jax.vjp(
         lambda x: _losses(x, targets, input_lengths, target_lengths, blank), log_probs
     )
-    counted = jnp.where(jnp.isinf(losses), 0, g)
-    (slopes,) = pullback(counted)
+    finite_grad = jnp.where(jnp.isinf(losses), 0, g)
+    (slopes,) = vjp(finite_grad)
     alive = jnp.arange(log_probs.shape[0])[:, None] < input_lengths
-    probabilities = jnp.where(alive, counted, 0)[..., None] * jnp.exp(log_probs)
+    probabilities = jnp.where(alive, finite_grad, 0)[..., None] * jnp.exp(log_probs)
     grads = slopes + probabilities
     if zero_infinity:
         return grads
@@ -108,11 +108,11 @@ def _greedy(log_probs, input_lengths, *, merge_repeated: bool):
         kept = kept & (best != before)
     order = jnp.argsort(~kept, axis=1, stable=True)
     count = jnp.sum(kept, 1, keepdims=True)
-    decoded = jnp.where(jnp.arange(steps) < count, jnp.take_along_axis(best, order, 1), 0)
+    tokens = jnp.where(jnp.arange(steps) < count, jnp.take_along_axis(best, order, 1), 0)
     score = jnp.sum(jnp.where(alive, jnp.max(log_probs, 2).T, 0), 1, keepdims=True)
-    return decoded.astype(jnp.int64), -score
+    return tokens.astype(jnp.int64), -score
 
 
-greedy_decoding = primitive(
-    "greedy_decoding", _greedy, axes="_ n _, n -> n _, n _", differentiable=False
+ctc_greedy_decoder = primitive(
+    "ctc_greedy_decoder", _greedy, axes="_ n _, n -> n _, n _", differentiable=False
 )

@@ -19,7 +19,7 @@ from jax import lax
 
 from oneflow.base.dtype import DType
 from oneflow.primitives.operators import exponential
-from oneflow.primitives.operators.rounding import quotient, rounded_once
+from oneflow.primitives.operators.rounding import quotient, round_once
 from oneflow.primitives.registry import Primitive, primitive
 from oneflow.primitives.sharding.linearity import converted
 from oneflow.primitives.traits import Precision
@@ -27,7 +27,7 @@ from oneflow.primitives.traits import Precision
 
 def elementwise(name: str, impl: Callable, operands: str = "x", **declared: Any) -> Primitive:
     """Define an elementwise primitive; an ordinary one is this line and its gradient."""
-    return exact(name, rounded_once(impl), operands, **declared)
+    return exact(name, round_once(impl), operands, **declared)
 
 
 def exact(name: str, impl: Callable, operands: str = "x", **declared: Any) -> Primitive:
@@ -61,10 +61,10 @@ def unary(
         writable: as for a gradient rule.
         declared: what else the primitive declares.
     """
-    made = elementwise(name, impl, **declared)
+    op = elementwise(name, impl, **declared)
     derivative = slope or slope_of_out
     if derivative is None:
-        return made
+        return op
     backward = elementwise(
         f"{name}_gradient",
         lambda g, a: g * jnp.conj(derivative(a)),
@@ -72,15 +72,15 @@ def unary(
         linear=("g",),
     )
     if slope:
-        return made.gradient(x=lambda g, x: backward(g, x), writable=writable)
-    return made.gradient(x=lambda g, out: backward(g, out), writable=writable)
+        return op.gradient(x=lambda g, x: backward(g, x), writable=writable)
+    return op.gradient(x=lambda g, out: backward(g, out), writable=writable)
 
 
 def step(name: str, impl: Callable, operands: str = "x") -> Primitive:
     """Define a piecewise constant function: it requires grad, and the gradient is zero."""
-    made = elementwise(name, impl, operands)
+    op = elementwise(name, impl, operands)
     rules: dict[str, Any] = {each: lambda g: zeros_like(g) for each in operands.split()}
-    return made.gradient(**rules)
+    return op.gradient(**rules)
 
 
 def _cast(x, *, dtype: DType):
@@ -175,16 +175,16 @@ lerp.gradient(
 )
 
 
-def _power_of_whole_numbers(x, y):
+def _integer_power(x, y):
     # Negative exponents give 0, except of 1 and -1, as in PyTorch.
     positive = jnp.power(x, jnp.maximum(y, 0))
-    alternating = jnp.where(y % 2 == 0, 1, -1)
-    inverse = jnp.where(x == 1, 1, jnp.where(x == -1, alternating, 0)).astype(x.dtype)
+    parity_sign = jnp.where(y % 2 == 0, 1, -1)
+    inverse = jnp.where(x == 1, 1, jnp.where(x == -1, parity_sign, 0)).astype(x.dtype)
     return jnp.where(y < 0, inverse, positive)
 
 
 def _pow(x, y):
-    return _power_of_whole_numbers(x, y) if jnp.issubdtype(x.dtype, jnp.signedinteger) else x**y
+    return _integer_power(x, y) if jnp.issubdtype(x.dtype, jnp.signedinteger) else x**y
 
 
 def _pow_x_gradient(g, x, y):
@@ -209,53 +209,53 @@ pow_.gradient(x=lambda g, x, y: _pow_x(g, x, y), y=lambda g, x, y, out: _pow_y(g
 # --- division with rounding: the sign rules of Python (floor) and of C (trunc)
 
 
-def _is_whole(x) -> bool:
+def _is_integer(x) -> bool:
     return jnp.issubdtype(x.dtype, jnp.integer)
 
 
 def _rest(x, y):
-    """What is left of `x` after division rounded towards 0."""
+    """The remainder of division rounded towards 0."""
     return lax.rem(*jnp.broadcast_arrays(x, y))
 
 
-def floored_rest(rest, y):
-    """What is left after division rounded down, given what is left after division rounded to 0."""
+def floor_remainder(rest, y):
+    """The remainder of division rounded down, from that of division rounded towards 0."""
     return jnp.where((rest != 0) & ((rest < 0) != (y < 0)), rest + y, rest)
 
 
-def floored_quotient(x, y, rest):
-    """``x // y`` of floats: what is left after the remainder is divided, so that 1 // 0.1 is 9."""
-    whole = quotient(x - rest, y)
-    whole = jnp.where((rest != 0) & ((rest < 0) != (y < 0)), whole - 1, whole)
-    rounded = jnp.floor(whole)
-    rounded = jnp.where(whole - rounded > 0.5, rounded + 1, rounded)
-    unrounded = quotient(x, y)
-    rounded = jnp.where(whole == 0, jnp.copysign(jnp.zeros_like(whole), unrounded), rounded)
-    return jnp.where(y == 0, unrounded, rounded)
+def floor_quotient(x, y, rest):
+    """``x // y`` of floats: ``x`` without the remainder is divided, so that 1 // 0.1 is 9."""
+    integral = quotient(x - rest, y)
+    integral = jnp.where((rest != 0) & ((rest < 0) != (y < 0)), integral - 1, integral)
+    nearest = jnp.floor(integral)
+    nearest = jnp.where(integral - nearest > 0.5, nearest + 1, nearest)
+    ratio = quotient(x, y)
+    nearest = jnp.where(integral == 0, jnp.copysign(jnp.zeros_like(integral), ratio), nearest)
+    return jnp.where(y == 0, ratio, nearest)
 
 
 def _remainder(x, y):
-    return jnp.remainder(x, y) if _is_whole(x) else floored_rest(_rest(x, y), y)
+    return jnp.remainder(x, y) if _is_integer(x) else floor_remainder(_rest(x, y), y)
 
 
 def _floor_divide(x, y):
-    return jnp.floor_divide(x, y) if _is_whole(x) else floored_quotient(x, y, _rest(x, y))
+    return jnp.floor_divide(x, y) if _is_integer(x) else floor_quotient(x, y, _rest(x, y))
 
 
 def _trunc_divide(x, y):
-    return lax.div(*jnp.broadcast_arrays(x, y)) if _is_whole(x) else jnp.trunc(quotient(x, y))
+    return lax.div(*jnp.broadcast_arrays(x, y)) if _is_integer(x) else jnp.trunc(quotient(x, y))
 
 
-def _of_whole_numbers(name: str, impl: Callable) -> Primitive:
-    """The same for whole numbers, where a divisor of 0 is an error."""
+def _integer_division(name: str, impl: Callable) -> Primitive:
+    """Define a division of integers, where a divisor of 0 is an error."""
 
-    def divides_by_zero(x, y):
+    def has_zero_divisor(x, y):
         return jnp.any(y == 0), jnp.zeros((), jnp.int64)
 
     def error(value, attributes, in_specs):
-        return RuntimeError("ZeroDivisionError: whole numbers divided by 0")
+        return RuntimeError("ZeroDivisionError: integers divided by 0")
 
-    return without_gradient(name, impl, "x y").checked(divides_by_zero, error)
+    return without_gradient(name, impl, "x y").checked(has_zero_divisor, error)
 
 
 remainder = elementwise("remainder", _remainder, "x y")
@@ -265,10 +265,10 @@ fmod.gradient(x=lambda g: g, y=lambda g, x, y: neg(mul(g, trunc_divide(x, y))))
 floor_divide = step("floor_divide", _floor_divide, "x y")
 trunc_divide = step("trunc_divide", _trunc_divide, "x y")
 
-whole_remainder = _of_whole_numbers("whole_remainder", _remainder)
-whole_fmod = _of_whole_numbers("whole_fmod", _rest)
-whole_floor_divide = _of_whole_numbers("whole_floor_divide", _floor_divide)
-whole_trunc_divide = _of_whole_numbers("whole_trunc_divide", _trunc_divide)
+integer_remainder = _integer_division("integer_remainder", _remainder)
+integer_fmod = _integer_division("integer_fmod", _rest)
+integer_floor_divide = _integer_division("integer_floor_divide", _floor_divide)
+integer_trunc_divide = _integer_division("integer_trunc_divide", _trunc_divide)
 
 # --- larger and smaller: NaN wins; where both are equal the gradient is shared
 
@@ -343,8 +343,8 @@ def _shift_left(x, y):
 
 def _shift_right(x, y):
     last = jnp.asarray(8 * x.dtype.itemsize - 1, y.dtype)
-    far = y.astype(jnp.uint64) > last.astype(jnp.uint64)
-    return jnp.right_shift(x, jnp.where(far, last, y))
+    too_large = y.astype(jnp.uint64) > last.astype(jnp.uint64)
+    return jnp.right_shift(x, jnp.where(too_large, last, y))
 
 
 shift_left = without_gradient("shift_left", _shift_left, "x y")

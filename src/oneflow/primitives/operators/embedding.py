@@ -32,17 +32,17 @@ def _embedding(
     count = weight.shape[0]
     if shard is None or shard.global_shape[0] == count:
         return jnp.take(weight, indices, axis=0, mode="clip")
-    own = indices - lax.convert_element_type(shard.offsets[0], indices.dtype)
-    found = jnp.take(weight, own, axis=0, mode="clip")
-    return jnp.where(((own >= 0) & (own < count))[..., None], found, 0)
+    local_indices = indices - lax.convert_element_type(shard.offsets[0], indices.dtype)
+    found = jnp.take(weight, local_indices, axis=0, mode="clip")
+    return jnp.where(((local_indices >= 0) & (local_indices < count))[..., None], found, 0)
 
 
 def _axes(operation: Operation) -> Axes:
     """Parts of the table give parts of a sum: every row is in one of them."""
     indices, weight = operation.in_specs
-    lead = tuple(f"d{dim}" for dim in range(indices.ndim))
+    index_names = tuple(f"d{dim}" for dim in range(indices.ndim))
     whole = {"rows": weight.shape[0]}
-    return Axes((lead, ("row", "width")), ((*lead, "width"),), whole=whole)
+    return Axes((index_names, ("row", "width")), ((*index_names, "width"),), whole=whole)
 
 
 def _embedding_backward(g, indices, *, rows: int, padding: int, by_frequency: bool):
@@ -58,9 +58,11 @@ def _embedding_backward(g, indices, *, rows: int, padding: int, by_frequency: bo
 
 def _backward_axes(operation: Operation) -> Axes:
     """Parts of the indices are parts of a sum, unless they are counted."""
-    counted = operation.attributes["by_frequency"]
-    lead = tuple(None if counted else f"d{dim}" for dim in range(operation.in_specs[1].ndim))
-    return Axes(((*lead, "width"), lead), ((None, "width"),))
+    by_frequency = operation.attributes["by_frequency"]
+    index_names = tuple(
+        None if by_frequency else f"d{dim}" for dim in range(operation.in_specs[1].ndim)
+    )
+    return Axes(((*index_names, "width"), index_names), ((None, "width"),))
 
 
 def _row_error(value, attributes, in_specs):
@@ -101,27 +103,27 @@ def _limit_rows(weight, indices, max_norm, *, norm_type: float):
 limit_rows = primitive("limit_rows", _limit_rows, differentiable=False)
 
 
-def _bags(count: int, offsets, include_last: bool):
+def _bag_indices(count: int, offsets, include_last: bool):
     """The bag each index is in, and how many bags there are; bag i starts at ``offsets[i]``."""
-    bags = offsets.shape[0] - int(include_last)
-    return jnp.searchsorted(offsets[:bags], jnp.arange(count), side="right") - 1, bags
+    bag_count = offsets.shape[0] - int(include_last)
+    return jnp.searchsorted(offsets[:bag_count], jnp.arange(count), side="right") - 1, bag_count
 
 
 def _embedding_bag(
     indices, weight, offsets, *factors, mode: str, include_last: bool = False, padding: int
 ):
     rows = jnp.take(weight, indices, axis=0, mode="clip")
-    bag, bags = _bags(indices.shape[0], offsets, include_last)
+    bag, bag_count = _bag_indices(indices.shape[0], offsets, include_last)
     kept = (indices != padding)[:, None]
     if mode == "max":
-        found = jax.ops.segment_max(jnp.where(kept, rows, -jnp.inf), bag, bags)
+        found = jax.ops.segment_max(jnp.where(kept, rows, -jnp.inf), bag, bag_count)
         return jnp.where(jnp.isneginf(found), 0, found)
     if factors:
         rows = rows * factors[0][:, None]
-    total = jax.ops.segment_sum(jnp.where(kept, rows, 0), bag, bags)
+    total = jax.ops.segment_sum(jnp.where(kept, rows, 0), bag, bag_count)
     if mode == "sum":
         return total
-    counts = jax.ops.segment_sum(kept.astype(rows.dtype), bag, bags)
+    counts = jax.ops.segment_sum(kept.astype(rows.dtype), bag, bag_count)
     return quotient(total, jnp.maximum(counts, 1))
 
 

@@ -19,7 +19,7 @@ from oneflow.primitives.operators.rounding import hidden, quotient
 _LOG10_OF_2 = (0.301025390625, 4.605038981195213738894724493e-6)
 
 
-def _of_reals(complex_too: Callable) -> Callable[[Callable], Callable]:
+def _real_only(complex_too: Callable) -> Callable[[Callable], Callable]:
     """Decorator: `complex_too` computes complex numbers."""
 
     def choose(impl: Callable) -> Callable:
@@ -31,23 +31,23 @@ def _of_reals(complex_too: Callable) -> Callable[[Callable], Callable]:
 def _two_to(exponent: Any) -> Any:
     """The power of two with a whole exponent in the range of normal numbers, from its bits."""
     info = jnp.finfo(exponent.dtype)
-    whole = jnp.int32 if info.bits == 32 else jnp.int64
-    bits = (exponent.astype(whole) + (info.maxexp - 1)) << info.nmant
+    int_dtype = jnp.int32 if info.bits == 32 else jnp.int64
+    bits = (exponent.astype(int_dtype) + (info.maxexp - 1)) << info.nmant
     return lax.bitcast_convert_type(bits, exponent.dtype)
 
 
-@_of_reals(jnp.exp2)
+@_real_only(jnp.exp2)
 def exp2(x):
     """``2 ** x``, exact where `x` is whole."""
     # In two factors, since 2 ** whole may be no normal number though the result is one.
     limit = 1.5 * jnp.finfo(x.dtype).maxexp
     bounded = jnp.clip(x, -limit, limit)
-    whole = jnp.round(bounded)
-    part = jnp.floor(whole * 0.5)
-    return jnp.exp((bounded - whole) * math.log(2)) * _two_to(part) * _two_to(whole - part)
+    int_dtype = jnp.round(bounded)
+    part = jnp.floor(int_dtype * 0.5)
+    return jnp.exp((bounded - int_dtype) * math.log(2)) * _two_to(part) * _two_to(int_dtype - part)
 
 
-def _logarithm(x: Any, of_two: tuple[float, float], scale: float) -> Any:
+def _scaled_log(x: Any, of_two: tuple[float, float], scale: float) -> Any:
     """The logarithm of `x` to a base.
 
     Args:
@@ -63,19 +63,19 @@ def _logarithm(x: Any, of_two: tuple[float, float], scale: float) -> Any:
     return exponent * high + (exponent * low + jnp.log(mantissa) * scale)
 
 
-@_of_reals(jnp.log2)
+@_real_only(jnp.log2)
 def log2(x):
     """The logarithm to the base 2, exact for powers of two."""
-    return _logarithm(x, (1.0, 0.0), 1 / math.log(2))
+    return _scaled_log(x, (1.0, 0.0), 1 / math.log(2))
 
 
-@_of_reals(jnp.log10)
+@_real_only(jnp.log10)
 def log10(x):
     """The logarithm to the base 10, exact for powers of ten."""
-    return _logarithm(x, _LOG10_OF_2, 1 / math.log(10))
+    return _scaled_log(x, _LOG10_OF_2, 1 / math.log(10))
 
 
-@_of_reals(jnp.log1p)
+@_real_only(jnp.log1p)
 def log1p(x):
     """``log(1 + x)``."""
     if x.dtype != jnp.float64:
@@ -83,30 +83,30 @@ def log1p(x):
     # The logarithm of the rounded sum, scaled by what the rounding changed (Kahan).
     total = hidden(1 + x)
     change = total - 1
-    usual = (change != 0) & jnp.isfinite(total)
-    scaled = jnp.log(total) * quotient(x, jnp.where(usual, change, 1))
-    return jnp.where(usual, scaled, jnp.where(x == -jnp.inf, jnp.nan, x))
+    regular = (change != 0) & jnp.isfinite(total)
+    scaled = jnp.log(total) * quotient(x, jnp.where(regular, change, 1))
+    return jnp.where(regular, scaled, jnp.where(x == -jnp.inf, jnp.nan, x))
 
 
-@_of_reals(jnp.arctanh)
+@_real_only(jnp.arctanh)
 def atanh(x):
     """The inverse hyperbolic tangent."""
     size = jnp.abs(x)
     return jnp.copysign(0.5 * log1p(quotient(2 * size, 1 - size)), x)
 
 
-@_of_reals(jnp.sinh)
+@_real_only(jnp.sinh)
 def sinh(x):
     """The hyperbolic sine."""
     # XLA's is exact below 1; above it adds log(1/2) to an exponent, which rounds that.
     size = jnp.abs(x)
-    rising = hidden(jnp.exp(size * 0.5))
-    large = rising * (0.5 * rising) - quotient(quotient(0.5, rising), rising)
+    half_exp = hidden(jnp.exp(size * 0.5))
+    large = half_exp * (0.5 * half_exp) - quotient(quotient(0.5, half_exp), half_exp)
     return jnp.where(size < 1, jnp.sinh(x), jnp.copysign(large, x))
 
 
-@_of_reals(jnp.cosh)
+@_real_only(jnp.cosh)
 def cosh(x):
     """The hyperbolic cosine."""
-    rising = hidden(jnp.exp(jnp.abs(x) * 0.5))
-    return rising * (0.5 * rising) + quotient(quotient(0.5, rising), rising)
+    half_exp = hidden(jnp.exp(jnp.abs(x) * 0.5))
+    return half_exp * (0.5 * half_exp) + quotient(quotient(0.5, half_exp), half_exp)

@@ -26,7 +26,7 @@ from oneflow.primitives.traits import Composition
 
 def _total_norm(*arrays: Any, order: float) -> Any:
     """The norm of all arrays as one vector; half precision adds up in float32."""
-    flat = [_magnitudes(array) for array in arrays]
+    flat = [_abs_values(array) for array in arrays]
     if math.isinf(order):
         pick = jnp.max if order > 0 else jnp.min
         return pick(jnp.stack([pick(each) for each in flat if each.size]))
@@ -38,7 +38,7 @@ def _total_norm(*arrays: Any, order: float) -> Any:
     return sum(jnp.sum(each**order) for each in flat) ** (1 / order)
 
 
-def _magnitudes(array: Any) -> Any:
+def _abs_values(array: Any) -> Any:
     sizes = jnp.abs(array).ravel()
     return sizes.astype(jnp.promote_types(sizes.dtype, jnp.float32))
 

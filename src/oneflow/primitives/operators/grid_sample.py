@@ -28,15 +28,15 @@ def _positions(coordinates, size: int, align_corners: bool):
     return ((coordinates + 1) * size - 1) / 2
 
 
-def _reflected(positions, size: int, align_corners: bool):
+def _reflect(positions, size: int, align_corners: bool):
     """Positions mirrored at the border until they are inside."""
     low, span = (0.0, size - 1) if align_corners else (-0.5, size)
     if span == 0:
         return jnp.zeros_like(positions)
     distance = jnp.abs(positions - low)
-    flips = jnp.floor(quotient(distance, span))
-    rest = distance - flips * span
-    return jnp.where(flips % 2 == 0, rest + low, span - rest + low)
+    folds = jnp.floor(quotient(distance, span))
+    rest = distance - folds * span
+    return jnp.where(folds % 2 == 0, rest + low, span - rest + low)
 
 
 def _inside(positions, size: int, padding_mode: str, align_corners: bool):
@@ -44,16 +44,18 @@ def _inside(positions, size: int, padding_mode: str, align_corners: bool):
     if padding_mode == "zeros":
         return positions
     if padding_mode == "reflection":
-        positions = _reflected(positions, size, align_corners)
+        positions = _reflect(positions, size, align_corners)
     return jnp.clip(positions, 0, size - 1)
 
 
-def _taps(positions, size: int, mode: str, padding_mode: str, align_corners: bool) -> list[tuple]:
+def _interpolation_points(
+    positions, size: int, mode: str, padding_mode: str, align_corners: bool
+) -> list[tuple]:
     """``(element, weight)`` pairs that an interpolation along one dimension sums."""
     if mode == "bicubic":
         low = jnp.floor(positions)
         t = positions - low
-        weights = (_far(t + 1), _near(t), _near(1 - t), _far(2 - t))
+        weights = (_cubic_outer(t + 1), _cubic_inner(t), _cubic_inner(1 - t), _cubic_outer(2 - t))
         return [
             (_inside(low + offset, size, padding_mode, align_corners), weight)
             for offset, weight in zip((-1, 0, 1, 2), weights, strict=True)
@@ -65,11 +67,11 @@ def _taps(positions, size: int, mode: str, padding_mode: str, align_corners: boo
     return [(low, low + 1 - positions), (low + 1, positions - low)]
 
 
-def _near(x):
+def _cubic_inner(x):
     return ((_CUBIC + 2) * x - (_CUBIC + 3)) * x * x + 1
 
 
-def _far(x):
+def _cubic_outer(x):
     return ((_CUBIC * x - 5 * _CUBIC) * x + 8 * _CUBIC) * x - 4 * _CUBIC
 
 
@@ -77,7 +79,7 @@ def _grid_sample(x, grid, *, mode: str, padding_mode: str, align_corners: bool):
     batch, channels, *sizes = x.shape
     flat = x.reshape(batch, channels, math.prod(sizes))
     along = [
-        _taps(
+        _interpolation_points(
             _positions(grid[..., len(sizes) - 1 - dim].reshape(batch, -1), size, align_corners),
             size,
             mode,
@@ -95,8 +97,8 @@ def _grid_sample(x, grid, *, mode: str, padding_mode: str, align_corners: bool):
             valid = (element >= 0) & (element < size)
             index = index * size + jnp.clip(element, 0, size - 1)
             weight = jnp.where(valid, weight, 0)
-        picked = jnp.take_along_axis(flat, index[:, None, :], axis=2)
-        terms.append(picked * weight[:, None, :].astype(x.dtype))
+        values = jnp.take_along_axis(flat, index[:, None, :], axis=2)
+        terms.append(values * weight[:, None, :].astype(x.dtype))
     total = functools.reduce(jnp.add, terms)
     return total.reshape(batch, channels, *grid.shape[1:-1])
 

@@ -19,7 +19,7 @@ def wrapped(index, size: int):
 
 
 def out_of_range(index, low: int, high: int):
-    """Whether some position is outside ``[low, high - 1]``, and the first that is (int64)."""
+    """The check for positions outside ``[low, high - 1]``: a bool, and the first one (int64)."""
     if not index.size:
         return jnp.zeros((), bool), jnp.zeros((), jnp.int64)
     index = index.reshape(-1).astype(jnp.int64)
@@ -45,7 +45,7 @@ wrap_index.checked(
 
 
 def _positions(x, indices, dims):
-    """What NumPy would be indexed with: index arrays at `dims`, everything elsewhere."""
+    """The index that NumPy takes: index arrays at `dims`, full slices elsewhere."""
     key: list = [slice(None)] * x.ndim
     for dim, index in zip(dims, indices, strict=True):
         key[dim] = wrapped(index, x.shape[dim])
@@ -53,7 +53,7 @@ def _positions(x, indices, dims):
 
 
 def _check_positions(x, indices, dims, negative):
-    """Whether some index is out of range, and which index of which of `dims`, as one number."""
+    """The check for indices out of range: a bool; an index and its dimension as one number."""
     bad, code = jnp.zeros((), bool), jnp.zeros((), jnp.int64)
     for which, (dim, index) in enumerate(zip(dims, indices, strict=True)):
         size = x.shape[dim]
@@ -79,11 +79,11 @@ def _index(x, *indices, dims: tuple[int, ...], negative: bool = True):
     return jnp.asarray(x).at[_positions(x, indices, dims)].get(mode="promise_in_bounds")
 
 
-def _picked_names(source: Names, dims: tuple[int, ...], picked: Names) -> Names:
-    """Names of what is picked: `picked` stands where `dims` were, or first if these are apart."""
+def _indexed_names(source: Names, dims: tuple[int, ...], index_names: Names) -> Names:
+    """Names of results: `index_names` replace `dims`, or come first if these are apart."""
     before = dims[0] if dims == tuple(range(dims[0], dims[-1] + 1)) else 0
     back = tuple(source[dim] for dim in range(before, len(source)) if dim not in dims)
-    return (*source[:before], *picked, *back)
+    return (*source[:before], *index_names, *back)
 
 
 def _index_axes(operation) -> Axes:
@@ -92,10 +92,10 @@ def _index_axes(operation) -> Axes:
     dims = operation.attributes["dims"]
     source = tuple(None if dim in dims else f"d{dim}" for dim in range(x.ndim))
     rank = max(spec.ndim for spec in indices)
-    alike = all(spec.shape == indices[0].shape for spec in indices)
-    picked = tuple(f"i{dim}" if alike else None for dim in range(rank))
-    given = [picked if alike else (None,) * spec.ndim for spec in indices]
-    return Axes((source, *given), (_picked_names(source, dims, picked),))
+    same_shape = all(spec.shape == indices[0].shape for spec in indices)
+    index_names = tuple(f"i{dim}" if same_shape else None for dim in range(rank))
+    given = [index_names if same_shape else (None,) * spec.ndim for spec in indices]
+    return Axes((source, *given), (_indexed_names(source, dims, index_names),))
 
 
 index = primitive("index", _index, axes=_index_axes, linear=("x",))
@@ -119,11 +119,13 @@ def _index_put_axes(operation) -> Axes:
     x, values, *indices = operation.in_specs
     dims = operation.attributes["dims"]
     source = tuple(None if dim in dims else f"d{dim}" for dim in range(x.ndim))
-    picked = (None,) * max(spec.ndim for spec in indices)
-    written = _picked_names(source, dims, picked)
+    index_names = (None,) * max(spec.ndim for spec in indices)
+    written = _indexed_names(source, dims, index_names)
     # Values are aligned at the right, and size 1 broadcasts.
-    own = written[len(written) - values.ndim :]
-    given = tuple(None if n == 1 else name for n, name in zip(values.shape, own, strict=True))
+    value_names = written[len(written) - values.ndim :]
+    given = tuple(
+        None if n == 1 else name for n, name in zip(values.shape, value_names, strict=True)
+    )
     return Axes((source, given, *((None,) * spec.ndim for spec in indices)), (source,))
 
 

@@ -42,11 +42,14 @@ def _direction_of(p, g, states, n):
     return first / n.correction1 / root, first, second, *largest
 
 
-def _stepped(p, direction, ours, theirs, n):
+def _apply_trust_ratio(p, direction, param_square_sum, direction_square_sum, n):
     """The new parameter, from the sums of squares of the parameter and its direction."""
-    ours, theirs = jnp.sqrt(ours), jnp.sqrt(theirs)
-    usable = (ours > 0) & (theirs > 0)
-    trust = jnp.where(usable, ours / jnp.where(usable, theirs, 1), 1)
+    param_square_sum, direction_square_sum = (
+        jnp.sqrt(param_square_sum),
+        jnp.sqrt(direction_square_sum),
+    )
+    nonzero = (param_square_sum > 0) & (direction_square_sum > 0)
+    trust = jnp.where(nonzero, param_square_sum / jnp.where(nonzero, direction_square_sum, 1), 1)
     return p - n.lr * trust * (direction + n.decoupled * p)
 
 
@@ -65,10 +68,10 @@ def _numbers(vector, kind) -> LAMBNumbers:
 def _lamb_direction(p, g, *rest):
     *states, vector = rest
     kind = computed_in(p.dtype)
-    own, grad, kept = opened(p, kind), opened(g, kind), [opened(each, kind) for each in states]
-    direction, *new = _direction_of(own, grad, kept, _numbers(vector, kind))
-    sums = (_sum_of_squares(own), _sum_of_squares(direction))
-    like = p if jnp.iscomplexobj(p) else own
+    param, grad, kept = opened(p, kind), opened(g, kind), [opened(each, kind) for each in states]
+    direction, *new = _direction_of(param, grad, kept, _numbers(vector, kind))
+    sums = (_sum_of_squares(param), _sum_of_squares(direction))
+    like = p if jnp.iscomplexobj(p) else param
     return (closed(direction, like), *sums, *map(closed, new, states))
 
 
@@ -84,9 +87,15 @@ lamb_direction = primitive(
 )
 
 
-def _lamb_step(p, direction, ours, theirs, vector):
+def _lamb_step(p, direction, param_square_sum, direction_square_sum, vector):
     kind = computed_in(p.dtype)
-    new = _stepped(opened(p, kind), opened(direction, kind), ours, theirs, _numbers(vector, kind))
+    new = _apply_trust_ratio(
+        opened(p, kind),
+        opened(direction, kind),
+        param_square_sum,
+        direction_square_sum,
+        _numbers(vector, kind),
+    )
     return closed(new, p)
 
 
@@ -104,9 +113,12 @@ def _lamb_of_sums(*operands: Any, states: int) -> tuple:
     *arrays, vector = operands
     results: list[Any] = []
     for first in range(0, len(arrays), states + 2):
-        own = arrays[first : first + states + 2]
-        direction, ours, theirs, *new = lamb_direction(*own, vector)
-        results += [lamb_step(own[0], direction, ours, theirs, vector), *new]
+        param = arrays[first : first + states + 2]
+        direction, param_square_sum, direction_square_sum, *new = lamb_direction(*param, vector)
+        results += [
+            lamb_step(param[0], direction, param_square_sum, direction_square_sum, vector),
+            *new,
+        ]
     return tuple(results)
 
 
@@ -117,4 +129,4 @@ def _lamb_of_sums(*operands: Any, states: int) -> tuple:
 def lamb_update(p, g, states, n):
     """Adam's direction, scaled per parameter to the parameter's norm."""
     direction, *new = _direction_of(p, g, states, n)
-    return _stepped(p, direction, _sum_of_squares(p), _sum_of_squares(direction), n), *new
+    return _apply_trust_ratio(p, direction, _sum_of_squares(p), _sum_of_squares(direction), n), *new

@@ -1,7 +1,7 @@
 """Inverses, determinants and decompositions of the matrices in the last two dimensions.
 
 What cannot be computed for some values is no error here: a result comes with `info`, per matrix 0
-or what went wrong, and `verified` reports it at the next sync point.
+or what went wrong, and `check_info` reports it at the next sync point.
 """
 
 from __future__ import annotations
@@ -36,9 +36,11 @@ def _any_failed(x, info, *, message: str):
     return jnp.any(info != 0), jnp.zeros((), jnp.int64)
 
 
-verified = primitive("verified", lambda x, info, *, message: x, axes=leading_axes(0), linear=("x",))
-verified.gradient(x=lambda g: g, info=None)
-verified.checked(
+check_info = primitive(
+    "check_info", lambda x, info, *, message: x, axes=leading_axes(0), linear=("x",)
+)
+check_info.gradient(x=lambda g: g, info=None)
+check_info.checked(
     _any_failed, lambda value, attributes, in_specs: LinAlgError(attributes["message"])
 )
 
@@ -69,8 +71,8 @@ def _inverse(a):
 
 
 def _inverse_gradient(g, out):
-    turned = adjoint(out[0])
-    return neg(matmul(turned, matmul(g[0], turned)))
+    out_h = adjoint(out[0])
+    return neg(matmul(out_h, matmul(g[0], out_h)))
 
 
 def _solve_triangular(a, b, *, lower: bool, unit_diagonal: bool):
@@ -169,7 +171,7 @@ eigvals = primitive("eigvals", lambda a: _eig(a, vectors=False)[0], axes=_MATRIC
 
 
 def _above(values, atol, rtol):
-    """Which singular values are larger than both tolerances."""
+    """A mask of the singular values that are larger than both tolerances."""
     largest = jnp.max(values, -1, keepdims=True, initial=0)
     return values > jnp.maximum(
         jnp.asarray(atol)[..., None], jnp.asarray(rtol)[..., None] * largest
@@ -181,8 +183,8 @@ def _pinv(a, atol, rtol, *, hermitian: bool):
         values, right = jnp.linalg.eigh(a, symmetrize_input=False)
         left, sizes = right, jnp.abs(values)
     else:
-        left, values, turned = jnp.linalg.svd(a, full_matrices=False)
-        right, sizes = _adjoint(turned), values
+        left, values, out_h = jnp.linalg.svd(a, full_matrices=False)
+        right, sizes = _adjoint(out_h), values
     kept = _above(sizes, atol, rtol)
     inverted = jnp.where(kept, 1 / jnp.where(kept, values, 1), 0)
     return (right * inverted[..., None, :].astype(a.dtype)) @ _adjoint(left)
@@ -190,12 +192,12 @@ def _pinv(a, atol, rtol, *, hermitian: bool):
 
 def _pinv_gradient(g, a, out):
     """Golub's and Pereyra's: of the part that is inverted and of the spaces that are not."""
-    turned, g_turned = adjoint(out), adjoint(g)
-    outside_columns = sub(g_turned, matmul(a, matmul(out, g_turned)))
-    outside_rows = sub(g_turned, matmul(g_turned, matmul(out, a)))
-    columns = matmul(outside_columns, matmul(out, turned))
-    rows = matmul(turned, matmul(out, outside_rows))
-    return sub(add(columns, rows), matmul(turned, matmul(g, turned)))
+    out_h, g_h = adjoint(out), adjoint(g)
+    outside_columns = sub(g_h, matmul(a, matmul(out, g_h)))
+    outside_rows = sub(g_h, matmul(g_h, matmul(out, a)))
+    columns = matmul(outside_columns, matmul(out, out_h))
+    rows = matmul(out_h, matmul(out, outside_rows))
+    return sub(add(columns, rows), matmul(out_h, matmul(g, out_h)))
 
 
 def _matrix_rank(a, atol, rtol, *, hermitian: bool):

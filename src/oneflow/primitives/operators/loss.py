@@ -61,7 +61,7 @@ def _binary_cross_entropy_slope(x, target):
     return (x - target) / jnp.maximum((1 - x) * x, 1e-12)
 
 
-def _log_odds(x):
+def _logit(x):
     """The target's gradient; the limit on the logarithms does not stop it."""
     return jnp.log1p(-x) - jnp.log(x)
 
@@ -76,7 +76,7 @@ binary_cross_entropy = elementwise(
 binary_cross_entropy_slope = elementwise(
     "binary_cross_entropy_slope", _binary_cross_entropy_slope, "x target"
 )
-log_odds = elementwise("log_odds", _log_odds)
+log_odds = elementwise("log_odds", _logit)
 binary_cross_entropy.gradient(
     x=lambda g, x, target: mul(g, binary_cross_entropy_slope(x, target)),
     target=lambda g, x: mul(g, log_odds(x)),
@@ -119,7 +119,7 @@ kl_div_log = elementwise(
 )
 
 
-def _stirling(target):
+def _log_factorial(target):
     """Stirling's approximation of ``log(target!)``; 0 up to 1."""
     large = target > 1
     safe = jnp.where(large, target, 1)
@@ -128,7 +128,7 @@ def _stirling(target):
 
 def _poisson_nll(x, target, eps, *, log_input: bool, full: bool):
     loss = jnp.exp(x) - target * x if log_input else x - target * jnp.log(x + eps)
-    return loss + _stirling(target) if full else loss
+    return loss + _log_factorial(target) if full else loss
 
 
 poisson_nll = primitive("poisson_nll", _poisson_nll, elementwise=True, precision=Precision.FULL)
@@ -191,10 +191,12 @@ cosine_embedding = primitive(
 
 def _triplet_margin(anchor, positive, negative, margin, eps, *, p: float, swap: bool):
     near = safe_norm(anchor - positive + eps, p, -1, False)
-    far = safe_norm(anchor - negative + eps, p, -1, False)
+    negative_distance = safe_norm(anchor - negative + eps, p, -1, False)
     if swap:
-        far = jnp.minimum(far, safe_norm(positive - negative + eps, p, -1, False))
-    return _hinge(margin.real + near - far)
+        negative_distance = jnp.minimum(
+            negative_distance, safe_norm(positive - negative + eps, p, -1, False)
+        )
+    return _hinge(margin.real + near - negative_distance)
 
 
 triplet_margin = primitive(
@@ -206,8 +208,8 @@ triplet_margin = primitive(
 
 def _multi_margin(x, target, margin, *weight, p: int):
     classes = x.shape[-1]
-    own = jnp.take_along_axis(x, target[..., None], -1, mode="clip")
-    losses = _hinge(margin - own + x) ** p
+    label_scores = jnp.take_along_axis(x, target[..., None], -1, mode="clip")
+    losses = _hinge(margin - label_scores + x) ** p
     if weight:
         losses = losses * jnp.take(weight[0], target, mode="clip")[..., None]
     others = lax.broadcasted_iota(target.dtype, x.shape, x.ndim - 1) != target[..., None]
@@ -216,8 +218,8 @@ def _multi_margin(x, target, margin, *weight, p: int):
 
 def _class_check(x, target, *rest, **attributes):
     bad = (target < 0) | (target >= x.shape[-1])
-    worst = jnp.where(bad, target, jnp.iinfo(target.dtype).min)
-    return jnp.any(bad), jnp.max(worst, initial=jnp.iinfo(target.dtype).min)
+    bad_targets = jnp.where(bad, target, jnp.iinfo(target.dtype).min)
+    return jnp.any(bad), jnp.max(bad_targets, initial=jnp.iinfo(target.dtype).min)
 
 
 multi_margin = primitive(
@@ -237,13 +239,13 @@ multi_margin.checked(
 def _multilabel_margin(x, target):
     # Labels end at the first -1; every label is compared with every class that is none.
     classes = x.shape[-1]
-    listed = jnp.cumprod(target >= 0, -1).astype(bool)
-    labels = jnp.where(listed, target, 0)
-    is_label = jnp.any((labels[..., None] == jnp.arange(classes)) & listed[..., None], -2)
-    own = jnp.take_along_axis(x, labels, -1, mode="clip")
-    losses = _hinge(1 - (own[..., :, None] - x[..., None, :]))
-    counted = listed[..., :, None] & ~is_label[..., None, :]
-    return quotient(jnp.sum(jnp.where(counted, losses, 0), (-2, -1)), classes)
+    valid = jnp.cumprod(target >= 0, -1).astype(bool)
+    labels = jnp.where(valid, target, 0)
+    is_label = jnp.any((labels[..., None] == jnp.arange(classes)) & valid[..., None], -2)
+    label_scores = jnp.take_along_axis(x, labels, -1, mode="clip")
+    losses = _hinge(1 - (label_scores[..., :, None] - x[..., None, :]))
+    pairs = valid[..., :, None] & ~is_label[..., None, :]
+    return quotient(jnp.sum(jnp.where(pairs, losses, 0), (-2, -1)), classes)
 
 
 multilabel_margin = primitive(
@@ -271,9 +273,9 @@ multilabel_soft_margin = primitive(
 
 
 def _combined_margin(x, target, m1, m2, m3):
-    own = lax.broadcasted_iota(target.dtype, x.shape, x.ndim - 1) == target[..., None]
-    angle = jnp.arccos(jnp.where(own, x, 0))
-    return jnp.where(own, jnp.cos(m1 * angle + m2) - m3, x)
+    label_scores = lax.broadcasted_iota(target.dtype, x.shape, x.ndim - 1) == target[..., None]
+    angle = jnp.arccos(jnp.where(label_scores, x, 0))
+    return jnp.where(label_scores, jnp.cos(m1 * angle + m2) - m3, x)
 
 
 combined_margin = primitive(

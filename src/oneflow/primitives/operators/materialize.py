@@ -32,7 +32,7 @@ def _uninlined(*xs):
 
 
 @materialize.lowering("cpu")
-def materialized(x):
+def materialize_array(x):
     """`x` computed once and stored, in the lowering of another primitive for the CPU."""
     return _uninlined(x)[0]
 

@@ -32,12 +32,12 @@ def _wide(x):
 def _same_rank(operation) -> ChannelsLast | None:
     """Everything that is not a number has the rank of the activations and moves with them."""
     ndim = operation.in_specs[0].ndim
-    moves = tuple(spec.ndim == ndim for spec in operation.in_specs)
-    if any(not move and spec.ndim for move, spec in zip(moves, operation.in_specs, strict=True)):
+    moved = tuple(spec.ndim == ndim for spec in operation.in_specs)
+    if any(not move and spec.ndim for move, spec in zip(moved, operation.in_specs, strict=True)):
         return None
     dims = moved_dims(operation.attributes["dims"], ndim)
     results = tuple(spec.ndim == ndim for spec in operation.out_specs)
-    return ChannelsLast(moves, results, {**operation.attributes, "dims": dims})
+    return ChannelsLast(moved, results, {**operation.attributes, "dims": dims})
 
 
 # --- mean and variance
@@ -125,15 +125,15 @@ def _normalize_gradient(dy, x, mean, variance, weight, eps, *, dims: tuple[int, 
     dtype, g, x = x.dtype, _wide(dy), _wide(x)
     shape = (1,) * (x.ndim - jnp.ndim(weight)) + tuple(jnp.shape(weight))
     wide = jnp.reshape(weight, shape)
-    invstd = lax.rsqrt(variance + eps)
+    rstd = lax.rsqrt(variance + eps)
     shared = tuple(dim for dim in dims if shape[dim] == 1)
-    centred = x - mean
+    centered = x - mean
     g_sum = jnp.sum(g, axis=shared, keepdims=True) if shared else g
-    gh_sum = (jnp.sum(g * centred, axis=shared, keepdims=True) if shared else g * centred) * invstd
+    gh_sum = (jnp.sum(g * centered, axis=shared, keepdims=True) if shared else g * centered) * rstd
     count = _count(x, dims)
     g_mean = jnp.sum(wide * g_sum, axis=dims, keepdims=True) / count
     gh_mean = jnp.sum(wide * gh_sum, axis=dims, keepdims=True) / count
-    dx = (wide * g - g_mean - centred * (gh_mean * invstd)) * invstd
+    dx = (wide * g - g_mean - centered * (gh_mean * rstd)) * rstd
     return (
         dx.astype(dtype),
         _sum_to(gh_sum, jnp.shape(weight)),
@@ -141,38 +141,38 @@ def _normalize_gradient(dy, x, mean, variance, weight, eps, *, dims: tuple[int, 
     )
 
 
-def _own_axes(operation: Operation) -> Axes:
+def _attach_moments_axes(operation: Operation) -> Axes:
     """Moments do not depend on the reduced dimensions of `x`, which has gradients only."""
     return replace(elementwise_axes(operation), sums=False)
 
 
 # Mean and variance as they are, but as functions of the `x` that they are the moments of.
-own_moments = primitive(
-    "own_moments",
+attach_moments = primitive(
+    "attach_moments",
     lambda x, mean, variance, *, dims: (mean, variance),
-    axes=_own_axes,
+    axes=_attach_moments_axes,
     linear=("mean variance",),
 )
 
 
-def _own_moments_gradient(g, x, mean, dims):
+def _attach_moments_gradient(g, x, mean, dims):
     grad = _through_moments(g[0], g[1], x, mean, dims)
     grad = grad if x.spec.dtype is grad.spec.dtype else cast(grad, dtype=x.spec.dtype)
     return [grad, None, None]
 
 
-own_moments.gradient(_own_moments_gradient)
+attach_moments.gradient(_attach_moments_gradient)
 
 
 def _normalize_gradient_of_sums(dy, x, mean, variance, weight, eps, *, dims: tuple[int, ...]):
     """As `_normalize_gradient`, which explains it."""
-    centre, variance = own_moments(x, mean, variance, dims=dims)
-    g, invstd = _wide_value(dy), rsqrt(add(variance, eps))
-    h = mul(sub(_wide_value(x), centre), invstd)
+    center, variance = attach_moments(x, mean, variance, dims=dims)
+    g, rstd = _wide_value(dy), rsqrt(add(variance, eps))
+    h = mul(sub(_wide_value(x), center), rstd)
     weighted = mul(g, weight)
     g_mean = mean_of(weighted, dims=dims, keepdim=True)
     gh_mean = mean_of(mul(weighted, h), dims=dims, keepdim=True)
-    dx = mul(sub(sub(weighted, g_mean), mul(h, gh_mean)), invstd)
+    dx = mul(sub(sub(weighted, g_mean), mul(h, gh_mean)), rstd)
     shape = weight.spec.shape if hasattr(weight, "spec") else ()
     return (
         dx if x.spec.dtype is dx.spec.dtype else cast(dx, dtype=x.spec.dtype),
@@ -203,13 +203,13 @@ normalize_gradient = primitive(
 
 
 def _normalize_rule(g, x, mean, variance, weight, eps, dims, wanted):
-    dx, dweight, dbias = normalize_gradient(g, x, mean, variance, weight, eps, dims=dims)
+    dx, grad_weight, grad_bias = normalize_gradient(g, x, mean, variance, weight, eps, dims=dims)
     return [
         dx if wanted[0] else None,
         None,
         None,
-        dweight if wanted[3] else None,
-        dbias if wanted[4] else None,
+        grad_weight if wanted[3] else None,
+        grad_bias if wanted[4] else None,
         None,
     ]
 
@@ -217,7 +217,7 @@ def _normalize_rule(g, x, mean, variance, weight, eps, dims, wanted):
 normalize.gradient(_normalize_rule)
 
 
-def _second_gradient(dx, dweight, dbias, dy, x, weight, eps, *, dims: tuple[int, ...]):
+def _second_gradient(dx, grad_weight, grad_bias, dy, x, weight, eps, *, dims: tuple[int, ...]):
     """Gradients of `normalize_gradient` in dy, x and weight.
 
     Its moments are functions of x here.
@@ -227,7 +227,7 @@ def _second_gradient(dx, dweight, dbias, dy, x, weight, eps, *, dims: tuple[int,
         return _normalize_gradient(dy, x, *_moments(x, dims=dims), weight, eps, dims=dims)
 
     weight = jnp.asarray(weight, _wide(x).dtype)
-    return jax.vjp(first, dy, x, weight)[1]((dx, dweight, dbias))
+    return jax.vjp(first, dy, x, weight)[1]((dx, grad_weight, grad_bias))
 
 
 normalize_second_gradient = primitive(
@@ -239,8 +239,8 @@ normalize_second_gradient = primitive(
 
 
 def _normalize_gradient_rule(g, dy, x, weight, eps, dims, wanted):
-    ddy, dx, dweight = normalize_second_gradient(*g, dy, x, weight, eps, dims=dims)
-    grads = [ddy, dx, None, None, dweight, None]
+    grad_dy, dx, grad_weight = normalize_second_gradient(*g, dy, x, weight, eps, dims=dims)
+    grads = [grad_dy, dx, None, None, grad_weight, None]
     return [grad if want else None for grad, want in zip(grads, wanted, strict=True)]
 
 

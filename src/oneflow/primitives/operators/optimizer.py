@@ -42,7 +42,7 @@ def _update_axes(operation: Operation) -> Axes:
 
 
 def _replaced(operation: Operation) -> Iterator[tuple[int, int]]:
-    """Which result is the new value of which operand: positions of both."""
+    """Pairs of positions: an operand, and the result that is its new value."""
     size = 2 + operation.attributes["states"]
     for first, result in zip(
         range(0, len(operation.in_specs) - 1, size),
@@ -138,8 +138,8 @@ def _gradient_of_rows(*found: Any, count: int, paddings: tuple[int, ...]) -> tup
     rows, inverse = jnp.unique(every, return_inverse=True, size=every.shape[0], fill_value=count)
     # What was not looked up, or is padding, has no gradient.
     every_gradient = jnp.where((every < count)[:, None], jnp.concatenate(gradients), 0)
-    summed = jnp.zeros_like(every_gradient)
-    return rows, summed.at[inverse.reshape(-1)].add(every_gradient)
+    zero_gradients = jnp.zeros_like(every_gradient)
+    return rows, zero_gradients.at[inverse.reshape(-1)].add(every_gradient)
 
 
 gradient_of_rows = primitive("gradient_of_rows", _gradient_of_rows, differentiable=False)
@@ -166,7 +166,7 @@ def opened(array: Any, kind: Any) -> Any:
 
 
 def closed(new: Any, old: Any) -> Any:
-    """What a rule computed, in the type of what it replaces."""
+    """The result of an update rule, in the type of the value that it replaces."""
     if jnp.iscomplexobj(old):
         new = new[0] + 1j * new[1]
     return new.astype(old.dtype)
@@ -371,10 +371,10 @@ def rprop_update(p, g, states, n):
     """Steps of a size of their own for every element, in the direction of the gradient's sign."""
     g = n.sign * g
     previous, size = states
-    turned = g * previous
-    factor = jnp.where(turned > 0, n.grow, jnp.where(turned < 0, n.shrink, 1))
+    sign_product = g * previous
+    factor = jnp.where(sign_product > 0, n.grow, jnp.where(sign_product < 0, n.shrink, 1))
     size = jnp.clip(size * factor, n.smallest, n.largest)
-    g = jnp.where(turned < 0, 0, g)
+    g = jnp.where(sign_product < 0, 0, g)
     return p - jnp.sign(g) * size, g, size
 
 

@@ -14,7 +14,7 @@ Pair = tuple[int, ...]  # height and width
 
 
 def window_counts(size: Pair, kernel: Pair, dilation: Pair, padding: Pair, stride: Pair) -> Pair:
-    """How many windows fit along height and width."""
+    """The number of windows that fit along height and width."""
     return tuple(
         (n + 2 * p - d * (k - 1) - 1) // s + 1
         for n, k, d, p, s in zip(size, kernel, dilation, padding, stride, strict=True)

@@ -22,7 +22,7 @@ from oneflow.primitives.traits import Fusion
 
 Pairs = tuple[tuple[int, int], ...]
 # Planes are independent of each other.
-_PLANES = free_dims("dims")
+_spatial_axes = free_dims("dims")
 
 
 class Windows(NamedTuple):
@@ -36,13 +36,13 @@ class Windows(NamedTuple):
 
     def along(self, values: tuple, ndim: int, rest) -> list:
         """`values` at the window dimensions, `rest` at all others."""
-        spread = [rest] * ndim
+        expanded = [rest] * ndim
         for dim, value in zip(self.dims, values, strict=True):
-            spread[dim] = value
-        return spread
+            expanded[dim] = value
+        return expanded
 
     def tile(self, size: tuple[int, ...]) -> bool:
-        """Whether they cover spatial dimensions of `size` without gap, overlap or remainder."""
+        """Return whether they tile spatial dimensions of `size`: no gap, overlap or remainder."""
         return (
             self.kernel == self.stride
             and set(self.dilation) <= {1}
@@ -69,13 +69,13 @@ class Windows(NamedTuple):
 # --- sums
 
 
-def window_totals(x, windows: Windows):
+def reduce_window_sum(x, windows: Windows):
     """Sum of every window."""
     return windows.reduce(x, np.zeros((), x.dtype), lax.add)
 
 
 def _window_sum(x, *, dims, kernel, stride, padding):
-    return window_totals(x, Windows(dims, kernel, stride, padding, (1,) * len(dims)))
+    return reduce_window_sum(x, Windows(dims, kernel, stride, padding, (1,) * len(dims)))
 
 
 def _window_sum_adjoint(y, *, size, dims, kernel, stride, padding):
@@ -84,7 +84,7 @@ def _window_sum_adjoint(y, *, size, dims, kernel, stride, padding):
     for dim, length in zip(dims, size, strict=True):
         shape[dim] = length
     adjoint = jax.linear_transpose(
-        lambda x: window_totals(x, windows), jax.ShapeDtypeStruct(tuple(shape), y.dtype)
+        lambda x: reduce_window_sum(x, windows), jax.ShapeDtypeStruct(tuple(shape), y.dtype)
     )
     return adjoint(y)[0]
 
@@ -92,14 +92,14 @@ def _window_sum_adjoint(y, *, size, dims, kernel, stride, padding):
 window_sum = primitive(
     "window_sum",
     _window_sum,
-    axes=_PLANES,
+    axes=_spatial_axes,
     channels_last=follows((True,), (True,)),
     linear=("x",),
 )
 window_sum_adjoint = primitive(
     "window_sum_adjoint",
     _window_sum_adjoint,
-    axes=_PLANES,
+    axes=_spatial_axes,
     channels_last=follows((True,), (True,)),
     linear=("y",),
 )
@@ -132,24 +132,24 @@ def lowest(dtype):
     return np.array(jnp.iinfo(dtype).min, dtype)
 
 
-def window_maxima(x, windows: Windows):
+def reduce_window_max(x, windows: Windows):
     """Maximum of every window; a NaN wins."""
     return windows.reduce(x, lowest(x.dtype), lax.max)
 
 
 def _max_pool(x, *, dims, kernel, stride, padding, dilation):
-    return window_maxima(x, Windows(dims, kernel, stride, padding, dilation))
+    return reduce_window_max(x, Windows(dims, kernel, stride, padding, dilation))
 
 
 def _max_pool_gradient(y, x, out, *, dims, kernel, stride, padding, dilation):
     """The gradient goes to the first maximum of each window."""
     windows = Windows(dims, kernel, stride, padding, dilation)
-    if any(spread > 1 for spread in dilation):  # JAX has no such gradient
+    if any(expanded > 1 for expanded in dilation):  # JAX has no such gradient
         _, indices = _max_pool_with_indices(x, **windows._asdict())
         size = tuple(x.shape[dim] for dim in dims)
         return _plane_scatter(y, indices, dims=dims, size=size, accumulate=True)
-    _, pullback = jax.vjp(lambda x: window_maxima(x, windows), x)
-    return pullback(y)[0]
+    _, vjp = jax.vjp(lambda x: reduce_window_max(x, windows), x)
+    return vjp(y)[0]
 
 
 def plane_positions(shape: tuple[int, ...], dims: tuple[int, ...]):
@@ -164,11 +164,11 @@ def _max_pool_with_indices(x, *, dims, kernel, stride, padding, dilation):
     """Maximum of every window and the position of its first occurrence (of a NaN, if any)."""
 
     def larger(one, other):
-        (value, index), (challenger, place) = one, other
-        equal = (challenger == value) | ((challenger != challenger) & (value != value))
-        wins = (challenger > value) | ((challenger != challenger) & (value == value))
-        wins = wins | (equal & (place < index))
-        return jnp.where(wins, challenger, value), jnp.where(wins, place, index)
+        (value, index), (other_value, place) = one, other
+        equal = (other_value == value) | ((other_value != other_value) & (value != value))
+        is_greater = (other_value > value) | ((other_value != other_value) & (value == value))
+        is_greater = is_greater | (equal & (place < index))
+        return jnp.where(is_greater, other_value, value), jnp.where(is_greater, place, index)
 
     windows = Windows(dims, kernel, stride, padding, dilation)
     start = (lowest(x.dtype), np.array(np.iinfo(np.int64).max))
@@ -178,7 +178,7 @@ def _max_pool_with_indices(x, *, dims, kernel, stride, padding, dilation):
 max_pool = primitive(
     "max_pool",
     _max_pool,
-    axes=_PLANES,
+    axes=_spatial_axes,
     real_only=True,
     fusion=Fusion(into_readers=True, reads_memory=True),
     channels_last=follows((True,), (True,)),
@@ -186,7 +186,7 @@ max_pool = primitive(
 max_pool_gradient = primitive(
     "max_pool_gradient",
     _max_pool_gradient,
-    axes=_PLANES,
+    axes=_spatial_axes,
     fusion=Fusion(into_readers=True, reads_memory=True),
     channels_last=follows((True, True, True), (True,)),
     linear=("y",),
@@ -194,7 +194,7 @@ max_pool_gradient = primitive(
 max_pool_with_indices = primitive(
     "max_pool_with_indices",
     _max_pool_with_indices,
-    axes=_PLANES,
+    axes=_spatial_axes,
     real_only=True,
 )
 
@@ -222,7 +222,7 @@ max_pool_with_indices.gradient(
 )
 
 
-def _flat_planes(x, dims: tuple[int, ...]):
+def _flatten_spatial(x, dims: tuple[int, ...]):
     """`x` with the planes of `dims` flattened into a last dimension, and the shape before that."""
     others = [dim for dim in range(x.ndim) if dim not in dims]
     moved = lax.transpose(x, (*others, *dims))
@@ -230,34 +230,34 @@ def _flat_planes(x, dims: tuple[int, ...]):
     return moved.reshape(*kept, math.prod(moved.shape[len(others) :])), moved.shape
 
 
-def _from_flat_planes(flat, shape: tuple[int, ...], dims: tuple[int, ...]):
-    """Undo `_flat_planes`; `shape` is the shape before flattening."""
+def _unflatten_spatial(flat, shape: tuple[int, ...], dims: tuple[int, ...]):
+    """Undo `_flatten_spatial`; `shape` is the shape before flattening."""
     others = [dim for dim in range(len(shape)) if dim not in dims]
     order = (*others, *dims)
     return lax.transpose(flat.reshape(shape), tuple(order.index(d) for d in range(len(shape))))
 
 
 def _plane_gather(x, indices, *, dims):
-    flat, _ = _flat_planes(x, dims)
-    wanted, shape = _flat_planes(indices, dims)
-    return _from_flat_planes(jnp.take_along_axis(flat, wanted, axis=-1), shape, dims)
+    flat, _ = _flatten_spatial(x, dims)
+    wanted, shape = _flatten_spatial(indices, dims)
+    return _unflatten_spatial(jnp.take_along_axis(flat, wanted, axis=-1), shape, dims)
 
 
 def _plane_scatter(y, indices, *, dims, size, accumulate: bool):
     """Zeros of spatial sizes `size` with `y` at `indices`: added (`accumulate`) or written."""
-    flat, shape = _flat_planes(y, dims)
-    positions, _ = _flat_planes(indices, dims)
+    flat, shape = _flatten_spatial(y, dims)
+    positions, _ = _flatten_spatial(indices, dims)
     kept = shape[: len(shape) - len(dims)]
     into = jnp.zeros((math.prod(kept), math.prod(size)), y.dtype)
     rows = jnp.arange(math.prod(kept))[:, None]
     positions, flat = positions.reshape(math.prod(kept), -1), flat.reshape(math.prod(kept), -1)
     target = into.at[rows, positions]
     filled = target.add(flat, mode="drop") if accumulate else target.set(flat, mode="drop")
-    return _from_flat_planes(filled, (*kept, *size), dims)
+    return _unflatten_spatial(filled, (*kept, *size), dims)
 
 
-plane_gather = primitive("plane_gather", _plane_gather, axes=_PLANES, linear=("x",))
-plane_scatter = primitive("plane_scatter", _plane_scatter, axes=_PLANES, linear=("y",))
+plane_gather = primitive("plane_gather", _plane_gather, axes=_spatial_axes, linear=("x",))
+plane_scatter = primitive("plane_scatter", _plane_scatter, axes=_spatial_axes, linear=("y",))
 plane_gather.gradient(
     x=lambda g, indices, x_spec, dims: plane_scatter(
         g, indices, dims=dims, size=tuple(x_spec.shape[dim] for dim in dims), accumulate=True
@@ -275,7 +275,7 @@ def _find_bad_place(x, indices, *, dims, size):
     return jnp.any(bad), jnp.max(jnp.where(bad, indices, jnp.iinfo(indices.dtype).min), initial=-1)
 
 
-unpool = primitive("unpool", _unpool, axes=_PLANES, linear=("x",))
+unpool = primitive("unpool", _unpool, axes=_spatial_axes, linear=("x",))
 unpool.gradient(x=lambda g, indices, dims: plane_gather(g, indices, dims=dims))
 unpool.checked(
     _find_bad_place,

@@ -25,7 +25,7 @@ from oneflow.primitives.sharding.axes import elementwise_axes, made_axes
 from oneflow.primitives.traits import Positional
 
 _ROUNDS = 10
-_MULTIPLIERS = (0xD2511F53, 0xCD9E8D57)
+_PHILOX_FACTORS = (0xD2511F53, 0xCD9E8D57)
 _KEY_STEPS = (0x9E3779B9, 0xBB67AE85)
 _u32, _u64 = jnp.uint32, jnp.uint64
 
@@ -41,14 +41,14 @@ def philox(counter: tuple, key: tuple) -> tuple[jax.Array, jax.Array, jax.Array,
     c0, c1, c2, c3 = counter
     k0, k1 = key
     for _ in range(_ROUNDS):
-        high0, low0 = _multiply_wide(c0, _MULTIPLIERS[0])
-        high1, low1 = _multiply_wide(c2, _MULTIPLIERS[1])
+        high0, low0 = _multiply_wide(c0, _PHILOX_FACTORS[0])
+        high1, low1 = _multiply_wide(c2, _PHILOX_FACTORS[1])
         c0, c1, c2, c3 = high1 ^ c1 ^ k0, low1, high0 ^ c3 ^ k1, low0
         k0, k1 = k0 + _u32(_KEY_STEPS[0]), k1 + _u32(_KEY_STEPS[1])
     return c0, c1, c2, c3
 
 
-def _halves(x: jax.Array) -> tuple[jax.Array, jax.Array]:
+def _split64(x: jax.Array) -> tuple[jax.Array, jax.Array]:
     """Low and high word of 64-bit numbers."""
     x = x.astype(_u64)
     return x.astype(_u32), (x >> _u64(32)).astype(_u32)
@@ -66,12 +66,12 @@ def words(
     if _numel(shape, shard) < 2**32:
         low, high = global_linear_index(shape, shard, _u32), jnp.zeros(shape, _u32)
     else:
-        low, high = _halves(global_linear_index(shape, shard, _u64))
-    rest = (jnp.broadcast_to(word, shape) for word in _halves(stream))
-    return philox((low, high, *rest), _halves(seed))
+        low, high = _split64(global_linear_index(shape, shard, _u64))
+    rest = (jnp.broadcast_to(bits, shape) for bits in _split64(stream))
+    return philox((low, high, *rest), _split64(seed))
 
 
-def more_words(
+def more_random_bits(
     seed: jax.Array,
     stream: jax.Array,
     shape: tuple[int, ...],
@@ -81,14 +81,14 @@ def more_words(
     """Words of attempt 0, 1, ... at each element, for methods that need an unknown number."""
     numel = _u64(_numel(shape, shard))
     index = global_linear_index(shape, shard, _u64) + attempt.astype(_u64) * numel
-    rest = (jnp.broadcast_to(word, shape) for word in _halves(stream))
-    return philox((*_halves(index), *rest), _halves(seed))
+    rest = (jnp.broadcast_to(bits, shape) for bits in _split64(stream))
+    return philox((*_split64(index), *rest), _split64(seed))
 
 
 # --- from words to numbers
 
 
-def _whole(first: jax.Array, second: jax.Array) -> jax.Array:
+def _join64(first: jax.Array, second: jax.Array) -> jax.Array:
     """A 64-bit word of two 32-bit ones."""
     return (first.astype(_u64) << _u64(32)) | second.astype(_u64)
 
@@ -97,7 +97,7 @@ def _unit(first: jax.Array, second: jax.Array, dtype: np.dtype) -> jax.Array:
     """Numbers in [0, 1), every multiple of the type's resolution below 1 equally likely."""
     digits = jnp.finfo(dtype).nmant + 1
     if digits > 32:
-        bits = (_whole(first, second) >> _u64(64 - digits)).astype(jnp.int64)
+        bits = (_join64(first, second) >> _u64(64 - digits)).astype(jnp.int64)
     else:
         bits = (first >> _u32(32 - digits)).astype(jnp.int32)
     return bits.astype(dtype) * jnp.asarray(2.0**-digits, dtype)
@@ -106,7 +106,7 @@ def _unit(first: jax.Array, second: jax.Array, dtype: np.dtype) -> jax.Array:
 def _unit_positive(first: jax.Array, second: jax.Array, dtype: np.dtype) -> jax.Array:
     """Numbers in (0, 1] that are fine near 0, to take the logarithm of; float32 or float64."""
     if dtype == np.float64:
-        return (_whole(first, second).astype(dtype) + 0.5) * 2.0**-64
+        return (_join64(first, second).astype(dtype) + 0.5) * 2.0**-64
     return (first.astype(dtype) + np.float32(0.5)) * np.float32(2.0**-32)
 
 
@@ -125,7 +125,7 @@ def _direction(first: jax.Array, second: jax.Array, dtype: np.dtype) -> tuple:
     where short series are exact: several times faster than `cos` of any number.
     """
     if dtype == np.float64:
-        rest, terms = (_whole(first, second) << _u64(2)).astype(jnp.int64), 9
+        rest, terms = (_join64(first, second) << _u64(2)).astype(jnp.int64), 9
     else:
         rest, terms = (first << _u32(2)).astype(jnp.int32), 5
     scale = math.pi / 2 * 2.0 ** (-8 * rest.dtype.itemsize)
@@ -146,10 +146,10 @@ def _normal_pair(drawn: tuple, dtype: np.dtype) -> tuple[jax.Array, jax.Array]:
     return radius * cosine, radius * sine
 
 
-def below(word: jax.Array, p: jax.Array) -> jax.Array:
+def below(bits: jax.Array, p: jax.Array) -> jax.Array:
     """True with probability `p`, exact to 2^-32; 0 gives never and 1 gives always."""
     p = p.astype(jnp.promote_types(p.dtype, np.float32))
-    return (word < (p * 2.0**32).astype(_u32)) | (p >= 1)
+    return (bits < (p * 2.0**32).astype(_u32)) | (p >= 1)
 
 
 def _multiply_high(x: jax.Array, y: jax.Array) -> jax.Array:
@@ -161,7 +161,7 @@ def _multiply_high(x: jax.Array, y: jax.Array) -> jax.Array:
     return x1 * y1 + (middle >> shift) + (cross >> shift)
 
 
-def _computing_dtype(dtype: DType) -> np.dtype:
+def _compute_dtype(dtype: DType) -> np.dtype:
     """Half precision computes in float32; complex numbers in their parts' type."""
     return np.dtype(np.float64 if dtype.name in ("float64", "complex128") else np.float32)
 
@@ -194,7 +194,7 @@ def _uniform(
 ):
     drawn = words(seed, stream, shape, shard)
     if dtype.is_complex:
-        kind = _computing_dtype(dtype)
+        kind = _compute_dtype(dtype)
         return lax.complex(_unit(drawn[0], drawn[1], kind), _unit(drawn[2], drawn[3], kind))
     low, high = low.astype(dtype.numpy), high.astype(dtype.numpy)
     result = low + _unit(drawn[0], drawn[1], dtype.numpy) * (high - low)
@@ -212,7 +212,7 @@ def _normal(
     dtype: DType,
     shard: ShardIndex | None = None,
 ):
-    kind = _computing_dtype(dtype)
+    kind = _compute_dtype(dtype)
     drawn = words(seed, stream, shape, shard)
     first, second = _normal_pair(drawn, kind)
     if dtype.is_complex:
@@ -233,8 +233,8 @@ def _integer(
 ):
     # Lemire's multiplication: the bias is below 2^-64 times the range. A range of 2^64 wraps to 0.
     drawn = words(seed, stream, shape, shard)
-    word, span = _whole(drawn[0], drawn[1]), (high - low).astype(_u64)
-    offset = jnp.where(span == 0, word, _multiply_high(word, span))
+    bits, span = _join64(drawn[0], drawn[1]), (high - low).astype(_u64)
+    offset = jnp.where(span == 0, bits, _multiply_high(bits, span))
     return (offset + low.astype(_u64)).astype(jnp.int64).astype(dtype.numpy)
 
 
@@ -251,7 +251,7 @@ def _bernoulli_check(p, seed, stream, *, shape, dtype):
 def _exponential(
     seed, stream, rate, *, shape: tuple[int, ...], dtype: DType, shard: ShardIndex | None = None
 ):
-    kind = _computing_dtype(dtype)
+    kind = _compute_dtype(dtype)
     drawn = words(seed, stream, shape, shard)
     result = -jnp.log(_unit_positive(drawn[0], drawn[1], kind))
     result = jnp.maximum(result, jnp.asarray(jnp.finfo(kind).eps / 2, kind))
@@ -263,11 +263,11 @@ def _permutation(seed, stream, *, size: int, dtype: DType):
     bits = max(size - 1, 0).bit_length()
     drawn = words(seed, stream, (size,))
     index = lax.iota(_u64, size)
-    keys = (_whole(drawn[0], drawn[1]) & ~_u64(2**bits - 1)) | index
+    keys = (_join64(drawn[0], drawn[1]) & ~_u64(2**bits - 1)) | index
     return (lax.sort(keys) & _u64(2**bits - 1)).astype(dtype.numpy)
 
 
-def _dropped(x, seed, stream, p, together, shard):
+def _drop_mask(x, seed, stream, p, together, shard):
     """The mask, which has size 1 along the dimensions `together`."""
     shape = _together(x.shape, together)
     if shard is not None:
@@ -283,8 +283,8 @@ def _together(shape: tuple[int, ...], together: tuple[int, ...]) -> tuple[int, .
 def _dropout(
     x, seed, stream, p, scale, *, together: tuple[int, ...] = (), shard: ShardIndex | None = None
 ):
-    dropped = _dropped(x, seed, stream, p, together, shard)
-    return x * jnp.where(dropped, jnp.zeros((), x.dtype), scale.astype(x.dtype))
+    drop = _drop_mask(x, seed, stream, p, together, shard)
+    return x * jnp.where(drop, jnp.zeros((), x.dtype), scale.astype(x.dtype))
 
 
 def _alpha_dropout(
@@ -300,8 +300,8 @@ def _alpha_dropout(
     shard: ShardIndex | None = None,
 ):
     kept = x * scale.astype(x.dtype) + shift.astype(x.dtype)
-    dropped = _dropped(x, seed, stream, p, together, shard)
-    return jnp.where(dropped, low.astype(x.dtype), kept)
+    drop = _drop_mask(x, seed, stream, p, together, shard)
+    return jnp.where(drop, low.astype(x.dtype), kept)
 
 
 random_uniform = drawn_in_parts("random_uniform", _uniform, "low", "high", differentiable=False)

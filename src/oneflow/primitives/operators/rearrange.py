@@ -24,7 +24,7 @@ roll.gradient(
 
 
 def _below(x, diagonal, shard: ShardIndex | None):
-    """Where the column is at most the row plus `diagonal`, for the last two dimensions."""
+    """A mask over the last two dimensions: the column is at most the row plus `diagonal`."""
     if shard is not None:
         shard = ShardIndex(shard.global_shape[-2:], shard.offsets[-2:])
     rows, columns = (global_index(dim, x.shape[-2:], shard, jnp.int64) for dim in (0, 1))

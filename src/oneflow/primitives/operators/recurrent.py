@@ -23,7 +23,7 @@ from jax import lax
 
 from oneflow.base.spec import TensorSpec
 from oneflow.primitives.operation import Operation
-from oneflow.primitives.operators.materialize import materialized
+from oneflow.primitives.operators.materialize import materialize_array
 from oneflow.primitives.registry import primitive
 from oneflow.primitives.sharding.axes import Axes, Names
 from oneflow.primitives.sharding.linearity import Linearity
@@ -44,7 +44,7 @@ _UNROLL = 4
 
 
 def _in_place(x):
-    """How a layer's step reads its part of ``projected``: where it lies. The CPU copies it."""
+    """The part of ``projected`` that a layer's step reads, in place. The CPU copies it."""
     return x
 
 
@@ -65,7 +65,7 @@ def _plus(value, gradient):
 def _given(operands: tuple, given: tuple[bool, ...]) -> list:
     """The first operands in full: None for each that was left out."""
     remaining = iter(operands)
-    return [*(next(remaining) if there else None for there in given), *remaining]
+    return [*(next(remaining) if is_given else None for is_given in given), *remaining]
 
 
 def _gradients_given(operation: Operation) -> Linearity:
@@ -77,8 +77,8 @@ def _keep(alive, new, old):
     return new if alive is None else jnp.where(alive, new, old)
 
 
-def _arrived(gradients: tuple) -> tuple[tuple[bool, ...], list]:
-    """Which gradients arrived, and those: most often only that of the states."""
+def _present_gradients(gradients: tuple) -> tuple[tuple[bool, ...], list]:
+    """Flags that say which gradients are given, and those: often only that of the states."""
     return tuple(g is not None for g in gradients), [g for g in gradients if g is not None]
 
 
@@ -140,12 +140,12 @@ def _lstm(read, projected, h0, c0, weight, *rest, reverse: bool = False, extra: 
     projection = None if projection is None else projection.T
     # Two products in each step: XLA's CPU library divides one of that many columns badly among
     # two cores (112 us against 77 us for 32 sequences and 256 features).
-    halves = jnp.split(weight.T, 2, -1)
+    weights = jnp.split(weight.T, 2, -1)
 
     def step(state, inputs, alive):
         h, c = state
         given = jnp.split(read(inputs[0]), 2, -1)
-        parts = [x + h @ half for x, half in zip(given, halves, strict=True)]
+        parts = [x + h @ half for x, half in zip(given, weights, strict=True)]
         into = jnp.concatenate(parts, -1)
         new_h, new_c = _lstm_step(into, c)
         if projection is not None:
@@ -160,34 +160,34 @@ def _lstm_backward(*operands, given: tuple[bool, ...], reverse: bool = False, ex
     g_h, g_c, g_into, h0, c0, weight, hs, cs, into, *rest = _given(operands, given)
     projection, lengths = _options(tuple(rest), extra)
     i, f, g, o = _lstm_gates(into)
-    squashed = jnp.tanh(cs)
+    tanh_cs = jnp.tanh(cs)
     # What the inputs of the first three gates do to c, and that of the last to ``o * tanh(c)``.
     slopes = [
         g * i * (1 - i),
         _shifted(c0, cs, reverse) * f * (1 - f),
         i * (1 - g * g),
-        squashed * o * (1 - o),
+        tanh_cs * o * (1 - o),
     ]
     slopes = jnp.concatenate(slopes, -1)
-    slope = o * (1 - squashed * squashed)
+    slope = o * (1 - tanh_cs * tanh_cs)
 
     def step(carry, inputs, alive):
         g_h, g_c, g_into, slopes, slope, f = inputs
-        dh, arrived = _plus(carry[0], g_h), _plus(carry[1], g_c)
+        dh, present = _plus(carry[0], g_h), _plus(carry[1], g_c)
         dm = dh if projection is None else dh @ projection
-        dc = arrived + dm * slope
+        dc = present + dm * slope
         before = _plus(jnp.concatenate([dc, dc, dc, dm], -1) * slopes, g_into)
         before = _keep(alive, before, 0)
-        carry = (_keep(alive, before @ weight, dh), _keep(alive, dc * f, arrived))
+        carry = (_keep(alive, before @ weight, dh), _keep(alive, dc * f, present))
         return carry, (before, _keep(alive, dh, 0))
 
     zeros = (jnp.zeros_like(h0), jnp.zeros_like(c0))
     inputs = (g_h, g_c, g_into, slopes, slope, f)
-    (dh0, dc0), (before, dhs) = _scan(step, zeros, inputs, lengths, not reverse)
+    (dh0, dc0), (before, grad_hs) = _scan(step, zeros, inputs, lengths, not reverse)
     grads = (before, dh0, dc0, _weight_gradient(before, _shifted(h0, hs, reverse)))
     if projection is None:
         return grads
-    return (*grads, _weight_gradient(dhs, o * squashed))
+    return (*grads, _weight_gradient(grad_hs, o * tanh_cs))
 
 
 lstm = primitive(
@@ -195,7 +195,7 @@ lstm = primitive(
     functools.partial(_lstm, _in_place),
     axes=lambda each: _batch_axes(each, states=(1, 2)),
 )
-lstm.lowering("cpu")(functools.partial(_lstm, materialized))
+lstm.lowering("cpu")(functools.partial(_lstm, materialize_array))
 lstm_backward = primitive(
     "lstm_backward",
     _lstm_backward,
@@ -205,9 +205,9 @@ lstm_backward = primitive(
 
 
 def _lstm_gradient(g, h0, c0, weight, rest, out, reverse, extra):
-    given, arrived = _arrived(g)
+    given, present = _present_gradients(g)
     grads = lstm_backward(
-        *arrived, h0, c0, weight, *out, *rest, given=given, reverse=reverse, extra=extra
+        *present, h0, c0, weight, *out, *rest, given=given, reverse=reverse, extra=extra
     )
     return [*grads, *[None] * (4 + len(rest) - len(grads))]
 
@@ -283,7 +283,7 @@ gru = primitive(
     functools.partial(_gru, _in_place),
     axes=lambda each: _batch_axes(each, states=(1,)),
 )
-gru.lowering("cpu")(functools.partial(_gru, materialized))
+gru.lowering("cpu")(functools.partial(_gru, materialize_array))
 gru_backward = primitive(
     "gru_backward",
     _gru_backward,
@@ -293,9 +293,9 @@ gru_backward = primitive(
 
 
 def _gru_gradient(g, h0, weight, rest, out, reverse, extra):
-    given, arrived = _arrived(g)
+    given, present = _present_gradients(g)
     grads = gru_backward(
-        *arrived, h0, weight, *out, *rest, given=given, reverse=reverse, extra=extra
+        *present, h0, weight, *out, *rest, given=given, reverse=reverse, extra=extra
     )
     return [*grads, *[None] * (3 + len(rest) - len(grads))]
 
@@ -340,7 +340,7 @@ rnn = primitive(
     functools.partial(_rnn, _in_place),
     axes=lambda each: _batch_axes(each, states=(1,)),
 )
-rnn.lowering("cpu")(functools.partial(_rnn, materialized))
+rnn.lowering("cpu")(functools.partial(_rnn, materialize_array))
 rnn_backward = primitive(
     "rnn_backward",
     _rnn_backward,

@@ -39,7 +39,7 @@ def count_of(shape: tuple[int, ...], dims: tuple[int, ...]) -> int:
     return count
 
 
-def undone_axes(operation: Operation) -> Axes:
+def kept_dims_axes(operation: Operation) -> Axes:
     """Gradients of reductions over `dims`: the dimensions that were kept may be split."""
     (out,), dims = operation.out_specs, operation.attributes["dims"]
     full = tuple(None if dim in dims else f"d{dim}" for dim in range(out.ndim))
@@ -48,7 +48,7 @@ def undone_axes(operation: Operation) -> Axes:
     return Axes(tuple(inputs), (full,))
 
 
-def spread_axes(operation: Operation) -> Axes:
+def reduction_gradient_axes(operation: Operation) -> Axes:
     """Gradients of reductions over `dims` that are found element by element: all may be split."""
     (out,), dims = operation.out_specs, operation.attributes["dims"]
     full = tuple(f"d{dim}" for dim in range(out.ndim))
@@ -58,7 +58,7 @@ def spread_axes(operation: Operation) -> Axes:
         if spec.ndim != out.ndim:
             return kept if spec.ndim == len(kept) else ()
         pairs = zip(full, spec.shape, out.shape, strict=True)
-        return tuple(name if size == whole else None for name, size, whole in pairs)
+        return tuple(name if size == full_size else None for name, size, full_size in pairs)
 
     return Axes(tuple(map(names_of, operation.in_specs)), (full,))
 
@@ -82,7 +82,7 @@ def _mean_axes(operation: Operation) -> Axes:
     """Means of parts that divide by the number of all elements are partial sums."""
     axes = reduced_axes(summed=True)(operation)
     count = count_of(operation.in_specs[0].shape, operation.attributes["dims"])
-    return replace(axes, whole={"count": count})
+    return replace(axes, full_size={"count": count})
 
 
 def _spread(
@@ -213,18 +213,18 @@ def _extreme_gradient(g, x, out, *, dims: tuple[int, ...]):
     return jnp.where(hits, share, jnp.zeros((), x.dtype))
 
 
-share_among_equal = primitive(
-    "extreme_gradient", _extreme_gradient, axes=undone_axes, linear=("g",)
+extreme_gradient = primitive(
+    "extreme_gradient", _extreme_gradient, axes=kept_dims_axes, linear=("g",)
 )
 
 
 def _extreme(name: str, best: Callable) -> Primitive:
-    made = primitive(
+    op = primitive(
         name,
         lambda x, *, dims, keepdim=False: best(x, axis=dims, keepdims=keepdim),
         axes=reduced_axes(summed=False),
     )
-    return made.gradient(x=lambda g, x, out, dims: share_among_equal(g, x, out, dims=dims))
+    return op.gradient(x=lambda g, x, out, dims: extreme_gradient(g, x, out, dims=dims))
 
 
 amax = _extreme("amax", jnp.max)
@@ -253,7 +253,7 @@ def _pick_along(x, index, *, dim: int):
     return jnp.take_along_axis(x, index, axis=dim, mode="clip") if x.ndim else x
 
 
-def _spread_along(values, index, *, dim: int, size: int, shard: ShardIndex | None = None):
+def _put_along(values, index, *, dim: int, size: int, shard: ShardIndex | None = None):
     """Zeros of size `size` along `dim`, with `values` at `index`."""
     if not values.ndim:
         return values
@@ -265,7 +265,7 @@ def _spread_along(values, index, *, dim: int, size: int, shard: ShardIndex | Non
     return jnp.where(here, values, jnp.zeros((), values.dtype))
 
 
-def _spread_along_axes(operation: Operation) -> Axes:
+def _put_along_axes(operation: Operation) -> Axes:
     """All dimensions may be split; `values` and `index` have no `dim`."""
     dim = operation.attributes["dim"]
     names = tuple(f"d{each}" for each in range(operation.out_specs[0].ndim))
@@ -276,31 +276,31 @@ def _spread_along_axes(operation: Operation) -> Axes:
 
 pick_along = primitive("pick_along", _pick_along, axes=free_dims("dim"), linear=("x",))
 pick_along.gradient(
-    x=lambda g, index, x_spec, dim: spread_along(
+    x=lambda g, index, x_spec, dim: put_along(
         g, index, dim=dim, size=x_spec.shape[dim] if x_spec.ndim else 1
     ),
     index=None,
 )
-spread_along = primitive(
-    "spread_along",
-    _spread_along,
-    axes=_spread_along_axes,
+put_along = primitive(
+    "put_along",
+    _put_along,
+    axes=_put_along_axes,
     positional=Positional(),
     linear=("values",),
 )
-spread_along.gradient(values=lambda g, index, dim: pick_along(g, index, dim=dim), index=None)
+put_along.gradient(values=lambda g, index, dim: pick_along(g, index, dim=dim), index=None)
 
 
-def spread_picked(g, out, x_spec, dim, keepdim):
+def select_along_gradient(g, out, x_spec, dim, keepdim):
     """Gradient of a reduction whose outputs are ``(values, indices)`` of picked elements."""
     values, index = g[0], out[1]
     if not keepdim and x_spec.ndim:
         shape = kept_shape(x_spec.shape, (dim,))
         values, index = reshape(values, shape=shape), reshape(index, shape=shape)
-    return spread_along(values, index, dim=dim, size=x_spec.shape[dim] if x_spec.ndim else 1)
+    return put_along(values, index, dim=dim, size=x_spec.shape[dim] if x_spec.ndim else 1)
 
 
-def picked_along(name: str, best_index: Callable) -> Primitive:
+def select_along(name: str, best_index: Callable) -> Primitive:
     """A reduction of one dimension to the element at ``best_index(x, dim)`` and that index."""
 
     def impl(x, *, dim: int, keepdim: bool = False):
@@ -310,13 +310,13 @@ def picked_along(name: str, best_index: Callable) -> Primitive:
         values = jnp.take_along_axis(x, index, axis=dim)
         return (values, index) if keepdim else (values.squeeze(dim), index.squeeze(dim))
 
-    made = primitive(name, impl, axes=reduced_axes(summed=False), real_only=True)
-    return made.gradient(x=spread_picked, writable="out")
+    op = primitive(name, impl, axes=reduced_axes(summed=False), real_only=True)
+    return op.gradient(x=select_along_gradient, writable="out")
 
 
 # A NaN counts as the extreme, as in PyTorch.
-max_along = picked_along("max_along", lambda x, dim: jnp.argmax(x, axis=dim, keepdims=True))
-min_along = picked_along("min_along", lambda x, dim: jnp.argmin(x, axis=dim, keepdims=True))
+max_along = select_along("max_along", lambda x, dim: jnp.argmax(x, axis=dim, keepdims=True))
+min_along = select_along("min_along", lambda x, dim: jnp.argmin(x, axis=dim, keepdims=True))
 
 # --- logarithm of a sum of exponentials
 
@@ -336,5 +336,7 @@ def _logsumexp_gradient(g, x, out, *, dims: tuple[int, ...]):
 logsumexp = primitive(
     "logsumexp", _logsumexp, axes=reduced_axes(summed=False), precision=Precision.FULL
 )
-_logsumexp_x = primitive("logsumexp_gradient", _logsumexp_gradient, axes=spread_axes, linear=("g",))
+_logsumexp_x = primitive(
+    "logsumexp_gradient", _logsumexp_gradient, axes=reduction_gradient_axes, linear=("g",)
+)
 logsumexp.gradient(x=lambda g, x, out, dims: _logsumexp_x(g, x, out, dims=dims))

@@ -20,14 +20,14 @@ from oneflow.primitives.operators.pool import plane_scatter
 from oneflow.primitives.registry import primitive
 from oneflow.primitives.sharding.axes import free_dims
 
-# With more taps than this one product with a matrix is cheaper than gathering.
-_MAX_TAPS = 16
+# With more points than this one product with a matrix is cheaper than gathering.
+_MAX_POINTS = 16
 _CUBIC = -0.75
 
 
 @dataclass(frozen=True, slots=True)
 class Resampling:
-    """How `target` results come from `source` elements.
+    """A linear map from `source` elements to `target` results along one dimension.
 
     Attributes:
         kind: interpolation ``"area"``, ``"nearest"``, ``"nearest-exact"``, ``"linear"``,
@@ -52,9 +52,9 @@ class Resampling:
         """The adjoint."""
         return replace(self, adjoint=not self.adjoint)
 
-    def taps(self, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray]:
-        """Which elements each result sums, ``[results, taps]``, and their weights in `dtype`."""
-        return _adjoint_taps(self, dtype) if self.adjoint else _TAPS[self.kind](self, dtype)
+    def points(self, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray]:
+        """The elements that each result sums, ``[results, points]``, and weights in `dtype`."""
+        return _adjoint_points(self, dtype) if self.adjoint else _POINTS[self.kind](self, dtype)
 
     def step(self, dtype: np.dtype) -> np.floating:
         """Distance of the results in elements."""
@@ -68,9 +68,9 @@ def _area(plan: Resampling, dtype: np.dtype):
     positions = np.arange(plan.target)
     starts = positions * plan.source // plan.target
     counts = -(-(positions + 1) * plan.source // plan.target) - starts
-    taps = np.arange(counts.max(initial=1))
-    inside = taps < counts[:, None]
-    index = starts[:, None] + np.where(inside, taps, 0)
+    points = np.arange(counts.max(initial=1))
+    inside = points < counts[:, None]
+    index = starts[:, None] + np.where(inside, points, 0)
     return index, np.where(inside, 1.0 / counts[:, None], 0.0).astype(dtype)
 
 
@@ -102,14 +102,14 @@ def _cubic(plan: Resampling, dtype: np.dtype):
     low = np.floor(positions).astype(np.int64)
     t = (positions - low.astype(dtype)).astype(dtype)
 
-    def near(x):
+    def inner(x):
         return ((_CUBIC + 2) * x - (_CUBIC + 3)) * x * x + 1
 
-    def far(x):
+    def outer(x):
         return ((_CUBIC * x - 5 * _CUBIC) * x + 8 * _CUBIC) * x - 4 * _CUBIC
 
     index = np.clip(low[:, None] + np.arange(-1, 3), 0, plan.source - 1)
-    return index, np.stack([far(t + 1), near(t), near(1 - t), far(2 - t)], 1).astype(dtype)
+    return index, np.stack([outer(t + 1), inner(t), inner(1 - t), outer(2 - t)], 1).astype(dtype)
 
 
 def _around(plan: Resampling, dtype: np.dtype):
@@ -128,9 +128,9 @@ def _around(plan: Resampling, dtype: np.dtype):
 
 def _padded(rows: list[list[int]], weights: list[list[float]], dtype: np.dtype):
     """Rows of different lengths as arrays; the filling has weight 0."""
-    taps = max(1, max(map(len, rows), default=1))
-    index = np.zeros((len(rows), taps), np.int64)
-    weight = np.zeros((len(rows), taps), dtype)
+    points = max(1, max(map(len, rows), default=1))
+    index = np.zeros((len(rows), points), np.int64)
+    weight = np.zeros((len(rows), points), dtype)
     for place, row in enumerate(rows):
         if row:
             index[place] = row[0]
@@ -139,8 +139,8 @@ def _padded(rows: list[list[int]], weights: list[list[float]], dtype: np.dtype):
     return index, weight
 
 
-def _adjoint_taps(plan: Resampling, dtype: np.dtype):
-    index, weight = _TAPS[plan.kind](plan, dtype)
+def _adjoint_points(plan: Resampling, dtype: np.dtype):
+    index, weight = _POINTS[plan.kind](plan, dtype)
     rows: list[list[int]] = [[] for _ in range(plan.source)]
     weights: list[list[float]] = [[] for _ in range(plan.source)]
     for result, (elements, factors) in enumerate(zip(index, weight, strict=True)):
@@ -151,7 +151,7 @@ def _adjoint_taps(plan: Resampling, dtype: np.dtype):
     return _padded(rows, weights, dtype)
 
 
-_TAPS = {
+_POINTS = {
     "area": _area,
     "nearest": _nearest,
     "nearest-exact": _nearest,
@@ -165,7 +165,7 @@ _TAPS = {
 
 @functools.lru_cache(maxsize=256)
 def _table(plan: Resampling, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray]:
-    return plan.taps(dtype)
+    return plan.points(dtype)
 
 
 def _resample(x, *, dim: int, plan: Resampling):
@@ -175,7 +175,7 @@ def _resample(x, *, dim: int, plan: Resampling):
     if index.shape[1] == 1 and (weight == 1).all():
         return jnp.take(x, index[:, 0], axis=dim)
     values = x if jnp.iscomplexobj(x) else x.astype(wide)
-    if index.shape[1] > _MAX_TAPS:
+    if index.shape[1] > _MAX_POINTS:
         matrix = np.zeros((len(index), x.shape[dim]), values.dtype)
         np.add.at(matrix, (np.arange(len(index))[:, None], index), weight)
         product = lax.dot_general(values, matrix, (((dim,), (1,)), ((), ())))
@@ -183,8 +183,8 @@ def _resample(x, *, dim: int, plan: Resampling):
     shape = [1] * x.ndim
     shape[dim] = len(index)
     taken = [
-        jnp.take(values, index[:, tap], axis=dim) * weight[:, tap].reshape(shape)
-        for tap in range(index.shape[1])
+        jnp.take(values, index[:, point], axis=dim) * weight[:, point].reshape(shape)
+        for point in range(index.shape[1])
     ]
     return functools.reduce(jnp.add, taken).astype(x.dtype)
 
@@ -223,10 +223,10 @@ def _adaptive_max_pool(x, *, dims: tuple[int, ...], size: tuple[int, ...]):
         positions = positions[..., None] * x.shape[dim] + index.reshape(shape)
         valid = valid[..., None] & (weight != 0).reshape(shape)
     ends = windows.shape[: x.ndim]
-    taps = math.prod(windows.shape[x.ndim :])
-    valid = jnp.broadcast_to(valid, windows.shape).reshape(*ends, taps)
-    positions = jnp.broadcast_to(positions, windows.shape).reshape(*ends, taps)
-    windows = windows.reshape(*ends, taps)
+    points = math.prod(windows.shape[x.ndim :])
+    valid = jnp.broadcast_to(valid, windows.shape).reshape(*ends, points)
+    positions = jnp.broadcast_to(positions, windows.shape).reshape(*ends, points)
+    windows = windows.reshape(*ends, points)
     low = -jnp.inf if jnp.issubdtype(x.dtype, jnp.inexact) else jnp.iinfo(x.dtype).min
     windows = jnp.where(valid, windows, jnp.array(low, x.dtype))
     first = jnp.argmax(windows, axis=-1, keepdims=True)

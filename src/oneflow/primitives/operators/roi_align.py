@@ -18,7 +18,7 @@ from oneflow.primitives.registry import primitive
 
 
 def _weights(low, high, size: int, bins: int, sampling_ratio: int, aligned: bool):
-    """What each of `size` elements weighs in each bin between `low` and `high`: [bins, size]."""
+    """The weights of `size` elements in the bins between `low` and `high`: [bins, size]."""
     span = high - low if aligned else jnp.maximum(high - low, 1)
     width = quotient(span, bins)
     samples = jnp.full_like(span, sampling_ratio) if sampling_ratio > 0 else jnp.ceil(width)
@@ -77,12 +77,12 @@ def _roi_align_backward(
     """The gradient of x, which holds so many images of these sizes."""
     shape = (images, dy.shape[1], *sizes)
 
-    def add(total, rectangle):
-        roi, own = rectangle
+    def add(total, roi_and_grad):
+        roi, grad_bins = roi_and_grad
         rows, columns = _both_weights(
             roi, spatial_scale, shape, dy.shape[-2], dy.shape[-1], sampling_ratio, aligned
         )
-        return total.at[roi[0].astype(jnp.int32)].add(rows.T @ (own @ columns)), None
+        return total.at[roi[0].astype(jnp.int32)].add(rows.T @ (grad_bins @ columns)), None
 
     wide = _wide(rois, dy)
     total, _ = lax.scan(add, jnp.zeros(shape, wide.dtype), (wide, dy))

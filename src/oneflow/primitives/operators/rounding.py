@@ -39,14 +39,14 @@ def hidden(x: Any) -> Any:
 def quotient(x: Any, y: Any) -> Any:
     """``x / y``, rounded once; a number takes the array's type."""
     dtype, shape = jnp.result_type(x, y), jnp.broadcast_shapes(jnp.shape(x), jnp.shape(y))
-    dividend, divisor = jnp.asarray(x, dtype), jnp.broadcast_to(jnp.asarray(y, dtype), shape)
-    return hidden(dividend) / hidden(divisor)
+    numerator, denominator = jnp.asarray(x, dtype), jnp.broadcast_to(jnp.asarray(y, dtype), shape)
+    return hidden(numerator) / hidden(denominator)
 
 
-def rounded_once(impl: Callable) -> Callable:
+def round_once(impl: Callable) -> Callable:
     """`impl` whose result is rounded once: half precision is computed in single precision."""
 
-    def rounded(*operands: Any) -> Any:
+    def wrapped(*operands: Any) -> Any:
         half = next((each.dtype for each in operands if _is_half(each.dtype)), None)
         if half is None:
             return hidden(impl(*operands))
@@ -55,7 +55,7 @@ def rounded_once(impl: Callable) -> Callable:
         )
         return hidden(result.astype(half) if result.dtype == jnp.float32 else result)
 
-    return rounded
+    return wrapped
 
 
 def _is_half(dtype: Any) -> bool:

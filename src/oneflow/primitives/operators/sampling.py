@@ -13,11 +13,11 @@ from jax import lax
 from oneflow.base.dtype import DType
 from oneflow.primitives.operators.creation import zeros
 from oneflow.primitives.operators.random import (
-    _computing_dtype,
+    _compute_dtype,
     _unit,
     _unit_positive,
     drawn_in_parts,
-    more_words,
+    more_random_bits,
     random_primitive,
     words,
 )
@@ -32,20 +32,20 @@ def _multinomial(
     kind = jnp.promote_types(weights.dtype, jnp.float32)
     weights = weights.astype(kind)
     if replacement:
-        drawn = words(seed, stream, (*weights.shape[:-1], count), shard)
+        bits = words(seed, stream, (*weights.shape[:-1], count), shard)
         edges = jnp.cumsum(weights, axis=-1)
         # Compared with the number of edges at or below it, a point never falls on a weight of 0.
-        points = _unit(drawn[0], drawn[1], kind) * edges[..., -1:]
+        points = _unit(bits[0], bits[1], kind) * edges[..., -1:]
         found = jnp.sum(points[..., None] >= edges[..., None, :], axis=-1)
         last = jnp.sum(edges < edges[..., -1:], axis=-1)[..., None]
         return jnp.minimum(found, last).astype(jnp.int64)
     # The winners of a race whose runners arrive after exponential times of rates `weights`.
     if shard is not None:
         shard = shard._replace(global_shape=(*shard.global_shape[:-1], weights.shape[-1]))
-    drawn = words(seed, stream, weights.shape, shard)
-    arrival = -jnp.log(_unit_positive(drawn[0], drawn[1], kind)) / weights
+    bits = words(seed, stream, weights.shape, shard)
+    sort_keys = -jnp.log(_unit_positive(bits[0], bits[1], kind)) / weights
     index = lax.broadcasted_iota(jnp.int64, weights.shape, weights.ndim - 1)
-    order = lax.sort((arrival, index), num_keys=1, dimension=weights.ndim - 1)[1]
+    order = lax.sort((sort_keys, index), num_keys=1, dimension=weights.ndim - 1)[1]
     return order[..., :count]
 
 
@@ -53,9 +53,9 @@ def _multinomial_check(weights, seed, stream, *, count, replacement):
     """The value tells what is wrong: 1 a bad weight, 2 a sum of 0, 3 fewer weights than draws."""
     bad = ~jnp.all((weights >= 0) & (weights < jnp.inf))
     positive = jnp.sum(weights > 0, axis=-1)
-    empty, few = jnp.any(positive == 0), jnp.any(positive < (1 if replacement else count))
+    empty, is_small = jnp.any(positive == 0), jnp.any(positive < (1 if replacement else count))
     what = jnp.where(bad, 1, jnp.where(empty, 2, 3)).astype(jnp.int64)
-    return bad | empty | few, what
+    return bad | empty | is_small, what
 
 
 _MULTINOMIAL_ERRORS = {
@@ -88,9 +88,9 @@ def _cauchy(
     dtype: DType,
     shard: ShardIndex | None = None,
 ):
-    kind = _computing_dtype(dtype)
-    drawn = words(seed, stream, shape, shard)
-    angle = (_unit(drawn[0], drawn[1], kind) - 0.5) * jnp.asarray(math.pi, kind)
+    kind = _compute_dtype(dtype)
+    bits = words(seed, stream, shape, shard)
+    angle = (_unit(bits[0], bits[1], kind) - 0.5) * jnp.asarray(math.pi, kind)
     return (median.astype(kind) + sigma.astype(kind) * jnp.tan(angle)).astype(dtype.numpy)
 
 
@@ -100,10 +100,10 @@ random_cauchy = drawn_in_parts("random_cauchy", _cauchy, "median", "sigma", diff
 def _geometric(
     seed, stream, p, *, shape: tuple[int, ...], dtype: DType, shard: ShardIndex | None = None
 ):
-    kind = _computing_dtype(dtype)
-    drawn = words(seed, stream, shape, shard)
-    trials = jnp.log(_unit_positive(drawn[0], drawn[1], kind)) / jnp.log1p(-p).astype(kind)
-    return jnp.maximum(jnp.ceil(trials), 1).astype(dtype.numpy)
+    kind = _compute_dtype(dtype)
+    bits = words(seed, stream, shape, shard)
+    total_count = jnp.log(_unit_positive(bits[0], bits[1], kind)) / jnp.log1p(-p).astype(kind)
+    return jnp.maximum(jnp.ceil(total_count), 1).astype(dtype.numpy)
 
 
 random_geometric = drawn_in_parts("random_geometric", _geometric, "p", differentiable=False)
@@ -121,10 +121,10 @@ def _truncated_normal(
     dtype: DType,
     shard: ShardIndex | None = None,
 ):
-    kind = _computing_dtype(dtype)
-    drawn = words(seed, stream, shape, shard)
+    kind = _compute_dtype(dtype)
+    bits = words(seed, stream, shape, shard)
     first, last = (lax.erf((end - mean) / (std * math.sqrt(2))).astype(kind) for end in (low, high))
-    level = first + _unit(drawn[0], drawn[1], kind) * (last - first)
+    level = first + _unit(bits[0], bits[1], kind) * (last - first)
     result = mean.astype(kind) + std.astype(kind) * math.sqrt(2) * lax.erf_inv(level)
     return jnp.clip(result, low.astype(kind), high.astype(kind)).astype(dtype.numpy)
 
@@ -144,9 +144,9 @@ random_truncated_normal = drawn_in_parts(
 # --- counts: Poisson and binomial
 
 # Below this mean a count is found by adding up probabilities, above it by rejection.
-_FEW = 10.0
-# No count of a mean below `_FEW` is as large as this.
-_SEARCHED = 150
+_SMALL_MEAN = 10.0
+# No count of a mean below `_SMALL_MEAN` is as large as this.
+_MAX_COUNT = 150
 
 
 def _search(level: jax.Array, first: jax.Array, ratio: Callable, wanted: jax.Array) -> jax.Array:
@@ -155,8 +155,8 @@ def _search(level: jax.Array, first: jax.Array, ratio: Callable, wanted: jax.Arr
     ``ratio(k)`` is the probability of `k` divided by that of ``k - 1``, `first` that of 0.
     """
 
-    def searching(state):
-        return jnp.any(state[3]) & (state[0] < _SEARCHED)
+    def is_running(state):
+        return jnp.any(state[3]) & (state[0] < _MAX_COUNT)
 
     def step(state):
         number, probability, total, active, count = state
@@ -173,65 +173,65 @@ def _search(level: jax.Array, first: jax.Array, ratio: Callable, wanted: jax.Arr
         wanted & (level > first),
         jnp.zeros_like(level),
     )
-    return lax.while_loop(searching, step, start)[4]
+    return lax.while_loop(is_running, step, start)[4]
 
 
-def _reject(draw: Callable, propose: Callable, wanted: jax.Array) -> jax.Array:
+def _sample_until_accepted(draw: Callable, make_proposal: Callable, wanted: jax.Array) -> jax.Array:
     """The first accepted proposal at each element, where `wanted`; else 0.
 
-    ``draw(attempt)`` gives random words; ``propose(u, v)`` takes uniform numbers in [-1/2, 1/2) and
-    (0, 1] and returns a count and whether it is accepted.
+    ``draw(attempt)`` gives random words; ``make_proposal(u, v)`` takes uniform numbers in
+    [-1/2, 1/2) and (0, 1] and returns a count and whether it is accepted.
     """
 
-    def proposing(state):
+    def is_running(state):
         return jnp.any(state[1])
 
     def step(state):
         attempt, active, count = state
-        drawn = draw(attempt)
-        proposal, accepted = propose(
-            _unit(drawn[0], drawn[1], np.dtype(np.float64)) - 0.5,
-            _unit_positive(drawn[2], drawn[3], np.dtype(np.float64)),
+        bits = draw(attempt)
+        proposal, accepted = make_proposal(
+            _unit(bits[0], bits[1], np.dtype(np.float64)) - 0.5,
+            _unit_positive(bits[2], bits[3], np.dtype(np.float64)),
         )
         count = jnp.where(active & accepted, proposal, count)
         return attempt + 1, active & ~accepted, count
 
     start = (jnp.zeros((), jnp.int64), wanted, jnp.zeros(wanted.shape, np.float64))
-    return lax.while_loop(proposing, step, start)[2]
+    return lax.while_loop(is_running, step, start)[2]
 
 
 # Hoermann: "The transformed rejection method for generating Poisson random variables" (1993).
-def _many_events(draw, rate, wanted):
+def _sample_large_poisson(draw, rate, wanted):
     root = jnp.sqrt(rate)
     b = 0.931 + 2.53 * root
     a = -0.059 + 0.02483 * b
     log_inverse_alpha = jnp.log(1.1239 + 1.1328 / (b - 3.4))
-    surely = 0.9277 - 3.6224 / (b - 2)
+    accept_bound = 0.9277 - 3.6224 / (b - 2)
     log_rate = jnp.log(rate)
 
-    def propose(u, v):
+    def make_proposal(u, v):
         edge = 0.5 - jnp.abs(u)
         count = jnp.floor((2 * a / edge + b) * u + rate + 0.43)
         ratio = jnp.log(v) + log_inverse_alpha - jnp.log(a / edge**2 + b)
-        fits = ratio <= count * log_rate - rate - lax.lgamma(count + 1)
+        is_accepted = ratio <= count * log_rate - rate - lax.lgamma(count + 1)
         possible = (count >= 0) & ((edge >= 0.013) | (v <= edge))
-        return count, ((edge >= 0.07) & (v <= surely)) | (possible & fits)
+        return count, ((edge >= 0.07) & (v <= accept_bound)) | (possible & is_accepted)
 
-    return _reject(draw, propose, wanted)
+    return _sample_until_accepted(draw, make_proposal, wanted)
 
 
 def _poisson(rate, seed, stream, *, shard: ShardIndex | None = None):
     def draw(attempt):
-        return more_words(seed, stream, rate.shape, attempt, shard)
+        return more_random_bits(seed, stream, rate.shape, attempt, shard)
 
     mean = rate.astype(np.float64)
-    few, many = mean < _FEW, (mean >= _FEW) & (mean < jnp.inf)
-    drawn = words(seed, stream, rate.shape, shard)
-    level = _unit(drawn[0], drawn[1], np.dtype(np.float64))
-    small = jnp.where(few, mean, 0.0)
-    found = _search(level, jnp.exp(-small), lambda k: small / k, few)
-    rejected = _many_events(draw, jnp.where(many, mean, _FEW), many)
-    result = jnp.where(many, rejected, jnp.where(few, found, mean))
+    is_small, many = mean < _SMALL_MEAN, (mean >= _SMALL_MEAN) & (mean < jnp.inf)
+    bits = words(seed, stream, rate.shape, shard)
+    level = _unit(bits[0], bits[1], np.dtype(np.float64))
+    small = jnp.where(is_small, mean, 0.0)
+    found = _search(level, jnp.exp(-small), lambda k: small / k, is_small)
+    large_counts = _sample_large_poisson(draw, jnp.where(many, mean, _SMALL_MEAN), many)
+    result = jnp.where(many, large_counts, jnp.where(is_small, found, mean))
     return result.astype(rate.dtype)
 
 
@@ -253,55 +253,55 @@ random_poisson.checked(
 
 
 # Hoermann: "The generation of binomial random variates" (1993), for p at most 1/2.
-def _many_successes(draw, trials, p, wanted):
-    root = jnp.sqrt(trials * p * (1 - p))
+def _sample_large_binomial(draw, total_count, p, wanted):
+    root = jnp.sqrt(total_count * p * (1 - p))
     b = 1.15 + 2.53 * root
     a = -0.0873 + 0.0248 * b + 0.01 * p
-    surely = 0.92 - 4.2 / b
+    accept_bound = 0.92 - 4.2 / b
     alpha = (2.83 + 5.1 / b) * root
-    log_odds = jnp.log(p) - jnp.log1p(-p)
-    mode = jnp.floor((trials + 1) * p)
-    peak = lax.lgamma(mode + 1) + lax.lgamma(trials - mode + 1)
+    logit = jnp.log(p) - jnp.log1p(-p)
+    mode = jnp.floor((total_count + 1) * p)
+    peak = lax.lgamma(mode + 1) + lax.lgamma(total_count - mode + 1)
 
-    def propose(u, v):
+    def make_proposal(u, v):
         edge = 0.5 - jnp.abs(u)
-        count = jnp.floor((2 * a / edge + b) * u + trials * p + 0.5)
-        possible = (count >= 0) & (count <= trials)
+        count = jnp.floor((2 * a / edge + b) * u + total_count * p + 0.5)
+        possible = (count >= 0) & (count <= total_count)
         inside = jnp.where(possible, count, mode)
         ratio = jnp.log(v * alpha / (a / edge**2 + b))
-        ways = peak - lax.lgamma(inside + 1) - lax.lgamma(trials - inside + 1)
-        fits = ratio <= ways + (inside - mode) * log_odds
-        return count, possible & (((edge >= 0.07) & (v <= surely)) | fits)
+        log_binomial = peak - lax.lgamma(inside + 1) - lax.lgamma(total_count - inside + 1)
+        is_accepted = ratio <= log_binomial + (inside - mode) * logit
+        return count, possible & (((edge >= 0.07) & (v <= accept_bound)) | is_accepted)
 
-    return _reject(draw, propose, wanted)
+    return _sample_until_accepted(draw, make_proposal, wanted)
 
 
 def _binomial(count, prob, seed, stream, *, shard: ShardIndex | None = None):
     def draw(attempt):
-        return more_words(seed, stream, count.shape, attempt, shard)
+        return more_random_bits(seed, stream, count.shape, attempt, shard)
 
-    trials, p = count.astype(np.float64), prob.astype(np.float64)
-    rare = jnp.minimum(p, 1 - p)  # count failures if those are fewer
-    random = (trials > 0) & (trials < jnp.inf) & (p > 0) & (p < 1)
-    few = random & (trials * rare < _FEW)
-    many = random & ~few
-    drawn = words(seed, stream, count.shape, shard)
-    level = _unit(drawn[0], drawn[1], np.dtype(np.float64))
-    n, q = jnp.where(few, trials, 0.0), jnp.where(few, rare, 0.0)
+    total_count, p = count.astype(np.float64), prob.astype(np.float64)
+    min_p = jnp.minimum(p, 1 - p)  # count failures if those are fewer
+    random = (total_count > 0) & (total_count < jnp.inf) & (p > 0) & (p < 1)
+    is_small = random & (total_count * min_p < _SMALL_MEAN)
+    many = random & ~is_small
+    bits = words(seed, stream, count.shape, shard)
+    level = _unit(bits[0], bits[1], np.dtype(np.float64))
+    n, q = jnp.where(is_small, total_count, 0.0), jnp.where(is_small, min_p, 0.0)
     found = _search(
         level,
         jnp.exp(n * jnp.log1p(-q)),
         lambda k: jnp.maximum(n - k + 1, 0) / k * (q / (1 - q)),
-        few,
+        is_small,
     )
-    rejected = _many_successes(
-        draw, jnp.where(many, trials, 4 * _FEW), jnp.where(many, rare, 0.5), many
+    large_counts = _sample_large_binomial(
+        draw, jnp.where(many, total_count, 4 * _SMALL_MEAN), jnp.where(many, min_p, 0.5), many
     )
-    drawn_count = jnp.where(many, rejected, found)
-    drawn_count = jnp.where(p > 0.5, trials - drawn_count, drawn_count)
-    certain = jnp.where((trials > 0) & (p > 0), trials, 0.0)
-    certain = jnp.where(jnp.isnan(trials) | jnp.isnan(p), jnp.nan, certain)
-    return jnp.where(random, drawn_count, certain).astype(count.dtype)
+    counts = jnp.where(many, large_counts, found)
+    counts = jnp.where(p > 0.5, total_count - counts, counts)
+    fixed = jnp.where((total_count > 0) & (p > 0), total_count, 0.0)
+    fixed = jnp.where(jnp.isnan(total_count) | jnp.isnan(p), jnp.nan, fixed)
+    return jnp.where(random, counts, fixed).astype(count.dtype)
 
 
 # The number of successes in `count` trials that succeed with probability `prob`.

@@ -76,10 +76,8 @@ def _scatter(name: str, method: str, **declared: Any) -> Primitive:
         # Positions out of range are dropped here and reported by the check.
         return getattr(target, chosen)(source, mode="drop")
 
-    made = primitive(name, impl, axes=_aligned_axes, **declared)
-    return made.checked(
-        lambda x, source, index, *, dim: out_of_range(index, 0, x.shape[dim]), _error
-    )
+    op = primitive(name, impl, axes=_aligned_axes, **declared)
+    return op.checked(lambda x, source, index, *, dim: out_of_range(index, 0, x.shape[dim]), _error)
 
 
 scatter = _scatter("scatter", "set", linear=("x source",))
@@ -100,16 +98,16 @@ scatter_add.gradient(
 
 def _extreme_gradient(g, x, source, index, out, dim):
     """All elements that equal the extreme of their place share its gradient."""
-    own = eq(x, out)
-    theirs = eq(source, gather(out, index, dim=dim))
+    is_x = eq(x, out)
+    is_source = eq(source, gather(out, index, dim=dim))
     count = scatter_add(
-        cast(own, dtype=g.spec.dtype), cast(theirs, dtype=g.spec.dtype), index, dim=dim
+        cast(is_x, dtype=g.spec.dtype), cast(is_source, dtype=g.spec.dtype), index, dim=dim
     )
     share = div(g, count)
     from_source = gather(share, index, dim=dim)
     return [
-        where(own, share, zeros_like(share)),
-        where(theirs, from_source, zeros_like(from_source)),
+        where(is_x, share, zeros_like(share)),
+        where(is_source, from_source, zeros_like(from_source)),
         None,
     ]
 
@@ -120,18 +118,18 @@ def _product_gradient(g, x, source, index, dim):
     x_rest = where(zero, ones, x)
     gradient_x = div(mul(g, scatter_multiply(x_rest, source, index, dim=dim)), x_rest)
     is_zero = eq(source, 0)
-    zeros_there = gather(
+    zero_count = gather(
         scatter_add(zeros_like(x), cast(is_zero, dtype=x.spec.dtype), index, dim=dim),
         index,
         dim=dim,
     )
-    lone = where(is_zero, eq(zeros_there, 1), is_zero)
+    single_zero = where(is_zero, eq(zero_count, 1), is_zero)
     filled = where(is_zero, ones_like(source), source)
-    without = scatter_multiply(x, where(lone, ones_like(source), source), index, dim=dim)
+    without = scatter_multiply(x, where(single_zero, ones_like(source), source), index, dim=dim)
     out = scatter_multiply(x, source, index, dim=dim)
-    at_lone = gather(mul(g, without), index, dim=dim)
-    elsewhere = div(gather(mul(g, out), index, dim=dim), filled)
-    return [gradient_x, where(lone, at_lone, elsewhere), None]
+    grad_single_zero = gather(mul(g, without), index, dim=dim)
+    grad_elements = div(gather(mul(g, out), index, dim=dim), filled)
+    return [gradient_x, where(single_zero, grad_single_zero, grad_elements), None]
 
 
 scatter_amax.gradient(_extreme_gradient)
@@ -149,13 +147,13 @@ def _masked_scatter(x, mask, source):
 masked_scatter = primitive("masked_scatter", _masked_scatter, linear=("x source",))
 
 
-def _too_few(x, mask, source):
+def _has_missing(x, mask, source):
     wanted = mask.astype(jnp.int64).sum()
     return wanted > source.size, wanted
 
 
 masked_scatter.checked(
-    _too_few,
+    _has_missing,
     lambda value, attributes, in_specs: RuntimeError(
         f"masked_scatter: expected self and source to have at least {value} elements, the source "
         f"has {in_specs[2].numel}"

@@ -66,7 +66,7 @@ transpose = primitive(
 transpose.gradient(x=lambda g, perm: transpose(g, perm=_inverse(perm)))
 
 
-def refuse_overlap() -> NoReturn:
+def raise_overlap() -> NoReturn:
     """Raise: what is written to has several elements at one memory location."""
     raise RuntimeError(
         "unsupported operation: more than one element of the written-to tensor refers to a single "
@@ -78,7 +78,7 @@ def _write_expanded(base, new, shape):
     if not new.spec.numel:
         return base
     if base.spec.numel != new.spec.numel:
-        refuse_overlap()
+        raise_overlap()
     return reshape(new, shape=base.spec.shape)
 
 
@@ -111,11 +111,11 @@ def _slice(x, *starts, dims: tuple[int, ...], sizes: tuple[int, ...], steps: tup
     Starts are run-time numbers.
     """
     index = [jnp.zeros((), jnp.int64)] * x.ndim
-    spans, strides = list(x.shape), [1] * x.ndim
+    slice_sizes, strides = list(x.shape), [1] * x.ndim
     for dim, start, size, step in zip(dims, starts, sizes, steps, strict=True):
         index[dim], strides[dim] = start, step
-        spans[dim] = (size - 1) * step + 1 if size else 0
-    taken = lax.dynamic_slice(x, index, spans)
+        slice_sizes[dim] = (size - 1) * step + 1 if size else 0
+    taken = lax.dynamic_slice(x, index, slice_sizes)
     return (
         lax.slice(taken, [0] * x.ndim, taken.shape, strides)
         if any(step != 1 for step in steps)
@@ -319,10 +319,10 @@ def _pad(x, value, *, low: tuple[int, ...], high: tuple[int, ...], interior: tup
 
 def _padded_axes(operation) -> Axes:
     """Dimensions without padding may be split."""
-    amounts = zip(
+    padding = zip(
         *(operation.attributes[name] for name in ("low", "high", "interior")), strict=True
     )
-    names = tuple(None if any(each) else f"d{dim}" for dim, each in enumerate(amounts))
+    names = tuple(None if any(each) else f"d{dim}" for dim, each in enumerate(padding))
     return Axes((names, ()), (names,))
 
 
@@ -364,7 +364,7 @@ def _stacked_axes(operation) -> Axes:
 stack = primitive("stack", lambda *xs, dim: jnp.stack(xs, dim), axes=_stacked_axes, linear=("*xs",))
 
 
-def _unbound_axes(operation) -> Axes:
+def _unbind_axes(operation) -> Axes:
     names, kept = _kept_names(operation.in_specs[0].ndim, (operation.attributes["dim"],))
     return Axes((names,), (kept,) * operation.count)
 
@@ -373,6 +373,6 @@ def _unbind(x, *, dim: int):
     return tuple(lax.index_in_dim(x, index, dim, keepdims=False) for index in range(x.shape[dim]))
 
 
-unbind = primitive("unbind", _unbind, axes=_unbound_axes, linear=("x",))
+unbind = primitive("unbind", _unbind, axes=_unbind_axes, linear=("x",))
 stack.gradient(lambda g, dim: list(unbind(g, dim=dim)))
 unbind.gradient(x=lambda g, dim: stack(*g, dim=dim))

@@ -47,7 +47,7 @@ topk.gradient(x=_put_back, writable="out")
 
 
 def _searchsorted(sequence, values, *, right: bool, dtype: DType):
-    """Where each of `values` would be inserted into the last dimension of `sequence`."""
+    """The index at which each of `values` is inserted into the last dimension of `sequence`."""
     side = "right" if right else "left"
 
     def search(row, wanted):

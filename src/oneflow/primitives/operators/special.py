@@ -41,8 +41,8 @@ atanh = unary("atanh", exponential.atanh, lambda x: 1 / (1 - x * x))
 
 
 def _sinc_slope(x):
-    turned = jnp.where(x == 0, 1, math.pi * x)
-    slope = (jnp.cos(turned) - jnp.sin(turned) / turned) * math.pi / turned
+    pi_x = jnp.where(x == 0, 1, math.pi * x)
+    slope = (jnp.cos(pi_x) - jnp.sin(pi_x) / pi_x) * math.pi / pi_x
     return jnp.where(x == 0, 0, slope)
 
 
@@ -93,8 +93,8 @@ def _digamma(x):
 def _cotangent_slope(x, n: int):
     """The `n`-th derivative of ``pi cot(pi x)``, by the polynomial in the cotangent that it is."""
     # The sine and cosine of less than half a turn, so that poles are found exactly.
-    turn = math.pi * (x - jnp.round(x))
-    cotangent = jnp.cos(turn) / jnp.sin(turn)
+    theta = math.pi * (x - jnp.round(x))
+    cotangent = jnp.cos(theta) / jnp.sin(theta)
     slope = np.polynomial.Polynomial([0.0, 1.0])
     for _ in range(n):
         slope = slope.deriv() * np.polynomial.Polynomial([-1.0, 0.0, -1.0])
@@ -109,10 +109,10 @@ def _polygamma(x, *, n: int):
     wide = x.astype(jnp.float32) if x.dtype.itemsize < 4 else x
     sign = 1 if n % 2 == 0 else -1
     below = wide <= 0
-    pole = below & (wide == jnp.floor(wide)) & jnp.isfinite(wide)
+    is_singular = below & (wide == jnp.floor(wide)) & jnp.isfinite(wide)
     upper = jsp.polygamma(n, jnp.where(below, 1 - wide, wide))
-    reflected = sign * upper - _cotangent_slope(jnp.where(below & ~pole, wide, 0.25), n)
-    value = jnp.where(pole, -sign * jnp.inf, jnp.where(below, reflected, upper))
+    reflection = sign * upper - _cotangent_slope(jnp.where(below & ~is_singular, wide, 0.25), n)
+    value = jnp.where(is_singular, -sign * jnp.inf, jnp.where(below, reflection, upper))
     value = jnp.where(wide == jnp.inf, 0, value)
     return value.astype(x.dtype)
 
@@ -227,8 +227,8 @@ log_ndtr = elementwise("log_ndtr", jsp.log_ndtr)
 def _zeta(x, y):
     """The sum of ``(y + k) ** -x``: of terms below 0, if `x` is whole, and of the others."""
     below = y < 0
-    whole = y == jnp.floor(y)
-    share = jnp.where(below & ~whole, -y - jnp.floor(-y), 0.5)
+    is_integer = y == jnp.floor(y)
+    share = jnp.where(below & ~is_integer, -y - jnp.floor(-y), 0.5)
     sign = jnp.where(x % 2 == 0, 1, -1).astype(x.dtype)
     sum_below = sign * (jsp.zeta(x, share) - jsp.zeta(x, jnp.where(below, 1 - y, 1)))
     value = jnp.where(
@@ -236,7 +236,7 @@ def _zeta(x, y):
         jnp.where(x == jnp.floor(x), sum_below + jsp.zeta(x, 1 - share), jnp.nan),
         jsp.zeta(x, jnp.where(below, 1, y)),
     )
-    infinite = (x == 1) | ((y <= 0) & whole)
+    infinite = (x == 1) | ((y <= 0) & is_integer)
     return jnp.where(x < 1, jnp.nan, jnp.where(infinite, jnp.inf, value))
 
 
@@ -249,10 +249,10 @@ gammaincc = elementwise("gammaincc", jsp.gammaincc, "x y")
 frac = elementwise("frac", lambda x: x - jnp.trunc(x))
 frac.gradient(x=lambda g: g)
 # To multiples of 1 / scale, and to multiples of scale.
-round_finer = step("round_finer", lambda x, scale: quotient(jnp.round(x * scale), scale), "x scale")
-round_coarser = step(
-    "round_coarser", lambda x, scale: jnp.round(quotient(x, scale)) * scale, "x scale"
+round_decimals = step(
+    "round_decimals", lambda x, scale: quotient(jnp.round(x * scale), scale), "x scale"
 )
+round_tens = step("round_tens", lambda x, scale: jnp.round(quotient(x, scale)) * scale, "x scale")
 
 
 def _nan_to_num(x, nan, high, low):

@@ -25,13 +25,13 @@ from oneflow.primitives.operators.elementwise import (
 from oneflow.primitives.operators.reduce import (
     count_of,
     expanded,
+    extreme_gradient,
+    kept_dims_axes,
     kept_shape,
     mean,
-    picked_along,
-    share_among_equal,
-    spread_axes,
+    reduction_gradient_axes,
+    select_along,
     sum_,
-    undone_axes,
 )
 from oneflow.primitives.operators.rounding import quotient
 from oneflow.primitives.registry import Primitive, primitive
@@ -110,8 +110,8 @@ std = primitive(
     composition=Composition(_std_of_sums),
     precision=Precision.FULL,
 )
-_var_x = primitive("var_gradient", _var_gradient, axes=undone_axes, linear=("g", "x"))
-_std_x = primitive("std_gradient", _std_gradient, axes=undone_axes, linear=("g", "x"))
+_var_x = primitive("var_gradient", _var_gradient, axes=kept_dims_axes, linear=("g", "x"))
+_std_x = primitive("std_gradient", _std_gradient, axes=kept_dims_axes, linear=("g", "x"))
 var.gradient(x=lambda g, x, dims, correction: _var_x(g, x, dims=dims, correction=correction))
 std.gradient(
     x=lambda g, x, out, dims, correction: _std_x(g, x, out, dims=dims, correction=correction)
@@ -140,10 +140,10 @@ def _norm_gradient(g, x, order, out, *, dims: tuple[int, ...]):
     """``sign(x) |x|^(order-1) / norm^(order-1)``, and 0 where that is no number."""
     norm = expanded(out, x.shape, dims)
     size = jnp.abs(x)
-    still = (size == 0) | (norm == 0)
-    ratio = jnp.where(still, 1, size) / jnp.where(still, 1, norm)
-    direction = x / jnp.where(still, 1, size)
-    slope = jnp.where(still, 0, direction * ratio ** (order - 1))
+    is_zero = (size == 0) | (norm == 0)
+    ratio = jnp.where(is_zero, 1, size) / jnp.where(is_zero, 1, norm)
+    direction = x / jnp.where(is_zero, 1, size)
+    slope = jnp.where(is_zero, 0, direction * ratio ** (order - 1))
     return (expanded(g, x.shape, dims) * slope).astype(x.dtype)
 
 
@@ -163,8 +163,10 @@ norm2 = primitive(
     precision=Precision.FULL,
 )
 norm = primitive("norm", _norm, axes=reduced_axes(summed=False), precision=Precision.FULL)
-_norm2_x = primitive("norm2_gradient", _norm2_gradient, axes=spread_axes, linear=("g", "x"))
-_norm_x = primitive("norm_gradient", _norm_gradient, axes=spread_axes, linear=("g",))
+_norm2_x = primitive(
+    "norm2_gradient", _norm2_gradient, axes=reduction_gradient_axes, linear=("g", "x")
+)
+_norm_x = primitive("norm_gradient", _norm_gradient, axes=reduction_gradient_axes, linear=("g",))
 norm2.gradient(x=lambda g, x, out, dims: _norm2_x(g, x, out, dims=dims))
 norm.gradient(x=lambda g, x, order, out, dims: _norm_x(g, x, order, out, dims=dims), order=None)
 
@@ -182,9 +184,9 @@ def _median_index(x, dim: int):
     index = _rank_index(x, dim, (x.shape[dim] - 1) // 2)
     if not jnp.issubdtype(x.dtype, jnp.floating):
         return index
-    lost = jnp.isnan(x)
-    first = jnp.argmax(lost, axis=dim, keepdims=True)
-    return jnp.where(jnp.any(lost, axis=dim, keepdims=True), first, index)
+    nan_mask = jnp.isnan(x)
+    first = jnp.argmax(nan_mask, axis=dim, keepdims=True)
+    return jnp.where(jnp.any(nan_mask, axis=dim, keepdims=True), first, index)
 
 
 def _nanmedian_index(x, dim: int):
@@ -211,9 +213,9 @@ def _mode_index(x, dim: int):
     return jnp.take_along_axis(order, longest, axis=dim)
 
 
-median = picked_along("median", _median_index)
-nanmedian = picked_along("nanmedian", _nanmedian_index)
-mode = picked_along("mode", _mode_index)
+median = select_along("median", _median_index)
+nanmedian = select_along("nanmedian", _nanmedian_index)
+mode = select_along("mode", _mode_index)
 
 
 def _of_all(name: str, index: Callable) -> Primitive:
@@ -225,9 +227,9 @@ def _of_all(name: str, index: Callable) -> Primitive:
             return jnp.full((), jnp.nan, x.dtype)
         return flat[index(flat, 0)].reshape(())
 
-    made = primitive(name, impl, real_only=True)
-    return made.gradient(
-        x=lambda g, x, out, x_spec: share_among_equal(g, x, out, dims=tuple(range(x_spec.ndim)))
+    op = primitive(name, impl, real_only=True)
+    return op.gradient(
+        x=lambda g, x, out, x_spec: extreme_gradient(g, x, out, dims=tuple(range(x_spec.ndim)))
     )
 
 
@@ -251,8 +253,8 @@ def _quantile_axes(operation: Operation) -> Axes:
     dim, keepdim = operation.attributes["dim"], operation.attributes["keepdim"]
     names = tuple(None if dim is None or at == dim % x.ndim else f"d{at}" for at in range(x.ndim))
     kept = names if keepdim else tuple(name for name in names if name is not None)
-    asked = (None,) * q.ndim
-    return Axes((names, asked), ((*asked, *kept),))
+    quantile_names = (None,) * q.ndim
+    return Axes((names, quantile_names), ((*quantile_names, *kept),))
 
 
 quantile = primitive("quantile", _quantile, axes=_quantile_axes)

@@ -1,0 +1,124 @@
+"""Window operations as sums over kernel offsets: shifted slices, and their transpose.
+
+For small kernels this beats XLA's window operations on the CPU: it fuses with whatever is around
+it and runs along the channels, which are contiguous.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+KernelOffset = tuple[int, ...]
+
+# Kernels with more elements than this are left to XLA.
+MAX_KERNEL_SIZE = 27
+
+
+class WindowSlices(NamedTuple):
+    """Windows that slide along `dims`; one entry per dimension in every field."""
+
+    dims: tuple[int, ...]
+    kernel: tuple[int, ...]
+    stride: tuple[int, ...]
+    padding: tuple[tuple[int, int], ...]
+    dilation: tuple[int, ...]
+
+    def all(self) -> list[KernelOffset]:
+        """Every kernel offset, the last dimension running fastest."""
+        return list(itertools.product(*map(range, self.kernel)))
+
+    def along(self, axis: int) -> WindowSlices:
+        """The windows along one of the dimensions."""
+        return WindowSlices._make(each[axis : axis + 1] for each in self)
+
+    def counts(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        """The number of windows along each dimension of an array of `shape`."""
+        return tuple(
+            (shape[dim] + low + high - dilation * (length - 1) - 1) // step + 1
+            for dim, length, step, (low, high), dilation in zip(*self, strict=True)
+        )
+
+    def gather(self, x: Any, fill: Any) -> dict[KernelOffset, Any]:
+        """The elements of `x` at each kernel offset, one per window; `fill` is outside."""
+        counts = self.counts(x.shape)
+        padded = self._padded(x, fill)
+        parts = {}
+        for offset in self.all():
+            start, stop, step = [0] * x.ndim, list(padded.shape), [1] * x.ndim
+            for place, (dim, count) in enumerate(zip(self.dims, counts, strict=True)):
+                start[dim] = offset[place] * self.dilation[place]
+                step[dim] = self.stride[place]
+                stop[dim] = start[dim] + (count - 1) * step[dim] + 1
+            parts[offset] = lax.slice(padded, start, stop, step)
+        return parts
+
+    def _padded(self, x: Any, fill: Any) -> Any:
+        padding = [(0, 0, 0)] * x.ndim
+        for dim, (low, high) in zip(self.dims, self.padding, strict=True):
+            padding[dim] = (low, high, 0)
+        return lax.pad(x, fill, padding) if any(any(each) for each in padding) else x
+
+    def scatter(self, part: Callable[[KernelOffset], Any], size: tuple[int, ...]) -> Any:
+        """The transpose of `gather`: sums ``part(offset)`` where each came from.
+
+        Element m at an offset belongs at ``m * stride + offset * dilation`` of the padded array.
+        Positions with the same remainder by the stride form a phase; within one, offsets only shift
+        by integral numbers of elements, and the phases interleave at the end.
+        """
+        phase_indices = itertools.product(*map(range, self.stride))
+        sums = {phase: self._phase(phase, part, size) for phase in phase_indices}
+        return self._interleaved(sums, size)
+
+    def _phase(
+        self, phase: KernelOffset, part: Callable[[KernelOffset], Any], size: tuple[int, ...]
+    ) -> Any:
+        """The sum over the offsets that land on one phase, as long as the longest phase."""
+        terms = []
+        for offset in self.all():
+            distances = [t * d - p for t, d, p in zip(offset, self.dilation, phase, strict=True)]
+            if any(r % s for r, s in zip(distances, self.stride, strict=True)):
+                continue
+            value = part(offset)
+            padding = [(0, 0, 0)] * value.ndim
+            lengths = zip(self.dims, distances, self.stride, self._lengths(size), strict=True)
+            for dim, distance, step, length in lengths:
+                shift = distance // step
+                padding[dim] = (shift, length - shift - value.shape[dim], 0)
+            terms.append(lax.pad(value, np.zeros((), value.dtype), padding))
+        if terms:
+            return functools.reduce(jnp.add, terms)
+        like = part(self.all()[0])
+        shape = list(like.shape)
+        for dim, length in zip(self.dims, self._lengths(size), strict=True):
+            shape[dim] = length
+        return jnp.zeros(shape, like.dtype)
+
+    def _lengths(self, size: tuple[int, ...]) -> tuple[int, ...]:
+        """Elements of the padded array per phase and dimension, rounded up."""
+        return tuple(
+            -(-(n + low + max(high, 0)) // step)
+            for n, (low, high), step in zip(size, self.padding, self.stride, strict=True)
+        )
+
+    def _interleaved(self, sums: dict[KernelOffset, Any], size: tuple[int, ...]) -> Any:
+        """One array from its phases, without the padding."""
+        for place in reversed(range(len(self.dims))):
+            dim, step = self.dims[place], self.stride[place]
+            merged = {}
+            for phase in {phase[:place] for phase in sums}:
+                parts = [sums[*phase, rest] for rest in range(step)]
+                joined = parts[0] if step == 1 else jnp.stack(parts, axis=dim + 1)
+                shape = list(parts[0].shape)
+                shape[dim] *= step
+                joined = joined.reshape(shape)
+                low = self.padding[place][0]
+                merged[phase] = lax.slice_in_dim(joined, low, low + size[place], axis=dim)
+            sums = merged
+        return sums[()]
