@@ -362,7 +362,7 @@ attention_backward = primitive(
     axes=_axes,
     scalar=_NUMBERS,
     positional=Positional(),
-    linear=("g g_logsum",),
+    linear=("g grad_lse",),
 )
 attention_backward.lowering("cuda")(_backward(_GPU_BLOCK))
 

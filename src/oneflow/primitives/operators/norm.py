@@ -234,7 +234,7 @@ normalize_second_gradient = primitive(
     "normalize_second_gradient",
     _second_gradient,
     axes=broadcast_free_dims("dims"),
-    linear=("dx dweight dbias",),
+    linear=("dx grad_weight grad_bias",),
 )
 
 

@@ -111,7 +111,8 @@ window_sum.gradient(
         kernel=kernel,
         stride=stride,
         padding=padding,
-    )
+    ),
+    zero_second_gradients=True,
 )
 window_sum_adjoint.gradient(
     y=lambda g, dims, kernel, stride, padding: window_sum(
