@@ -284,7 +284,7 @@ class Stop(Exception):
     pass
 
 
-@pytest.mark.parametrize("step", ["write", "replacing"])
+@pytest.mark.parametrize("step", ["write", "atomic_write"])
 @pytest.mark.parametrize("killed", [False, True])
 def test_a_save_that_stops_leaves_the_one_before(tmp_path, monkeypatch, step, killed):
     folder = tmp_path / "checkpoint"
@@ -317,7 +317,7 @@ def test_a_save_that_stops_leaves_the_one_before(tmp_path, monkeypatch, step, ki
 
 def test_a_first_save_that_stops(tmp_path, monkeypatch):
     monkeypatch.setattr(sharded, "remove_obsolete", lambda *_: None)
-    monkeypatch.setattr("oneflow.checkpoint.manifest.replacing", lambda target: 1 / 0)
+    monkeypatch.setattr("oneflow.checkpoint.manifest.atomic_write", lambda target: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         flow.save([flow.ones(4, placement=PAIR, sbp=S(0))], tmp_path / "checkpoint")
     with pytest.raises(RuntimeError, match="never completed"):

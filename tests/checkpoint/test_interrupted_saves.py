@@ -16,8 +16,8 @@ import pytest
 
 import oneflow as flow
 from oneflow import nn
-from oneflow.base.replacing import replacing
 from oneflow.checkpoint import sharded, tensor_file
+from oneflow.checkpoint.atomic_file import atomic_write
 from tests.graph.helpers import graph_of
 
 SOURCE = Path(flow.__file__).parents[1]
@@ -146,7 +146,7 @@ def test_everything_is_on_disk_before_it_counts(tmp_path, monkeypatch, saver):
 
 def test_saves_that_still_run_are_left_alone(tmp_path):
     target = tmp_path / "file"
-    with replacing(target) as file:
+    with atomic_write(target) as file:
         file.write(b"later")
         flow.save(1, target)
         assert flow.load(target) == 1

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from oneflow.base.dtype import DType, dtype_named
-from oneflow.base.replacing import replacing
+from oneflow.checkpoint.atomic_file import atomic_write
 from oneflow.checkpoint.load_errors import LoadError, load_errors
 from oneflow.checkpoint.save_plan import SavedShard, is_partition
 
@@ -70,7 +70,7 @@ class Manifest(NamedTuple):
             },
             "structure": self.structure,
         }
-        with replacing(root / MANIFEST) as file:
+        with atomic_write(root / MANIFEST) as file:
             file.write(json.dumps(content).encode())
 
 

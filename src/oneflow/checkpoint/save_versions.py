@@ -17,7 +17,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from oneflow.base.replacing import flush_folder, lock, locked_if_stale
+from oneflow.checkpoint.atomic_file import flush_folder, lock_file, lock_if_stale
 
 
 @contextlib.contextmanager
@@ -26,7 +26,7 @@ def make_folder(folder: Path) -> Iterator[None]:
     with contextlib.ExitStack() as stack:
         path = _lock_of(folder)
         stack.callback(path.unlink, missing_ok=True)
-        while not lock(file := path.open("ab")):
+        while not lock_file(file := path.open("ab")):
             file.close()
         stack.enter_context(file)
         folder.mkdir()
@@ -47,7 +47,7 @@ def remove_obsolete(root: Path, pattern: str, named: Callable[[], str | None]) -
         for folder in list(root.glob(pattern)):
             _remove_unless_named(folder, named)
         for path in list(root.glob(f".{pattern}.lock")):
-            with locked_if_stale(path) as stale:
+            with lock_if_stale(path) as stale:
                 if stale:
                     path.unlink(missing_ok=True)
 
@@ -55,7 +55,7 @@ def remove_obsolete(root: Path, pattern: str, named: Callable[[], str | None]) -
 def _remove_unless_named(folder: Path, named: Callable[[], str | None]) -> None:
     if folder.name == named():
         return
-    with locked_if_stale(_lock_of(folder)) as stale:
+    with lock_if_stale(_lock_of(folder)) as stale:
         # Asked again: its save may have ended just now.
         if (stale or not _lock_of(folder).exists()) and folder.name != named():
             shutil.rmtree(folder, ignore_errors=True)

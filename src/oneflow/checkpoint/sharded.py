@@ -22,8 +22,8 @@ import numpy as np
 
 from oneflow.base import cluster
 from oneflow.base.dtype import from_numpy_dtype
-from oneflow.base.replacing import flush_folder
 from oneflow.checkpoint import tensor_file
+from oneflow.checkpoint.atomic_file import flush_folder
 from oneflow.checkpoint.collective_io import propagate_errors, runs_rank
 from oneflow.checkpoint.load_errors import LoadError, load_errors
 from oneflow.checkpoint.manifest import (

@@ -16,7 +16,7 @@ import ml_dtypes
 import numpy as np
 import safetensors
 
-from oneflow.base.replacing import replacing
+from oneflow.checkpoint.atomic_file import atomic_write
 from oneflow.checkpoint.load_errors import load_errors
 
 FORMAT = "oneflow"
@@ -197,7 +197,7 @@ def write(target: Path | BinaryIO, arrays: Mapping[str, np.ndarray], metadata: d
     if not isinstance(target, Path):
         _write(target, header, ordered)
         return
-    with replacing(target) as file:
+    with atomic_write(target) as file:
         _write(file, header, ordered)
 
 

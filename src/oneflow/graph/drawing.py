@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
 
-from oneflow.base.replacing import replacing
+from oneflow.checkpoint.atomic_file import atomic_write
 from oneflow.graph.step import Step
 
 _WIDTH, _HEIGHT, _GAP_X, _GAP_Y, _MARGIN = 220, 44, 40, 46, 20
@@ -150,7 +150,7 @@ def draw_step(step: Step, path: str | os.PathLike) -> None:
     Raises:
         ValueError: the name is that of another kind of file.
     """
-    with replacing(svg_path(path)) as file:
+    with atomic_write(svg_path(path)) as file:
         file.write(picture_of(step).svg().encode())
 
 

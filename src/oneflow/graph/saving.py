@@ -22,9 +22,9 @@ from typing import Any
 from oneflow.base import cluster
 from oneflow.base.device import Device
 from oneflow.base.placement import Placement
-from oneflow.base.replacing import flush_folder, replacing
 from oneflow.base.spec import TensorSpec
 from oneflow.checkpoint import serialization
+from oneflow.checkpoint.atomic_file import atomic_write, flush_folder
 from oneflow.checkpoint.collective_io import broadcast_bytes, propagate_errors
 from oneflow.checkpoint.load_errors import load_errors
 from oneflow.checkpoint.manifest import PROGRAM_FILE
@@ -119,9 +119,9 @@ class _Saving:
         for index, (program, step) in enumerate(zip(programs, data["steps"], strict=True)):
             content = to_bytes(program)
             step["sha256"] = sha256(content).hexdigest()
-            with replacing(self._files / program_name(index)) as file:
+            with atomic_write(self._files / program_name(index)) as file:
                 file.write(content)
-        with replacing(self._path / PROGRAM_FILE) as file:
+        with atomic_write(self._path / PROGRAM_FILE) as file:
             file.write(json.dumps({**data, "files": self._files.name}, indent=1).encode())
 
 

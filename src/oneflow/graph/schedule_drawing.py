@@ -6,7 +6,7 @@ import os
 from html import escape
 
 from oneflow.base.placement import Placement
-from oneflow.base.replacing import replacing
+from oneflow.checkpoint.atomic_file import atomic_write
 from oneflow.graph.drawing import svg_path
 from oneflow.graph.pipeline_parallel import PipelineExecutable
 from oneflow.graph.schedule import Slot, bubble_shares, timeline
@@ -51,7 +51,7 @@ def draw_schedule(pipeline: PipelineExecutable, path: str | os.PathLike) -> None
     Raises:
         ValueError: the name is that of another kind of file.
     """
-    with replacing(svg_path(path)) as file:
+    with atomic_write(svg_path(path)) as file:
         file.write(_SchedulePicture(pipeline).svg().encode())
 
 

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from oneflow.base.replacing import replacing
+from oneflow.checkpoint.atomic_file import atomic_write
 from oneflow.graph.graph import PLAN_GRAPH, Graph
 from oneflow.plan.contents import CostEstimate, PlanContents, contents_of
 from oneflow.plan.page import page_of
@@ -47,7 +47,7 @@ class Plan:
         """
         if Path(path).suffix.lower() not in (".html", ".htm"):
             raise ValueError(f"a plan is saved as a page; give `path` the ending .html, got {path}")
-        with replacing(Path(path)) as file:
+        with atomic_write(Path(path)) as file:
             file.write(page_of(self.contents).encode())
 
     def listing(self) -> str:

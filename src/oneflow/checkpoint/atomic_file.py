@@ -1,4 +1,4 @@
-"""Files that change at once: written beside their place, and put there when they are on disk."""
+"""Atomic writes: a file is written under a temporary name and renamed once it is on disk."""
 
 from __future__ import annotations
 
@@ -14,31 +14,31 @@ from typing import BinaryIO
 
 
 @contextlib.contextmanager
-def replacing(target: Path) -> Iterator[BinaryIO]:
-    """Open a new file that takes the place of `target` when the block ends without an error.
+def atomic_write(target: Path) -> Iterator[BinaryIO]:
+    """Open a new file that replaces `target` when the block ends without an error.
 
-    Whatever stops the block, `target` stays what it was. What killed processes left beside it is
+    Whatever stops the block, `target` stays unchanged. Temporary files of killed processes are
     removed; the file of a process that is still writing is locked, and stays. A link is followed,
-    and a device or a pipe is written to as it is.
+    and a device or a pipe is written to directly.
 
     Raises:
         FileNotFoundError: the folder around `target` does not exist.
         IsADirectoryError: `target` is a folder.
-        OSError: the disk is full, or anything else the file system says; names `target`.
+        OSError: the disk is full, or another error of the file system; names `target`.
     """
     if not target.parent.is_dir():
         raise FileNotFoundError(f"cannot save to `{target}`: the folder does not exist")
     if target.is_dir():
         raise IsADirectoryError(f"cannot save to `{target}`: it is a folder")
     is_special = target.exists() and not target.is_file()
-    place = target.open("wb") if is_special else _beside(Path(os.path.realpath(target)))
-    with naming(target), place as file:
+    opened = target.open("wb") if is_special else _temporary_file(Path(os.path.realpath(target)))
+    with name_in_errors(target), opened as file:
         yield file
 
 
 @contextlib.contextmanager
-def naming(path: Path) -> Iterator[None]:
-    """Let the errors of the file system name `path`; that of a full disk names nothing."""
+def name_in_errors(path: Path) -> Iterator[None]:
+    """Add `path` to errors of the file system; that of a full disk names no file."""
     try:
         yield
     except OSError as error:
@@ -48,14 +48,14 @@ def naming(path: Path) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _beside(target: Path) -> Iterator[BinaryIO]:
-    """The new file of `replacing`."""
+def _temporary_file(target: Path) -> Iterator[BinaryIO]:
+    """Open the new file of `atomic_write` and rename it at the end."""
     _remove_stale(target)
     partial, file = _new_locked_file(target)
     try:
         with file:
             if target.exists():
-                # A file that was closed to others stays closed.
+                # A file that others may not read stays so.
                 with contextlib.suppress(PermissionError):
                     os.fchmod(file.fileno(), stat.S_IMODE(target.stat().st_mode))
             yield file
@@ -72,29 +72,29 @@ def _new_locked_file(target: Path) -> tuple[Path, BinaryIO]:
     while True:
         partial = target.with_name(f".{target.name}.{secrets.token_hex(6)}.partial")
         file = partial.open("xb")
-        if lock(file):
+        if lock_file(file):
             return partial, file
         file.close()
 
 
-def lock(file: BinaryIO) -> bool:
-    """Lock a new file until it is closed; whether it is still there then.
+def lock_file(file: BinaryIO) -> bool:
+    """Lock a new file until it is closed; return whether it still exists then.
 
-    Between making and locking it, another process may have taken it for stale.
+    Between creating and locking it, another process may have removed it as stale.
     """
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
     except OSError:
-        # A file system without locks: there nobody can lock it and remove it, either.
+        # A file system without locks: no other process can lock and remove it, either.
         return True
     return os.fstat(file.fileno()).st_nlink > 0
 
 
 @contextlib.contextmanager
-def locked_if_stale(path: Path) -> Iterator[bool]:
-    """Whether nobody holds the lock of a file; then it stays locked while the block runs."""
+def lock_if_stale(path: Path) -> Iterator[bool]:
+    """Yield whether no process holds the lock of a file; then lock it while the block runs."""
     with contextlib.ExitStack() as stack:
         stale = False
         with contextlib.suppress(OSError):
@@ -105,17 +105,17 @@ def locked_if_stale(path: Path) -> Iterator[bool]:
 
 
 def _remove_stale(target: Path) -> None:
-    """Remove what killed processes left of files for the place of `target`."""
+    """Remove the temporary files of `target` that killed processes have left."""
     name = re.compile(rf"\.{re.escape(target.name)}\.[0-9a-f]{{12}}\.partial")
     with contextlib.suppress(OSError):
         for path in [each for each in target.parent.iterdir() if name.fullmatch(each.name)]:
-            with locked_if_stale(path) as stale:
+            with lock_if_stale(path) as stale:
                 if stale:
                     path.unlink()
 
 
 def flush_folder(folder: Path) -> None:
-    """Make sure that a folder's entries are on disk."""
+    """Flush the entries of a folder to disk."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(descriptor)
