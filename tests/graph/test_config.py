@@ -121,7 +121,7 @@ def test_eager_steps_between_those_of_a_graph_with_a_grad_scaler():
         x = flow.full((1, 1), factor)
         step_eagerly(model, optimizer)
         step_eagerly(twin, other)
-        counts = [o.split_counts(o.state[m.weight]) for o, m in ((optimizer, model), (other, twin))]
+        counts = [o.counts_of(o.state[m.weight]) for o, m in ((optimizer, model), (other, twin))]
         assert counts[0] == pytest.approx(counts[1])
         graph(x)
         step_eagerly(twin, other)
@@ -129,9 +129,9 @@ def test_eager_steps_between_those_of_a_graph_with_a_grad_scaler():
         np.testing.assert_allclose(model.weight.numpy(), twin.weight.numpy(), rtol=1e-6)
     assert only_step(graph) is step
     assert optimizer.state[model.weight]["step"].item() == 6
-    before = other.split_counts(other.state[twin.weight])
+    before = other.counts_of(other.state[twin.weight])
     other.load_state_dict(optimizer.state_dict())
-    assert other.split_counts(other.state[twin.weight]) == pytest.approx(before)
+    assert other.counts_of(other.state[twin.weight]) == pytest.approx(before)
 
 
 def scaler_after_changes(is_static):

@@ -162,7 +162,7 @@ def test_what_cannot_be_saved(tmp_path):
     generator = flow.Generator()
     drawing = graph_of(lambda: flow.rand(2, generator=generator))
     drawing()
-    with pytest.raises(RuntimeError, match="generator of its own"):
+    with pytest.raises(RuntimeError, match="generator other than the default"):
         drawing.save(tmp_path / "graph")
     assert not list(tmp_path.iterdir())
 
@@ -197,7 +197,7 @@ def test_folders_are_replaced_as_a_whole_and_damage_is_told(tmp_path):
 # What a changed description leads to. Each is a path into the description and what is put there.
 DAMAGE = [
     (["version"], 99, "format 99"),
-    (["files"], "../elsewhere", "no name that saving gives"),
+    (["files"], "../elsewhere", "not a name of a folder that saving makes"),
     (["files"], None, "damaged"),
     (["steps"], 5, "damaged"),
     (["steps", 0, "called"], ["list", [], []], "`called`"),

@@ -11,8 +11,8 @@ from oneflow.functional.global_tensors.conversion import to_global
 from oneflow.graph.captured_step import CapturedStep
 from oneflow.passes.apply_shardings import ShardingConstraints
 from oneflow.passes.auto_sharding import ShardingSearch
-from oneflow.primitives.cost.timing import MACHINES, Machine
-from oneflow.program.duration import program_seconds
+from oneflow.primitives.cost.estimated_time import DEVICE_RATES, Machine
+from oneflow.program.cost import program_seconds
 from oneflow.program.ir import Program
 
 
@@ -34,7 +34,7 @@ class AutoParallelOptions:
 
     def machine(self, placement: Placement) -> Machine:
         """The rates of the cost model for the devices of a placement."""
-        machine = MACHINES[placement.type]
+        machine = DEVICE_RATES[placement.type]
         return replace(
             machine,
             flops=machine.flops / self.computing,

@@ -1,4 +1,4 @@
-"""Blocks: what stands for a module inside a graph, so that it can be configured there."""
+"""Blocks: the modules as attributes of a graph, where they can be configured."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from oneflow.module.module import Module
 
 
 class Blocks:
-    """The blocks of one graph: one per module, however often it is asked for.
+    """The blocks of one graph, one per module.
 
     Args:
-        changed: called when an option of a module was changed.
+        changed: called when an option of a module has changed.
     """
 
     def __init__(self, changed: Callable[[], None]) -> None:
         self._changed = changed
-        self._known: WeakKeyDictionary[Module, Block] = WeakKeyDictionary()
+        self._blocks: WeakKeyDictionary[Module, Block] = WeakKeyDictionary()
         self.configs: WeakKeyDictionary[Module, BlockConfig] = WeakKeyDictionary()
 
     def of(self, module: Module) -> Block:
         """The block of `module`."""
-        block = self._known.get(module)
+        block = self._blocks.get(module)
         if block is None:
-            block = self._known[module] = Block(module, self)
+            block = self._blocks[module] = Block(module, self)
         return block
 
     def config_of(self, module: Module) -> BlockConfig:
-        """The configuration of `module`, made when it is first asked for."""
+        """The configuration of `module`."""
         config = self.configs.get(module)
         if config is None:
             config = self.configs[module] = BlockConfig(self._changed)

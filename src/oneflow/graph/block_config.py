@@ -1,4 +1,4 @@
-"""`BlockConfig`: what a graph is told about one of its modules."""
+"""`BlockConfig`: the options of one module of a graph."""
 
 from __future__ import annotations
 
@@ -44,24 +44,24 @@ class BlockConfig:
     @stage_id.setter
     def stage_id(self, value: int | None) -> None:
         if value is not None and (type(value) is not int or value < 0):
-            raise ValueError(f"`stage_id` must be a whole number from 0 or None, got {value!r}")
+            raise ValueError(f"`stage_id` must be an integer from 0 or None, got {value!r}")
         self._stage_id = value
         self._changed()
 
     @property
     def stage_placement(self) -> Placement | None:
-        """Where the stage runs, as given to `set_stage`."""
+        """The placement of the stage, as given to `set_stage`."""
         return self._placement
 
     def set_stage(self, stage_id: int | None = None, placement: Placement | None = None) -> None:
-        """Say which pipeline stage the module belongs to; its inputs are brought there.
+        """Set the pipeline stage of the module; its inputs are transferred to the stage.
 
         Args:
             stage_id: number of the stage, from 0.
-            placement: where it runs; default: where the module's parameters are.
+            placement: placement of the stage; default: that of the module's parameters.
 
         Raises:
-            TypeError: `placement` is none.
+            TypeError: `placement` is not a placement.
         """
         if not isinstance(placement, Placement | None):
             raise TypeError(
@@ -72,7 +72,7 @@ class BlockConfig:
 
     @property
     def activation_checkpointing(self) -> bool:
-        """Whether backward computes the module's inside again instead of keeping it in memory."""
+        """True if backward computes the module's activations again instead of keeping them."""
         return self._activation_checkpointing
 
     @activation_checkpointing.setter

@@ -23,7 +23,7 @@ from oneflow.graph.graph_config import GraphConfig
 from oneflow.graph.micro_batches import MicroBatches
 from oneflow.graph.module_tracer import ModuleTracer
 from oneflow.graph.optimizer_steps import GraphOptimizer, OptimizerStep, parameters_of
-from oneflow.graph.structure import describe_tensor, put_together, take_apart
+from oneflow.graph.pytree import describe_tensor, tree_flatten, tree_unflatten
 from oneflow.graph.verbosity import QUIET, Verbosity
 from oneflow.graph.zero import apply_zero
 from oneflow.module.module import Module
@@ -144,7 +144,7 @@ class _Capture:
         self._add_optimized_tensors()
         result = self._call_build()
         results: list[Tensor] = []
-        structure = take_apart(result, results, f"the result of {self._graph.name}.build")
+        structure = tree_flatten(result, results, f"the result of {self._graph.name}.build")
         if self._recorder.outsider is not None:
             warnings.warn(
                 f"{self._graph.name}: `build` used a tensor that requires grad but belongs to no "
@@ -183,13 +183,13 @@ class _Capture:
                 return self._build_micro_batch(0, self._placeholders)
             batches = MicroBatches(self._placeholders, count)
             results = [self._build_micro_batch(i, each) for i, each in enumerate(list(batches))]
-            return batches.joined(results)
+            return batches.concatenated(results)
 
     def _build_micro_batch(self, number: int, tensors: list[Tensor]) -> Any:
         """Record the forward and backward pass of one micro batch."""
         self._recorder.begin(Phase(FORWARD, number))
         self._micro_batch = number
-        args, kwargs = put_together(self._called, iter(tensors))
+        args, kwargs = tree_unflatten(self._called, iter(tensors))
         result = self._function(*args, **kwargs)
         self._recorder.begin(Phase(UPDATE))
         return result

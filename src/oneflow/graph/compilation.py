@@ -14,12 +14,12 @@ from typing import Any
 
 from oneflow.base.placement import Placement
 from oneflow.compiler.lower import Executable
-from oneflow.graph.agreement import compare_programs
 from oneflow.graph.auto_parallel import auto_parallel_text, reshard_variables, sharding_search
 from oneflow.graph.binding import bind
 from oneflow.graph.capture import Capturable, CaptureSettings, capture, scope_of
 from oneflow.graph.captured_step import CapturedStep
 from oneflow.graph.pipeline_parallel import PipelineExecutable
+from oneflow.graph.program_consistency import check_consistency
 from oneflow.graph.schedule_drawing import schedule_text
 from oneflow.graph.step import Step, refuse_overlaps
 from oneflow.passes.dumping import dump_observer
@@ -98,7 +98,7 @@ def compile_step(captured: CapturedStep, settings: CaptureSettings) -> Step:
     changing = captured.changing_numbers | _hidden_numbers(program)
     constants = {i: each for i, each in enumerate(captured.numbers) if i not in changing}
     device, name = captured.device, captured.name
-    compare_programs(program, constants, _all_devices(program, device), name)
+    check_consistency(program, constants, _all_devices(program, device), name)
     first = len(binding.arguments)
     donated = range(first, first + binding.changed)
     listing = captured.listing

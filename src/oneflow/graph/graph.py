@@ -24,12 +24,12 @@ from oneflow.graph.graph_config import GraphConfig
 from oneflow.graph.listing import graph_text
 from oneflow.graph.optimizer_steps import GraphOptimizer
 from oneflow.graph.pipeline_parallel import PipelineExecutable
+from oneflow.graph.pytree import flatten_call
 from oneflow.graph.saved_graph import SavedGraph
 from oneflow.graph.saving import save_steps
 from oneflow.graph.schedule_drawing import draw_schedule
 from oneflow.graph.state import graph_state, load_graph_state
 from oneflow.graph.step import Step
-from oneflow.graph.structure import take_call_apart
 from oneflow.graph.verbosity import chosen_verbosity
 from oneflow.module.module import Module
 from oneflow.optim.lbfgs import LBFGS
@@ -42,7 +42,7 @@ from oneflow.tensor.tensor import Tensor
 _counts: defaultdict[str, Iterator[int]] = defaultdict(itertools.count)
 # Compiled steps that a graph keeps, one per combination of argument shapes and modes.
 _MAX_STEPS = 10
-# What `Graph.plan` does.
+# `Graph.plan` calls it.
 PLAN_GRAPH: Hook[Callable[..., Any]] = Hook("PLAN_GRAPH", "oneflow.plan.plan")
 
 
@@ -187,8 +187,8 @@ class Graph:
             raise TypeError(f"`optim` must be an Optimizer, got {type(optim).__name__}")
         if isinstance(optim, LBFGS):
             raise TypeError(
-                "LBFGS computes the loss anew several times per step, as often as it turns out to "
-                "be necessary; a graph computes it once. Use it in eager mode"
+                "LBFGS computes the loss several times per step, and the number depends on values; "
+                "a graph computes it once. Use it in eager mode"
             )
         if isinstance(lr_sch, ReduceLROnPlateau) or not isinstance(lr_sch, LRScheduler | None):
             raise TypeError(
@@ -250,7 +250,7 @@ class Graph:
 
     def _key(self, args: tuple, kwargs: dict[str, Any], tensors: list[Tensor]) -> tuple:
         """The key of a call, which must be equal to use a step again; collects the tensors."""
-        structure = take_call_apart(args, kwargs, tensors, self.name)
+        structure = flatten_call(args, kwargs, tensors, self.name)
         return structure, tuple([(t._value.spec, t.requires_grad and t.is_leaf) for t in tensors])
 
     def _new_step(self, called: tuple, args: tuple, kwargs: dict[str, Any]) -> Step:
@@ -267,7 +267,7 @@ class Graph:
                 stacklevel=3,
             )
         tensors: list[Tensor] = []
-        structure = take_call_apart(args, kwargs, tensors, self.name)
+        structure = flatten_call(args, kwargs, tensors, self.name)
         self.__dict__["_attributes"] = attributes_of(self.named_modules())
         key = called, capture_modes(self.training, self._attributes)
         step = self._steps[key] = compile_graph(self, self.build, structure, tensors)
@@ -367,7 +367,7 @@ class Graph:
         """
         return SavedGraph(Path(path))
 
-    # --- looking at it
+    # --- inspection
 
     def debug(
         self,
@@ -395,11 +395,11 @@ class Graph:
             )
 
     def plan(self, *args: Any, **kwargs: Any) -> Any:
-        """What a call would take on each device of the graph's placement. Nothing runs.
+        """Return the plan of a call: its costs on each device of the placement. Nothing runs.
 
         Args:
             args: as the graph is called.
-            kwargs: likewise; ``compile=False`` leaves XLA out of it.
+            kwargs: likewise; ``compile=False`` makes the plan without XLA.
 
         Returns:
             A `Plan`, which prints as tables; see `oneflow.plan.plan_graph`.

@@ -1,4 +1,4 @@
-"""`GraphConfig`: how a graph is compiled, `graph.config`."""
+"""`GraphConfig`: the options of a graph, `graph.config`."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class GraphConfig:
 
     @property
     def zero_redundancy_optimizer_mode(self) -> str | None:
-        """How optimizer states are split over devices, or None."""
+        """The mode in which optimizer states are split over devices, or None."""
         return self._options["zero_redundancy_optimizer_mode"]
 
     @property
@@ -91,12 +91,12 @@ class GraphConfig:
 
     @property
     def zero_min_size(self) -> int:
-        """How many elements the parts of what ZeRO splits have at least."""
+        """The number of elements that shards of tensors have at least that ZeRO splits."""
         return self._options["zero_redundancy_optimizer_min_size_after_split"]
 
     @property
     def auto_parallel(self) -> AutoParallelOptions | None:
-        """How SBP are chosen for the whole graph, or None."""
+        """The options of auto parallelism, or None."""
         prefix = "auto_parallel"
         if not self._options[prefix]:
             return None
@@ -108,7 +108,7 @@ class GraphConfig:
         )
 
     def check_backends(self, training: bool) -> None:
-        """See that the backends that were asked for can run the graph; without one, XLA does.
+        """Check that the backends that were asked for can run the graph; without one, XLA does.
 
         Raises:
             RuntimeError: a backend is installed but cannot run this graph.
@@ -154,7 +154,7 @@ class GraphConfig:
             value: number of micro batches.
         """
         if type(value) is not int or value < 1:
-            raise ValueError(f"`value` must be a whole number of at least 1, got {value!r}")
+            raise ValueError(f"`value` must be an integer of at least 1, got {value!r}")
         self._set("gradient_accumulation_steps", value)
 
     def enable_zero(
@@ -165,16 +165,16 @@ class GraphConfig:
         shard_min_size: int = 1024,
         shard_restore_level: int = 1,
     ) -> None:
-        """Split what data parallel ranks would all keep over them (ZeRO).
+        """Split tensors of which data parallel ranks would all keep a copy (ZeRO).
 
         It acts on global parameters that are ``broadcast``, and changes no result.
 
         Args:
             mode: on or off.
             stage: 1 splits the states of optimizers, 2 the gradients too, 3 the parameters too.
-            shard_min_size: tensors whose parts would have fewer elements stay whole.
-            shard_restore_level: accepted for OneFlow's sake. How parts are brought together where
-                they are needed is found from the program.
+            shard_min_size: tensors whose shards would have fewer elements are not split.
+            shard_restore_level: accepted for compatibility with OneFlow, without effect: the
+                program decides where shards are gathered.
 
         Raises:
             ValueError: another stage, or sizes below 1.
@@ -199,18 +199,18 @@ class GraphConfig:
         self._set("zero_stage", _ZERO_MODES[mode])
 
     def set_zero_redundancy_optimizer_min_size_after_split(self, value: int) -> None:
-        """Leave states whole whose parts would have fewer elements than `value`."""
+        """Do not split states whose shards would have fewer elements than `value`."""
         if type(value) is not int or value < 1:
-            raise ValueError(f"`value` must be a whole number of at least 1, got {value!r}")
+            raise ValueError(f"`value` must be an integer of at least 1, got {value!r}")
         self._set("zero_redundancy_optimizer_min_size_after_split", value)
 
     def enable_auto_parallel(self, mode: bool = True) -> None:
-        """Choose how everything lies for the whole graph at once.
+        """Choose the SBP of all tensors of the graph together.
 
         Acts on graphs on one placement. Parameters, buffers and other tensors that are
-        ``broadcast``, and states of optimizers, are brought to where they cost least; those that
-        are split stay, and so do arguments and results. The first call chooses, by a model of what
-        the devices compute and exchange (see `oneflow.plan`); results do not change.
+        ``broadcast``, and states of optimizers, get the SBP that costs least; tensors that are
+        split keep theirs, and so do arguments and results. The first call chooses, by a cost model
+        of computation and collectives (see `oneflow.plan`); results do not change.
         """
         self._set("auto_parallel", _flag("mode", mode))
 
@@ -223,21 +223,21 @@ class GraphConfig:
         self._set("auto_parallel_sbp_collector", _flag("mode", mode))
 
     def enable_auto_parallel_trunk_algo(self, mode: bool = True) -> None:
-        """Accepted for OneFlow's sake: the whole graph is searched, and needs no trunk to begin."""
+        """Accepted for compatibility with OneFlow: the whole graph is searched, without a trunk."""
         self._set("auto_parallel_trunk_algo", _flag("mode", mode))
 
     def set_auto_parallel_computation_cost_ratio(self, ratio: float) -> None:
-        """How much the time of computing counts in auto parallel, against that of exchanging.
+        """Set the weight of the time of computation against that of collectives in auto parallel.
 
         Args:
-            ratio: 1 counts both alike (default); less lets devices rather compute the same thing.
+            ratio: 1 weighs both equally (default); with less, devices rather compute the same.
         """
         if isinstance(ratio, bool) or not isinstance(ratio, int | float) or not ratio > 0:
             raise ValueError(f"`ratio` must be a number above 0, got {ratio!r}")
         self._set("auto_parallel_computation_cost_ratio", float(ratio))
 
     def set_auto_parallel_wait_time(self, cost: float) -> None:
-        """How long a collective takes in auto parallel besides sending its bytes.
+        """Set the latency of a collective in auto parallel, besides the time to send its bytes.
 
         Args:
             cost: microseconds; unless set, a figure for the type of devices.

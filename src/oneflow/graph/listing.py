@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from oneflow.graph.capture import Capturable
 from oneflow.graph.captured_step import StepListing
-from oneflow.graph.structure import describe_tensor
+from oneflow.graph.pytree import describe_tensor
 from oneflow.module.module import Module
 from oneflow.tensor.tensor import Tensor
 

@@ -1,4 +1,4 @@
-"""Micro batches: arguments split along dimension 0, results put together along it."""
+"""Micro batches: arguments split along dimension 0, results concatenated along it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from oneflow.functional.shape.concat import cat, stack
-from oneflow.graph.structure import put_together, take_apart
+from oneflow.graph.pytree import tree_flatten, tree_unflatten
 from oneflow.primitives.shard_shapes import split_counts
 from oneflow.tensor.tensor import Tensor
 
@@ -15,12 +15,12 @@ from oneflow.tensor.tensor import Tensor
 class MicroBatches:
     """The tensors of a call, split along dimension 0; 0-dim tensors are in all micro batches.
 
-    Where global tensors are split over devices along that dimension, each micro batch takes some
-    rows of every device: so nothing moves.
+    Of global tensors that are split over devices along that dimension, each micro batch takes some
+    rows of every device, so that no data are transferred.
 
     Args:
-        tensors: what to split.
-        count: into how many micro batches.
+        tensors: the tensors.
+        count: number of micro batches.
 
     Raises:
         ValueError: a tensor cannot be split into equal parts.
@@ -52,25 +52,26 @@ class MicroBatches:
         grouped = tensor.reshape(self._devices, self._count, size // self._devices, *rest)
         return grouped[:, index].reshape(size, *rest)
 
-    def joined(self, results: Sequence[Any]) -> Any:
-        """The results of all micro batches as one: concatenated, 0-dim tensors stacked.
+    def concatenated(self, results: Sequence[Any]) -> Any:
+        """Return the results of all micro batches as one: concatenated, 0-dim tensors stacked.
 
         Raises:
             ValueError: they differ in structure.
         """
         parts: list[list[Tensor]] = [[] for _ in results]
         structures = [
-            take_apart(each, tensors, "a result of `build`")
+            tree_flatten(each, tensors, "a result of `build`")
             for each, tensors in zip(results, parts, strict=True)
         ]
         if any(each != structures[0] for each in structures):
             raise ValueError("`build` returned another structure for another micro batch")
-        whole = [
-            self._whole([each.detach() for each in column]) for column in zip(*parts, strict=True)
+        columns = [
+            self._concatenated([each.detach() for each in column])
+            for column in zip(*parts, strict=True)
         ]
-        return put_together(structures[0], iter(whole))
+        return tree_unflatten(structures[0], iter(columns))
 
-    def _whole(self, parts: list[Tensor]) -> Tensor:
+    def _concatenated(self, parts: list[Tensor]) -> Tensor:
         first = parts[0]
         if not first.ndim:
             return stack(parts)
@@ -82,11 +83,11 @@ class MicroBatches:
 
 
 def _devices_along_rows(tensors: Sequence[Tensor], count: int) -> int:
-    """Over how many devices dimension 0 is split, if micro batches can be so too; else 1."""
-    most = 1
+    """The number of devices that split dimension 0, if they can split micro batches; else 1."""
+    devices = 1
     for tensor in tensors:
         spec = tensor.value.spec
         if spec.sbp is not None and spec.ndim:
-            most = max(most, math.prod(split_counts(spec.device.hierarchy, spec.sbp, 0)))
-    even = all(not each.ndim or each.shape[0] % (most * count) == 0 for each in tensors)
-    return most if even else 1
+            devices = max(devices, math.prod(split_counts(spec.device.hierarchy, spec.sbp, 0)))
+    even = all(not each.ndim or each.shape[0] % (devices * count) == 0 for each in tensors)
+    return devices if even else 1

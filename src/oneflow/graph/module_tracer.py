@@ -16,8 +16,8 @@ from oneflow.base.location import user_stack
 from oneflow.dispatch.operand_casts import CASTS, set_operand_casts
 from oneflow.graph.block import Blocks
 from oneflow.graph.capturing_recorder import CapturingRecorder
+from oneflow.graph.pytree import describe
 from oneflow.graph.stage_placement import on_stage, stage_placement
-from oneflow.graph.structure import describe
 from oneflow.graph.verbosity import QUIET, Verbosity
 from oneflow.module.module import Module
 from oneflow.primitives.registry import Primitive

@@ -13,7 +13,7 @@ from oneflow.base.placement import Placement
 from oneflow.base.spec import TensorSpec
 from oneflow.base.uninterruptible import run_uninterruptible
 from oneflow.compiler.lower import Executable
-from oneflow.graph.agreement import runner_of
+from oneflow.graph.program_consistency import runner_for
 from oneflow.graph.schedule import Slot, assumed_duration, one_forward_one_backward, stages_of
 from oneflow.passes.partition import (
     FORWARD,
@@ -152,7 +152,7 @@ class PipelineExecutable:
         donated = tuple(i for i, number in enumerate(inputs) if number in free)
         runner = None
         if task.placement.includes_this_process:
-            runner = runner_of(self._executable(program, task.placement, donated, slots))
+            runner = runner_for(self._executable(program, task.placement, donated, slots))
         starts = [each.results.start for each in task.instructions]
         checks = [self._lines[start] for start in starts if start in self._lines]
         return TaskRun(index, runner, inputs, slots, task.outputs, transfers, released, checks)

@@ -16,15 +16,15 @@ from oneflow.base.spec import TensorSpec, spec_of
 from oneflow.checkpoint import serialization
 from oneflow.checkpoint.load_errors import load_errors
 from oneflow.compiler.export import ImportedProgram
-from oneflow.graph.agreement import runner_on
+from oneflow.graph.program_consistency import collective_runner
+from oneflow.graph.pytree import count_leaves, flatten_call, tree_unflatten
+from oneflow.graph.pytree_json import tree_from_json
 from oneflow.graph.saving import (
     WEIGHTS,
     WEIGHTS_IN_PARTS,
     program_name,
     read_description,
 )
-from oneflow.graph.structure import count_tensors, put_together, take_call_apart
-from oneflow.graph.structure_text import structure_from_data
 from oneflow.primitives.registry import PRIMITIVES, Primitive
 from oneflow.program.value import Value
 from oneflow.random.generator import default_generator
@@ -71,7 +71,7 @@ class SavedGraph:
             TypeError: the graph was not saved for arguments like these.
         """
         tensors: list[Tensor] = []
-        structure = take_call_apart(args, kwargs, tensors, self.name)
+        structure = flatten_call(args, kwargs, tensors, self.name)
         specs = tuple(tensor._value.spec for tensor in tensors)
         step = self._steps.get((structure, specs))
         if step is None:
@@ -84,10 +84,10 @@ class SavedGraph:
 
 
 def _device_of(data: dict[str, Any]) -> Device | Placement:
-    """Where a graph was saved.
+    """The device or placement of a saved graph.
 
     Raises:
-        RuntimeError: it was on a placement, of which there are not all devices here.
+        RuntimeError: this job does not have all devices of the placement.
     """
     if "placement" not in data:
         return Device(data["device"])
@@ -101,16 +101,16 @@ def _device_of(data: dict[str, Any]) -> Device | Placement:
 
 
 def _load_weights(path: Path, device: Device | Placement) -> dict[str, Value]:
-    """Variables and constants; each process reads its parts of them."""
-    in_parts = isinstance(device, Placement)
-    where = None if in_parts else device
+    """Load variables and constants; each process reads its shards of them."""
+    is_sharded = isinstance(device, Placement)
+    map_location = None if is_sharded else device
     weights = serialization.load(
-        path / (WEIGHTS_IN_PARTS if in_parts else WEIGHTS), map_location=where
+        path / (WEIGHTS_IN_PARTS if is_sharded else WEIGHTS), map_location=map_location
     )
     if not isinstance(weights, dict) or not all(
         isinstance(each, Tensor) for each in weights.values()
     ):
-        raise ValueError("its weights are no tensors by name")
+        raise ValueError("its weights are not a dict of tensors")
     values = {key: tensor.value for key, tensor in weights.items()}
     for value in values.values():
         value.read()  # now, while the files are there
@@ -139,9 +139,9 @@ class _SavedStep:
         key: structure and specs of the arguments.
 
     Args:
-        data: what describes it.
+        data: its description.
         content: its program.
-        device: where it runs.
+        device: the device or placement that runs it.
         variables: all variables and constants of the graph.
     """
 
@@ -155,19 +155,19 @@ class _SavedStep:
         self._data = data
         self._device = device
         specs = tuple(self._spec(each) for each in data["arguments"])
-        self.key = structure_from_data(data["called"]), specs
-        self._structure = structure_from_data(data["structure"])
+        self.key = tree_from_json(data["called"]), specs
+        self._structure = tree_from_json(data["structure"])
         self._check(len(specs), variables)
         if sha256(content).hexdigest() != data["sha256"]:
             raise ValueError("a program is not the one that was saved")
         self._checked = [(self._checked_operation(each), each["line"]) for each in data["checks"]]
-        inputs: list = [specs[place] for place in data["read"]]
+        inputs: list = [specs[index] for index in data["read"]]
         inputs += [variables[key].spec for key in (*data["variables"], *data["constants"])]
-        outputs: list = [variables[key].spec for key in self._rewritten]
+        outputs: list = [variables[key].spec for key in self._updated]
         outputs += [self._spec(each) for each in data["results"] if isinstance(each, list)]
         outputs += [None] * bool(data["checks"])
         placement = device if isinstance(device, Placement) else None
-        self._run = runner_on(
+        self._run = collective_runner(
             device,
             ImportedProgram(
                 content,
@@ -193,53 +193,53 @@ class _SavedStep:
         return spec_of(tuple(data[0]), dtype_named(data[1]), self._device, sbp)
 
     def _check(self, count: int, variables: Mapping[str, Value]) -> None:
-        """Make sure that what a call does with the data cannot fail, `count` tensors given.
+        """Check the description, so that calls with `count` tensors cannot fail because of it.
 
         Raises:
-            ValueError: says which entry is wrong.
+            ValueError: an entry is wrong; the message names it.
         """
         data = self._data
         integers = range(len(data["integers"]))
         results = data["results"]
-        places = [each for each in results if isinstance(each, int)]
+        indices = [each for each in results if isinstance(each, int)]
         names = [each for each in results if isinstance(each, str)]
-        seeds = [place for each in data["draws"] for place in each["seeds"]]
+        seeds = [number for each in data["draws"] for number in each["seeds"]]
         streams = [pair for each in data["draws"] for pair in each["streams"]]
-        moves = [draw for _, draw in streams] + [each["count"] for each in data["draws"]]
-        right = {
-            "called": count_tensors(self.key[0]) == count,
-            "structure": count_tensors(self._structure) == len(results),
-            "read": all(place in range(count) for place in data["read"]),
-            "results": all(place in range(count) for place in places)
+        counts = [draw for _, draw in streams] + [each["count"] for each in data["draws"]]
+        is_valid = {
+            "called": count_leaves(self.key[0]) == count,
+            "structure": count_leaves(self._structure) == len(results),
+            "read": all(index in range(count) for index in data["read"]),
+            "results": all(index in range(count) for index in indices)
             and all(name in variables for name in names),
             "changed": data["changed"] in range(len(data["variables"]) + 1),
             "floats": all(type(each) in (int, float) for each in data["floats"]),
             "integers": all(type(each) is int for each in data["integers"]),
-            "draws": all(place in integers for place in (*seeds, *[place for place, _ in streams]))
-            and all(type(each) is int and 0 <= each < 2**63 for each in moves),
+            "draws": all(number in integers for number in (*seeds, *[n for n, _ in streams]))
+            and all(type(each) is int and 0 <= each < 2**63 for each in counts),
             "convolves": isinstance(data["convolves"], bool),
         }
-        wrong = [name for name, is_right in right.items() if not is_right]
-        if wrong:
-            raise ValueError(f"`{wrong[0]}` of a step is not what saving writes")
+        invalid = [name for name, valid in is_valid.items() if not valid]
+        if invalid:
+            raise ValueError(f"`{invalid[0]}` of a step is not valid: saving never writes that")
 
     @property
-    def _rewritten(self) -> list[str]:
+    def _updated(self) -> list[str]:
         """The variables that get new values."""
         return [*self._data["variables"][: self._data["changed"]], *self._data["unread"]]
 
     def run(self, tensors: Sequence[Tensor], variables: dict[str, Value]) -> Any:
-        """Run it; variables that the program changes are replaced."""
+        """Run the step; variables that the program changes are replaced."""
         flush_all("graph")
         data = self._data
-        arrays = [tensors[place].value.read() for place in data["read"]]
+        arrays = [tensors[index].value.read() for index in data["read"]]
         arrays += [variables[key].read() for key in (*data["variables"], *data["constants"])]
         outputs = self._run(arrays, data["floats"], self._integers())
         if self._checked and outputs[-1] is not None:
             checks.add(outputs[-1], self._checked, outputs)
-        found = iter(outputs)
-        for key in self._rewritten:
-            variables[key] = Value(variables[key].spec, next(found))
+        remaining = iter(outputs)
+        for key in self._updated:
+            variables[key] = Value(variables[key].spec, next(remaining))
         results = []
         for each in data["results"]:
             if isinstance(each, int):
@@ -247,17 +247,17 @@ class _SavedStep:
             elif isinstance(each, str):
                 results.append(wrap(variables[each]))
             else:
-                results.append(wrap(Value(self._spec(each), next(found))))
-        return put_together(self._structure, iter(results))
+                results.append(wrap(Value(self._spec(each), next(remaining))))
+        return tree_unflatten(self._structure, iter(results))
 
     def _integers(self) -> list[int]:
-        """The whole numbers of the next run; the default generator moves on."""
+        """The integers of the next run; advances the default generator."""
         numbers = list(self._data["integers"])
         for draws in self._data["draws"]:
             seed, stream = default_generator.position
-            for place in draws["seeds"]:
-                numbers[place] = seed
-            for place, draw in draws["streams"]:
-                numbers[place] = stream + draw
+            for index in draws["seeds"]:
+                numbers[index] = seed
+            for index, draw in draws["streams"]:
+                numbers[index] = stream + draw
             default_generator.position = seed, stream + draws["count"]
         return numbers

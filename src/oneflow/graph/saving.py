@@ -1,6 +1,6 @@
 """Graphs on disk: compiled steps as StableHLO, weights as safetensors, the rest as JSON.
 
-    path/program.json                       says what there is; written last, replaced at once
+    path/program.json                       the description; written last, replaced atomically
     path/files-<number>/step<n>.stablehlo   one per compiled step
     path/files-<number>/weights.safetensors
 
@@ -32,8 +32,8 @@ from oneflow.checkpoint.save_versions import make_folder, remove_obsolete
 from oneflow.compiler.export import to_bytes
 from oneflow.compiler.lower import Executable
 from oneflow.graph.pipeline_parallel import PipelineExecutable
+from oneflow.graph.pytree_json import tree_to_json
 from oneflow.graph.step import Step
-from oneflow.graph.structure_text import structure_to_data
 from oneflow.primitives.operation import Operation
 from oneflow.program.value import Value
 from oneflow.random.generator import default_generator
@@ -41,7 +41,7 @@ from oneflow.tensor.call import wrap
 from oneflow.tensor.tensor import Tensor
 
 _VERSION = 3
-# The folders of the saves.
+# Folders of saves.
 _FILES = "files-"
 FILES = _FILES + 16 * "[0-9a-f]"
 # One file, or the folder of a checkpoint in parts.
@@ -77,7 +77,7 @@ class _Saving:
 
     Args:
         path: the folder.
-        number: tells the save from others; the same in all processes that take part.
+        number: identifies the save; the same in all processes that take part.
         is_shared: all processes save together.
     """
 
@@ -91,29 +91,29 @@ class _Saving:
         self, weights: Mapping[str, Tensor], data: dict[str, Any], programs: Sequence[Executable]
     ) -> None:
         """Write everything; the folder changes when all of it is on disk."""
-        made = self._leads and not self._path.exists()
+        is_new = self._leads and not self._path.exists()
         try:
             with contextlib.ExitStack() as stack:
-                with self._together():
+                with self._collective():
                     if self._leads:
                         _make_folder(self._path)
                         stack.enter_context(make_folder(self._files))
-                kept = WEIGHTS_IN_PARTS if self._is_shared else WEIGHTS
-                serialization.save(dict(weights), self._files / kept)
-                with self._together():
+                weights_name = WEIGHTS_IN_PARTS if self._is_shared else WEIGHTS
+                serialization.save(dict(weights), self._files / weights_name)
+                with self._collective():
                     if self._leads:
                         self._complete(data, programs)
         finally:
             if self._leads:
                 remove_obsolete(self._path, FILES, lambda: named_files(self._path))
-                if made:
-                    # Stays unless saving failed and nothing is in it.
+                if is_new:
+                    # It is removed only if saving failed and nothing is in it.
                     with contextlib.suppress(OSError):
                         self._path.rmdir()
 
-    def _together(self) -> contextlib.AbstractContextManager[None]:
-        deed = f"save the graph to `{self._path}`"
-        return propagate_errors(deed) if self._is_shared else contextlib.nullcontext()
+    def _collective(self) -> contextlib.AbstractContextManager[None]:
+        action = f"save the graph to `{self._path}`"
+        return propagate_errors(action) if self._is_shared else contextlib.nullcontext()
 
     def _complete(self, data: dict[str, Any], programs: Sequence[Executable]) -> None:
         for index, (program, step) in enumerate(zip(programs, data["steps"], strict=True)):
@@ -126,11 +126,11 @@ class _Saving:
 
 
 def _make_folder(path: Path) -> None:
-    """Make sure that there is a folder, for a graph or with one."""
+    """Make a folder for a graph, unless there is one with a graph."""
     if path.exists() and not path.is_dir():
         raise FileExistsError(f"`{path}` exists and is a file; choose another name")
     if path.is_dir() and not (path / PROGRAM_FILE).exists():
-        # What a killed first save left is no reason to stop.
+        # Files that a killed first save left do not matter.
         names = [each.name for each in path.iterdir()]
         others = [name for name in names if not name.startswith((".", _FILES))]
         if others:
@@ -143,7 +143,7 @@ def _make_folder(path: Path) -> None:
 
 
 def named_files(path: Path) -> str | None:
-    """The name of the folder with the files that count; None before the first save is complete.
+    """The name of the folder with the present files; None before the first save is complete.
 
     Raises:
         RuntimeError: the description is damaged.
@@ -152,7 +152,7 @@ def named_files(path: Path) -> str | None:
 
 
 def read_description(path: Path) -> dict[str, Any]:
-    """What `program.json` says.
+    """Return the content of `program.json`.
 
     Raises:
         FileNotFoundError: there is none.
@@ -165,7 +165,7 @@ def read_description(path: Path) -> dict[str, Any]:
         if data["version"] != _VERSION:
             raise ValueError(f"it has format {data['version']}, and this version reads {_VERSION}")
         if not re.fullmatch(FILES, data["files"]):
-            raise ValueError(f"{data['files']!r} is no name that saving gives")
+            raise ValueError(f"{data['files']!r} is not a name of a folder that saving makes")
         return data
 
 
@@ -179,13 +179,13 @@ def _executable_of(step: Step, name: str) -> Executable:
     if isinstance(step.executable, PipelineExecutable):
         raise RuntimeError(
             f"{name} runs on several placements, and only programs on one device or placement are "
-            "saved; make a graph for inference whose modules are on one placement"
+            "saved; make a graph for inference with its modules on one placement"
         )
     return step.executable
 
 
 def _described(name: str, index: int, step: Step, weights: dict[str, Tensor]) -> dict[str, Any]:
-    """A step as plain data; its variables and constants are added to `weights`."""
+    """Return a step as plain data; its variables and constants are added to `weights`."""
     binding = step.binding
     generators = {id(draws.generator) for draws in step.draws}
     if step.optimizer_steps or binding.gradients or binding.written:
@@ -193,14 +193,16 @@ def _described(name: str, index: int, step: Step, weights: dict[str, Tensor]) ->
             f"{name} trains, or writes to its arguments; save a graph for inference instead"
         )
     if not generators <= {id(default_generator)} or any(d.count is None for d in step.draws):
-        raise RuntimeError(f"{name} uses a generator of its own, which cannot be saved")
+        raise RuntimeError(
+            f"{name} draws from a generator other than the default one, which cannot be saved"
+        )
     constants = _add_weights(step, index, weights)
     names = binding.names
     executable = _executable_of(step, name)
     floats, integers = executable.changing_numbers
     program = executable.program
     return {
-        "called": structure_to_data(binding.called),
+        "called": tree_to_json(binding.called),
         "arguments": [_spec_data(spec) for spec in step.argument_specs],
         "read": binding.arguments,
         "variables": [names[id(each)] for each in binding.variables],
@@ -215,15 +217,15 @@ def _described(name: str, index: int, step: Step, weights: dict[str, Tensor]) ->
             else names[id(each)]
             for each in binding.results
         ],
-        "structure": structure_to_data(binding.structure),
+        "structure": tree_to_json(binding.structure),
         "convolves": executable.convolves,
-        "floats": [step.numbers[place] for place in floats],
-        "integers": [int(step.numbers[place]) for place in integers],
+        "floats": [step.numbers[index] for index in floats],
+        "integers": [int(step.numbers[index]) for index in integers],
         "draws": [
             {
                 "count": draws.count,
-                "seeds": [integers.index(place) for place in draws.seeds],
-                "streams": [(integers.index(place), draw) for place, draw in draws.streams],
+                "seeds": [integers.index(number) for number in draws.seeds],
+                "streams": [(integers.index(number), draw) for number, draw in draws.streams],
             }
             for draws in step.draws
         ],
@@ -240,7 +242,7 @@ def _add_weights(step: Step, index: int, weights: dict[str, Tensor]) -> list[str
     returned = [each for each in binding.results if isinstance(each, Tensor)]
     for tensor in (*binding.variables, *binding.unread, *returned):
         weights[binding.names[id(tensor)]] = wrap(tensor.value.alias())
-    constants = [f"constant.{index}.{place}" for place in range(len(binding.constants))]
+    constants = [f"constant.{index}.{number}" for number in range(len(binding.constants))]
     specs = step.executable.program.inputs[-len(constants) :]
     for key, array, spec in zip(constants, binding.constants, specs, strict=False):
         weights[key] = wrap(Value(spec, array))
@@ -259,7 +261,7 @@ def _device_data(device: Device | Placement) -> dict[str, Any]:
 
 
 def _check_data(operation: Operation, line: str) -> dict[str, Any]:
-    """A run-time check as what its primitive makes the error of, and the user's line."""
+    """A run-time check: the parts of its operation that its error depends on, and the line."""
     attributes = operation.attributes.items()
     return {
         "primitive": operation.primitive.name,
@@ -270,7 +272,7 @@ def _check_data(operation: Operation, line: str) -> dict[str, Any]:
 
 
 def _is_json(value: Any) -> bool:
-    """Return whether an attribute is a number, a text or a tuple of these."""
+    """Return true if an attribute is a number, a text or a tuple of these."""
     if isinstance(value, tuple):
         return all(map(_is_json, value))
     return type(value) in (bool, int, float, str, type(None))

@@ -15,11 +15,11 @@ from typing import Any
 from oneflow.base.spec import TensorSpec
 from oneflow.compiler.lower import Executable
 from oneflow.differentiation.grad_mode import MODE, no_grad
-from oneflow.graph.agreement import runner_of
 from oneflow.graph.binding import StepBinding
 from oneflow.graph.captured_step import CapturedStep, StepListing
 from oneflow.graph.pipeline_parallel import PipelineExecutable
-from oneflow.graph.structure import put_together
+from oneflow.graph.program_consistency import runner_for
+from oneflow.graph.pytree import tree_unflatten
 from oneflow.module.hooks import Hooks
 from oneflow.program.value import INFERENCE, Value
 from oneflow.runtime import checks
@@ -29,7 +29,7 @@ from oneflow.tensor.tensor import Tensor, accumulate_grad
 from oneflow.tensor.views import write
 
 
-class _Reference:
+class _Pointer:
     """A reference to an object, as a tensor has to its value and a value to its array."""
 
     __slots__ = ("target",)
@@ -45,7 +45,7 @@ def _reference_counts(values: list, arrays: list, count: int) -> tuple[list[int]
 
 def _counts_of_unshared() -> tuple[int, int]:
     """The `_reference_counts` of a value and an array that only one tensor uses."""
-    tensors = [_Reference(_Reference(object()))]
+    tensors = [_Pointer(_Pointer(object()))]
     values = [tensor.target for tensor in tensors]
     arrays = [value.target for value in values]
     (of_value,), (of_array,) = _reference_counts(values, arrays, 1)
@@ -85,7 +85,7 @@ class Step:
         self.draws = list(captured.draws)
         self.checks = list(captured.checks)
         is_pipeline = isinstance(executable, PipelineExecutable)
-        self._run = executable if is_pipeline else runner_of(executable)
+        self._run = executable if is_pipeline else runner_for(executable)
         self._specs = [tensor._value.spec for tensor in binding.variables]
         depends_on_gradients = self.optimizer_steps or binding.gradients
         self._requires_grad = self._variables_require_grad() if depends_on_gradients else None
@@ -244,7 +244,7 @@ class Step:
                 results.append(wrap(result))
             else:
                 results.append(arguments[each] if isinstance(each, int) else each)
-        return put_together(binding.structure, iter(results))
+        return tree_unflatten(binding.structure, iter(results))
 
     def _refill(self, first: bool) -> None:
         """Write the numbers that differ from call to call."""
@@ -303,4 +303,4 @@ def _references(owner: Any) -> tuple[int, int]:
     return getrefcount(family), getrefcount(family.target)
 
 
-_OF_FAMILY, _OF_STORAGE = _references(_Reference(_Reference(object())))
+_OF_FAMILY, _OF_STORAGE = _references(_Pointer(_Pointer(object())))

@@ -1,9 +1,9 @@
-"""ZeRO: what data parallel ranks would all keep is split over them.
+"""ZeRO: tensors of which data parallel ranks would all keep a copy are split over them.
 
 Rajbhandari et al., "ZeRO: Memory Optimizations Toward Training Trillion Parameter Models" (2020):
 stage 1 splits the states of optimizers, stage 2 the gradients too, stage 3 the parameters too. Here
-a stage only says how these tensors lie on their placement. Which collectives follow (a
-reduce-scatter of gradients, an all-gather of updated parameters) is found as for every program.
+a stage only gives these tensors another SBP. The collectives that follow (a reduce-scatter of
+gradients, an all-gather of updated parameters) are inferred as for every program.
 """
 
 from __future__ import annotations
@@ -22,46 +22,46 @@ from oneflow.primitives.shard_shapes import split_counts
 from oneflow.tensor.tensor import Tensor
 
 
-def split_over_replicas(spec: TensorSpec, least: int) -> NdSbp:
-    """How to split a tensor over the ranks that hold the same of it.
+def split_over_replicas(spec: TensorSpec, min_size: int) -> NdSbp:
+    """The SBP that splits a tensor over the ranks that have the same of it.
 
     Args:
-        spec: of the tensor.
-        least: parts have at least that many elements, or the tensor stays as it is.
+        spec: the spec of the tensor.
+        min_size: elements that shards have at least; a smaller tensor keeps its SBP.
     """
     hierarchy = spec.device.hierarchy
     copies = math.prod(n for n, each in zip(hierarchy, spec.sbp, strict=True) if each is BROADCAST)
-    if not spec.ndim or spec.numel < copies * least:
+    if not spec.ndim or spec.numel < copies * min_size:
         return spec.sbp
 
-    def unevenness(dim: int) -> tuple[bool, int]:
+    def imbalance(dim: int) -> tuple[bool, int]:
         parts = copies * math.prod(split_counts(hierarchy, spec.sbp, dim))
         return spec.shape[dim] % parts != 0, -spec.shape[dim]
 
-    even = [dim for dim in range(spec.ndim) if not unevenness(dim)[0]]
-    dim = even[0] if even else min(range(spec.ndim), key=unevenness)
+    even = [dim for dim in range(spec.ndim) if not imbalance(dim)[0]]
+    dim = even[0] if even else min(range(spec.ndim), key=imbalance)
     return tuple([split(dim) if each is BROADCAST else each for each in spec.sbp])
 
 
-def apply_zero(optimizers: Iterable[Optimizer], stage: int, least: int) -> None:
-    """Let states of optimizers, gradients and parameters lie as a stage of ZeRO wants.
+def apply_zero(optimizers: Iterable[Optimizer], stage: int, min_size: int) -> None:
+    """Shard states of optimizers, gradients and parameters as a stage of ZeRO asks for.
 
-    Local tensors stay as they are.
+    Local tensors stay local.
     """
     for optimizer in optimizers:
-        optimizer.state_sbp = partial(split_over_replicas, least=least)
+        optimizer.state_sbp = partial(split_over_replicas, min_size=min_size)
         for group in optimizer.param_groups:
             for parameter in group["params"]:
                 if parameter.is_global:
-                    _apply_to(parameter, optimizer.state.get(parameter, {}), stage, least)
+                    _apply_to(parameter, optimizer.state.get(parameter, {}), stage, min_size)
 
 
 @contextlib.contextmanager
 def undoing_zero(optimizers: Iterable[Optimizer]) -> Iterator[None]:
-    """Context manager: afterwards everything lies as before."""
+    """Context manager: afterwards everything has the SBP it had before."""
     optimizers = list(optimizers)
     parameters = [p for each in optimizers for group in each.param_groups for p in group["params"]]
-    kept = [(each, each._value, each.gradient_sbp) for each in parameters]
+    saved = [(each, each._value, each.gradient_sbp) for each in parameters]
     states = [
         (each, each.state_sbp, [(key, state, dict(state)) for key, state in each.state.items()])
         for each in optimizers
@@ -69,7 +69,7 @@ def undoing_zero(optimizers: Iterable[Optimizer]) -> Iterator[None]:
     try:
         yield
     finally:
-        for parameter, value, gradient_sbp in kept:
+        for parameter, value, gradient_sbp in saved:
             parameter._value, parameter.gradient_sbp = value, gradient_sbp
         for optimizer, state_sbp, before in states:
             optimizer.state_sbp = state_sbp
@@ -80,13 +80,13 @@ def undoing_zero(optimizers: Iterable[Optimizer]) -> Iterator[None]:
                 optimizer.state[key] = state
 
 
-def _apply_to(parameter: Tensor, state: dict, stage: int, least: int) -> None:
+def _apply_to(parameter: Tensor, state: dict, stage: int, min_size: int) -> None:
     spec = parameter.value.spec
-    sbp = split_over_replicas(spec, least)
+    sbp = split_over_replicas(spec, min_size)
     with no_grad():
-        for name, kept in list(state.items()):
-            if isinstance(kept, Tensor) and kept.value.spec is spec:
-                state[name] = to_global(kept, sbp=sbp)
+        for name, tensor in list(state.items()):
+            if isinstance(tensor, Tensor) and tensor.value.spec is spec:
+                state[name] = to_global(tensor, sbp=sbp)
         if stage >= 3 and spec.sbp != sbp:
             parameter.data = to_global(parameter.data, sbp=sbp)
     parameter.gradient_sbp = sbp if stage >= 2 else None

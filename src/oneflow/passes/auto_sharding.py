@@ -2,9 +2,9 @@
 
 While a step is recorded, each operation takes the signature that costs least at that point. Here
 the conversions are left out, and the signatures of operations and the shardings of variables are
-chosen anew, so that computing and converting together take least by the cost model,
-`oneflow.primitives.cost.timing`. One dimension of the mesh is chosen after the other, and all of
-them again until nothing is gained.
+chosen anew, so that computing and converting together take least by the cost model, see
+`oneflow.primitives.cost.estimated_time`. One dimension of the mesh is chosen after the other, and
+all of them again until nothing is gained.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from oneflow.passes.apply_shardings import (
 from oneflow.passes.minimize import minimize, total
 from oneflow.passes.sharding_graph import (
     ONLY_PORT,
+    ComputationNode,
     ConversionEdge,
     FixedNode,
-    OperationNode,
     Port,
     ShardingNode,
     TensorNode,
 )
-from oneflow.primitives.cost.timing import Machine, conversion_seconds
+from oneflow.primitives.cost.estimated_time import Machine, boxing_seconds
 from oneflow.primitives.sharding.signatures import SignatureSpace
-from oneflow.program.duration import program_seconds
+from oneflow.program.cost import program_seconds
 from oneflow.program.ir import Instruction, Program
 
 _ROUNDS = 4
@@ -152,7 +152,9 @@ class _Solver:
         is_fixed = operation.primitive.traits.kind.fixes_sbp
         if not is_fixed:
             space = self._spaces[index] = SignatureSpace(operation)
-            self._groups[index] = [self._add(OperationNode(space, group)) for group in space.groups]
+            self._groups[index] = [
+                self._add(ComputationNode(space, group)) for group in space.groups
+            ]
             for node, group in zip(self._groups[index], space.groups, strict=True):
                 by_operand.update((i, node) for i in group.inputs if not operation.is_scalar[i])
                 by_result.update(dict.fromkeys(group.outputs, node))
@@ -236,7 +238,7 @@ class _Solver:
         targets = [self._nodes[edge.target].sharding(edge.in_port, each) for each in after]
         return np.array(
             [
-                [conversion_seconds(self._machine, edge.spec, source, target) for target in targets]
+                [boxing_seconds(self._machine, edge.spec, source, target) for target in targets]
                 for source in sources
             ]
         )

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection, Hashable, Mapping
 
 from oneflow.passes.rewriting import ProgramRewriter
-from oneflow.primitives.cost.work import held_bytes
+from oneflow.primitives.cost.operation_cost import shard_bytes
 from oneflow.primitives.operators.materialize import together
 from oneflow.primitives.traits import Kind
 from oneflow.program.ir import Instruction, Program
@@ -93,5 +93,5 @@ def _is_gather(instruction: Instruction, parameters: Collection[int]) -> bool:
     return (
         operation.primitive.traits.kind is Kind.BOXING
         and instruction.operands[0] in parameters
-        and held_bytes(operation.out_specs[0]) > held_bytes(operation.in_specs[0])
+        and shard_bytes(operation.out_specs[0]) > shard_bytes(operation.in_specs[0])
     )

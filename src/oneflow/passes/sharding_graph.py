@@ -13,8 +13,8 @@ from typing import Any, NamedTuple, Protocol
 
 from oneflow.base.sbp import BROADCAST, PARTIAL_SUM, NdSbp, Sbp, Split, split
 from oneflow.base.spec import TensorSpec, with_sbp
-from oneflow.primitives.cost.timing import Machine
-from oneflow.primitives.cost.work import held_bytes, whole_flops
+from oneflow.primitives.cost.estimated_time import Machine
+from oneflow.primitives.cost.operation_cost import shard_bytes, unsharded_flops
 from oneflow.primitives.shard_shapes import split_counts
 from oneflow.primitives.sharding.signatures import OperandGroup, SignatureSpace
 
@@ -44,7 +44,7 @@ class ShardingNode(Protocol):
         ...
 
 
-class OperationNode:
+class ComputationNode:
     """Operands and results of an operation whose shardings are chosen together."""
 
     def __init__(self, space: SignatureSpace, group: OperandGroup) -> None:
@@ -54,7 +54,7 @@ class OperationNode:
         operation = space.operation
         produced = sum(operation.out_specs[index].numel for index in group.outputs)
         total = sum(spec.numel for spec in operation.out_specs)
-        self._flops = whole_flops(operation) * produced / max(total, 1)
+        self._flops = unsharded_flops(operation) * produced / max(total, 1)
 
     def is_possible(self, chosen: tuple) -> bool:
         """Return true if the sizes allow these choices."""
@@ -75,11 +75,11 @@ class OperationNode:
             if isinstance(choice, str)
         )
         bytes_accessed = sum(
-            held_bytes(with_sbp(operation.in_specs[index], self.space.input_sbp(chosen, index)))
+            shard_bytes(with_sbp(operation.in_specs[index], self.space.input_sbp(chosen, index)))
             for index in group.inputs
             if not operation.is_scalar[index]
         ) + sum(
-            held_bytes(with_sbp(operation.out_specs[index], self.space.output_sbp(chosen, index)))
+            shard_bytes(with_sbp(operation.out_specs[index], self.space.output_sbp(chosen, index)))
             for index in group.outputs
         )
         return machine.seconds(self._flops / shards, bytes_accessed)

@@ -9,8 +9,8 @@ from oneflow.plan.planned_step import PlannedStep
 from oneflow.plan.rows import InputRow, OperatorRow, input_rows, operator_rows
 from oneflow.plan.totals import CollectiveTotal, collective_totals, flops_of, merged_totals
 from oneflow.plan.xla import MAX_DEVICES, can_compile, compiled
-from oneflow.primitives.cost.timing import MACHINES
-from oneflow.program.duration import program_seconds
+from oneflow.primitives.cost.estimated_time import DEVICE_RATES
+from oneflow.program.cost import program_seconds
 from oneflow.program.liveness import Memory, memory_of
 
 # Names of the kinds of inputs, in the order in which they are shown.
@@ -116,7 +116,7 @@ def contents_of(step: PlannedStep, compile: bool = True) -> PlanContents:
         tuple(input_rows(step)),
         tuple(operator_rows(step)),
         model,
-        program_seconds(program, MACHINES[step.placement.type]),
+        program_seconds(program, DEVICE_RATES[step.placement.type]),
         xla,
         xla_absence,
     )

@@ -12,9 +12,9 @@ from oneflow.graph.capture import capture, scope_of
 from oneflow.graph.captured_step import StepInput
 from oneflow.graph.compilation import optimize
 from oneflow.graph.graph import Graph
-from oneflow.graph.structure import take_call_apart
+from oneflow.graph.pytree import flatten_call
 from oneflow.graph.zero import undoing_zero
-from oneflow.program.equal_values import share_equal_values
+from oneflow.program.common_subexpressions import eliminate_common_subexpressions
 from oneflow.program.ir import Program
 from oneflow.runtime.planning_mode import planning
 from oneflow.tensor.tensor import Tensor
@@ -41,7 +41,7 @@ class PlannedStep:
     @functools.cached_property
     def deduplicated(self) -> Program:
         """The program without values that are computed twice, as XLA runs it."""
-        return share_equal_values(self.program)
+        return eliminate_common_subexpressions(self.program)
 
 
 def plan_step(graph: Graph, args: tuple, kwargs: dict[str, Any]) -> PlannedStep:
@@ -54,7 +54,7 @@ def plan_step(graph: Graph, args: tuple, kwargs: dict[str, Any]) -> PlannedStep:
         RuntimeError: the graph is on several placements.
     """
     tensors: list[Tensor] = []
-    structure = take_call_apart(args, kwargs, tensors, graph.name)
+    structure = flatten_call(args, kwargs, tensors, graph.name)
     optimizers = [each.optimizer for each in graph.optimizers()]
     with planning(), undoing_zero(optimizers):
         scope = scope_of(graph, tensors)

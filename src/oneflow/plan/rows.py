@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from oneflow.base.sbp import sbp_text
 from oneflow.base.spec import TensorSpec
 from oneflow.plan.planned_step import PlannedStep
-from oneflow.primitives.cost.work import held_bytes, held_shape, work_of
+from oneflow.primitives.cost.operation_cost import operation_cost, shard_bytes, shard_shape_of
 from oneflow.primitives.sharding.collectives import collectives_of
 from oneflow.primitives.traits import Kind
 from oneflow.program.ir import Instruction
@@ -76,8 +76,8 @@ def input_rows(step: PlannedStep) -> list[InputRow]:
             spec.shape,
             spec.dtype.name,
             sbp_text(spec.sbp or ()),
-            held_shape(spec),
-            held_bytes(spec),
+            shard_shape_of(spec),
+            shard_bytes(spec),
         )
         rows[row] = rows.get(row, 0) + 1
     return [replace(row, count=count) for row, count in rows.items()]
@@ -113,7 +113,7 @@ def _operator_row(instruction: Instruction) -> OperatorRow:
         _texts(operation.out_specs),
         tuple(f"{each.kind} of {each.group}" for each in collectives),
         sum(each.sent for each in collectives),
-        work_of(operation).flops,
+        operation_cost(operation).flops,
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from oneflow.primitives.cost.work import work_of
+from oneflow.primitives.cost.operation_cost import operation_cost
 from oneflow.primitives.sharding.collectives import Collective, collectives_of
 from oneflow.program.ir import Program
 
@@ -63,4 +63,4 @@ def merged_totals(collectives: Iterable[CollectiveTotal]) -> list[CollectiveTota
 
 def flops_of(program: Program) -> int:
     """The floating point operations that each device computes."""
-    return sum(work_of(each.operation).flops for each in program.instructions)
+    return sum(operation_cost(each.operation).flops for each in program.instructions)

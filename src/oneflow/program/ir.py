@@ -22,9 +22,9 @@ class Instruction:
 
     Attributes:
         operation: primitive, attributes, specs.
-        operands: numbers of the values it takes.
-        results: numbers of the values it makes, consecutive.
-        scope: module path that recorded it, such as ``"encoder.layer1"``; empty in eager code.
+        operands: numbers of the values it reads.
+        results: numbers of the values it produces, consecutive.
+        scope: path of its module, such as ``"encoder.layer1"``; empty in eager code.
     """
 
     operation: Operation
@@ -80,10 +80,10 @@ def iterate_key(key: Sequence[Any]) -> Iterator[tuple[Operation, Sequence[Any]]]
 def program_from_key(
     key: Sequence[Any], alive: Sequence[int], leaves: Sequence[TensorSpec] = ()
 ) -> Program:
-    """The program a recorder's key stands for, returning the references in `alive`.
+    """Return the program of a recorder's key, with the references in `alive` as outputs.
 
     Args:
-        key: what was recorded.
+        key: the recorder's key.
         alive: positions of outputs, or references (< 0) to inputs.
         leaves: specs of the inputs; needed only if some are not used.
     """

@@ -1,9 +1,9 @@
-"""How much memory a program takes on each device, by a model of what XLA keeps.
+"""The memory of a program on each device, by a model of the buffers that XLA keeps.
 
-Arrays live from the instruction that makes them to the last one that reads them. What XLA fuses
-into its readers takes no memory: what it is computed from lives as long instead. All-reduces among
-the same devices are done at once, when the last of them can be; conversions that leave less than
-they take are done as soon as they can be.
+Arrays are live from the instruction that produces them to the last one that reads them. Values that
+XLA fuses into their readers take no memory: their operands live as long instead. All-reduces among
+the same devices are combined, and run when the last of them can; conversions whose results are
+smaller than their operands run as soon as they can.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from oneflow.base.spec import TensorSpec
-from oneflow.primitives.cost.work import held_bytes, work_of
+from oneflow.primitives.cost.operation_cost import operation_cost, shard_bytes
 from oneflow.primitives.sharding.collectives import collectives_of
 from oneflow.program.ir import Instruction, Program
 
@@ -23,9 +23,9 @@ class Memory:
     """Bytes on each device.
 
     Attributes:
-        arguments: what the program is given.
-        outputs: what it returns in memory of its own, beside what is written over arguments.
-        temporary: the most that it needs besides, at one time.
+        arguments: the arguments of the program.
+        outputs: its results, except those that are written over arguments.
+        temporary: the most that it needs besides at one time.
     """
 
     arguments: int
@@ -39,29 +39,29 @@ class Memory:
 
 
 def memory_of(program: Program, donated: Iterable[int]) -> Memory:
-    """The memory of a program.
+    """Return the memory of a program.
 
     Args:
-        program: what runs.
-        donated: inputs whose memory results may take.
+        program: the program.
+        donated: inputs whose memory results may reuse.
     """
     program = _with_early_scatters(program)
     table = program.spec_table()
-    arguments = sum(map(held_bytes, program.inputs))
-    free = sorted(held_bytes(program.inputs[place]) for place in donated)
+    arguments = sum(map(shard_bytes, program.inputs))
+    free = sorted(shard_bytes(program.inputs[place]) for place in donated)
     outputs = 0
     for number in dict.fromkeys(program.outputs):
-        size = held_bytes(table[number])
+        size = shard_bytes(table[number])
         if size in free:
             free.remove(size)
         else:
             outputs += size
-    return Memory(arguments, outputs, _Liveness(program, table).most())
+    return Memory(arguments, outputs, _Liveness(program, table).peak())
 
 
 def _with_early_scatters(program: Program) -> Program:
-    """The program with each conversion that leaves less behind what makes its operand."""
-    moved: dict[int, list[Instruction]] = defaultdict(list)
+    """Return the program with conversions to smaller results right behind their operands."""
+    early: dict[int, list[Instruction]] = defaultdict(list)
     rest = []
     first = len(program.inputs) + len(program.scalars)
     for instruction in program.instructions:
@@ -69,10 +69,10 @@ def _with_early_scatters(program: Program) -> Program:
         before, after = operation.in_specs[:1], operation.out_specs[0]
         if (
             collectives_of(operation)
-            and held_bytes(after) < held_bytes(before[0])
+            and shard_bytes(after) < shard_bytes(before[0])
             and instruction.operands[0] >= first
         ):
-            moved[instruction.operands[0]].append(instruction)
+            early[instruction.operands[0]].append(instruction)
         else:
             rest.append(instruction)
     ordered: list[Instruction] = []
@@ -81,27 +81,27 @@ def _with_early_scatters(program: Program) -> Program:
         instruction = pending.pop()
         ordered.append(instruction)
         for number in reversed(instruction.results):
-            pending += moved.pop(number, ())
+            pending += early.pop(number, ())
     return replace(program, instructions=tuple(ordered))
 
 
 class _Liveness:
-    """What is stored when."""
+    """The live ranges of the values of a program."""
 
     def __init__(self, program: Program, table: dict[int, TensorSpec]) -> None:
         self._program = program
         self._table = table
-        self._given = len(program.inputs) + len(program.scalars)
-        self._kept = set(program.outputs)
-        self._delays = _delays(program)
-        self._roots = self._stored()
+        self._first = len(program.inputs) + len(program.scalars)
+        self._outputs = set(program.outputs)
+        self._combined = _combined_all_reduces(program)
+        self._roots = self._stored_values()
 
-    def _stored(self) -> dict[int, tuple[int, ...]]:
-        """For each value the stored ones it is read from: itself, or those it is made of."""
+    def _stored_values(self) -> dict[int, tuple[int, ...]]:
+        """For each value the stored values it is read from: itself, or those it is fused with."""
         needed = self._needed_in_memory()
-        roots: dict[int, tuple[int, ...]] = {number: (number,) for number in range(self._given)}
+        roots: dict[int, tuple[int, ...]] = {number: (number,) for number in range(self._first)}
         for instruction in self._program.instructions:
-            work = work_of(instruction.operation)
+            work = operation_cost(instruction.operation)
             sources = dict.fromkeys(root for each in instruction.operands for root in roots[each])
             for number in instruction.results:
                 fused = work.relays or (work.fuses and number not in needed)
@@ -109,55 +109,57 @@ class _Liveness:
         return roots
 
     def _needed_in_memory(self) -> set[int]:
-        """Values that some reader does not compute itself; those behind views too."""
-        needed = set(self._kept)
+        """Values that some reader is not fused with; also the operands of views."""
+        needed = set(self._outputs)
         for instruction in reversed(self._program.instructions):
-            work = work_of(instruction.operation)
+            work = operation_cost(instruction.operation)
             views = work.relays and not needed.isdisjoint(instruction.results)
             if views or not (work.fuses or work.relays):
                 needed.update(instruction.operands)
         return needed
 
-    def most(self) -> int:
-        """The most bytes stored at one time, beside what is given and returned."""
-        born, last = self._changes()
-        live = most = 0
-        dying: dict[int, int] = defaultdict(int)
-        for place, instruction in enumerate(self._program.instructions):
-            for number in born[place]:
+    def peak(self) -> int:
+        """The most bytes stored at one time, besides arguments and results."""
+        allocated, last = self._live_ranges()
+        live = peak = 0
+        freed: dict[int, int] = defaultdict(int)
+        for index, instruction in enumerate(self._program.instructions):
+            for number in allocated[index]:
                 if number in last:
-                    size = held_bytes(self._table[number])
+                    size = shard_bytes(self._table[number])
                     live += size
-                    dying[last[number]] += size
-            most = max(most, live + work_of(instruction.operation).temporary)
-            live -= dying[place]
-        return most
+                    freed[last[number]] += size
+            peak = max(peak, live + operation_cost(instruction.operation).temporary)
+            live -= freed[index]
+        return peak
 
-    def _changes(self) -> tuple[dict[int, list[int]], dict[int, int]]:
-        """The values that are stored from each place on, and the last place that reads each."""
-        born: dict[int, list[int]] = defaultdict(list)
+    def _live_ranges(self) -> tuple[dict[int, list[int]], dict[int, int]]:
+        """The values that are stored from each instruction on, and the last reader of each."""
+        allocated: dict[int, list[int]] = defaultdict(list)
         last: dict[int, int] = {}
-        for place, instruction in enumerate(self._program.instructions):
-            end = self._delays.get(place, place)
+        for index, instruction in enumerate(self._program.instructions):
+            end = self._combined.get(index, index)
             for operand in instruction.operands:
                 for root in self._roots[operand]:
                     last[root] = max(last.get(root, 0), end)
-            born[end] += [number for number in instruction.results if self._is_temporary(number)]
-        return born, last
+            allocated[end] += [
+                number for number in instruction.results if self._is_temporary(number)
+            ]
+        return allocated, last
 
     def _is_temporary(self, number: int) -> bool:
-        return number not in self._kept and self._roots[number] == (number,)
+        return number not in self._outputs and self._roots[number] == (number,)
 
 
-def _delays(program: Program) -> dict[int, int]:
-    """Places of all-reduces, and the place at which they are done together."""
+def _combined_all_reduces(program: Program) -> dict[int, int]:
+    """By all-reduce, the all-reduce with which it is combined, both as indices."""
     groups: list[list[int]] = []
     open_groups: dict[tuple, tuple[list[int], set[int]]] = {}
-    for place, instruction in enumerate(program.instructions):
+    for index, instruction in enumerate(program.instructions):
         for _, dependent in open_groups.values():
             if not dependent.isdisjoint(instruction.operands):
                 dependent.update(instruction.results)
-        key = _kind_of_sum(instruction)
+        key = _all_reduce_key(instruction)
         if key is None:
             continue
         group, dependent = open_groups.get(key, ([], set()))
@@ -165,15 +167,15 @@ def _delays(program: Program) -> dict[int, int]:
             group, dependent = [], set()
         if not group:
             groups.append(group)
-        group.append(place)
+        group.append(index)
         dependent.update(instruction.results)
         open_groups[key] = (group, dependent)
-    return {place: group[-1] for group in groups for place in group}
+    return {index: group[-1] for group in groups for index in group}
 
 
-def _kind_of_sum(instruction: Instruction) -> tuple | None:
-    """Which devices an all-reduce is among, and its dtype; None of anything else."""
-    found = collectives_of(instruction.operation)
-    if len(found) != 1 or found[0].kind != "all-reduce":
+def _all_reduce_key(instruction: Instruction) -> tuple | None:
+    """The devices of an all-reduce and its dtype; None for anything else."""
+    collectives = collectives_of(instruction.operation)
+    if len(collectives) != 1 or collectives[0].kind != "all-reduce":
         return None
-    return (found[0].axes, instruction.operation.in_specs[0].dtype)
+    return (collectives[0].axes, instruction.operation.in_specs[0].dtype)

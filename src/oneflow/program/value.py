@@ -9,9 +9,9 @@ from oneflow.base.spec import TensorSpec
 
 
 class Trace(Protocol):
-    """What a pending value asks of the recorder that will produce it."""
+    """A recorder, as a pending value sees it."""
 
-    # Whether nothing is ever computed there.
+    # True if nothing is ever computed there.
     symbolic: bool
 
     def add_alias(self, value: Value) -> None:
@@ -68,22 +68,22 @@ class Value:
 
     def alias(self) -> Value:
         """Another handle on the same array, without autograd history."""
-        twin = Value(self.spec, self.array, self.trace, self.position)
+        other = Value(self.spec, self.array, self.trace, self.position)
         if self.stale is INFERENCE:
-            twin.stale = INFERENCE
+            other.stale = INFERENCE
         if self.array is None and self.trace is not None:
-            self.trace.add_alias(twin)
-        return twin
+            self.trace.add_alias(other)
+        return other
 
     def read(self) -> Any:
-        """The JAX array, running whatever has to run first (a sync point)."""
+        """Return the JAX array, after running what has to run first (a sync point)."""
         if self.array is None and self.trace is not None:
             self.trace.flush("read")
         return self.array
 
     @property
     def is_symbolic(self) -> bool:
-        """Whether it stands for an array that a graph, which is being recorded, will have."""
+        """True if it stands for an array in a graph that is being captured."""
         return self.array is None and self.trace is not None and self.trace.symbolic
 
     def __repr__(self) -> str:

@@ -32,7 +32,7 @@ def check_error(graph, argument, words: list[str]) -> None:
     if RANK == 2:
         graph(argument)
         return
-    with pytest.raises(RuntimeError, match="have recorded different programs") as caught:
+    with pytest.raises(RuntimeError, match="have captured different programs") as caught:
         graph(argument)
     _, *shown = str(caught.value).split("\n  rank ")
     assert [each[0] for each in shown] == ["0", "1"]

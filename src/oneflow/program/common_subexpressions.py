@@ -1,4 +1,4 @@
-"""Values that are computed twice are computed once, as XLA sees to."""
+"""Common subexpression elimination, as XLA does it: for the cost model."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from dataclasses import replace
 from oneflow.program.ir import Instruction, Program
 
 
-def share_equal_values(program: Program) -> Program:
-    """The program without instructions that repeat an earlier one; values keep their numbers."""
+def eliminate_common_subexpressions(program: Program) -> Program:
+    """Return the program without instructions that repeat an earlier one; numbers stay."""
     same: dict[int, int] = {}
     known: dict[tuple, Instruction] = {}
-    kept = []
+    instructions = []
     for instruction in program.instructions:
         operands = tuple([same.get(number, number) for number in instruction.operands])
         first = known.setdefault((instruction.operation, operands), instruction)
         if first is instruction:
-            kept.append(replace(instruction, operands=operands))
+            instructions.append(replace(instruction, operands=operands))
         else:
             same.update(zip(instruction.results, first.results, strict=True))
     outputs = tuple([same.get(number, number) for number in program.outputs])
-    return replace(program, instructions=tuple(kept), outputs=outputs)
+    return replace(program, instructions=tuple(instructions), outputs=outputs)

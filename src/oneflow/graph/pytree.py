@@ -1,4 +1,4 @@
-"""Nested arguments and results: taken apart into a structure and tensors, and put together."""
+"""Nested arguments and results as pytrees: a structure and a list of tensors."""
 
 from __future__ import annotations
 
@@ -11,20 +11,24 @@ from oneflow.tensor.tensor import Tensor
 _PLAIN = (bool, int, float, complex, str, bytes, type(None))
 
 
-class Leaf:
+class TensorLeaf:
     """Stands for a tensor in a structure."""
 
     def __repr__(self) -> str:
         return "tensor"
 
 
-TENSOR = Leaf()
+TENSOR = TensorLeaf()
 
 
-class Nest(NamedTuple):
-    """A list, tuple or dict: its type, its keys if it is a dict, what is in it.
+class TreeContainer(NamedTuple):
+    """A list, tuple or dict.
 
-    `default` is what a `defaultdict` makes missing values with.
+    Attributes:
+        kind: its type.
+        keys: the keys of a dict.
+        items: the structures of its items.
+        default: the default factory of a `defaultdict`.
     """
 
     kind: type
@@ -33,20 +37,20 @@ class Nest(NamedTuple):
     default: Any = None
 
 
-class Plain(NamedTuple):
+class TreeConstant(NamedTuple):
     """A Python value that is the same in every call with this structure."""
 
     kind: type
     value: Any
 
 
-def take_apart(value: Any, tensors: list[Tensor], where: str) -> Any:
-    """The structure of `value`, hashable; its tensors are added to `tensors`.
+def tree_flatten(value: Any, tensors: list[Tensor], where: str) -> Any:
+    """Return the structure of `value`, hashable; its tensors are added to `tensors`.
 
     Args:
         value: tensors, None, numbers and strings, nested in lists, tuples and dicts.
         tensors: gets the tensors, in order.
-        where: what `value` is, for the error.
+        where: a name of `value`, for the error.
 
     Raises:
         TypeError: there is something else in it.
@@ -55,45 +59,47 @@ def take_apart(value: Any, tensors: list[Tensor], where: str) -> Any:
         tensors.append(value)
         return TENSOR
     if isinstance(value, dict):
-        items = [take_apart(each, tensors, f"{where}[{key!r}]") for key, each in value.items()]
+        items = [tree_flatten(each, tensors, f"{where}[{key!r}]") for key, each in value.items()]
         default = value.default_factory if isinstance(value, defaultdict) else None
-        return Nest(type(value), tuple(value), tuple(items), default)
+        return TreeContainer(type(value), tuple(value), tuple(items), default)
     if isinstance(value, list | tuple):
-        items = [take_apart(each, tensors, f"{where}[{i}]") for i, each in enumerate(value)]
-        return Nest(type(value), (), tuple(items))
+        items = [tree_flatten(each, tensors, f"{where}[{i}]") for i, each in enumerate(value)]
+        return TreeContainer(type(value), (), tuple(items))
     if isinstance(value, _PLAIN) or _is_constant(value):
-        return Plain(type(value), value)
+        return TreeConstant(type(value), value)
     raise TypeError(
         f"{where} is a {type(value).__name__}; a graph takes and returns tensors, None, numbers "
         "and strings, nested in lists, tuples and dicts"
     )
 
 
-def take_call_apart(args: tuple, kwargs: dict[str, Any], tensors: list[Tensor], name: str) -> Any:
-    """The structure of the arguments of a call of `name`; as `take_apart` does."""
+def flatten_call(args: tuple, kwargs: dict[str, Any], tensors: list[Tensor], name: str) -> Any:
+    """Return the structure of the arguments of a call of `name`, as `tree_flatten` does."""
     positional = [
-        take_apart(each, tensors, f"{name}: argument {place}") for place, each in enumerate(args)
+        tree_flatten(each, tensors, f"{name}: argument {index}") for index, each in enumerate(args)
     ]
-    named = [take_apart(each, tensors, f"{name}: argument `{key}`") for key, each in kwargs.items()]
-    return Nest(
-        tuple, (), (Nest(tuple, (), tuple(positional)), Nest(dict, tuple(kwargs), tuple(named)))
-    )
+    named = [
+        tree_flatten(each, tensors, f"{name}: argument `{key}`") for key, each in kwargs.items()
+    ]
+    args_tree = TreeContainer(tuple, (), tuple(positional))
+    kwargs_tree = TreeContainer(dict, tuple(kwargs), tuple(named))
+    return TreeContainer(tuple, (), (args_tree, kwargs_tree))
 
 
 def _is_constant(value: Any) -> bool:
-    """Whether an object may stand for itself in every call: it neither runs out nor has tensors."""
+    """Return true if an object is the same in every call: neither an iterator nor with tensors."""
     if getattr(type(value), "__hash__", None) is None or isinstance(value, Iterator | MappingView):
         return False
     return not any(isinstance(each, Tensor) for each in getattr(value, "__dict__", {}).values())
 
 
-def put_together(structure: Any, tensors: Iterator[Tensor]) -> Any:
-    """The value with this structure and these tensors."""
+def tree_unflatten(structure: Any, tensors: Iterator[Tensor]) -> Any:
+    """Return the value with this structure and these tensors."""
     if structure is TENSOR:
         return next(tensors)
-    if isinstance(structure, Plain):
+    if isinstance(structure, TreeConstant):
         return structure.value
-    items = [put_together(each, tensors) for each in structure.items]
+    items = [tree_unflatten(each, tensors) for each in structure.items]
     if issubclass(structure.kind, dict):
         return _new_dict(structure, items)
     if hasattr(structure.kind, "_fields"):  # a named tuple
@@ -101,14 +107,14 @@ def put_together(structure: Any, tensors: Iterator[Tensor]) -> Any:
     return structure.kind(items)
 
 
-def count_tensors(structure: Any) -> int:
-    """How many tensors a structure has places for."""
+def count_leaves(structure: Any) -> int:
+    """The number of tensors in a structure."""
     if structure is TENSOR:
         return 1
-    return sum(map(count_tensors, structure.items)) if isinstance(structure, Nest) else 0
+    return sum(map(count_leaves, structure.items)) if isinstance(structure, TreeContainer) else 0
 
 
-def _new_dict(structure: Nest, items: list) -> Any:
+def _new_dict(structure: TreeContainer, items: list) -> Any:
     pairs = zip(structure.keys, items, strict=True)
     if issubclass(structure.kind, defaultdict):
         return structure.kind(structure.default, pairs)
@@ -123,11 +129,11 @@ def describe(value: Any) -> list[str]:
 
 
 def describe_tensor(tensor: Tensor) -> str:
-    """Size, dtype and place of a tensor as text."""
-    place = f"device={tensor.device}"
+    """The size, dtype and device, or placement, of a tensor as text."""
+    device = f"device={tensor.device}"
     if tensor.is_global:
-        place = f"placement={tensor.placement}, sbp={tensor.sbp}"
-    return f"tensor(size={tuple(tensor.shape)}, dtype={tensor.dtype}, {place})"
+        device = f"placement={tensor.placement}, sbp={tensor.sbp}"
+    return f"tensor(size={tuple(tensor.shape)}, dtype={tensor.dtype}, {device})"
 
 
 def _collect(value: Any, tensors: list[Tensor]) -> None:

@@ -101,7 +101,7 @@ class Work(NamedTuple):
     relays: bool
 
 
-def held_shape(spec: TensorSpec) -> tuple[int, ...]:
+def shard_shape_of(spec: TensorSpec) -> tuple[int, ...]:
     """The shape of what one device holds of a tensor."""
     if spec.sbp is None:
         return spec.shape
@@ -110,25 +110,25 @@ def held_shape(spec: TensorSpec) -> tuple[int, ...]:
 
 
 @functools.cache
-def held_bytes(spec: TensorSpec) -> int:
+def shard_bytes(spec: TensorSpec) -> int:
     """Bytes of what one device holds of a tensor."""
-    return math.prod(held_shape(spec)) * spec.dtype.itemsize
+    return math.prod(shard_shape_of(spec)) * spec.dtype.itemsize
 
 
 @functools.lru_cache(maxsize=65536)
-def work_of(operation: Operation) -> Work:
+def operation_cost(operation: Operation) -> Work:
     """What one device does for an operation."""
     tensors = [
         spec
         for spec, is_scalar in zip(operation.in_specs, operation.is_scalar, strict=True)
         if not is_scalar
     ]
-    touched = sum(map(held_bytes, (*tensors, *operation.out_specs)))
+    touched = sum(map(shard_bytes, (*tensors, *operation.out_specs)))
     if operation.primitive.traits.kind is Kind.BOXING:
         staged = max((each.staged for each in collectives_of(operation)), default=0)
         return Work(0, touched, staged, False, False)
     parts = [
-        jax.ShapeDtypeStruct(held_shape(spec), spec.dtype.numpy) for spec in operation.in_specs
+        jax.ShapeDtypeStruct(shard_shape_of(spec), spec.dtype.numpy) for spec in operation.in_specs
     ]
     traced = jax.make_jaxpr(_traceable(operation))(*parts).jaxpr
     flops = _counted(traced)
@@ -142,7 +142,7 @@ def work_of(operation: Operation) -> Work:
 
 
 @functools.lru_cache(maxsize=65536)
-def whole_flops(operation: Operation) -> int:
+def unsharded_flops(operation: Operation) -> int:
     """What one device would do that computes all of it."""
     whole = [jax.ShapeDtypeStruct(spec.shape, spec.dtype.numpy) for spec in operation.in_specs]
     return _counted(jax.make_jaxpr(operation.evaluate_whole)(*whole).jaxpr)
