@@ -11,7 +11,7 @@ from oneflow.functional.global_tensors.conversion import to_global
 from oneflow.graph.captured_step import CapturedStep
 from oneflow.passes.apply_shardings import ShardingConstraints
 from oneflow.passes.auto_sharding import ShardingSearch
-from oneflow.primitives.cost.estimated_time import DEVICE_RATES, Machine
+from oneflow.primitives.cost.estimated_time import DEVICE_RATES, DeviceRates
 from oneflow.program.cost import program_seconds
 from oneflow.program.ir import Program
 
@@ -32,14 +32,14 @@ class AutoParallelOptions:
     computing: float
     latency: float | None
 
-    def machine(self, placement: Placement) -> Machine:
+    def rates(self, placement: Placement) -> DeviceRates:
         """The rates of the cost model for the devices of a placement."""
-        machine = DEVICE_RATES[placement.type]
+        rates = DEVICE_RATES[placement.type]
         return replace(
-            machine,
-            flops=machine.flops / self.computing,
-            memory=machine.memory / self.computing,
-            latency=machine.latency if self.latency is None else self.latency,
+            rates,
+            flops=rates.flops / self.computing,
+            memory=rates.memory / self.computing,
+            latency=rates.latency if self.latency is None else self.latency,
         )
 
 
@@ -74,15 +74,15 @@ def sharding_search(
         dict(enumerate(captured.updates)),
         () if options.ignores_user else captured.pinned,
     )
-    machine = options.machine(next(iter(devices)))
-    return ShardingSearch(constraints, machine, options.shares_conversions)
+    rates = options.rates(next(iter(devices)))
+    return ShardingSearch(constraints, rates, options.shares_conversions)
 
 
 def auto_parallel_text(before: Program, after: Program, options: AutoParallelOptions | None) -> str:
     """The line that `debug` prints of auto parallelism."""
     assert options is not None
-    machine = options.machine(next(iter(before.devices)))
-    old, new = (f"{sum(program_seconds(each, machine)) * 1e3:.3g} ms" for each in (before, after))
+    rates = options.rates(next(iter(before.devices)))
+    old, new = (f"{sum(program_seconds(each, rates)) * 1e3:.3g} ms" for each in (before, after))
     changed = sum(a is not b for a, b in zip(before.inputs, after.inputs, strict=True))
     return (
         f"auto parallel: a step takes {new} by the model, {old} without; "

@@ -32,7 +32,7 @@ from oneflow.passes.sharding_graph import (
     ShardingNode,
     TensorNode,
 )
-from oneflow.primitives.cost.estimated_time import Machine, boxing_seconds
+from oneflow.primitives.cost.estimated_time import DeviceRates, boxing_seconds
 from oneflow.primitives.sharding.signatures import SignatureSpace
 from oneflow.program.cost import program_seconds
 from oneflow.program.ir import Instruction, Program
@@ -46,12 +46,12 @@ class ShardingSearch:
 
     Attributes:
         constraints: limits on the shardings.
-        machine: the rates of the cost model.
+        rates: the rates of the cost model.
         shares_conversions: count one conversion of a value for all that read it.
     """
 
     constraints: ShardingConstraints
-    machine: Machine
+    rates: DeviceRates
     shares_conversions: bool = True
 
 
@@ -62,7 +62,7 @@ def assign_shardings(program: Program, search: ShardingSearch) -> Program:
     """
     assignment = _Solver(program, search).run()
     found = apply_shardings(program, search.constraints, assignment)
-    before, after = (sum(program_seconds(each, search.machine)) for each in (program, found))
+    before, after = (sum(program_seconds(each, search.rates)) for each in (program, found))
     return found if after < before else program
 
 
@@ -77,7 +77,7 @@ class _Solver:
     def __init__(self, program: Program, search: ShardingSearch) -> None:
         self._program = program
         self._constraints = search.constraints
-        self._machine = search.machine
+        self._rates = search.rates
         self._shares_conversions = search.shares_conversions
         self._nodes: list[ShardingNode] = []
         self._edges: list[ConversionEdge] = []
@@ -212,7 +212,7 @@ class _Solver:
         ]
         start = [each.index(chosen) for each, chosen in zip(possible, self._chosen, strict=True)]
         costs = [
-            np.array([node.seconds(chosen, self._machine) for chosen in each])
+            np.array([node.seconds(chosen, self._rates) for chosen in each])
             for node, each in zip(self._nodes, possible, strict=True)
         ]
         pairs: dict[tuple[int, int], np.ndarray] = {}
@@ -238,7 +238,7 @@ class _Solver:
         targets = [self._nodes[edge.target].sharding(edge.in_port, each) for each in after]
         return np.array(
             [
-                [boxing_seconds(self._machine, edge.spec, source, target) for target in targets]
+                [boxing_seconds(self._rates, edge.spec, source, target) for target in targets]
                 for source in sources
             ]
         )

@@ -1,14 +1,14 @@
-"""How long a program takes, by the model of `oneflow.primitives.cost.estimated_time`."""
+"""The estimated time of a program, by the cost model of `oneflow.primitives.cost`."""
 
 from __future__ import annotations
 
-from oneflow.primitives.cost.estimated_time import Machine, operation_seconds
+from oneflow.primitives.cost.estimated_time import DeviceRates, operation_seconds
 from oneflow.program.common_subexpressions import eliminate_common_subexpressions
 from oneflow.program.ir import Program
 
 
-def program_seconds(program: Program, machine: Machine) -> tuple[float, float]:
-    """Seconds that a program on a placement computes, and that it converts."""
+def program_seconds(program: Program, rates: DeviceRates) -> tuple[float, float]:
+    """The seconds that a program on a placement computes, and that it converts SBP."""
     shared = eliminate_common_subexpressions(program)
-    parts = [operation_seconds(machine, each.operation) for each in shared.instructions]
+    parts = [operation_seconds(rates, each.operation) for each in shared.instructions]
     return sum(part[0] for part in parts), sum(part[1] for part in parts)

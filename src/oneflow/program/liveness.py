@@ -101,10 +101,10 @@ class _Liveness:
         needed = self._needed_in_memory()
         roots: dict[int, tuple[int, ...]] = {number: (number,) for number in range(self._first)}
         for instruction in self._program.instructions:
-            work = operation_cost(instruction.operation)
+            cost = operation_cost(instruction.operation)
             sources = dict.fromkeys(root for each in instruction.operands for root in roots[each])
             for number in instruction.results:
-                fused = work.relays or (work.fuses and number not in needed)
+                fused = cost.is_relayout or (cost.is_fused and number not in needed)
                 roots[number] = tuple(sources) if fused else (number,)
         return roots
 
@@ -112,9 +112,9 @@ class _Liveness:
         """Values that some reader is not fused with; also the operands of views."""
         needed = set(self._outputs)
         for instruction in reversed(self._program.instructions):
-            work = operation_cost(instruction.operation)
-            views = work.relays and not needed.isdisjoint(instruction.results)
-            if views or not (work.fuses or work.relays):
+            cost = operation_cost(instruction.operation)
+            views = cost.is_relayout and not needed.isdisjoint(instruction.results)
+            if views or not (cost.is_fused or cost.is_relayout):
                 needed.update(instruction.operands)
         return needed
 

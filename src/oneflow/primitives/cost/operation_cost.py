@@ -1,8 +1,8 @@
-"""How much a device computes for an operation: counted in what its implementation traces to.
+"""The cost of an operation on one device, counted in the trace of its implementation.
 
 Products and convolutions count two per multiplication and addition, everything else one per
-element. What only moves values counts nothing. Inside an operation XLA stores what products,
-convolutions and loops make, and fuses the rest.
+element. Steps that only move data count nothing. Inside an operation XLA stores the results of
+products, convolutions and loops, and fuses the rest.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from oneflow.primitives.sharding.collectives import collectives_of
 from oneflow.primitives.tracing import bodies
 from oneflow.primitives.traits import Kind
 
-# Steps of a traced implementation that compute nothing.
-_MOVES = frozenset(
+# Steps of a traced implementation that only move data.
+_DATA_MOVEMENT = frozenset(
     (
         "reshape",
         "transpose",
@@ -53,10 +53,10 @@ _MOVES = frozenset(
         "hidden",
     )
 )
-# Those that read more elements than they make.
+# Steps that read more elements than they produce.
 _REDUCTIONS = ("reduce_", "arg", "cum", "sort", "scatter-add", "scatter_add", "scatter-mul")
 
-# What XLA does not fuse into its readers.
+# Steps that XLA does not fuse into their readers.
 _STORED = frozenset(
     (
         "dot_general",
@@ -83,26 +83,26 @@ _STORED = frozenset(
 )
 
 
-class Work(NamedTuple):
-    """What one device does for one operation.
+class OperationCost(NamedTuple):
+    """The cost of one operation on one device.
 
     Attributes:
         flops: floating point (or other) operations.
-        touched: bytes of operands and results.
+        bytes_accessed: bytes of operands and results.
         temporary: the most bytes stored at one time that are neither.
-        fuses: XLA computes it within what reads the result, which is not stored.
-        relays: the result has the elements of the operand, in another shape or order.
+        is_fused: XLA computes it within the readers of the result, which is not stored.
+        is_relayout: the result has the elements of the operand, in another shape or order.
     """
 
     flops: int
-    touched: int
+    bytes_accessed: int
     temporary: int
-    fuses: bool
-    relays: bool
+    is_fused: bool
+    is_relayout: bool
 
 
 def shard_shape_of(spec: TensorSpec) -> tuple[int, ...]:
-    """The shape of what one device holds of a tensor."""
+    """The shape of the shard of a tensor on one device."""
     if spec.sbp is None:
         return spec.shape
     placement: Any = spec.device
@@ -111,39 +111,41 @@ def shard_shape_of(spec: TensorSpec) -> tuple[int, ...]:
 
 @functools.cache
 def shard_bytes(spec: TensorSpec) -> int:
-    """Bytes of what one device holds of a tensor."""
+    """The bytes of the shard of a tensor on one device."""
     return math.prod(shard_shape_of(spec)) * spec.dtype.itemsize
 
 
 @functools.lru_cache(maxsize=65536)
-def operation_cost(operation: Operation) -> Work:
-    """What one device does for an operation."""
+def operation_cost(operation: Operation) -> OperationCost:
+    """Return the cost of an operation on one device."""
     tensors = [
         spec
         for spec, is_scalar in zip(operation.in_specs, operation.is_scalar, strict=True)
         if not is_scalar
     ]
-    touched = sum(map(shard_bytes, (*tensors, *operation.out_specs)))
+    bytes_accessed = sum(map(shard_bytes, (*tensors, *operation.out_specs)))
     if operation.primitive.traits.kind is Kind.BOXING:
         staged = max((each.staged for each in collectives_of(operation)), default=0)
-        return Work(0, touched, staged, False, False)
+        return OperationCost(0, bytes_accessed, staged, False, False)
     parts = [
         jax.ShapeDtypeStruct(shard_shape_of(spec), spec.dtype.numpy) for spec in operation.in_specs
     ]
     traced = jax.make_jaxpr(_traceable(operation))(*parts).jaxpr
     flops = _counted(traced)
-    relays = (
+    is_relayout = (
         not flops
         and len(tensors) == 1
         and operation.single
         and operation.out_specs[0].numel == tensors[0].numel
     )
-    return Work(flops, touched, _temporary(traced), not _stores(traced), relays)
+    return OperationCost(
+        flops, bytes_accessed, _temporary(traced), not _stores(traced), is_relayout
+    )
 
 
 @functools.lru_cache(maxsize=65536)
 def unsharded_flops(operation: Operation) -> int:
-    """What one device would do that computes all of it."""
+    """The operations of one device that computes the whole result."""
     whole = [jax.ShapeDtypeStruct(spec.shape, spec.dtype.numpy) for spec in operation.in_specs]
     return _counted(jax.make_jaxpr(operation.evaluate_whole)(*whole).jaxpr)
 
@@ -164,7 +166,7 @@ def _traceable(operation: Operation) -> Any:
             attributes["shard"] = ShardIndex(spec.shape, starts)
         return implementation(*parts, **attributes)
 
-    # Parts are given as they are; the mesh only says where they are.
+    # Shards are passed as they are; the mesh only tells their positions.
     names = tuple(map(mesh_axis, range(placement.ndim)))
     whole = PartitionSpec()
     mesh = AbstractMesh(placement.hierarchy, names)
@@ -184,32 +186,32 @@ def _count(equation: Any) -> int:
         if name == "cond":
             return max(counts)
         return sum(counts) * equation.params.get("length", 1)
-    made = math.prod(equation.outvars[0].aval.shape) if equation.outvars else 0
+    produced = math.prod(equation.outvars[0].aval.shape) if equation.outvars else 0
     if name == "dot_general":
         (contracted, _), _ = equation.params["dimension_numbers"]
         shape = equation.invars[0].aval.shape
-        return 2 * made * math.prod(shape[dim] for dim in contracted)
+        return 2 * produced * math.prod(shape[dim] for dim in contracted)
     if name == "conv_general_dilated":
         # The kernel has its output features in one dimension; the others are summed over.
         features = equation.params["dimension_numbers"].rhs_spec[0]
         kernel = equation.invars[1].aval.shape
-        return 2 * made * math.prod(kernel) // max(kernel[features], 1)
-    if name in _MOVES:
+        return 2 * produced * math.prod(kernel) // max(kernel[features], 1)
+    if name in _DATA_MOVEMENT:
         return 0
     if name.startswith(_REDUCTIONS):
         return max(math.prod(each.aval.shape) for each in equation.invars)
-    return made
+    return produced
 
 
 def _temporary(jaxpr: Any) -> int:
-    """The most bytes stored at one time of what is neither given nor returned."""
+    """The most bytes stored at one time that are neither operands nor results."""
     returned = {id(each) for each in jaxpr.outvars}
     last = {
-        id(each): place for place, equation in enumerate(jaxpr.eqns) for each in equation.invars
+        id(each): index for index, equation in enumerate(jaxpr.eqns) for each in equation.invars
     }
-    dying: dict[int, int] = {}
-    live = most = 0
-    for place, equation in enumerate(jaxpr.eqns):
+    freed: dict[int, int] = {}
+    live = peak = 0
+    for index, equation in enumerate(jaxpr.eqns):
         inner = sum(_temporary(each) for each in bodies(equation))
         if equation.primitive.name.startswith("scatter"):
             inner += _bytes(equation.invars[0])  # XLA writes to a copy.
@@ -217,10 +219,10 @@ def _temporary(jaxpr: Any) -> int:
             for each in equation.outvars:
                 if id(each) in last and id(each) not in returned:
                     live += _bytes(each)
-                    dying[last[id(each)]] = dying.get(last[id(each)], 0) + _bytes(each)
-        most = max(most, live + inner)
-        live -= dying.get(place, 0)
-    return most
+                    freed[last[id(each)]] = freed.get(last[id(each)], 0) + _bytes(each)
+        peak = max(peak, live + inner)
+        live -= freed.get(index, 0)
+    return peak
 
 
 def _bytes(array: Any) -> int:
@@ -228,7 +230,7 @@ def _bytes(array: Any) -> int:
 
 
 def _stores(jaxpr: Any) -> bool:
-    """Whether something in it is not fused."""
+    """Return true if some step of it is not fused."""
     return any(_stored(equation) or any(map(_stores, bodies(equation))) for equation in jaxpr.eqns)
 
 
