@@ -61,14 +61,14 @@ class ConversionMixin:
         return self._apply(convert)
 
     def to_global(self, placement: Placement | None = None, sbp: Any = None) -> Self:
-        """Make all parameters and buffers global tensors, or let them lie differently.
+        """Make all parameters and buffers global tensors, or give them another placement or SBP.
 
         Each is converted as `Tensor.to_global` does: with ``broadcast`` all ranks get the values of
         the first one; with ``split`` every rank's tensor is a part of a larger whole.
 
         Args:
             placement: the devices; those that global parameters have if left out.
-            sbp: how parameters and buffers lie on them; as they do if left out.
+            sbp: of parameters and buffers; their own if left out.
 
         Raises:
             ValueError: `placement` or `sbp` is missing.

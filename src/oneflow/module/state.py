@@ -249,7 +249,7 @@ def _load_tensor(
 
 
 def copy_into(target: Tensor, given: Tensor) -> None:
-    """Write the values of `given` into `target`, which keeps its dtype and where it lies.
+    """Write the values of `given` into `target`, which keeps its dtype, device and sharding.
 
     Not recorded for backward. Every process takes part where one of the two is global.
     """

@@ -40,13 +40,13 @@ def strong_wolfe(
     Returns:
         Loss, gradient and distance of the point found, and the number of evaluations.
     """
-    search = _Search(evaluate, direction, Point(0.0, loss, gradient, slope))
+    search = _StrongWolfeSearch(evaluate, direction, Point(0.0, loss, gradient, slope))
     bracket = search.bracket(length)
     best = bracket[0] if len(bracket) == 1 else search.zoom(*bracket)
     return best.loss, best.gradient, best.at, search.func_evals
 
 
-class _Search:
+class _StrongWolfeSearch:
     def __init__(self, evaluate: Callable, direction: Any, start: Point) -> None:
         self._evaluate, self._direction, self._start = evaluate, direction, start
         self._reach = direction.abs().max().item()

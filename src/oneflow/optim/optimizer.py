@@ -299,7 +299,7 @@ class Optimizer:
                 state[name] = wrap(value_from_numpy(array, self._state_sharding(spec)))
         return state
 
-    # How states of a global parameter lie, from its spec, if not as the parameter does.
+    # The sharding of states of a global parameter, from its spec, if not the parameter's.
     state_sbp: Callable[[TensorSpec], NdSbp] | None = None
 
     def _state_sharding(self, spec: TensorSpec) -> Any:

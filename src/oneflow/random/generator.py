@@ -80,7 +80,8 @@ class DrawCapture:
         for generator, position in self._positions.items():
             seed, stream = position.seed, position.stream
             count = None
-            if type(seed) is type(stream) is CapturedNumber and seed.generator is generator:
+            captured = isinstance(seed, CapturedNumber) and isinstance(stream, CapturedNumber)
+            if captured and seed.generator is generator:
                 count = stream.draw
             found.append((generator, count, (int(seed), int(stream))))
         return found

@@ -21,7 +21,7 @@ from oneflow.program.value import Value
 from oneflow.tensor.call import call_view, wrap
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import filled_value, import_array, on_device
-from oneflow.tensor.views import ViewStep, join, replacing, replay, scatter_back, write
+from oneflow.tensor.views import Chain, ViewStep, join, replacing, replay, scatter_back, write
 
 _NO_DIMENSIONS = (
     "invalid index of a 0-dim tensor. Use `tensor.item()` in Python to convert a 0-dim tensor to a "
@@ -39,7 +39,7 @@ class ParsedIndex:
         indices: ``(dimension of the view, index tensor or mask)`` of the advanced part.
     """
 
-    steps: list[ViewStep] = field(default_factory=list)
+    steps: Chain = ()
     indices: list[tuple[int, Tensor]] = field(default_factory=list)
 
 
@@ -151,7 +151,7 @@ class _Parser:
         if None in self.layout or (not steps and not self.indices):
             shape = tuple(1 if dim is None else sizes[dim] for dim in self.layout)
             steps.append((views.reshape, (), {"shape": shape}))
-        return ParsedIndex(steps, self.indices)
+        return ParsedIndex(tuple(steps), self.indices)
 
 
 def _dims_taken(entry: Any) -> int:
@@ -273,7 +273,7 @@ def set_item(self: Tensor, key: Any, value: Any) -> None:
     """
     parsed_index = parse(self, key)
     view = replay(self.value, parsed_index.steps)
-    write(self, _written(view, parsed_index.indices, value, False), tuple(parsed_index.steps))
+    write(self, _written(view, parsed_index.indices, value, False), parsed_index.steps)
 
 
 def index_put_value(tensor: Tensor, index: Any, value: Any, accumulate: bool = False) -> Value:

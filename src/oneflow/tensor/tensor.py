@@ -64,7 +64,7 @@ class Tensor:
     _seen: int = 0
     _grad: Tensor | None = None
     _retains_grad: bool = False
-    # How the gradient of a global leaf lies, if not as the leaf does.
+    # The SBP of a global leaf's gradient, if not the leaf's.
     gradient_sbp: NdSbp | None = None
     __array_priority__ = 1000
 
@@ -421,7 +421,7 @@ def _retain(owner: Tensor | None, grad: Value) -> None:
 
 
 def _as_gradient(grad: Value, owner: Tensor) -> Value:
-    """The gradient of a global leaf lies as the leaf does; of a partial sum, it is broadcast."""
+    """Return the gradient of a global leaf with the leaf's SBP, broadcast for a partial sum."""
     wanted = owner.gradient_sbp or owner._value.spec.sbp
     if grad.spec.sbp == wanted:
         return grad

@@ -38,7 +38,7 @@ def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
 
 @function()
 def contiguous(input: Tensor, memory_format: Any = None) -> Tensor:
-    """`input` itself if its elements lie row by row in memory, else such a copy.
+    """`input` itself if its elements are in row-major order, else such a copy.
 
     Example:
         >>> import oneflow as flow

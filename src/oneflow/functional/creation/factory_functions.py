@@ -63,7 +63,7 @@ def zeros(
         dtype: element type, default the default float type.
         device: where it lives, default CPU.
         placement: makes a global tensor there.
-        sbp: how a global tensor lies on its placement.
+        sbp: SBP of a global tensor.
         requires_grad: ask for its gradient.
 
     Example:
@@ -150,7 +150,7 @@ def full(
         dtype: default bool, int64 or the default float or complex type, after the number.
         device: where it lives, default CPU.
         placement: makes a global tensor there.
-        sbp: how a global tensor lies on its placement.
+        sbp: SBP of a global tensor.
         requires_grad: ask for its gradient.
 
     Example:
@@ -194,7 +194,7 @@ def zeros_like(
         dtype: element type.
         device: where it lives.
         placement: makes a global tensor there.
-        sbp: how a global tensor lies on its placement.
+        sbp: SBP of a global tensor.
         requires_grad: ask for its gradient.
         memory_format: accepted for PyTorch's sake.
 
@@ -292,7 +292,7 @@ def arange(
         dtype: default int64 if all three are integers, else the default float type.
         device: where it lives, default CPU.
         placement: makes a global tensor there.
-        sbp: how a global tensor lies on its placement.
+        sbp: SBP of a global tensor.
         requires_grad: ask for its gradient.
 
     Raises:

@@ -42,7 +42,7 @@ def tensor(
             type.
         device: where it lives, default CPU (a tensor's own device).
         placement: makes a global tensor there.
-        sbp: how a global tensor lies on its placement.
+        sbp: SBP of a global tensor.
         requires_grad: ask for its gradient.
         pin_memory: accepted; XLA manages transfer memory itself.
 

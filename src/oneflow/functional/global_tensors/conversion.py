@@ -63,14 +63,14 @@ def to_global(
     check_meta: bool = True,
     copy: bool = False,
 ) -> Tensor:
-    """A global tensor from every rank's local one, or a global tensor that lies differently.
+    """A global tensor from every rank's local one, or one with another placement or SBP.
 
     Args:
         input: on a local tensor every rank of `placement` gives its part; a process that trains
             alone gives the same part for each rank. On a global tensor the values stay the same.
-        placement: where the result lies; for a global `input` its own if left out.
-        sbp: how it lies there; for a global `input` its own if left out.
-        grad_sbp: how the gradient of `input` shall lie, for a global `input`.
+        placement: of the result; for a global `input` its own if left out.
+        sbp: of the result; for a global `input` its own if left out.
+        grad_sbp: SBP of the gradient of `input`, for a global `input`.
         check_meta: whether ranks compare the shapes and dtypes of their parts.
         copy: return a copy even where nothing changes.
 

@@ -28,8 +28,8 @@ def to_global(
 
     Args:
         input: a tensor, or a structure such as a state dict.
-        placement: where the results lie.
-        sbp: how they lie there; or a function that takes the whole `input` and the tensor, and
+        placement: of the results.
+        sbp: of the results; or a function that takes the whole `input` and the tensor, and
             tells it.
         warn_on_non_tensor_leaf: warn about anything else in the structure, which stays as it is.
         options: further arguments of `Tensor.to_global`.
@@ -100,12 +100,12 @@ class global_mode:
     """Context manager: new tensors are global.
 
     Tensors that are made without a placement, by `oneflow.tensor`, `oneflow.zeros`, `oneflow.randn`
-    and so on, lie on this one; a `device` that is given there counts no more.
+    and so on, are placed on this one; a `device` that is given there counts no more.
 
     Args:
         enabled: False makes new tensors local again.
-        placement: where they lie.
-        sbp: how they lie there.
+        placement: of new tensors.
+        sbp: of new tensors.
 
     Raises:
         ValueError: it is enabled without a placement or sbp.
@@ -136,8 +136,8 @@ class current_global_mode:
 
     Attributes:
         is_enabled: whether new tensors are global.
-        placement: where they lie; None if they are local.
-        sbp: how they lie there.
+        placement: of new tensors; None if they are local.
+        sbp: of new tensors.
 
     Example:
         >>> import oneflow as flow

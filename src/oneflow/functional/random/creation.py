@@ -63,7 +63,7 @@ def rand(
         layout: accepted for PyTorch's sake.
         device: where the result lives, default CPU.
         placement: makes a global tensor there.
-        sbp: how a global tensor lies on its placement.
+        sbp: SBP of a global tensor.
         requires_grad: ask for the gradient of the result.
         pin_memory: accepted for PyTorch's sake.
 
@@ -105,7 +105,7 @@ def randn(
         layout: accepted for PyTorch's sake.
         device: where the result lives, default CPU.
         placement: makes a global tensor there.
-        sbp: how a global tensor lies on its placement.
+        sbp: SBP of a global tensor.
         requires_grad: ask for the gradient of the result.
         pin_memory: accepted for PyTorch's sake.
 
@@ -225,7 +225,7 @@ def randint(
         layout: accepted for PyTorch's sake.
         device: where the result lives, default CPU.
         placement: makes a global tensor there.
-        sbp: how a global tensor lies on its placement.
+        sbp: SBP of a global tensor.
         requires_grad: ask for the gradient of the result, of a floating point dtype.
 
     Raises:
@@ -302,7 +302,7 @@ def randperm(
         layout: accepted for PyTorch's sake.
         device: where the result lives, default CPU.
         placement: makes a global tensor there.
-        sbp: how a global tensor lies on its placement.
+        sbp: SBP of a global tensor.
         requires_grad: ask for the gradient of the result, of a floating point dtype.
         pin_memory: accepted for PyTorch's sake.
 
@@ -353,7 +353,7 @@ def normal(
         layout: accepted for PyTorch's sake.
         device: where the result lives, default CPU or that of the tensors.
         placement: makes a global tensor there.
-        sbp: how a global tensor lies on its placement.
+        sbp: SBP of a global tensor.
         requires_grad: ask for the gradient of the result.
 
     Raises:

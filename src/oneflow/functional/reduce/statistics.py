@@ -271,7 +271,7 @@ def quantile(
     keepdim: bool = False,
     interpolation: str = "linear",
 ) -> Tensor:
-    """The values below which the given shares of the elements lie.
+    """The values below which there are the given shares of the elements.
 
     Args:
         x: float32 or float64 tensor.
