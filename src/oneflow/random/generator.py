@@ -80,9 +80,8 @@ class DrawCapture:
         for generator, position in self._positions.items():
             seed, stream = position.seed, position.stream
             count = None
-            captured = isinstance(seed, CapturedNumber) and isinstance(stream, CapturedNumber)
-            if captured and seed.generator is generator:
-                count = stream.draw
+            if isinstance(seed, CapturedNumber) and isinstance(stream, CapturedNumber):
+                count = stream.draw if seed.generator is generator else None
             found.append((generator, count, (int(seed), int(stream))))
         return found
 
