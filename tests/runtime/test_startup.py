@@ -34,7 +34,7 @@ STATE = """
 """
 IMPORT = """
     # What the package stands on does is not ours.
-    import jax, jax.export, jax.experimental.multihost_utils, jax.extend.core
+    import jax, jax.export, jax.experimental.multihost_utils
     import multiprocessing.util, multiprocessing.connection, xml.etree.ElementTree
 
     before = state()
