@@ -62,9 +62,10 @@ types: $(STAMPS)-lint  ## Check the types with pyright
 	$(BIN)/pyright --pythonpath $(BIN)/python
 
 .PHONY: stubs
-stubs: $(STAMPS)-demo  ## Write the façades of public names and the type stub of Tensor
+stubs: $(STAMPS)-demo  ## Write the façades of public names, the type stub of Tensor and the list of features
 	$(BIN)/python tools/make_facades.py
 	$(BIN)/python tools/make_stubs.py
+	$(BIN)/python tools/make_features.py
 
 .PHONY: docs
 docs: $(STAMPS)-docs  ## Build the documentation into docs/_build/html

@@ -1,0 +1,127 @@
+"""Features named by the v0.5.0 release notes: one source runs as PyTorch and as OneFlow."""
+
+from __future__ import annotations
+
+import types
+
+import numpy as np
+import pytest
+import torch
+from benchmarks.models import resnet50
+
+import oneflow as flow
+
+SMALL = """
+import {library} as torch
+from {library} import nn
+import {library}.nn.functional as F
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv = nn.Conv2d(3, 8, 3, padding=1)
+        self.norm = nn.BatchNorm2d(8)
+        self.head = nn.Sequential(nn.Linear(8, 16), nn.Tanh(), nn.Dropout(0.0), nn.Linear(16, 5))
+
+    def forward(self, x):
+        x = F.relu(self.norm(self.conv(x)), inplace=True)
+        x = torch.flatten(F.adaptive_avg_pool2d(x, (1, 1)), 1)
+        return self.head(x)
+"""
+
+# Krizhevsky, One weird trick for parallelizing convolutional neural networks, 2014.
+ALEXNET = """
+import {library} as torch
+from {library} import nn
+
+class Net(nn.Module):
+    def __init__(self, classes=1000):
+        super().__init__()
+        pool = lambda: nn.MaxPool2d(kernel_size=3, stride=2)
+        relu = lambda: nn.ReLU(inplace=True)
+        self.features = nn.Sequential(
+            nn.Conv2d(3, 64, kernel_size=11, stride=4, padding=2), relu(), pool(),
+            nn.Conv2d(64, 192, kernel_size=5, padding=2), relu(), pool(),
+            nn.Conv2d(192, 384, kernel_size=3, padding=1), relu(),
+            nn.Conv2d(384, 256, kernel_size=3, padding=1), relu(),
+            nn.Conv2d(256, 256, kernel_size=3, padding=1), relu(), pool(),
+        )
+        self.avgpool = nn.AdaptiveAvgPool2d((6, 6))
+        self.classifier = nn.Sequential(
+            nn.Dropout(p=0.0), nn.Linear(256 * 6 * 6, 512), relu(),
+            nn.Dropout(p=0.0), nn.Linear(512, 512), relu(),
+            nn.Linear(512, classes),
+        )
+
+    def forward(self, x):
+        x = self.avgpool(self.features(x))
+        return self.classifier(torch.flatten(x, 1))
+"""
+
+
+def made(source, library):
+    """The network that `source` defines for a library."""
+    module = types.ModuleType("network")
+    exec(source.format(library=library.__name__), vars(module))
+    return module.Net()
+
+
+NETWORKS = {
+    "s000_05 a small network": (lambda library: made(SMALL, library), 32),
+    "s000_06 ResNet-50": (lambda library: resnet50.make(library), 64),
+    "s000_07 AlexNet": (lambda library: made(ALEXNET, library), 224),
+}
+
+
+@pytest.mark.parametrize(("make", "size"), NETWORKS.values(), ids=NETWORKS.keys())
+def test_one_source_gives_the_same_predictions_and_first_step(make, size):
+    torch.manual_seed(0)
+    # In double precision: batch normalization over two images magnifies differences of rounding.
+    reference, model = make(torch).double(), make(flow).double()
+    state = {name: value.numpy() for name, value in reference.state_dict().items()}
+    model.load_state_dict({name: flow.tensor(value) for name, value in state.items()})
+    images = np.random.default_rng(0).standard_normal((2, 3, size, size))
+    labels = np.array([0, 3])
+    losses = []
+    for library, network in ((torch, reference), (flow, model)):
+        optimizer = library.optim.SGD(network.parameters(), lr=0.001, momentum=0.9)
+        steps = []
+        for _ in range(2):
+            output = network(library.tensor(images))
+            loss = library.nn.functional.cross_entropy(output, library.tensor(labels))
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            steps.append(loss.item())
+        losses.append(steps)
+    np.testing.assert_allclose(losses[1], losses[0], rtol=1e-6)
+    reference.eval()
+    model.eval()
+    expected = reference(torch.tensor(images)).detach().numpy()
+    result = model(flow.tensor(images)).numpy()
+    np.testing.assert_allclose(result, expected, rtol=1e-6, atol=1e-8)
+
+
+def test_s000_08_more_than_200_functions_have_pytorchs_names():
+    shared = [
+        (place, name)
+        for place in ("", "nn", "nn.functional", "linalg", "special", "optim", "Tensor")
+        for name in dir(_at(flow, place))
+        if not name.startswith("_")
+        and callable(getattr(_at(flow, place), name))
+        and callable(getattr(_at(torch, place), name, None))
+    ]
+    assert len(shared) > 200
+
+
+def _at(library, path):
+    for name in filter(None, path.split(".")):
+        library = getattr(library, name)
+    return library
+
+
+def test_s000_09_either_spelling_of_an_argument_is_taken():
+    x = flow.tensor([[1.0, 2.0], [3.0, 4.0]])
+    assert flow.equal(flow.cat(inputs=[x, x], dim=0), flow.cat(tensors=[x, x], axis=0))
+    assert flow.equal(x.sum(dim=1, keepdim=True), x.sum(axis=1, keepdims=True))
+    assert flow.equal(flow.softmax(input=x, dim=1), flow.softmax(x, 1))
