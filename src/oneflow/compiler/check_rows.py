@@ -1,7 +1,7 @@
-"""A program's run-time checks, as few operations for XLA.
+"""The run-time checks of a program in as few XLA operations as possible.
 
 A model that looks up 26 small tables checks 26 vectors of positions. One by one that took XLA four
-kernels each and more time than the lookups; alike checks are computed together instead.
+kernels each and more time than the lookups; equal checks are computed as one batch instead.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ import numpy as np
 
 from oneflow.primitives.operation import Operation
 
-# Operands with more elements are not copied next to each other.
+# Operands with more elements are not stacked.
 _MAX_ELEMENTS = 1 << 14
 
 
 def check_rows(checked: Sequence[tuple[Operation, Sequence[Any]]]) -> jax.Array:
     """The checks of operations with their operands: rows ``(is_bad, value)`` of int64, in order."""
-    alike: dict[Operation, list[int]] = defaultdict(list)
+    by_operation: dict[Operation, list[int]] = defaultdict(list)
     for place, (operation, _) in enumerate(checked):
-        alike[operation].append(place)
+        by_operation[operation].append(place)
     tables, order = [], []
-    for operation, places in alike.items():
+    for operation, places in by_operation.items():
         tables += _tables(operation, [checked[place][1] for place in places])
         order += places
     rows = jnp.concatenate(tables)
@@ -36,8 +36,8 @@ def check_rows(checked: Sequence[tuple[Operation, Sequence[Any]]]) -> jax.Array:
 def _tables(operation: Operation, calls: list[Sequence[Any]]) -> list[jax.Array]:
     """The rows of the calls of one operation."""
     if len(calls) > 1 and _reads_little(operation, calls[0]):
-        together = [jnp.stack(each) for each in zip(*calls, strict=True)]
-        return [_table(*jax.vmap(operation.evaluate_check)(*together))]
+        stacked = [jnp.stack(each) for each in zip(*calls, strict=True)]
+        return [_table(*jax.vmap(operation.evaluate_check)(*stacked))]
     return [_table(*map(jnp.ravel, operation.evaluate_check(*operands))) for operands in calls]
 
 
@@ -46,7 +46,7 @@ def _table(bad: jax.Array, value: jax.Array) -> jax.Array:
 
 
 def _reads_little(operation: Operation, operands: Sequence[Any]) -> bool:
-    """Whether the operands that the check reads are small; a table of features it does not read."""
+    """Return whether the operands that a check reads are small; it reads no table of features."""
     check = jax.make_jaxpr(operation.evaluate_check)(*operands).jaxpr
     read = {id(each) for step in check.eqns for each in step.invars}
     return all(each.aval.size <= _MAX_ELEMENTS for each in check.invars if id(each) in read)

@@ -1,4 +1,4 @@
-"""Compiled code that eager mode keeps, within bounds.
+"""The cache of eager mode's executables, which is bounded and evicts the least recently used.
 
 Every new shape compiles its operations anew. What is evicted here comes back from the persistent
 cache when it is wanted again.
@@ -16,23 +16,23 @@ from typing import Any
 from oneflow.base import environment
 from oneflow.tuning.linux import trim_heap
 
-# Measured on the CPU: what XLA and JAX hold for a single operation, for a whole program, and for
-# each instruction in it.
+# Measured on the CPU: the bytes that XLA and JAX hold for a single operation, for a whole program,
+# and for each of its instructions.
 OPERATION_BYTES = 3 << 19
 PROGRAM_BYTES = 3 << 20
 INSTRUCTION_BYTES = 1 << 17
-# What stays where there is too much: some are evicted at once, so that it happens seldom.
+# The part that stays when the cache is full: several are evicted at once, so that it is rare.
 _LOW_WATER = 7 / 8
-# Counting the mappings, which kernels are among, and collecting garbage take milliseconds.
+# Counting the memory mappings, of which kernels have some, and collecting garbage take a while.
 _CHECK_INTERVAL = 32
 
 
 class ExecutableCache:
-    """What holds executables, least recently used first.
+    """The owners of executables, least recently used first.
 
     Args:
-        max_bytes: estimated size of all together.
-        max_mappings: mappings of the process, whoever has them.
+        max_bytes: bound on their estimated size.
+        max_mappings: bound on the memory mappings of the whole process.
     """
 
     def __init__(self, max_bytes: int, max_mappings: int) -> None:
@@ -42,7 +42,7 @@ class ExecutableCache:
         self._owners: OrderedDict[Hashable, tuple[int, Callable[[], None]]] = OrderedDict()
         self._lock = threading.RLock()
         self._added = 0
-        self._evicted = 0
+        self._releases = 0
 
     def __len__(self) -> int:
         return len(self._owners)
@@ -51,12 +51,12 @@ class ExecutableCache:
         return iter(self._owners)
 
     def add(self, owner: Hashable, size: int, release: Callable[[], None]) -> None:
-        """Note that `owner` holds more executables; others may have to let go of theirs.
+        """Add executables of `owner`; others may have to release theirs.
 
         Args:
-            owner: what holds them.
-            size: estimated bytes of the new ones.
-            release: makes it let go of all of its executables.
+            owner: the object that holds them.
+            size: their estimated bytes.
+            release: makes the owner release all of its executables.
         """
         with self._lock:
             before, _ = self._owners.pop(owner, (0, release))
@@ -69,18 +69,18 @@ class ExecutableCache:
                 limit = int(self.max_bytes * _LOW_WATER)
             if is_check_due and mapping_count() > self.max_mappings:
                 limit = min(limit, int(self.bytes * _LOW_WATER))
-            evicted = self._evict_to(limit)
-        for release_evicted in evicted:
+            releases = self._evict_to(limit)
+        for release_evicted in releases:
             release_evicted()
-        self._evicted += len(evicted)
-        if is_check_due and self._evicted:
+        self._releases += len(releases)
+        if is_check_due and self._releases:
             # Whole programs refer to themselves.
-            self._evicted = 0
+            self._releases = 0
             gc.collect()
             trim_heap()
 
     def touch(self, owner: Hashable) -> None:
-        """Note that `owner`'s executables are used now; nothing if it holds none."""
+        """Make `owner` the most recently used; nothing happens if it holds no executables."""
         if owner in self._owners:
             with self._lock:
                 if owner in self._owners:
@@ -89,17 +89,17 @@ class ExecutableCache:
     def evict(self, owners: Iterable[Hashable]) -> None:
         """Let some owners release their executables; those that hold none are passed over."""
         with self._lock:
-            evicted = [self._remove(owner) for owner in list(owners) if owner in self._owners]
-        for release_evicted in evicted:
+            releases = [self._remove(owner) for owner in list(owners) if owner in self._owners]
+        for release_evicted in releases:
             release_evicted()
         trim_heap()
 
     def _evict_to(self, limit: int) -> list[Callable[[], None]]:
-        """Forget owners until at most `limit` bytes are left, but for the newest."""
-        evicted = []
+        """Remove owners until at most `limit` bytes are left, except the newest one."""
+        releases = []
         while self.bytes > limit and len(self._owners) > 1:
-            evicted.append(self._remove(next(iter(self._owners))))
-        return evicted
+            releases.append(self._remove(next(iter(self._owners))))
+        return releases
 
     def _remove(self, owner: Hashable) -> Callable[[], None]:
         size, release = self._owners.pop(owner)
@@ -108,7 +108,7 @@ class ExecutableCache:
 
 
 def mapping_count() -> int:
-    """How many memory mappings this process has; 0 where the system does not say."""
+    """The number of memory mappings of this process; 0 where the system does not say."""
     try:
         return Path("/proc/self/maps").read_bytes().count(b"\n")
     except OSError:

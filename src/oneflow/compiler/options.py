@@ -1,6 +1,7 @@
-"""XLA's options for whole programs: what makes its code faster than its defaults do.
+"""XLA's compiler options for whole programs whose code is faster than with its defaults.
 
-They choose the order of instructions or the library that computes one, never how numbers round.
+The options choose the order of instructions or the library that computes one, never the rounding
+of numbers.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import jax
 from oneflow.base.device import PREPARE_PROCESS
 
 # Compiler options of programs with convolutions, by platform.
-_FOR_CONVOLUTIONS = {
+_CONV_OPTIONS = {
     "cpu": {
         # Their instructions share all cores, one after the other; the order that needs the least
         # memory is then the fastest too. Elsewhere it can cost memory: a checkpointed chain of
@@ -29,13 +30,19 @@ _FOR_CONVOLUTIONS = {
 
 @functools.cache
 def compiler_options(platform: str, convolves: bool = False) -> dict[str, str]:
-    """Options for compiling whole programs, as far as this version of XLA knows them."""
-    options = dict(_FOR_CONVOLUTIONS.get(platform, {})) if convolves else {}
+    """The options for compiling a whole program, as far as this version of XLA has them.
+
+    Args:
+        platform: the platform that it is compiled for.
+        convolves: the program contains a convolution.
+    """
+    options = dict(_CONV_OPTIONS.get(platform, {})) if convolves else {}
     return {name: value for name, value in options.items() if _is_known(name, value)}
 
 
 @functools.cache
 def _is_known(name: str, value: str) -> bool:
+    """Return whether this version of XLA has an option with this value."""
     PREPARE_PROCESS.value()
     try:
         jax.jit(lambda: 0, compiler_options={name: value}).lower().compile()

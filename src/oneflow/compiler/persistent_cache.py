@@ -17,7 +17,7 @@ from jax.experimental.compilation_cache.compilation_cache import reset_cache
 from oneflow.base.environment import cache_folder
 
 MAX_BYTES = 4 * 2**30
-_DAY = 24 * 3600.0
+_SECONDS_PER_DAY = 24 * 3600.0
 
 
 def enable() -> None:
@@ -28,8 +28,8 @@ def enable() -> None:
     """
     folder = cache_folder()
     # JAX adds its options to the class while it is imported.
-    configured = jax.config.jax_compilation_cache_dir  # pyright: ignore[reportAttributeAccessIssue]
-    if folder is None or configured is not None:
+    chosen = jax.config.jax_compilation_cache_dir  # pyright: ignore[reportAttributeAccessIssue]
+    if folder is None or chosen is not None:
         return
     programs = folder_for_cores(folder)
     if not make_private(programs):
@@ -71,7 +71,7 @@ def evict_daily(folder: Path) -> None:
     """Start to `evict` in the background, unless a process has done so within a day."""
     stamp = folder / ".tidied"
     with contextlib.suppress(OSError):
-        if stamp.exists() and time.time() - stamp.stat().st_mtime < _DAY:
+        if stamp.exists() and time.time() - stamp.stat().st_mtime < _SECONDS_PER_DAY:
             return
         folder.mkdir(parents=True, exist_ok=True)
         stamp.touch()
@@ -85,10 +85,10 @@ def evict(folder: Path, max_bytes: int) -> None:
         with contextlib.suppress(OSError):
             status = entry.stat()
             files.append((status.st_atime, status.st_size, entry.path))
-    excess = sum(size for _, size, _ in files) - max_bytes
+    surplus = sum(size for _, size, _ in files) - max_bytes
     for _, size, path in sorted(files):
-        if excess <= 0:
+        if surplus <= 0:
             return
         with contextlib.suppress(OSError):
             Path(path).unlink()
-        excess -= size
+        surplus -= size

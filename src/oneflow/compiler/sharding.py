@@ -1,4 +1,4 @@
-"""Global tensors as sharded arrays: what runs on every device sees its parts.
+"""Global tensors as sharded arrays: a program on a device sees its shards.
 
 A global tensor is one `jax.Array`. Dimensions that are split are sharded, with every part padded to
 the same size; where it is a partial sum it has one more dimension in front per such dimension of
@@ -27,20 +27,20 @@ def partial_axes(spec: TensorSpec) -> list[int]:
 
 
 def partition_of(spec: TensorSpec) -> PartitionSpec:
-    """How the array behind a global tensor is sharded."""
+    """The `PartitionSpec` of the array of a global tensor."""
     assert spec.sbp is not None
     split = [tuple(map(mesh_axis, split_axes(spec.sbp, dim))) or None for dim in range(spec.ndim)]
     return PartitionSpec(*map(mesh_axis, partial_axes(spec)), *split)
 
 
 def named_sharding(spec: TensorSpec) -> NamedSharding:
-    """The sharding of the array behind a global tensor."""
+    """The JAX sharding of the array of a global tensor."""
     placement: Any = spec.device
     return NamedSharding(placement.mesh, partition_of(spec))
 
 
 def array_shape(spec: TensorSpec) -> tuple[int, ...]:
-    """The shape of the array behind a global tensor."""
+    """The shape of the array of a global tensor, with padding."""
     placement: Any = spec.device
     assert spec.sbp is not None
     sums = [placement.hierarchy[axis] for axis in partial_axes(spec)]
@@ -115,7 +115,7 @@ def of_dtype(part: Any, spec: TensorSpec) -> Any:
 
 
 def _empty_shard(spec: TensorSpec) -> jax.Array:
-    """What a device holds of a tensor without elements."""
+    """The shard of a tensor without elements."""
     placement: Any = spec.device
     return jnp.zeros(shard_shape(spec.shape, placement.hierarchy, spec.sbp or ()), spec.dtype.numpy)
 

@@ -1,8 +1,8 @@
-"""Copies of this process made by `os.fork`: XLA's threads do not exist there.
+"""Child processes made by `os.fork`, in which XLA's threads do not exist.
 
-What runs in XLA would wait for them for ever. So a copy of a process that has started XLA can read
-what had been computed on the CPU before, and everything else raises. All of this is put in place in
-the copy alone; the original pays nothing for it.
+A program would wait for them for ever. So a child of a process that has started XLA can read
+values that had been computed on the CPU before, and everything else raises. The methods are
+replaced in the child alone; the parent pays nothing for it.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def _read(self: Value) -> Any:
     return array
 
 
-# What runs programs, or waits for a thread that does.
+# The methods that run programs, or wait for a thread that does.
 _RUNS = (
     (Recorder, "flush"),
     (Executable, "__call__"),
@@ -53,7 +53,7 @@ _RUNS = (
 
 
 def disable_xla() -> None:
-    """Let everything raise that needs XLA; runs in every new copy."""
+    """Let everything that needs XLA raise; runs in every new child."""
     cluster.leave()
     if lose_devices(_REASON):
         for owner, name in _RUNS:

@@ -1,4 +1,4 @@
-"""Compiling hot programs on a thread of its own, while the cold path goes on."""
+"""Compilation of hot programs on a background thread, while they still run cold."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ logger = logging.getLogger("oneflow.eager")
 
 
 class BackgroundCompiler:
-    """One thread that compiles hot programs while the cold path goes on."""
+    """A thread that compiles hot programs while they still run cold."""
 
     def __init__(self) -> None:
         self._jobs: queue.SimpleQueue = queue.SimpleQueue()
@@ -52,7 +52,7 @@ class BackgroundCompiler:
                     self._idle.set()
 
     def wait(self) -> None:
-        """Block until everything submitted has been compiled."""
+        """Block until all submitted programs have been compiled."""
         self._idle.wait()
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""What the eager virtual machine has done, for people who want to see it."""
+"""Counts of the eager virtual machine's work, for profiling."""
 
 from __future__ import annotations
 

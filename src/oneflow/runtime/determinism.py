@@ -1,4 +1,4 @@
-"""Runs that repeat to the last bit."""
+"""Deterministic runs, which repeat to the last bit."""
 
 from __future__ import annotations
 
@@ -47,5 +47,5 @@ def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None
 
 
 def are_deterministic_algorithms_enabled() -> bool:
-    """Whether `use_deterministic_algorithms` is on."""
+    """Return whether `use_deterministic_algorithms` is on."""
     return _determinism.enabled

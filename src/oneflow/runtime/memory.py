@@ -36,7 +36,7 @@ def wait_for(device: Device) -> None:
 
 
 def wait_until_ready(arrays: Any) -> None:
-    """Wait until these arrays have been computed."""
+    """Block until arrays have been computed."""
     jax.block_until_ready(arrays)
 
 

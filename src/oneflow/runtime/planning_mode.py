@@ -1,4 +1,4 @@
-"""Planning: operators are recorded and never run."""
+"""Planning mode, in which operators are recorded and never run."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from oneflow.runtime.eager import flush_all
 def planning() -> Iterator[None]:
     """Context manager: operators, layers and optimizers are recorded and never run.
 
-    Placements may name devices that do not exist, and tensors may be of any size: they have shapes
-    and places and take no memory. Reading a value is an error.
+    Placements may name devices that do not exist, and tensors may be of any size: they have a shape
+    and a placement and take no memory. Reading a value is an error.
 
     Example:
         >>> import oneflow as flow
