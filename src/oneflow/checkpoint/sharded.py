@@ -107,7 +107,7 @@ def _shared_number(tensors: Tensors, plan: SavePlan) -> int:
     if others.size:
         raise ValueError(
             f"rank {others[0]} saves other global tensors than rank 0: all ranks must save an "
-            "object with the same global tensors at the same places, and local tensors of the same "
+            "object with the same global tensors at the same keys, and local tensors of the same "
             "shapes"
         )
     return int(gathered[0, 0])

@@ -23,12 +23,12 @@ _MAX_ELEMENTS = 1 << 14
 def check_rows(checked: Sequence[tuple[Operation, Sequence[Any]]]) -> jax.Array:
     """The checks of operations with their operands: rows ``(is_bad, value)`` of int64, in order."""
     by_operation: dict[Operation, list[int]] = defaultdict(list)
-    for place, (operation, _) in enumerate(checked):
-        by_operation[operation].append(place)
+    for position, (operation, _) in enumerate(checked):
+        by_operation[operation].append(position)
     tables, order = [], []
-    for operation, places in by_operation.items():
-        tables += _tables(operation, [checked[place][1] for place in places])
-        order += places
+    for operation, positions in by_operation.items():
+        tables += _tables(operation, [checked[position][1] for position in positions])
+        order += positions
     rows = jnp.concatenate(tables)
     return rows if order == sorted(order) else rows[np.argsort(order)]
 

@@ -39,7 +39,7 @@ def updated_inputs(program: Program) -> dict[int, int]:
     """The inputs of which an optimizer's dense update computes the new state, if that is an output.
 
     Returns:
-        The number of the input by the place of the output.
+        The number of the input by the position of the output.
     """
     slots = _slots(program)
     return {
@@ -51,7 +51,7 @@ def updated_inputs(program: Program) -> dict[int, int]:
 
 
 def _slots(program: Program) -> dict[int, int]:
-    """The first place of each output."""
+    """The first position of each output."""
     return {number: slot for slot, number in reversed(list(enumerate(program.outputs)))}
 
 

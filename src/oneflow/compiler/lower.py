@@ -45,7 +45,7 @@ class Executable:
         program: the program to compile, after its passes.
         donated: inputs that nobody needs any more.
         device: where it runs.
-        constants: Python numbers, by their place, that are the same in every run.
+        constants: Python numbers, by their position, that are the same in every run.
         name: its name in profilers and dumps.
     """
 
@@ -73,7 +73,7 @@ class Executable:
         self._waits = isinstance(device, Placement) and device.type == "cpu" and device.size > 1
         used, self._order = plan_donations(program, donated)
         # Where each output is among the results.
-        self._places = sorted(range(len(self._order)), key=self._order.__getitem__)
+        self._positions = sorted(range(len(self._order)), key=self._order.__getitem__)
         self._compiled: Any = None
         self._launcher: Launcher | None = None
         self._donates = bool(used)
@@ -152,7 +152,7 @@ class Executable:
 
     @property
     def changing_numbers(self) -> tuple[list[int], list[int]]:
-        """Places of the numbers that are not constants: those that travel as floats, the others."""
+        """Positions of numbers that are not constants: those passed as floats, and the others."""
         return self._floats, self._integers
 
     def memory(self) -> Any:
@@ -199,7 +199,7 @@ class Executable:
     def sorted_results(self, results: Sequence[Any]) -> tuple[list[Any], Any]:
         """What `function` or its compiled form gave: the outputs in order, and the rows or None."""
         rows = results[-1] if self._has_checks else None
-        return [results[place] for place in self._places], rows
+        return [results[position] for position in self._positions], rows
 
 
 def _named(function: Callable, name: str) -> Callable:

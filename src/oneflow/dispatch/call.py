@@ -37,7 +37,7 @@ def bind(primitive: Primitive, operands: tuple, attributes: dict) -> Any:  # noq
     if CASTING:
         for cast in CASTS.functions:
             operands = cast(primitive, operands)
-    # A number's place in the key is its type: its value is a run-time input.
+    # A number's entry in the key is its type: its value is a run-time input.
     if len(operands) == 2:
         x, y = operands
         key = (

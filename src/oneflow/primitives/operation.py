@@ -155,14 +155,14 @@ def make_operation(primitive: Primitive, operands: tuple, attributes: dict) -> O
     """
     specs = [operand for operand in operands if isinstance(operand, TensorSpec)]
     device = specs[0].device if specs else attributes["device"]
-    place = device.placement if isinstance(device, Sharding) else device
-    broadcast_sbp = place.broadcast if isinstance(place, Placement) else None
+    target = device.placement if isinstance(device, Sharding) else device
+    broadcast_sbp = target.broadcast if isinstance(target, Placement) else None
     in_specs, is_scalar = [], []
     for position, operand in enumerate(operands):
         is_scalar.append(not isinstance(operand, TensorSpec))
         if is_scalar[-1]:
             dtype = _scalar_dtype(primitive, position) or _highest_dtype(specs)
-            operand = spec_of((), dtype, place, broadcast_sbp)
+            operand = spec_of((), dtype, target, broadcast_sbp)
         in_specs.append(operand)
     return Operation(primitive, attributes, tuple(in_specs), tuple(is_scalar))
 
@@ -223,13 +223,13 @@ def _device_of(primitive: Primitive, attributes: dict, in_specs: tuple, is_scala
     devices = [spec.device for spec, scalar in zip(in_specs, is_scalar, strict=True) if not scalar]
     if not devices:
         device = attributes["device"]
-        place = device.placement if isinstance(device, Sharding) else device
+        device = device.placement if isinstance(device, Sharding) else device
         # A missing device is an error here, not when it runs.
-        if isinstance(place, Placement):
-            place.require_devices()
+        if isinstance(device, Placement):
+            device.require_devices()
         elif not is_planning():
-            xla_device(place)
-        return place
+            xla_device(device)
+        return device
     for device in devices:
         if device is not devices[0]:
             if isinstance(device, Placement) or isinstance(devices[0], Placement):
@@ -294,9 +294,9 @@ class BackwardPlan:
         self._constants: list[Any] = []
         self._steps = []
         for _, rule in rules:
-            places, constants = self._places(rule, names, first + len(self._constants))
+            indices, constants = self._pool_indices(rule, names, first + len(self._constants))
             self._constants += constants
-            self._steps.append((rule.function, _make_getter(places)))
+            self._steps.append((rule.function, _make_getter(indices)))
 
     def _rules(self) -> list[tuple[int, Rule]]:
         """`(operand position, rule)` for each wanted operand; position -1 for a joint rule."""
@@ -313,7 +313,7 @@ class BackwardPlan:
                 rules.append((position, gradients.get(name, NO_GRADIENT)))
         return rules
 
-    def _places(self, rule: Rule, names: dict, first: int) -> tuple[list, list]:
+    def _pool_indices(self, rule: Rule, names: dict, first: int) -> tuple[list, list]:
         """The index of each argument of a rule in the pool, or the indices of a variadic argument.
 
         Also the constants it needs, which are at `first` and after it.
@@ -324,22 +324,22 @@ class BackwardPlan:
         )
         known = self._known_constants(names, variadic)
         where = {position: 2 + index for index, position in enumerate(self.saved)}
-        places: list[Any] = []
+        indices: list[Any] = []
         constants: list[Any] = []
         for need in rule.needs:
             if need in ("g", "out"):
-                places.append(0 if need == "g" else 1)
+                indices.append(0 if need == "g" else 1)
             elif need in names:
                 kept = tuple(where[p] for p in names[need])
-                places.append(kept if need in (variadic, _ALL_OPERANDS) else kept[0])
+                indices.append(kept if need in (variadic, _ALL_OPERANDS) else kept[0])
             elif need in known:
-                places.append(first + len(constants))
+                indices.append(first + len(constants))
                 constants.append(known[need])
             else:
                 raise ValueError(
                     f"gradient of `{operation.primitive.name}` asks for unknown `{need}`"
                 )
-        return places, constants
+        return indices, constants
 
     def _known_constants(self, names: dict, variadic: str | None) -> dict[str, Any]:
         """Attributes and specs by the names rules may ask for them."""
@@ -387,15 +387,15 @@ def _writable(operation: Operation) -> frozenset[str]:
     return frozenset((declared(operation) if callable(declared) else declared).split())
 
 
-def _make_getter(places: list) -> Callable[[tuple], tuple]:
-    """A function that takes the entries at `places` out of a pool, as quickly as may be."""
-    if len(places) > 1 and not any(isinstance(place, tuple) for place in places):
-        return operator.itemgetter(*places)
+def _make_getter(indices: list) -> Callable[[tuple], tuple]:
+    """A function that takes the entries at `indices` out of a pool, as quickly as may be."""
+    if len(indices) > 1 and not any(isinstance(index, tuple) for index in indices):
+        return operator.itemgetter(*indices)
 
     def pick(pool: tuple) -> tuple:
         return tuple(
-            tuple(pool[each] for each in place) if isinstance(place, tuple) else pool[place]
-            for place in places
+            tuple(pool[each] for each in index) if isinstance(index, tuple) else pool[index]
+            for index in indices
         )
 
     return pick

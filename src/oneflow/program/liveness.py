@@ -48,7 +48,7 @@ def memory_of(program: Program, donated: Iterable[int]) -> Memory:
     program = _with_early_scatters(program)
     table = program.spec_table()
     arguments = sum(map(shard_bytes, program.inputs))
-    free = sorted(shard_bytes(program.inputs[place]) for place in donated)
+    free = sorted(shard_bytes(program.inputs[position]) for position in donated)
     outputs = 0
     for number in dict.fromkeys(program.outputs):
         size = shard_bytes(table[number])

@@ -174,11 +174,11 @@ class Recorder:
         position = self.end
         entry, numbers = self._references(operation, operands)
         check = [(operation, self.locate())] if operation.needs_check else []
-        places = range(position, position + operation.count)
+        positions = range(position, position + operation.count)
         specs = operation.out_specs
-        values = [Value(s, None, self, p) for s, p in zip(specs, places, strict=True)]
+        values = [Value(s, None, self, p) for s, p in zip(specs, positions, strict=True)]
         references = list(map(ref, values))
-        end, result = places.stop, values[0] if operation.single else tuple(values)
+        end, result = positions.stop, values[0] if operation.single else tuple(values)
         key, outputs, scalars, checked = self.key, self.outputs, self.scalars, self.checked
         # From here on nothing is called.
         if self.end != position or position < 0:
@@ -219,7 +219,7 @@ class Recorder:
         used = sorted({~r for references in pairs for r in references if r is not None and r < 0})
         if len(used) == len(self.arrays):
             return False
-        renumbered = {~place: ~number for number, place in enumerate(used)}
+        renumbered = {~position: ~number for number, position in enumerate(used)}
         self.key = [renumbered.get(r, r) if isinstance(r, int) else r for r in self.key]
         # Such a leaf can be what a tensor held before.
         self.replaced = [
@@ -228,7 +228,7 @@ class Recorder:
             else each
             for each in self.replaced
         ]
-        self.arrays = [self.arrays[place] for place in used]
+        self.arrays = [self.arrays[position] for position in used]
         self.leaves = {id(array): ~number for number, array in enumerate(self.arrays)}
         return True
 

@@ -311,7 +311,7 @@ class Absent:
 
     def __array__(self, *args: Any, **options: Any) -> np.ndarray:
         raise RuntimeError(
-            "a tensor made while planning has a shape and a place, but no values to read"
+            "a tensor made while planning has a shape and a device, but no values to read"
         )
 
     def copy(self) -> Absent:

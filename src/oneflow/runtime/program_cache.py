@@ -27,7 +27,7 @@ class CachedProgram:
         self.queued = False
 
     def set_executable(self, executable: Executable) -> None:
-        """Have an executable, until others need its place."""
+        """Have an executable, until others need its entry."""
         self.executable = executable
         EXECUTABLES.add(self, program_bytes(self.program), self._release)
 

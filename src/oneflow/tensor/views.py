@@ -206,7 +206,7 @@ def overlapping(step: ViewStep) -> bool:
 
 
 def _put_where_seen(base: Value, chain: Chain, new: Value) -> Value:
-    """`base` with `new` in the places that the view at the end of `chain` shows.
+    """`base` with `new` in the elements that the view at the end of `chain` shows.
 
     Where elements of a view overlap, writing back step by step would let those that stayed as they
     were win over those written.

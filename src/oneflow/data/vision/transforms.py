@@ -353,8 +353,8 @@ class FiveCrop(Transform):
             raise ValueError(
                 f"Requested crop size {self.size} is bigger than input size {(height, width)}"
             )
-        places = [(0, 0), (0, width - w), (height - h, 0), (height - h, width - w)]
-        corners = [im.crop(img, top, left, h, w) for top, left in places]
+        corners = [(0, 0), (0, width - w), (height - h, 0), (height - h, width - w)]
+        corners = [im.crop(img, top, left, h, w) for top, left in corners]
         return (*corners, im.center_crop(img, self.size))
 
 

@@ -134,14 +134,14 @@ def _scatter_products(y, weight, size: tuple[int, ...], window: Window):
     columns = columns.reshape(*y.shape[:-1], *kernel, channels)
     slices = _window_slices(tuple(kernel), window)
     if math.prod(kernel) <= _MAX_OFFSETS_AT_ONCE:
-        place = (slice(None),) * (y.ndim - 1)
-        return slices.scatter(lambda offset: columns[(*place, *offset)], size)
+        leading = (slice(None),) * (y.ndim - 1)
+        return slices.scatter(lambda offset: columns[(*leading, *offset)], size)
     for axis in reversed(range(len(kernel))):
         columns = _scatter_along(columns, slices.along(axis), size[axis])
     return columns
 
 
-# Kernel offsets that are added up in one go. Each is looked for at every place of the result, so
+# Kernel offsets that are added up in one go. Each is looked for at every position of the result, so
 # that 5 x 5 take half the time if those of each row are added up first; 3 x 3 do not.
 _MAX_OFFSETS_AT_ONCE = 9
 
@@ -152,7 +152,7 @@ def _scatter_along(columns, slices: WindowSlices, size: int):
 
 
 def _insert_zeros(x, size: tuple[int, ...], stride: tuple[int, ...]):
-    """`x` at every `stride`-th place of an array of zeros with spatial sizes `size`."""
+    """`x` at every `stride`-th position of an array of zeros with spatial sizes `size`."""
     pads = [(0, 0, 0)]
     for length, target, step in zip(x.shape[1:-1], size, stride, strict=True):
         pads.append((0, target - (length - 1) * step - 1, step - 1))

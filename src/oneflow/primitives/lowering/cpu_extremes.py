@@ -24,8 +24,8 @@ def _extreme_and_index(x, best: Callable, dim: int):
         hit |= jnp.isnan(x)
     size = x.shape[dim]
     counter = jnp.int32 if size < 2**31 else jnp.int64
-    place = jnp.where(hit, lax.broadcasted_iota(counter, x.shape, dim), counter(size))
-    return extreme, jnp.min(place, axis=dim, keepdims=True).astype(jnp.int64)
+    position = jnp.where(hit, lax.broadcasted_iota(counter, x.shape, dim), counter(size))
+    return extreme, jnp.min(position, axis=dim, keepdims=True).astype(jnp.int64)
 
 
 def _lower_along(primitive: Primitive, best: Callable) -> None:

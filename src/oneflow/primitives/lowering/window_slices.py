@@ -52,9 +52,9 @@ class WindowSlices(NamedTuple):
         parts = {}
         for offset in self.all():
             start, stop, step = [0] * x.ndim, list(padded.shape), [1] * x.ndim
-            for place, (dim, count) in enumerate(zip(self.dims, counts, strict=True)):
-                start[dim] = offset[place] * self.dilation[place]
-                step[dim] = self.stride[place]
+            for position, (dim, count) in enumerate(zip(self.dims, counts, strict=True)):
+                start[dim] = offset[position] * self.dilation[position]
+                step[dim] = self.stride[position]
                 stop[dim] = start[dim] + (count - 1) * step[dim] + 1
             parts[offset] = lax.slice(padded, start, stop, step)
         return parts
@@ -109,16 +109,16 @@ class WindowSlices(NamedTuple):
 
     def _interleaved(self, sums: dict[KernelOffset, Any], size: tuple[int, ...]) -> Any:
         """One array from its phases, without the padding."""
-        for place in reversed(range(len(self.dims))):
-            dim, step = self.dims[place], self.stride[place]
+        for position in reversed(range(len(self.dims))):
+            dim, step = self.dims[position], self.stride[position]
             merged = {}
-            for phase in {phase[:place] for phase in sums}:
+            for phase in {phase[:position] for phase in sums}:
                 parts = [sums[*phase, rest] for rest in range(step)]
                 joined = parts[0] if step == 1 else jnp.stack(parts, axis=dim + 1)
                 shape = list(parts[0].shape)
                 shape[dim] *= step
                 joined = joined.reshape(shape)
-                low = self.padding[place][0]
-                merged[phase] = lax.slice_in_dim(joined, low, low + size[place], axis=dim)
+                low = self.padding[position][0]
+                merged[phase] = lax.slice_in_dim(joined, low, low + size[position], axis=dim)
             sums = merged
         return sums[()]

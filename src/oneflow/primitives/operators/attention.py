@@ -64,7 +64,7 @@ class _ScoreMatrix(NamedTuple):
         """The number of the first query here."""
         return 0 if self.shard is None else self.shard.offsets[-2]
 
-    def place(self, shape: tuple[int, ...], first: Any) -> ShardIndex | None:
+    def shard_index(self, shape: tuple[int, ...], first: Any) -> ShardIndex | None:
         """The position of a block of scores from query `first` on; None: it is all of them."""
         if self.shard is None:
             if shape[-2:] == (self.rows, self.keys):
@@ -114,8 +114,8 @@ def _masked_scores(q, k, scale, mask, causal: bool, first):
 
 def _kept(scores, p, seed, stream, matrix: _ScoreMatrix, first):
     """Factors of the weights: 0 where dropped; alike however the scores are cut into blocks."""
-    place = matrix.place(scores.shape, first)
-    drop_mask = below(words(seed, stream, scores.shape, place)[0], p)
+    index = matrix.shard_index(scores.shape, first)
+    drop_mask = below(words(seed, stream, scores.shape, index)[0], p)
     scale = jnp.where(p < 1, 1 / (1 - p), 0.0).astype(scores.dtype)
     return jnp.where(drop_mask, jnp.zeros((), scores.dtype), scale)
 

@@ -116,10 +116,10 @@ class _Axis:
     def _own(self, x: jax.Array, dim: int) -> jax.Array:
         """This device's share of the outer part."""
         padded, inner, least, longer = self._shares(dim)
-        place = lax.axis_index(self._name)
+        coordinate = lax.axis_index(self._name)
         if self._even:
-            return lax.dynamic_slice_in_dim(x, place * inner, inner, dim)
-        start = place * least + jnp.minimum(place, longer)
+            return lax.dynamic_slice_in_dim(x, coordinate * inner, inner, dim)
+        start = coordinate * least + jnp.minimum(coordinate, longer)
         return _taken(x, start + jnp.arange(inner), dim, padded)
 
     def _spread(self, x: jax.Array, dim: int) -> jax.Array:
@@ -127,8 +127,8 @@ class _Axis:
         if self._even:
             return x
         padded, inner, least, longer = self._shares(dim)
-        place, offset = jnp.divmod(jnp.arange(inner * self._count), inner)
-        return _taken(x, place * least + jnp.minimum(place, longer) + offset, dim, padded)
+        coordinate, offset = jnp.divmod(jnp.arange(inner * self._count), inner)
+        return _taken(x, coordinate * least + jnp.minimum(coordinate, longer) + offset, dim, padded)
 
     def _pack(self, x: jax.Array, dim: int) -> jax.Array:
         """The outer part from all shares one after the other, each padded to the same size."""
@@ -139,16 +139,16 @@ class _Axis:
         in_long = position < longer * (least + 1)
         rest = position - longer * (least + 1)
         short = jnp.maximum(least, 1)
-        place = jnp.where(in_long, position // (least + 1), longer + rest // short)
+        coordinate = jnp.where(in_long, position // (least + 1), longer + rest // short)
         offset = jnp.where(in_long, position % (least + 1), rest % short)
-        return _taken(x, place * inner + offset, dim, inner * self._count)
+        return _taken(x, coordinate * inner + offset, dim, inner * self._count)
 
     def _alone(self, x: jax.Array, dim: int) -> jax.Array:
         """The outer part, neutral where it is not this device's share: a partial sum."""
         padded, inner, least, longer = self._shares(dim)
-        place = lax.axis_index(self._name)
-        start = place * least + jnp.minimum(place, longer)
-        size = least + as_index(place < longer)
+        coordinate = lax.axis_index(self._name)
+        start = coordinate * least + jnp.minimum(coordinate, longer)
+        size = least + as_index(coordinate < longer)
         position = jnp.arange(padded)
         taken = _taken(x, position - start, dim, inner)
         mine = (position >= start) & (position < start + size)

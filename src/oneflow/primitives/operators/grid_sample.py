@@ -92,8 +92,8 @@ def _grid_sample(x, grid, *, mode: str, padding_mode: str, align_corners: bool):
     for corner in itertools.product(*along):
         index = jnp.zeros(corner[0][0].shape, jnp.int64)
         weight = functools.reduce(jnp.multiply, [each for _, each in corner])
-        for (place, _), size in zip(corner, sizes, strict=True):
-            element = jnp.nan_to_num(place, nan=-1.0).astype(jnp.int64)
+        for (position, _), size in zip(corner, sizes, strict=True):
+            element = jnp.nan_to_num(position, nan=-1.0).astype(jnp.int64)
             valid = (element >= 0) & (element < size)
             index = index * size + jnp.clip(element, 0, size - 1)
             weight = jnp.where(valid, weight, 0)

@@ -165,11 +165,11 @@ def _max_pool_with_indices(x, *, dims, kernel, stride, padding, dilation):
     """Maximum of every window and the position of its first occurrence (of a NaN, if any)."""
 
     def larger(one, other):
-        (value, index), (other_value, place) = one, other
+        (value, index), (other_value, other_index) = one, other
         equal = (other_value == value) | ((other_value != other_value) & (value != value))
         is_greater = (other_value > value) | ((other_value != other_value) & (value == value))
-        is_greater = is_greater | (equal & (place < index))
-        return jnp.where(is_greater, other_value, value), jnp.where(is_greater, place, index)
+        is_greater = is_greater | (equal & (other_index < index))
+        return jnp.where(is_greater, other_value, value), jnp.where(is_greater, other_index, index)
 
     windows = Windows(dims, kernel, stride, padding, dilation)
     start = (lowest(x.dtype), np.array(np.iinfo(np.int64).max))

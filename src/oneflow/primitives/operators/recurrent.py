@@ -111,10 +111,12 @@ def _batch_axes(
         )
 
     inputs = [
-        names(spec, place - first in states, has_lengths and place == last)
-        for place, spec in enumerate(operation.in_specs)
+        names(spec, position - first in states, has_lengths and position == last)
+        for position, spec in enumerate(operation.in_specs)
     ]
-    outputs = [names(spec, place in gradients) for place, spec in enumerate(operation.out_specs)]
+    outputs = [
+        names(spec, position in gradients) for position, spec in enumerate(operation.out_specs)
+    ]
     return Axes(tuple(inputs), tuple(outputs))
 
 

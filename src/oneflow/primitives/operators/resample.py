@@ -131,11 +131,11 @@ def _padded(rows: list[list[int]], weights: list[list[float]], dtype: np.dtype):
     points = max(1, max(map(len, rows), default=1))
     index = np.zeros((len(rows), points), np.int64)
     weight = np.zeros((len(rows), points), dtype)
-    for place, row in enumerate(rows):
+    for position, row in enumerate(rows):
         if row:
-            index[place] = row[0]
-            index[place, : len(row)] = row
-            weight[place, : len(row)] = weights[place]
+            index[position] = row[0]
+            index[position, : len(row)] = row
+            weight[position, : len(row)] = weights[position]
     return index, weight
 
 

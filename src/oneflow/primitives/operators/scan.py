@@ -45,10 +45,10 @@ def _cumulative_extreme(name: str, better: Callable) -> Primitive:
     def impl(x, *, dim: int):
         if not x.ndim:
             return x, jnp.zeros((), jnp.int64)
-        place = lax.broadcasted_iota(jnp.int64, x.shape, dim)
+        position = lax.broadcasted_iota(jnp.int64, x.shape, dim)
         if not x.shape[dim]:
-            return x, place
-        _, index = lax.associative_scan(combine, (lax.stop_gradient(x), place), axis=dim)
+            return x, position
+        _, index = lax.associative_scan(combine, (lax.stop_gradient(x), position), axis=dim)
         return jnp.take_along_axis(x, index, axis=dim), index
 
     return primitive(name, impl, axes=_free, real_only=True)

@@ -113,7 +113,7 @@ def _extreme_gradient(g, x, source, index, out, dim):
 
 
 def _product_gradient(g, x, source, index, dim):
-    """The product of all the others at a place; a single zero among them is left out exactly."""
+    """The product of all the others at a position; a single zero among them is left out exactly."""
     ones, zero = ones_like(x), eq(x, 0)
     x_rest = where(zero, ones, x)
     gradient_x = div(mul(g, scatter_multiply(x_rest, source, index, dim=dim)), x_rest)

@@ -82,10 +82,10 @@ isin = primitive(
 def _histogram(x, low, high, *, bins: int):
     """Counts of the elements in equal intervals from `low` to `high`, the last one closed."""
     flat = x.reshape(-1)
-    place = jnp.floor(quotient((flat - low) * bins, high - low)).astype(jnp.int64)
-    place = jnp.where(flat == high, bins - 1, place)
+    bucket = jnp.floor(quotient((flat - low) * bins, high - low)).astype(jnp.int64)
+    bucket = jnp.where(flat == high, bins - 1, bucket)
     inside = (flat >= low) & (flat <= high)
-    return jnp.zeros(bins, x.dtype).at[jnp.where(inside, place, bins)].add(1, mode="drop")
+    return jnp.zeros(bins, x.dtype).at[jnp.where(inside, bucket, bins)].add(1, mode="drop")
 
 
 def _histogram_axes(operation: Operation) -> Axes:
@@ -99,8 +99,8 @@ histogram = primitive("histogram", _histogram, axes=_histogram_axes, differentia
 
 
 def _one_hot(index, *, classes: int, shard: ShardIndex | None = None):
-    place = global_index(index.ndim, (*index.shape, classes), shard, index.dtype)
-    return (index[..., None] == place).astype(jnp.int64)
+    class_index = global_index(index.ndim, (*index.shape, classes), shard, index.dtype)
+    return (index[..., None] == class_index).astype(jnp.int64)
 
 
 def _one_hot_axes(operation: Operation) -> Axes:

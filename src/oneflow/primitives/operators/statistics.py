@@ -196,10 +196,10 @@ def _nanmedian_index(x, dim: int):
 
 
 def _mode_index(x, dim: int):
-    """Of the values that occur most often the smallest, at its last place."""
+    """Of the values that occur most often the smallest, at its last position."""
     order = jnp.argsort(x, axis=dim, stable=True)
     values = jnp.take_along_axis(x, order, axis=dim)
-    place = lax.broadcasted_iota(jnp.int64, x.shape, dim)
+    position = lax.broadcasted_iota(jnp.int64, x.shape, dim)
     fresh = jnp.concatenate(
         [
             jnp.ones(kept_shape(x.shape, (dim,)), bool),
@@ -208,8 +208,8 @@ def _mode_index(x, dim: int):
         ],
         axis=dim,
     )
-    start = lax.cummax(jnp.where(fresh, place, 0), axis=dim)
-    longest = jnp.argmax(place - start, axis=dim, keepdims=True)
+    start = lax.cummax(jnp.where(fresh, position, 0), axis=dim)
+    longest = jnp.argmax(position - start, axis=dim, keepdims=True)
     return jnp.take_along_axis(order, longest, axis=dim)
 
 

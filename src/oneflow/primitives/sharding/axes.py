@@ -125,7 +125,7 @@ def notation(text: str) -> AxisRule:
     """
     left, _, right = text.partition("->")
     operands = [part.strip() for part in left.split(",")]
-    addends = tuple(place for place, part in enumerate(operands) if part.startswith("+"))
+    addends = tuple(position for position, part in enumerate(operands) if part.startswith("+"))
     written_inputs = [part.removeprefix("+").split() for part in operands]
     written_outputs = [part.split() for part in right.split(",")]
 
@@ -157,10 +157,10 @@ def _aligned(operation: Operation, busy: set[int], ndim: int) -> Axes:
     """Dimensions aligned at the right up to `ndim`, named unless they broadcast or are `busy`."""
 
     def names(shape: tuple[int, ...]) -> Names:
-        places = range(ndim - len(shape), ndim)
+        positions = range(ndim - len(shape), ndim)
         return tuple(
-            None if size == 1 or place in busy else f"d{place}"
-            for size, place in zip(shape, places, strict=True)
+            None if size == 1 or position in busy else f"d{position}"
+            for size, position in zip(shape, positions, strict=True)
         )
 
     inputs = tuple(names(spec.shape) for spec in operation.in_specs)

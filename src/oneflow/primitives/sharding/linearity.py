@@ -54,14 +54,14 @@ def _declared(operation: Operation) -> Iterable[frozenset[int]]:
         return primitive.linear(operation)
     positions = operand_positions(operation)
     return [
-        frozenset(place for name in names.split() for place in positions[name.lstrip("*")])
+        frozenset(position for name in names.split() for position in positions[name.lstrip("*")])
         for names in primitive.linear
     ]
 
 
 def _keeps_sums(operation: Operation, operands: frozenset[int]) -> bool:
     """Whether results of these operands' parts may be added up, as far as dtypes tell."""
-    given = [operation.in_specs[place].dtype for place in operands]
+    given = [operation.in_specs[position].dtype for position in operands]
     made = [spec.dtype for spec in operation.out_specs]
     if Category.BOOL in [dtype.category for dtype in (*given, *made)]:
         return False

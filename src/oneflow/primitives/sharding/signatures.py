@@ -168,8 +168,8 @@ class SignatureSpace:
         operands are whole (a residual connection), the other half follows, often more than once.
         """
         operation = self.operation
-        given = [operation.in_specs[place].sbp for place in group.inputs]
-        wanted = [self.input_sbp(choices, place) for place in group.inputs]
+        given = [operation.in_specs[position].sbp for position in group.inputs]
+        wanted = [self.input_sbp(choices, position) for position in group.inputs]
         new = [_is_new_split(axis, given, wanted) for axis in range(len(choices))]
         if not any(new):
             return 0.0
@@ -227,7 +227,7 @@ def _groups(operation: Operation, axes: Axes | None) -> list[OperandGroup]:
         names = axes.names() if axes is not None else []
         return [OperandGroup(*everything, (None, *names, *linear))]
     groups: list[tuple[set[str], list[int], list[int]]] = []
-    for place, dims in enumerate((*axes.inputs, *axes.outputs)):
+    for index, dims in enumerate((*axes.inputs, *axes.outputs)):
         own = {name for name in dims if name is not None}
         if not own:
             continue
@@ -235,10 +235,10 @@ def _groups(operation: Operation, axes: Axes | None) -> list[OperandGroup]:
         for group in [each for each in groups if each[0] & own]:
             groups.remove(group)
             mine = (mine[0] | group[0], mine[1] + group[1], mine[2] + group[2])
-        if place < len(axes.inputs):
-            mine[1].append(place)
+        if index < len(axes.inputs):
+            mine[1].append(index)
         else:
-            mine[2].append(place - len(axes.inputs))
+            mine[2].append(index - len(axes.inputs))
         groups.append(mine)
     order = axes.names()
     return [
@@ -259,7 +259,7 @@ def _can_split(operation: Operation, axes: Axes, name: str, count: int) -> bool:
     return (
         len(set(sizes)) == 1
         and not operation.needs_check
-        and not any(_is_summed(axes, name, place) for place in range(len(axes.outputs)))
+        and not any(_is_summed(axes, name, output) for output in range(len(axes.outputs)))
     )
 
 
@@ -275,7 +275,7 @@ def _input_signature(operation: Operation, axes: Axes | None, choice: Choice, po
     dims = axes.inputs[position]
     if choice in dims:
         return split(dims.index(choice))
-    summed = any(_is_summed(axes, choice, place) for place in range(len(axes.outputs)))
+    summed = any(_is_summed(axes, choice, output) for output in range(len(axes.outputs)))
     return PARTIAL_SUM if summed and position in axes.addends else BROADCAST
 
 
