@@ -162,10 +162,10 @@ def failing_order():
         ("sampler's error", (samples.Squares(), {"sampler": failing_order()}), ValueError),
     ],
 )
-def test_workers_end_when_the_loop_is_left(monkeypatch, how, load_errors_of, error):
+def test_workers_end_when_the_loop_is_left(monkeypatch, how, loading, error):
     monkeypatch.setattr(pool, "_SECONDS_TO_EXIT", 0.1)
     previous = signal.signal(signal.SIGALRM, signal.default_int_handler)
-    dataset, options = load_errors_of
+    dataset, options = loading
     before = loader_processes()
     gc.disable()
     try:

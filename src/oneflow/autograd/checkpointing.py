@@ -10,7 +10,7 @@ from oneflow.differentiation.saved import packed, packing, unpacked
 from oneflow.dispatch.operand_casts import CASTS, casting
 from oneflow.primitives.operators.control import barrier
 from oneflow.program.value import Value
-from oneflow.random.generator import default_generator, replaying_draws
+from oneflow.random.generator import default_generator, replay_draws
 from oneflow.tensor.call import wrap
 from oneflow.tensor.tensor import Tensor
 
@@ -50,7 +50,7 @@ class _Segment:
             args[position] = wrap(new) if old.node is None else wrap(new).requires_grad_()
         collector = _Collector()
         with (
-            replaying_draws(default_generator, self._random),
+            replay_draws(default_generator, self._random),
             casting(self._casts),
             enable_grad(),
             packing(collector),

@@ -339,13 +339,13 @@ def once_differentiable(backward: Callable) -> Callable:
         if not MODE.enabled or not recorded:
             return results
         as_tuple = results if isinstance(results, tuple) else (results,)
-        guarded_results = tuple([_forbid_second_backward(each) for each in as_tuple])
+        guarded_results = tuple([_raise_on_second_backward(each) for each in as_tuple])
         return guarded_results if isinstance(results, tuple) else guarded_results[0]
 
     return guarded
 
 
-def _forbid_second_backward(result: Any) -> Any:
+def _raise_on_second_backward(result: Any) -> Any:
     """A gradient whose own gradient is an error."""
     if not isinstance(result, Tensor):
         return result

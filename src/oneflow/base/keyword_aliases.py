@@ -41,11 +41,11 @@ def keyword_aliases(**names: str) -> Callable[[_Function], _Function]:
 
     def accept(function: Any) -> Any:
         @functools.wraps(function)
-        def accepting(*args: Any, **keywords: Any) -> Any:
+        def wrapper(*args: Any, **keywords: Any) -> Any:
             if keywords:
                 rename_keywords(keywords, names, function.__name__)
             return function(*args, **keywords)
 
-        return accepting
+        return wrapper
 
     return accept

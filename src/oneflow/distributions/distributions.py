@@ -134,9 +134,9 @@ class Distribution:
     def _shape(self, sample_shape: Sequence[int]) -> tuple[int, ...]:
         return (*sample_shape, *self._batch_shape, *self._event_shape)
 
-    def _check(self, holds: Tensor | bool, message: str) -> None:
-        """Raise ValueError unless `holds`; a tensor is read only when checks are on."""
-        if self._validate_args and not (holds if isinstance(holds, bool) else holds.numpy().all()):
+    def _check(self, valid: Tensor | bool, message: str) -> None:
+        """Raise ValueError unless `valid`; a tensor is read only when checks are on."""
+        if self._validate_args and not (valid if isinstance(valid, bool) else valid.numpy().all()):
             raise ValueError(f"{type(self).__name__}: {message}")
 
     def __repr__(self) -> str:
@@ -239,8 +239,8 @@ class Uniform(Distribution):
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Draw; gradients flow to the parameters."""
-        drawn = rand(self._shape(sample_shape), dtype=self.low.dtype, device=self.low.device)
-        return self.low + drawn * (self.high - self.low)
+        sample = rand(self._shape(sample_shape), dtype=self.low.dtype, device=self.low.device)
+        return self.low + sample * (self.high - self.low)
 
     def log_prob(self, value: Tensor) -> Tensor:
         """The logarithm of the density; minus infinity outside."""

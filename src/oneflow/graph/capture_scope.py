@@ -17,7 +17,7 @@ from oneflow.graph.module_tracer import ModuleTracer
 from oneflow.graph.optimizer_steps import OptimizerStep
 from oneflow.graph.variables import GraphVariables
 from oneflow.program.value import Value
-from oneflow.random.generator import DrawCapture, capturing_draws
+from oneflow.random.generator import DrawCapture, capture_draws
 
 
 class CaptureScope:
@@ -76,7 +76,7 @@ class CaptureScope:
         writes = ExternalWrites(self.recorder)
         line = None
         try:
-            with capturing(self.recorder), capturing_draws() as self.draws, writes:
+            with capturing(self.recorder), capture_draws() as self.draws, writes:
                 yield
         finally:
             self.variables.restore()

@@ -53,7 +53,7 @@ class Rprop(Optimizer):
         return {"prev": 0.0, "step_size": group["lr"]}
 
     def _numbers(self, group: dict[str, Any], state: dict[str, Any]) -> RpropNumbers:
-        etaminus, etaplus = group["etas"]
+        decrease, increase = group["etas"]
         smallest, largest = group["step_sizes"]
         sign = -1.0 if group["maximize"] else 1.0
-        return RpropNumbers(etaminus, etaplus, smallest, largest, sign)
+        return RpropNumbers(decrease, increase, smallest, largest, sign)

@@ -98,33 +98,33 @@ class DrawCapture:
         ]
 
 
-class _Drawing(threading.local):
+class _DrawState(threading.local):
     """The positions of this thread's draws, if not the generators' own.
 
     Attributes:
         capture: of the program that is being captured.
-        replays: positions of generators from which draws are made again.
+        replayed: positions of generators from which draws are made again.
     """
 
     capture: DrawCapture | None = None
-    replays: Mapping[Generator, _GeneratorState] = MappingProxyType({})
+    replayed: Mapping[Generator, _GeneratorState] = MappingProxyType({})
 
 
-_DRAWING = _Drawing()
+_DRAW_STATE = _DrawState()
 
 
 @contextlib.contextmanager
-def capturing_draws() -> Iterator[DrawCapture]:
+def capture_draws() -> Iterator[DrawCapture]:
     """Context manager: every generator hands this thread captured numbers."""
-    before, _DRAWING.capture = _DRAWING.capture, DrawCapture()
+    before, _DRAW_STATE.capture = _DRAW_STATE.capture, DrawCapture()
     try:
-        yield _DRAWING.capture
+        yield _DRAW_STATE.capture
     finally:
-        _DRAWING.capture = before
+        _DRAW_STATE.capture = before
 
 
 @contextlib.contextmanager
-def replaying_draws(generator: Generator, position: tuple[int, int] | None) -> Iterator[None]:
+def replay_draws(generator: Generator, position: tuple[int, int] | None) -> Iterator[None]:
     """Context manager: this thread draws from `generator` as it was at `position`.
 
     The generator itself stays where it is, for this thread afterwards and for others meanwhile.
@@ -133,13 +133,13 @@ def replaying_draws(generator: Generator, position: tuple[int, int] | None) -> I
         generator: the generator.
         position: seed and stream that it had; None draws as usual.
     """
-    before = _DRAWING.replays
+    before = _DRAW_STATE.replayed
     if position is not None:
-        _DRAWING.replays = {**before, generator: _GeneratorState(*position)}
+        _DRAW_STATE.replayed = {**before, generator: _GeneratorState(*position)}
     try:
         yield
     finally:
-        _DRAWING.replays = before
+        _DRAW_STATE.replayed = before
 
 
 class Generator:
@@ -184,10 +184,10 @@ class Generator:
 
     def _current(self) -> _GeneratorState:
         """Its position for this thread: its own, a repeated one or one in a captured program."""
-        replay = _DRAWING.replays.get(self)
+        replay = _DRAW_STATE.replayed.get(self)
         if replay is not None:
             return replay
-        capture = _DRAWING.capture
+        capture = _DRAW_STATE.capture
         return self._own if capture is None else capture.position_of(self)
 
     @property
@@ -232,8 +232,8 @@ class Generator:
         """Seed and next stream number as a uint8 tensor of 16 elements."""
         position = self.position
         state = import_array(np.array(position, "<u8").view(np.uint8))
-        if _DRAWING.capture is not None:
-            _DRAWING.capture.add_state(state, position)
+        if _DRAW_STATE.capture is not None:
+            _DRAW_STATE.capture.add_state(state, position)
         return state
 
     def set_state(self, state: Tensor) -> None:
@@ -250,7 +250,7 @@ class Generator:
             raise RuntimeError(
                 f"`state` has {state.numel()} elements, a generator's state has {_STATE_BYTES}"
             )
-        captured = None if _DRAWING.capture is None else _DRAWING.capture.position_in(state)
+        captured = None if _DRAW_STATE.capture is None else _DRAW_STATE.capture.position_in(state)
         numbers = state.numpy().reshape(-1).view("<u8")
         self.position = captured or (int(numbers[0]), int(numbers[1]))
 

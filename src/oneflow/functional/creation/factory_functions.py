@@ -397,8 +397,8 @@ def logspace(
     """
     dtype = checked_dtype(dtype, get_default_dtype())
     start, end = _bounds(dtype, plain_number(start), plain_number(end))
-    exponents = linspace(start, end, steps, float64, device, placement, sbp)
-    powers = p.powers_of(exponents.value, float(base), dtype=dtype)
+    log_values = linspace(start, end, steps, float64, device, placement, sbp)
+    powers = p.powers_of(log_values.value, float(base), dtype=dtype)
     return with_grad(wrap(powers), requires_grad)
 
 

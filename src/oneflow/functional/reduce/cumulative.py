@@ -180,7 +180,7 @@ def diff(
     return result
 
 
-def _trapezoid_areas(y: Tensor, x: Tensor | None, dx: float, dim: int) -> Tensor:
+def _trapezoid_terms(y: Tensor, x: Tensor | None, dx: float, dim: int) -> Tensor:
     """Area of the trapezoid between each element and the next along `dim`."""
     require_tensor(y, "trapezoid")
     dim = wrap_dim(dim, y._value.spec.ndim)
@@ -214,7 +214,7 @@ def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float = 1.0, dim: int =
         >>> flow.trapezoid(flow.tensor([1.0, 2.0, 4.0]))
         tensor(4.5000, dtype=oneflow.float32)
     """
-    return _trapezoid_areas(y, x, dx, dim).sum(dim)
+    return _trapezoid_terms(y, x, dx, dim).sum(dim)
 
 
 @function(method=False)
@@ -231,4 +231,4 @@ def cumulative_trapezoid(
         >>> flow.cumulative_trapezoid(flow.tensor([1.0, 2.0, 4.0]))
         tensor([1.5000, 4.5000], dtype=oneflow.float32)
     """
-    return cumsum(_trapezoid_areas(y, x, dx, dim), dim)
+    return cumsum(_trapezoid_terms(y, x, dx, dim), dim)

@@ -10,7 +10,7 @@ from oneflow.functional.nn.normalization import batch_norm, instance_norm
 from oneflow.module.module import Module
 from oneflow.module.parameter import new_parameter
 from oneflow.nn import init
-from oneflow.nn.modules.image_layout import on_images
+from oneflow.nn.modules.image_layout import accept_channels_last
 from oneflow.primitives.operators.creation import ones, zeros
 from oneflow.primitives.operators.elementwise import add, cast, reciprocal, relu
 from oneflow.primitives.operators.shape import reshape
@@ -166,7 +166,7 @@ class BatchNorm1d(_BatchNorm):
     _ndims = (2, 3)
 
 
-@on_images
+@accept_channels_last
 class BatchNorm2d(_BatchNorm):
     """Batch normalisation of ``[N, C, H, W]``: each channel gets mean 0 and variance 1.
 

@@ -14,7 +14,7 @@ from oneflow.functional.nn.spatial import per_dimension
 from oneflow.module.module import Module
 from oneflow.module.parameter import new_parameter
 from oneflow.nn import init
-from oneflow.nn.modules.image_layout import on_images
+from oneflow.nn.modules.image_layout import accept_channels_last
 from oneflow.tensor.tensor import Tensor
 
 _PADDING_MODES = ("zeros", "reflect", "replicate", "circular")
@@ -184,7 +184,7 @@ class Conv1d(_Conv):
     _count = 1
 
 
-@on_images
+@accept_channels_last
 class Conv2d(_Conv):
     """Convolution over two spatial dimensions.
 

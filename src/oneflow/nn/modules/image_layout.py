@@ -13,7 +13,7 @@ from oneflow.tensor.tensor import Tensor
 Layer = TypeVar("Layer", bound=type[Module])
 
 
-def on_images(layer: Layer) -> Layer:
+def accept_channels_last(layer: Layer) -> Layer:
     """Class decorator: the layer takes and gives channels last if the environment says so.
 
     Weights and their names stay as they are. The compiler cancels the transpositions between

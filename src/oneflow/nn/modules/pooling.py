@@ -8,7 +8,7 @@ from typing import Any
 from oneflow.functional.nn import adaptive_pooling, pooling, unpool
 from oneflow.functional.nn.spatial import per_dimension
 from oneflow.module.module import Module
-from oneflow.nn.modules.image_layout import on_images
+from oneflow.nn.modules.image_layout import accept_channels_last
 from oneflow.tensor.tensor import Tensor
 
 
@@ -64,7 +64,7 @@ class MaxPool1d(_MaxPool):
     _count = 1
 
 
-@on_images
+@accept_channels_last
 class MaxPool2d(_MaxPool):
     """Maximum over windows of ``[N, C, H, W]`` or ``[C, H, W]``.
 
@@ -243,7 +243,7 @@ class AvgPool1d(_AvgPool):
         )
 
 
-@on_images
+@accept_channels_last
 class AvgPool2d(_AvgPool):
     """Average over windows of ``[N, C, H, W]`` or ``[C, H, W]``.
 
@@ -363,7 +363,7 @@ class AdaptiveAvgPool1d(_AdaptiveAvgPool):
     _count = 1
 
 
-@on_images
+@accept_channels_last
 class AdaptiveAvgPool2d(_AdaptiveAvgPool):
     """Average over windows of ``[N, C, H, W]`` or ``[C, H, W]`` to a given size.
 
