@@ -1,4 +1,4 @@
-"""What goes wrong in samples, workers and loops: nothing is lost, nothing waits for ever."""
+"""What goes wrong in samples, workers and loops: nothing is lost, nothing waits forever."""
 
 import gc
 import itertools

@@ -16,7 +16,7 @@ PROGRAMS = Path(__file__).parent / "programs"
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a job ended."""
+    """The exit code and the output of a job."""
 
     code: int
     output: str
@@ -25,14 +25,14 @@ class Outcome:
 
 
 def environment(**changes: str) -> dict[str, str]:
-    """This process's environment without anything that says it were one of several."""
+    """Return the environment of this process without the variables of a job."""
     names = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT")
     kept = {name: value for name, value in os.environ.items() if name not in names}
     return {**kept, "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}", **changes}
 
 
 def free_port() -> int:
-    """A port at which nobody listens."""
+    """Return a port that no process listens on."""
     with socket.create_server(("", 0)) as probe:
         return probe.getsockname()[1]
 

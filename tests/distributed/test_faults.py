@@ -1,4 +1,4 @@
-"""Whatever one process does wrong, all end soon, with one message that names it."""
+"""When one process fails, all exit soon, with one message that names the root cause."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""Jobs that are started by something else than the launcher: what it tells processes is enough."""
+"""Jobs that other programs than the launcher start: their environment variables are enough."""
 
 import json
 import subprocess
@@ -14,7 +14,7 @@ PLACE = [sys.executable, str(PROGRAMS / "place.py")]
 
 
 def slurm(rank: int, port: int) -> dict[str, object]:
-    """What `srun --nodes 2 --ntasks 2` sets; the number of the job decides the port."""
+    """Return what `srun --nodes 2 --ntasks 2` sets; the number of the job decides the port."""
     return {
         "SLURM_JOB_ID": port % 4096,
         "SLURM_STEP_NODELIST": "localhost",
@@ -27,7 +27,7 @@ def slurm(rank: int, port: int) -> dict[str, object]:
 
 
 def open_mpi(rank: int, port: int) -> dict[str, object]:
-    """What `mpirun -n 2` of Open MPI sets."""
+    """Return what `mpirun -n 2` of Open MPI sets."""
     return {
         "OMPI_MCA_orte_hnp_uri": f"{port % 4096 * 4096}.0;tcp://127.0.0.1:1",
         "OMPI_COMM_WORLD_SIZE": 2,
@@ -38,7 +38,7 @@ def open_mpi(rank: int, port: int) -> dict[str, object]:
 
 
 def variables(rank: int, port: int) -> dict[str, object]:
-    """What Ray Train and Kubeflow set, here for two machines."""
+    """Return what Ray Train and Kubeflow set, here for two machines."""
     return {
         "MASTER_ADDR": "localhost",
         "MASTER_PORT": port,
@@ -50,13 +50,13 @@ def variables(rank: int, port: int) -> dict[str, object]:
 
 
 def one_machine(rank: int, port: int) -> dict[str, object]:
-    """What starts processes of one machine by its name, at which others could connect."""
+    """Return the variables of processes of one machine at an address that others could reach."""
     more = {"MASTER_ADDR": "0.0.0.0", "LOCAL_RANK": rank, "LOCAL_WORLD_SIZE": 2}
     return {**variables(rank, port), **more}
 
 
 def with_secret(rank: int, port: int) -> dict[str, object]:
-    """What several machines need."""
+    """Return what several machines need."""
     return {**variables(rank, port), "MASTER_ADDR": "0.0.0.0", "ONEFLOW_JOB_SECRET": "none's"}
 
 

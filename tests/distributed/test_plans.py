@@ -1,6 +1,6 @@
 """A law: however training is spread over devices, its losses are those of one device.
 
-One process plays all ranks here, but for `DistributedDataParallel`.
+One process runs all ranks here, but for `DistributedDataParallel`.
 """
 
 import json

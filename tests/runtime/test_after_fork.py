@@ -1,8 +1,8 @@
-"""Copies of a process that has used tensors: they say so and never wait for ever."""
+"""Copies of a process that has used tensors: they say so and never wait forever."""
 
 from tests.data.scripts import run
 
-# Each case runs in a copy of its own, which is killed if it waits for ever.
+# Each case runs in a copy of its own, which is killed if it waits forever.
 CASES = """
     import multiprocessing, os, signal, sys, warnings
     warnings.simplefilter("ignore")

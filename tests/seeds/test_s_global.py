@@ -1,4 +1,4 @@
-"""Rows on global tensors: placements, SBP and ZeRO. One process plays all ranks here."""
+"""Rows on global tensors: placements, SBP and ZeRO. One process runs all ranks here."""
 
 import runpy
 

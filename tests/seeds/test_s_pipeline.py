@@ -1,4 +1,4 @@
-"""Rows on pipelines. One process plays all ranks here."""
+"""Rows on pipelines. One process runs all ranks here."""
 
 import subprocess
 import sys

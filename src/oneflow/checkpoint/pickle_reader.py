@@ -254,7 +254,7 @@ def checked_keys(keys: Iterable[Any]) -> list[Any]:
     """Things that go into a set or are keys of a dict.
 
     Raises:
-        ValueError: one is a tuple of so much that its hash would take for ever, or too deep a
+        ValueError: one is a tuple of so much that its hash would take forever, or too deep a
             recursion.
     """
     keys = list(keys)

@@ -128,7 +128,7 @@ def _make_root(root: Path) -> None:
 
 
 def _write_parts(plan: SavePlan, tensors: Tensors, folder: Path) -> None:
-    """Write the files of this process, or all if it plays all ranks."""
+    """Write the files of this process, or all if it runs all ranks."""
     local_files = [file for file in plan.files if runs_rank(plan.ranks[file])]
     size = sum(plan.bytes[rank] for rank in {plan.ranks[file] for file in local_files})
     with progress_bar("Saving", "B", size, size) as bar:

@@ -69,7 +69,7 @@ class Executable:
         self.device = device
         self._only_floats = not self._integers and not self._constants
         # One collective program at a time: those of several devices of one CPU share its threads,
-        # and wait for each other for ever if too many are under way.
+        # and wait for each other forever if too many are under way.
         self._waits = isinstance(device, Placement) and device.type == "cpu" and device.size > 1
         used, self._order = plan_donations(program, donated)
         # Where each output is among the results.

@@ -1,4 +1,4 @@
-"""A sampler for several processes that train together."""
+"""A sampler that gives every process of a job its own part of a dataset."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ class DataLoader(Generic[T_co]):
         collate_fn: makes a batch of a list of samples, default `default_collate`.
         pin_memory: accepted; XLA manages transfer memory itself.
         drop_last: leave out a last batch that is shorter.
-        timeout: seconds to wait for a batch of a worker that has started; 0 waits for ever.
+        timeout: seconds to wait for a batch of a worker that has started; 0 waits forever.
         worker_init_fn: called with the worker's number in each worker process; seeding is then left
             to it.
         multiprocessing_context: ``"spawn"``, ``"forkserver"`` (default where it exists) or such a

@@ -51,7 +51,7 @@ class WorkerPool:
     Args:
         setup: what every worker gets.
         context: how to start processes.
-        timeout: seconds to wait for a batch, 0 for ever; workers start without a limit.
+        timeout: seconds to wait for a batch, 0 forever; workers start without a limit.
 
     Attributes:
         epoch: number of the current epoch; answers that belong to an earlier one are thrown away.

@@ -1,7 +1,7 @@
 """Checks that all processes of a placement run the same program.
 
 A program of several processes waits in its collective operations until all of them are there. If
-their programs differ, they wait for ever, or compute nonsense. So ranks compare what they have
+their programs differ, they wait forever, or compute nonsense. So ranks compare what they have
 captured before it runs for the first time.
 """
 

@@ -144,7 +144,7 @@ class _Scheduler:
             each for each in self._ready if self._busy.isdisjoint(self._tasks[each].placement.flat)
         ]
         allowed = [each for each in free if not self._is_full(self._tasks[each])]
-        # A stage that takes part twice might wait for a backward pass for ever.
+        # A stage that takes part twice might wait for a backward pass forever.
         candidates = allowed or (free if is_idle else [])
         return min(candidates, key=self._priority, default=None)
 

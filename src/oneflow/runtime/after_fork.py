@@ -1,6 +1,6 @@
 """Child processes made by `os.fork`, in which XLA's threads do not exist.
 
-A program would wait for them for ever. So a child of a process that has started XLA can read
+A program would wait for them forever. So a child of a process that has started XLA can read
 values that had been computed on the CPU before, and everything else raises. The methods are
 replaced in the child alone; the parent pays nothing for it.
 """

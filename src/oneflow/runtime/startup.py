@@ -1,7 +1,7 @@
 """Start-up: all that is done to the process itself, in order.
 
 Importing the package sets options of JAX and starts nothing, unless a launcher started the process
-as a rank of a job: the ranks have to meet before any of them uses a device. `prepare_process` runs
+as a rank of a job: the ranks must connect before any of them uses a device. `prepare_process` runs
 when XLA is about to start, that is when the first program runs or the first device is asked for.
 """
 
