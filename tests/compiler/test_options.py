@@ -17,10 +17,10 @@ def _chosen_anew():
 def test_options_that_this_xla_does_not_know_are_left_out(monkeypatch):
     known = compiler_options("cpu", convolves=True)
     compiler_options.cache_clear()
-    unknown = {"cpu": {**options._FOR_CONVOLUTIONS["cpu"], "xla_cpu_not_an_option": "1"}}
-    monkeypatch.setattr(options, "_FOR_CONVOLUTIONS", unknown)
+    unknown = {"cpu": {**options._CONV_OPTIONS["cpu"], "xla_cpu_not_an_option": "1"}}
+    monkeypatch.setattr(options, "_CONV_OPTIONS", unknown)
     assert compiler_options("cpu", convolves=True) == known
-    assert set(options._FOR_CONVOLUTIONS["cpu"]) >= set(known)
+    assert set(options._CONV_OPTIONS["cpu"]) >= set(known)
 
 
 class Applied(flow.nn.Graph):
