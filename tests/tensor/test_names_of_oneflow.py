@@ -1,12 +1,15 @@
 """What OneFlow has beyond PyTorch's tensor functions."""
 
+import importlib
 import inspect
+import pickle
 
 import numpy as np
 import pytest
 
 import oneflow as flow
 import oneflow.nn.functional as F
+from oneflow.functional.registry import FUNCTIONS, function
 
 
 def kept_by_definition(boxes, scores, threshold):
@@ -150,3 +153,43 @@ def test_a_graph_of_gradients_is_kept_without_asking():
     (first,) = flow.autograd.grad(y, x, create_graph=True)
     first.backward()
     assert x.grad.item() == 18
+
+
+# --- where names are found
+
+
+def found_at(path):
+    namespace, _, name = f"oneflow.{path}".rpartition(".")
+    return getattr(importlib.import_module(namespace), name, None)
+
+
+def test_registered_functions_are_found_under_their_paths():
+    assert [path for path, each in FUNCTIONS.items() if found_at(path) is not each] == []
+
+
+@pytest.mark.parametrize("path", ["relu", "special.expit", "sin_"])
+def test_a_path_of_a_function_is_taken_once(path):
+    with pytest.raises(ValueError, match=f"function `{path}` is already defined"):
+        function(method=False, namespace=None, also=(path,))(lambda input: input)
+
+
+@pytest.mark.parametrize(
+    ("path", "found"),
+    [
+        ("nn.modules.module.Module", flow.nn.Module),
+        ("nn.modules.conv.Conv2d", flow.nn.Conv2d),
+        ("nn.parameter.Parameter", flow.nn.Parameter),
+        ("nn.graph.Graph", flow.nn.Graph),
+        ("nn.utils.clip_grad_norm_", flow.nn.utils.clip_grad_norm_),
+        ("autograd.function.Function", flow.autograd.Function),
+        ("autograd.functional.jacobian", flow.autograd.functional.jacobian),
+        ("random.manual_seed", flow.manual_seed),
+    ],
+)
+def test_paths_of_upstream(path, found):
+    assert found_at(path) is found
+
+
+def test_a_layer_says_where_users_find_it():
+    assert flow.nn.Conv2d.__module__ == "oneflow.nn.modules.conv"
+    assert type(pickle.loads(pickle.dumps(flow.nn.Conv2d(1, 1, 1)))) is flow.nn.Conv2d
