@@ -3,9 +3,8 @@
 Public names are re-exported from the rooms below; see `docs/architecture.md` for the map.
 """
 
-from oneflow.control_plane.launcher import (
-    early as _early,
-)  # first: the launcher needs nothing of the rest
+# First: the launcher needs nothing of the rest.
+from oneflow.control_plane.launcher import early as _early
 
 # isort: split
 from oneflow import runtime as _runtime  # then: configures JAX before anything makes an array

@@ -41,25 +41,25 @@ class SavedShard(NamedTuple):
 
 
 class ShardToSave(NamedTuple):
-    """A part that a rank has to store.
+    """A shard that a rank must save.
 
     Attributes:
         name: of the tensor.
-        index: of its device in the flat list of ranks; None for something local.
+        device_index: of its device in the flat list of ranks; None for a local tensor.
     """
 
     name: str
-    index: int | None
+    device_index: int | None
 
 
 @dataclass
 class SavePlan:
-    """What is stored where.
+    """The contents of all files of a save.
 
     Attributes:
-        parts: the parts of every tensor, which cover it without overlapping.
-        files: what each file holds.
-        bytes: how many bytes each rank stores.
+        parts: the shards of every tensor, which cover it without overlapping.
+        files: the shards in each file.
+        bytes: the number of bytes that each rank saves.
         ranks: the rank that writes each file.
     """
 

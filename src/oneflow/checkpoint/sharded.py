@@ -142,9 +142,9 @@ def _array(tensor: Tensor | np.ndarray, shard: ShardToSave) -> np.ndarray:
     if not isinstance(tensor, Tensor):
         return tensor
     array = read_array(tensor.value)
-    if shard.index is None:
+    if shard.device_index is None:
         return np.asarray(array)
-    return np.asarray(local_shard(array, tensor.value.spec, shard.index))
+    return np.asarray(local_shard(array, tensor.value.spec, shard.device_index))
 
 
 def _manifest_of(structure: Any, tensors: Tensors, plan: SavePlan, folder: Path) -> Manifest:
