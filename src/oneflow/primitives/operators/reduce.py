@@ -82,7 +82,7 @@ def _mean_axes(operation: Operation) -> Axes:
     """Means of parts that divide by the number of all elements are partial sums."""
     axes = reduced_axes(summed=True)(operation)
     count = count_of(operation.in_specs[0].shape, operation.attributes["dims"])
-    return replace(axes, full_size={"count": count})
+    return replace(axes, whole={"count": count})
 
 
 def _spread(
