@@ -8,10 +8,9 @@ a gradient of the same shape.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
-from oneflow.primitives.traits import UpdateRule
-from oneflow.program.ir import Program
+from oneflow.program.ir import Program, replacements
 
 
 def plan_donations(program: Program, donated: Sequence[int]) -> tuple[tuple[int, ...], list[int]]:
@@ -35,41 +34,15 @@ def plan_donations(program: Program, donated: Sequence[int]) -> tuple[tuple[int,
     return tuple(sorted(owners)), [*taken, *others]
 
 
-def updated_inputs(program: Program) -> dict[int, int]:
-    """The inputs of which an optimizer's dense update computes the new state, if that is an output.
-
-    Returns:
-        The number of the input by the position of the output.
-    """
-    slots = _slots(program)
-    return {
-        slots[result]: operand
-        for update, operand, result in _replacements(program)
-        # Others write some rows of a table, not all of it.
-        if update.gradients is not None and operand < len(program.inputs) and result in slots
-    }
-
-
 def _slots(program: Program) -> dict[int, int]:
     """The first position of each output."""
     return {number: slot for slot, number in reversed(list(enumerate(program.outputs)))}
 
 
-def _replacements(program: Program) -> Iterator[tuple[UpdateRule, int, int]]:
-    """Update rules with the numbers of an old value and of the new one that replaces it."""
-    for instruction in program.instructions:
-        operation = instruction.operation
-        update = operation.primitive.traits.update
-        if update is None:
-            continue
-        for operand, result in update.replaced(operation):
-            yield update, instruction.operands[operand], instruction.results[result]
-
-
 def _successors(program: Program, donated: set[int], slots: dict[int, int]) -> dict[int, int]:
     """Output slots, taken from `slots`, by the donated input whose new state the output is."""
     successors: dict[int, int] = {}
-    for _, index, number in _replacements(program):
+    for _, index, number in replacements(program):
         if index in donated and index not in successors and number in slots:
             successors[index] = slots.pop(number)
     return successors

@@ -5,13 +5,16 @@ results, so these must not get lost. Two things could lose them:
 
 - A signal handler that raises, such as Python's own for Ctrl-C, between the call and the statement
   that stores what it returned. Handlers run between the bytecodes of the main thread, and never
-  within one; so a single one calls the program and stores the results.
+  within one; so a single one calls the program and stores the results. (A garbage collection in
+  the midst of it could run Python code, and so handlers; it waits until afterwards.)
 - Memory that is not there. XLA finds that out after it has taken the inputs, so it is looked for
   before.
 """
 
 from __future__ import annotations
 
+import gc
+import threading
 from collections.abc import Callable
 from itertools import starmap
 from typing import Any
@@ -29,6 +32,8 @@ from oneflow.tuning.switches import Setting, is_on
 
 # Bytes of results and working memory from which on a program looks for them first.
 _LARGE = 2**20
+# Signal handlers run nowhere else.
+_MAIN_THREAD = threading.main_thread().ident
 
 
 class Launcher:
@@ -75,9 +80,16 @@ class Launcher:
     def _start(self, arguments: tuple, box: list) -> None:
         if self._direct is not None:
             results = starmap(self._direct, (arguments,))
-            # One bytecode calls the program and stores what it returns.
-            if not box:
-                box += results
+            collects = gc.isenabled() and threading.get_ident() == _MAIN_THREAD
+            try:
+                if collects:
+                    gc.disable()
+                # One bytecode calls the program and stores what it returns.
+                if not box:
+                    box += results
+            finally:
+                if collects:
+                    gc.enable()
         elif self._donates:
             run_uninterruptible(lambda: self._run_first(arguments, box))
         else:

@@ -12,18 +12,22 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import lax
 
+from oneflow.base import cluster
 from oneflow.base.device import Device
-from oneflow.base.placement import Placement
+from oneflow.base.placement import Placement, mesh_axis
 from oneflow.base.uninterruptible import run_uninterruptible
 from oneflow.compiler.check_rows import check_rows
-from oneflow.compiler.donation import plan_donations, updated_inputs
+from oneflow.compiler.checked_updates import CheckedUpdates
+from oneflow.compiler.donation import plan_donations
 from oneflow.compiler.executable_cache import EXECUTABLES, OPERATION_BYTES
 from oneflow.compiler.launching import Launcher
 from oneflow.compiler.options import compiler_options
 from oneflow.compiler.sharding import abstract_array, committed_to, shard_mapped
 from oneflow.primitives import lowering as lowering  # registers them
 from oneflow.primitives.operation import Operation
+from oneflow.primitives.sharding.collectives import collectives_of
 from oneflow.primitives.traits import Kind
 from oneflow.program.evaluate import walk
 from oneflow.program.ir import Program
@@ -63,9 +67,7 @@ class Executable:
         self._floats = [i for i in changing if _travels_as_float(program.scalars[i])]
         self._integers = [i for i in changing if not _travels_as_float(program.scalars[i])]
         self._has_checks = bool(program.checks)
-        # After an index out of range the optimizer's step must not have happened. Devices that
-        # check parts of their own would have to agree on that.
-        self._undoes = not isinstance(device, Placement) or device.size == 1
+        self._agrees = isinstance(device, Placement) and _can_agree(program, device)
         self.device = device
         self._only_floats = not self._integers and not self._constants
         # One collective program at a time: those of several devices of one CPU share its threads,
@@ -110,15 +112,17 @@ class Executable:
                 vector = vectors.pop(0)
                 for index, slot in enumerate(slots):
                     scalars[slot] = vector[index].astype(self.program.scalars[slot].dtype.numpy)
-        outputs, checked = walk(self.program, arrays, scalars)
-        if not checked:
-            return [outputs[slot] for slot in self._order]
-        rows = check_rows(checked)
-        if self._undoes:
-            failed = rows.reshape(-1, 2)[:, 0].any()
-            for slot, number in updated_inputs(self.program).items():
-                outputs[slot] = jnp.where(failed, arrays[number], outputs[slot])
-        return [*[outputs[slot] for slot in self._order], rows]
+        updates = CheckedUpdates(self.program, self._agree)
+        outputs, checked = walk(self.program, arrays, scalars, updates.evaluate)
+        rows = [updates.rows(checked)] if checked else []
+        return [*[outputs[slot] for slot in self._order], *rows]
+
+    def _agree(self, failed: Any) -> Any:
+        """A truth value that is the same on all devices: "or" of theirs."""
+        if not self._agrees:
+            return failed
+        axes = tuple(map(mesh_axis, range(self.device.ndim)))
+        return lax.pmax(failed.astype(jnp.int32), axes) > 0
 
     def _vectors(self, scalars: Sequence[Any]) -> list[np.ndarray]:
         if self._only_floats:
@@ -210,6 +214,18 @@ def _named(function: Callable, name: str) -> Callable:
 
     run.__name__ = name
     return run
+
+
+def _can_agree(program: Program, placement: Placement) -> bool:
+    """Whether the devices of a placement can tell each other of failed checks.
+
+    With several processes only programs that communicate anyway run on all ranks at once.
+    """
+    if placement.size == 1:
+        return False
+    return not cluster.is_multiprocess() or any(
+        collectives_of(each.operation) for each in program.instructions
+    )
 
 
 def _convolves(program: Program) -> bool:

@@ -27,6 +27,7 @@ from oneflow.graph.pytree import describe_tensor, tree_flatten, tree_unflatten
 from oneflow.graph.verbosity import QUIET, Verbosity
 from oneflow.graph.zero import apply_zero
 from oneflow.module.module import Module
+from oneflow.passes.checked_updates import check_updates
 from oneflow.passes.partition import BACKWARD, FORWARD, UPDATE, Phase
 from oneflow.primitives.operators.elementwise import cast, mul
 from oneflow.program.ir import Program, program_from_key
@@ -272,7 +273,9 @@ class _Capture:
         values += [value for _, value in gradients]
         values += [each.value for each in results if id(each) not in known]
         outputs = [recorder.reference(value) for value in values]
-        program = program_from_key(recorder.key, outputs, recorder.specs)
+        program = program_from_key(recorder.key, outputs, dict(enumerate(recorder.specs)))
+        assigned = [(recorder.reference(new), ~variable.input) for variable, new in updates]
+        program = check_updates(program, recorder.written_in(program, assigned))
         first = len(program.inputs) + len(program.scalars)
         draws, drawn = self._draws()
         return CapturedStep(

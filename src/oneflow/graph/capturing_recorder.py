@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import contextlib
 from bisect import bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from oneflow.base.device import Device
 from oneflow.base.location import user_line
 from oneflow.base.placement import Placement
 from oneflow.base.spec import TensorSpec
 from oneflow.passes.partition import PREPARE, Phase
+from oneflow.program.ir import Program, number_of
 from oneflow.program.recorder import Recorder
 from oneflow.program.value import Value
 from oneflow.runtime.eager import current, flush_all
@@ -75,7 +76,31 @@ class CapturingRecorder(Recorder):
     def note_replacement(
         self, new: Value, old: Value, invalidate: Callable[[], None] | None = None
     ) -> None:
-        """Do nothing: the tensors get back their values when capture ends."""
+        """Remember what is written behind a run-time check.
+
+        The tensors themselves get back what they held when recording ends.
+        """
+        if self.checked:
+            before = self.reference(old)
+            if before != new.position:
+                self.updates += (new.position, before)
+
+    def note_gradient(self, restore: Callable[[], None]) -> None:
+        """Forget it: the call of a step hands out gradients itself."""
+
+    def written_in(
+        self, program: Program, assigned: Iterable[tuple[int, int]]
+    ) -> list[tuple[int, int]]:
+        """The numbers of the new and the old values of tensors written to behind a check.
+
+        Args:
+            program: what was recorded.
+            assigned: references to new values of variables, and to their old ones.
+        """
+        written = list(zip(self.updates[::2], self.updates[1::2], strict=True))
+        known = {new for new, _ in written}
+        written += [pair for pair in assigned if pair[0] not in known]
+        return [(number_of(new, program), number_of(old, program)) for new, old in written]
 
     def reference(self, value: Value) -> int:
         """Return the program's reference to any value: one of its own, or a constant."""

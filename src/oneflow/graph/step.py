@@ -11,6 +11,7 @@ from functools import partial
 from operator import is_not
 from sys import getrefcount
 from typing import Any
+from weakref import ref
 
 from oneflow.base.spec import TensorSpec
 from oneflow.compiler.lower import Executable
@@ -21,11 +22,13 @@ from oneflow.graph.pipeline_parallel import PipelineExecutable
 from oneflow.graph.program_consistency import runner_for
 from oneflow.graph.pytree import tree_unflatten
 from oneflow.module.hooks import Hooks
+from oneflow.passes.checked_updates import spoilt_outputs
 from oneflow.program.value import INFERENCE, Value
 from oneflow.runtime import checks
+from oneflow.runtime.checks import ProgramChecks
 from oneflow.runtime.eager import flush_all
 from oneflow.tensor.call import wrap
-from oneflow.tensor.tensor import Tensor, accumulate_grad
+from oneflow.tensor.tensor import Tensor, accumulate_grad, restore_gradient
 from oneflow.tensor.views import write
 
 
@@ -107,6 +110,9 @@ class Step:
         self._objects = [value for _, _, value in attributes]
         self._sizes = list(map(len, binding.registries))
         self._failed = False
+        self._spoilt = spoilt_outputs(executable.program)
+        # What the optimizers had counted before the latest call.
+        self._counts: list[Any] = []
         self._unshared = [_OF_VALUE] * binding.changed, [_OF_ARRAY] * binding.changed
 
     def guards_hold(self) -> bool:
@@ -155,17 +161,20 @@ class Step:
             ]
             for index in shared:
                 arrays[index] = arrays[index].copy()
-        counts = [each.counts() for each in self.optimizer_steps]
+        self._counts = counts = [each.counts() for each in self.optimizer_steps]
         positions = [draws.generator.position for draws in self.draws]
         box: list[Any] = []
         try:
+            checks.require_sound([*given, *arrays])
             self._refill(first)
             outputs, rows = self._run([*given, *arrays, *binding.constants], self.numbers, box)
-            checks.inherit(given)
+            added = None
             if rows is not None:
-                checks.add(rows, self.checks, outputs)
+                added = checks.add(rows, self.checks, outputs)
+                added.spoilt = frozenset([id(outputs[slot]) for slot in self._spoilt])
+                added.undo.append(partial(self._uncount, counts))
             self._replace_variables(values, outputs, shared)
-            return self._distribute(arguments, outputs[binding.changed :])
+            return self._distribute(arguments, outputs[binding.changed :], added)
         except BaseException:
             # Variables have given up their old arrays; nothing else of the call is finished.
             outputs = self.executable.sorted_results(box[0])[0] if box else []
@@ -174,6 +183,12 @@ class Step:
             if all(each is None for each in outputs):
                 self._restore_counts(first, counts, positions)
             raise
+
+    def _uncount(self, counts: list) -> None:
+        """Take back what the optimizers counted in the latest call; before it were `counts`."""
+        if self._counts is counts:
+            for each, before in zip(self.optimizer_steps, counts, strict=True):
+                each.restore_counts(before)
 
     def _restore_counts(self, first: bool, counts: list, positions: list) -> None:
         """Restore step counts and generators after a call that failed."""
@@ -220,8 +235,15 @@ class Step:
             else:
                 values[index].array = array
 
-    def _distribute(self, arguments: Sequence[Tensor], outputs: list) -> Any:
+    def _distribute(
+        self, arguments: Sequence[Tensor], outputs: list, added: ProgramChecks | None
+    ) -> Any:
         """Give the outputs after the new values of variables that are read to their tensors.
+
+        Args:
+            arguments: the tensors of the call.
+            outputs: these outputs.
+            added: the run-time checks of the call, if there are any.
 
         Returns:
             The results of the step.
@@ -233,8 +255,12 @@ class Step:
             _write(arguments[index], next(arrays))
         for owner in binding.gradients:
             tensor = arguments[owner] if isinstance(owner, int) else owner
+            old = tensor._grad
             with no_grad():
                 accumulate_grad(tensor, Value(tensor._value.spec, next(arrays)))
+            new = tensor._grad
+            if added is not None and new is not None and new is not old:
+                added.undo.append(partial(restore_gradient, ref(tensor), ref(new), old))
         results = []
         for each in binding.results:
             if isinstance(each, TensorSpec):

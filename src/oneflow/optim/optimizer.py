@@ -28,7 +28,7 @@ from oneflow.optim.groups import CLIPPING, as_groups, check_clipping, tensors_of
 from oneflow.primitives.operators.optimizer import pack_numbers
 from oneflow.primitives.registry import Primitive
 from oneflow.program.value import Value
-from oneflow.runtime.eager import flush_all
+from oneflow.runtime.eager import flush_all, note_undo
 from oneflow.tensor.call import wrap
 from oneflow.tensor.tensor import Tensor, zero_grad
 from oneflow.tensor.transfer import device_put, value_from_numpy
@@ -235,10 +235,9 @@ class Optimizer:
 
     # --- what a graph asks, which records a step once and fills in its numbers before each run
 
-    # Counts steps and makes numbers while a graph records.
-    counting: Counting | None = None
-    # A graph keeps the counts in `state` as tensors.
-    has_tensor_counts = False
+    counting: Counting | None = None  # counts steps and makes numbers while a graph records
+    has_tensor_counts = False  # a graph keeps the counts in `state` as tensors
+    _counts_before: Mapping[int, dict[str, Any]] = {}  # the latest step; by identity of the state
 
     def numbers(self, group: dict[str, Any], state: dict[str, Any]) -> tuple[Any, ...]:
         """The numbers of the next update of a parameter with `state`, which has been advanced.
@@ -257,6 +256,12 @@ class Optimizer:
     def counts_of(self, state: dict[str, Any]) -> dict[str, Any]:
         """The counters in `state`."""
         return {name: state[name] for name in self._counts if name in state}
+
+    def _restore_counts(self, before: dict[int, dict[str, Any]]) -> None:
+        """Take back what the latest step has counted, see `_counts_before`."""
+        if self._counts_before is before:
+            for state in self.state.values():
+                state.update(before.get(id(state), self._counts))
 
     def read_counts(self) -> None:
         """Make numbers again of counts that a graph keeps as tensors; waits for them."""
@@ -470,15 +475,10 @@ def _complete(step: Callable) -> Callable:
         CHECK_STEP.value(self)
         for hook in list(self._hooks["pre"]):
             args, kwargs = hook(self, args, kwargs) or (args, kwargs)
-        before = {id(state): self.counts_of(state) for state in self.state.values()}
+        before = self._counts_before = {id(s): self.counts_of(s) for s in self.state.values()}
         result = step(self, *args, **kwargs)
-        try:
-            flush_all("step")
-        except RuntimeError:
-            # Its program has failed, and the parameters hold what they held before.
-            for state in self.state.values():
-                state.update(before.get(id(state), self._counts))
-            raise
+        note_undo(functools.partial(self._restore_counts, before))
+        flush_all("step")
         for hook in list(self._hooks["post"]):
             hook(self, args, kwargs)
         return result

@@ -5,7 +5,7 @@ It is the compiler's oracle.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from oneflow.primitives.operation import Operation
@@ -23,24 +23,36 @@ def evaluate(program: Program, arrays: Sequence[Any], scalars: Sequence[Any]) ->
 
 
 def walk(
-    program: Program, arrays: Sequence[Any], scalars: Sequence[Any]
+    program: Program,
+    arrays: Sequence[Any],
+    scalars: Sequence[Any],
+    evaluated: Callable[..., Sequence[Any]] | None = None,
 ) -> tuple[list[Any], list[tuple[Operation, list[Any]]]]:
     """Run `program` without its checks.
 
     Given tracers instead of arrays it traces, so this same walk is also what the compiler compiles.
 
+    Args:
+        program: what to run.
+        arrays: its inputs.
+        scalars: its run-time numbers.
+        evaluated: gives the results of an instruction, of its operands, of all values so far by
+            number, and of what has been checked so far; by default those of its operation.
+
     Returns:
         One array per program output, and the operation and operands of each checked instruction.
     """
     environment = dict(enumerate((*arrays, *scalars)))
-    checked = []
+    checked: list[tuple[Operation, list[Any]]] = []
     for instruction in program.instructions:
         operation = instruction.operation
         operands = [environment[number] for number in instruction.operands]
-        results = operation.evaluate(*operands)
-        environment.update(
-            zip(instruction.results, (results,) if operation.single else results, strict=True)
-        )
         if operation.needs_check:
             checked.append((operation, operands))
+        if evaluated is not None:
+            results = evaluated(instruction, operands, environment, checked)
+        else:
+            results = operation.evaluate(*operands)
+            results = (results,) if operation.single else results
+        environment.update(zip(instruction.results, results, strict=True))
     return [environment[number] for number in program.outputs], checked

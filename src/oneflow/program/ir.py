@@ -8,7 +8,7 @@ order.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -78,17 +78,17 @@ def iterate_key(key: Sequence[Any]) -> Iterator[tuple[Operation, Sequence[Any]]]
 
 
 def program_from_key(
-    key: Sequence[Any], alive: Sequence[int], leaves: Sequence[TensorSpec] = ()
+    key: Sequence[Any], alive: Sequence[int], leaves: Mapping[int, TensorSpec] | None = None
 ) -> Program:
     """Return the program of a recorder's key, with the references in `alive` as outputs.
 
     Args:
         key: the recorder's key.
         alive: positions of outputs, or references (< 0) to inputs.
-        leaves: specs of the inputs; needed only if some are not used.
+        leaves: specs of inputs by their place; needed only of those that are not used.
     """
     pairs = list(iterate_key(key))
-    inputs: dict[int, TensorSpec] = dict(enumerate(leaves))
+    inputs: dict[int, TensorSpec] = dict(leaves or {})
     scalars: list[TensorSpec] = []
     for operation, references in pairs:
         for reference, spec in zip(references, operation.in_specs, strict=True):
@@ -113,3 +113,28 @@ def program_from_key(
     ordered = tuple(inputs[index] for index in range(first_scalar))
     outputs = tuple(first_result + p if p >= 0 else ~p for p in alive)
     return Program(ordered, tuple(scalars), tuple(instructions), outputs)
+
+
+def number_of(reference: int, program: Program) -> int:
+    """The number of the value that a reference in a recorder's key stands for in its program."""
+    first = len(program.inputs) + len(program.scalars)
+    return first + reference if reference >= 0 else ~reference
+
+
+def replacements(program: Program) -> Iterator[tuple[Operation, int, int]]:
+    """Operations that replace values: with the numbers of the old value and of the new one."""
+    for instruction in program.instructions:
+        operation = instruction.operation
+        update = operation.primitive.traits.update
+        for operand, result in update.replaced(operation) if update is not None else ():
+            yield operation, instruction.operands[operand], instruction.results[result]
+
+
+def checks_before(program: Program) -> dict[int, int]:
+    """The number of run-time checks before each result, that of its own instruction included."""
+    counts: dict[int, int] = {}
+    count = 0
+    for instruction in program.instructions:
+        count += instruction.operation.needs_check
+        counts.update(dict.fromkeys(instruction.results, count))
+    return counts

@@ -18,6 +18,7 @@ from weakref import ref
 
 from oneflow.base.device import Device
 from oneflow.base.placement import Placement
+from oneflow.base.spec import TensorSpec
 from oneflow.primitives.operation import Operation
 from oneflow.program.ir import iterate_key
 from oneflow.program.value import Value
@@ -59,6 +60,10 @@ class Recorder:
         checked: ``(operation, user's source line)`` of each instruction with a run-time check, in
             order.
         replaced: the values that took the place of others.
+        updates: those among them that were written behind a run-time check: references to the new
+            value and to the old one, flat, in order.
+        updated: specs of the leaves among the old ones.
+        undo: called when the program or one of its checks has failed.
         launch: how the program is run, once that is decided; the runtime's own record.
         running: how often the runtime has begun to run it; a signal handler can come in between.
         closed: it has been flushed and takes no more instructions.
@@ -86,6 +91,9 @@ class Recorder:
         "replaced",
         "running",
         "scalars",
+        "undo",
+        "updated",
+        "updates",
     )
 
     # Whether nothing is ever computed here, so that its values cannot be shown.
@@ -107,6 +115,9 @@ class Recorder:
         self.scalars: list[Any] = []
         self.checked: list[tuple[Operation, str]] = []
         self.replaced: list[Replacement] = []
+        self.updates: list[int] = []
+        self.updated: dict[int, TensorSpec] = {}
+        self.undo: list[Callable[[], None]] = []
         self.launch: Any = None
         self.running = 0
         self.error: BaseException | None = None
@@ -215,21 +226,28 @@ class Recorder:
         Returns:
             Whether there were any.
         """
-        pairs = [references for _, references in iterate_key(self.key)]
+        arrays = self.arrays
+        pairs = [*(references for _, references in iterate_key(self.key)), self.updates]
         used = sorted({~r for references in pairs for r in references if r is not None and r < 0})
-        if len(used) == len(self.arrays):
+        if len(used) == len(arrays):
             return False
-        renumbered = {~position: ~number for number, position in enumerate(used)}
-        self.key = [renumbered.get(r, r) if isinstance(r, int) else r for r in self.key]
+        renumbered = {~place: ~number for number, place in enumerate(used)}
+        key = [renumbered.get(r, r) if isinstance(r, int) else r for r in self.key]
         # Such a leaf can be what a tensor held before.
-        self.replaced = [
-            replace(each, old=renumbered.get(each.old, self.arrays[~each.old]))
+        replaced = [
+            replace(each, old=renumbered.get(each.old, arrays[~each.old]))
             if isinstance(each.old, int) and each.old < 0
             else each
             for each in self.replaced
         ]
-        self.arrays = [self.arrays[position] for position in used]
-        self.leaves = {id(array): ~number for number, array in enumerate(self.arrays)}
+        updates = [renumbered.get(r, r) for r in self.updates]
+        updated = {~renumbered[~p]: spec for p, spec in self.updated.items() if ~p in renumbered}
+        kept = [arrays[place] for place in used]
+        leaves = {id(array): ~number for number, array in enumerate(kept)}
+        # From here on nothing is called; a signal handler may have done the same meanwhile.
+        if self.arrays is arrays:
+            self.key, self.replaced, self.arrays, self.leaves = key, replaced, kept, leaves
+            self.updates, self.updated = updates, updated
         return True
 
     def note_replacement(
@@ -242,14 +260,33 @@ class Recorder:
             old: what it held.
             invalidate: makes those who share the memory look at it again.
         """
-        if old.trace is self:
-            before: Any = old.position
-        elif old.array is None:
-            before = old
+        if self.checked:
+            before: Any = old.position if old.trace is self else self.leaf(old)
+            if before == new.position:
+                return
+            if before < 0:
+                self.updated[~before] = old.spec
+            pair: tuple[int, ...] = (new.position, before)
         else:
-            # Who counts references to a leaf, to see whether it can be donated, finds none here.
-            before = self.leaves.get(id(old.array), old.array)
-        self.replaced.append(Replacement(new.position, ref(new), before, invalidate))
+            before, pair = self._before(old), ()
+        replacement = Replacement(new.position, ref(new), before, invalidate)
+        # From here on nothing is called.
+        self.replaced += (replacement,)
+        self.updates += pair
+
+    def _before(self, old: Value) -> Any:
+        """A value that a tensor held before, as `Replacement` has it."""
+        if old.trace is self:
+            return old.position
+        if old.array is None:
+            return old
+        # Who counts references to a leaf, to see whether it can be donated, finds none here.
+        return self.leaves.get(id(old.array), old.array)
+
+    def note_gradient(self, restore: Callable[[], None]) -> None:
+        """Remember what gives a tensor its old gradient back, should a check fail."""
+        if self.checked:
+            self.undo += (restore,)
 
     def add_alias(self, value: Value) -> None:
         """Register another handle on a pending output."""
@@ -266,6 +303,9 @@ class Recorder:
         self.arrays.clear()
         self.leaves.clear()
         self.replaced.clear()
+        self.updates.clear()
+        self.updated.clear()
+        self.undo.clear()
 
     def flush(self, reason: str) -> None:
         """Run what was recorded; afterwards every value still held has its array.

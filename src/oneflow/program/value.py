@@ -22,6 +22,9 @@ class Trace(Protocol):
     ) -> None:
         """Remember what a tensor held before the pending value `new`."""
 
+    def note_gradient(self, restore: Callable[[], None]) -> None:
+        """Remember what gives a tensor its old gradient back, should a check fail."""
+
     def flush(self, reason: str) -> None:
         """Run what was recorded."""
 
@@ -71,8 +74,10 @@ class Value:
         other = Value(self.spec, self.array, self.trace, self.position)
         if self.stale is INFERENCE:
             other.stale = INFERENCE
-        if self.array is None and self.trace is not None:
-            self.trace.add_alias(other)
+        if other.array is None and other.trace is not None:
+            other.trace.add_alias(other)
+            if self.array is not None:  # a signal handler has run the program meanwhile
+                other.array, other.trace = self.array, None
         return other
 
     def read(self) -> Any:

@@ -21,19 +21,21 @@ class ProgramKey:
         recorded: operations and operand references, flat.
         held: output positions that somebody still holds.
         donated: leaf arrays that nobody else holds.
+        updates: what was written in place behind a run-time check.
     """
 
     recorded: tuple
     held: tuple[int, ...]
     donated: tuple[int, ...]
+    updates: tuple[int, ...]
 
 
 _recent: deque[ProgramKey] = deque(maxlen=32)
 
 
-def record_miss(key: tuple, held: tuple[int, ...], donated: tuple[int, ...], log: bool) -> None:
+def record_miss(key: ProgramKey, log: bool) -> None:
     """Note a new program; with `log` say at once, at INFO level, why it is new."""
-    _recent.append(ProgramKey(key, held, donated))
+    _recent.append(key)
     if log:
         logger.info("%s", explain_last_miss())
 
@@ -66,8 +68,10 @@ def explain_last_miss() -> str:
     if newest.held != nearest.held:
         changed = sorted(set(newest.held) ^ set(nearest.held))
         return f"new program: same instructions, but other results are still held: {changed[:8]}"
-    changed = sorted(set(newest.donated) ^ set(nearest.donated))
-    return f"new program: same instructions, but other inputs are donated: {changed[:8]}"
+    if newest.donated != nearest.donated:
+        changed = sorted(set(newest.donated) ^ set(nearest.donated))
+        return f"new program: same instructions, but other inputs are donated: {changed[:8]}"
+    return "new program: same instructions, but other tensors are written to"
 
 
 def _shared_prefix(first: Sequence[Any], second: Sequence[Any]) -> int:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 from weakref import ref
 
@@ -22,16 +22,20 @@ class ProgramChecks:
 
     Attributes:
         made: weak references to the arrays that the program made.
+        undo: called when a check has failed.
+        spoilt: identities of the arrays that are wrong if a check has failed.
         told: the threads that have these checks, or had them, by their own `deque` of checks.
     """
 
-    __slots__ = ("__weakref__", "_checked", "_rows", "made", "told")
+    __slots__ = ("__weakref__", "_checked", "_rows", "made", "spoilt", "told", "undo")
 
     def __init__(
         self, rows: Any, checked: Sequence[tuple[Operation, str]], made: Iterable[Any]
     ) -> None:
         self._rows = rows
         self._checked = checked
+        self.undo: list[Callable[[], None]] = []
+        self.spoilt: frozenset[int] = frozenset()
         # Asked of the type: a pipeline may have given an array up, which then answers nothing.
         self.made = [ref(array) for array in made if hasattr(type(array), "addressable_shards")]
         self.told: list[deque[ProgramChecks]] = []
@@ -57,6 +61,8 @@ class ProgramChecks:
         self._rows = own_rows(self._rows, len(self._checked))
         for (bad, value), (operation, line) in zip(self._rows, self._checked, strict=True):
             if bad:
+                while self.undo:
+                    self.undo.pop()()
                 name = operation.primitive.name
                 error = operation.primitive.check_error(
                     int(value), operation.attributes, operation.in_specs
@@ -88,7 +94,7 @@ def add(
     checked: Sequence[tuple[Operation, str]],
     made: Iterable[Any] = (),
     recorded_by: deque[ProgramChecks] | None = None,
-) -> None:
+) -> ProgramChecks:
     """Remember a program's ``(is_bad, value)`` rows.
 
     Args:
@@ -105,6 +111,7 @@ def add(
         _open[id(checks)] = checks
         if len(_open) > _PRUNED_AT:
             _prune()
+    return checks
 
 
 def _prune() -> None:
@@ -129,6 +136,26 @@ def inherit(arrays: Sequence[Any]) -> None:
     for checks in foreign:
         if any(id(reference()) in given for reference in checks.made):
             checks.tell(_thread.pending)
+
+
+def require_sound(arrays: Sequence[Any]) -> None:
+    """See that arrays to be written to tensors were not computed behind a check that has failed.
+
+    It waits for programs that made some of them.
+
+    Raises:
+        Exception: one of them was; the error of the check.
+    """
+    if not _thread.pending and not _open:
+        return
+    inherit(arrays)
+    given = set(map(id, arrays))
+    for checks in list(_thread.pending):
+        if not checks.spoilt.isdisjoint(given):
+            error = checks.error()
+            if error is not None:
+                _thread.pending.clear()
+                raise error
 
 
 def raise_failed(wait: bool = True) -> None:

@@ -14,9 +14,9 @@ import numpy as np
 from oneflow.base.errors import OutOfMemoryError
 from oneflow.base.quantities import bytes_text
 from oneflow.base.uninterruptible import run_uninterruptible
-from oneflow.compiler.donation import updated_inputs
 from oneflow.compiler.lower import check_executable, operation_executable, typed_scalar
 from oneflow.primitives.operation import Operation
+from oneflow.primitives.operators.checked_update import update_unless_failed
 from oneflow.program.ir import Program
 from oneflow.runtime import checks
 from oneflow.runtime.counters import STATISTICS
@@ -53,41 +53,54 @@ def run_cold(
     ]
     environment: dict[int, Any] = dict(enumerate((*arrays, *numbers)))
     last_use = _last_uses(program)
-    rows = []
+    rows: list[tuple[int, int]] = []
     for index, instruction in enumerate(program.instructions):
-        operation = instruction.operation
         operands = [environment[number] for number in instruction.operands]
-        failure = next((each for each in operands if type(each) is FailedResult), None)
-        results: Any = None
-        row = 0, 0
-        if failure is None:
-            try:
-                results = _run_operation(operation, operands)
-                if operation.needs_check:
-                    row = _run_check(operation, operands)
-            except Exception as error:
-                failure = FailedResult(error)
-        if failure is not None:
-            results = [failure] * operation.count
-        elif operation.single:
-            results = [results]
+        results = _run_instruction(instruction.operation, operands, rows)
         environment.update(zip(instruction.results, results, strict=True))
-        if operation.needs_check:
-            rows.append(row)
         for number in last_use.get(index, ()):
             del environment[number]
     outputs = [environment[number] for number in program.outputs]
-    if any(bad for bad, _ in rows):
-        outputs = _without_updates(program, arrays, outputs)
     return outputs, np.array(rows) if rows else None
 
 
-def _without_updates(program: Program, arrays: Sequence[Any], outputs: list[Any]) -> list[Any]:
-    """The outputs if, as in an `Executable` with a failed check, optimizers take no step."""
-    updated = updated_inputs(program)
-    return [
-        arrays[updated[slot]] if slot in updated else array for slot, array in enumerate(outputs)
-    ]
+def _run_instruction(
+    operation: Operation, operands: list[Any], rows: list[tuple[int, int]]
+) -> Sequence[Any]:
+    """The results of an operation, `FailedResult` where there is none.
+
+    Args:
+        operation: what to run.
+        operands: its operands.
+        rows: of the checks before it; its own is added.
+    """
+    if operation.primitive is update_unless_failed:
+        old, new = operands
+        return [old if _has_failed(rows[: operation.attributes["checks"]]) else new]
+    failure = next((each for each in operands if type(each) is FailedResult), None)
+    results: Any = None
+    row = 0, 0
+    if failure is None:
+        try:
+            results = _run_operation(operation, operands)
+            if operation.needs_check:
+                row = _run_check(operation, operands)
+        except Exception as error:
+            failure = FailedResult(error)
+    if operation.needs_check:
+        rows.append(row)
+    if failure is not None:
+        return [failure] * operation.count
+    results = [results] if operation.single else list(results)
+    update = operation.primitive.traits.update
+    if update is not None and _has_failed(rows):
+        for operand, result in update.replaced(operation):
+            results[result] = operands[operand]
+    return results
+
+
+def _has_failed(rows: Sequence[tuple[int, int]]) -> bool:
+    return any(bad for bad, _ in rows)
 
 
 def _run_operation(operation: Operation, operands: list[Any]) -> Any:

@@ -25,13 +25,14 @@ from oneflow.base.planning import is_planning
 from oneflow.compiler.executable_cache import EXECUTABLES
 from oneflow.compiler.launching import check_memory
 from oneflow.compiler.lower import Executable
+from oneflow.passes.checked_updates import check_updates
 from oneflow.passes.pipeline import PassGroup, run_passes
-from oneflow.program.ir import Program, program_from_key
+from oneflow.program.ir import Program, number_of, program_from_key
 from oneflow.program.recorder import Recorder
 from oneflow.program.value import Value
 from oneflow.runtime import checks
 from oneflow.runtime.background import COMPILER
-from oneflow.runtime.cache_misses import record_miss
+from oneflow.runtime.cache_misses import ProgramKey, record_miss
 from oneflow.runtime.cold import FailedResult, run_cold
 from oneflow.runtime.counters import STATISTICS
 from oneflow.runtime.program_cache import CachedProgram, ProgramCache
@@ -151,6 +152,13 @@ def flush_all(reason: str) -> None:
     checks.raise_failed(wait=False)
 
 
+def note_undo(undo: Callable[[], None]) -> None:
+    """Have something called should what this thread has recorded fail."""
+    for recorder in list(current.recorders.values()):
+        if not recorder.closed:
+            recorder.undo += (undo,)
+
+
 def read_array(value: Value) -> Any:
     """The array of `value` (a sync point); raises the error of any failed run-time check."""
     array = value.read()
@@ -167,12 +175,14 @@ class Launch:
         positions: the outputs that it returns.
         program: the program; None where there is nothing to run.
         executable: the program as a whole; None if it runs cold.
+        spoilt: the outputs that are wrong if a run-time check has failed.
         box: where the executable leaves what XLA returns, see `Executable`.
     """
 
     positions: list[int]
     program: Program | None = None
     executable: Executable | None = None
+    spoilt: tuple[int, ...] = ()
     box: list[Any] = field(default_factory=list)
 
 
@@ -196,11 +206,13 @@ def run_recorder(recorder: Recorder, reason: str) -> None:
             STATISTICS.values += len(recorder.outputs)
         recorder.running += 1
         try:
+            if recorder.done:  # by a signal handler
+                return
             computed, rows, error = _outcome(recorder)
             if not recorder.done:
                 checks.inherit(recorder.arrays)
                 if rows is not None:
-                    checks.add(rows, recorder.checked, computed.values(), recorder.recorded_by)
+                    _remember_checks(recorder, computed, rows)
                 _hand_out(recorder, computed, error)
                 recorder.done = True
         finally:
@@ -252,6 +264,14 @@ def _outcome(recorder: Recorder) -> tuple[dict[int, Any], Any, BaseException | N
     return {p: array for p, array in pairs if type(array) is not FailedResult}, rows, error
 
 
+def _remember_checks(recorder: Recorder, computed: dict[int, Any], rows: Any) -> None:
+    """Let threads look at a program's checks."""
+    added = checks.add(rows, recorder.checked, computed.values(), recorder.recorded_by)
+    spoilt = recorder.launch.spoilt
+    added.spoilt = frozenset([id(computed[each]) for each in spoilt if each in computed])
+    added.undo = list(recorder.undo)
+
+
 def _hand_out(recorder: Recorder, computed: dict[int, Any], error: BaseException | None) -> None:
     """Give the values their arrays."""
     held = _held_values(recorder)
@@ -263,6 +283,8 @@ def _hand_out(recorder: Recorder, computed: dict[int, Any], error: BaseException
     if error is not None and len(computed) < len(held):
         recorder.error = error.with_traceback(None)
         restore_replaced(recorder)
+        for undo in recorder.undo:
+            undo()
 
 
 def _held_values(recorder: Recorder) -> dict[int, list[Value]]:
@@ -280,7 +302,14 @@ def _held_values(recorder: Recorder) -> dict[int, list[Value]]:
 
 
 def _prepare(recorder: Recorder) -> Launch:
-    """How a recorder's program shall run; compiles it if it has just become hot."""
+    """How a recorder's program shall run; compiles it if it has just become hot.
+
+    Raises:
+        Exception: it writes to tensors, and was given what an earlier program computed behind a
+            check that has failed.
+    """
+    if recorder.replaced:
+        checks.require_sound(recorder.arrays)
     held = _held_values(recorder)
     positions = sorted(held) if recorder.aliases else list(held)
     del held
@@ -293,7 +322,8 @@ def _prepare(recorder: Recorder) -> Launch:
     if executable is not None and cached.queued:
         cached.queued = False
         _release_cold(cached.program)
-    return Launch(positions, cached.program, executable)
+    spoilt = tuple([positions[slot] for slot in cached.spoilt])
+    return Launch(positions, cached.program, executable, spoilt)
 
 
 def _is_elsewhere(device: Device | Placement) -> bool:
@@ -321,23 +351,25 @@ class Absent:
 
 def _lookup(recorder: Recorder, positions: list[int]) -> tuple[CachedProgram, tuple[int, ...]]:
     """The cache entry of a recorder's program, and the inputs that it donates."""
-    whole = key, held, donated = _key(recorder, positions)
+    whole = key, held, donated, updates = _key(recorder, positions)
     cached = _programs.find(whole)
     if cached is not None and len(cached.program.inputs) == len(recorder.arrays):
         return cached, donated
     if recorder.drop_unused_leaves():
         return _lookup(recorder, positions)
     STATISTICS.new_programs += 1
-    record_miss(key, held, donated, log=SETTINGS.explain)
-    program = run_passes(program_from_key(key, held), PassGroup.PROGRAM)
-    return _programs.add(whole, program), donated
+    record_miss(ProgramKey(*whole), log=SETTINGS.explain)
+    program = program_from_key(key, held, recorder.updated)
+    numbers = [number_of(each, program) for each in updates]
+    program = check_updates(program, zip(numbers[::2], numbers[1::2], strict=True))
+    return _programs.add(whole, run_passes(program, PassGroup.PROGRAM)), donated
 
 
-def _key(recorder: Recorder, positions: list[int]) -> tuple[tuple, tuple, tuple]:
-    """The key of a recorder's program: what was recorded, what is held, what is given up."""
+def _key(recorder: Recorder, positions: list[int]) -> tuple[tuple, ...]:
+    """The key of a recorder's program, see `ProgramKey`."""
     counts = reference_counts(recorder.arrays)
     donated = tuple([i for i, count in enumerate(counts) if count == _UNHELD])
-    return tuple(recorder.key), tuple(positions), donated
+    return tuple(recorder.key), tuple(positions), donated, tuple(recorder.updates)
 
 
 def _warm_up(

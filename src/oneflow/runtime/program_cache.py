@@ -6,6 +6,7 @@ from collections import OrderedDict
 
 from oneflow.compiler.executable_cache import EXECUTABLES, program_bytes
 from oneflow.compiler.lower import Executable
+from oneflow.passes.checked_updates import spoilt_outputs
 from oneflow.primitives.operation import Operation
 from oneflow.program.ir import Program
 
@@ -16,12 +17,21 @@ _FIXED_COST = 8
 
 
 class CachedProgram:
-    """What is remembered about one program key."""
+    """What is remembered about one program key.
 
-    __slots__ = ("executable", "program", "queued", "seen")
+    Attributes:
+        program: the program.
+        spoilt: indices of the outputs that are wrong if a run-time check has failed.
+        seen: how often it was wanted without an executable.
+        executable: the program as a whole, once it is hot.
+        queued: it is being compiled, or cannot be.
+    """
+
+    __slots__ = ("executable", "program", "queued", "seen", "spoilt")
 
     def __init__(self, program: Program) -> None:
         self.program = program
+        self.spoilt = spoilt_outputs(program)
         self.seen = 0
         self.executable: Executable | None = None
         self.queued = False

@@ -49,6 +49,7 @@ def _array_before(
 
 def _compute(recorder: Recorder, position: int) -> Any:
     """The array of one output, or None if it cannot be computed."""
-    program = run_passes(program_from_key(tuple(recorder.key), (position,)), PassGroup.PROGRAM)
+    program = program_from_key(tuple(recorder.key), (position,), recorder.updated)
+    program = run_passes(program, PassGroup.PROGRAM)
     ((array,), _) = run_cold(program, recorder.arrays, recorder.scalars)
     return None if type(array) is FailedResult else array

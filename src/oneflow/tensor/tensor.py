@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 from weakref import ref
 
@@ -325,9 +326,10 @@ class Tensor:
     def data(self, new: Tensor) -> None:
         old, is_leaf = self.value, self.is_leaf
         node, same_spec = old.node, old.spec is new.value.spec
-        self._value = new.value.alias()
+        value = new.value.alias()
         if same_spec:
-            note_replacement(self._value, old)
+            note_replacement(value, old)
+        self._value = value
         if not is_leaf and same_spec:
             with_history_of(self._value, old)
         found_family(self, new).storage.lend(self._value)
@@ -438,11 +440,24 @@ def accumulate_grad(owner: Tensor, grad: Value) -> None:
 def _accumulate(owner: Tensor, grad: Value) -> None:
     known = owner._grad
     if known is None or known is ZERO_GRAD:
-        owner._grad = _from_value(grad)
+        _replace_gradient(owner, None, grad)
     elif MODE.enabled:
-        owner._grad = _from_value(add(known.value, grad))
+        _replace_gradient(owner, known, add(known.value, grad))
     else:
         write(known, add(known.value, grad))
+
+
+def _replace_gradient(owner: Tensor, old: Tensor | None, grad: Value) -> None:
+    owner._grad = new = _from_value(grad)
+    if grad.array is None and grad.trace is not None:
+        grad.trace.note_gradient(partial(restore_gradient, ref(owner), ref(new), old))
+
+
+def restore_gradient(owner: ref[Tensor], new: ref[Tensor], old: Tensor | None) -> None:
+    """Give a tensor its old gradient back, if it still has the new one."""
+    tensor, grad = owner(), new()
+    if tensor is not None and grad is not None and tensor._grad is grad:
+        tensor._grad = old
 
 
 WRAP.fill(_from_value)

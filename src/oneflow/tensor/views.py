@@ -26,6 +26,7 @@ from oneflow.primitives.operators.shape import overwrite, raise_overlap, reshape
 from oneflow.primitives.registry import Primitive
 from oneflow.primitives.strides import StridedLayout, row_major
 from oneflow.program.value import INFERENCE, Value
+from oneflow.runtime.checks import require_sound
 
 ViewStep = tuple[Primitive, tuple, dict[str, Any]]
 Chain = tuple[ViewStep, ...]
@@ -106,8 +107,14 @@ def _invalidate(storage: ref[Storage]) -> None:
 
 
 def note_replacement(new: Value, old: Value, invalidate: Callable[[], None] | None = None) -> None:
-    """Let a tensor have `old` again if `new`, which it holds from now on, cannot be computed."""
-    if new.array is None and new.trace is not None:
+    """Let a tensor have `old` again if `new`, which it shall hold, cannot be computed.
+
+    Raises:
+        Exception: `new` was computed behind a run-time check that has failed.
+    """
+    if new.array is not None:
+        require_sound((new.array,))
+    elif new.trace is not None:
         new.trace.note_replacement(new, old, invalidate)
 
 

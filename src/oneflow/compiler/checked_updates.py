@@ -1,0 +1,247 @@
+"""Updates that do not happen when a check has failed, within a compiled program.
+
+Choosing between the old and the new value of everything at the end costs a pass over all parameters
+and lets XLA write nothing in place: an optimizer's new parameter is computed from its new momentum,
+and both are chosen from old values, so that XLA copies all of them first (the step of a perceptron
+of 784-512-512-10 features took a fifth longer). Instead each value is chosen where it is computed,
+so that everything computed from it reads the chosen one; and of what writes some elements into an
+array, these elements are chosen.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+from jax.extend.core import Literal
+
+from oneflow.compiler.check_rows import check_rows
+from oneflow.primitives.operation import Operation
+from oneflow.primitives.operators.checked_update import update_unless_failed
+from oneflow.program.ir import Instruction, Program, checks_before, replacements
+
+Checked = Sequence[tuple[Operation, Sequence[Any]]]
+
+# They write updates into their first operand, at the indices that are the second.
+_SCATTERS = frozenset(
+    ["scatter", "scatter-add", "scatter_add", "scatter_mul", "scatter_min", "scatter_max"]
+)
+# They change no element.
+_IDENTITIES = frozenset(["hidden", "reshape"])
+_CALLS = frozenset(["jit", "pjit"])
+
+
+class CheckedUpdates:
+    """Evaluates the instructions of a program while it is traced, see `walk`.
+
+    Args:
+        program: the program.
+        agree: makes "a check has failed" the same on all devices.
+    """
+
+    def __init__(self, program: Program, agree: Callable[[Any], Any]) -> None:
+        self._agree = agree
+        self._rows: dict[int, jax.Array] = {}
+        self._failed: dict[int, jax.Array] = {}
+        # The old values by the new ones that are chosen where they are computed.
+        self._olds = {
+            new: old
+            for operation, old, new in replacements(program)
+            if operation.primitive is not update_unless_failed
+        }
+        # What is chosen there already, by what the instruction at the end makes.
+        self._chosen: dict[int, int] = {}
+        explicit = [
+            each
+            for each in program.instructions
+            if each.operation.primitive is update_unless_failed
+        ]
+        readers = Counter(each.operands[1] for each in explicit)
+        checks = checks_before(program)
+        for each in explicit:
+            old, new = each.operands
+            old = self._chosen.get(old, old)
+            known = self._olds.get(new)
+            early = known is None and old < new and readers[new] == 1
+            if early and checks.get(new) == each.operation.attributes["checks"]:
+                self._olds[new] = old
+            if self._olds.get(new) == old:
+                self._chosen[each.results[0]] = new
+
+    def rows(self, checked: Checked) -> jax.Array:
+        """The rows of the checks so far, see `check_rows`."""
+        count = len(checked)
+        if count not in self._rows:
+            self._rows[count] = check_rows(checked)
+        return self._rows[count]
+
+    def evaluate(
+        self,
+        instruction: Instruction,
+        operands: Sequence[Any],
+        environment: Mapping[int, Any],
+        checked: Checked,
+    ) -> Sequence[Any]:
+        """The results of one instruction."""
+        operation = instruction.operation
+        if operation.primitive is update_unless_failed:
+            old, new = operands
+            if instruction.results[0] in self._chosen:
+                return (new,)
+            failed = self._has_failed(checked[: operation.attributes["checks"]])
+            return (jnp.where(failed, old, new),)
+        olds = {
+            place: environment[self._olds[number]]
+            for place, number in enumerate(instruction.results)
+            if number in self._olds
+        }
+        if not olds or not checked:
+            results = operation.evaluate(*operands)
+            return (results,) if operation.single else results
+        return unless(self._has_failed(checked), operation.evaluate, operands, olds)
+
+    def _has_failed(self, checked: Checked) -> jax.Array:
+        """One of these checks has failed, on any device."""
+        count = len(checked)
+        if count not in self._failed:
+            failed = self.rows(checked).reshape(-1, 2)[:, 0].any()
+            self._failed[count] = self._agree(failed)
+        return self._failed[count]
+
+
+def unless(
+    failed: jax.Array, function: Callable, operands: Sequence[Any], olds: Mapping[int, Any]
+) -> list[Any]:
+    """The results of a function, but with old values for some of them if something has failed.
+
+    Args:
+        failed: a truth value.
+        function: of the operands.
+        operands: arrays.
+        olds: old values by the place of the result.
+    """
+    if not any(old is each for old in olds.values() for each in operands):
+        results = function(*operands)
+        results = list(results) if isinstance(results, tuple | list) else [results]
+        return [
+            jnp.where(failed, olds[place], result) if place in olds else result
+            for place, result in enumerate(results)
+        ]
+    closed = jax.make_jaxpr(function)(*operands)
+    return _Choice(failed).run(closed, operands, olds)
+
+
+class _Choice:
+    """Evaluates jaxprs, some of whose values are chosen the moment they are there."""
+
+    def __init__(self, failed: jax.Array) -> None:
+        self._failed = failed
+        # Arrays that are others in another shape: those, by identity.
+        self._origins: dict[int, tuple[Any, Any]] = {}
+
+    def run(self, closed: Any, operands: Sequence[Any], olds: Mapping[int, Any]) -> list[Any]:
+        """The results of a jaxpr, or the `olds` (by place) if something has failed."""
+        jaxpr = closed.jaxpr
+        values = dict(zip(jaxpr.constvars, closed.consts, strict=True))
+        values.update(zip(jaxpr.invars, operands, strict=True))
+        wanted = self._wanted(jaxpr, olds)
+        for equation in jaxpr.eqns:
+            given = [_read(each, values) for each in equation.invars]
+            chosen = {
+                place: wanted[each] for place, each in enumerate(equation.outvars) if each in wanted
+            }
+            results = self._evaluate(equation, given, chosen)
+            values.update(zip(equation.outvars, results, strict=True))
+        made = {each for equation in jaxpr.eqns for each in equation.outvars}
+        results = [_read(each, values) for each in jaxpr.outvars]
+        for place, old in olds.items():
+            if jaxpr.outvars[place] not in made:
+                results[place] = self._choose(old, results[place])
+        return results
+
+    def _wanted(self, jaxpr: Any, olds: Mapping[int, Any]) -> dict[Any, Any]:
+        """The old values by the variables that are to be chosen."""
+        makers = {each: equation for equation in jaxpr.eqns for each in equation.outvars}
+        wanted: dict[Any, Any] = {}
+        for place, old in olds.items():
+            variable = jaxpr.outvars[place]
+            maker = makers.get(variable)
+            while maker is not None and maker.primitive.name in _IDENTITIES:
+                inner = maker.invars[0]
+                if inner not in makers or inner in wanted:
+                    break
+                if inner.aval.shape != old.shape:
+                    old = self._derived(lax.reshape(old, inner.aval.shape), old)
+                variable, maker = inner, makers[inner]
+            if maker is not None:
+                wanted[variable] = old
+        return wanted
+
+    def _evaluate(
+        self, equation: Any, given: list[Any], chosen: Mapping[int, Any]
+    ) -> Sequence[Any]:
+        name = equation.primitive.name
+        if not chosen:
+            results = _evaluated(equation, given)
+            if name in _IDENTITIES:
+                self._derived(results[0], given[0])
+            return results
+        if name in _CALLS:
+            return self.run(equation.params["jaxpr"], given, chosen)
+        if 0 in chosen and self._is(given[0], chosen[0]):
+            if name == "dynamic_update_slice":
+                operand, update, *starts = given
+                kept = lax.dynamic_slice(operand, starts, update.shape)
+                return _evaluated(equation, [operand, self._choose(kept, update), *starts])
+            if name in _SCATTERS and _can_miss(given[0], given[1]):
+                return self._scattered(equation, given)
+        results = list(_evaluated(equation, given))
+        for place, old in chosen.items():
+            results[place] = self._choose(old, results[place])
+        return results
+
+    def _scattered(self, equation: Any, given: list[Any]) -> Sequence[Any]:
+        """What `scatter` or its like makes: nothing is written if something has failed."""
+        operand, indices, updates = given
+        outside = jnp.iinfo(indices.dtype).max
+        drop = {"mode": lax.GatherScatterMode.FILL_OR_DROP}
+        return _evaluated(
+            equation,
+            [operand, self._choose(jnp.full_like(indices, outside), indices), updates],
+            drop,
+        )
+
+    def _choose(self, old: Any, new: Any) -> Any:
+        return jnp.where(self._failed, old, new)
+
+    def _derived(self, array: Any, origin: Any) -> Any:
+        """Note that an array is another one in another shape; returns it."""
+        self._origins[id(array)] = array, self._origins.get(id(origin), (origin, origin))[1]
+        return array
+
+    def _is(self, array: Any, old: Any) -> bool:
+        """Whether an array is an old value."""
+        first = self._origins.get(id(array), (array, array))[1]
+        second = self._origins.get(id(old), (old, old))[1]
+        return first is second and array.shape == old.shape
+
+
+def _can_miss(operand: Any, indices: Any) -> bool:
+    """Whether there is an index outside of an array."""
+    return indices.shape[-1] > 0 and jnp.iinfo(indices.dtype).max > max(operand.shape)
+
+
+def _read(atom: Any, values: Mapping[Any, Any]) -> Any:
+    return atom.val if isinstance(atom, Literal) else values[atom]
+
+
+def _evaluated(equation: Any, given: Sequence[Any], changed: Mapping[str, Any] = {}) -> list[Any]:
+    """The results of an equation of a jaxpr."""
+    parameters = equation.primitive.get_bind_params({**equation.params, **changed})
+    with equation.ctx.manager:
+        results = equation.primitive.bind(*given, **parameters)
+    return list(results) if equation.primitive.multiple_results else [results]

@@ -1,0 +1,87 @@
+"""Checked updates: a tensor keeps its value where a check before the write to it has failed.
+
+As in PyTorch, everything recorded before the failing operation has happened, and nothing after it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+from oneflow.passes.rewriting import ProgramRewriter
+from oneflow.primitives.operators.checked_update import update_unless_failed
+from oneflow.program.ir import Program, checks_before, replacements
+
+
+def check_updates(program: Program, updates: Iterable[tuple[int, int]]) -> Program:
+    """Return the program with `update_unless_failed` behind the updates that need it.
+
+    Args:
+        program: as it was recorded.
+        updates: the numbers of new values of tensors, each with that of the value it replaces, in
+            the order of the writes.
+    """
+    if not program.checks:
+        return program
+    return _Checking(program).run(list(updates))
+
+
+class _Checking:
+    """One program being rewritten."""
+
+    def __init__(self, program: Program) -> None:
+        self._program = program
+        self._checks = checks_before(program)
+        self._implied = {(new, old) for _, old, new in replacements(program)}
+        # What takes the place of the new values.
+        self._checked: dict[int, int] = {}
+
+    def run(self, updates: list[tuple[int, int]]) -> Program:
+        """Return the program rewritten."""
+        rewriter = ProgramRewriter(self._program)
+        for instruction in self._program.instructions:
+            rewriter.copy(instruction)
+        # By result of an update rule: what it replaces. Where a gradient scaler then chooses
+        # between the two, nothing else may read the result.
+        implied: dict[int, int] = {}
+        for new, old in self._visible(updates):
+            checks = self._checks.get(new, 0)
+            if not checks:
+                continue
+            if (new, old) in self._implied and old not in self._checked:
+                implied[new] = old
+                continue
+            if self._checks.get(old) == checks:
+                old = implied.get(old, old)
+            (self._checked[new],) = rewriter.apply(
+                update_unless_failed, [self._checked.get(old, old), new], {"checks": checks}
+            )
+        rewriter.new.update(self._checked)
+        return rewriter.program()
+
+    def _visible(self, updates: list[tuple[int, int]]) -> list[tuple[int, int]]:
+        """The updates that lead to something the program returns.
+
+        A value that was written to several tensors cannot take the value of each of them.
+        """
+        writes = Counter(new for new, _ in set(updates))
+        wanted = set(self._program.outputs)
+        chosen = []
+        for new, old in reversed(updates):
+            if new in wanted and writes[new] == 1:
+                wanted.add(old)
+                chosen.append((new, old))
+        return chosen[::-1]
+
+
+def spoilt_outputs(program: Program) -> tuple[int, ...]:
+    """Places of the outputs that are wrong if a check has failed."""
+    if not program.checks:
+        return ()
+    checks = checks_before(program)
+    sound = {new for _, _, new in replacements(program)}
+    return tuple(
+        slot
+        for slot, number in enumerate(program.outputs)
+        if checks.get(number) and number not in sound
+    )
