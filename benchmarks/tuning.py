@@ -2,7 +2,8 @@
 
     python benchmarks/tuning.py free_lists --workloads mlp lenet
 
-One process has the settings, the other has `ONEFLOW_TUNING_OFF`. In a round each runs the same
+One process has the settings, the other has `ONEFLOW_TUNING_OFF`; the setting `thread_cache` is made
+for both here, since it is the launcher that makes it. In a round each runs the same
 steps, one process after the other. Figures are medians over the rounds: milliseconds of the clock
 and of CPU time per step. Peak memory is the process's.
 """
@@ -21,6 +22,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from benchmarks.workloads import WORKLOADS, read, seconds_per_step
+from oneflow.tuning.linux import THREAD_CACHE_TUNABLES
 
 
 def serve(name: str) -> None:
@@ -43,9 +45,11 @@ def serve(name: str) -> None:
 
 def start(name: str, off: str) -> subprocess.Popen:
     """Start a process that serves rounds of a workload, and wait until it is ready."""
+    has_cache = not {"thread_cache", "all"} & set(off.split(","))
+    tunables = {"GLIBC_TUNABLES": THREAD_CACHE_TUNABLES} if has_cache else {}
     process = subprocess.Popen(
         [sys.executable, __file__, "--serve", name],
-        env={**os.environ, "ONEFLOW_TUNING_OFF": off},
+        env={**os.environ, "ONEFLOW_TUNING_OFF": off, **tunables},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
