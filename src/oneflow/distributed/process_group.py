@@ -7,6 +7,7 @@ devices of the group, on which one compiled program runs in all processes at onc
 from __future__ import annotations
 
 import functools
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -106,7 +107,7 @@ def run_collective(
     description = describe(function, arrays, attributes)
 
     def run() -> Any:
-        if len(group.ranks) > 1 and (group.ranks, group.type, description) not in _verified:
+        if len(group.ranks) > 1 and description not in _verified[group.ranks, group.type]:
             _verify_same_operation(group, description)
         return program(*operands)
 
@@ -129,8 +130,10 @@ def value_of(array: Any, device: Device) -> Value:
     return Value(spec_of(tuple(array.shape), from_numpy_dtype(array.dtype), device), array)
 
 
-# Ranks, device type and description of the operations that all processes of a group have called.
-_verified: set[tuple[tuple[int, ...], str, str]] = set()
+# The descriptions of the operations that all processes of a group, by ranks and device type, have
+# called. New shapes bring new ones.
+_verified: dict[tuple[tuple[int, ...], str], set[str]] = defaultdict(set)
+_MAX_VERIFIED = 1 << 14
 _MAX_DESCRIPTION_BYTES = 400
 
 
@@ -153,7 +156,11 @@ def _verify_same_operation(group: ProcessGroup, description: str) -> None:
         raise RuntimeError(
             f"different programs: the ranks call different collective operations{''.join(lines)}"
         )
-    _verified.add((group.ranks, group.type, description))
+    verified = _verified[group.ranks, group.type]
+    # All processes of the group verify the same operations, so all start again together.
+    if len(verified) >= _MAX_VERIFIED:
+        verified.clear()
+    verified.add(description)
 
 
 def describe(

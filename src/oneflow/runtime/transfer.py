@@ -20,6 +20,9 @@ from oneflow.primitives.sharding.partial_sums import all_reduced, neutral
 from oneflow.runtime.eager import Absent
 from oneflow.runtime.shards import assemble
 
+# Compiled programs that are kept, one for each shape and pair of placements.
+_MAX_PROGRAMS = 512
+
 
 def transfer_sbp(spec: TensorSpec, sharding: Sharding) -> tuple[NdSbp, NdSbp]:
     """Return the SBP of a tensor before and after its transfer.
@@ -98,7 +101,7 @@ def _send_shards(array: Any, source: TensorSpec, target: TensorSpec) -> Any:
     return assemble(target, lambda coordinate: moved.addressable_data(0).reshape(shape))
 
 
-@functools.cache
+@functools.lru_cache(maxsize=_MAX_PROGRAMS)
 def _shift_program(layers: TensorSpec) -> Any:
     """Return the compiled program that moves the first layer into the second."""
     partition = partition_of(layers)
@@ -124,7 +127,7 @@ def _send_from_first_rank(array: Any, source: TensorSpec, target: TensorSpec) ->
     return assemble(target, lambda coordinate: result.addressable_data(0).reshape(source.shape))
 
 
-@functools.cache
+@functools.lru_cache(maxsize=_MAX_PROGRAMS)
 def _sum_program(layers: TensorSpec) -> Any:
     """Return the compiled program that sums all layers on every rank."""
     partition = partition_of(layers)

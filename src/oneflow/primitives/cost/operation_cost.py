@@ -109,7 +109,7 @@ def shard_shape_of(spec: TensorSpec) -> tuple[int, ...]:
     return shard_shape(spec.shape, placement.hierarchy, spec.sbp)
 
 
-@functools.cache
+@functools.lru_cache(maxsize=65536)
 def shard_bytes(spec: TensorSpec) -> int:
     """The bytes of the shard of a tensor on one device."""
     return math.prod(shard_shape_of(spec)) * spec.dtype.itemsize
