@@ -19,7 +19,7 @@ from typing import Any
 
 import oneflow as flow
 from oneflow.base.device import set_cpu_devices
-from oneflow.graph.schedule import bubble_shares, timeline
+from oneflow.graph.schedule import idle_fraction, timeline
 from oneflow.passes.partition import PipelineTask
 
 STAGES, MICRO_BATCHES = (2, 4, 8), (4, 8, 16)
@@ -82,7 +82,7 @@ def measure(stages: int, micro_batches: int) -> tuple[Training, float, list[int]
         ours = task.phase.kind in ("forward", "backward")
         return medians[task.placement, task.phase.kind] if ours else 0.0
 
-    bubbles = bubble_shares(tasks, timeline(tasks, pipeline.order, duration))
+    bubbles = idle_fraction(tasks, timeline(tasks, pipeline.order, duration))
     return (
         graph,
         statistics.mean(bubbles.values()),

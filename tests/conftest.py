@@ -12,7 +12,7 @@ import torch
 # Devices of one process, which stand for ranks in the tests of global tensors.
 os.environ["ONEFLOW_CPU_DEVICES"] = "8"
 import oneflow as flow
-from oneflow.passes.pipeline import OBSERVERS
+from oneflow.passes.pipeline import PASS_CALLBACKS
 from oneflow.program.ir import Program
 from oneflow.program.verifier import verify_structure
 from tests.sampling import Sample
@@ -28,7 +28,7 @@ def _verify_programs(name: str, before: Program, after: Program) -> None:
         verify_structure(after)
 
 
-OBSERVERS.append(_verify_programs)
+PASS_CALLBACKS.append(_verify_programs)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

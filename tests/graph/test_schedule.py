@@ -7,7 +7,7 @@ import pytest
 import oneflow as flow
 from oneflow.graph.schedule import (
     assumed_duration,
-    bubble_shares,
+    idle_fraction,
     one_forward_one_backward,
     stages_of,
     timeline,
@@ -58,7 +58,7 @@ def test_the_schedule_has_the_least_bubble_and_keeps_few_activations(stages, bat
         assert all(ends[need] <= slot.start for need in tasks[slot.task].dependencies)
     # Three units of time per micro batch, and the way of the first to the last stage and back.
     assert max(ends.values()) == 3 * (batches + stages - 1)
-    idle = bubble_shares(tasks, slots)
+    idle = idle_fraction(tasks, slots)
     assert all(
         each == pytest.approx((stages - 1) / (stages - 1 + batches)) for each in idle.values()
     )

@@ -40,7 +40,7 @@ def passes_seen(graph, monkeypatch, *arguments):
     def observe(name, before, after):
         seen.append((name, flow.eager.format_program(before), flow.eager.format_program(after)))
 
-    monkeypatch.setattr("oneflow.graph.compilation.dump_observer", lambda name: observe)
+    monkeypatch.setattr("oneflow.graph.compilation.dump_callback", lambda name: observe)
     graph(*arguments)
     return seen
 

@@ -112,7 +112,7 @@ def text_of_pass(name: str, monkeypatch: pytest.MonkeyPatch) -> str:
             verify(after)
             texts.extend(["--- before", format_program(before), "--- after", format_program(after)])
 
-    monkeypatch.setattr("oneflow.graph.compilation.dump_observer", lambda graph: observe)
+    monkeypatch.setattr("oneflow.graph.compilation.dump_callback", lambda graph: observe)
     graph, arguments = CALLS[name]()
     graph(*arguments)
     return "\n".join([*texts, ""])

@@ -11,7 +11,7 @@ import oneflow as flow
 from oneflow import nn
 from oneflow.base import cluster, device
 from oneflow.base.placement import Placement
-from oneflow.primitives.cost.estimated_time import DEVICE_RATES
+from oneflow.primitives.cost.time_model import HARDWARE
 
 B, S = flow.sbp.broadcast, flow.sbp.split
 
@@ -99,7 +99,7 @@ def test_half_precision(kind):
 
 
 def test_one_table():
-    assert set(DEVICE_RATES) == set(device.DEVICE_TYPES)
+    assert set(HARDWARE) == set(device.DEVICE_TYPES)
     assert flow.placement("gpu", [0]).type == "cuda"
     with pytest.raises(RuntimeError, match="'cpu', 'cuda', 'tpu'"):
         flow.autocast("abacus")

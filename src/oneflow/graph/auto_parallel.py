@@ -11,7 +11,7 @@ from oneflow.functional.global_tensors.conversion import to_global
 from oneflow.graph.captured_step import CapturedStep
 from oneflow.passes.apply_shardings import ShardingConstraints
 from oneflow.passes.auto_sharding import ShardingSearch
-from oneflow.primitives.cost.estimated_time import DEVICE_RATES, DeviceRates
+from oneflow.primitives.cost.time_model import HARDWARE, HardwareModel
 from oneflow.program.cost import program_seconds
 from oneflow.program.ir import Program
 
@@ -21,25 +21,25 @@ class AutoParallelOptions:
     """The options of auto parallelism.
 
     Attributes:
-        ignores_user: change tensors that the user has split, too.
+        ignore_user_sbp: change tensors that the user has split, too.
         shares_conversions: count one conversion for all readers of a value.
         computing: factor for the time of computing.
         latency: seconds of a collective besides its bytes; None for the figure of the device type.
     """
 
-    ignores_user: bool
+    ignore_user_sbp: bool
     shares_conversions: bool
     computing: float
     latency: float | None
 
-    def rates(self, placement: Placement) -> DeviceRates:
-        """The rates of the cost model for the devices of a placement."""
-        rates = DEVICE_RATES[placement.type]
+    def hardware(self, placement: Placement) -> HardwareModel:
+        """The hardware model of the devices of a placement."""
+        hardware = HARDWARE[placement.type]
         return replace(
-            rates,
-            flops=rates.flops / self.computing,
-            memory=rates.memory / self.computing,
-            latency=rates.latency if self.latency is None else self.latency,
+            hardware,
+            flops=hardware.flops / self.computing,
+            memory=hardware.memory / self.computing,
+            latency=hardware.latency if self.latency is None else self.latency,
         )
 
 
@@ -66,23 +66,23 @@ def sharding_search(
         if each.kind == "state"
         or (
             each.kind in ("parameter", "buffer", "tensor")
-            and (options.ignores_user or all(sbp is BROADCAST for sbp in spec.sbp or ()))
+            and (options.ignore_user_sbp or all(sbp is BROADCAST for sbp in spec.sbp or ()))
         )
     ]
     constraints = ShardingConstraints(
         frozenset(free),
         dict(enumerate(captured.updates)),
-        () if options.ignores_user else captured.pinned,
+        () if options.ignore_user_sbp else captured.pinned,
     )
-    rates = options.rates(next(iter(devices)))
-    return ShardingSearch(constraints, rates, options.shares_conversions)
+    hardware = options.hardware(next(iter(devices)))
+    return ShardingSearch(constraints, hardware, options.shares_conversions)
 
 
 def auto_parallel_text(before: Program, after: Program, options: AutoParallelOptions | None) -> str:
     """The line that `debug` prints of auto parallelism."""
     assert options is not None
-    rates = options.rates(next(iter(before.devices)))
-    old, new = (f"{sum(program_seconds(each, rates)) * 1e3:.3g} ms" for each in (before, after))
+    hardware = options.hardware(next(iter(before.devices)))
+    old, new = (f"{sum(program_seconds(each, hardware)) * 1e3:.3g} ms" for each in (before, after))
     changed = sum(a is not b for a, b in zip(before.inputs, after.inputs, strict=True))
     return (
         f"auto parallel: a step takes {new} by the model, {old} without; "

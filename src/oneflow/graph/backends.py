@@ -17,13 +17,13 @@ class Backend:
         name: as its makers write it.
         package: the Python package; the option is called after it.
         needs_gpu: whether it runs on GPUs only.
-        trains: whether graphs with optimizers may ask for it.
+        training: graphs with optimizers may ask for it.
     """
 
     name: str
     package: str
     needs_gpu: bool
-    trains: bool
+    training: bool
 
     def check(self, training: bool) -> None:
         """Warn if the backend is not installed: XLA runs the graph then.
@@ -32,7 +32,7 @@ class Backend:
             RuntimeError: it is installed, but cannot run the graph; or it never trains.
         """
         option = f"config.enable_{self.package}"
-        if training and not self.trains:
+        if training and not self.training:
             raise RuntimeError(
                 f"{self.name} runs inference only, and this graph has an optimizer; "
                 f"call {option}(False)"
@@ -53,6 +53,6 @@ class Backend:
 
 
 BACKENDS = (
-    Backend("TensorRT", "tensorrt", needs_gpu=True, trains=True),
-    Backend("OpenVINO", "openvino", needs_gpu=False, trains=False),
+    Backend("TensorRT", "tensorrt", needs_gpu=True, training=True),
+    Backend("OpenVINO", "openvino", needs_gpu=False, training=False),
 )

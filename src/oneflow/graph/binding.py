@@ -26,7 +26,7 @@ class StepBinding:
         arguments: indices of the tensor arguments that are read.
         variables: tensors that are read.
         changed: number of the variables, counted from the first, that get new values.
-        unread: tensors that get new values without being read.
+        write_only: tensors that get new values without being read.
         constants: arrays that are always the same.
         written: indices of the tensor arguments that are written to.
         gradients: tensors, or indices of tensor arguments, that get gradients.
@@ -35,14 +35,15 @@ class StepBinding:
         called: structure of the arguments.
         names: the variables' names, by the identity of the tensor.
         attributes: attributes that have to be the same for the binding to hold.
-        registries: dicts of modules that may get no further modules, parameters, buffers and hooks.
+        guarded_dicts: dicts of modules that may get no further modules, parameters, buffers and
+            hooks.
     """
 
     inputs: tuple[StepInput, ...]
     arguments: tuple[int, ...]
     variables: tuple[Tensor, ...]
     changed: int
-    unread: tuple[Tensor, ...]
+    write_only: tuple[Tensor, ...]
     constants: tuple[Any, ...]
     written: tuple[int, ...]
     gradients: tuple[Tensor | int, ...]
@@ -51,7 +52,7 @@ class StepBinding:
     called: Any
     names: Mapping[int, str]
     attributes: tuple[Attribute, ...]
-    registries: tuple[dict, ...]
+    guarded_dicts: tuple[dict, ...]
 
 
 def bind(captured: CapturedStep, program: Program) -> tuple[Program, StepBinding]:
@@ -89,7 +90,7 @@ def bind(captured: CapturedStep, program: Program) -> tuple[Program, StepBinding
         arguments=_sources(inputs, arguments),
         variables=_sources(inputs, variables),
         changed=changed,
-        unread=_sources(inputs, replaced[changed:]),
+        write_only=_sources(inputs, replaced[changed:]),
         constants=_sources(inputs, constants),
         written=outputs.written,
         gradients=outputs.gradients,
@@ -102,7 +103,7 @@ def bind(captured: CapturedStep, program: Program) -> tuple[Program, StepBinding
             if each.kind not in ("argument", "constant")
         },
         attributes=captured.attributes,
-        registries=captured.registries,
+        guarded_dicts=captured.guarded_dicts,
     )
 
 

@@ -14,10 +14,10 @@ from oneflow.graph.block import Blocks
 from oneflow.graph.capture_scope import CaptureScope
 from oneflow.graph.captured_step import (
     CapturedStep,
-    GeneratorDraws,
+    GeneratorUse,
     StepInput,
-    StepListing,
     StepOutputs,
+    StepSummary,
 )
 from oneflow.graph.graph_config import GraphConfig
 from oneflow.graph.micro_batches import MicroBatches
@@ -66,11 +66,11 @@ class Capturable(Protocol):
         """The modules assigned to the graph."""
         ...
 
-    def own_attributes(self) -> dict[str, Any]:
+    def graph_attributes(self) -> dict[str, Any]:
         """The dict with the graph's own attributes."""
         ...
 
-    def optimizers(self) -> Sequence[GraphOptimizer]:
+    def added_optimizers(self) -> Sequence[GraphOptimizer]:
         """The optimizers added to the graph."""
         ...
 
@@ -99,7 +99,7 @@ def capture(
         build: the function to record.
         called: structure of its positional and keyword arguments.
         arguments: the tensors in them.
-        scope: swaps what has to be swapped; the caller holds `scope.undone_on_error`.
+        scope: swaps what has to be swapped; the caller holds `scope.restore_on_error`.
 
     Raises:
         RuntimeError: the step cannot be captured; the message says why. Tensors and modules are as
@@ -107,7 +107,7 @@ def capture(
     """
     config = graph.settings.config
     if config.zero_stage:
-        optimizers = [each.optimizer for each in graph.optimizers()]
+        optimizers = [each.optimizer for each in graph.added_optimizers()]
         apply_zero(optimizers, config.zero_stage, config.zero_min_size)
     with scope.capturing():
         return _Capture(graph, build, called, arguments, scope).run()
@@ -141,7 +141,7 @@ class _Capture:
     def run(self) -> CapturedStep:
         """Call `build`, and the optimizers."""
         self._variables.add_modules(self._graph.named_modules())
-        self._variables.add_attributes(self._graph.own_attributes(), "", "tensor")
+        self._variables.add_attributes(self._graph.graph_attributes(), "", "tensor")
         self._add_optimized_tensors()
         result = self._call_build()
         results: list[Tensor] = []
@@ -166,7 +166,7 @@ class _Capture:
 
     def _add_optimized_tensors(self) -> None:
         """Add parameters of modules that are no attributes of the graph."""
-        for index, each in enumerate(self._graph.optimizers()):
+        for index, each in enumerate(self._graph.added_optimizers()):
             for number, tensor in enumerate(parameters_of(each.optimizer)):
                 name = f"optimizer{index}.params.{number}"
                 self._variables.add(name, "parameter", tensor, {}, name)
@@ -174,17 +174,17 @@ class _Capture:
     def _call_build(self) -> Any:
         """Call `build`, once or for every micro batch."""
         config = self._graph.settings.config
-        trains = bool(self._graph.optimizers())
-        count = config.gradient_accumulation_steps if trains else 1
+        training = bool(self._graph.added_optimizers())
+        count = config.gradient_accumulation_steps if training else 1
         change_start = self._change_of_start(count)
         with self._scope.building(
-            self._tracer, MODE.enabled or trains, config.amp_dtype, change_start
+            self._tracer, MODE.enabled or training, config.amp_dtype, change_start
         ):
             if count == 1:
                 return self._build_micro_batch(0, self._placeholders)
             batches = MicroBatches(self._placeholders, count)
             results = [self._build_micro_batch(i, each) for i, each in enumerate(list(batches))]
-            return batches.concatenated(results)
+            return batches.concat(results)
 
     def _build_micro_batch(self, number: int, tensors: list[Tensor]) -> Any:
         """Record the forward and backward pass of one micro batch."""
@@ -200,7 +200,8 @@ class _Capture:
         scaler = self._graph.settings.scaler
         scale = None
         if scaler is not None:
-            tensors, members = scaler.tensors(self._recorder.device), vars(scaler)
+            device: Any = self._recorder.device
+            tensors, members = scaler.tensors(device), vars(scaler)
             for name, tensor in tensors.items():
                 self._variables.add(f"grad_scaler.{name}", "state", tensor, members, name)
             self._variables.attributes += [(members, *each) for each in members.items()]
@@ -232,7 +233,7 @@ class _Capture:
                 optimizer.
         """
         scaler, steps = self._graph.settings.scaler, self._scope.optimizer_steps
-        optimizers = self._graph.optimizers()
+        optimizers = self._graph.added_optimizers()
         if (
             optimizers
             and not self._went_backward
@@ -293,9 +294,9 @@ class _Capture:
             called=self._called,
             arguments=tuple(self._arguments),
             attributes=tuple(variables.attributes),
-            registries=tuple(variables.registries),
+            guarded_dicts=tuple(variables.guarded_dicts),
             numbers=tuple(recorder.scalars),
-            changing_numbers=drawn.union(*(step.slots() for step in steps)),
+            dynamic_numbers=drawn.union(*(step.slots() for step in steps)),
             draws=draws,
             optimizer_steps=tuple(steps),
             checks=tuple(recorder.checked),
@@ -304,7 +305,7 @@ class _Capture:
                 for each in program.instructions
             },
             pinned=frozenset([first + position for position in recorder.pinned]),
-            listing=StepListing(
+            summary=StepSummary(
                 list(map(describe_tensor, self._arguments)),
                 list(map(describe_tensor, results)),
                 self._tracer.tensors,
@@ -351,7 +352,7 @@ class _Capture:
         )
         return replace(program, instructions=instructions)
 
-    def _draws(self) -> tuple[tuple[GeneratorDraws, ...], frozenset[int]]:
+    def _draws(self) -> tuple[tuple[GeneratorUse, ...], frozenset[int]]:
         """The draws from each generator, and the indices of the numbers they fill in."""
         capture = self._scope.draws
         captured = capture.find(self._recorder.scalars)
@@ -360,7 +361,7 @@ class _Capture:
             own = [(number, draw) for number, which, draw in captured if which == index]
             seeds = tuple([number for number, draw in own if draw is None])
             streams = tuple([(number, draw) for number, draw in own if draw is not None])
-            draws.append(GeneratorDraws(generator, count, end, seeds, streams))
+            draws.append(GeneratorUse(generator, count, end, seeds, streams))
         return tuple(draws), frozenset([number for number, _, _ in captured])
 
 

@@ -13,17 +13,17 @@ from oneflow.functional.creation.options import MODE as NEW_TENSORS
 from oneflow.module.module import Module
 
 
-def capture_modes(trains: bool, attributes: Iterable[dict[str, Any]]) -> tuple:
+def capture_modes(training: bool, attributes: Iterable[dict[str, Any]]) -> tuple:
     """All modes that eager code in `build` would obey and that can change from call to call.
 
     A step is used again only where this is as it was.
 
     Args:
-        trains: the graph has optimizers, and so records for backward in any grad mode.
+        training: the graph has optimizers, and so records for backward in any grad mode.
         attributes: the attributes of all its modules, see `attributes_of`.
     """
     return (
-        MODE.enabled or trains,
+        MODE.enabled or training,
         MODE.inference,
         MODE.anomaly,
         MODE.packers,

@@ -23,7 +23,7 @@ from oneflow.random.generator import DrawCapture, capture_draws
 class CaptureScope:
     """Everything that one capture swaps, and restores whatever happens.
 
-    Its context managers are nested: `undone_on_error` around `capturing` around `building`.
+    Its context managers are nested: `restore_on_error` around `capturing` around `building`.
 
     | swapped                                                          | until the end of    |
     | ---------------------------------------------------------------- | ------------------- |
@@ -33,7 +33,7 @@ class CaptureScope:
     | values of other tensors that `build` writes to                   | `capturing`         |
     | `forward` of modules, and this thread's operand casts            | `building`          |
     | this thread's grad mode, autocast, and the start of `backward`   | `building`          |
-    | states of optimizers and of the grad scaler, on an error alone   | `undone_on_error`   |
+    | states of optimizers and of the grad scaler, on an error alone   | `restore_on_error`   |
 
     Attributes:
         recorder: records the step.
@@ -55,7 +55,7 @@ class CaptureScope:
         self._scaler = scaler
 
     @contextlib.contextmanager
-    def undone_on_error(self) -> Iterator[None]:
+    def restore_on_error(self) -> Iterator[None]:
         """Context manager: on an error optimizers and the scaler are as before the capture."""
         try:
             yield

@@ -54,7 +54,7 @@ class StepOutputs:
 
 
 @dataclass(frozen=True)
-class GeneratorDraws:
+class GeneratorUse:
     """The draws of a step from one generator.
 
     Attributes:
@@ -71,7 +71,7 @@ class GeneratorDraws:
     seeds: tuple[int, ...]
     streams: tuple[tuple[int, int], ...]
 
-    def refill(self, numbers: list[Any]) -> None:
+    def update_numbers(self, numbers: list[Any]) -> None:
         """Write the numbers of the next call, and advance the generator."""
         seed, stream = self.generator.position
         for index in self.seeds:
@@ -82,7 +82,7 @@ class GeneratorDraws:
 
 
 @dataclass(frozen=True)
-class StepListing:
+class StepSummary:
     """The description of a step that listings show.
 
     Attributes:
@@ -112,15 +112,16 @@ class CapturedStep:
         called: structure of the arguments.
         arguments: the tensors of the call.
         attributes: attributes that have to be the same whenever the step runs.
-        registries: dicts of modules that may get no further modules, parameters, buffers and hooks.
+        guarded_dicts: dicts of modules that may get no further modules, parameters, buffers and
+            hooks.
         numbers: the run-time numbers.
-        changing_numbers: indices of the numbers that differ from call to call.
+        dynamic_numbers: indices of the numbers that differ from call to call.
         draws: the draws from generators.
         optimizer_steps: the optimizers' steps in it.
         checks: operations with a run-time check, and the user's lines that called them.
         phases: phase of each instruction, by the number of its first result.
         pinned: results of conversions that the user asked for.
-        listing: its description.
+        summary: its description.
     """
 
     name: str
@@ -132,12 +133,12 @@ class CapturedStep:
     called: Any
     arguments: tuple[Tensor, ...]
     attributes: tuple[Attribute, ...]
-    registries: tuple[dict, ...]
+    guarded_dicts: tuple[dict, ...]
     numbers: tuple[Any, ...]
-    changing_numbers: frozenset[int]
-    draws: tuple[GeneratorDraws, ...]
+    dynamic_numbers: frozenset[int]
+    draws: tuple[GeneratorUse, ...]
     optimizer_steps: tuple[OptimizerStep, ...]
     checks: tuple[tuple[Operation, str], ...]
     phases: Mapping[int, Phase]
     pinned: Collection[int]
-    listing: StepListing
+    summary: StepSummary

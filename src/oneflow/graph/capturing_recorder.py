@@ -33,7 +33,7 @@ class CapturingRecorder(Recorder):
     symbolic = True
 
     def __init__(self, device: Device, graph_name: str) -> None:
-        super().__init__(device, _run_nothing, user_line)
+        super().__init__(device, _noop, user_line)
         self.graph_name = graph_name
         self.specs: list[TensorSpec] = []
         self.pinned: set[int] = set()
@@ -128,7 +128,7 @@ class CapturingRecorder(Recorder):
             )
 
 
-def _run_nothing(recorder: Recorder, reason: str) -> None:
+def _noop(recorder: Recorder, reason: str) -> None:
     """Never called, because `flush` is overridden."""
 
 

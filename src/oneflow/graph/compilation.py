@@ -20,9 +20,9 @@ from oneflow.graph.capture import Capturable, CaptureSettings, capture, scope_of
 from oneflow.graph.captured_step import CapturedStep
 from oneflow.graph.pipeline_parallel import PipelineExecutable
 from oneflow.graph.program_consistency import check_consistency
-from oneflow.graph.schedule_drawing import schedule_text
-from oneflow.graph.step import Step, refuse_overlaps
-from oneflow.passes.dumping import dump_observer
+from oneflow.graph.render_schedule import schedule_text
+from oneflow.graph.step import Step, check_overlap
+from oneflow.passes.dump import dump_callback
 from oneflow.passes.pipeline import PassContext, PassGroup, PassObserver, run_passes
 from oneflow.program.ir import Program
 from oneflow.tensor.tensor import Tensor
@@ -40,7 +40,7 @@ def compile_graph(
         arguments: the tensors in them.
     """
     scope = scope_of(graph, arguments)
-    with scope.undone_on_error():
+    with scope.restore_on_error():
         return compile_step(capture(graph, build, called, arguments, scope), graph.settings)
 
 
@@ -82,38 +82,38 @@ def pass_context(captured: CapturedStep, settings: CaptureSettings) -> PassConte
 
 def compile_step(captured: CapturedStep, settings: CaptureSettings) -> Step:
     """Run the passes of a captured step, bind it to tensors, and compile it."""
-    dump = dump_observer(captured.name)
+    dump = dump_callback(captured.name)
     verbosity = settings.verbosity.here()
 
-    def observe(name: str, before: Program, after: Program) -> None:
+    def on_pass(name: str, before: Program, after: Program) -> None:
         if dump is not None:
             dump(name, before, after)
         if name == "auto_parallel" and verbosity.level >= 1:
             verbosity.print(1, auto_parallel_text(before, after, settings.config.auto_parallel))
 
-    optimized = optimize(captured, settings, observe)
+    optimized = optimize(captured, settings, on_pass)
     program, binding = bind(captured, optimized)
-    refuse_overlaps(captured.arguments, binding.written, (*binding.variables, *binding.unread))
+    check_overlap(captured.arguments, binding.written, (*binding.variables, *binding.write_only))
     reshard_variables(captured, optimized)
-    changing = captured.changing_numbers | _hidden_numbers(program)
+    changing = captured.dynamic_numbers | _hidden_numbers(program)
     constants = {i: each for i, each in enumerate(captured.numbers) if i not in changing}
     device, name = captured.device, captured.name
     check_consistency(program, constants, _all_devices(program, device), name)
     first = len(binding.arguments)
     donated = range(first, first + binding.changed)
-    listing = captured.listing
+    summary = captured.summary
     executable: Executable | PipelineExecutable
     if len(program.devices) > 1:
         phases = [captured.phases[each.results.start] for each in optimized.instructions]
         executable = PipelineExecutable(
             program, phases, donated, constants, captured.checks, name, dump
         )
-        listing = replace(listing, stages=schedule_text(executable))
-        verbosity.print(1, "\n".join(listing.stages))
+        summary = replace(summary, stages=schedule_text(executable))
+        verbosity.print(1, "\n".join(summary.stages))
     else:
         executable = Executable(program, donated, device, constants, name)
     executable.compile()
-    return Step(executable, binding, captured, listing)
+    return Step(executable, binding, captured, summary)
 
 
 def _hidden_numbers(program: Program) -> set[int]:

@@ -60,17 +60,17 @@ class ExternalWrites:
                 lines.append(line)
         while self._storages:
             storage, old, line = self._storages.pop()
-            if getrefcount(storage) > _UNREFERENCED:
+            if getrefcount(storage) > _BASELINE:
                 storage.replace(old.alias(), silent=True)
                 lines.insert(0, line)
         return lines[0] if lines else None
 
 
-def _count_of_unreferenced() -> int:
+def _baseline_count() -> int:
     """The reference count that `undo` finds for a storage that no tensor has."""
     storages = [(object(), None, "")]
     storage, _, _ = storages.pop()
     return getrefcount(storage)
 
 
-_UNREFERENCED = _count_of_unreferenced()
+_BASELINE = _baseline_count()

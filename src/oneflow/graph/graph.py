@@ -19,15 +19,15 @@ from oneflow.graph.capture import CaptureSettings
 from oneflow.graph.capture_modes import attributes_of, capture_modes
 from oneflow.graph.capturing_recorder import is_capturing
 from oneflow.graph.compilation import compile_graph
-from oneflow.graph.drawing import draw_step
 from oneflow.graph.graph_config import GraphConfig
-from oneflow.graph.listing import graph_text
+from oneflow.graph.graph_repr import graph_text
 from oneflow.graph.optimizer_steps import GraphOptimizer
 from oneflow.graph.pipeline_parallel import PipelineExecutable
 from oneflow.graph.pytree import flatten_call
+from oneflow.graph.render_graph import draw_step
+from oneflow.graph.render_schedule import draw_schedule
+from oneflow.graph.save_graph import save_steps
 from oneflow.graph.saved_graph import SavedGraph
-from oneflow.graph.saving import save_steps
-from oneflow.graph.schedule_drawing import draw_schedule
 from oneflow.graph.state import graph_state, load_graph_state
 from oneflow.graph.step import Step
 from oneflow.graph.verbosity import chosen_verbosity
@@ -106,7 +106,7 @@ class Graph:
             )
         if isinstance(value, Block):
             value = value.origin
-        if isinstance(value, list | tuple | dict) and _holds_modules(value):
+        if isinstance(value, list | tuple | dict) and _contains_modules(value):
             warnings.warn(
                 f"{self.name}.{name} is a {type(value).__name__} with modules, which the graph "
                 "does not see: their parameters and buffers become constants. Use nn.ModuleList or "
@@ -173,7 +173,7 @@ class Graph:
 
         Args:
             optim: an optimizer of parameters of the graph's modules.
-            lr_sch: schedule of its learning rate, stepped after each call.
+            lr_sch: schedule of its learning rate, updated_parameters after each call.
             is_sparse: update only those rows of embeddings that were looked up.
 
         Raises:
@@ -238,7 +238,7 @@ class Graph:
             called = self._key(args, kwargs, tensors)
         key = called, capture_modes(self.training, self._attributes)
         step = self._steps.get(key)
-        if step is None or not step.guards_hold():
+        if step is None or not step.check_guards():
             step = self._new_step(called, args, kwargs)
             result = step(tensors, first=True)
         else:
@@ -328,7 +328,7 @@ class Graph:
         Raises:
             FileExistsError: the folder holds something else.
             OSError: the disk is full, or the file system refuses anything else; names the path.
-            RuntimeError: the graph was not called yet, or it trains.
+            RuntimeError: the graph was not called yet, or it training.
 
         Example:
             >>> import tempfile
@@ -418,7 +418,7 @@ class Graph:
         )
 
     def draw(self, path: str | os.PathLike) -> None:
-        """Write a picture of what was compiled last: modules, and how values flow between them.
+        """Write a figure of what was compiled last: modules, and how values flow between them.
 
         Args:
             path: an SVG file.
@@ -431,7 +431,7 @@ class Graph:
         draw_step(next(reversed(self._steps.values())), path)
 
     def draw_schedule(self, path: str | os.PathLike) -> None:
-        """Write a picture of the pipeline that was compiled last: what each stage does when.
+        """Write a figure of the pipeline that was compiled last: what each stage does when.
 
         Durations are those measured in the second call.
 
@@ -454,7 +454,7 @@ class Graph:
         if "_steps" not in self.__dict__:
             return f"<{type(self).__name__} without super().__init__()>"
         latest = next(reversed(self._steps.values()), None)
-        return graph_text(self, None if latest is None else latest.listing)
+        return graph_text(self, None if latest is None else latest.summary)
 
     # --- for capture
 
@@ -462,16 +462,16 @@ class Graph:
         """The modules assigned to the graph, by attribute name."""
         return list(self._modules.items())
 
-    def own_attributes(self) -> dict[str, Any]:
+    def graph_attributes(self) -> dict[str, Any]:
         """The graph's own attributes, tensors among them."""
         return self.__dict__
 
-    def optimizers(self) -> list[GraphOptimizer]:
+    def added_optimizers(self) -> list[GraphOptimizer]:
         """The optimizers added to the graph."""
         return self._optimizers
 
 
-def _holds_modules(values: Any) -> bool:
+def _contains_modules(values: Any) -> bool:
     each_value = values.values() if isinstance(values, dict) else values
     return any(isinstance(each, Module) for each in each_value)
 

@@ -101,7 +101,7 @@ class GraphConfig:
         if not self._options[prefix]:
             return None
         return AutoParallelOptions(
-            ignores_user=self._options[f"{prefix}_ignore_user_sbp_config"],
+            ignore_user_sbp=self._options[f"{prefix}_ignore_user_sbp_config"],
             shares_conversions=self._options[f"{prefix}_sbp_collector"],
             computing=self._options[f"{prefix}_computation_cost_ratio"],
             latency=self._options[f"{prefix}_wait_time"],

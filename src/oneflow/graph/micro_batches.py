@@ -52,26 +52,25 @@ class MicroBatches:
         grouped = tensor.reshape(self._devices, self._count, size // self._devices, *rest)
         return grouped[:, index].reshape(size, *rest)
 
-    def concatenated(self, results: Sequence[Any]) -> Any:
+    def concat(self, results: Sequence[Any]) -> Any:
         """Return the results of all micro batches as one: concatenated, 0-dim tensors stacked.
 
         Raises:
             ValueError: they differ in structure.
         """
         parts: list[list[Tensor]] = [[] for _ in results]
-        structures = [
+        trees = [
             tree_flatten(each, tensors, "a result of `build`")
             for each, tensors in zip(results, parts, strict=True)
         ]
-        if any(each != structures[0] for each in structures):
+        if any(each != trees[0] for each in trees):
             raise ValueError("`build` returned another structure for another micro batch")
         columns = [
-            self._concatenated([each.detach() for each in column])
-            for column in zip(*parts, strict=True)
+            self._concat([each.detach() for each in column]) for column in zip(*parts, strict=True)
         ]
-        return tree_unflatten(structures[0], iter(columns))
+        return tree_unflatten(trees[0], iter(columns))
 
-    def _concatenated(self, parts: list[Tensor]) -> Tensor:
+    def _concat(self, parts: list[Tensor]) -> Tensor:
         first = parts[0]
         if not first.ndim:
             return stack(parts)

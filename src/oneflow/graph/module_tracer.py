@@ -87,15 +87,17 @@ class ModuleTracer:
     def _traced(self, path: str, module: Module, forward: Callable) -> Callable:
         """The function that takes the place of a module's `forward`."""
         config = self._blocks.configs.get(module)
-        own = QUIET if config is None else config.verbosity.here()
+        block_verbosity = QUIET if config is None else config.verbosity.here()
         if config is not None and config.activation_checkpointing:
-            forward = _checkpointed(module, forward)
+            forward = _with_checkpointing(module, forward)
         placement = None if config is None else stage_placement(module, config)
         if placement is not None:
             forward = on_stage(forward, placement)
 
         def traced(*args: Any, **kwargs: Any) -> Any:
-            self._verbosities.append(max(self._verbosities[-1], own, key=lambda each: each.level))
+            self._verbosities.append(
+                max(self._verbosities[-1], block_verbosity, key=lambda each: each.level)
+            )
             self._enter(path)
             self._print(1, f"(MODULE:{path}:{type(module).__name__}) start building forward")
             try:
@@ -135,7 +137,7 @@ class ModuleTracer:
         return operands
 
 
-def _checkpointed(module: Module, forward: Callable) -> Callable:
+def _with_checkpointing(module: Module, forward: Callable) -> Callable:
     """`forward` under `checkpoint`; each run starts from the same buffers and attributes.
 
     Only the first one changes them.
@@ -164,12 +166,12 @@ def _checkpointed(module: Module, forward: Callable) -> Callable:
 
 def _snapshot(module: Module) -> list[tuple[dict, dict]]:
     """Copies of all that `forward` may change: attributes, buffers, and the insides of tensors."""
-    changeable: list[dict] = []
+    mutable: list[dict] = []
     for each in module.modules():
         for members in (vars(each), each._buffers):
-            changeable.append(members)
-            changeable += [vars(each) for each in members.values() if isinstance(each, Tensor)]
-    return [(members, dict(members)) for members in changeable]
+            mutable.append(members)
+            mutable += [vars(each) for each in members.values() if isinstance(each, Tensor)]
+    return [(members, dict(members)) for members in mutable]
 
 
 def _restore(snapshot: list[tuple[dict, dict]]) -> None:

@@ -19,7 +19,7 @@ from oneflow.tensor.global_values import on_placement
 from oneflow.tensor.tensor import Tensor
 
 
-def refuse_step_in_build(optimizer: Optimizer) -> None:
+def check_optimizer_step(optimizer: Optimizer) -> None:
     """An optimizer calls this before it steps or clears gradients.
 
     Raises:
@@ -32,10 +32,10 @@ def refuse_step_in_build(optimizer: Optimizer) -> None:
         )
 
 
-CHECK_STEP.fill(refuse_step_in_build)
+CHECK_STEP.fill(check_optimizer_step)
 
 
-def refuse_schedule_in_build(scheduler: LRScheduler) -> None:
+def check_schedule_step(scheduler: LRScheduler) -> None:
     """A schedule calls this before it steps.
 
     Raises:
@@ -49,7 +49,7 @@ def refuse_schedule_in_build(scheduler: LRScheduler) -> None:
         )
 
 
-CHECK_SCHEDULE_STEP.fill(refuse_schedule_in_build)
+CHECK_SCHEDULE_STEP.fill(check_schedule_step)
 
 
 def _has_gradients(optimizer: Optimizer) -> bool:
@@ -153,12 +153,12 @@ class OptimizerStep:
         for group in optimizer.param_groups:
             self._forms.append(optimizer.form(group))
             self._parameters += group["params"]
-            stepped = [each for each in group["params"] if each.grad is not None]
-            self.tensors.update(map(id, stepped))
-            updated += stepped
+            updated_params = [each for each in group["params"] if each.grad is not None]
+            self.tensors.update(map(id, updated_params))
+            updated += updated_params
             states = optimizer.states_of_group(group)
             self._counts.add(group, states)
-            for parameter, state in zip(stepped, states, strict=True):
+            for parameter, state in zip(updated_params, states, strict=True):
                 counts = optimizer.counts_of(state)
                 for key, tensor in list(state.items()):
                     if isinstance(tensor, Tensor) and key not in counts:
@@ -168,12 +168,12 @@ class OptimizerStep:
         return updated
 
     def slots(self) -> set[int]:
-        """The indices of the run-time numbers that `refill` writes."""
+        """The indices of the run-time numbers that `update_numbers` writes."""
         return self._counts.slots()
 
-    def refill(self, numbers: list[Any]) -> None:
+    def update_numbers(self, numbers: list[Any]) -> None:
         """Count one more step, and write its numbers."""
-        self._counts.refill(numbers)
+        self._counts.update_numbers(numbers)
 
     def synchronize_counts(self) -> None:
         """Take over, before each call, changes that others made to the counts."""

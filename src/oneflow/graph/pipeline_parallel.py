@@ -34,7 +34,7 @@ from oneflow.runtime.memory import wait_until_ready
 from oneflow.runtime.transfer import includes_this_process, transfer_array
 
 # The first call pages memory in; the second one is measured.
-_MEASURED_CALL = 2
+_PROFILED_CALL = 2
 
 
 @dataclass
@@ -48,7 +48,7 @@ class TaskRun:
         slots: indices of the run-time numbers it reads.
         outputs: numbers of the values it produces.
         transfers: values that are transferred to other placements afterwards.
-        released: values that nothing needs after it and its transfers.
+        freed: values that nothing needs after it and its transfers.
         checks: its operations with a run-time check, and the lines that called them.
     """
 
@@ -58,7 +58,7 @@ class TaskRun:
     slots: list[int]
     outputs: tuple[int, ...]
     transfers: list[Transfer]
-    released: list[int]
+    freed: list[int]
     checks: list[tuple[Operation, str]]
 
 
@@ -106,7 +106,7 @@ class PipelineExecutable:
             for instruction, each in zip(program.checks, checks, strict=True)
         }
         self._executables: dict[tuple, Executable] = {}
-        self._last = self._last_readers()
+        self._last = self._last_uses()
         self._first_transfers = [
             each for each in self.partition.transfers.values() if each.producer is None
         ]
@@ -121,16 +121,16 @@ class PipelineExecutable:
 
     # --- the tasks
 
-    def _transfers_after(self, task: int) -> list[Transfer]:
+    def _transfers_of(self, task: int) -> list[Transfer]:
         return [each for each in self.partition.transfers.values() if each.producer == task]
 
-    def _last_readers(self) -> dict[int, int]:
+    def _last_uses(self) -> dict[int, int]:
         """By value, the last task in order that reads it, or after which it is transferred."""
         last: dict[int, int] = {}
         for slot in self.order:
             reads = [*self.partition.tasks[slot.task].inputs]
             reads += self.partition.tasks[slot.task].outputs
-            for each in self._transfers_after(slot.task):
+            for each in self._transfers_of(slot.task):
                 reads += [each.source, each.result]
             last.update(dict.fromkeys(reads, slot.task))
         outputs = {*self.partition.outputs}
@@ -139,14 +139,14 @@ class PipelineExecutable:
     def _run_of(self, index: int) -> TaskRun:
         task = self.partition.tasks[index]
         program, inputs, slots = task_program(self.program, task)
-        transfers = self._transfers_after(index)
+        transfers = self._transfers_of(index)
         given = len(self.program.inputs)
         transferred = {each.source for each in transfers}
-        released = [number for number, last in self._last.items() if last == index]
+        freed = [number for number, last in self._last.items() if last == index]
         # Of a variable there must always be the old or the new value, even if a task fails.
         free = {
             number
-            for number in released
+            for number in freed
             if number >= given or self._replaced_by.get(number) in task.outputs
         } - transferred
         donated = tuple(i for i, number in enumerate(inputs) if number in free)
@@ -155,7 +155,7 @@ class PipelineExecutable:
             runner = runner_for(self._executable(program, task.placement, donated, slots))
         starts = [each.results.start for each in task.instructions]
         checks = [self._lines[start] for start in starts if start in self._lines]
-        return TaskRun(index, runner, inputs, slots, task.outputs, transfers, released, checks)
+        return TaskRun(index, runner, inputs, slots, task.outputs, transfers, freed, checks)
 
     def _executable(
         self, program: Program, placement: Placement, donated: tuple, slots: list[int]
@@ -208,8 +208,8 @@ class PipelineExecutable:
         self, arrays: Sequence[Any], scalars: Sequence[Any], box: list, rows: list
     ) -> None:
         self._calls += 1
-        measures = self._calls == _MEASURED_CALL
-        if measures:
+        profile = self._calls == _PROFILED_CALL
+        if profile:
             wait_until_ready([each for each in arrays if not isinstance(each, Absent)])
         values: dict[int, Any] = dict(enumerate(arrays))
         missing: Absent | None = None
@@ -217,7 +217,7 @@ class PipelineExecutable:
             for each in self._first_transfers:
                 self._transfer(each, values)
             for run in self._runs:
-                self._run(run, values, scalars, measures, rows)
+                self._run(run, values, scalars, profile, rows)
             missing = Absent()
         finally:
             box.append([values.get(number, missing) for number in self.partition.outputs])
@@ -227,18 +227,18 @@ class PipelineExecutable:
         run: TaskRun,
         values: dict[int, Any],
         scalars: Sequence[Any],
-        measures: bool,
+        profile: bool,
         rows: list,
     ) -> None:
         if run.run is not None:
             operands = [values[number] for number in run.inputs]
             start = time.perf_counter()
-            if measures:
+            if profile:
                 wait_until_ready(operands)
                 start = time.perf_counter()
             results, rows_of_task = run.run(operands, [scalars[slot] for slot in run.slots])
             del operands
-            if measures:
+            if profile:
                 wait_until_ready(results)
                 self.durations[run.task] = time.perf_counter() - start
             values.update(zip(run.outputs, results, strict=True))
@@ -246,7 +246,7 @@ class PipelineExecutable:
                 rows.append((rows_of_task, run.checks, results))
         for each in run.transfers:
             self._transfer(each, values)
-        for number in run.released:
+        for number in run.freed:
             values.pop(number, None)
 
     @staticmethod
@@ -293,7 +293,7 @@ class PipelineExecutable:
                     live[spec.device][number] = part_bytes(spec)
             stage = self.partition.tasks[run.task].placement
             sizes[stage].append((index, sum(live[stage].values())))
-            for number in run.released:
+            for number in run.freed:
                 live[specs[number].device].pop(number, None)
         return sizes
 

@@ -53,10 +53,10 @@ def check_consistency(
     ranks = Placement(device.type, sorted(device.flat))
     lines = _lines_of(program, constants)
     summary = np.array([len(lines), *np.frombuffer(_digest(lines), np.int64)], np.int64)
-    summaries = all_gather_ints_on(summary, ranks)
-    if (summaries == summaries[0]).all():
+    gathered = all_gather_ints_on(summary, ranks)
+    if (gathered == gathered[0]).all():
         return
-    sums = np.zeros(summaries[:, 0].max(), np.int64)
+    sums = np.zeros(gathered[:, 0].max(), np.int64)
     sums[: len(lines)] = [zlib.crc32(line.encode()) + 1 for line in lines]
     table = all_gather_ints_on(sums, ranks)
     first = int(np.argmax((table != table[0]).any(axis=0)))

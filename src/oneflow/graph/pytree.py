@@ -27,7 +27,7 @@ class TreeContainer(NamedTuple):
     Attributes:
         kind: its type.
         keys: the keys of a dict.
-        items: the structures of its items.
+        items: the trees of its items.
         default: the default factory of a `defaultdict`.
     """
 

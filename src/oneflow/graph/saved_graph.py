@@ -1,4 +1,4 @@
-"""Graphs from disk: see `oneflow.graph.saving`. Loading runs nothing but the compiled programs."""
+"""Graphs from disk: see `oneflow.graph.save_graph`. Only the compiled programs are ever run."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from oneflow.compiler.export import ImportedProgram
 from oneflow.graph.program_consistency import collective_runner
 from oneflow.graph.pytree import count_leaves, flatten_call, tree_unflatten
 from oneflow.graph.pytree_json import tree_from_json
-from oneflow.graph.saving import (
+from oneflow.graph.save_graph import (
     WEIGHTS,
     WEIGHTS_IN_PARTS,
     program_name,
@@ -160,7 +160,9 @@ class _SavedStep:
         self._check(len(specs), variables)
         if sha256(content).hexdigest() != data["sha256"]:
             raise ValueError("a program is not the one that was saved")
-        self._checked = [(self._checked_operation(each), each["line"]) for each in data["checks"]]
+        self._checked: Any = [
+            (self._checked_operation(each), each["line"]) for each in data["checks"]
+        ]
         inputs: list = [specs[index] for index in data["read"]]
         inputs += [variables[key].spec for key in (*data["variables"], *data["constants"])]
         outputs: list = [variables[key].spec for key in self._updated]

@@ -37,16 +37,16 @@ class Slot:
 
 def stages_of(tasks: Sequence[PipelineTask]) -> list[Placement]:
     """The placements in the order in which a micro batch first gets to them."""
-    depths: dict[Placement, int] = {}
+    levels: dict[Placement, int] = {}
     longest: list[int] = []
     for task in tasks:
         forward = task.phase.kind == FORWARD
         before = [longest[need] for need in task.dependencies if tasks[need].phase.kind == FORWARD]
         longest.append(1 + max(before, default=-1) if forward else -1)
         if forward and task.phase.micro_batch == 0:
-            depths.setdefault(task.placement, longest[-1])
-    order = sorted(depths, key=depths.__getitem__)
-    others = dict.fromkeys(task.placement for task in tasks if task.placement not in depths)
+            levels.setdefault(task.placement, longest[-1])
+    order = sorted(levels, key=levels.__getitem__)
+    others = dict.fromkeys(task.placement for task in tasks if task.placement not in levels)
     return [*order, *others]
 
 
@@ -85,7 +85,7 @@ def timeline(
     return slots
 
 
-def bubble_shares(tasks: Sequence[PipelineTask], slots: Sequence[Slot]) -> dict[Placement, float]:
+def idle_fraction(tasks: Sequence[PipelineTask], slots: Sequence[Slot]) -> dict[Placement, float]:
     """The bubble of each stage: the share of the time from first start to last end that it waits.
 
     With S equal stages and n micro batches
@@ -109,10 +109,10 @@ class _Scheduler:
         self._stages = stages_of(tasks)
         self._trains = any(task.phase.kind == BACKWARD for task in tasks)
         self._waiting = [set(task.dependencies) for task in tasks]
-        self._followers: dict[int, list[int]] = defaultdict(list)
+        self._dependents_of: dict[int, list[int]] = defaultdict(list)
         for index, task in enumerate(tasks):
             for need in task.dependencies:
-                self._followers[need].append(index)
+                self._dependents_of[need].append(index)
         self._ready = [index for index, needs in enumerate(self._waiting) if not needs]
         self._backward_left: dict[tuple[Placement, int], int] = defaultdict(int)
         for task in tasks:
@@ -173,7 +173,7 @@ class _Scheduler:
         self._busy.difference_update(task.placement.flat)
         if task.phase.kind == BACKWARD:
             self._backward_left[task.placement, task.phase.micro_batch] -= 1
-        for follower in self._followers[index]:
-            self._waiting[follower].discard(index)
-            if not self._waiting[follower]:
-                self._ready.append(follower)
+        for dependent in self._dependents_of[index]:
+            self._waiting[dependent].discard(index)
+            if not self._waiting[dependent]:
+                self._ready.append(dependent)

@@ -44,7 +44,7 @@ def transferred(value: Any, placement: Placement) -> Any:
     They keep their splits where the placement has as many dimensions.
     """
     if isinstance(value, Tensor):
-        return _transferred_tensor(value, placement)
+        return _transfer_tensor(value, placement)
     if isinstance(value, dict):
         return type(value)({key: transferred(each, placement) for key, each in value.items()})
     if isinstance(value, list):
@@ -55,7 +55,7 @@ def transferred(value: Any, placement: Placement) -> Any:
     return value
 
 
-def _transferred_tensor(tensor: Tensor, placement: Placement) -> Tensor:
+def _transfer_tensor(tensor: Tensor, placement: Placement) -> Tensor:
     spec = tensor._value.spec
     if spec.sbp is None or spec.device is placement:
         return tensor

@@ -50,9 +50,9 @@ def _parts(graph: Capturable) -> dict[str, Any]:
     """
     parts: dict[str, Any] = dict(graph.named_modules())
     parts.update(
-        {n: each for n, each in graph.own_attributes().items() if isinstance(each, Tensor)}
+        {n: each for n, each in graph.graph_attributes().items() if isinstance(each, Tensor)}
     )
-    for index, each in enumerate(graph.optimizers()):
+    for index, each in enumerate(graph.added_optimizers()):
         parts[f"optimizer.{index}"] = each.optimizer
         if each.scheduler is not None:
             parts[f"lr_scheduler.{index}"] = each.scheduler

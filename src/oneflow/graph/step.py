@@ -17,7 +17,7 @@ from oneflow.base.spec import TensorSpec
 from oneflow.compiler.lower import Executable
 from oneflow.differentiation.grad_mode import MODE, no_grad
 from oneflow.graph.binding import StepBinding
-from oneflow.graph.captured_step import CapturedStep, StepListing
+from oneflow.graph.captured_step import CapturedStep, StepSummary
 from oneflow.graph.pipeline_parallel import PipelineExecutable
 from oneflow.graph.program_consistency import runner_for
 from oneflow.graph.pytree import tree_unflatten
@@ -46,7 +46,7 @@ def _reference_counts(values: list, arrays: list, count: int) -> tuple[list[int]
     return list(map(getrefcount, values[:count])), list(map(getrefcount, arrays[:count]))
 
 
-def _counts_of_unshared() -> tuple[int, int]:
+def _exclusive_counts() -> tuple[int, int]:
     """The `_reference_counts` of a value and an array that only one tensor uses."""
     tensors = [_Pointer(_Pointer(object()))]
     values = [tensor.target for tensor in tensors]
@@ -55,7 +55,7 @@ def _counts_of_unshared() -> tuple[int, int]:
     return of_value, of_array
 
 
-_OF_VALUE, _OF_ARRAY = _counts_of_unshared()
+_OF_VALUE, _OF_ARRAY = _exclusive_counts()
 
 
 class Step:
@@ -66,7 +66,7 @@ class Step:
         binding: the tensors that its inputs and outputs stand for.
         optimizer_steps: the optimizers' steps in it.
         numbers: its run-time numbers.
-        listing: its description.
+        summary: its description.
         draws: its draws from generators.
         argument_specs: specs of the tensor arguments.
         checks: operations with a run-time check, and the user's lines that called them.
@@ -77,13 +77,13 @@ class Step:
         executable: Executable | PipelineExecutable,
         binding: StepBinding,
         captured: CapturedStep,
-        listing: StepListing,
+        summary: StepSummary,
     ) -> None:
         self.executable = executable
         self.binding = binding
         self.optimizer_steps = list(captured.optimizer_steps)
         self.numbers = list(captured.numbers)
-        self.listing = listing
+        self.summary = summary
         self.argument_specs = [tensor._value.spec for tensor in captured.arguments]
         self.draws = list(captured.draws)
         self.checks = list(captured.checks)
@@ -94,13 +94,13 @@ class Step:
         self._requires_grad = self._variables_require_grad() if depends_on_gradients else None
         empty = [
             (owner, key, None)
-            for owner in binding.registries
+            for owner in binding.guarded_dicts
             for key in owner
             if owner[key] is None
         ]
         hooks = [
             (owner, key, hook)
-            for owner in binding.registries
+            for owner in binding.guarded_dicts
             if isinstance(owner, Hooks)
             for key, hook in owner.items()
         ]
@@ -108,20 +108,20 @@ class Step:
         self._owners = [owner for owner, _, _ in attributes]
         self._keys = [key for _, key, _ in attributes]
         self._objects = [value for _, _, value in attributes]
-        self._sizes = list(map(len, binding.registries))
+        self._sizes = list(map(len, binding.guarded_dicts))
         self._failed = False
         self._spoilt = spoilt_outputs(executable.program)
         # What the optimizers had counted before the latest call.
         self._counts: list[Any] = []
-        self._unshared = [_OF_VALUE] * binding.changed, [_OF_ARRAY] * binding.changed
+        self._exclusive = [_OF_VALUE] * binding.changed, [_OF_ARRAY] * binding.changed
 
-    def guards_hold(self) -> bool:
+    def check_guards(self) -> bool:
         """Return true if variables and optimizers are still those that were captured."""
         objects = map(dict.get, self._owners, self._keys)
         return (
             not self._failed
             and not any(map(is_not, objects, self._objects))
-            and list(map(len, self.binding.registries)) == self._sizes
+            and list(map(len, self.binding.guarded_dicts)) == self._sizes
             and [tensor._value.spec for tensor in self.binding.variables] == self._specs
             and (
                 self._requires_grad is None or self._requires_grad == self._variables_require_grad()
@@ -143,7 +143,7 @@ class Step:
         flush_all("graph")
         binding = self.binding
         if binding.written:
-            refuse_overlaps(arguments, binding.written, (*binding.variables, *binding.unread))
+            check_overlap(arguments, binding.written, (*binding.variables, *binding.write_only))
         for each in self.optimizer_steps:
             each.synchronize_counts()
         for tensor in [each for each in binding.variables if each._family is not None]:
@@ -153,7 +153,7 @@ class Step:
         arrays = [value.array if value.array is not None else value.read() for value in values]
         shared: list[int] = []
         references = _reference_counts(values, arrays, binding.changed)
-        if references != self._unshared:
+        if references != self._exclusive:
             shared = [
                 index
                 for index, counts in enumerate(zip(*references, strict=True))
@@ -166,7 +166,7 @@ class Step:
         box: list[Any] = []
         try:
             checks.require_sound([*given, *arrays])
-            self._refill(first)
+            self._update_numbers(first)
             outputs, rows = self._run([*given, *arrays, *binding.constants], self.numbers, box)
             added = None
             if rows is not None:
@@ -179,7 +179,7 @@ class Step:
             # Variables have given up their old arrays; nothing else of the call is finished.
             outputs = self.executable.sorted_results(box[0])[0] if box else []
             self._replace_variables(values, outputs, shared)
-            self._replace_unread(outputs[binding.changed :])
+            self._replace_write_only(outputs[binding.changed :])
             if all(each is None for each in outputs):
                 self._restore_counts(first, counts, positions)
             raise
@@ -218,9 +218,9 @@ class Step:
             if array is not None:
                 value.array = array
 
-    def _replace_unread(self, arrays: list) -> None:
+    def _replace_write_only(self, arrays: list) -> None:
         """Write to the variables that are not read; `arrays` may have more at the end."""
-        for tensor, array in zip(self.binding.unread, arrays, strict=False):
+        for tensor, array in zip(self.binding.write_only, arrays, strict=False):
             if array is not None:
                 _write(tensor, array)
 
@@ -249,8 +249,8 @@ class Step:
             The results of the step.
         """
         binding = self.binding
-        self._replace_unread(outputs)
-        arrays = iter(outputs[len(binding.unread) :])
+        self._replace_write_only(outputs)
+        arrays = iter(outputs[len(binding.write_only) :])
         for index in binding.written:
             _write(arguments[index], next(arrays))
         for owner in binding.gradients:
@@ -272,16 +272,16 @@ class Step:
                 results.append(arguments[each] if isinstance(each, int) else each)
         return tree_unflatten(binding.structure, iter(results))
 
-    def _refill(self, first: bool) -> None:
+    def _update_numbers(self, first: bool) -> None:
         """Write the numbers that differ from call to call."""
         if not first:
             for each in self.optimizer_steps:
-                each.refill(self.numbers)
+                each.update_numbers(self.numbers)
         for draws in self.draws:
-            draws.refill(self.numbers)
+            draws.update_numbers(self.numbers)
 
 
-def refuse_overlaps(
+def check_overlap(
     arguments: Sequence[Tensor], written: Sequence[int], variables: Iterable[Tensor]
 ) -> None:
     """Refuse arguments that a step writes to and that share memory with others.
@@ -318,8 +318,8 @@ def _leave_family(tensor: Tensor) -> None:
     """Bring a tensor with shared memory up to date, and unshare it if no other tensor is left."""
     tensor._value = tensor.value
     family = tensor._family
-    is_unshared = getrefcount(family) == _OF_FAMILY and getrefcount(family.storage) == _OF_STORAGE
-    if is_unshared and not tensor._chain and not family.prefix:
+    is_exclusive = getrefcount(family) == _OF_FAMILY and getrefcount(family.storage) == _OF_STORAGE
+    if is_exclusive and not tensor._chain and not family.prefix:
         del tensor._family
 
 

@@ -35,13 +35,13 @@ class _SharedCount:
     Attributes:
         group: the group.
         leader: state of the first.
-        followers: states of the others.
+        others: states of the others.
         tensors: the counts in the program, by name.
     """
 
     group: dict[str, Any]
     leader: dict[str, Any]
-    followers: list[dict[str, Any]] = field(default_factory=list)
+    others: list[dict[str, Any]] = field(default_factory=list)
     tensors: dict[str, Tensor] = field(default_factory=dict)
 
 
@@ -59,7 +59,7 @@ class StepCounts:
             signature = self._signature(state)
             for count in self._counts:
                 if count.group is group and self._signature(count.leader) == signature:
-                    count.followers.append(state)
+                    count.others.append(state)
                     break
             else:
                 self._counts.append(_SharedCount(group, state))
@@ -75,7 +75,7 @@ class StepCounts:
     def restore(self, counts: list[dict[str, Any]]) -> None:
         """Go back to the counts that `snapshot` returned: the step did not happen."""
         for count, before in zip(self._counts, counts, strict=True):
-            for state in (count.leader, *count.followers):
+            for state in (count.leader, *count.others):
                 state.update(before)
 
     def begin(self, variables: GraphVariables, prefix: str) -> list[Tensor]:
@@ -91,14 +91,14 @@ class StepCounts:
         raise NotImplementedError
 
     def slots(self) -> set[int]:
-        """The indices of the run-time numbers that `refill` writes."""
+        """The indices of the run-time numbers that `update_numbers` writes."""
         raise NotImplementedError
 
     def synchronize(self) -> None:
         """Take over, before a call, changes that others made to the counts since the last one."""
         raise NotImplementedError
 
-    def refill(self, numbers: list[Any]) -> None:
+    def update_numbers(self, numbers: list[Any]) -> None:
         """Count one more step, unless the program does, and write the numbers it needs."""
         raise NotImplementedError
 
@@ -137,14 +137,14 @@ class HostCounts(StepCounts):
         if self._optimizer.has_tensor_counts:
             self._optimizer.read_counts()
 
-    def refill(self, numbers: list[Any]) -> None:
+    def update_numbers(self, numbers: list[Any]) -> None:
         """Count one more step, and write the numbers of each update."""
         optimizer = self._optimizer
         for count in self._counts:
             optimizer.advance(count.leader, count.group)
-            if count.followers:
+            if count.others:
                 counts = optimizer.counts_of(count.leader)
-                for state in count.followers:
+                for state in count.others:
                     state.update(counts)
         for group, state, start in self._slots:
             updated = optimizer.numbers(group, state)
@@ -179,7 +179,7 @@ class TensorCounts(StepCounts):
     def _share(self, count: _SharedCount) -> None:
         """Put the tensors into the states."""
         self._optimizer.has_tensor_counts = True
-        for state in (count.leader, *count.followers):
+        for state in (count.leader, *count.others):
             state.update(count.tensors)
 
     def advance(self, state: dict[str, Any], group: dict[str, Any]) -> Any:
@@ -230,7 +230,7 @@ class TensorCounts(StepCounts):
             if replaced:
                 self._share(count)
 
-    def refill(self, numbers: list[Any]) -> None:
+    def update_numbers(self, numbers: list[Any]) -> None:
         """Write the options of each group."""
         for group, start in self._slots:
             updated = _numbers_in(group)

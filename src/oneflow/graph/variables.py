@@ -57,7 +57,8 @@ class GraphVariables:
     Attributes:
         by_tensor: the variables, by the identity of their tensor.
         attributes: attributes that have to be the same whenever the captured step runs.
-        registries: dicts of modules that may get no further modules, parameters, buffers and hooks.
+        guarded_dicts: dicts of modules that may get no further modules, parameters, buffers and
+            hooks.
     """
 
     def __init__(self, recorder: CapturingRecorder) -> None:
@@ -65,7 +66,7 @@ class GraphVariables:
         self._storages: dict[int, str] = {}
         self.by_tensor: dict[int, GraphVariable] = {}
         self.attributes: list[Attribute] = []
-        self.registries: list[dict] = []
+        self.guarded_dicts: list[dict] = []
         # Attributes that every forward computes anew.
         self._derived: list[Attribute] = []
 
@@ -77,12 +78,12 @@ class GraphVariables:
         for root, top in modules:
             for path, module in top.named_modules(prefix=root):
                 members = vars(module)
-                self.registries.append(members["_modules"])
+                self.guarded_dicts.append(members["_modules"])
                 for name, child in members["_modules"].items():
                     self.attributes.append((members["_modules"], name, child))
-                self.registries += [each for each in members.values() if isinstance(each, Hooks)]
+                self.guarded_dicts += [each for each in members.values() if isinstance(each, Hooks)]
                 for registry, kind in _MEMBERS.items():
-                    self.registries.append(members[registry])
+                    self.guarded_dicts.append(members[registry])
                     self.add_attributes(members[registry], f"{path}.", kind)
                 hooks = [hook.function for hook in module._forward_pre_hooks.values()]
                 derived = {getattr(hook, "derives", None) for hook in hooks}

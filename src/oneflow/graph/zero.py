@@ -34,12 +34,12 @@ def split_over_replicas(spec: TensorSpec, min_size: int) -> NdSbp:
     if not spec.ndim or spec.numel < copies * min_size:
         return spec.sbp
 
-    def imbalance(dim: int) -> tuple[bool, int]:
+    def padding_cost(dim: int) -> tuple[bool, int]:
         parts = copies * math.prod(split_counts(hierarchy, spec.sbp, dim))
         return spec.shape[dim] % parts != 0, -spec.shape[dim]
 
-    even = [dim for dim in range(spec.ndim) if not imbalance(dim)[0]]
-    dim = even[0] if even else min(range(spec.ndim), key=imbalance)
+    even = [dim for dim in range(spec.ndim) if not padding_cost(dim)[0]]
+    dim = even[0] if even else min(range(spec.ndim), key=padding_cost)
     return tuple([split(dim) if each is BROADCAST else each for each in spec.sbp])
 
 
@@ -57,7 +57,7 @@ def apply_zero(optimizers: Iterable[Optimizer], stage: int, min_size: int) -> No
 
 
 @contextlib.contextmanager
-def undoing_zero(optimizers: Iterable[Optimizer]) -> Iterator[None]:
+def zero_scope(optimizers: Iterable[Optimizer]) -> Iterator[None]:
     """Context manager: afterwards everything has the SBP it had before."""
     optimizers = list(optimizers)
     parameters = [p for each in optimizers for group in each.param_groups for p in group["params"]]

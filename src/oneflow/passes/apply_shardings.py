@@ -1,6 +1,6 @@
 """Give a program other shardings: other signatures of its operations, and the conversions needed.
 
-`auto_sharding` chooses the shardings; this applies them.
+`auto_sharding` chooses the shardings; this condition them.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from oneflow.base.sbp import NdSbp
 from oneflow.base.spec import TensorSpec, with_sbp
-from oneflow.passes.rewriting import ProgramRewriter
+from oneflow.passes.program_builder import ProgramBuilder
 from oneflow.primitives.operation import Operation, Signature
 from oneflow.primitives.operators.boxing import boxing
 from oneflow.primitives.sharding.signatures import conversion_cost
@@ -37,8 +37,8 @@ class ShardingConstraints:
         """By result of each conversion that may be left out, the value that it converts."""
         sources: dict[int, int] = {}
         for instruction in program.instructions:
-            converts = instruction.operation.primitive.traits.kind is Kind.BOXING
-            if converts and instruction.results[0] not in self.pinned:
+            is_conversion = instruction.operation.primitive.traits.kind is Kind.BOXING
+            if is_conversion and instruction.results[0] not in self.pinned:
                 source = instruction.operands[0]
                 sources[instruction.results[0]] = sources.get(source, source)
         return sources
@@ -63,10 +63,10 @@ def apply_shardings(
     program: Program, constraints: ShardingConstraints, assignment: ShardingAssignment
 ) -> Program:
     """Return the program with the shardings of `assignment`; its results are the same."""
-    return _Resharding(program, constraints, assignment).run()
+    return _ShardingBuilder(program, constraints, assignment).run()
 
 
-class _Resharding:
+class _ShardingBuilder:
     """One program that gets other shardings. Equal operations are the same object."""
 
     def __init__(
@@ -79,7 +79,7 @@ class _Resharding:
             with_sbp(spec, assignment.inputs[number]) if number in assignment.inputs else spec
             for number, spec in enumerate(old.inputs)
         ]
-        self._new = ProgramRewriter(replace(old, inputs=tuple(inputs), outputs=()))
+        self._new = ProgramBuilder(replace(old, inputs=tuple(inputs), outputs=()))
         # By number of an old value: its numbers in the new program, by SBP.
         self._versions: dict[int, dict[NdSbp, int]] = defaultdict(dict)
         for number, spec in enumerate(self._new.specs):

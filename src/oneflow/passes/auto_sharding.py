@@ -3,7 +3,7 @@
 While a step is recorded, each operation takes the signature that costs least at that point. Here
 the conversions are left out, and the signatures of operations and the shardings of variables are
 chosen anew, so that computing and converting together take least by the cost model, see
-`oneflow.primitives.cost.estimated_time`. One dimension of the mesh is chosen after the other, and
+`oneflow.primitives.cost.time_model`. One dimension of the mesh is chosen after the other, and
 all of them again until nothing is gained.
 """
 
@@ -32,7 +32,7 @@ from oneflow.passes.sharding_graph import (
     ShardingNode,
     TensorNode,
 )
-from oneflow.primitives.cost.estimated_time import DeviceRates, boxing_seconds
+from oneflow.primitives.cost.time_model import HardwareModel, boxing_seconds
 from oneflow.primitives.sharding.signatures import SignatureSpace
 from oneflow.program.cost import program_seconds
 from oneflow.program.ir import Instruction, Program
@@ -42,16 +42,16 @@ _ROUNDS = 4
 
 @dataclass(frozen=True)
 class ShardingSearch:
-    """What to search for.
+    """A search for shardings.
 
     Attributes:
         constraints: limits on the shardings.
-        rates: the rates of the cost model.
+        hardware: the hardware model of the devices.
         shares_conversions: count one conversion of a value for all that read it.
     """
 
     constraints: ShardingConstraints
-    rates: DeviceRates
+    hardware: HardwareModel
     shares_conversions: bool = True
 
 
@@ -62,7 +62,7 @@ def assign_shardings(program: Program, search: ShardingSearch) -> Program:
     """
     assignment = _Solver(program, search).run()
     found = apply_shardings(program, search.constraints, assignment)
-    before, after = (sum(program_seconds(each, search.rates)) for each in (program, found))
+    before, after = (sum(program_seconds(each, search.hardware)) for each in (program, found))
     return found if after < before else program
 
 
@@ -71,13 +71,13 @@ class _Solver:
 
     Args:
         program: the program, with conversions, which are left out where they may be.
-        search: what to search for.
+        search: the search.
     """
 
     def __init__(self, program: Program, search: ShardingSearch) -> None:
         self._program = program
         self._constraints = search.constraints
-        self._rates = search.rates
+        self._hardware = search.hardware
         self._shares_conversions = search.shares_conversions
         self._nodes: list[ShardingNode] = []
         self._edges: list[ConversionEdge] = []
@@ -111,14 +111,14 @@ class _Solver:
 
     def _build(self) -> None:
         program, constraints = self._program, self._constraints
-        producers: dict[int, tuple[int, Port]] = {}
-        readers: dict[int, list[tuple[int, Port]]] = defaultdict(list)
+        producer_of: dict[int, tuple[int, Port]] = {}
+        users: dict[int, list[tuple[int, Port]]] = defaultdict(list)
         for number, spec in enumerate(program.inputs):
             if number in constraints.variables:
                 self._variables[number] = node = self._add(TensorNode(spec, partial=False))
             else:
                 node = self._add(FixedNode({ONLY_PORT: spec.sbp or ()}))
-            producers[number] = (node, ONLY_PORT)
+            producer_of[number] = (node, ONLY_PORT)
         sources = constraints.converted_values(program)
         for index, instruction in enumerate(program.instructions):
             if instruction.results[0] in sources:
@@ -126,17 +126,17 @@ class _Solver:
             operands = [sources.get(number, number) for number in instruction.operands]
             by_operand, by_result = self._add_instruction(index, instruction)
             for position, node in by_operand.items():
-                readers[operands[position]].append((node, ("in", position)))
+                users[operands[position]].append((node, ("in", position)))
             for position, node in by_result.items():
-                producers[instruction.results[position]] = (node, ("out", position))
+                producer_of[instruction.results[position]] = (node, ("out", position))
         table = program.spec_table()
         for index, number in enumerate(program.outputs):
             variable = self._variables.get(constraints.updates.get(index, -1))
             if variable is None:
                 variable = self._add(FixedNode({ONLY_PORT: table[number].sbp or ()}))
-            readers[sources.get(number, number)].append((variable, ONLY_PORT))
-        for number, reading in readers.items():
-            self._connect(number, table[number], producers[number], reading)
+            users[sources.get(number, number)].append((variable, ONLY_PORT))
+        for number, reading in users.items():
+            self._connect(number, table[number], producer_of[number], reading)
 
     def _add(self, node: ShardingNode) -> int:
         self._nodes.append(node)
@@ -179,7 +179,7 @@ class _Solver:
         producer: tuple[int, Port],
         reading: Sequence[tuple[int, Port]],
     ) -> None:
-        """Add edges from the producer of a value to its readers; several share one conversion."""
+        """Add edges from the producer of a value to its users; several share one conversion."""
         source, port = producer
         others = {node for node, _ in reading} - {source}
         is_variable = isinstance(self._nodes[source], TensorNode)
@@ -212,7 +212,7 @@ class _Solver:
         ]
         start = [each.index(chosen) for each, chosen in zip(possible, self._chosen, strict=True)]
         costs = [
-            np.array([node.seconds(chosen, self._rates) for chosen in each])
+            np.array([node.seconds(chosen, self._hardware) for chosen in each])
             for node, each in zip(self._nodes, possible, strict=True)
         ]
         pairs: dict[tuple[int, int], np.ndarray] = {}
@@ -238,7 +238,7 @@ class _Solver:
         targets = [self._nodes[edge.target].sharding(edge.in_port, each) for each in after]
         return np.array(
             [
-                [boxing_seconds(self._rates, edge.spec, source, target) for target in targets]
+                [boxing_seconds(self._hardware, edge.spec, source, target) for target in targets]
                 for source in sources
             ]
         )

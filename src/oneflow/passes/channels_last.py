@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from oneflow.passes.rewriting import ProgramRewriter, operation_of
+from oneflow.passes.program_builder import ProgramBuilder, operation_of
 from oneflow.primitives.operation import Operation
 from oneflow.primitives.operators.channels_last import ChannelsLast, to_first, to_last
 from oneflow.primitives.operators.shape import transpose
@@ -20,12 +20,12 @@ from oneflow.program.ir import Instruction, Program
 
 def move_channels_last(program: Program) -> Program:
     """Return the program with activations stored channels last where that is faster."""
-    if not any(_leads(instruction.operation) for instruction in program.instructions):
+    if not any(_is_preferred(instruction.operation) for instruction in program.instructions):
         return program
-    return _ChannelsLastRewriter(program).run()
+    return _ChannelsLastBuilder(program).run()
 
 
-def _leads(operation: Operation) -> bool:
+def _is_preferred(operation: Operation) -> bool:
     plan = _plan(operation)
     return plan is not None and plan.leads
 
@@ -45,11 +45,11 @@ def _elementwise_plan(operation: Operation) -> ChannelsLast | None:
     ndim = operation.out_specs[0].ndim
     if ndim < 3 or any(spec.ndim not in (0, ndim) for spec in operation.in_specs):
         return None
-    converts = tuple(spec.ndim == ndim for spec in operation.in_specs)
-    return ChannelsLast(converts, (True,) * operation.count, operation.attributes)
+    is_conversion = tuple(spec.ndim == ndim for spec in operation.in_specs)
+    return ChannelsLast(is_conversion, (True,) * operation.count, operation.attributes)
 
 
-class _ChannelsLastRewriter(ProgramRewriter):
+class _ChannelsLastBuilder(ProgramBuilder):
     """One program being rewritten.
 
     Values of the old program may exist in both orders in the new one: in the users' order as
@@ -64,7 +64,7 @@ class _ChannelsLastRewriter(ProgramRewriter):
         """Return the rewritten program."""
         for instruction in self.old.instructions:
             plan = _plan(instruction.operation)
-            if plan is not None and self._applies(plan, instruction.operands):
+            if plan is not None and self._should_convert(plan, instruction.operands):
                 self._convert(instruction, plan)
             else:
                 for number in instruction.operands:
@@ -74,17 +74,17 @@ class _ChannelsLastRewriter(ProgramRewriter):
             self._in_first(number)
         return self.program()
 
-    def _applies(self, plan: ChannelsLast, operands: Sequence[int]) -> bool:
+    def _should_convert(self, plan: ChannelsLast, operands: Sequence[int]) -> bool:
         return plan.leads or any(
-            converts and number in self._last
-            for converts, number in zip(plan.operands, operands, strict=True)
+            is_conversion and number in self._last
+            for is_conversion, number in zip(plan.operands, operands, strict=True)
         )
 
     def _convert(self, instruction: Instruction, plan: ChannelsLast) -> None:
         """Append `instruction` in its channels-last form."""
         operands = [
-            self._in_last(number) if converts else self._in_first(number)
-            for converts, number in zip(plan.operands, instruction.operands, strict=True)
+            self._in_last(number) if is_conversion else self._in_first(number)
+            for is_conversion, number in zip(plan.operands, instruction.operands, strict=True)
         ]
         old = instruction.operation
         specs = tuple(self.specs[number] for number in operands)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from oneflow.passes.rewriting import ProgramRewriter
+from oneflow.passes.program_builder import ProgramBuilder
 from oneflow.primitives.operators.checked_update import update_unless_failed
 from oneflow.program.ir import Program, checks_before, replacements
 
@@ -23,10 +23,10 @@ def check_updates(program: Program, updates: Iterable[tuple[int, int]]) -> Progr
     """
     if not program.checks:
         return program
-    return _Checking(program).run(list(updates))
+    return _CheckedUpdateBuilder(program).run(list(updates))
 
 
-class _Checking:
+class _CheckedUpdateBuilder:
     """One program being rewritten."""
 
     def __init__(self, program: Program) -> None:
@@ -38,9 +38,9 @@ class _Checking:
 
     def run(self, updates: list[tuple[int, int]]) -> Program:
         """Return the program rewritten."""
-        rewriter = ProgramRewriter(self._program)
+        builder = ProgramBuilder(self._program)
         for instruction in self._program.instructions:
-            rewriter.copy(instruction)
+            builder.copy(instruction)
         # By result of an update rule: what it replaces. Where a gradient scaler then chooses
         # between the two, nothing else may read the result.
         implied: dict[int, int] = {}
@@ -53,11 +53,11 @@ class _Checking:
                 continue
             if self._checks.get(old) == checks:
                 old = implied.get(old, old)
-            (self._checked[new],) = rewriter.apply(
+            (self._checked[new],) = builder.apply(
                 update_unless_failed, [self._checked.get(old, old), new], {"checks": checks}
             )
-        rewriter.new.update(self._checked)
-        return rewriter.program()
+        builder.new.update(self._checked)
+        return builder.program()
 
     def _visible(self, updates: list[tuple[int, int]]) -> list[tuple[int, int]]:
         """The updates that lead to something the program returns.

@@ -22,10 +22,10 @@ def with_inputs(program: Program, order: Sequence[int]) -> Program:
     """
     count = len(program.inputs)
     removed = count - len(order)
-    renamed = {old: new for new, old in enumerate(order)}
+    new_numbers = {old: new for new, old in enumerate(order)}
 
     def new(number: int) -> int:
-        return renamed[number] if number < count else number - removed
+        return new_numbers[number] if number < count else number - removed
 
     instructions = tuple(
         Instruction(

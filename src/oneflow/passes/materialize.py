@@ -2,7 +2,7 @@
 
 See `oneflow.primitives.operators.materialize`. A value is stored if some reader reads it from
 memory (`Fusion.reads_memory`), another instruction reads it as well, and it was computed by an
-operation that XLA would fuse into its readers. Only for programs that are compiled as a whole, on
+operation that XLA would fuse into its users. Only for programs that are compiled as a whole, on
 the CPU.
 """
 
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from oneflow.passes.rewriting import ProgramRewriter
+from oneflow.passes.program_builder import ProgramBuilder
 from oneflow.primitives.operation import Operation
 from oneflow.primitives.operators.materialize import materialize
 from oneflow.program.ir import Program
@@ -24,36 +24,36 @@ def materialize_shared(program: Program) -> Program:
     stored = _values_to_store(program)
     if not stored:
         return program
-    rewriter = ProgramRewriter(program)
+    builder = ProgramBuilder(program)
     for instruction in program.instructions:
-        rewriter.copy(instruction)
+        builder.copy(instruction)
         for number in instruction.results:
             if number in stored:
-                rewriter.replace([number], materialize, [number])
-    return rewriter.program()
+                builder.replace([number], materialize, [number])
+    return builder.program()
 
 
 def _values_to_store(program: Program) -> set[int]:
     """The numbers of the values to store."""
-    readers: Counter[int] = Counter()
+    users: Counter[int] = Counter()
     read_from_memory: set[int] = set()
     for instruction in program.instructions:
-        readers.update(set(instruction.operands))
+        users.update(set(instruction.operands))
         if instruction.operation.primitive.traits.fusion.reads_memory:
             read_from_memory.update(instruction.operands)
     stored = set()
     for instruction in program.instructions:
         operation = instruction.operation
-        if operation.device.type != "cpu" or not _fuses(operation):
+        if operation.device.type != "cpu" or not _is_fusible(operation):
             continue
         for number, spec in zip(instruction.results, operation.out_specs, strict=True):
-            shared = number in read_from_memory and readers[number] > 1
+            shared = number in read_from_memory and users[number] > 1
             if shared and spec.numel >= _MIN_ELEMENTS:
                 stored.add(number)
     return stored
 
 
-def _fuses(operation: Operation) -> bool:
-    """Return true if XLA would fuse the operation into its readers."""
+def _is_fusible(operation: Operation) -> bool:
+    """Return true if XLA would fuse the operation into its users."""
     primitive = operation.primitive
     return primitive.elementwise or primitive.traits.fusion.into_readers

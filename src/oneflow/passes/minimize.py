@@ -2,7 +2,7 @@
 
 Nodes are eliminated one after the other, as in dynamic programming (Bertelè and Brioschi,
 "Nonserial Dynamic Programming", 1972): the least cost over the states of one node is a table over
-those of its neighbours. Where such a table would be too large, a node is fixed to the state in
+those of its neighbors. Where such a table would be too large, a node is fixed to the state in
 which it began; the result is then at least not worse, and the search is repeated from there with
 other nodes fixed.
 """
@@ -33,7 +33,7 @@ def minimize(
     best, least = list(start), total(nodes, pairs, start)
     fixed: set[int] = set()
     for _ in range(_ROUNDS):
-        search = _Elimination(nodes, pairs, best, fixed)
+        search = _MinSumSolver(nodes, pairs, best, fixed)
         found = search.run()
         cost = total(nodes, pairs, found)
         if cost < least:
@@ -55,7 +55,7 @@ def total(
     return unary + sum(float(costs[states[i], states[j]]) for (i, j), costs in pairs.items())
 
 
-class _Elimination:
+class _MinSumSolver:
     """One elimination of all nodes.
 
     Attributes:
@@ -99,29 +99,29 @@ class _Elimination:
                 heapq.heappush(waiting, (now, number))
                 continue
             if now > _MAX_TABLE_SIZE:
-                widest = self._widest(done)
-                changed = self._fix(widest)
-                done.add(widest)
-                back.append((widest, (), np.array(self._start[widest])))
+                pivot = self._pivot(done)
+                changed = self._fix(pivot)
+                done.add(pivot)
+                back.append((pivot, (), np.array(self._start[pivot])))
                 heapq.heappush(waiting, (now, number))
             else:
                 done.add(number)
-                neighbours, choice = self._eliminate(number)
-                back.append((number, neighbours, choice))
-                changed = set(neighbours)
+                neighbors, choice = self._eliminate(number)
+                back.append((number, neighbors, choice))
+                changed = set(neighbors)
             for other in changed - done:
                 heapq.heappush(waiting, (self._table_size(other), other))
         states = [0] * len(self._sizes)
-        for number, neighbours, choice in reversed(back):
-            states[number] = int(choice[tuple([states[each] for each in neighbours])])
+        for number, neighbors, choice in reversed(back):
+            states[number] = int(choice[tuple([states[each] for each in neighbors])])
         return states
 
-    def _neighbours(self, number: int) -> set[int]:
+    def _neighbors(self, number: int) -> set[int]:
         return {each for members, _ in self._tables[number] for each in members} - {number}
 
     def _table_size(self, number: int) -> int:
-        """The number of elements of the table over a node and its neighbours."""
-        return self._sizes[number] * math.prod(self._sizes[n] for n in self._neighbours(number))
+        """The number of elements of the table over a node and its neighbors."""
+        return self._sizes[number] * math.prod(self._sizes[n] for n in self._neighbors(number))
 
     def _pop_tables(self, number: int) -> list[tuple[tuple[int, ...], np.ndarray]]:
         """Remove the tables of a node from all nodes, and return them."""
@@ -132,13 +132,13 @@ class _Elimination:
         return tables
 
     def _eliminate(self, number: int) -> tuple[tuple[int, ...], np.ndarray]:
-        """Replace a node's tables by one over its neighbours.
+        """Replace a node's tables by one over its neighbors.
 
         Returns:
-            The neighbours, and the best state of the node for each combination of their states.
+            The neighbors, and the best state of the node for each combination of their states.
         """
-        neighbours = tuple(sorted(self._neighbours(number)))
-        axes = {each: axis for axis, each in enumerate((number, *neighbours))}
+        neighbors = tuple(sorted(self._neighbors(number)))
+        axes = {each: axis for axis, each in enumerate((number, *neighbors))}
         costs = np.zeros([self._sizes[each] for each in axes])
         for members, table in self._pop_tables(number):
             order = sorted(range(len(members)), key=lambda index: axes[members[index]])
@@ -146,24 +146,22 @@ class _Elimination:
             for member in members:
                 shape[axes[member]] = self._sizes[member]
             costs += table.transpose(order).reshape(shape)
-        if neighbours:
-            self._add(neighbours, costs.min(axis=0))
-        return neighbours, costs.argmin(axis=0)
+        if neighbors:
+            self._add(neighbors, costs.min(axis=0))
+        return neighbors, costs.argmin(axis=0)
 
-    def _widest(self, done: set[int]) -> int:
-        """The node with most neighbours, of those that were not fixed before if possible."""
+    def _pivot(self, done: set[int]) -> int:
+        """The node with most neighbors, of those that were not fixed before if possible."""
         open_nodes = [n for n in range(len(self._sizes)) if n not in done]
-        return max(
-            open_nodes, key=lambda n: (n not in self._fixed_before, len(self._neighbours(n)))
-        )
+        return max(open_nodes, key=lambda n: (n not in self._fixed_before, len(self._neighbors(n))))
 
     def _fix(self, number: int) -> set[int]:
         """Leave a node in its state; returns the nodes whose tables became smaller."""
         self.fixed.add(number)
-        neighbours = self._neighbours(number)
+        neighbors = self._neighbors(number)
         for members, table in self._pop_tables(number):
             rest = tuple(each for each in members if each != number)
             if rest:
                 state = self._start[number]
                 self._add(rest, np.take(table, state, axis=members.index(number)))
-        return neighbours
+        return neighbors

@@ -1,6 +1,6 @@
 """Order updates: a parameter is not replaced before everything that reads it has run.
 
-XLA writes a new parameter over the old one only if it can tell that all readers of the old one come
+XLA writes a new parameter over the old one only if it can tell that all users of the old one come
 before. The gradient of a layer's input reads the weight, but the weight's own gradient does not
 depend on it, so that XLA would copy every weight at the start of a step. Here the two gradients are
 tied to each other. Only for programs that are compiled as a whole, on the CPU.
@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
-from oneflow.passes.rewriting import ProgramRewriter
+from oneflow.passes.program_builder import ProgramBuilder
 from oneflow.primitives.operators.materialize import together
 from oneflow.program.ir import Program
 
@@ -20,16 +20,16 @@ _MIN_ELEMENTS = 1 << 14
 
 
 def order_updates(program: Program) -> Program:
-    """Return the program with gradients tied to the other readers of their parameters."""
+    """Return the program with gradients tied to the other users of their parameters."""
     ties = _ties(program)
     if not ties:
         return program
-    rewriter = ProgramRewriter(program)
+    builder = ProgramBuilder(program)
     for index, instruction in enumerate(program.instructions):
-        rewriter.copy(instruction)
+        builder.copy(instruction)
         for numbers in ties.get(index, ()):
-            rewriter.replace(numbers, together, numbers)
-    return rewriter.program()
+            builder.replace(numbers, together, numbers)
+    return builder.program()
 
 
 def _ties(program: Program) -> dict[int, list[list[int]]]:
@@ -38,13 +38,13 @@ def _ties(program: Program) -> dict[int, list[list[int]]]:
     if not updates:
         return {}
     producer: dict[int, int] = {}
-    readers: dict[int, list[int]] = defaultdict(list)
+    users: dict[int, list[int]] = defaultdict(list)
     # For each instruction, a bit for every instruction that runs before it in any order.
     before: list[int] = []
     for index, instruction in enumerate(program.instructions):
         bits = 1 << index
         for number in set(instruction.operands):
-            readers[number].append(index)
+            users[number].append(index)
             if number in producer:
                 bits |= before[producer[number]]
         before.append(bits)
@@ -54,7 +54,7 @@ def _ties(program: Program) -> dict[int, list[list[int]]]:
         if gradient not in producer:
             continue
         ancestors = before[producer[gradient]]
-        others = [r for r in readers[parameter] if r != update and not ancestors >> r & 1]
+        others = [r for r in users[parameter] if r != update and not ancestors >> r & 1]
         if others and others[-1] < update:
             numbers = [gradient, *(program.instructions[r].results[0] for r in others)]
             ties[max(producer[number] for number in numbers)].append(numbers)

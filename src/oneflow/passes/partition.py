@@ -109,7 +109,7 @@ class _Partitioning:
         self._specs = program.spec_table()
         self._tasks: list[PipelineTask] = []
         self._open: dict[tuple[Phase, Any], int] = {}
-        self._producers: dict[int, int] = {}
+        self._producer_of: dict[int, int] = {}
         self._transfers: dict[int, Transfer] = {}
         self._transferred: dict[tuple[int, TensorSpec], int] = {}
         # Results of transfers that were made before, by the number of the first.
@@ -122,8 +122,8 @@ class _Partitioning:
             self._add_transfer(instruction)
             return
         operands = tuple(self._duplicates.get(number, number) for number in instruction.operands)
-        producers = map(self._producer, operands)
-        dependencies = {index for index in producers if index is not None}
+        producer_of = map(self._producer, operands)
+        dependencies = {index for index in producer_of if index is not None}
         key = (phase, operation.device)
         index = self._open.get(key)
         if index is None or any(self._waits_for(each, index) for each in dependencies - {index}):
@@ -132,7 +132,7 @@ class _Partitioning:
         task = self._tasks[index]
         task.dependencies |= dependencies - {index}
         task.instructions.append(replace(instruction, operands=operands))
-        self._producers.update(dict.fromkeys(instruction.results, index))
+        self._producer_of.update(dict.fromkeys(instruction.results, index))
 
     def _add_transfer(self, instruction: Instruction) -> None:
         (source,), (result,) = instruction.operands, instruction.results
@@ -149,7 +149,7 @@ class _Partitioning:
         """The task that produces a value, or the value that is transferred to become it."""
         while number in self._transfers:
             number = self._transfers[number].source
-        return self._producers.get(number)
+        return self._producer_of.get(number)
 
     def _waits_for(self, index: int, other: int) -> bool:
         """Return true if the task at `index` runs after the one at `other`."""
@@ -166,16 +166,16 @@ class _Partitioning:
     def finish(self) -> Partition:
         """Return the partition, when all instructions are in it."""
         outputs = tuple(self._duplicates.get(number, number) for number in self._program.outputs)
-        readers: set[int] = {*outputs, *(each.source for each in self._transfers.values())}
+        users: set[int] = {*outputs, *(each.source for each in self._transfers.values())}
         for task in self._tasks:
             produced = {number for each in task.instructions for number in each.results}
             operands = [number for each in task.instructions for number in each.operands]
             # Run-time numbers are among them; `task_program` tells them apart by their number.
             task.inputs = tuple(n for n in dict.fromkeys(operands) if n not in produced)
-            readers.update(task.inputs)
+            users.update(task.inputs)
         for task in self._tasks:
-            produced_in_order = [n for each in task.instructions for n in each.results]
-            task.outputs = tuple(number for number in produced_in_order if number in readers)
+            all_results = [n for each in task.instructions for n in each.results]
+            task.outputs = tuple(number for number in all_results if number in users)
         return Partition(self._in_order(), self._transfers, outputs)
 
     def _in_order(self) -> list[PipelineTask]:
@@ -193,12 +193,12 @@ class _Partitioning:
 
         for index in range(len(self._tasks)):
             visit(index)
-        renumbered = {old: new for new, old in enumerate(order)}
+        new_index = {old: new for new, old in enumerate(order)}
         for task in self._tasks:
-            task.dependencies = {renumbered[each] for each in task.dependencies}
+            task.dependencies = {new_index[each] for each in task.dependencies}
         for result, transfer in self._transfers.items():
             if transfer.producer is not None:
-                self._transfers[result] = replace(transfer, producer=renumbered[transfer.producer])
+                self._transfers[result] = replace(transfer, producer=new_index[transfer.producer])
         return [self._tasks[index] for index in order]
 
 

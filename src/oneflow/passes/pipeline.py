@@ -17,13 +17,13 @@ from oneflow.passes.materialize import materialize_shared
 from oneflow.passes.order_updates import order_updates
 from oneflow.passes.partition import Phase
 from oneflow.passes.regather import regather
-from oneflow.passes.sparse_updates import update_looked_up_rows
+from oneflow.passes.sparse_updates import make_updates_sparse
 from oneflow.program.ir import Program
 
 # Sees every pass that runs: its name, the program before it, the program after it.
 PassObserver = Callable[[str, Program, Program], None]
-# Observers of all passes of this process. The tests verify programs here.
-OBSERVERS: list[PassObserver] = []
+# They see all passes of this process. The tests verify programs here.
+PASS_CALLBACKS: list[PassObserver] = []
 
 
 class PassGroup(enum.Enum):
@@ -69,13 +69,18 @@ class Pass:
         name: the name by which ``ONEFLOW_DEBUG_PASS`` and observers know it.
         group: the kind of programs it is for.
         run: the pass.
-        applies: whether it runs on a program in a context.
+        condition: whether it runs on a program in a context.
     """
 
     name: str
     group: PassGroup
     run: Callable[[Program, PassContext], Program]
-    applies: Callable[[Program, PassContext], bool] = lambda program, context: True
+    condition: Callable[[Program, PassContext], bool] = lambda program, context: True
+
+
+def _assign_shardings(program: Program, context: PassContext) -> Program:
+    assert context.auto_sharding is not None
+    return assign_shardings(program, context.auto_sharding)
 
 
 PASSES: tuple[Pass, ...] = (
@@ -92,14 +97,14 @@ PASSES: tuple[Pass, ...] = (
     Pass(
         "auto_parallel",
         PassGroup.STEP,
-        lambda program, context: assign_shardings(program, context.auto_sharding),
+        _assign_shardings,
         lambda program, context: context.auto_sharding is not None,
     ),
     # Optimizers touch only the rows of embeddings that were looked up.
     Pass(
         "sparse_updates",
         PassGroup.STEP,
-        lambda program, context: update_looked_up_rows(program, context.sparse_tables),
+        lambda program, context: make_updates_sparse(program, context.sparse_tables),
         lambda program, context: bool(context.sparse_tables),
     ),
     # Values nobody holds any more must not even be computed.
@@ -148,11 +153,11 @@ def run_passes(
     """
     context = context or PassContext()
     for each in PASSES:
-        if each.group not in groups or not each.applies(program, context):
+        if each.group not in groups or not each.condition(program, context):
             continue
         before, program = program, each.run(program, context)
         if observer is not None:
             observer(each.name, before, program)
-        for general in OBSERVERS:
+        for general in PASS_CALLBACKS:
             general(each.name, before, program)
     return program

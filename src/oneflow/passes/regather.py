@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Mapping
 
-from oneflow.passes.rewriting import ProgramRewriter
+from oneflow.passes.program_builder import ProgramBuilder
 from oneflow.primitives.cost.operation_cost import shard_bytes
 from oneflow.primitives.operators.materialize import together
 from oneflow.primitives.traits import Kind
@@ -29,10 +29,10 @@ def regather(
     """
     if not any(_is_gather(each, parameters) for each in program.instructions):
         return program
-    return _Regathering(program, parameters, phases).run()
+    return _RegatherBuilder(program, parameters, phases).run()
 
 
-class _Regathering:
+class _RegatherBuilder:
     """One program being rewritten."""
 
     def __init__(
@@ -40,7 +40,7 @@ class _Regathering:
     ) -> None:
         self._program = program
         self._phases = phases
-        self._rewriter = ProgramRewriter(program)
+        self._builder = ProgramBuilder(program)
         # By gather and its operands: the phase in which it was done last, and the result's new
         # number.
         self._gathered: dict[tuple, tuple[Hashable, int]] = {}
@@ -56,36 +56,36 @@ class _Regathering:
 
     def run(self) -> Program:
         """Return the rewritten program."""
-        rewriter = self._rewriter
+        builder = self._builder
         for instruction in self._program.instructions:
             if instruction.results[0] in self._gathers:
                 continue
             for number in instruction.operands:
                 if number in self._gathers:
                     self._gather(number, instruction)
-            rewriter.copy(instruction)
+            builder.copy(instruction)
         for number in self._program.outputs:
-            if number in self._gathers and number not in rewriter.new:
-                rewriter.copy(self._gathers[number])
-        return rewriter.program()
+            if number in self._gathers and number not in builder.new:
+                builder.copy(self._gathers[number])
+        return builder.program()
 
     def _gather(self, number: int, reader: Instruction) -> None:
         """Let a reader have a gathered parameter: that of its phase, or a new one."""
-        gather, rewriter = self._gathers[number], self._rewriter
+        gather, builder = self._gathers[number], self._builder
         phase = self._phases[reader.results.start]
         key = (gather.operation, gather.operands)
         last, known = self._gathered.get(key, (None, -1))
         anchor = next((n for n in reader.operands if self._phase_of_value.get(n) == phase), None)
         if last == phase or (known >= 0 and anchor is None):
-            rewriter.new[number] = known
+            builder.new[number] = known
             return
-        shard = rewriter.new[gather.operands[0]]
+        shard = builder.new[gather.operands[0]]
         if anchor is not None:
-            shard, rewriter.new[anchor] = rewriter.apply(
-                together, [shard, rewriter.new[anchor]], scope=reader.scope
+            shard, builder.new[anchor] = builder.apply(
+                together, [shard, builder.new[anchor]], scope=reader.scope
             )
-        (rewriter.new[number],) = rewriter.append(gather.operation, [shard], reader.scope)
-        self._gathered[key] = (phase, rewriter.new[number])
+        (builder.new[number],) = builder.append(gather.operation, [shard], reader.scope)
+        self._gathered[key] = (phase, builder.new[number])
 
 
 def _is_gather(instruction: Instruction, parameters: Collection[int]) -> bool:

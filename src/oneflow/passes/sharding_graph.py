@@ -13,8 +13,8 @@ from typing import Any, NamedTuple, Protocol
 
 from oneflow.base.sbp import BROADCAST, PARTIAL_SUM, NdSbp, Sbp, Split, split
 from oneflow.base.spec import TensorSpec, with_sbp
-from oneflow.primitives.cost.estimated_time import DeviceRates
 from oneflow.primitives.cost.operation_cost import shard_bytes, unsharded_flops
+from oneflow.primitives.cost.time_model import HardwareModel
 from oneflow.primitives.shard_shapes import split_counts
 from oneflow.primitives.sharding.signatures import OperandGroup, SignatureSpace
 
@@ -39,7 +39,7 @@ class ShardingNode(Protocol):
         """The SBP of the tensor at a port."""
         ...
 
-    def seconds(self, chosen: tuple, rates: DeviceRates) -> float:
+    def seconds(self, chosen: tuple, hardware: HardwareModel) -> float:
         """The time to compute it, in seconds."""
         ...
 
@@ -66,7 +66,7 @@ class ComputationNode:
         find = self.space.input_sbp if side == "in" else self.space.output_sbp
         return find(chosen, position)
 
-    def seconds(self, chosen: tuple, rates: DeviceRates) -> float:
+    def seconds(self, chosen: tuple, hardware: HardwareModel) -> float:
         """The time by operations, and by bytes read and written."""
         operation, group = self.space.operation, self.group
         shards = math.prod(
@@ -82,7 +82,7 @@ class ComputationNode:
             shard_bytes(with_sbp(operation.out_specs[index], self.space.output_sbp(chosen, index)))
             for index in group.outputs
         )
-        return rates.seconds(self._flops / shards, bytes_accessed)
+        return hardware.seconds(self._flops / shards, bytes_accessed)
 
 
 class TensorNode:
@@ -111,7 +111,7 @@ class TensorNode:
         """The SBP that was chosen."""
         return chosen
 
-    def seconds(self, chosen: tuple, rates: DeviceRates) -> float:
+    def seconds(self, chosen: tuple, hardware: HardwareModel) -> float:
         """Zero: storing costs no time."""
         return 0.0
 
@@ -131,7 +131,7 @@ class FixedNode:
         """The SBP that it had."""
         return self._shardings[port]
 
-    def seconds(self, chosen: tuple, rates: DeviceRates) -> float:
+    def seconds(self, chosen: tuple, hardware: HardwareModel) -> float:
         """Zero: the time is the same whatever is chosen."""
         return 0.0
 

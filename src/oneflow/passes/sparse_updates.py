@@ -22,7 +22,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from oneflow.passes.rewriting import ProgramRewriter, operation_of
+from oneflow.passes.program_builder import ProgramBuilder, operation_of
 from oneflow.primitives.operation import Operation
 from oneflow.primitives.operators.elementwise import add, isfinite, where
 from oneflow.primitives.operators.embedding import NO_PADDING, embedding_backward
@@ -48,44 +48,44 @@ class RowGradient:
 
     Attributes:
         count: number of rows.
-        lookups: the lookups whose gradients add up to it.
+        lookup_list: the lookups whose gradients add up to it.
         rows: number of the rows' indices without repetition; -1 until it is computed.
         values: number of the gradients of these rows; -1 until it is computed.
     """
 
     count: int
-    lookups: list[Lookup]
+    lookup_list: list[Lookup]
     rows: int = -1
     values: int = -1
 
 
-def update_looked_up_rows(program: Program, tables: Collection[int]) -> Program:
+def make_updates_sparse(program: Program, tables: Collection[int]) -> Program:
     """Return the program with sparse updates of the inputs in `tables` that are only looked up."""
-    rewriter = _SparseUpdateRewriter(program, tables)
-    if not rewriter.finds_updates:
+    builder = _SparseUpdateBuilder(program, tables)
+    if not builder.has_updates:
         return program
     for instruction in program.instructions:
-        rewriter.add(instruction)
-    return rewriter.program()
+        builder.add(instruction)
+    return builder.program()
 
 
-class _SparseUpdateRewriter(ProgramRewriter):
+class _SparseUpdateBuilder(ProgramBuilder):
     """One program whose updates are being split."""
 
     def __init__(self, old: Program, tables: Collection[int]) -> None:
         super().__init__(old)
         self._tables = tables
-        self._producers = {number: each for each in old.instructions for number in each.results}
-        self._readers: dict[int, list[Instruction]] = defaultdict(list)
+        self._producer_of = {number: each for each in old.instructions for number in each.results}
+        self._users: dict[int, list[Instruction]] = defaultdict(list)
         for each in old.instructions:
             for number in set(each.operands):
-                self._readers[number].append(each)
+                self._users[number].append(each)
         self._row_gradients = self._find_row_gradients()
         self._gradients: dict[int, RowGradient] = {}
         self._finite: dict[int, int] = {}
 
     @property
-    def finds_updates(self) -> bool:
+    def has_updates(self) -> bool:
         """True if the program has an update of rows."""
         return bool(self._row_gradients)
 
@@ -103,7 +103,7 @@ class _SparseUpdateRewriter(ProgramRewriter):
 
     def _sources(self, number: int) -> set[int] | None:
         """A gradient and those it is computed from; None if it is not one of rows."""
-        producer = self._producers.get(number)
+        producer = self._producer_of.get(number)
         if producer is None:
             return None
         operation = producer.operation
@@ -133,7 +133,7 @@ class _SparseUpdateRewriter(ProgramRewriter):
         ):
             self._clip(instruction)
         elif _reduces_rows(instruction) and instruction.operands[0] in self._finite:
-            (self.new[first],) = self._append_again(
+            (self.new[first],) = self._append_copy(
                 instruction, [self._finite[instruction.operands[0]]]
             )
         else:
@@ -142,15 +142,15 @@ class _SparseUpdateRewriter(ProgramRewriter):
                 self._gradients[first] = self._gradient(instruction)
             elif operation.primitive is isfinite and instruction.operands[0] in self._gradients:
                 _, values = self._rows(instruction.operands[0])
-                (self._finite[first],) = self._append_again(instruction, [values])
+                (self._finite[first],) = self._append_copy(instruction, [values])
 
-    def _append_again(self, instruction: Instruction, operands: list[int]) -> range:
+    def _append_copy(self, instruction: Instruction, operands: list[int]) -> range:
         """Append the primitive of an instruction, with its attributes, of other new values."""
         operation = instruction.operation
         specs = tuple(self.specs[number] for number in operands)
         attributes = tuple(operation.attributes.items())
-        again = operation_of(operation.primitive, specs, tuple(operation.is_scalar), attributes)
-        return self.append(again, operands, instruction.scope)
+        copied = operation_of(operation.primitive, specs, tuple(operation.is_scalar), attributes)
+        return self.append(copied, operands, instruction.scope)
 
     def _gradient(self, instruction: Instruction) -> RowGradient:
         """The gradient of rows that an instruction computes."""
@@ -162,42 +162,44 @@ class _SparseUpdateRewriter(ProgramRewriter):
         parts = [self._gradients.get(number) for number in instruction.operands]
         known = [part for part in parts if part is not None]
         if operation.primitive is add:
-            return RowGradient(known[0].count, [each for part in known for each in part.lookups])
-        lookups = []
-        for lookup in known[0].lookups:
+            return RowGradient(
+                known[0].count, [each for part in known for each in part.lookup_list]
+            )
+        scaled_list = []
+        for lookup in known[0].lookup_list:
             operands = [self.new[number] for number in instruction.operands]
             operands[parts.index(known[0])] = lookup.gradient
-            (scaled,) = self._append_again(instruction, operands)
-            lookups.append(lookup._replace(gradient=scaled))
-        return RowGradient(known[0].count, lookups)
+            (scaled,) = self._append_copy(instruction, operands)
+            scaled_list.append(lookup._replace(gradient=scaled))
+        return RowGradient(known[0].count, scaled_list)
 
     def _rows(self, number: int) -> tuple[int, int]:
         """The rows of a gradient and their values, as new numbers."""
         gradient = self._gradients[number]
         if gradient.rows < 0:
-            operands = [each for lookup in gradient.lookups for each in lookup[:2]]
-            paddings = tuple(lookup.padding for lookup in gradient.lookups)
+            operands = [each for lookup in gradient.lookup_list for each in lookup[:2]]
+            paddings = tuple(lookup.padding for lookup in gradient.lookup_list)
             options = {"count": gradient.count, "paddings": paddings}
-            scope = self._producers[number].scope
+            scope = self._producer_of[number].scope
             gradient.rows, gradient.values = self.apply(gradient_of_rows, operands, options, scope)
         return gradient.rows, gradient.values
 
     def _clip(self, instruction: Instruction) -> None:
         """Clip gradients of rows, and others, by their common norm."""
         operands = [self.new[number] for number in instruction.operands]
-        clipped = [
+        indices = [
             index for index, each in enumerate(instruction.results) if each in self._row_gradients
         ]
-        for index in clipped:
+        for index in indices:
             operands[index] = self._rows(instruction.operands[index])[1]
-        results = self._append_again(instruction, operands)
+        results = self._append_copy(instruction, operands)
         self.new.update(zip(instruction.results, results, strict=True))
-        for index in clipped:
+        for index in indices:
             before, after = instruction.operands[index], instruction.results[index]
             rows, values = self._rows(before)[0], results[index]
             count = self._gradients[before].count
-            lookups = [Lookup(values, rows, NO_PADDING)]
-            self._gradients[after] = RowGradient(count, lookups, rows, values)
+            lookup_list = [Lookup(values, rows, NO_PADDING)]
+            self._gradients[after] = RowGradient(count, lookup_list, rows, values)
             options = {"rows": count, "padding": NO_PADDING, "by_frequency": False}
             (self.new[after],) = self.apply(
                 embedding_backward, [values, rows], options, instruction.scope
@@ -245,8 +247,8 @@ class _SparseUpdateRewriter(ProgramRewriter):
         """The choices between `tables` and the `results` of their update, if it may be skipped."""
         choices = []
         for table, result in zip(tables, results, strict=True):
-            readers = self._readers[result]
-            choice = readers[0] if len(readers) == 1 and result not in self.old.outputs else None
+            users = self._users[result]
+            choice = users[0] if len(users) == 1 and result not in self.old.outputs else None
             if choice is None or choice.operation.primitive is not where:
                 return []
             condition, old, new = choice.operands

@@ -18,7 +18,7 @@ from oneflow.plan.plan import Plan, plan_graph
 from oneflow.plan.xla import MAX_DEVICES
 from oneflow.runtime.planning_mode import planning
 
-_ABOUT = """\
+_DESCRIPTION = """\
 Print the costs of a step of a graph on devices that are not there: for each device, memory,
 operations and bytes of every kind of collective; and the SBP of every tensor.
 
@@ -31,7 +31,7 @@ def parse_args(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     """Return the planner's options, from the command line unless given."""
     parser = argparse.ArgumentParser(
         prog="python -m oneflow.plan",
-        description=_ABOUT,
+        description=_DESCRIPTION,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add = parser.add_argument

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from oneflow.base.placement import Placement
-from oneflow.plan.planned_step import PlannedStep
 from oneflow.plan.rows import InputRow, OperatorRow, input_rows, operator_rows
-from oneflow.plan.totals import CollectiveTotal, collective_totals, flops_of, merged_totals
+from oneflow.plan.step_program import StepProgram
+from oneflow.plan.sums import CollectiveTotal, flops_of, merge_collectives, sum_collectives
 from oneflow.plan.xla import MAX_DEVICES, can_compile, compiled
-from oneflow.primitives.cost.estimated_time import DEVICE_RATES
+from oneflow.primitives.cost.time_model import HARDWARE
 from oneflow.program.cost import program_seconds
 from oneflow.program.liveness import Memory, memory_of
 
@@ -58,7 +58,7 @@ class PlanContents:
         model: the estimate by the cost model.
         seconds: the time of computation and of collectives, by the model, on devices of the type.
         xla: the estimate by XLA, if it compiled the program.
-        xla_absence: the reason why it did not.
+        xla_skip_reason: the reason why it did not.
     """
 
     name: str
@@ -68,7 +68,7 @@ class PlanContents:
     model: CostEstimate
     seconds: tuple[float, float]
     xla: CostEstimate | None
-    xla_absence: str
+    xla_skip_reason: str
 
     @property
     def estimate(self) -> CostEstimate:
@@ -89,26 +89,26 @@ class PlanContents:
         return f"{grid}{total} {self.placement.type} device{'s' * (self.placement.size > 1)}"
 
 
-def contents_of(step: PlannedStep, compile: bool = True) -> PlanContents:
+def contents_of(step: StepProgram, compile: bool = True) -> PlanContents:
     """Return the contents of the plan of a step.
 
     Args:
         step: the step.
         compile: compile with XLA too, if this process has enough devices.
     """
-    program = step.deduplicated
+    program = step.cse_program
     model = CostEstimate(
         "model",
         memory_of(program, step.donated),
         flops_of(program),
-        tuple(collective_totals(program)),
+        tuple(sum_collectives(program)),
     )
-    xla_absence = _xla_absence(step, compile)
+    xla_skip_reason = _xla_skip_reason(step, compile)
     xla = None
-    if not xla_absence:
+    if not xla_skip_reason:
         found = compiled(step)
         xla = CostEstimate(
-            "XLA", found.memory, found.flops, tuple(merged_totals(found.collectives))
+            "XLA", found.memory, found.flops, tuple(merge_collectives(found.collectives))
         )
     return PlanContents(
         step.name,
@@ -116,13 +116,13 @@ def contents_of(step: PlannedStep, compile: bool = True) -> PlanContents:
         tuple(input_rows(step)),
         tuple(operator_rows(step)),
         model,
-        program_seconds(program, DEVICE_RATES[step.placement.type]),
+        program_seconds(program, HARDWARE[step.placement.type]),
         xla,
-        xla_absence,
+        xla_skip_reason,
     )
 
 
-def _xla_absence(step: PlannedStep, compile: bool) -> str:
+def _xla_skip_reason(step: StepProgram, compile: bool) -> str:
     size = step.placement.size
     if not compile:
         return "it was not asked"

@@ -70,7 +70,7 @@ def page_of(contents: PlanContents) -> str:
     parts = [
         f"<h1>{escape(contents.name)}</h1>",
         f"<p>One step on a mesh of {escape(contents.mesh())}; all figures are for each device.</p>",
-        _cards(contents),
+        _summary(contents),
         _memory(contents),
         _collectives(contents),
         _inputs(contents),
@@ -85,7 +85,7 @@ def page_of(contents: PlanContents) -> str:
     )
 
 
-def _cards(contents: PlanContents) -> str:
+def _summary(contents: PlanContents) -> str:
     best, model = contents.estimate, contents.model
     figures = [
         ("memory, at most", bytes_text(best.memory.peak), bytes_text(model.memory.peak)),
@@ -103,14 +103,16 @@ def _cards(contents: PlanContents) -> str:
         f"<span>computing {computing}, exchanging {exchanging}, by the cost model</span></div>"
     )
     if contents.xla is None:
-        note = f"XLA has no part in these figures: {escape(contents.xla_absence)}."
+        note = f"XLA has no part in these figures: {escape(contents.xla_skip_reason)}."
     else:
         note = "XLA compiled the step of each device here, for CPU devices, and says so itself."
     return f'<div class="cards">{"".join(cards)}</div><p>{note}</p>'
 
 
-def _source(best: CostEstimate, modelled: str) -> str:
-    return "by the cost model" if best.by == "model" else f"by XLA; the cost model says {modelled}"
+def _source(best: CostEstimate, model_text: str) -> str:
+    return (
+        "by the cost model" if best.by == "model" else f"by XLA; the cost model says {model_text}"
+    )
 
 
 def _memory(contents: PlanContents) -> str:
@@ -167,7 +169,7 @@ def _inputs(contents: PlanContents) -> str:
                 f"<code>{escape(row.name)}</code>",
                 escape(row.kind),
                 f"<code>{row.dtype}{list(row.shape)}</code>",
-                f"<code>{_highlighted(row.sbp)}</code>",
+                f"<code>{_color_sbp(row.sbp)}</code>",
                 f"<code>{list(row.shard)}</code>",
                 _number(bytes_text(row.shard_bytes)),
                 _number(str(row.count)),
@@ -214,10 +216,10 @@ def _operator_table(rows: Sequence[OperatorRow], name: str, hidden: str) -> str:
 
 
 def _tensors(texts: Iterable[str]) -> str:
-    return "<br>".join(f"<code>{_highlighted(text)}</code>" for text in texts)
+    return "<br>".join(f"<code>{_color_sbp(text)}</code>" for text in texts)
 
 
-def _highlighted(text: str) -> str:
+def _color_sbp(text: str) -> str:
     """A tensor's text, with its SBP in color."""
     found = _SBP.search(text)
     if found is None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from oneflow.base.sbp import sbp_text
 from oneflow.base.spec import TensorSpec
-from oneflow.plan.planned_step import PlannedStep
+from oneflow.plan.step_program import StepProgram
 from oneflow.primitives.cost.operation_cost import operation_cost, shard_bytes, shard_shape_of
 from oneflow.primitives.sharding.collectives import collectives_of
 from oneflow.primitives.traits import Kind
@@ -66,7 +66,7 @@ class OperatorRow:
     count: int = 1
 
 
-def input_rows(step: PlannedStep) -> list[InputRow]:
+def input_rows(step: StepProgram) -> list[InputRow]:
     """The inputs of the program; equal ones are one row."""
     rows: dict[InputRow, int] = {}
     for given, spec in zip(step.inputs, step.program.inputs, strict=True):
@@ -83,9 +83,9 @@ def input_rows(step: PlannedStep) -> list[InputRow]:
     return [replace(row, count=count) for row, count in rows.items()]
 
 
-def operator_rows(step: PlannedStep) -> list[OperatorRow]:
+def operator_rows(step: StepProgram) -> list[OperatorRow]:
     """Every operator of the program, in order."""
-    return list(map(_operator_row, step.deduplicated.instructions))
+    return list(map(_operator_row, step.cse_program.instructions))
 
 
 def grouped(rows: Iterable[OperatorRow]) -> list[OperatorRow]:
@@ -109,8 +109,8 @@ def _operator_row(instruction: Instruction) -> OperatorRow:
     return OperatorRow(
         instruction.scope,
         "convert" if converts else operation.primitive.name,
-        _texts(tensors),
-        _texts(operation.out_specs),
+        _spec_lines(tensors),
+        _spec_lines(operation.out_specs),
         tuple(f"{each.kind} of {each.group}" for each in collectives),
         sum(each.sent for each in collectives),
         operation_cost(operation).flops,
@@ -118,11 +118,11 @@ def _operator_row(instruction: Instruction) -> OperatorRow:
 
 
 # Updates of many parameters at once have hundreds of operands.
-_MAX_SHOWN = 6
+_MAX_SPECS = 6
 
 
-def _texts(specs: Sequence[TensorSpec]) -> tuple[str, ...]:
-    shown = tuple(map(repr, specs[:_MAX_SHOWN]))
+def _spec_lines(specs: Sequence[TensorSpec]) -> tuple[str, ...]:
+    shown = tuple(map(repr, specs[:_MAX_SPECS]))
     rest = len(specs) - len(shown)
     return (*shown, f"and {rest} more") if rest else shown
 

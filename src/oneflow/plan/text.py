@@ -23,7 +23,7 @@ def text_of(contents: PlanContents, lists_all: bool = False) -> str:
         [
             f"{contents.name} on {contents.mesh()}",
             "",
-            *_totals(contents),
+            *_sums(contents),
             "",
             *_collectives(contents),
             "",
@@ -35,7 +35,7 @@ def text_of(contents: PlanContents, lists_all: bool = False) -> str:
     )
 
 
-def _totals(contents: PlanContents) -> list[str]:
+def _sums(contents: PlanContents) -> list[str]:
     estimates = [contents.model, *([contents.xla] if contents.xla else [])]
     rows = [
         ["memory, at most", *(bytes_text(each.memory.peak) for each in estimates)],
@@ -61,7 +61,7 @@ def _sources(contents: PlanContents) -> list[str]:
     if contents.xla is None:
         return [
             "model: the planner's cost model",
-            f"XLA has no part in this: {contents.xla_absence}",
+            f"XLA has no part in this: {contents.xla_skip_reason}",
         ]
     return ["model: the planner's cost model; XLA: its own estimate for the program, compiled here"]
 
@@ -94,7 +94,7 @@ def _inputs(contents: PlanContents) -> list[str]:
 
 def _operators(contents: PlanContents, lists_all: bool) -> list[str]:
     rows = list(contents.operators) if lists_all else grouped(contents.operators)
-    shown = rows if lists_all else _costly(rows)
+    shown = rows if lists_all else _top_rows(rows)
     lines = _table(
         ["operator", "of", "takes", "gives", "computes", "sends", "count"],
         [
@@ -116,16 +116,16 @@ def _operators(contents: PlanContents, lists_all: bool) -> list[str]:
     return lines
 
 
-def _costly(rows: Sequence[OperatorRow]) -> list[OperatorRow]:
+def _top_rows(rows: Sequence[OperatorRow]) -> list[OperatorRow]:
     """The rows with at least a hundredth of the operations or bytes sent, in order."""
     flops = sum(row.flops * row.count for row in rows)
     sent = sum(row.sent * row.count for row in rows)
 
-    def is_costly(row: OperatorRow) -> bool:
+    def is_significant(row: OperatorRow) -> bool:
         computes, sends = row.flops * row.count, row.sent * row.count
         return computes * 100 >= max(flops, 1) or sends * 100 >= max(sent, 1)
 
-    return list(filter(is_costly, rows))
+    return list(filter(is_significant, rows))
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from oneflow.base.device import platform_devices
 from oneflow.compiler.lower import Executable
-from oneflow.plan.planned_step import PlannedStep
-from oneflow.plan.totals import CollectiveTotal
+from oneflow.plan.step_program import StepProgram
+from oneflow.plan.sums import CollectiveTotal
 from oneflow.program.liveness import Memory
 from oneflow.runtime.planning_mode import planning
 
@@ -38,13 +38,13 @@ class Compiled:
     collectives: tuple[CollectiveTotal, ...]
 
 
-def can_compile(step: PlannedStep) -> bool:
+def can_compile(step: StepProgram) -> bool:
     """Return true if this process has enough devices to stand for those of a plan."""
     size = step.placement.size
     return size <= MAX_DEVICES and size <= len(platform_devices("cpu"))
 
 
-def compiled(step: PlannedStep) -> Compiled:
+def compiled(step: StepProgram) -> Compiled:
     """Compile a program with XLA:CPU, and return its estimates."""
     with planning():
         executable = Executable(step.program, step.donated, step.placement, name=step.name)
@@ -101,5 +101,5 @@ def _group_size(text: str) -> int:
     match = _GROUPS.search(text)
     if match is None:
         raise ValueError(f"no replica groups in {text!r}")
-    listed, _, size = match.groups()
-    return int(size) if size else len(listed.split(","))
+    literal, _, size = match.groups()
+    return int(size) if size else len(literal.split(","))

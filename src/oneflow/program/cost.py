@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from oneflow.primitives.cost.estimated_time import DeviceRates, operation_seconds
-from oneflow.program.common_subexpressions import eliminate_common_subexpressions
+from oneflow.primitives.cost.time_model import HardwareModel, operation_seconds
+from oneflow.program.cse import eliminate_common_values
 from oneflow.program.ir import Program
 
 
-def program_seconds(program: Program, rates: DeviceRates) -> tuple[float, float]:
+def program_seconds(program: Program, hardware: HardwareModel) -> tuple[float, float]:
     """The seconds that a program on a placement computes, and that it converts SBP."""
-    shared = eliminate_common_subexpressions(program)
-    parts = [operation_seconds(rates, each.operation) for each in shared.instructions]
+    shared = eliminate_common_values(program)
+    parts = [operation_seconds(hardware, each.operation) for each in shared.instructions]
     return sum(part[0] for part in parts), sum(part[1] for part in parts)

@@ -45,7 +45,7 @@ def memory_of(program: Program, donated: Iterable[int]) -> Memory:
         program: the program.
         donated: inputs whose memory results may reuse.
     """
-    program = _with_early_scatters(program)
+    program = _with_early_reductions(program)
     table = program.spec_table()
     arguments = sum(map(shard_bytes, program.inputs))
     free = sorted(shard_bytes(program.inputs[position]) for position in donated)
@@ -59,7 +59,7 @@ def memory_of(program: Program, donated: Iterable[int]) -> Memory:
     return Memory(arguments, outputs, _Liveness(program, table).peak())
 
 
-def _with_early_scatters(program: Program) -> Program:
+def _with_early_reductions(program: Program) -> Program:
     """Return the program with conversions to smaller results right behind their operands."""
     early: dict[int, list[Instruction]] = defaultdict(list)
     rest = []
@@ -104,7 +104,7 @@ class _Liveness:
             cost = operation_cost(instruction.operation)
             sources = dict.fromkeys(root for each in instruction.operands for root in roots[each])
             for number in instruction.results:
-                fused = cost.is_relayout or (cost.is_fused and number not in needed)
+                fused = cost.is_permutation or (cost.is_fused and number not in needed)
                 roots[number] = tuple(sources) if fused else (number,)
         return roots
 
@@ -113,8 +113,8 @@ class _Liveness:
         needed = set(self._outputs)
         for instruction in reversed(self._program.instructions):
             cost = operation_cost(instruction.operation)
-            views = cost.is_relayout and not needed.isdisjoint(instruction.results)
-            if views or not (cost.is_fused or cost.is_relayout):
+            views = cost.is_permutation and not needed.isdisjoint(instruction.results)
+            if views or not (cost.is_fused or cost.is_permutation):
                 needed.update(instruction.operands)
         return needed
 

@@ -231,17 +231,17 @@ class Recorder:
         used = sorted({~r for references in pairs for r in references if r is not None and r < 0})
         if len(used) == len(arrays):
             return False
-        renumbered = {~place: ~number for number, place in enumerate(used)}
-        key = [renumbered.get(r, r) if isinstance(r, int) else r for r in self.key]
+        remapped = {~place: ~number for number, place in enumerate(used)}
+        key = [remapped.get(r, r) if isinstance(r, int) else r for r in self.key]
         # Such a leaf can be what a tensor held before.
         replaced = [
-            replace(each, old=renumbered.get(each.old, arrays[~each.old]))
+            replace(each, old=remapped.get(each.old, arrays[~each.old]))
             if isinstance(each.old, int) and each.old < 0
             else each
             for each in self.replaced
         ]
-        updates = [renumbered.get(r, r) for r in self.updates]
-        updated = {~renumbered[~p]: spec for p, spec in self.updated.items() if ~p in renumbered}
+        updates = [remapped.get(r, r) for r in self.updates]
+        updated = {~remapped[~p]: spec for p, spec in self.updated.items() if ~p in remapped}
         kept = [arrays[place] for place in used]
         leaves = {id(array): ~number for number, array in enumerate(kept)}
         # From here on nothing is called; a signal handler may have done the same meanwhile.

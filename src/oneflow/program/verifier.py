@@ -1,7 +1,7 @@
 """The verifier: the rules of a valid program.
 
 The tests run it on every program, eager or of a graph, before and after every pass: see
-`tests/conftest.py`, and `OBSERVERS` in `oneflow.passes.pipeline`.
+`tests/conftest.py`, and `PASS_CALLBACKS` in `oneflow.passes.pipeline`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from oneflow.program.printer import format_instruction
 
 
 class InvalidProgramError(ValueError):
-    """A program breaks a rule; the message names the instruction and shows its neighbours."""
+    """A program breaks a rule; the message names the instruction and shows its context."""
 
 
 def verify(program: Program) -> None:
@@ -48,9 +48,9 @@ def verify_structure(program: Program) -> None:
 
 
 def _message(program: Program, index: int, problem: str) -> str:
-    neighbours = program.instructions[max(0, index - 3) : index + 4]
-    listing = "\n".join(f"  {format_instruction(each)}" for each in neighbours)
-    return f"instruction {index}: {problem}\n{listing}"
+    context = program.instructions[max(0, index - 3) : index + 4]
+    lines = "\n".join(f"  {format_instruction(each)}" for each in context)
+    return f"instruction {index}: {problem}\n{lines}"
 
 
 def _broken_rule(instruction: Instruction, table: dict) -> str | None:

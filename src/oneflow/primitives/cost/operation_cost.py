@@ -24,7 +24,7 @@ from oneflow.primitives.tracing import bodies
 from oneflow.primitives.traits import Kind
 
 # Steps of a traced implementation that only move data.
-_DATA_MOVEMENT = frozenset(
+_NO_FLOPS = frozenset(
     (
         "reshape",
         "transpose",
@@ -91,14 +91,14 @@ class OperationCost(NamedTuple):
         bytes_accessed: bytes of operands and results.
         temporary: the most bytes stored at one time that are neither.
         is_fused: XLA computes it within the readers of the result, which is not stored.
-        is_relayout: the result has the elements of the operand, in another shape or order.
+        is_permutation: the result has the elements of the operand, in another shape or order.
     """
 
     flops: int
     bytes_accessed: int
     temporary: int
     is_fused: bool
-    is_relayout: bool
+    is_permutation: bool
 
 
 def shard_shape_of(spec: TensorSpec) -> tuple[int, ...]:
@@ -131,15 +131,15 @@ def operation_cost(operation: Operation) -> OperationCost:
         jax.ShapeDtypeStruct(shard_shape_of(spec), spec.dtype.numpy) for spec in operation.in_specs
     ]
     traced = jax.make_jaxpr(_traceable(operation))(*parts).jaxpr
-    flops = _counted(traced)
-    is_relayout = (
+    flops = _count_flops(traced)
+    is_permutation = (
         not flops
         and len(tensors) == 1
         and operation.single
         and operation.out_specs[0].numel == tensors[0].numel
     )
     return OperationCost(
-        flops, bytes_accessed, _temporary(traced), not _stores(traced), is_relayout
+        flops, bytes_accessed, _temporary(traced), not _stores(traced), is_permutation
     )
 
 
@@ -147,7 +147,7 @@ def operation_cost(operation: Operation) -> OperationCost:
 def unsharded_flops(operation: Operation) -> int:
     """The operations of one device that computes the whole result."""
     whole = [jax.ShapeDtypeStruct(spec.shape, spec.dtype.numpy) for spec in operation.in_specs]
-    return _counted(jax.make_jaxpr(operation.evaluate_whole)(*whole).jaxpr)
+    return _count_flops(jax.make_jaxpr(operation.evaluate_whole)(*whole).jaxpr)
 
 
 def _traceable(operation: Operation) -> Any:
@@ -173,7 +173,7 @@ def _traceable(operation: Operation) -> Any:
     return jax.shard_map(compute, mesh=mesh, in_specs=whole, out_specs=whole, check_vma=False)
 
 
-def _counted(jaxpr: Any) -> int:
+def _count_flops(jaxpr: Any) -> int:
     return sum(_count(equation) for equation in jaxpr.eqns)
 
 
@@ -182,7 +182,7 @@ def _count(equation: Any) -> int:
     name = equation.primitive.name
     inner = bodies(equation)
     if inner:
-        counts = [_counted(each) for each in inner]
+        counts = [_count_flops(each) for each in inner]
         if name == "cond":
             return max(counts)
         return sum(counts) * equation.params.get("length", 1)
@@ -196,7 +196,7 @@ def _count(equation: Any) -> int:
         features = equation.params["dimension_numbers"].rhs_spec[0]
         kernel = equation.invars[1].aval.shape
         return 2 * produced * math.prod(kernel) // max(kernel[features], 1)
-    if name in _DATA_MOVEMENT:
+    if name in _NO_FLOPS:
         return 0
     if name.startswith(_REDUCTIONS):
         return max(math.prod(each.aval.shape) for each in equation.invars)

@@ -29,7 +29,7 @@ class CollectiveTotal:
     sent: float
 
 
-def collective_totals(program: Program) -> list[CollectiveTotal]:
+def sum_collectives(program: Program) -> list[CollectiveTotal]:
     """Return the collectives of a program, by kind and size of groups.
 
     Conversions of one value that begin alike share their beginning.
@@ -39,14 +39,14 @@ def collective_totals(program: Program) -> list[CollectiveTotal]:
         for instruction in program.instructions
         for each in collectives_of(instruction.operation)
     }
-    return merged_totals(found.values())
+    return merge_collectives(found.values())
 
 
 def _total_of(collective: Collective) -> CollectiveTotal:
     return CollectiveTotal(collective.kind, collective.group, 1, collective.given, collective.sent)
 
 
-def merged_totals(collectives: Iterable[CollectiveTotal]) -> list[CollectiveTotal]:
+def merge_collectives(collectives: Iterable[CollectiveTotal]) -> list[CollectiveTotal]:
     """Merge totals of the same kind and size of groups."""
     totals: dict[tuple[str, int], CollectiveTotal] = {}
     for each in collectives:

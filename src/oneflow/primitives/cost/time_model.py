@@ -19,7 +19,7 @@ from oneflow.primitives.traits import Kind
 
 
 @dataclass(frozen=True)
-class DeviceRates:
+class HardwareModel:
     """Rates of one device.
 
     Attributes:
@@ -42,15 +42,17 @@ class DeviceRates:
 # By the type of a placement. Data sheets: NVIDIA H100 SXM (bfloat16 at half of the peak, NVLink in
 # one direction), Google TPU v5p (likewise, links of one chip). CPU: a few cores, and a process per
 # device on the same host.
-DEVICE_RATES = {
-    "cuda": DeviceRates(flops=5e14, memory=3.3e12, link=4.5e11, latency=1e-5),
-    "tpu": DeviceRates(flops=2.3e14, memory=2.7e12, link=3e11, latency=3e-6),
-    "cpu": DeviceRates(flops=1e11, memory=1e10, link=2e9, latency=5e-5),
+HARDWARE = {
+    "cuda": HardwareModel(flops=5e14, memory=3.3e12, link=4.5e11, latency=1e-5),
+    "tpu": HardwareModel(flops=2.3e14, memory=2.7e12, link=3e11, latency=3e-6),
+    "cpu": HardwareModel(flops=1e11, memory=1e10, link=2e9, latency=5e-5),
 }
 
 
 @functools.lru_cache(maxsize=1 << 18)
-def boxing_seconds(rates: DeviceRates, spec: TensorSpec, source: NdSbp, target: NdSbp) -> float:
+def boxing_seconds(
+    hardware: HardwareModel, spec: TensorSpec, source: NdSbp, target: NdSbp
+) -> float:
     """The seconds of converting a tensor from one SBP to another on its placement."""
     if source == target or not spec.numel:
         return 0.0
@@ -58,16 +60,16 @@ def boxing_seconds(rates: DeviceRates, spec: TensorSpec, source: NdSbp, target: 
     _, steps = boxing_path(spec.shape, itemsize, hierarchy, source, target)
     seconds = 0.0
     for step in steps:
-        seconds += bytes_sent(step, spec.shape, itemsize, hierarchy) / rates.link
-        seconds += shard_bytes(with_sbp(spec, step.target)) / rates.memory
-        seconds += rates.latency if step.communicates else 0.0
+        seconds += bytes_sent(step, spec.shape, itemsize, hierarchy) / hardware.link
+        seconds += shard_bytes(with_sbp(spec, step.target)) / hardware.memory
+        seconds += hardware.latency if step.communicates else 0.0
     return seconds
 
 
-def operation_seconds(rates: DeviceRates, operation: Operation) -> tuple[float, float]:
+def operation_seconds(hardware: HardwareModel, operation: Operation) -> tuple[float, float]:
     """The seconds that one device computes for an operation, and that it converts SBP."""
     if operation.primitive.traits.kind is Kind.BOXING:
         attributes, spec = operation.attributes, operation.in_specs[0]
-        return 0.0, boxing_seconds(rates, spec, attributes["source"], attributes["target"])
+        return 0.0, boxing_seconds(hardware, spec, attributes["source"], attributes["target"])
     cost = operation_cost(operation)
-    return rates.seconds(cost.flops, cost.bytes_accessed), 0.0
+    return hardware.seconds(cost.flops, cost.bytes_accessed), 0.0

@@ -5,40 +5,40 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from oneflow.graph.capture import Capturable
-from oneflow.graph.captured_step import StepListing
+from oneflow.graph.captured_step import StepSummary
 from oneflow.graph.pytree import describe_tensor
 from oneflow.module.module import Module
 from oneflow.tensor.tensor import Tensor
 
 
-def graph_text(graph: Capturable, listing: StepListing | None) -> str:
-    """The graph as text, with the listing of the step that was compiled last, if any."""
+def graph_text(graph: Capturable, summary: StepSummary | None) -> str:
+    """The graph as text, with the summary of the step that was compiled last, if any."""
     lines = [f"(CONFIG:config:{graph.settings.config!r})"]
-    if listing is not None:
-        lines += _numbered("INPUT", graph.name, listing.arguments)
-    for name, each in graph.own_attributes().items():
+    if summary is not None:
+        lines += _with_index("INPUT", graph.name, summary.arguments)
+    for name, each in graph.graph_attributes().items():
         if isinstance(each, Tensor):
             lines.append(f"(TENSOR:{name}:{describe_tensor(each)})")
     for name, module in graph.named_modules():
-        lines += _module_lines(name, name, module, listing)
-    for index, each in enumerate(graph.optimizers()):
+        lines += _module_lines(name, name, module, summary)
+    for index, each in enumerate(graph.added_optimizers()):
         lines.append(f"(OPTIMIZER:{index}:{type(each.optimizer).__name__})")
         if each.scheduler is not None:
             lines.append(f"(LR_SCHEDULER:{index}:{type(each.scheduler).__name__})")
-    if listing is not None:
-        lines += _numbered("OUTPUT", graph.name, listing.results)
-        lines += listing.stages
+    if summary is not None:
+        lines += _with_index("OUTPUT", graph.name, summary.results)
+        lines += summary.stages
     head = f"(GRAPH:{graph.name}:{type(graph).__name__})"
     return "\n".join([f"{head}: (", *_indented(lines), ")"])
 
 
 def _module_lines(
-    name: str, path: str, module: Module, listing: StepListing | None
+    name: str, path: str, module: Module, summary: StepSummary | None
 ) -> Iterator[str]:
-    tensors = None if listing is None else listing.modules.get(path)
+    tensors = None if summary is None else summary.modules.get(path)
     inner: list[str] = []
     if tensors is not None:
-        inner += _numbered("INPUT", path, tensors.inputs)
+        inner += _with_index("INPUT", path, tensors.inputs)
     for kind, members in (("PARAMETER", module._parameters), ("BUFFER", module._buffers)):
         for key, tensor in members.items():
             if tensor is not None:
@@ -46,9 +46,9 @@ def _module_lines(
                 inner.append(f"({kind}:{path}.{key}:{describe_tensor(tensor)[:-1]}{suffix}))")
     for key, child in module._modules.items():
         if child is not None:
-            inner += _module_lines(key, f"{path}.{key}", child, listing)
+            inner += _module_lines(key, f"{path}.{key}", child, summary)
     if tensors is not None:
-        inner += _numbered("OUTPUT", path, tensors.outputs)
+        inner += _with_index("OUTPUT", path, tensors.outputs)
     head = f"(MODULE:{path}:{type(module).__name__}({_one_line(module)}))"
     if inner:
         yield f"{head}: ("
@@ -62,7 +62,7 @@ def _one_line(module: Module) -> str:
     return " ".join(module.extra_repr().split())
 
 
-def _numbered(kind: str, path: str, described: Sequence[str]) -> list[str]:
+def _with_index(kind: str, path: str, described: Sequence[str]) -> list[str]:
     return [f"({kind}:{path}.{index}:{each})" for index, each in enumerate(described)]
 
 

@@ -1,4 +1,4 @@
-"""A graph as a picture: one box per module, arrows where values flow, written as SVG."""
+"""A graph as a figure: one box per module, edges where values flow, written as SVG."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ _STYLE = (
     ".small{font-size:10px;fill:#567}"
     "path{fill:none;stroke:#89a;marker-end:url(#tip)}"
 )
-_TIP = (
+_MARKER = (
     '<marker id="tip" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="7" markerHeight="7" '
     'orient="auto"><path d="M0 0L8 4L0 8z" style="fill:#89a;stroke:none;marker-end:none"/></marker>'
 )
 
 
 @dataclass
-class PictureBox:
-    """One box of the picture.
+class FigureBox:
+    """One box of the figure.
 
     Attributes:
         title: its text.
@@ -55,19 +55,19 @@ class PictureBox:
 
 
 @dataclass
-class GraphPicture:
-    """Boxes by module path, and arrows between them."""
+class GraphFigure:
+    """Boxes by module path, and edges between them."""
 
-    boxes: dict[str, PictureBox] = field(default_factory=dict)
-    arrows: set[tuple[str, str]] = field(default_factory=set)
+    boxes: dict[str, FigureBox] = field(default_factory=dict)
+    edges: set[tuple[str, str]] = field(default_factory=set)
 
-    def arrange(self) -> None:
+    def assign_positions(self) -> None:
         """Put each box below those whose values it reads."""
         names = list(self.boxes)
         for name in names:
             above = [
                 self.boxes[start].row
-                for start, end in self.arrows
+                for start, end in self.edges
                 if end == name and names.index(start) < names.index(name)
             ]
             self.boxes[name].row = 1 + max(above, default=-1)
@@ -76,65 +76,61 @@ class GraphPicture:
             box.column = columns[box.row]
             columns[box.row] += 1
 
-    def svg(self) -> str:
-        """The picture as text."""
-        self.arrange()
+    def render(self) -> str:
+        """The figure as text."""
+        self.assign_positions()
         width = max(box.x for box in self.boxes.values()) + _WIDTH + _GAP_X + _MARGIN
         height = max(box.y for box in self.boxes.values()) + _HEIGHT + _MARGIN
         lines = [
             f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}">',
-            f"<style>{_STYLE}</style><defs>{_TIP}</defs>",
+            f"<style>{_STYLE}</style><defs>{_MARKER}</defs>",
         ]
-        lines += [self._arrow(*arrow) for arrow in sorted(self.arrows)]
-        lines += [_drawn(box) for box in self.boxes.values()]
+        lines += [self._edge_path(*edge) for edge in sorted(self.edges)]
+        lines += [_render_box(box) for box in self.boxes.values()]
         return "\n".join([*lines, "</svg>", ""])
 
-    def _arrow(self, start: str, end: str) -> str:
+    def _edge_path(self, start: str, end: str) -> str:
         one, two = self.boxes[start], self.boxes[end]
         x1, y1 = one.x + _WIDTH // 2, one.y + _HEIGHT
         x2, y2 = two.x + _WIDTH // 2, two.y
         if y2 > y1:
-            bend = (y1 + y2) // 2
-            return f'<path d="M{x1} {y1}C{x1} {bend} {x2} {bend} {x2} {y2}"/>'
+            mid = (y1 + y2) // 2
+            return f'<path d="M{x1} {y1}C{x1} {mid} {x2} {mid} {x2} {y2}"/>'
         # Against the order: along the right side.
         x1, y1 = one.x + _WIDTH, one.y + _HEIGHT // 2
         x2, y2 = two.x + _WIDTH, two.y + _HEIGHT // 2
-        bend = max(x1, x2) + _GAP_X
-        return f'<path d="M{x1} {y1}C{bend} {y1} {bend} {y2} {x2} {y2}"/>'
+        mid = max(x1, x2) + _GAP_X
+        return f'<path d="M{x1} {y1}C{mid} {y1} {mid} {y2} {x2} {y2}"/>'
 
 
-def picture_of(step: Step) -> GraphPicture:
-    """The picture of a step: a box per module that recorded something, one for the rest."""
+def figure_of(step: Step) -> GraphFigure:
+    """The figure of a step: a box per module that recorded something, one for the rest."""
     program = step.executable.program
     counts = Counter(each.scope for each in program.instructions)
-    picture = GraphPicture(
-        {"arguments": PictureBox("arguments", ", ".join(_sizes(step)), end=True)}
-    )
-    producers = dict.fromkeys(range(len(step.binding.arguments)), "arguments")
+    figure = GraphFigure({"arguments": FigureBox("arguments", ", ".join(_sizes(step)), end=True)})
+    producer_of = dict.fromkeys(range(len(step.binding.arguments)), "arguments")
     for instruction in program.instructions:
         name = f"module {instruction.scope}"
-        if name not in picture.boxes:
+        if name not in figure.boxes:
             title = instruction.scope or "build, backward, update"
-            picture.boxes[name] = PictureBox(title, f"{counts[instruction.scope]} operations")
+            figure.boxes[name] = FigureBox(title, f"{counts[instruction.scope]} operations")
         for number in instruction.operands:
-            start = producers.get(number, name)
+            start = producer_of.get(number, name)
             if start != name:
-                picture.arrows.add((start, name))
-        producers.update(dict.fromkeys(instruction.results, name))
-    picture.boxes["results"] = PictureBox(
-        "results", f"{len(step.binding.results)} tensors", end=True
-    )
+                figure.edges.add((start, name))
+        producer_of.update(dict.fromkeys(instruction.results, name))
+    figure.boxes["results"] = FigureBox("results", f"{len(step.binding.results)} tensors", end=True)
     for number in program.outputs:
-        if number in producers:
-            picture.arrows.add((producers[number], "results"))
-    return picture
+        if number in producer_of:
+            figure.edges.add((producer_of[number], "results"))
+    return figure
 
 
 def _sizes(step: Step) -> list[str]:
     return [repr(step.argument_specs[index]) for index in step.binding.arguments]
 
 
-def _drawn(box: PictureBox) -> str:
+def _render_box(box: FigureBox) -> str:
     middle = box.x + _WIDTH // 2
     name = ' class="end"' if box.end else ""
     return (
@@ -145,17 +141,17 @@ def _drawn(box: PictureBox) -> str:
 
 
 def draw_step(step: Step, path: str | os.PathLike) -> None:
-    """Write the picture of a step to an SVG file.
+    """Write the figure of a step to an SVG file.
 
     Raises:
         ValueError: the name is that of another kind of file.
     """
-    with atomic_write(svg_path(path)) as file:
-        file.write(picture_of(step).svg().encode())
+    with atomic_write(image_path(path)) as file:
+        file.write(figure_of(step).render().encode())
 
 
-def svg_path(path: str | os.PathLike) -> Path:
-    """The path of a picture.
+def image_path(path: str | os.PathLike) -> Path:
+    """The path of a figure.
 
     Raises:
         ValueError: the name is that of another kind of file.

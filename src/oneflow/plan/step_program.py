@@ -13,15 +13,15 @@ from oneflow.graph.captured_step import StepInput
 from oneflow.graph.compilation import optimize
 from oneflow.graph.graph import Graph
 from oneflow.graph.pytree import flatten_call
-from oneflow.graph.zero import undoing_zero
-from oneflow.program.common_subexpressions import eliminate_common_subexpressions
+from oneflow.graph.zero import zero_scope
+from oneflow.program.cse import eliminate_common_values
 from oneflow.program.ir import Program
 from oneflow.runtime.planning_mode import planning
 from oneflow.tensor.tensor import Tensor
 
 
 @dataclass(frozen=True)
-class PlannedStep:
+class StepProgram:
     """The step of a graph as it would be compiled.
 
     Attributes:
@@ -39,12 +39,12 @@ class PlannedStep:
     donated: range
 
     @functools.cached_property
-    def deduplicated(self) -> Program:
+    def cse_program(self) -> Program:
         """The program without values that are computed twice, as XLA runs it."""
-        return eliminate_common_subexpressions(self.program)
+        return eliminate_common_values(self.program)
 
 
-def plan_step(graph: Graph, args: tuple, kwargs: dict[str, Any]) -> PlannedStep:
+def plan_step(graph: Graph, args: tuple, kwargs: dict[str, Any]) -> StepProgram:
     """Return the step that a call of a graph would run.
 
     The graph, its modules and optimizers stay as they are.
@@ -55,10 +55,10 @@ def plan_step(graph: Graph, args: tuple, kwargs: dict[str, Any]) -> PlannedStep:
     """
     tensors: list[Tensor] = []
     structure = flatten_call(args, kwargs, tensors, graph.name)
-    optimizers = [each.optimizer for each in graph.optimizers()]
-    with planning(), undoing_zero(optimizers):
+    optimizers = [each.optimizer for each in graph.added_optimizers()]
+    with planning(), zero_scope(optimizers):
         scope = scope_of(graph, tensors)
-        with scope.undone_on_error():
+        with scope.restore_on_error():
             captured = capture(graph, graph.build, structure, tensors, scope)
             program, binding = bind(captured, optimize(captured, graph.settings))
     if not isinstance(captured.device, Placement):
@@ -74,4 +74,4 @@ def plan_step(graph: Graph, args: tuple, kwargs: dict[str, Any]) -> PlannedStep:
         )
     first = len(binding.arguments)
     donated = range(first, first + binding.changed)
-    return PlannedStep(graph.name, program, captured.device, binding.inputs, donated)
+    return StepProgram(graph.name, program, captured.device, binding.inputs, donated)

@@ -12,7 +12,7 @@ from oneflow.program.ir import Program
 from oneflow.program.printer import format_program
 
 
-def dump_observer(name: str) -> PassObserver | None:
+def dump_callback(name: str) -> PassObserver | None:
     """An observer that dumps the passes of program `name` that the environment names, or None."""
     chosen = {each.strip() for each in DEBUG_PASS.read().split(",") if each.strip()}
     names = [each.name for each in PASSES]

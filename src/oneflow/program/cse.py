@@ -7,7 +7,7 @@ from dataclasses import replace
 from oneflow.program.ir import Instruction, Program
 
 
-def eliminate_common_subexpressions(program: Program) -> Program:
+def eliminate_common_values(program: Program) -> Program:
     """Return the program without instructions that repeat an earlier one; numbers stay."""
     same: dict[int, int] = {}
     known: dict[tuple, Instruction] = {}

@@ -1,4 +1,4 @@
-"""`ProgramRewriter`: what passes share that add, replace or leave out instructions."""
+"""`ProgramBuilder`: what passes share that add, replace or leave out instructions."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def operation_of(
     return operation
 
 
-class ProgramRewriter:
+class ProgramBuilder:
     """One program being rewritten; values get new numbers.
 
     Attributes:
@@ -67,9 +67,9 @@ class ProgramRewriter:
         scope: str = "",
     ) -> None:
         """Append `primitive` of old values; its results take the place of the old `results`."""
-        renamed = [self.new[number] for number in operands]
+        new_numbers = [self.new[number] for number in operands]
         self.new.update(
-            zip(results, self.apply(primitive, renamed, attributes, scope), strict=True)
+            zip(results, self.apply(primitive, new_numbers, attributes, scope), strict=True)
         )
 
     def apply(

@@ -64,15 +64,15 @@ def save_steps(name: str, steps: Sequence[Step], path: Path) -> None:
     if any(executable.device is not device for executable in executables):
         raise RuntimeError(f"{name} was called on several devices; save a graph called on one")
     weights: dict[str, Tensor] = {}
-    described = [_described(name, index, step, weights) for index, step in enumerate(steps)]
+    described = [_describe_step(name, index, step, weights) for index, step in enumerate(steps)]
     data = {"version": _VERSION, "name": name, **_device_data(device), "steps": described}
     is_shared = isinstance(device, Placement)
     number = secrets.token_bytes(8)
-    saving = _Saving(path, broadcast_bytes(0, number) if is_shared else number, is_shared)
+    saving = _GraphWriter(path, broadcast_bytes(0, number) if is_shared else number, is_shared)
     saving.write(weights, data, executables)
 
 
-class _Saving:
+class _GraphWriter:
     """One save of a graph.
 
     Args:
@@ -184,7 +184,7 @@ def _executable_of(step: Step, name: str) -> Executable:
     return step.executable
 
 
-def _described(name: str, index: int, step: Step, weights: dict[str, Tensor]) -> dict[str, Any]:
+def _describe_step(name: str, index: int, step: Step, weights: dict[str, Tensor]) -> dict[str, Any]:
     """Return a step as plain data; its variables and constants are added to `weights`."""
     binding = step.binding
     generators = {id(draws.generator) for draws in step.draws}
@@ -207,7 +207,7 @@ def _described(name: str, index: int, step: Step, weights: dict[str, Tensor]) ->
         "read": binding.arguments,
         "variables": [names[id(each)] for each in binding.variables],
         "changed": binding.changed,
-        "unread": [names[id(each)] for each in binding.unread],
+        "unread": [names[id(each)] for each in binding.write_only],
         "constants": constants,
         "results": [
             _spec_data(each)
@@ -240,7 +240,7 @@ def _add_weights(step: Step, index: int, weights: dict[str, Tensor]) -> list[str
     """Add the variables and constants of a step to `weights`; returns the names of the latter."""
     binding = step.binding
     returned = [each for each in binding.results if isinstance(each, Tensor)]
-    for tensor in (*binding.variables, *binding.unread, *returned):
+    for tensor in (*binding.variables, *binding.write_only, *returned):
         weights[binding.names[id(tensor)]] = wrap(tensor.value.alias())
     constants = [f"constant.{index}.{number}" for number in range(len(binding.constants))]
     specs = step.executable.program.inputs[-len(constants) :]

@@ -1,4 +1,4 @@
-"""The schedule of a pipeline as text and as a picture."""
+"""The schedule of a pipeline as text and as a figure."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from html import escape
 
 from oneflow.base.placement import Placement
 from oneflow.checkpoint.atomic_file import atomic_write
-from oneflow.graph.drawing import svg_path
 from oneflow.graph.pipeline_parallel import PipelineExecutable
-from oneflow.graph.schedule import Slot, bubble_shares, timeline
+from oneflow.graph.render_graph import image_path
+from oneflow.graph.schedule import Slot, idle_fraction, timeline
 from oneflow.passes.partition import BACKWARD, FORWARD, PREPARE, UPDATE, Phase
 
-_LETTERS = {PREPARE: "P", FORWARD: "F", BACKWARD: "B", UPDATE: "U"}
+_SYMBOLS = {PREPARE: "P", FORWARD: "F", BACKWARD: "B", UPDATE: "U"}
 _WIDTH, _LEFT, _ROW, _CURVE, _MARGIN = 960, 190, 30, 26, 20
 _STYLE = (
     "text{font:12px sans-serif;fill:#123}"
@@ -33,7 +33,7 @@ def schedule_text(pipeline: PipelineExecutable) -> list[str]:
     for number, stage in enumerate(pipeline.stages):
         phases = [task.phase for task in _tasks_of(pipeline, stage)]
         passes = [each for each in phases if each.kind in (FORWARD, BACKWARD)]
-        names = [f"{_LETTERS[each.kind]}{each.micro_batch}" for each in passes]
+        names = [f"{_SYMBOLS[each.kind]}{each.micro_batch}" for each in passes]
         peak = max((size for _, size in live[stage]), default=0)
         lines.append(
             f"(STAGE:{number}:{stage!r}) {' '.join(dict.fromkeys(names))}; keeps activations of "
@@ -51,8 +51,8 @@ def draw_schedule(pipeline: PipelineExecutable, path: str | os.PathLike) -> None
     Raises:
         ValueError: the name is that of another kind of file.
     """
-    with atomic_write(svg_path(path)) as file:
-        file.write(_SchedulePicture(pipeline).svg().encode())
+    with atomic_write(image_path(path)) as file:
+        file.write(_ScheduleFigure(pipeline).render().encode())
 
 
 def bytes_text(size: float) -> str:
@@ -69,7 +69,7 @@ def _tasks_of(pipeline: PipelineExecutable, stage: Placement) -> list:
     return [task for task in tasks if task.placement is stage]
 
 
-class _SchedulePicture:
+class _ScheduleFigure:
     """One row of boxes per stage, below it a curve of the bytes it keeps."""
 
     def __init__(self, pipeline: PipelineExecutable) -> None:
@@ -80,8 +80,8 @@ class _SchedulePicture:
         self._live = pipeline.live_bytes()
         self._peak = max((size for each in self._live.values() for _, size in each), default=0)
 
-    def svg(self) -> str:
-        """The picture as text."""
+    def render(self) -> str:
+        """The figure as text."""
         stages = self._pipeline.stages
         height = _MARGIN * 2 + 24 + len(stages) * (_ROW + _CURVE + 18)
         lines = [
@@ -89,26 +89,26 @@ class _SchedulePicture:
             f'height="{height}"><style>{_STYLE}</style>',
             f'<text x="{_MARGIN}" y="{_MARGIN + 4}">{escape(self._title())}</text>',
         ]
-        bubbles = bubble_shares(self._tasks, self._slots)
+        idle = idle_fraction(self._tasks, self._slots)
         for number, stage in enumerate(stages):
             top = _MARGIN + 24 + number * (_ROW + _CURVE + 18)
-            lines += self._row(number, stage, top, bubbles[stage])
+            lines += self._row(number, stage, top, idle[stage])
         return "\n".join([*lines, "</svg>", ""])
 
     def _title(self) -> str:
-        bubbles = bubble_shares(self._tasks, self._slots)
-        mean = sum(bubbles.values()) / len(bubbles)
-        measured = bool(self._pipeline.durations)
-        length = f"{self._span * 1e3:.3g} ms, measured" if measured else "assumed durations"
+        idle = idle_fraction(self._tasks, self._slots)
+        mean = sum(idle.values()) / len(idle)
+        is_profiled = bool(self._pipeline.durations)
+        length = f"{self._span * 1e3:.3g} ms, measured" if is_profiled else "assumed durations"
         return f"one forward, one backward: {length}; stages wait {mean:.0%} of the time"
 
-    def _row(self, number: int, stage: Placement, top: int, bubble: float) -> list[str]:
+    def _row(self, number: int, stage: Placement, top: int, fraction: float) -> list[str]:
         peak = max((size for _, size in self._live[stage]), default=0)
         ranks = escape(f"{stage.type} {stage.ranks}")
         lines = [
             f'<text x="{_MARGIN}" y="{top + 14}">stage {number}: {ranks}</text>',
             f'<text class="small" x="{_MARGIN}" y="{top + 28}">'
-            f"waits {bubble:.0%} of the time</text>",
+            f"waits {fraction:.0%} of the time</text>",
             f'<text class="small" x="{_MARGIN}" y="{top + _ROW + 16}">'
             f"keeps at most {bytes_text(peak)} per device</text>",
         ]
@@ -126,7 +126,7 @@ class _SchedulePicture:
         if width <= 0:
             return []
         batch = phase.micro_batch if phase.kind in (FORWARD, BACKWARD) else ""
-        label, title = f"{_LETTERS[phase.kind]}{batch}", f"{phase.kind} {batch}".strip()
+        label, title = f"{_SYMBOLS[phase.kind]}{batch}", f"{phase.kind} {batch}".strip()
         box = (
             f'<rect class="{phase.kind}" x="{x:.1f}" y="{top}" width="{width:.1f}" '
             f'height="{_ROW - 4}"><title>{title}: {(slot.end - slot.start) * 1e3:.3g} ms'
@@ -141,12 +141,12 @@ class _SchedulePicture:
 
     def _curve(self, stage: Placement, top: int) -> str:
         """Steps as high as the bytes kept after each task."""
-        bottom = top + _CURVE
-        points, height = [f"M{_LEFT} {bottom}"], float(bottom)
+        base = top + _CURVE
+        points, height = [f"M{_LEFT} {base}"], float(base)
         for index, size in self._live[stage]:
             x = self._x(self._slots[index].start)
             points.append(f"L{x:.1f} {height:.1f}")
-            height = bottom - (_CURVE - 4) * size / max(self._peak, 1)
+            height = base - (_CURVE - 4) * size / max(self._peak, 1)
             points.append(f"L{x:.1f} {height:.1f}")
-        points.append(f"L{self._x(self._span):.1f} {height:.1f}L{self._x(self._span):.1f} {bottom}")
+        points.append(f"L{self._x(self._span):.1f} {height:.1f}L{self._x(self._span):.1f} {base}")
         return f'<path class="curve" d="{"".join(points)}Z"/>'
