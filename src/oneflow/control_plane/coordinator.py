@@ -122,10 +122,10 @@ class Coordinator:
 
     def _format_rejected(self) -> str:
         """Return what a message adds about connections with a wrong secret."""
-        rejected = self._admission.rejected
-        if not rejected:
+        count = self._admission.rejected
+        if not count:
             return ""
-        return f"; rejected {rejected} connection(s) with a wrong {environment.SECRET.name}"
+        return f"; rejected {count} connection(s) with a wrong {environment.SECRET.name}"
 
     def _missing_ranks(self) -> list[int]:
         return [rank for rank in range(self._job.world_size) if rank not in self._peers]

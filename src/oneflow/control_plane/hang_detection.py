@@ -94,13 +94,11 @@ class HangDetection:
             root_cause = root_cause or self._check_missing(each, observation, reports[rank], now)
         if root_cause is not None:
             return root_cause, []
-        ranks_to_ask = [
-            rank for rank, each in self._missing.items() if self._needs_sample(each, now)
-        ]
-        ranks_to_ask += [
+        ranks = [rank for rank, each in self._missing.items() if self._needs_sample(each, now)]
+        ranks += [
             rank for rank, each in self._cycle.items() if each.needs_sample(now, _DEADLOCK_SECONDS)
         ]
-        return None, sorted(set(ranks_to_ask))
+        return None, sorted(set(ranks))
 
     def _needs_sample(self, observation: _Observation, now: float) -> bool:
         return bool(self.idle_timeout) and observation.needs_sample(now, self.idle_timeout)

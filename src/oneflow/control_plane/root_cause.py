@@ -70,8 +70,8 @@ class _Priority(enum.IntEnum):
     """The reasons to take a rank for the root cause, the strongest first."""
 
     SIGNAL = 0
-    DIAGNOSED = 1
-    REPORTED = 2
+    DIAGNOSIS = 1
+    REPORT = 2
     EXIT_CODE = 3
     # It counts only if others fail for no other reason: in a good run all exit together.
     EXITED_EARLY = 4
@@ -104,7 +104,7 @@ def find_root_cause(
 def _priority_of_report(report: FailureReport) -> _Priority:
     if is_connection_failure(report.reason):
         return _Priority.SECONDARY
-    return _Priority.DIAGNOSED if report.from_coordinator else _Priority.REPORTED
+    return _Priority.DIAGNOSIS if report.from_coordinator else _Priority.REPORT
 
 
 def _priority_of_exit(exit: ProcessExit, has_report: bool) -> _Priority | None:

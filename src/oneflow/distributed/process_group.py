@@ -145,13 +145,13 @@ def _verify_same_operation(group: ProcessGroup, description: str) -> None:
     """
     text = description.encode()[:_MAX_DESCRIPTION_BYTES].ljust(_MAX_DESCRIPTION_BYTES)
     gathered = _compile(all_gather, group, ())(group.operand(np.frombuffer(text, np.uint8)))
-    descriptions = [
+    operations = [
         bytes(np.asarray(each.addressable_data(0))).decode(errors="replace").rstrip()
         for each in gathered
     ]
-    if len(set(descriptions)) > 1:
+    if len(set(operations)) > 1:
         lines = [
-            f"\n  rank {rank}: {each}" for rank, each in zip(group.ranks, descriptions, strict=True)
+            f"\n  rank {rank}: {each}" for rank, each in zip(group.ranks, operations, strict=True)
         ]
         raise RuntimeError(
             f"different programs: the ranks call different collective operations{''.join(lines)}"
