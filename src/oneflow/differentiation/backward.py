@@ -35,8 +35,8 @@ class _Passes(threading.local):
 
     def take(self) -> list[Callable[[], None]]:
         """Empty `at_end` and return what was in it."""
-        actions, self.at_end = self.at_end, []
-        return actions
+        callbacks, self.at_end = self.at_end, []
+        return callbacks
 
 
 _passes = _Passes()
@@ -114,7 +114,7 @@ class _Walk:
             heapq.heappush(self._queue, (-node.sequence, node))
         spec = node.out_specs[index]
         if grad.spec is not spec:
-            grad = conform(grad, spec)
+            grad = match_spec(grad, spec)
         known = slots[index]
         slots[index] = grad if known is None else add(known, grad)
 
@@ -165,8 +165,8 @@ class _Walk:
                 self.collected[node, index] = grad
 
 
-def _leading_to(goals: set[Node], roots: Sequence[Node]) -> dict[Node, bool]:
-    """For each node behind `roots`, whether a goal lies behind it."""
+def _leading_to(targets: set[Node], roots: Sequence[Node]) -> dict[Node, bool]:
+    """Map each node that `roots` lead to, to whether it leads to one of `targets`."""
     known: dict[Node, bool] = {}
     stack = list(roots)
     while stack:
@@ -174,12 +174,12 @@ def _leading_to(goals: set[Node], roots: Sequence[Node]) -> dict[Node, bool]:
         if node in known:
             stack.pop()
             continue
-        behind = [edge[0] for edge in node.edges]
-        unknown = [each for each in behind if each not in known]
+        parents = [edge[0] for edge in node.edges]
+        unknown = [each for each in parents if each not in known]
         if unknown:
             stack.extend(unknown)
             continue
-        known[node] = any(each in goals or known[each] for each in behind)
+        known[node] = any(each in targets or known[each] for each in parents)
         stack.pop()
     return known
 
@@ -200,7 +200,7 @@ def _check_nan(node: Node, results: Sequence[Value | None]) -> None:
             )
 
 
-def conform(grad: Value, spec: TensorSpec) -> Value:
+def match_spec(grad: Value, spec: TensorSpec) -> Value:
     """`grad` summed over broadcast dimensions and cast, so that it has `spec`."""
     if grad.spec.shape != spec.shape:
         grad = sum_to(grad, shape=spec.shape)

@@ -20,7 +20,7 @@ class _Mode(threading.local):
         anomaly: nodes remember the forward line that made them, and backward looks for NaN.
         check_nan: anomaly mode takes NaN for an error.
         packers: what puts away values saved for backward, see `oneflow.differentiation.saved`.
-        met_inference: has ever been inside `inference_mode`.
+        used_inference: has ever been inside `inference_mode`.
         depth: how many switches are entered.
         watched: nodes have more to do than usual: anomaly mode is on, there are packers, or values
             made in inference mode may turn up.
@@ -31,32 +31,32 @@ class _Mode(threading.local):
     anomaly = False
     check_nan = True
     packers: tuple = ()
-    met_inference = False
+    used_inference = False
     depth = 0
     watched = False
 
     def update(self) -> None:
         """Derive `watched`."""
-        self.watched = self.anomaly or bool(self.packers) or self.met_inference
+        self.watched = self.anomaly or bool(self.packers) or self.used_inference
 
 
 MODE = _Mode()
 # Called with True when a thread enters inference mode, with False when it leaves: dispatch marks
 # the values made in between.
-INFERENCE_SWITCHED: Hook[Callable[[bool], None]] = Hook(
-    "INFERENCE_SWITCHED", "oneflow.dispatch.call"
+INFERENCE_MODE_CHANGED: Hook[Callable[[bool], None]] = Hook(
+    "INFERENCE_MODE_CHANGED", "oneflow.dispatch.call"
 )
 
 
 def _switch_inference(inference: bool) -> None:
     if inference is MODE.inference:
         return
-    MODE.inference, MODE.met_inference = inference, True
+    MODE.inference, MODE.used_inference = inference, True
     MODE.update()
-    INFERENCE_SWITCHED.value(inference)
+    INFERENCE_MODE_CHANGED.value(inference)
 
 
-class _SwitchedGradMode:
+class _GradModeSwitch:
     """A context manager and decorator that sets grad mode and puts the old one back.
 
     A signal handler that raises when `__exit__` begins keeps it from doing anything. Then the mode
@@ -97,17 +97,17 @@ class _SwitchedGradMode:
             return self._switch_generator(func)
 
         @functools.wraps(func)
-        def switched(*args: Any, **kwargs: Any) -> Any:
+        def wrapped(*args: Any, **kwargs: Any) -> Any:
             with self._fresh():
                 return func(*args, **kwargs)
 
-        return switched
+        return wrapped
 
     def _switch_generator(self, function: Callable) -> Callable:
         """`function` with the mode set while it runs, and not while its caller has the turn."""
 
         @functools.wraps(function)
-        def switched(*args: Any, **kwargs: Any) -> Iterator:
+        def wrapped(*args: Any, **kwargs: Any) -> Iterator:
             generator = function(*args, **kwargs)
             resume, argument = generator.send, None
             try:
@@ -121,13 +121,13 @@ class _SwitchedGradMode:
             except StopIteration as stop:
                 return stop.value
 
-        return switched
+        return wrapped
 
-    def _fresh(self) -> _SwitchedGradMode:
+    def _fresh(self) -> _GradModeSwitch:
         return type(self)()
 
 
-class no_grad(_SwitchedGradMode):
+class no_grad(_GradModeSwitch):
     """Context manager or decorator: nothing inside is recorded for backward.
 
     Example:
@@ -163,7 +163,7 @@ class enable_grad(no_grad):
     _enabled = True
 
 
-class inference_mode(_SwitchedGradMode):
+class inference_mode(_GradModeSwitch):
     """Context manager or decorator like `no_grad`, for code that will never need gradients.
 
     What is made inside cannot be saved for backward, or written to outside; clones of it can.
@@ -186,7 +186,7 @@ class inference_mode(_SwitchedGradMode):
         return inference_mode(bool(self._inference))
 
 
-class set_grad_enabled(_SwitchedGradMode):
+class set_grad_enabled(_GradModeSwitch):
     """Set grad mode at once; as a context manager put the old one back at the end.
 
     Args:
@@ -214,7 +214,7 @@ class set_grad_enabled(_SwitchedGradMode):
         MODE.enabled = self._old
         return super().__call__(func)
 
-    def _fresh(self) -> _SwitchedGradMode:
+    def _fresh(self) -> _GradModeSwitch:
         return set_grad_enabled(self._enabled)
 
 

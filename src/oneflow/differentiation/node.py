@@ -91,7 +91,7 @@ class Node:
         """Per input, the node behind it and which of its outputs; ``(None, 0)`` without one."""
         return self.edges
 
-    def own_hooks(self) -> NodeHooks:
+    def ensure_hooks(self) -> NodeHooks:
         """The hooks, for adding one."""
         if self.hooks is None:
             self.hooks = NodeHooks()
@@ -102,14 +102,14 @@ class Node:
 
         What it returns, unless None, replaces the gradients of the inputs.
         """
-        return HookHandle(self.own_hooks().after, hook)
+        return HookHandle(self.ensure_hooks().after, hook)
 
     def register_prehook(self, hook: Callable) -> HookHandle:
         """Call ``hook(gradients of the outputs)`` before this step.
 
         What it returns, unless None, replaces them.
         """
-        return HookHandle(self.own_hooks().before, hook)
+        return HookHandle(self.ensure_hooks().before, hook)
 
     def __repr__(self) -> str:
         return f"<{self.name()}>"
@@ -136,9 +136,9 @@ class OperationNode(Node):
             if plan.saves_output:
                 self._outputs = (outputs.alias(),)
         else:
-            flows = operation.out_differentiable
+            is_differentiable = operation.out_differentiable
             for index, output in enumerate(outputs):
-                if flows[index]:
+                if is_differentiable[index]:
                     output.node, output.output_index = self, index
             if plan.saves_output:
                 self._outputs = tuple([output.alias() for output in outputs])
@@ -177,7 +177,7 @@ class OperationNode(Node):
             outputs = self._unpack_outputs(outputs, grads)
         results = self._plan.run(grads, saved, outputs)
         if MODE.enabled and self._plan.zero_second:
-            return list(map(_tied, results, self.edges))
+            return list(map(_with_zero_gradient, results, self.edges))
         return results
 
     def _refuse_stale(self, saved: tuple) -> None:
@@ -203,9 +203,9 @@ class OperationNode(Node):
             return outputs
         unpacked = []
         for index, output in enumerate(outputs):
-            twin = output.alias()
-            twin.node, twin.output_index = self, index
-            unpacked.append(twin)
+            with_history = output.alias()
+            with_history.node, with_history.output_index = self, index
+            unpacked.append(with_history)
         return tuple(unpacked)
 
     def release(self) -> None:
@@ -221,9 +221,9 @@ class OperationNode(Node):
     @property
     def next_functions(self) -> tuple:
         """Per tensor operand, the node behind it and which of its outputs."""
-        behind = dict(zip(self._plan.positions, self.edges, strict=True))
+        node_edges = dict(zip(self._plan.positions, self.edges, strict=True))
         numbers = self._plan.operation.is_scalar
-        return tuple(behind.get(p, _NO_EDGE) for p, number in enumerate(numbers) if not number)
+        return tuple(node_edges.get(p, _NO_EDGE) for p, number in enumerate(numbers) if not number)
 
 
 class ZeroGradient(Node):
@@ -235,22 +235,22 @@ class ZeroGradient(Node):
         """The gradient that has arrived, if there is history, and zeros."""
         node, index = self.edges[-1]
         spec = node.out_specs[index]
-        nothing = zeros(shape=spec.shape, dtype=spec.dtype, device=spec.device)
-        return [*grads[: len(self.edges) - 1], nothing]
+        zero = zeros(shape=spec.shape, dtype=spec.dtype, device=spec.device)
+        return [*grads[: len(self.edges) - 1], zero]
 
     def name(self) -> str:
         """The same for all."""
         return "zero_gradient"
 
 
-def _tied(grad: Value | None, edge: tuple) -> Value | None:
+def _with_zero_gradient(grad: Value | None, edge: tuple) -> Value | None:
     """`grad` with a gradient, zeros, for what `edge` leads to."""
     if grad is None:
         return None
     history = () if grad.node is None else ((grad.node, grad.output_index),)
-    tied = grad.alias()
-    tied.node = ZeroGradient((*history, edge), (grad.spec,))
-    return tied
+    result = grad.alias()
+    result.node = ZeroGradient((*history, edge), (grad.spec,))
+    return result
 
 
 class AccumulateGrad(Node):

@@ -11,7 +11,7 @@ from typing import Any
 from oneflow.base.dtype import real_dtype
 from oneflow.base.location import user_line
 from oneflow.base.placement import Placement
-from oneflow.differentiation.grad_mode import INFERENCE_SWITCHED, MODE
+from oneflow.differentiation.grad_mode import INFERENCE_MODE_CHANGED, MODE
 from oneflow.differentiation.node import OperationNode
 from oneflow.dispatch.global_call import GlobalCall, plan_call
 from oneflow.dispatch.operand_casts import CASTING, CASTS
@@ -170,4 +170,4 @@ def _evaluate(primitive: Primitive, operands: tuple, attributes: dict) -> Any:
 
 
 BIND.fill(bind)
-INFERENCE_SWITCHED.fill(lambda entered: SETTINGS.count_inference(1 if entered else -1))
+INFERENCE_MODE_CHANGED.fill(lambda entered: SETTINGS.count_inference(1 if entered else -1))

@@ -269,7 +269,9 @@ class Tensor:
         value = self.value
         if value.node is None:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
-        return HookHandle(value.node.own_hooks().outputs.setdefault(value.output_index, []), hook)
+        return HookHandle(
+            value.node.ensure_hooks().outputs.setdefault(value.output_index, []), hook
+        )
 
     def register_post_accumulate_grad_hook(self, hook: Callable) -> HookHandle:
         """Call ``hook(tensor)`` after a gradient was added to `grad` of this leaf.
@@ -295,7 +297,7 @@ class Tensor:
             return
         self._retains_grad = True
         owner = ref(self)
-        kept = value.node.own_hooks().retained.setdefault(value.output_index, [])
+        kept = value.node.ensure_hooks().retained.setdefault(value.output_index, [])
         kept.append(lambda grad: _retain(owner(), grad.value))
 
     @property

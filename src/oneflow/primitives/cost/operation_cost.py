@@ -53,8 +53,44 @@ _NO_FLOPS = frozenset(
         "hidden",
     )
 )
+# Scatters, as JAX versions spell them; XLA writes their results to a copy of the first operand.
+_SCATTERS = frozenset(
+    (
+        "scatter",
+        *(
+            f"scatter{dash}{method}"
+            for dash in "-_"
+            for method in ("add", "sub", "mul", "min", "max")
+        ),
+    )
+)
 # Steps that read more elements than they produce.
-_REDUCTIONS = ("reduce_", "arg", "cum", "sort", "scatter-add", "scatter_add", "scatter-mul")
+_REDUCTIONS = frozenset(
+    (
+        "argmax",
+        "argmin",
+        "cumlogsumexp",
+        "cummax",
+        "cummin",
+        "cumprod",
+        "cumsum",
+        "reduce_and",
+        "reduce_max",
+        "reduce_min",
+        "reduce_or",
+        "reduce_prod",
+        "reduce_sum",
+        "reduce_window",
+        "reduce_window_max",
+        "reduce_window_min",
+        "reduce_window_sum",
+        "reduce_xor",
+        "scatter-add",
+        "scatter_add",
+        "scatter-mul",
+        "sort",
+    )
+)
 
 # Steps that XLA does not fuse into their readers.
 _STORED = frozenset(
@@ -198,7 +234,7 @@ def _count(equation: Any) -> int:
         return 2 * produced * math.prod(kernel) // max(kernel[features], 1)
     if name in _NO_FLOPS:
         return 0
-    if name.startswith(_REDUCTIONS):
+    if name in _REDUCTIONS:
         return max(math.prod(each.aval.shape) for each in equation.invars)
     return produced
 
@@ -213,8 +249,8 @@ def _temporary(jaxpr: Any) -> int:
     live = peak = 0
     for index, equation in enumerate(jaxpr.eqns):
         inner = sum(_temporary(each) for each in bodies(equation))
-        if equation.primitive.name.startswith("scatter"):
-            inner += _bytes(equation.invars[0])  # XLA writes to a copy.
+        if equation.primitive.name in _SCATTERS:
+            inner += _bytes(equation.invars[0])
         if _stored(equation):
             for each in equation.outvars:
                 if id(each) in last and id(each) not in returned:
