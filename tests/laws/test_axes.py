@@ -110,9 +110,9 @@ def recorded():
     return found
 
 
-def stacked_parts(array, names, name, count, is_addend):
+def stacked_parts(array, names, name, count, is_bias):
     """The `count` parts of the dimension called `name`, along a new first dimension."""
-    if name not in names and is_addend:  # a partial sum: everything in the first part
+    if name not in names and is_bias:  # a partial sum: everything in the first part
         first = jnp.arange(count).reshape(-1, *[1] * array.ndim) == 0
         return jnp.where(first, array, jnp.zeros_like(array))
     if name not in names:
@@ -145,7 +145,7 @@ def joined_parts(operation, axes, operands, name, count):
     """The results of the parts of `name`, joined or added up as the notation says."""
     attributes = axes.shard_attributes(operation, {name: count})
     parts = [
-        stacked_parts(each, names, name, count, axes.is_summed(name) and place in axes.addends)
+        stacked_parts(each, names, name, count, axes.is_reduced(name) and place in axes.biases)
         for place, (each, names) in enumerate(zip(operands, axes.inputs, strict=True))
     ]
 
@@ -163,7 +163,7 @@ def joined_parts(operation, axes, operands, name, count):
 
 def joined(pieces, axes, name, place):
     """Result `place` of the parts of `name`: joined, added up, or unaffected."""
-    if axes.is_summed(name, place):
+    if axes.is_reduced(name, place):
         return jnp.sum(pieces, 0, dtype=pieces.dtype)
     if name in axes.outputs[place]:
         return jnp.concatenate(list(pieces), axes.outputs[place].index(name))
@@ -234,13 +234,13 @@ def operation_of(primitive, *shapes, **attributes):
 def test_contracted_names_are_partial_sums():
     axes = axes_of(operation_of(matmul, (4, 6), (6, 2)))
     assert axes.names() == ["m", "k", "n"]
-    assert [axes.is_summed(name) for name in axes.names()] == [False, True, False]
+    assert [axes.is_reduced(name) for name in axes.names()] == [False, True, False]
 
 
 def test_what_is_added_once_is_marked():
     axes = axes_of(operation_of(linear, (4, 6), (2, 6), (2,)))
-    assert axes.is_summed("k")
-    assert axes.addends == (2,)
+    assert axes.is_reduced("k")
+    assert axes.biases == (2,)
 
 
 def test_a_dimension_that_is_normalised_is_not_split():

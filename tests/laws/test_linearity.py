@@ -15,7 +15,7 @@ from jax import lax
 
 from oneflow.primitives.operation import operand_positions
 from oneflow.primitives.registry import PRIMITIVES
-from oneflow.primitives.sharding.axes import differentiated
+from oneflow.primitives.sharding.axes import forward_operation
 from oneflow.primitives.sharding.linearity import linear_operands
 from tests.laws.recording import QUICKLY, recorded_programs, source_of
 
@@ -206,7 +206,7 @@ def written(operation, chosen):
     if operation.primitive.vjp_of is not None:
         count = operation.attributes["inputs"]
         inner = [n for n in chosen if n < count]
-        behind = written(differentiated(operation), inner) if inner else ""
+        behind = written(forward_operation(operation), inner) if inner else ""
         return " ".join([*behind.split(), *(f"g{n - count}" for n in sorted(chosen) if n >= count)])
     found = []
     for name, positions in operand_positions(operation).items():

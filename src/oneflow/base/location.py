@@ -1,4 +1,4 @@
-"""Where in the user's code a call was made: frames of this package are skipped."""
+"""Source locations of calls in the user's code: frames of this package are skipped."""
 
 from __future__ import annotations
 

@@ -100,14 +100,14 @@ class Placement:
         Raises:
             RuntimeError: there is no device for one of the ranks.
         """
-        return self._stand_in_mesh if is_planning() else self._own_mesh
+        return self._planning_mesh if is_planning() else self._own_mesh
 
     @functools.cached_property
     def _own_mesh(self) -> jax.sharding.Mesh:
         return self._mesh_of([cluster.device_of_rank(self.type, rank) for rank in self.flat])
 
     @functools.cached_property
-    def _stand_in_mesh(self) -> jax.sharding.Mesh:
+    def _planning_mesh(self) -> jax.sharding.Mesh:
         devices = platform_devices("cpu")
         if len(devices) < self.size:
             raise RuntimeError(
@@ -130,14 +130,14 @@ class Placement:
 
     @property
     def includes_this_process(self) -> bool:
-        """Whether this process drives one of the devices; none of them while planning."""
+        """True if this process drives one of the devices; False while planning."""
         if is_planning():
             return False
         return not cluster.is_multiprocess() or cluster.rank() in self.flat
 
     @functools.cached_property
     def own_index(self) -> int:
-        """Place, in the flat list of ranks, of the one whose part `to_local` gives."""
+        """Index, in the flat list of ranks, of the rank whose shard `to_local` returns."""
         return self.flat.index(cluster.rank()) if cluster.rank() in self.flat else 0
 
     @property
@@ -160,9 +160,9 @@ def mesh_axis(dimension: int) -> str:
 def _grid_from(ranks: Any, hierarchy: Any) -> np.ndarray:
     """Return the grid of ranks that any accepted spelling describes."""
     if isinstance(ranks, str) or (isinstance(ranks, list) and ranks and isinstance(ranks[0], str)):
-        ranks = _machines_of_text([ranks] if isinstance(ranks, str) else ranks)
+        ranks = _nodes_from_strings([ranks] if isinstance(ranks, str) else ranks)
     if isinstance(ranks, Mapping):
-        ranks = _ranks_of_machines(ranks)
+        ranks = _ranks_of_nodes(ranks)
     elif isinstance(ranks, range):
         ranks = list(ranks)
     grid = np.asarray(ranks)
@@ -179,26 +179,26 @@ def _grid_from(ranks: Any, hierarchy: Any) -> np.ndarray:
     return grid.astype(np.int64)
 
 
-def _machines_of_text(texts: list[str]) -> dict[int, list[int]]:
+def _nodes_from_strings(strings: list[str]) -> dict[int, list[int]]:
     """Devices by machine, from ``"0:0-3"`` (machine 0, devices 0 to 3)."""
-    machines: dict[int, list[int]] = {}
-    for text in texts:
+    nodes: dict[int, list[int]] = {}
+    for text in strings:
         match = re.fullmatch(r"@?(\d+):(\d+)(?:-(\d+))?", text)
         if match is None:
             raise ValueError(f'{text!r} does not name devices; write `"0:0-3"`, or ranks `[0, 1]`')
         machine, first, last = match.groups()
-        devices = machines.setdefault(int(machine), [])
+        devices = nodes.setdefault(int(machine), [])
         devices.extend(range(int(first), int(last or first) + 1))
-    return machines
+    return nodes
 
 
-def _ranks_of_machines(machines: Mapping[Any, Any]) -> list[int]:
+def _ranks_of_nodes(nodes: Mapping[Any, Any]) -> list[int]:
     """Ranks of devices given by machine: each machine runs as many ranks as it has devices."""
-    per_machine = cluster.rank_count("cpu") // cluster.node_size()
+    per_node = cluster.rank_count("cpu") // cluster.node_size()
     ranks = []
-    for machine, devices in machines.items():
+    for machine, devices in nodes.items():
         numbers = [devices] if isinstance(devices, int) else list(devices)
-        ranks += [int(machine) * per_machine + device for device in numbers]
+        ranks += [int(machine) * per_node + device for device in numbers]
     return ranks
 
 

@@ -1,4 +1,4 @@
-"""SBP: how a global tensor lies on the devices of one dimension of its placement.
+"""SBP: the distribution of a global tensor along one dimension of its placement.
 
 The three signatures of Yuan et al., "OneFlow: Redesign the Distributed Deep Learning Framework from
 Scratch" (2021): split along a dimension, broadcast, and partial sum.
@@ -13,9 +13,9 @@ from oneflow.base.keyword_aliases import keyword_aliases
 
 
 class Sbp:
-    """How a tensor lies on the devices of one dimension of a placement.
+    """The distribution of a tensor over the devices along one dimension of a placement.
 
-    There are `split`, `broadcast` and `partial_sum`; equal ones are the same object.
+    One of `split`, `broadcast` and `partial_sum`; equal ones are the same object.
     """
 
     __slots__ = ("_code", "_text")
@@ -39,7 +39,7 @@ class Sbp:
 
 
 class Split(Sbp):
-    """Every device holds a part of dimension `dim`, as even as possible, in the order of ranks."""
+    """Every device holds a shard of dimension `dim`, as even as possible, in the order of ranks."""
 
     __slots__ = ("dim",)
 
@@ -112,10 +112,10 @@ def nd_sbp_of(sbp: Any, mesh_ndim: int, ndim: int | None = None) -> NdSbp:
             f"`sbp` has {len(given)} entries, {list(given)}, but the placement has {mesh_ndim} "
             "dimension(s); give one per dimension"
         )
-    return given if ndim is None else tuple([_counted(each, ndim) for each in given])
+    return given if ndim is None else tuple([_normalize_split(each, ndim) for each in given])
 
 
-def _counted(sbp: Sbp, ndim: int) -> Sbp:
+def _normalize_split(sbp: Sbp, ndim: int) -> Sbp:
     if not isinstance(sbp, Split):
         return sbp
     if not -ndim <= sbp.dim < ndim:

@@ -50,8 +50,8 @@ class Size(tuple[int, ...]):
     def __getitem__(self, key: slice) -> Size: ...
 
     def __getitem__(self, key: SupportsIndex | slice) -> int | Size:
-        picked = tuple.__getitem__(self, key)
-        return Size(picked) if isinstance(picked, tuple) else picked
+        result = tuple.__getitem__(self, key)
+        return Size(result) if isinstance(result, tuple) else result
 
 
 def wrap_dim(dim: int, ndim: int) -> int:

@@ -14,7 +14,7 @@ from oneflow.base.placement import Placement, Sharding
 from oneflow.base.spec import spec_of
 from oneflow.program.value import Value
 from oneflow.runtime.eager import read_array
-from oneflow.runtime.shards import assemble
+from oneflow.runtime.shards import make_global_array
 from oneflow.tensor.global_values import all_gather_ints, convert_sbp, move_global
 
 
@@ -52,7 +52,7 @@ def broadcast_bytes(rank: int, content: bytes) -> bytes:
     (size,) = all_gather_ints(np.array([len(content)], np.int64), "cpu")[rank]
     source, all_ranks = Placement("cpu", [rank]), Placement.all("cpu")
     spec = spec_of((int(size),), uint8, source, source.broadcast)
-    array = assemble(spec, lambda coordinate: np.frombuffer(content, np.uint8))
+    array = make_global_array(spec, lambda coordinate: np.frombuffer(content, np.uint8))
     received = move_global(Value(spec, array), Sharding(all_ranks, all_ranks.broadcast))
     return np.asarray(read_array(received).addressable_data(0)).tobytes()
 

@@ -17,7 +17,7 @@ from oneflow.checkpoint.map_location import Location, fit_sharding, make_restore
 from oneflow.checkpoint.structure import Decoder, Encoder
 from oneflow.program.value import Value
 from oneflow.runtime.eager import read_array
-from oneflow.runtime.shards import assemble
+from oneflow.runtime.shards import make_global_array
 from oneflow.tensor.call import wrap
 from oneflow.tensor.global_values import move_global
 from oneflow.tensor.tensor import Tensor
@@ -138,7 +138,9 @@ class _Received:
         kind, shape = self._headers[name]
         source = Placement(sharding.placement.type, [self._rank])
         spec = spec_of(tuple(shape), dtype_named(kind), source, source.broadcast)
-        value = Value(spec, assemble(spec, lambda coordinate: _host_array(self._tensors[name])))
+        value = Value(
+            spec, make_global_array(spec, lambda coordinate: _host_array(self._tensors[name]))
+        )
         wanted = fit_sharding(sharding, len(shape))
         if wanted is not Sharding(source, source.broadcast):
             value = move_global(value, wanted)

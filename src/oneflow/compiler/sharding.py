@@ -71,7 +71,7 @@ def shard_mapped(
     Args:
         function: takes and returns what one device holds.
         inputs: what the arrays are; None for one that all devices get whole.
-        outputs: likewise; None for one whose parts are laid one after the other.
+        outputs: likewise; None for one whose shards are concatenated.
         placement: where it runs.
     """
     # XLA fails where all that a device is given has no elements; it can make that itself.

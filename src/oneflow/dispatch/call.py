@@ -71,11 +71,11 @@ def bind(primitive: Primitive, operands: tuple, attributes: dict) -> Any:  # noq
                 OperationNode(operation, operands, result)
             break
     if recorder.end >= SETTINGS.slow_path_at:
-        _attend(recorder, (result,))
+        _check_limits(recorder, (result,))
     return result
 
 
-def _attend(recorder: Any, results: tuple[Value, ...]) -> None:
+def _check_limits(recorder: Any, results: tuple[Value, ...]) -> None:
     """Mark what inference mode made, and run the program when it is long."""
     if MODE.inference:
         for result in results:
@@ -132,7 +132,7 @@ def _record_general(operation: Any, operands: tuple) -> Any:
                 OperationNode(operation, operands, result)
                 break
     if len(recorder.outputs) >= SETTINGS.slow_path_at:
-        _attend(recorder, (result,) if operation.single else result)
+        _check_limits(recorder, (result,) if operation.single else result)
     return result
 
 

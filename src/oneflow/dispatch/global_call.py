@@ -15,7 +15,7 @@ from oneflow.differentiation.grad_mode import MODE
 from oneflow.differentiation.node import OperationNode
 from oneflow.primitives.operation import Operation, requested_sbp
 from oneflow.primitives.operators.boxing import boxing
-from oneflow.primitives.sharding.boxing_path import communicating_axes
+from oneflow.primitives.sharding.boxing_path import find_collective_axes
 from oneflow.primitives.sharding.composition import composition_of
 from oneflow.primitives.sharding.signatures import choose_signature
 from oneflow.program.value import Value
@@ -111,13 +111,13 @@ class ComposedCall(GlobalCall):
 
 
 def plan_call(operation: Operation, specs: tuple, attributes: dict) -> Operation | GlobalCall:
-    """The operation itself if its operands lie as it wants them, else what has to be done.
+    """Return the operation if its operands have the SBP of its signature, else a `GlobalCall`.
 
     The signature of the operation is chosen here.
 
-    With several processes a conversion that communicates runs at once, as a program of its own: so
+    With several processes a conversion that is_collective runs at once, as a program of its own: so
     all ranks run the same collectives in the same order, even where they read values at different
-    places.
+    points of the script.
     """
     requested = requested_sbp(operation, attributes.get("device"))
     has_tensors = any(isinstance(each, TensorSpec) for each in specs)
@@ -134,7 +134,7 @@ def plan_call(operation: Operation, specs: tuple, attributes: dict) -> Operation
     collective_axes = frozenset()
     if operation.primitive is boxing and cluster.is_multiprocess():
         spec, given = operation.in_specs[0], operation.attributes
-        collective_axes = communicating_axes(
+        collective_axes = find_collective_axes(
             spec.shape,
             spec.dtype.itemsize,
             given["hierarchy"],

@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from oneflow.primitives.sharding.partial_sums import all_reduced, reduce_scattered
+from oneflow.primitives.sharding import partial_sums
 from oneflow.tuning.switches import Setting, is_on
 
 RANKS_AXIS = "ranks"
@@ -19,7 +19,7 @@ RANKS_AXIS = "ranks"
 
 def all_reduce(array: Any) -> tuple[Any]:
     """Return the sum of the arrays of all processes."""
-    return (all_reduced(array, RANKS_AXIS),)
+    return (partial_sums.all_reduce(array, RANKS_AXIS),)
 
 
 def average(*arrays: Any) -> tuple[Any, ...]:
@@ -50,7 +50,7 @@ def all_gather_into_tensor(array: Any) -> tuple[Any]:
 
 def reduce_scatter(*parts: Any) -> tuple[Any]:
     """Sum part `i` of all processes for process `i`."""
-    return (reduce_scattered(jnp.stack(parts), RANKS_AXIS, 0)[0],)
+    return (partial_sums.reduce_scatter(jnp.stack(parts), RANKS_AXIS, 0)[0],)
 
 
 def reduce_scatter_tensor(array: Any, shape: tuple[int, ...]) -> tuple[Any]:

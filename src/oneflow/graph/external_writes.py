@@ -10,7 +10,7 @@ from weakref import ref
 from oneflow.base.location import user_line
 from oneflow.graph.capturing_recorder import CapturingRecorder
 from oneflow.program.value import Value
-from oneflow.tensor.views import WATCHERS, Handle, Storage, with_history_of
+from oneflow.tensor.views import WRITE_HOOKS, Handle, Storage, with_history_of
 
 
 class ExternalWrites:
@@ -26,11 +26,11 @@ class ExternalWrites:
         self._storages: list[tuple[Storage, Value, str]] = []
 
     def __enter__(self) -> ExternalWrites:
-        WATCHERS.append(self._note)
+        WRITE_HOOKS.append(self._note)
         return self
 
     def __exit__(self, *exception: object) -> None:
-        WATCHERS.remove(self._note)
+        WRITE_HOOKS.remove(self._note)
 
     def _note(self, tensor: Handle, new: Value) -> None:
         """A write calls this before it happens."""

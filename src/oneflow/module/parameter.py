@@ -11,7 +11,7 @@ from oneflow.functional.creation.options import choose_device
 from oneflow.primitives.operators.creation import zeros
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import device_or_sharding, import_array
-from oneflow.tensor.views import detached_twin
+from oneflow.tensor.views import alias_storage
 
 
 class Parameter(Tensor):
@@ -36,7 +36,7 @@ class Parameter(Tensor):
             raise TypeError(f"Parameter(): `data` must be a Tensor, got {type(data).__name__}")
         parameter = object.__new__(cls)
         parameter._value = data.value.alias()
-        detached_twin(parameter, data, silent=False).requires_grad_(requires_grad)
+        alias_storage(parameter, data, silent=False).requires_grad_(requires_grad)
         return parameter
 
     def __init__(self, data: Tensor | None = None, requires_grad: bool = True) -> None:

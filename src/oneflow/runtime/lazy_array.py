@@ -12,7 +12,7 @@ from oneflow.base.spec import TensorSpec
 from oneflow.primitives.shard_shapes import Sizes
 from oneflow.program.value import Value
 from oneflow.runtime.memory import put
-from oneflow.runtime.shards import assemble, shard_of
+from oneflow.runtime.shards import make_global_array, shard_of
 
 Slices = tuple[slice, ...]
 
@@ -84,7 +84,7 @@ class LazyArray:
             return put(self._source[tuple(map(slice, (0,) * spec.ndim, spec.shape))], spec.device)
         _require_devices(spec.device)
         whole: Any = _Once(self._source)
-        return assemble(spec, lambda coordinate: shard_of(whole, spec, coordinate))
+        return make_global_array(spec, lambda coordinate: shard_of(whole, spec, coordinate))
 
 
 class _Once:

@@ -15,7 +15,7 @@ from oneflow.base.sbp import PARTIAL_SUM
 from oneflow.base.spec import TensorSpec
 from oneflow.compiler.sharding import array_shape, named_sharding, of_dtype, partial_axes
 from oneflow.primitives.shard_shapes import mesh_coordinates, shard_shape, shard_slices
-from oneflow.primitives.sharding.partial_sums import neutral
+from oneflow.primitives.sharding.partial_sums import additive_identity
 from oneflow.runtime.eager import Absent
 
 Coordinate = tuple[int, ...]
@@ -23,13 +23,13 @@ Coordinate = tuple[int, ...]
 
 def addressable_coordinates(placement: Placement) -> Iterator[tuple[Coordinate, Any]]:
     """Yield the mesh coordinates of this process's devices, with the devices."""
-    several = cluster.is_multiprocess()
+    is_multiprocess = cluster.is_multiprocess()
     for coordinate, rank in zip(mesh_coordinates(placement.hierarchy), placement.flat, strict=True):
-        if not several or rank == cluster.rank():
+        if not is_multiprocess or rank == cluster.rank():
             yield coordinate, cluster.device_of_rank(placement.type, rank)
 
 
-def assemble(spec: TensorSpec, shard_at: Callable[[Coordinate], Any]) -> Any:
+def make_global_array(spec: TensorSpec, shard_at: Callable[[Coordinate], Any]) -> Any:
     """Make the array of a global tensor from the unpadded shards of this process's devices.
 
     Raises:
@@ -39,16 +39,16 @@ def assemble(spec: TensorSpec, shard_at: Callable[[Coordinate], Any]) -> Any:
     if not placement.includes_this_process:
         return Absent()
     shape = shard_shape(spec.shape, placement.hierarchy, spec.sbp or ())
-    lead = (1,) * len(partial_axes(spec))
+    leading = (1,) * len(partial_axes(spec))
     blocks = []
     for coordinate, device in addressable_coordinates(placement):
-        shard = resized(of_dtype(shard_at(coordinate), spec), shape)
+        shard = resize(of_dtype(shard_at(coordinate), spec), shape)
         # Memory of its own: the array may be donated later, or the shard written to.
-        blocks.append(jax.device_put(shard.reshape(lead + shape), device, may_alias=False))
+        blocks.append(jax.device_put(shard.reshape(leading + shape), device, may_alias=False))
     return jax.make_array_from_single_device_arrays(array_shape(spec), named_sharding(spec), blocks)
 
 
-def resized(shard: Any, shape: tuple[int, ...]) -> Any:
+def resize(shard: Any, shape: tuple[int, ...]) -> Any:
     """Return a shard cut, or padded with zeros, at the end of each dimension."""
     if shard.shape == shape:
         return shard
@@ -66,12 +66,12 @@ def shard_of(whole: np.ndarray, spec: TensorSpec, coordinate: Coordinate) -> np.
     is_first = all(
         position == 0 for position, each in zip(coordinate, sbp, strict=True) if each is PARTIAL_SUM
     )
-    return shard if is_first else neutral_like(shard)
+    return shard if is_first else identity_like(shard)
 
 
-def neutral_like(shard: Any) -> np.ndarray:
-    """Make the neutral element of addition in the shape and dtype of `shard`."""
-    return np.full(shard.shape, neutral(shard.dtype))
+def identity_like(shard: Any) -> np.ndarray:
+    """Make the identity element of addition in the shape and dtype of `shard`."""
+    return np.full(shard.shape, additive_identity(shard.dtype))
 
 
 def local_shard(array: Any, spec: TensorSpec, index: int | None = None) -> jax.Array:

@@ -16,9 +16,9 @@ from oneflow.base.spec import TensorSpec, spec_of
 from oneflow.compiler.sharding import named_sharding, partition_of
 from oneflow.control_plane.collective_launch import launch_collective
 from oneflow.primitives.shard_shapes import shard_shape
-from oneflow.primitives.sharding.partial_sums import all_reduced, neutral
+from oneflow.primitives.sharding.partial_sums import additive_identity, all_reduce
 from oneflow.runtime.eager import Absent
-from oneflow.runtime.shards import assemble
+from oneflow.runtime.shards import make_global_array
 
 # Compiled programs that are kept, one for each shape and pair of placements.
 _MAX_PROGRAMS = 512
@@ -72,9 +72,9 @@ def transfer_array(array: Any, source: TensorSpec, target: TensorSpec) -> Any:
         return Absent()
     if not source.numel:
         shape = shard_shape(target.shape, target.device.hierarchy, target.sbp)
-        return assemble(target, lambda coordinate: np.zeros(shape, target.dtype.numpy))
+        return make_global_array(target, lambda coordinate: np.zeros(shape, target.dtype.numpy))
     if new <= old:
-        return assemble(target, lambda coordinate: array.addressable_data(0))
+        return make_global_array(target, lambda coordinate: array.addressable_data(0))
     is_by_shard = source.device.hierarchy == target.device.hierarchy and not old & new
     send = _send_shards if is_by_shard else _send_from_first_rank
     description = f"transfer of {source!r} from {source.device} to {target.device}"
@@ -95,10 +95,10 @@ def _send_shards(array: Any, source: TensorSpec, target: TensorSpec) -> Any:
     shape = shard_shape(source.shape, source.device.hierarchy, source.sbp)
     is_source = source.device.includes_this_process
     shard = array.addressable_data(0) if is_source else np.zeros(shape, source.dtype.numpy)
-    moved = _shift_program(layers)(assemble(layers, lambda coordinate: shard))
+    moved = _shift_program(layers)(make_global_array(layers, lambda coordinate: shard))
     if not target.device.includes_this_process:
         return Absent()
-    return assemble(target, lambda coordinate: moved.addressable_data(0).reshape(shape))
+    return make_global_array(target, lambda coordinate: moved.addressable_data(0).reshape(shape))
 
 
 @functools.lru_cache(maxsize=_MAX_PROGRAMS)
@@ -119,12 +119,14 @@ def _send_from_first_rank(array: Any, source: TensorSpec, target: TensorSpec) ->
     union = Placement(target.device.type, ranks)
     layers = spec_of(source.shape, source.dtype, union, (PARTIAL_SUM,))
     is_first = cluster.rank() == ranks[0]
-    zero = np.full(source.shape, neutral(source.dtype.numpy))
+    zero = np.full(source.shape, additive_identity(source.dtype.numpy))
     part = array.addressable_data(0) if is_first else zero
-    result = _sum_program(layers)(assemble(layers, lambda coordinate: part))
+    result = _sum_program(layers)(make_global_array(layers, lambda coordinate: part))
     if not target.device.includes_this_process:
         return Absent()
-    return assemble(target, lambda coordinate: result.addressable_data(0).reshape(source.shape))
+    return make_global_array(
+        target, lambda coordinate: result.addressable_data(0).reshape(source.shape)
+    )
 
 
 @functools.lru_cache(maxsize=_MAX_PROGRAMS)
@@ -133,7 +135,7 @@ def _sum_program(layers: TensorSpec) -> Any:
     partition = partition_of(layers)
 
     def add(x: jax.Array) -> jax.Array:
-        return all_reduced(x, mesh_axis(0))
+        return all_reduce(x, mesh_axis(0))
 
     mesh = layers.device.mesh
     return jax.jit(jax.shard_map(add, mesh=mesh, in_specs=partition, out_specs=partition))

@@ -13,7 +13,7 @@ from oneflow.tensor.call import wrap
 from oneflow.tensor.methods import attach
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import device_or_sharding, import_array
-from oneflow.tensor.views import detached_twin
+from oneflow.tensor.views import alias_storage
 
 
 def deep_copy(self: Tensor, memo: dict[int, Any]) -> Tensor:
@@ -39,7 +39,7 @@ def deep_copy(self: Tensor, memo: dict[int, Any]) -> Tensor:
 
 def shallow_copy(self: Tensor) -> Tensor:
     """Another leaf on the same memory."""
-    result = detached_twin(wrap(self.value.alias()), self, silent=False)
+    result = alias_storage(wrap(self.value.alias()), self, silent=False)
     return result.requires_grad_(self.requires_grad)
 
 

@@ -29,11 +29,11 @@ from oneflow.runtime.eager import Absent, read_array
 from oneflow.runtime.lazy_array import lazy_array_of
 from oneflow.runtime.memory import put
 from oneflow.runtime.shards import (
-    assemble,
     empty_shard,
+    identity_like,
     local_shard,
-    neutral_like,
-    resized,
+    make_global_array,
+    resize,
     shard_of,
 )
 from oneflow.runtime.transfer import transfer_array, transfer_sbp
@@ -85,7 +85,9 @@ def global_from_numpy(array: np.ndarray, sharding: Sharding) -> Value:
     if environment.CHECK_GLOBAL_DATA.read() == "1" and cluster.is_multiprocess():
         _require_equal_data(array, sharding.placement)
     spec = spec_of(array.shape, from_numpy_dtype(array.dtype), sharding.placement, sharding.sbp)
-    return Value(spec, assemble(spec, lambda coordinate: shard_of(array, spec, coordinate)))
+    return Value(
+        spec, make_global_array(spec, lambda coordinate: shard_of(array, spec, coordinate))
+    )
 
 
 def _require_equal_data(array: np.ndarray, placement: Placement) -> None:
@@ -95,13 +97,13 @@ def _require_equal_data(array: np.ndarray, placement: Placement) -> None:
     kind = zlib.crc32(f"{array.dtype}{array.shape}".encode())
     sums = np.array([zlib.crc32(array.tobytes(), kind)], np.int64)
     gathered = all_gather_ints_on(sums, Placement(placement.type, list(placement.flat)))[:, 0]
-    differing = [
+    mismatched = [
         rank for rank, each in zip(placement.flat, gathered, strict=True) if each != gathered[0]
     ]
-    if differing:
+    if mismatched:
         raise ValueError(
             f"ranks have different data for a global tensor on {placement}: the array of rank(s) "
-            f"{differing} is not that of rank {placement.flat[0]}. Every rank must pass the same "
+            f"{mismatched} is not that of rank {placement.flat[0]}. Every rank must pass the same "
             "array; broadcast it from one rank with `oneflow.comm.broadcast`, or pass shards with "
             "`to_global` of local tensors"
         )
@@ -121,7 +123,7 @@ def local_to_global(value: Value, sharding: Sharding, check_meta: bool = True) -
         result = _from_first(shard, shape, local.dtype, sharding)
     else:
         spec = spec_of(shape, local.dtype, placement, sbp)
-        result = Value(spec, assemble(spec, lambda coordinate: shard))
+        result = Value(spec, make_global_array(spec, lambda coordinate: shard))
     grad_sbp = default_gradient_sbp(sbp)
 
     def back(grad: Value) -> Value:
@@ -139,9 +141,9 @@ def _from_first(shard: Any, shape: tuple[int, ...], dtype: DType, sharding: Shar
         later = any(
             p for p, each in zip(coordinate, sharding.sbp, strict=True) if each is BROADCAST
         )
-        return neutral_like(shard) if later else shard
+        return identity_like(shard) if later else shard
 
-    return converted(Value(spec, assemble(spec, shard_at)), sharding.sbp)
+    return converted(Value(spec, make_global_array(spec, shard_at)), sharding.sbp)
 
 
 def global_to_local(value: Value, device: Device | None = None) -> Value:
@@ -181,9 +183,9 @@ def _from_shards(value: Value, spec: Any, sharding: Sharding) -> Value:
         # A process that drives all ranks has the same local tensor on each: cut if another rank's
         # shard is shorter, padded with zeros if it is longer.
         slices = shard_slices(spec.shape, placement.hierarchy, sharding.sbp, coordinate)
-        return resized(shard, tuple(each.stop - each.start for each in slices))
+        return resize(shard, tuple(each.stop - each.start for each in slices))
 
-    return Value(target, assemble(target, shard_at))
+    return Value(target, make_global_array(target, shard_at))
 
 
 def local_device(placement: Placement) -> Device:
@@ -222,12 +224,12 @@ def _shapes_of_ranks(local: Any, placement: Placement) -> np.ndarray:
     own[: 2 + local.ndim] = (names.index(local.dtype.name), local.ndim, *local.shape)
     gathered = all_gather_ints(own, placement.type)[list(placement.flat)]
     if (gathered[:, :2] != gathered[0, :2]).any():
-        described = ", ".join(
+        descriptions = ", ".join(
             f"rank {rank}: {names[kind]}{sizes[:ndim]}"
             for rank, (kind, ndim, *sizes) in zip(placement.flat, gathered.tolist(), strict=True)
         )
         raise ValueError(
-            f"the ranks' tensors differ in dtype or number of dimensions ({described}); the "
+            f"the ranks' tensors differ in dtype or number of dimensions ({descriptions}); the "
             "shards of one global tensor must agree in both"
         )
     return gathered[:, 2 : 2 + gathered[0, 1]]
@@ -246,7 +248,7 @@ def all_gather_ints(numbers: np.ndarray, type: str) -> np.ndarray:
 def all_gather_ints_on(numbers: np.ndarray, placement: Placement) -> np.ndarray:
     """Return the 64-bit integers of all ranks of a one-dimensional placement, in its order."""
     spec = spec_of((placement.size, len(numbers)), int64, placement, (split(0),))
-    shards = Value(spec, assemble(spec, lambda coordinate: numbers[None]))
+    shards = Value(spec, make_global_array(spec, lambda coordinate: numbers[None]))
     return np.asarray(read_array(converted(shards, placement.broadcast)).addressable_data(0))
 
 
@@ -277,18 +279,18 @@ def _read_from_files(
     value: Value, device: Device | Placement, sbp: NdSbp | None = None
 ) -> Value | None:
     """Read only what another device or placement needs of a value that is still in files."""
-    unread = lazy_array_of(value)
-    if unread is None or (value.node is not None and MODE.enabled):
+    stored = lazy_array_of(value)
+    if stored is None or (value.node is not None and MODE.enabled):
         return None
     spec = spec_of(value.spec.shape, value.spec.dtype, device, sbp)
-    return Value(spec, unread.array_on(spec))
+    return Value(spec, stored.array_on(spec))
 
 
 def full_on_device(value: Value, device: Device) -> Value:
     """Return a local value with all elements of a global one; a collective as `full_array` is."""
-    unread = _read_from_files(value, device)
-    if unread is not None:
-        return unread
+    stored = _read_from_files(value, device)
+    if stored is not None:
+        return stored
     spec = spec_of(value.spec.shape, value.spec.dtype, device)
     return Value(spec, put(full_array(value), device))
 
@@ -304,9 +306,9 @@ def full_array(value: Value) -> Any:
     if is_planning() or (isinstance(value.array, Absent) and placement.includes_this_process):
         return Absent()
     value = value.alias()
-    everyone = Placement.all(placement.type)
-    if cluster.is_multiprocess() and set(placement.flat) != set(everyone.flat):
-        value = move_global(value, Sharding(everyone, everyone.broadcast))
+    world = Placement.all(placement.type)
+    if cluster.is_multiprocess() and set(placement.flat) != set(world.flat):
+        value = move_global(value, Sharding(world, world.broadcast))
     else:
         value = converted(value, placement.broadcast)
     return read_array(value).addressable_data(0)
@@ -314,9 +316,9 @@ def full_array(value: Value) -> Any:
 
 def convert_sbp(value: Value, sbp: NdSbp, grad_sbp: NdSbp | None = None) -> Value:
     """Convert a global value to another SBP; its gradient is converted to `grad_sbp`."""
-    unread = _read_from_files(value, value.spec.device, sbp)
-    if unread is not None:
-        return unread
+    stored = _read_from_files(value, value.spec.device, sbp)
+    if stored is not None:
+        return stored
     result = converted(value, sbp)
     if grad_sbp is None or value.node is None or not MODE.enabled:
         return result
@@ -326,9 +328,9 @@ def convert_sbp(value: Value, sbp: NdSbp, grad_sbp: NdSbp | None = None) -> Valu
 
 def move_global(value: Value, sharding: Sharding, grad_sbp: NdSbp | None = None) -> Value:
     """Move a global value to another placement, with another SBP."""
-    unread = _read_from_files(value, sharding.placement, sharding.sbp)
-    if unread is not None:
-        return unread
+    stored = _read_from_files(value, sharding.placement, sharding.sbp)
+    if stored is not None:
+        return stored
     spec = value.spec
     source: Any = spec.device
     before, after = transfer_sbp(spec, sharding)

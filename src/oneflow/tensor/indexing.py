@@ -21,7 +21,7 @@ from oneflow.program.value import Value
 from oneflow.tensor.call import call_view, wrap
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import filled_value, import_array, on_device
-from oneflow.tensor.views import Chain, ViewStep, join, replacing, replay, scatter_back, write
+from oneflow.tensor.views import Chain, ViewStep, join, keep_history, replay, scatter_back, write
 
 _NO_DIMENSIONS = (
     "invalid index of a 0-dim tensor. Use `tensor.item()` in Python to convert a 0-dim tensor to a "
@@ -290,7 +290,7 @@ def _written(view: Value, indices: list[tuple[int, Tensor]], value: Any, accumul
     source = _source(value, view, exact=bool(indices))
     if not indices:
         expanded = _broadcast_source(source, spec.shape)
-        return add(view, expanded) if accumulate else replacing(view, expanded)
+        return add(view, expanded) if accumulate else keep_history(view, expanded)
     if (
         not accumulate
         and len(indices) == 1

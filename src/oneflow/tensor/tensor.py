@@ -29,11 +29,11 @@ from oneflow.program.value import INFERENCE, Value
 from oneflow.runtime.eager import read_array
 from oneflow.tensor.global_values import full_array
 from oneflow.tensor.views import (
+    alias_storage,
     cut_off,
-    detached_twin,
-    found_family,
     note_replacement,
     refresh,
+    start_family,
     with_history_of,
     write,
 )
@@ -205,9 +205,9 @@ class Tensor:
         self._value = fresh
         if self._family is not None:
             # A view that asks for gradients of its own is a leaf, with a family of its own.
-            family = found_family(self, self) if self._chain else self._family
+            family = start_family(self, self) if self._chain else self._family
             family.value = fresh
-            family.storage.lend(fresh)
+            family.storage.track(fresh)
         return self
 
     @property
@@ -307,7 +307,7 @@ class Tensor:
 
     def detach(self) -> Tensor:
         """The same memory without autograd history: writing to either changes both."""
-        return detached_twin(_from_value(self.value.alias()), self, silent=False)
+        return alias_storage(_from_value(self.value.alias()), self, silent=False)
 
     def detach_(self) -> Tensor:
         """Cut this tensor off its history.
@@ -322,7 +322,7 @@ class Tensor:
     @property
     def data(self) -> Tensor:
         """Like `detach`, but writes do not count for autograd's check of saved tensors."""
-        return detached_twin(_from_value(self.value.alias()), self, silent=True)
+        return alias_storage(_from_value(self.value.alias()), self, silent=True)
 
     @data.setter
     def data(self, new: Tensor) -> None:
@@ -334,7 +334,7 @@ class Tensor:
         self._value = value
         if not is_leaf and same_spec:
             with_history_of(self._value, old)
-        found_family(self, new).storage.lend(self._value)
+        start_family(self, new).storage.track(self._value)
         if is_leaf and node is not None:
             self.requires_grad_()
             self._value.node.hooks, self._value.node.post_hooks = node.hooks, node.post_hooks
@@ -413,7 +413,7 @@ class _Owner:
         self._grad = object()
 
 
-# Depends on the Python version: newer ones lend references to local variables without counting
+# Depends on the Python version: newer ones track references to local variables without counting
 # them.
 _GRAD_REFERENCES = _references_to_grad(_Owner())
 

@@ -75,7 +75,7 @@ def numpy_from_data(data: Any, dtype: DType | None) -> np.ndarray:
     array = np.asarray(plain)
     _require_numbers(array, data)
     if inferred is not None:
-        return _fitted(array, inferred) if inferred is dtype else array.astype(inferred.numpy)
+        return _cast_numbers(array, inferred) if inferred is dtype else array.astype(inferred.numpy)
     if array.dtype.kind == "f" or array.size == 0:
         return array.astype(get_default_dtype().numpy)
     if array.dtype.kind == "c":
@@ -118,7 +118,7 @@ def _shown(data: Any) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
-def _fitted(array: np.ndarray, dtype: DType) -> np.ndarray:
+def _cast_numbers(array: np.ndarray, dtype: DType) -> np.ndarray:
     """Python numbers as `dtype`; negative ones wrap around in unsigned types.
 
     Raises:

@@ -58,7 +58,7 @@ class Handle(Protocol):
 
 T = TypeVar("T", bound=Handle)
 # Called with a tensor and its new value before each write.
-WATCHERS: list[Callable[[Handle, Value], None]] = []
+WRITE_HOOKS: list[Callable[[Handle, Value], None]] = []
 
 
 class Storage:
@@ -69,30 +69,30 @@ class Storage:
         version: number of writes so far.
     """
 
-    __slots__ = ("__weakref__", "_lent", "_prune_at", "value", "version")
+    __slots__ = ("__weakref__", "_prune_at", "_tracked", "value", "version")
 
     def __init__(self, value: Value) -> None:
         self.value = value
         self.version = 0
-        self._lent = [ref(value)]
+        self._tracked = [ref(value)]
         self._prune_at = 32
 
-    def lend(self, value: Value) -> None:
+    def track(self, value: Value) -> None:
         """Remember a value read from here: the next write makes it stale."""
-        self._lent.append(ref(value))
-        if len(self._lent) > self._prune_at:
-            self._lent = [reference for reference in self._lent if reference() is not None]
-            self._prune_at = 2 * len(self._lent) + 32
+        self._tracked.append(ref(value))
+        if len(self._tracked) > self._prune_at:
+            self._tracked = [reference for reference in self._tracked if reference() is not None]
+            self._prune_at = 2 * len(self._tracked) + 32
 
     def replace(self, root: Value, silent: bool) -> None:
         """Write: `root` is the new content."""
         note_replacement(root, self.value, partial(_invalidate, ref(self)))
         replaced: list[ref[Value]] = []
         if not silent:
-            replaced, self._lent = self._lent, []
+            replaced, self._tracked = self._tracked, []
         self.value = root
         self.version += 1
-        self.lend(root)
+        self.track(root)
         for reference in replaced:
             value = reference()
             if value is not None:
@@ -152,7 +152,7 @@ class Family:
                 data = data.alias()
             self.value = marked_like(with_history_of(data, self.value), self.storage.value)
             self.version = self.storage.version
-            self.storage.lend(self.value)
+            self.storage.track(self.value)
         return self.value
 
     def replace(self, root: Value) -> None:
@@ -165,7 +165,7 @@ class Family:
             marked_like(whole, root)
         storage.replace(whole, self.silent)
         if whole is not root:
-            storage.lend(root)
+            storage.track(root)
         self.value, self.version = root, storage.version
 
 
@@ -273,18 +273,18 @@ def join(view: T, base: Handle, step: ViewStep) -> T:
         view._family, view._chain = family, (*base._chain, step)
         view._seen = family.storage.version
     else:
-        found_family(view, base, (step,)).unrecorded = True
-    family.storage.lend(view._value)
+        start_family(view, base, (step,)).unrecorded = True
+    family.storage.track(view._value)
     return view
 
 
-def found_family(root: Handle, base: Handle, steps: Chain = (), silent: bool = False) -> Family:
+def start_family(root: Handle, base: Handle, steps: Chain = (), silent: bool = False) -> Family:
     """Make `root` the root of a new family on the storage of `base`, after the views `steps`."""
     family = share(base)
     prefix = (*family.prefix, *base._chain, *steps)
-    founded = Family(family.storage, root._value, prefix, silent or family.silent)
-    root._family, root._chain, root._seen = founded, (), family.storage.version
-    return founded
+    new_family = Family(family.storage, root._value, prefix, silent or family.silent)
+    root._family, root._chain, root._seen = new_family, (), family.storage.version
+    return new_family
 
 
 def join_storage(tensor: Handle, step: ViewStep, wrap: Callable[[Value], T]) -> T:
@@ -306,17 +306,17 @@ def join_storage(tensor: Handle, step: ViewStep, wrap: Callable[[Value], T]) -> 
     return join(wrap(primitive(base._value, *numbers, **attributes)), base, step)
 
 
-def detached_twin(twin: T, tensor: Handle, silent: bool) -> T:
-    """Make the fresh tensor `twin`, an alias without history, share memory with `tensor`."""
-    found_family(twin, tensor, silent=silent).storage.lend(twin._value)
-    return twin
+def alias_storage(alias: T, tensor: Handle, silent: bool) -> T:
+    """Make the fresh tensor `alias`, an alias without history, share memory with `tensor`."""
+    start_family(alias, tensor, silent=silent).storage.track(alias._value)
+    return alias
 
 
 def cut_off(tensor: T, value: Value) -> T:
     """Give a root that is no view `value`, its own without history; its memory stays shared."""
     tensor._value = value
     if tensor._family is not None:
-        found_family(tensor, tensor).storage.lend(value)
+        start_family(tensor, tensor).storage.track(value)
     return tensor
 
 
@@ -328,7 +328,7 @@ def refresh(tensor: Handle) -> Value:
         with enable_grad():
             value = replay(value, tensor._chain)
         marked_like(value, family.value)
-        family.storage.lend(value)
+        family.storage.track(value)
     tensor._value, tensor._seen = value, family.storage.version
     return value
 
@@ -375,7 +375,7 @@ def _in_place_of(old: Value, new: Value) -> Value:
         new = marked_like(with_history_of(new.alias(), new), old)
     if not MODE.enabled:
         return new if new is old else with_history_of(new, old)
-    return replacing(old, new) if new.node is None else new
+    return keep_history(old, new) if new.node is None else new
 
 
 def _with_spec(new: Value, spec: TensorSpec) -> Value:
@@ -395,7 +395,7 @@ def _with_spec(new: Value, spec: TensorSpec) -> Value:
 
 def _notify(tensor: Handle, new: Value) -> None:
     """Call those who watch writes; `new` is the content that the whole memory gets."""
-    for watch in WATCHERS[:]:  # another thread may take its own away meanwhile
+    for watch in WRITE_HOOKS[:]:  # another thread may take its own away meanwhile
         watch(tensor, new)
 
 
@@ -417,11 +417,11 @@ def _write_to_family(tensor: Handle, family: Family, new: Value, steps: Chain) -
             tensor._value, tensor._seen = root, family.version
         return  # A view reads its new content when it is asked for it.
     if root is not new:
-        family.storage.lend(new)
+        family.storage.track(new)
     tensor._value, tensor._seen = new, family.version
 
 
-def replacing(old: Value, new: Value) -> Value:
+def keep_history(old: Value, new: Value) -> Value:
     """`new` in place of all of `old`.
 
     If `old` requires grad so does the result, and passes it zeros.

@@ -21,7 +21,7 @@ from oneflow.tensor.methods import attach
 from oneflow.tensor.strides import is_contiguous
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import filled_value, import_array, on_device
-from oneflow.tensor.views import replacing
+from oneflow.tensor.views import keep_history
 
 
 @function()
@@ -234,7 +234,7 @@ def copy_(self: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
                 f"{list(source.shape)} of the tensor to copy"
             )
         source = call(broadcast_to, source, shape=spec.shape)
-    return self.assign(replacing(self.value, clone_primitive(source.value)))
+    return self.assign(keep_history(self.value, clone_primitive(source.value)))
 
 
 def fill_(self: Tensor, value: Any) -> Tensor:

@@ -62,7 +62,7 @@ def boxing_seconds(
     for step in steps:
         seconds += bytes_sent(step, spec.shape, itemsize, hierarchy) / hardware.link
         seconds += shard_bytes(with_sbp(spec, step.target)) / hardware.memory
-        seconds += hardware.latency if step.communicates else 0.0
+        seconds += hardware.latency if step.is_collective else 0.0
     return seconds
 
 

@@ -20,7 +20,7 @@ from oneflow.primitives.shard_shapes import (
     traced_offset_and_size,
 )
 from oneflow.primitives.sharding.boxing_path import BoxingStep, boxing_path
-from oneflow.primitives.sharding.partial_sums import all_reduced, neutral, reduce_scattered
+from oneflow.primitives.sharding.partial_sums import additive_identity, all_reduce, reduce_scatter
 from oneflow.primitives.traits import Kind
 
 Sizes = tuple[int, ...]
@@ -29,19 +29,19 @@ Sizes = tuple[int, ...]
 def _boxing(
     x: jax.Array, *, shape: Sizes, hierarchy: Sizes, source: NdSbp, target: NdSbp
 ) -> jax.Array:
-    """This device's part under `target` from its part under `source`; runs inside `shard_map`."""
+    """Convert this device's shard from `source` to `target`; runs inside `shard_map`."""
     if 0 in shape:
         # XLA has no collectives of nothing.
         return jnp.zeros(shard_shape(shape, hierarchy, target), x.dtype)
     _, path = boxing_path(shape, x.dtype.itemsize, hierarchy, source, target)
-    # A device that is alone along an axis has the same however the tensor lies there.
+    # A device that is alone along an axis has the same under any SBP.
     steps = tuple(step for step in path if hierarchy[step.axis] > 1)
     for index, step in enumerate(steps):
         if index and _reduces_all(step) and _reduces_all(steps[index - 1]):
             continue  # done with the one before
         if _reduces_all(step):
             axes = tuple(mesh_axis(each.axis) for each in _run_of_sums(steps[index:]))
-            x = all_reduced(x, axes)
+            x = all_reduce(x, axes)
         else:
             x = _Axis(step, shape, hierarchy).convert(x)
     return x
@@ -62,7 +62,7 @@ def _run_of_sums(steps: tuple[BoxingStep, ...]) -> list[BoxingStep]:
 
 
 class _Axis:
-    """One step: its mesh dimension, and how the tensor's dimensions lie around it.
+    """One step: its mesh axis, and the sharding of the tensor's dimensions by the other axes.
 
     What is split at the step's axis is split by earlier axes too, never by later ones. "Outer" is
     the part that the earlier axes leave, "inner" this device's share of it.
@@ -77,22 +77,26 @@ class _Axis:
         self._even = all(is_even(shape, hierarchy, sbp) for sbp in (step.source, step.target))
 
     def convert(self, x: jax.Array) -> jax.Array:
-        """The part after the step."""
+        """Return the shard after the step."""
         before, after = self._step.source[self._step.axis], self._step.target[self._step.axis]
         if before is BROADCAST:
-            return self._own(x, after.dim) if isinstance(after, Split) else self._first(x)
+            return (
+                self._own_share(x, after.dim)
+                if isinstance(after, Split)
+                else self._first_to_partial_sum(x)
+            )
         if before is PARTIAL_SUM:
             assert isinstance(after, Split)
-            return reduce_scattered(self._spread(x, after.dim), self._name, after.dim)
+            return reduce_scatter(self._pad_shares(x, after.dim), self._name, after.dim)
         assert isinstance(before, Split)
         if after is BROADCAST:
             gathered = lax.all_gather(x, self._name, axis=before.dim, tiled=True)
             return self._pack(gathered, before.dim)
         if after is PARTIAL_SUM:
-            return self._alone(x, before.dim)
+            return self._to_partial_sum(x, before.dim)
         assert isinstance(after, Split)
         moved = lax.all_to_all(
-            self._spread(x, after.dim),
+            self._pad_shares(x, after.dim),
             self._name,
             split_axis=after.dim,
             concat_axis=before.dim,
@@ -109,63 +113,63 @@ class _Axis:
         return padded_size(self._shape[dim], counts), real
 
     def _shares(self, dim: int) -> tuple[int, int, Any, Any]:
-        """Padded outer and inner sizes; the least share, and how many have one element more."""
+        """Padded outer and inner sizes; the base share, and how many have one element more."""
         padded, real = self._outer(dim)
         return padded, -(-padded // self._count), real // self._count, real % self._count
 
-    def _own(self, x: jax.Array, dim: int) -> jax.Array:
+    def _own_share(self, x: jax.Array, dim: int) -> jax.Array:
         """This device's share of the outer part."""
-        padded, inner, least, longer = self._shares(dim)
+        padded, inner, base, extra = self._shares(dim)
         coordinate = lax.axis_index(self._name)
         if self._even:
             return lax.dynamic_slice_in_dim(x, coordinate * inner, inner, dim)
-        start = coordinate * least + jnp.minimum(coordinate, longer)
-        return _taken(x, start + jnp.arange(inner), dim, padded)
+        start = coordinate * base + jnp.minimum(coordinate, extra)
+        return _take(x, start + jnp.arange(inner), dim, padded)
 
-    def _spread(self, x: jax.Array, dim: int) -> jax.Array:
+    def _pad_shares(self, x: jax.Array, dim: int) -> jax.Array:
         """The outer part as all shares one after the other, each padded to the same size."""
         if self._even:
             return x
-        padded, inner, least, longer = self._shares(dim)
+        padded, inner, base, extra = self._shares(dim)
         coordinate, offset = jnp.divmod(jnp.arange(inner * self._count), inner)
-        return _taken(x, coordinate * least + jnp.minimum(coordinate, longer) + offset, dim, padded)
+        return _take(x, coordinate * base + jnp.minimum(coordinate, extra) + offset, dim, padded)
 
     def _pack(self, x: jax.Array, dim: int) -> jax.Array:
         """The outer part from all shares one after the other, each padded to the same size."""
         if self._even:
             return x
-        padded, inner, least, longer = self._shares(dim)
+        padded, inner, base, extra = self._shares(dim)
         position = jnp.arange(padded)
-        in_long = position < longer * (least + 1)
-        rest = position - longer * (least + 1)
-        short = jnp.maximum(least, 1)
-        coordinate = jnp.where(in_long, position // (least + 1), longer + rest // short)
-        offset = jnp.where(in_long, position % (least + 1), rest % short)
-        return _taken(x, coordinate * inner + offset, dim, inner * self._count)
+        in_long = position < extra * (base + 1)
+        rest = position - extra * (base + 1)
+        short = jnp.maximum(base, 1)
+        coordinate = jnp.where(in_long, position // (base + 1), extra + rest // short)
+        offset = jnp.where(in_long, position % (base + 1), rest % short)
+        return _take(x, coordinate * inner + offset, dim, inner * self._count)
 
-    def _alone(self, x: jax.Array, dim: int) -> jax.Array:
-        """The outer part, neutral where it is not this device's share: a partial sum."""
-        padded, inner, least, longer = self._shares(dim)
+    def _to_partial_sum(self, x: jax.Array, dim: int) -> jax.Array:
+        """The outer part, -0.0 where it is not this device's share: a partial sum."""
+        padded, inner, base, extra = self._shares(dim)
         coordinate = lax.axis_index(self._name)
-        start = coordinate * least + jnp.minimum(coordinate, longer)
-        size = least + as_index(coordinate < longer)
+        start = coordinate * base + jnp.minimum(coordinate, extra)
+        size = base + as_index(coordinate < extra)
         position = jnp.arange(padded)
-        taken = _taken(x, position - start, dim, inner)
-        mine = (position >= start) & (position < start + size)
+        taken = _take(x, position - start, dim, inner)
+        is_own = (position >= start) & (position < start + size)
         shape = [1] * x.ndim
         shape[dim] = padded
-        return jnp.where(mine.reshape(shape), taken, neutral(x.dtype))
+        return jnp.where(is_own.reshape(shape), taken, additive_identity(x.dtype))
 
-    def _first(self, x: jax.Array) -> jax.Array:
+    def _first_to_partial_sum(self, x: jax.Array) -> jax.Array:
         """The whole on the first device and nothing on the others: a partial sum."""
-        return jnp.where(lax.axis_index(self._name) == 0, x, neutral(x.dtype))
+        return jnp.where(lax.axis_index(self._name) == 0, x, additive_identity(x.dtype))
 
 
-def _taken(x: jax.Array, index: Any, dim: int, size: int) -> jax.Array:
-    """Elements of a dimension; an index outside is one of padding and gives anything."""
+def _take(x: jax.Array, index: Any, dim: int, size: int) -> jax.Array:
+    """Take elements of a dimension; an index out of range is of padding and gives any value."""
     return jnp.take(x, jnp.clip(index, 0, max(size - 1, 0)), axis=dim)
 
 
 boxing = primitive("boxing", _boxing, kind=Kind.BOXING)
-# The whole is the same: its gradient is the gradient, however that lies on the devices.
+# The whole is the same: its gradient is the gradient, with whatever SBP that has.
 boxing.gradient(x=lambda g: g)

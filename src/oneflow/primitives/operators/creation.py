@@ -10,7 +10,7 @@ from oneflow.primitives.operation import Operation
 from oneflow.primitives.operators.rounding import quotient
 from oneflow.primitives.registry import primitive
 from oneflow.primitives.shard_index import ShardIndex, global_index
-from oneflow.primitives.sharding.axes import Axes, AxisRule, elementwise_axes, made_axes
+from oneflow.primitives.sharding.axes import Axes, AxisRule, creation_axes, elementwise_axes
 from oneflow.primitives.traits import Positional
 
 
@@ -26,13 +26,15 @@ def _full(value, *, shape: tuple[int, ...], dtype: DType):
     return jnp.broadcast_to(value, shape).astype(dtype.numpy)
 
 
-zeros = primitive("zeros", _zeros, axes=made_axes, differentiable=False)
-ones = primitive("ones", _ones, axes=made_axes, differentiable=False)
+zeros = primitive("zeros", _zeros, axes=creation_axes, differentiable=False)
+ones = primitive("ones", _ones, axes=creation_axes, differentiable=False)
 # The number is a run-time input: a new value compiles nothing.
 full_integer = primitive(
-    "full_integer", _full, axes=made_axes, differentiable=False, scalar="int64"
+    "full_integer", _full, axes=creation_axes, differentiable=False, scalar="int64"
 )
-full_float = primitive("full_float", _full, axes=made_axes, differentiable=False, scalar="float64")
+full_float = primitive(
+    "full_float", _full, axes=creation_axes, differentiable=False, scalar="float64"
+)
 
 
 def _line_axes(size: str) -> AxisRule:
@@ -99,4 +101,4 @@ def _eye(*, shape: tuple[int, int], dtype: DType, shard: ShardIndex | None = Non
     return (rows == columns).astype(dtype.numpy)
 
 
-eye = primitive("eye", _eye, axes=made_axes, positional=Positional(), differentiable=False)
+eye = primitive("eye", _eye, axes=creation_axes, positional=Positional(), differentiable=False)

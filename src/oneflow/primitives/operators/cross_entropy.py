@@ -270,7 +270,7 @@ def _probabilities_axes(operation: Operation) -> Axes:
     operands = (logit_names, logit_names, (), *((None,) for _ in weight))
     kept = samples if operation.attributes["reduction"] == "none" else ()
     count = math.prod(logits.shape) // max(logits.shape[_class_dim(logits)], 1)
-    return Axes(operands, (kept,), whole={"count": count})
+    return Axes(operands, (kept,), global_attributes={"count": count})
 
 
 cross_entropy_probabilities = primitive(

@@ -41,8 +41,8 @@ def _axes(operation: Operation) -> Axes:
     """Parts of the table give parts of a sum: every row is in one of them."""
     indices, weight = operation.in_specs
     index_names = tuple(f"d{dim}" for dim in range(indices.ndim))
-    whole = {"rows": weight.shape[0]}
-    return Axes((index_names, ("row", "width")), ((*index_names, "width"),), whole=whole)
+    rows = {"rows": weight.shape[0]}
+    return Axes((index_names, ("row", "width")), ((*index_names, "width"),), global_attributes=rows)
 
 
 def _embedding_backward(g, indices, *, rows: int, padding: int, by_frequency: bool):

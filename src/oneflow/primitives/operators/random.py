@@ -21,7 +21,7 @@ from jax import lax
 from oneflow.base.dtype import DType
 from oneflow.primitives.registry import Primitive, primitive
 from oneflow.primitives.shard_index import ShardIndex, global_linear_index
-from oneflow.primitives.sharding.axes import elementwise_axes, made_axes
+from oneflow.primitives.sharding.axes import creation_axes, elementwise_axes
 from oneflow.primitives.traits import Positional
 
 _ROUNDS = 10
@@ -179,7 +179,9 @@ def random_primitive(name: str, impl: Callable, *real: str, **declared: Any) -> 
 
 def drawn_in_parts(name: str, impl: Callable, *real: str, **declared: Any) -> Primitive:
     """A random primitive whose results may be drawn in parts, as its operands are split."""
-    return random_primitive(name, impl, *real, axes=made_axes, positional=Positional(), **declared)
+    return random_primitive(
+        name, impl, *real, axes=creation_axes, positional=Positional(), **declared
+    )
 
 
 def _uniform(
@@ -310,7 +312,7 @@ random_integer = primitive(
     "random_integer",
     _integer,
     scalar="int64",
-    axes=made_axes,
+    axes=creation_axes,
     positional=Positional(),
     differentiable=False,
 )

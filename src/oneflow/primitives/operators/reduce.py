@@ -16,7 +16,7 @@ from oneflow.primitives.operators.rounding import quotient
 from oneflow.primitives.operators.shape import broadcast_to, reshape
 from oneflow.primitives.registry import Primitive, primitive
 from oneflow.primitives.shard_index import ShardIndex, global_index
-from oneflow.primitives.sharding.axes import Axes, Names, free_dims, reduced_axes, summed_to_axes
+from oneflow.primitives.sharding.axes import Axes, Names, free_dims, reduced_axes, sum_to_axes
 from oneflow.primitives.sharding.linearity import converted
 from oneflow.primitives.traits import Composition, Positional, Precision
 
@@ -82,7 +82,7 @@ def _mean_axes(operation: Operation) -> Axes:
     """Means of parts that divide by the number of all elements are partial sums."""
     axes = reduced_axes(summed=True)(operation)
     count = count_of(operation.in_specs[0].shape, operation.attributes["dims"])
-    return replace(axes, whole={"count": count})
+    return replace(axes, global_attributes={"count": count})
 
 
 def _spread(
@@ -135,7 +135,7 @@ def _sum_to(x, *, shape: tuple[int, ...]):
 
 
 # The gradient of broadcasting.
-sum_to = primitive("sum_to", _sum_to, axes=summed_to_axes, linear=("x",))
+sum_to = primitive("sum_to", _sum_to, axes=sum_to_axes, linear=("x",))
 sum_to.gradient(x=lambda g, x_spec: broadcast_to(g, shape=x_spec.shape))
 
 

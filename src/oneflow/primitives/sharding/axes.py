@@ -1,11 +1,11 @@
-"""How a primitive's dimensions may be split over devices, in axis notation.
+"""Axis notation: how a primitive's dimensions may be split over devices.
 
 Every dimension of every operand and result gets a name. Dimensions of one name are split together:
 
 * a name that operands and results share may be split; the results are split too,
 * a name that only operands have is summed over: split it and every device has a *partial sum* of
   the results; where only some results lack a name, these are the partial sums,
-* a name that only results have may be split for nothing: every device makes its part,
+* a name that only results have may be split at no cost: every device makes its shard,
 * operands without the name are needed whole, and a dimension without a name (None) may not be split
   at all.
 
@@ -38,28 +38,28 @@ class Axes:
         sizes: attributes that hold sizes of dimensions (or numbers of groups), with their names: a
             name for a number, one name or None per entry for a tuple. They shrink with their
             dimensions.
-        whole: attributes that parts are given besides: what they must know about the whole, such as
-            the number of elements that a mean divides by.
+        global_attributes: further attributes of shards, facts about the whole such as the number of
+            elements that a mean divides by.
         sums: results that lack a name of an operand are partial sums. False: they do not depend on
             that operand, and stay whole.
-        addends: positions of operands that are added to the result once, such as a bias. Where a
+        biases: positions of operands that are added to the result once, such as a bias. Where a
             name is summed that they lack, they must be partial sums too.
     """
 
     inputs: tuple[Names, ...]
     outputs: tuple[Names, ...]
     sizes: Mapping[str, str | Names] = field(default_factory=dict)
-    whole: Mapping[str, Any] = field(default_factory=dict)
+    global_attributes: Mapping[str, Any] = field(default_factory=dict)
     sums: bool = True
-    addends: tuple[int, ...] = ()
+    biases: tuple[int, ...] = ()
 
     def names(self) -> list[str]:
         """The names that may be split, in order of appearance."""
         every = (*self.inputs, *self.outputs)
         return list(dict.fromkeys(n for dims in every for n in dims if n is not None))
 
-    def is_summed(self, name: str, output: int = 0) -> bool:
-        """Whether splitting `name` makes a result a partial sum."""
+    def is_reduced(self, name: str, output: int = 0) -> bool:
+        """Return whether splitting `name` makes a result a partial sum."""
         return self.sums and name not in self.outputs[output]
 
     def sizes_of(self, operation: Operation, name: str) -> list[int]:
@@ -78,12 +78,12 @@ class Axes:
         return sizes
 
     def divisor(self, operation: Operation, name: str) -> int:
-        """The number that the count of equal parts of `name` must divide."""
+        """The number that must be divisible by the count of equal shards of `name`."""
         return math.gcd(*self.sizes_of(operation, name))
 
     def shard_attributes(self, operation: Operation, counts: Mapping[str, int]) -> dict[str, Any]:
-        """The attributes with which parts are computed, of names split into `counts` parts."""
-        inner = {**_attributes_of(operation), **self.whole}
+        """The attributes with which shards are computed, for names split into `counts` shards."""
+        inner = {**_attributes_of(operation), **self.global_attributes}
         for attribute, names in self.sizes.items():
             if isinstance(names, str):
                 inner[attribute] = -(-inner[attribute] // counts.get(names, 1))
@@ -96,7 +96,7 @@ class Axes:
 
 
 def _attributes_of(operation: Operation) -> Mapping[str, Any]:
-    """The attributes of an operation, or of what it is the gradient of, maybe several times."""
+    """The attributes of an operation, or of the one that it is a gradient of, of any order."""
     primitive, given = operation.primitive, operation.attributes
     while primitive.vjp_of is not None:
         primitive, given = primitive.vjp_of, dict(given["attributes"])
@@ -125,41 +125,41 @@ def notation(text: str) -> AxisRule:
     """
     left, _, right = text.partition("->")
     operands = [part.strip() for part in left.split(",")]
-    addends = tuple(position for position, part in enumerate(operands) if part.startswith("+"))
+    biases = tuple(position for position, part in enumerate(operands) if part.startswith("+"))
     written_inputs = [part.removeprefix("+").split() for part in operands]
     written_outputs = [part.split() for part in right.split(",")]
 
     def rule(operation: Operation) -> Axes:
         ndims = [spec.ndim for spec in operation.in_specs]
-        lead = max(n - len(w) + 1 for n, w in zip(ndims, written_inputs, strict=False))
+        leading_dims = max(n - len(w) + 1 for n, w in zip(ndims, written_inputs, strict=False))
         sizes = [spec.shape for spec in operation.in_specs]
-        inputs = [_expand(w, s, lead) for w, s in zip(written_inputs, sizes, strict=False)]
+        inputs = [_expand(w, s, leading_dims) for w, s in zip(written_inputs, sizes, strict=False)]
         inputs += [() for _ in operation.in_specs[len(inputs) :]]
         outputs = [
-            _expand(w, spec.shape, lead)
+            _expand(w, spec.shape, leading_dims)
             for w, spec in zip(written_outputs, operation.out_specs, strict=True)
         ]
-        return Axes(tuple(inputs), tuple(outputs), addends=addends)
+        return Axes(tuple(inputs), tuple(outputs), biases=biases)
 
     return rule
 
 
-def _expand(written: list[str], shape: tuple[int, ...], lead: int) -> Names:
+def _expand(written: list[str], shape: tuple[int, ...], leading_dims: int) -> Names:
     """Names of one operand's dimensions; a broadcast dimension of size 1 has none."""
     if "..." not in written:
         return tuple(None if name == "_" else name for name in written)
     own = len(shape) - (len(written) - 1)
-    leading = [f"lead{lead - own + i}" if shape[i] != 1 else None for i in range(own)]
+    leading = [f"lead{leading_dims - own + i}" if shape[i] != 1 else None for i in range(own)]
     return (*leading, *(None if name == "_" else name for name in written[1:]))
 
 
-def _aligned(operation: Operation, busy: set[int], ndim: int) -> Axes:
-    """Dimensions aligned at the right up to `ndim`, named unless they broadcast or are `busy`."""
+def _aligned(operation: Operation, fixed: set[int], ndim: int) -> Axes:
+    """Dimensions aligned at the right up to `ndim`, named unless they broadcast or are `fixed`."""
 
     def names(shape: tuple[int, ...]) -> Names:
         positions = range(ndim - len(shape), ndim)
         return tuple(
-            None if size == 1 or position in busy else f"d{position}"
+            None if size == 1 or position in fixed else f"d{position}"
             for size, position in zip(shape, positions, strict=True)
         )
 
@@ -184,7 +184,7 @@ def broadcast_free_dims(attribute: str) -> AxisRule:
 
     def rule(operation: Operation) -> Axes:
         ndim = max(spec.ndim for spec in operation.in_specs)
-        return _aligned(operation, _counted(operation.attributes[attribute], ndim), ndim)
+        return _aligned(operation, _normalized_dims(operation.attributes[attribute], ndim), ndim)
 
     return rule
 
@@ -192,17 +192,17 @@ def broadcast_free_dims(attribute: str) -> AxisRule:
 def broadcast_reduced_axes(operation: Operation) -> Axes:
     """Operands broadcast and `dim` (the last if not said) is reduced: the others may be split."""
     ndim = max(spec.ndim for spec in operation.in_specs)
-    busy = _counted(operation.attributes.get("dim", -1), ndim)
-    axes = _aligned(operation, busy, ndim)
+    fixed = _normalized_dims(operation.attributes.get("dim", -1), ndim)
+    axes = _aligned(operation, fixed, ndim)
     if operation.attributes.get("keepdim", False):
         return axes
     shape = operation.out_specs[0].shape
-    kept = [f"d{dim}" for dim in range(ndim) if dim not in busy]
+    kept = [f"d{dim}" for dim in range(ndim) if dim not in fixed]
     result = tuple(None if n == 1 else name for n, name in zip(shape, kept, strict=True))
     return Axes(axes.inputs, (result,))
 
 
-def _counted(dims: int | tuple[int, ...] | None, ndim: int) -> set[int]:
+def _normalized_dims(dims: int | tuple[int, ...] | None, ndim: int) -> set[int]:
     """The dimension or dimensions, counted from the front; None is all."""
     if dims is None:
         return set(range(ndim))
@@ -210,16 +210,19 @@ def _counted(dims: int | tuple[int, ...] | None, ndim: int) -> set[int]:
 
 
 def leading_axes(own: int) -> AxisRule:
-    """The rule of what works on the last `own` dimensions of its first operand: the others may be.
+    """The rule of operations on the last `own` dimensions of an operand: others may be split.
 
     Results begin with those dimensions too; further operands are needed whole.
     """
 
     def rule(operation: Operation) -> Axes:
         first, *rest = operation.in_specs
-        lead = tuple(f"d{dim}" for dim in range(first.ndim - own))
-        inputs = ((*lead, *(None,) * own), *((None,) * spec.ndim for spec in rest))
-        results = [(*lead, *(None,) * (spec.ndim - len(lead))) for spec in operation.out_specs]
+        leading_dims = tuple(f"d{dim}" for dim in range(first.ndim - own))
+        inputs = ((*leading_dims, *(None,) * own), *((None,) * spec.ndim for spec in rest))
+        results = [
+            (*leading_dims, *(None,) * (spec.ndim - len(leading_dims)))
+            for spec in operation.out_specs
+        ]
         return Axes(inputs, tuple(results))
 
     return rule
@@ -235,7 +238,7 @@ def reduced_axes(summed: bool) -> Callable[[Operation], Axes]:
     def rule(operation: Operation) -> Axes:
         first, *rest = operation.in_specs
         attribute = "dims" if "dims" in operation.attributes else "dim"
-        dims = _counted(operation.attributes.get(attribute), first.ndim)
+        dims = _normalized_dims(operation.attributes.get(attribute), first.ndim)
         keepdim = operation.attributes.get("keepdim", False)
         names = [f"d{i}" for i in range(first.ndim)]
         source = tuple(n if summed or i not in dims else None for i, n in enumerate(names))
@@ -257,13 +260,13 @@ def free_dims(*attributes: str) -> AxisRule:
 
     def rule(operation: Operation) -> Axes:
         first = operation.in_specs[0]
-        dims = [_counted(operation.attributes[each], first.ndim) for each in attributes]
-        busy = set().union(*dims)
+        dims = [_normalized_dims(operation.attributes[each], first.ndim) for each in attributes]
+        fixed = set().union(*dims)
 
         def names(spec) -> Names:
             if spec.ndim != first.ndim:
                 return (None,) * spec.ndim
-            return tuple(None if i in busy else f"d{i}" for i in range(spec.ndim))
+            return tuple(None if i in fixed else f"d{i}" for i in range(spec.ndim))
 
         return Axes(tuple(map(names, operation.in_specs)), tuple(map(names, operation.out_specs)))
 
@@ -288,7 +291,7 @@ def broadcast_axes(operation: Operation) -> Axes:
     return Axes((kept,), (names,), {"shape": names})
 
 
-def summed_to_axes(operation: Operation) -> Axes:
+def sum_to_axes(operation: Operation) -> Axes:
     """`sum_to`: all dimensions; the result lacks those that are summed."""
     before, after = operation.in_specs[0].shape, operation.out_specs[0].shape
     names = tuple(f"d{dim}" for dim in range(len(before)))
@@ -300,8 +303,8 @@ def summed_to_axes(operation: Operation) -> Axes:
     return Axes((names,), (kept,), {"shape": kept})
 
 
-def made_axes(operation: Operation) -> Axes:
-    """What is made in a given `shape` may be made in parts; operands broadcast."""
+def creation_axes(operation: Operation) -> Axes:
+    """The rule of primitives that make a tensor of a given `shape`; operands broadcast."""
     names = tuple(f"d{dim}" for dim in range(operation.out_specs[0].ndim))
     aligned = _aligned(operation, set(), len(names))
     return Axes(aligned.inputs, (names,), {"shape": names})
@@ -352,7 +355,7 @@ def axes_of(operation: Operation) -> Axes | None:
     return axes
 
 
-def differentiated(operation: Operation) -> Operation:
+def forward_operation(operation: Operation) -> Operation:
     """The operation that an operation made by `jax.vjp` is the gradient of."""
     primitive, given = operation.primitive.vjp_of, operation.attributes
     if primitive is None:
@@ -365,15 +368,15 @@ def differentiated(operation: Operation) -> Operation:
 def _vjp_axes(operation: Operation) -> Axes | None:
     """A result's gradient is split like the result, an operand's like the operand.
 
-    Parts of the result that read an operand whole each have a share of its gradient: it lacks their
-    name and is a partial sum.
+    Shards of the result that read an operand whole each have a share of its gradient: it lacks
+    their name and is a partial sum.
     """
-    forward = differentiated(operation)
+    forward = forward_operation(operation)
     axes = axes_of(forward)
-    # Which part is computed could not be said.
+    # The position of the shard could not be passed on.
     if axes is None or forward.primitive.traits.positional is not None:
         return None
     differentiable = zip(axes.outputs, forward.out_differentiable, strict=True)
     gradients = [names for names, used in differentiable if used]
     results = tuple(axes.inputs[position] for position in operation.attributes["wanted"])
-    return Axes((*axes.inputs, *gradients), results, axes.sizes, axes.whole)
+    return Axes((*axes.inputs, *gradients), results, axes.sizes, axes.global_attributes)

@@ -36,8 +36,8 @@ class BoxingStep(NamedTuple):
     target: NdSbp
 
     @property
-    def communicates(self) -> bool:
-        """Whether devices exchange data: all steps but those that keep or drop what one has."""
+    def is_collective(self) -> bool:
+        """True if devices exchange data, False if each keeps or drops data that it has."""
         before, after = self.source[self.axis], self.target[self.axis]
         return before is PARTIAL_SUM or (isinstance(before, Split) and after is not PARTIAL_SUM)
 
@@ -45,15 +45,15 @@ class BoxingStep(NamedTuple):
 def bytes_sent(step: BoxingStep, shape: tuple[int, ...], itemsize: int, hierarchy: tuple[int, ...]):
     """Bytes that each device sends in one step, with the ring or pairwise algorithms."""
     count = hierarchy[step.axis]
-    held = math.prod(shard_shape(shape, hierarchy, step.source)) * itemsize
+    shard_size = math.prod(shard_shape(shape, hierarchy, step.source)) * itemsize
     before, after = step.source[step.axis], step.target[step.axis]
     share = (count - 1) / count
     if before is PARTIAL_SUM:
-        return held * share * (2 if after is BROADCAST else 1)
+        return shard_size * share * (2 if after is BROADCAST else 1)
     if isinstance(before, Split):
         if after is BROADCAST:
-            return held * (count - 1)
-        return held * share if isinstance(after, Split) else 0.0
+            return shard_size * (count - 1)
+        return shard_size * share if isinstance(after, Split) else 0.0
     return 0.0
 
 
@@ -62,13 +62,13 @@ def _cost(
 ) -> float:
     written = math.prod(shard_shape(shape, hierarchy, step.target)) * itemsize
     sent = bytes_sent(step, shape, itemsize, hierarchy)
-    return sent + written * _WRITTEN + (_LATENCY if step.communicates else 0.0)
+    return sent + written * _WRITTEN + (_LATENCY if step.is_collective else 0.0)
 
 
 def _is_innermost(sbp: NdSbp, axis: int) -> bool:
-    """Whether no later axis splits the same dimension as `axis`.
+    """Return whether no later axis splits the same dimension as `axis`.
 
-    Parts of parts are contiguous only in the order of the axes, so the innermost changes first.
+    Shards of shards are contiguous only in the order of the axes, so the innermost changes first.
     """
     here = sbp[axis]
     return not isinstance(here, Split) or here not in sbp[axis + 1 :]
@@ -115,7 +115,7 @@ def boxing_path(
     raise ValueError(f"no way from {source} to {target}")
 
 
-def communicating_axes(
+def find_collective_axes(
     shape: tuple[int, ...],
     itemsize: int,
     hierarchy: tuple[int, ...],
@@ -126,4 +126,4 @@ def communicating_axes(
     if 0 in shape:
         return frozenset()
     _, steps = boxing_path(shape, itemsize, hierarchy, source, target)
-    return frozenset(s.axis for s in steps if s.communicates and hierarchy[s.axis] > 1)
+    return frozenset(s.axis for s in steps if s.is_collective and hierarchy[s.axis] > 1)

@@ -39,7 +39,7 @@ class Collective(NamedTuple):
 
 
 def collectives_of(operation: Operation) -> tuple[Collective, ...]:
-    """What an operation exchanges; nothing unless it is a conversion that communicates."""
+    """The collectives of an operation; none unless it is a conversion that exchanges data."""
     if operation.primitive.traits.kind is not Kind.BOXING or not operation.in_specs[0].numel:
         return ()
     spec, given = operation.in_specs[0], operation.attributes
@@ -55,12 +55,12 @@ def _collectives(
     found: list[Collective] = []
     steps = boxing_path(shape, itemsize, hierarchy, source, target)[1]
     for index, step in enumerate(steps):
-        if not step.communicates or hierarchy[step.axis] == 1:
+        if not step.is_collective or hierarchy[step.axis] == 1:
             continue
         path = (source, *[each.target for each in steps[: index + 1]])
         new = _collective(step, shape, itemsize, hierarchy)._replace(path=path)
-        follows = index and steps[index - 1].communicates and found
-        if follows and new.kind == found[-1].kind == "all-reduce":
+        is_consecutive = index and steps[index - 1].is_collective and found
+        if is_consecutive and new.kind == found[-1].kind == "all-reduce":
             merged = _all_reduce(found[-1].axes + new.axes, new.given, hierarchy)
             found[-1] = merged._replace(path=path)
         else:
@@ -77,23 +77,25 @@ def _all_reduce(axes: tuple[int, ...], given: int, hierarchy: Sizes) -> Collecti
 def _collective(step: BoxingStep, shape: Sizes, itemsize: int, hierarchy: Sizes) -> Collective:
     before, after = step.source[step.axis], step.target[step.axis]
     group, axes = hierarchy[step.axis], (step.axis,)
-    held = math.prod(shard_shape(shape, hierarchy, step.source)) * itemsize
-    made = math.prod(shard_shape(shape, hierarchy, step.target)) * itemsize
+    source_bytes = math.prod(shard_shape(shape, hierarchy, step.source)) * itemsize
+    target_bytes = math.prod(shard_shape(shape, hierarchy, step.target)) * itemsize
     if before is PARTIAL_SUM:
         if after is BROADCAST:
-            return _all_reduce(axes, held, hierarchy)
+            return _all_reduce(axes, source_bytes, hierarchy)
         # Uneven shares are padded to the same size.
         assert isinstance(after, Split)
-        given = made * group
-        staged = given if after.dim or given != held else 0
-        return Collective("reduce-scatter", axes, group, given, made * (group - 1), (), staged)
+        given = target_bytes * group
+        staged = given if after.dim or given != source_bytes else 0
+        return Collective(
+            "reduce-scatter", axes, group, given, target_bytes * (group - 1), (), staged
+        )
     if after is BROADCAST:
-        return Collective("all-gather", axes, group, held, held * (group - 1), ())
+        return Collective("all-gather", axes, group, source_bytes, source_bytes * (group - 1), ())
     assert isinstance(after, Split)
-    given = held
+    given = source_bytes
     outer = [hierarchy[axis] for axis in split_axes(step.source[: step.axis], after.dim)]
     size = padded_size(shape[after.dim], tuple(outer))
     if size:
-        given = held // size * -(-size // group) * group
+        given = source_bytes // size * -(-size // group) * group
     staged = given if after.dim else 0
     return Collective("all-to-all", axes, group, given, given * (group - 1) / group, (), staged)

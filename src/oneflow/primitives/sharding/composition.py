@@ -1,4 +1,4 @@
-"""What is computed instead of a primitive that would need split dimensions whole.
+"""Compositions that replace a primitive which would need split dimensions whole.
 
 A variance reads all elements, but all that it needs of them are sums. Such a primitive has a trait
 `Composition`: a function of the same operands and attributes that computes the same of primitives
@@ -15,10 +15,10 @@ from oneflow.primitives.sharding.axes import axes_of
 
 
 def composition_of(operation: Operation, split: Sequence[Collection[int]]) -> Callable | None:
-    """What to compute instead of an operation, or None if that is best done by its primitive.
+    """Return the composition to compute instead of an operation, or None if its primitive is best.
 
     Args:
-        operation: on tensors that may lie split over devices.
+        operation: an operation on tensors that may be split over devices.
         split: per operand the dimensions that are split.
     """
     composition = operation.primitive.traits.composition

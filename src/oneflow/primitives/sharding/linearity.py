@@ -1,4 +1,4 @@
-"""Which operands partial sums may pass through.
+"""Linearity: the sets of operands that partial sums may pass through.
 
 A *partial sum* is a value whose parts, one per device, add up to what is meant. An operation may
 be applied to the parts if it is linear in the operands that have them: ``f(a + b) = f(a) + f(b)``,
@@ -6,8 +6,8 @@ all other operands being whole and the same everywhere. `add` is so in both oper
 in neither alone, `mul` in each alone, `add_scaled` (``x + a * y``) in x together with y, or with a.
 
 Partial sums of truth values pass through nothing: "or" is not what operations are linear in. Those
-of whole numbers pass to whole numbers that are no wider: a sum of uint8 that wraps around is
-another number than the sum of its parts.
+of integers pass to integers that are no wider: a sum of uint8 that wraps around is another number
+than the sum of its addends.
 
 A primitive declares sets of operand names, or a function of the operation where attributes or types
 decide. The gradients that `jax.vjp` makes derive theirs from the primitive's.
@@ -20,7 +20,7 @@ from collections.abc import Iterable
 
 from oneflow.base.dtype import Category
 from oneflow.primitives.operation import Operation, operand_positions
-from oneflow.primitives.sharding.axes import differentiated
+from oneflow.primitives.sharding.axes import forward_operation
 
 Linearity = tuple[frozenset[int], ...]
 
@@ -42,11 +42,11 @@ def linear_operands(operation: Operation) -> Linearity:
         >>> [sorted(each) for each in linear_operands(make_operation(mul, (spec, 2.0), {}))]
         [[0], [1]]
     """
-    return tuple(each for each in _declared(operation) if each and _keeps_sums(operation, each))
+    return tuple(each for each in _declared(operation) if each and _preserves_sums(operation, each))
 
 
 def _declared(operation: Operation) -> Iterable[frozenset[int]]:
-    """What the primitive says, whatever the dtypes are."""
+    """The sets that the primitive declares, regardless of dtypes."""
     primitive = operation.primitive
     if primitive.vjp_of is not None:
         return _vjp_linearity(operation)
@@ -59,8 +59,8 @@ def _declared(operation: Operation) -> Iterable[frozenset[int]]:
     ]
 
 
-def _keeps_sums(operation: Operation, operands: frozenset[int]) -> bool:
-    """Whether results of these operands' parts may be added up, as far as dtypes tell."""
+def _preserves_sums(operation: Operation, operands: frozenset[int]) -> bool:
+    """Return whether dtypes allow to add up the results of these operands' partial sums."""
     given = [operation.in_specs[position].dtype for position in operands]
     made = [spec.dtype for spec in operation.out_specs]
     if Category.BOOL in [dtype.category for dtype in (*given, *made)]:
@@ -81,26 +81,26 @@ def _vjp_linearity(operation: Operation) -> Linearity:
     such sets, as those of both factors of a product, are linear in the two together.
     """
     wanted = frozenset(operation.attributes["wanted"])
-    arriving = frozenset(range(operation.attributes["inputs"], len(operation.in_specs)))
-    sets = linear_operands(differentiated(operation))
+    cotangents = frozenset(range(operation.attributes["inputs"], len(operation.in_specs)))
+    sets = linear_operands(forward_operation(operation))
     others = [each for each in sets if not each & wanted]
     pairs = [
         first | second
         for first, second in itertools.combinations(sets, 2)
         if not first & second and first & wanted and second & wanted and wanted <= first | second
     ]
-    return (arriving, *others, *pairs)
+    return (cotangents, *others, *pairs)
 
 
 # --- functions that primitives declare
 
 
 def converted(operation: Operation) -> Linearity:
-    """Linear, unless floats become whole numbers."""
+    """Linear, unless floats become integers."""
     before, after = operation.in_specs[0].dtype.category, operation.out_specs[0].dtype.category
     return () if before >= Category.FLOAT > after else (frozenset({0}),)
 
 
-def each_alone(operation: Operation) -> Linearity:
+def multilinear(operation: Operation) -> Linearity:
     """A product of all operands."""
     return tuple(frozenset({position}) for position in range(len(operation.in_specs)))

@@ -1,4 +1,4 @@
-"""How partial sums are made and added up, the same for every dtype.
+"""Making and adding up partial sums, the same for every dtype.
 
 The sum of truth values is "or", as it is for PyTorch's `+`: a partial sum of them is true where any
 device's part is. What devices without a share put in is what changes nothing: of floats that is
@@ -15,28 +15,28 @@ import numpy as np
 from jax import lax
 
 
-def neutral(dtype: Any) -> np.ndarray:
+def additive_identity(dtype: Any) -> np.ndarray:
     """The number, 0-dim, that changes no other of its dtype when it is added.
 
     Example:
         >>> import numpy as np
-        >>> from oneflow.primitives.sharding.partial_sums import neutral
-        >>> neutral(np.float32), neutral(np.bool_)
+        >>> from oneflow.primitives.sharding.partial_sums import additive_identity
+        >>> additive_identity(np.float32), additive_identity(np.bool_)
         (array(-0., dtype=float32), array(False))
     """
     zero = np.zeros((), dtype)
     return zero if zero.dtype.kind in "biu" else np.asarray(-zero)
 
 
-def all_reduced(x: jax.Array, axes: Any) -> jax.Array:
+def all_reduce(x: jax.Array, axes: Any) -> jax.Array:
     """The sum of all devices' parts along dimensions of the mesh, on each of them."""
     if x.dtype == jnp.bool_:
         return lax.psum(x.astype(jnp.int32), axes) > 0
     return lax.psum(x, axes)
 
 
-def reduce_scattered(x: jax.Array, axis: Any, dim: int) -> jax.Array:
+def reduce_scatter(x: jax.Array, axis: Any, dim: int) -> jax.Array:
     """This device's share along `dim` of the sum of all parts along one dimension of the mesh."""
     if x.dtype == jnp.bool_:
-        return reduce_scattered(x.astype(jnp.int32), axis, dim) > 0
+        return reduce_scatter(x.astype(jnp.int32), axis, dim) > 0
     return lax.psum_scatter(x, axis, scatter_dimension=dim, tiled=True)

@@ -68,9 +68,9 @@ class SignatureSpace:
     def signature(self, chosen: Sequence[Choices]) -> Signature:
         """The signature that these choices for each group make."""
         operation = self.operation
-        everywhere = operation.device.broadcast
-        inputs = [everywhere] * len(operation.in_specs)
-        outputs = [everywhere] * len(operation.out_specs)
+        broadcast = operation.device.broadcast
+        inputs = [broadcast] * len(operation.in_specs)
+        outputs = [broadcast] * len(operation.out_specs)
         counts: dict[str, int] = {}
         for group, choices in zip(self.groups, chosen, strict=True):
             for position in group.inputs:
@@ -134,7 +134,7 @@ class SignatureSpace:
     def _cost(self, group: OperandGroup, choices: Choices) -> tuple[float, int]:
         """The bytes sent to convert operands and add up results, and the number of conversions."""
         operation = self.operation
-        addends = () if self._axes is None else self._axes.addends
+        biases = () if self._axes is None else self._axes.biases
         total, changed = self._reduction_cost(group, choices) + self._gather_cost(group, choices), 0
         for position in group.inputs:
             if operation.is_scalar[position]:
@@ -143,8 +143,8 @@ class SignatureSpace:
             target = self.input_sbp(choices, position)
             if target != spec.sbp:
                 total += conversion_cost(spec, target)
-                # That a sum with addends is made in parts has been counted.
-                total += 0 if position in addends else _deferred_reduction_cost(spec, target)
+                # That a sum with biases is made from shards has been counted.
+                total += 0 if position in biases else _deferred_reduction_cost(spec, target)
                 changed += 1
         return total, changed
 
@@ -221,25 +221,25 @@ def candidates(operation: Operation) -> Iterator[Signature]:
 
 def _groups(operation: Operation, axes: Axes | None) -> list[OperandGroup]:
     """Group operands and results by common names; one group if names are summed."""
-    everything = tuple(range(len(operation.in_specs))), tuple(range(len(operation.out_specs)))
+    all_operands = tuple(range(len(operation.in_specs))), tuple(range(len(operation.out_specs)))
     linear = tuple(linear_operands(operation))
     if axes is None or axes.sums:
         names = axes.names() if axes is not None else []
-        return [OperandGroup(*everything, (None, *names, *linear))]
+        return [OperandGroup(*all_operands, (None, *names, *linear))]
     groups: list[tuple[set[str], list[int], list[int]]] = []
     for index, dims in enumerate((*axes.inputs, *axes.outputs)):
         own = {name for name in dims if name is not None}
         if not own:
             continue
-        mine: tuple[set[str], list[int], list[int]] = (own, [], [])
+        merged: tuple[set[str], list[int], list[int]] = (own, [], [])
         for group in [each for each in groups if each[0] & own]:
             groups.remove(group)
-            mine = (mine[0] | group[0], mine[1] + group[1], mine[2] + group[2])
+            merged = (merged[0] | group[0], merged[1] + group[1], merged[2] + group[2])
         if index < len(axes.inputs):
-            mine[1].append(index)
+            merged[1].append(index)
         else:
-            mine[2].append(index - len(axes.inputs))
-        groups.append(mine)
+            merged[2].append(index - len(axes.inputs))
+        groups.append(merged)
     order = axes.names()
     return [
         OperandGroup(tuple(i), tuple(o), (None, *[name for name in order if name in names]))
@@ -259,12 +259,12 @@ def _can_split(operation: Operation, axes: Axes, name: str, count: int) -> bool:
     return (
         len(set(sizes)) == 1
         and not operation.needs_check
-        and not any(_is_summed(axes, name, output) for output in range(len(axes.outputs)))
+        and not any(_is_reduced(axes, name, output) for output in range(len(axes.outputs)))
     )
 
 
-def _is_summed(axes: Axes, name: str, output: int) -> bool:
-    return axes.is_summed(name, output) and any(name in dims for dims in axes.inputs)
+def _is_reduced(axes: Axes, name: str, output: int) -> bool:
+    return axes.is_reduced(name, output) and any(name in dims for dims in axes.inputs)
 
 
 def _input_signature(operation: Operation, axes: Axes | None, choice: Choice, position: int) -> Sbp:
@@ -275,8 +275,8 @@ def _input_signature(operation: Operation, axes: Axes | None, choice: Choice, po
     dims = axes.inputs[position]
     if choice in dims:
         return split(dims.index(choice))
-    summed = any(_is_summed(axes, choice, output) for output in range(len(axes.outputs)))
-    return PARTIAL_SUM if summed and position in axes.addends else BROADCAST
+    summed = any(_is_reduced(axes, choice, output) for output in range(len(axes.outputs)))
+    return PARTIAL_SUM if summed and position in axes.biases else BROADCAST
 
 
 def _output_signature(
@@ -289,7 +289,7 @@ def _output_signature(
     dims = axes.outputs[position]
     if choice in dims:
         return split(dims.index(choice))
-    return PARTIAL_SUM if _is_summed(axes, choice, position) else BROADCAST
+    return PARTIAL_SUM if _is_reduced(axes, choice, position) else BROADCAST
 
 
 def _is_new_split(axis: int, given: Sequence[NdSbp | None], wanted: Sequence[NdSbp]) -> bool:
