@@ -80,7 +80,10 @@ FIRST_PROGRAM = """
     assert os.listdir(jax.config.jax_compilation_cache_dir)
 """
 AFTER_JAX = """
-    import oneflow as flow, jax, os
+    import os
+
+    os.environ["ONEFLOW_EAGER"] = "compiled"
+    import oneflow as flow, jax
 
     jax.jit(lambda x: x + 1)(1.0).block_until_ready()
     assert (flow.ones(7) * 3).sum().item() == 21

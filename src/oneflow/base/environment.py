@@ -32,6 +32,12 @@ EAGER_HOT_AFTER = EnvironmentVariable(
     "2",
     "Number of times that a program runs op by op before it is compiled as a whole.",
 )
+EAGER_COLD = EnvironmentVariable(
+    "ONEFLOW_EAGER_COLD",
+    "interpreted",
+    "`interpreted` runs programs on the CPU that are not hot on NumPy, without compiling, except "
+    "what that takes long for; `compiled` compiles each operator for each shape.",
+)
 EAGER_BACKGROUND = EnvironmentVariable(
     "ONEFLOW_EAGER_BACKGROUND",
     "48",

@@ -18,10 +18,11 @@ from oneflow.base.placement import Placement, Sharding
 from oneflow.base.planning import is_planning
 from oneflow.base.sbp import NdSbp, nd_sbp_of
 from oneflow.base.spec import TensorSpec, spec_of, with_sbp
+from oneflow.primitives.inference import abstract_operands, infer
 from oneflow.primitives.registry import NO_GRADIENT, Primitive, Rule
 from oneflow.primitives.shard_index import ShardIndex
 from oneflow.primitives.shard_shapes import traced_offsets
-from oneflow.primitives.tracing import traced_results
+from oneflow.primitives.tracing import Traced, trace
 from oneflow.primitives.traits import Kind
 
 _ALL_OPERANDS = "all_operands"
@@ -67,6 +68,8 @@ class Operation:
         "signature",
         "simple",
         "single",
+        "traced",
+        "traced_check",
     )
 
     def __init__(
@@ -78,7 +81,8 @@ class Operation:
         self.in_specs = in_specs
         self.is_scalar = is_scalar
         self.signature: Signature | None = None
-        inferred = infer(self)
+        inferred, self.traced = infer(self)
+        self.traced_check: Traced | None = None
         self.single = not isinstance(inferred, tuple)
         self.out_specs = inferred if isinstance(inferred, tuple) else (inferred,)
         self.count = len(self.out_specs)
@@ -98,6 +102,7 @@ class Operation:
     def set_signature(self, signature: Signature) -> None:
         """Set the signature, and with it the SBP of operands and results."""
         self.signature = signature
+        self.traced = None  # on whole arrays
         self.in_specs = tuple(map(with_sbp, self.in_specs, signature.inputs))
         self.out_specs = tuple(map(with_sbp, self.out_specs, signature.outputs))
 
@@ -135,6 +140,14 @@ class Operation:
         """The primitive's value check: `(is_bad, value)`."""
         attributes = self.attributes if self.signature is None else self.signature.attributes
         return self.primitive.check(*arrays, **attributes)
+
+    def trace_check(self) -> Traced:
+        """The primitive's value check as traced by JAX, once."""
+        if self.traced_check is None:
+            self.traced_check = trace(
+                self.primitive.name, self.evaluate_check, abstract_operands(self)
+            )
+        return self.traced_check
 
     def release(self) -> None:
         """Let go of what was compiled; it is compiled again when it is wanted."""
@@ -180,43 +193,6 @@ def _scalar_dtype(primitive: Primitive, position: int) -> DType | None:
     if isinstance(declared, Mapping):
         declared = declared.get(primitive.operands[position])
     return dtype_named(declared) if declared else None
-
-
-def infer(operation: Operation) -> TensorSpec | tuple[TensorSpec, ...]:
-    """Output specs by abstract evaluation; errors name the primitive and its operands."""
-    if operation.primitive.traits.real_only:
-        _check_real(operation)
-    if operation.primitive.traits.kind is Kind.TRANSFER:
-        return operation.attributes["target"]
-    abstract = [jax.ShapeDtypeStruct(spec.shape, spec.dtype.numpy) for spec in operation.in_specs]
-    try:
-        if operation.primitive.traits.kind is Kind.BOXING:
-            spec, signature = operation.in_specs[0], operation.signature
-            return spec if signature is None else with_sbp(spec, signature.outputs[0])
-        result = traced_results(operation.primitive.name, operation.evaluate_whole, abstract)
-    except (TypeError, ValueError, OverflowError, MemoryError) as error:
-        operand_text = ", ".join(map(repr, operation.in_specs))
-        raise RuntimeError(
-            f"`{operation.primitive.name}` cannot take ({operand_text}): {error}"
-        ) from error
-    is_tuple = isinstance(result, tuple | list)
-    outputs = result if is_tuple else (result,)
-    signature = operation.signature
-    shardings = signature.outputs if signature is not None else (None,) * len(outputs)
-    specs = [
-        spec_of(tuple(each.shape), from_numpy_dtype(each.dtype), operation.device, sbp)
-        for each, sbp in zip(outputs, shardings, strict=True)
-    ]
-    return tuple(specs) if is_tuple else specs[0]
-
-
-def _check_real(operation: Operation) -> None:
-    for spec in operation.in_specs:
-        if spec.dtype.is_complex:
-            raise NotImplementedError(
-                f'"{operation.primitive.name}" not implemented for {spec.dtype!r}: take the real '
-                "or imaginary part, or the absolute value, first"
-            )
 
 
 def _device_of(primitive: Primitive, attributes: dict, in_specs: tuple, is_scalar: tuple) -> Any:

@@ -2,17 +2,63 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import functools
+import time
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import jax
+import numpy as np
 
 from oneflow.base.spec import require_size
 from oneflow.base.uninterruptible import run_uninterruptible
 
+# Primitives of JAX that only hold another jaxpr, by the parameter that it is in.
+CALLS = {
+    **dict.fromkeys(("jit", "pjit", "closed_call", "core_call", "checkpoint", "remat2"), "jaxpr"),
+    "custom_jvp_call": "call_jaxpr",
+    "custom_vjp_call": "call_jaxpr",
+    "custom_vjp_call_jaxpr": "fun_jaxpr",
+    "custom_lin": "call_jaxpr",
+}
+# Beginnings of the names of those whose result depends on several elements, were there several.
+_ACROSS = ("reduce_", "arg", "cum", "sort", "random", "rng", "threefry", "custom_linear_solve")
 
-def traced_results(name: str, function: Callable, operands: list[jax.ShapeDtypeStruct]) -> Any:
-    """Shapes and dtypes of what a function of arrays returns; nothing is computed.
+
+class Traced:
+    """An implementation as traced by JAX.
+
+    Attributes:
+        jaxpr: closed; None once whoever interprets it has put it into another form.
+        interpreted: that form: a function of arrays, or None as long as nobody has asked for it.
+        results: shapes and dtypes of what the implementation returns.
+        elementwise: it was traced on arrays without dimensions and holds for all shapes that
+            broadcast.
+        broadcasts: it has been seen to take operands of different shapes.
+    """
+
+    __slots__ = ("broadcasts", "elementwise", "interpreted", "jaxpr", "results")
+
+    def __init__(self, jaxpr: Any, results: Any, elementwise: bool = False) -> None:
+        self.jaxpr = jaxpr
+        self.interpreted: Any = None
+        self.results = results
+        self.elementwise = elementwise
+        self.broadcasts = False
+
+
+class TracingTime:
+    """The time that tracing has taken in this process.
+
+    Attributes:
+        seconds: all together.
+    """
+
+    seconds = 0.0
+
+
+def trace(name: str, function: Callable, operands: Sequence[jax.ShapeDtypeStruct]) -> Traced:
+    """Trace a function of arrays; nothing is computed.
 
     Args:
         name: of the operator that it implements.
@@ -23,12 +69,57 @@ def traced_results(name: str, function: Callable, operands: list[jax.ShapeDtypeS
         RuntimeError: an array that it makes, the results included, is too large for XLA, which
             would end the process.
     """
+    before = time.perf_counter()
     traced, results = run_uninterruptible(
         lambda: jax.make_jaxpr(function, return_shape=True)(*operands)
     )
     for array in (*traced.out_avals, *_arrays(traced.jaxpr)):
         require_size(name, array.shape, array.dtype)
-    return results
+    TracingTime.seconds += time.perf_counter() - before
+    return Traced(traced, results)
+
+
+@functools.lru_cache(maxsize=1 << 14)
+def trace_elementwise(
+    name: str,
+    function: Callable,
+    dtypes: tuple[np.dtype, ...],
+    attributes: tuple[tuple[str, Any], ...],
+) -> Traced | None:
+    """Trace a function of arrays that computes each element by itself, once for all shapes.
+
+    Args:
+        name: of the operator that it implements.
+        function: takes and returns arrays, which broadcast.
+        dtypes: of what it takes.
+        attributes: its keyword arguments.
+
+    Returns:
+        The trace; None if it fails, or takes a step that depends on more than one element.
+    """
+    scalars = [jax.ShapeDtypeStruct((), dtype) for dtype in dtypes]
+    try:
+        traced = trace(name, lambda *operands: function(*operands, **dict(attributes)), scalars)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    traced.elementwise = True
+    return traced if _is_elementwise(traced.jaxpr.jaxpr) else None
+
+
+def _is_elementwise(jaxpr: Any) -> bool:
+    """Return True if a jaxpr without dimensions holds for each element of larger arrays."""
+    for equation in jaxpr.eqns:
+        name = equation.primitive.name
+        inner = bodies(equation)
+        if inner and name not in CALLS:
+            return False
+        if name.startswith(_ACROSS) and name != "reduce_precision":
+            return False
+        if any(each.aval.shape for each in (*equation.invars, *equation.outvars)):
+            return False
+        if not all(map(_is_elementwise, inner)):
+            return False
+    return True
 
 
 def _arrays(jaxpr: Any) -> Iterator[Any]:

@@ -80,7 +80,7 @@ def _broken_rule(instruction: Instruction, table: dict) -> str | None:
 
 def _wrong_inference(operation: Operation) -> str | None:
     """The difference between the specs that an operation infers and states, as text, or None."""
-    inferred = infer(operation)
+    inferred, _ = infer(operation)
     if (inferred if isinstance(inferred, tuple) else (inferred,)) != operation.out_specs:
         return (
             f"`{operation.primitive.name}` infers {inferred!r}, but states {operation.out_specs!r}"

@@ -1,22 +1,31 @@
-"""Running a program instruction by instruction, each with its own executable.
+"""Running a program instruction by instruction.
 
-An instruction that fails takes with it only what is computed from its results.
+On the CPU instructions are interpreted on NumPy, and nothing is compiled. What NumPy would take
+long for, or has no function for, has its own executable, as everything has on accelerators and
+placements. An instruction that fails takes with it only what is computed from its results.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import jax
 import numpy as np
 
+from oneflow.base import environment
+from oneflow.base.device import xla_device
 from oneflow.base.errors import OutOfMemoryError
+from oneflow.base.placement import Placement
 from oneflow.base.quantities import bytes_text
 from oneflow.base.uninterruptible import run_uninterruptible
 from oneflow.compiler.lower import check_executable, operation_executable, typed_scalar
+from oneflow.interpreter.interpretation import Interpretation, interpretation_of
 from oneflow.primitives.operation import Operation
 from oneflow.primitives.operators.checked_update import update_unless_failed
+from oneflow.primitives.tracing import Traced
 from oneflow.program.ir import Program
 from oneflow.runtime import checks
 from oneflow.runtime.counters import STATISTICS
@@ -24,6 +33,20 @@ from oneflow.runtime.counters import STATISTICS
 # Bytes of operands and results from which on an instruction is waited for: XLA says only then
 # whether it found the memory.
 _LARGE = 2**26
+
+
+@dataclass
+class ColdSettings:
+    """Settings for programs that are not compiled as a whole.
+
+    Attributes:
+        interprets: on the CPU without compiling, where that is not slower.
+    """
+
+    interprets: bool
+
+
+COLD = ColdSettings(environment.EAGER_COLD.read() == "interpreted")
 
 
 class FailedResult:
@@ -44,24 +67,36 @@ def run_cold(
 ) -> tuple[list[Any], Any]:
     """Run a program. Values are freed after their last use.
 
+    Nothing that is given is changed before all is done, so that it can be interrupted anywhere.
+
     Returns:
-        The outputs, with a `FailedResult` for each that could not be computed, and the rows of the
-        run-time checks or None.
+        The outputs as JAX arrays, with a `FailedResult` for each that could not be computed, and
+        the rows of the run-time checks or None.
     """
+    started = time.perf_counter()
     numbers = [
         typed_scalar(s, spec.dtype.numpy) for s, spec in zip(scalars, program.scalars, strict=True)
     ]
     environment: dict[int, Any] = dict(enumerate((*arrays, *numbers)))
-    last_use = _last_uses(program)
     rows: list[tuple[int, int]] = []
+    with np.errstate(all="ignore"):
+        _run_instructions(program, environment, rows)
+    outputs = _as_jax_arrays(program, environment)
+    STATISTICS.cold_seconds += time.perf_counter() - started
+    return outputs, np.array(rows) if rows else None
+
+
+def _run_instructions(
+    program: Program, environment: dict[int, Any], rows: list[tuple[int, int]]
+) -> None:
+    """Compute the values of a program into `environment`, and the rows of its checks."""
+    last_use = _last_uses(program)
     for index, instruction in enumerate(program.instructions):
         operands = [environment[number] for number in instruction.operands]
         results = _run_instruction(instruction.operation, operands, rows)
         environment.update(zip(instruction.results, results, strict=True))
         for number in last_use.get(index, ()):
             del environment[number]
-    outputs = [environment[number] for number in program.outputs]
-    return outputs, np.array(rows) if rows else None
 
 
 def _run_instruction(
@@ -103,39 +138,141 @@ def _has_failed(rows: Sequence[tuple[int, int]]) -> bool:
     return any(bad for bad, _ in rows)
 
 
+def _as_jax_arrays(program: Program, environment: dict[int, Any]) -> list[Any]:
+    """The outputs of a program, those on NumPy handed to JAX.
+
+    JAX may keep the memory that it is given, so each array has memory of its own that nothing else
+    refers to.
+    """
+    outputs = [environment[number] for number in program.outputs]
+    slots = [slot for slot, array in enumerate(outputs) if _is_numpy(array)]
+    if not slots:
+        return outputs
+    owned: dict[int, np.ndarray] = {}
+    for slot in slots:
+        try:
+            array = _own_memory(outputs[slot], owned)
+        except MemoryError:
+            spec = program.spec_table()[program.outputs[slot]]
+            outputs[slot] = FailedResult(OutOfMemoryError(f"out of memory: no room for {spec!r}"))
+        else:
+            outputs[slot] = owned[id(array)] = array
+    slots = [slot for slot in slots if _is_numpy(outputs[slot])]
+    (device,) = program.devices
+    arrays = jax.device_put([outputs[slot] for slot in slots], xla_device(device))
+    for slot, array in zip(slots, arrays, strict=True):
+        outputs[slot] = array
+    return outputs
+
+
+def _own_memory(array: Any, owned: dict[int, np.ndarray]) -> np.ndarray:
+    """The array in contiguous memory of its own, apart from all that are `owned` already."""
+    if not isinstance(array, np.ndarray) or id(array) in owned:
+        return np.array(array)
+    flags = array.flags
+    return array if flags.owndata and flags.c_contiguous else np.array(array, order="C")
+
+
+def _is_numpy(array: Any) -> bool:
+    return isinstance(array, np.ndarray | np.generic)
+
+
 def _run_operation(operation: Operation, operands: list[Any]) -> Any:
-    """What one operation returns.
+    """Run one operation.
 
     Raises:
         OutOfMemoryError: there is not enough memory.
     """
-    specs = (*operation.in_specs, *operation.out_specs)
-    size = sum(spec.nbytes for spec in specs)
     try:
-        is_new = operation.executable is None
-        STATISTICS.operation_compiles += is_new
-        executable = operation_executable(operation)
-        results = _call_new(executable, operands) if is_new else executable(*operands)
-        return jax.block_until_ready(results) if size >= _LARGE else results
-    except jax.errors.JaxRuntimeError as error:
-        if "RESOURCE_EXHAUSTED" not in str(error):
+        interpretation = _interpretation(operation, operation.traced)
+        if interpretation is not None:
+            return _interpret(operation, interpretation, operands)
+        return _run_compiled(operation, operands)
+    except (MemoryError, jax.errors.JaxRuntimeError) as error:
+        if not isinstance(error, MemoryError) and "RESOURCE_EXHAUSTED" not in str(error):
             raise
         made = ", ".join(map(repr, operation.out_specs))
         raise OutOfMemoryError(
             f"out of memory: `{operation.primitive.name}`, which makes {made} "
-            f"({bytes_text(size)} with its operands), found too little on "
+            f"({bytes_text(_touched(operation))} with its operands), found too little on "
             f"`{operation.device}`; use a smaller batch, or keep fewer tensors"
         ) from error
 
 
+def _touched(operation: Operation) -> int:
+    """Bytes of operands and results."""
+    return sum(spec.nbytes for spec in (*operation.in_specs, *operation.out_specs))
+
+
+def _interpretation(operation: Operation, traced: Traced | None) -> Interpretation | None:
+    """The interpretation of a trace of an operation; None if it is better compiled."""
+    if traced is None or not COLD.interprets or operation.device.type != "cpu":
+        return None
+    if not operation.primitive.traits.interpreted:
+        return None
+    interpretation = interpretation_of(traced)
+    if interpretation is None:
+        return None
+    repeats = operation.out_specs[0].numel if traced.elementwise else 1
+    return None if interpretation.is_heavy(repeats) else interpretation
+
+
+def _interpret(
+    operation: Operation, interpretation: Interpretation, operands: Sequence[Any]
+) -> Any:
+    """Run an operation on NumPy."""
+    results = interpretation.run(*map(_as_numpy, operands))
+    whole = [
+        each if each.shape == spec.shape else np.broadcast_to(each, spec.shape)
+        for each, spec in zip(results, operation.out_specs, strict=True)
+    ]
+    return whole[0] if operation.single else whole
+
+
+def _as_numpy(array: Any) -> Any:
+    """A view of an array on the CPU, which is waited for."""
+    return array if _is_numpy(array) else np.asarray(array)
+
+
+def _run_compiled(operation: Operation, operands: Sequence[Any]) -> Any:
+    """Run an operation's own executable."""
+    is_new = operation.executable is None
+    STATISTICS.operation_compiles += is_new
+    executable = operation_executable(operation)
+    operands = _given_to_jax(operation, operands)
+    results = _call_new(executable, operands) if is_new else executable(*operands)
+    return jax.block_until_ready(results) if _touched(operation) >= _LARGE else results
+
+
+def _given_to_jax(operation: Operation, operands: Sequence[Any]) -> list[Any]:
+    """Operands of an executable; JAX would copy from NumPy in its own time, and each time anew."""
+    if isinstance(operation.device, Placement):
+        return list(operands)
+    device = xla_device(operation.device)
+    return [
+        jax.device_put(np.ascontiguousarray(each), device) if isinstance(each, np.ndarray) else each
+        for each in operands
+    ]
+
+
 def _call_new(executable: Callable, operands: Sequence[Any]) -> Any:
     """What an executable returns that JAX traces and compiles in this call."""
-    return run_uninterruptible(lambda: executable(*operands))
+    started = time.perf_counter()
+    results = run_uninterruptible(lambda: executable(*operands))
+    STATISTICS.compile_seconds += time.perf_counter() - started
+    return results
 
 
 def _run_check(operation: Operation, operands: Sequence[Any]) -> tuple[int, int]:
+    """The row of an operation's value check."""
+    traced = operation.trace_check() if operation.traced is not None else None
+    interpretation = _interpretation(operation, traced)
+    if interpretation is not None:
+        bad, value = interpretation.run(*map(_as_numpy, operands))
+        return int(bad), int(value)
     is_new = operation.check_executable is None
     executable = check_executable(operation)
+    operands = _given_to_jax(operation, operands)
     row = _call_new(executable, operands) if is_new else executable(*operands)
     bad, value = row if isinstance(row, tuple) else checks.own_rows(row, 1)[0]
     return int(bad), int(value)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
+from oneflow.primitives.tracing import TracingTime
+
 
 @dataclass
 class EagerStatistics:
@@ -19,6 +21,9 @@ class EagerStatistics:
         operation_compiles: single operations compiled.
         program_compiles: whole programs compiled.
         new_programs: program keys seen for the first time.
+        compile_seconds: that compiling took, on any thread.
+        cold_seconds: that programs ran op by op, with what they compiled and traced meanwhile.
+        waiting_seconds: that reads waited for values under way.
     """
 
     values: int = 0
@@ -28,10 +33,19 @@ class EagerStatistics:
     operation_compiles: int = 0
     program_compiles: int = 0
     new_programs: int = 0
+    compile_seconds: float = 0.0
+    cold_seconds: float = 0.0
+    waiting_seconds: float = 0.0
+    _traced_before: float = field(default=0.0, repr=False)
+
+    @property
+    def tracing_seconds(self) -> float:
+        """Seconds that JAX traced implementations of operators; once for each new operation."""
+        return TracingTime.seconds - self._traced_before
 
     def reset(self) -> None:
         """Set every count to zero."""
-        self.__init__()
+        self.__init__(_traced_before=TracingTime.seconds)
 
 
 STATISTICS = EagerStatistics()

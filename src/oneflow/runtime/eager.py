@@ -10,10 +10,12 @@ from __future__ import annotations
 import logging
 import sys
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+import jax
 import numpy as np
 from jax.errors import JaxRuntimeError
 
@@ -164,6 +166,18 @@ def read_array(value: Value) -> Any:
     array = value.read()
     checks.inherit((array,))
     checks.raise_failed()
+    return array
+
+
+def read_ready(value: Value) -> Any:
+    """The array of `value` as `read_array` gives it, after everything that computes it has run."""
+    array = value.read()
+    started = time.perf_counter()
+    checks.inherit((array,))
+    checks.raise_failed()
+    if isinstance(array, jax.Array):
+        array.block_until_ready()
+    STATISTICS.waiting_seconds += time.perf_counter() - started
     return array
 
 

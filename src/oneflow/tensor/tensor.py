@@ -26,7 +26,7 @@ from oneflow.dispatch.global_call import converted
 from oneflow.primitives.operators.creation import zeros
 from oneflow.primitives.operators.elementwise import add
 from oneflow.program.value import INFERENCE, Value
-from oneflow.runtime.eager import read_array
+from oneflow.runtime.eager import read_ready
 from oneflow.tensor.global_values import full_array
 from oneflow.tensor.views import (
     alias_storage,
@@ -116,7 +116,7 @@ class Tensor:
     def _read(self) -> Any:
         """The whole array; of a global tensor as `full_array` says."""
         value = self.value
-        return read_array(value) if value.spec.sbp is None else full_array(value)
+        return read_ready(value) if value.spec.sbp is None else full_array(value)
 
     def numpy(self) -> np.ndarray:
         """A NumPy copy of the values; the tensor may require grad."""

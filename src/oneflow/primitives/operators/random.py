@@ -172,7 +172,12 @@ _NUMBERS = {"seed": "int64", "stream": "int64"}
 
 
 def random_primitive(name: str, impl: Callable, *real: str, **declared: Any) -> Primitive:
-    """Define a primitive that draws from `seed` and `stream`; `real` names its float operands."""
+    """Define a primitive that draws from `seed` and `stream`; `real` names its float operands.
+
+    Numbers drawn are the same to the bit in cold and hot programs. Only what takes no logarithms
+    and the like is interpreted, and says so.
+    """
+    declared.setdefault("interpreted", False)
     scalar = {**_NUMBERS, **dict.fromkeys(real, "float64")}
     return primitive(name, impl, scalar=scalar, **declared)
 
@@ -199,7 +204,10 @@ def _uniform(
         kind = _compute_dtype(dtype)
         return lax.complex(_unit(drawn[0], drawn[1], kind), _unit(drawn[2], drawn[3], kind))
     low, high = low.astype(dtype.numpy), high.astype(dtype.numpy)
-    result = low + _unit(drawn[0], drawn[1], dtype.numpy) * (high - low)
+    unit = _unit(drawn[0], drawn[1], dtype.numpy)
+    # In double precision the product is exact, so that it does not matter whether XLA rounds it.
+    wide = [each.astype(np.float64) for each in (low, high, unit)]
+    result = (wide[0] + wide[2] * (wide[1] - wide[0])).astype(dtype.numpy)
     # Rounding must not reach the excluded end.
     return jnp.where(result < high, result, low)
 
@@ -306,7 +314,9 @@ def _alpha_dropout(
     return jnp.where(drop, low.astype(x.dtype), kept)
 
 
-random_uniform = drawn_in_parts("random_uniform", _uniform, "low", "high", differentiable=False)
+random_uniform = drawn_in_parts(
+    "random_uniform", _uniform, "low", "high", differentiable=False, interpreted=True
+)
 random_normal = drawn_in_parts("random_normal", _normal, "mean", "std", differentiable=False)
 random_integer = primitive(
     "random_integer",
@@ -317,8 +327,10 @@ random_integer = primitive(
     differentiable=False,
 )
 # One probability for all elements, or a tensor of them, which is checked.
-random_mask = drawn_in_parts("random_mask", _bernoulli, "p", differentiable=False)
-random_bernoulli = drawn_in_parts("random_bernoulli", _bernoulli, differentiable=False)
+random_mask = drawn_in_parts("random_mask", _bernoulli, "p", differentiable=False, interpreted=True)
+random_bernoulli = drawn_in_parts(
+    "random_bernoulli", _bernoulli, differentiable=False, interpreted=True
+)
 random_bernoulli.checked(
     _bernoulli_check,
     lambda value, attributes, in_specs: RuntimeError(
@@ -329,7 +341,9 @@ random_bernoulli.checked(
 random_exponential = drawn_in_parts(
     "random_exponential", _exponential, "rate", differentiable=False
 )
-random_permutation = random_primitive("random_permutation", _permutation, differentiable=False)
+random_permutation = random_primitive(
+    "random_permutation", _permutation, differentiable=False, interpreted=True
+)
 
 
 def _same_mask(g, seed, stream, p, scale, together):
@@ -346,6 +360,7 @@ dropout = random_primitive(
     axes=elementwise_axes,
     positional=Positional(),
     linear=("x",),
+    interpreted=True,
 )
 dropout.gradient(x=_same_mask)
 # Puts `low` in place of elements with probability p; the rest becomes x * scale + shift.
@@ -358,5 +373,6 @@ alpha_dropout = random_primitive(
     "low",
     axes=elementwise_axes,
     positional=Positional(),
+    interpreted=True,
 )
 alpha_dropout.gradient(x=_same_mask)

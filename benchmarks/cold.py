@@ -1,0 +1,196 @@
+"""The first time of everything: operators, steps, and steps of ever new shapes.
+
+    python benchmarks/cold.py                  # all
+    python benchmarks/cold.py relu lengths     # some of them
+
+Each figure is the median over fresh processes; the compilation cache is off, and imports, data and
+one unrelated operator come before the clock starts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+ROUNDS = 5
+UNARY = (
+    *("abs", "acos", "acosh", "asin", "asinh", "atan", "atanh", "ceil", "cos", "cosh", "digamma"),
+    *("erf", "erfc", "erfinv", "exp", "exp2", "expm1", "floor", "frac", "isfinite", "isinf"),
+    *("isnan", "lgamma", "log", "log10", "log1p", "log2", "logical_not", "logit", "neg"),
+    *("reciprocal", "relu", "round", "rsqrt", "sigmoid", "sign", "sin", "sinh", "sqrt", "square"),
+    *("tan", "tanh", "trunc", "sum", "mean", "max", "min", "prod", "std", "var", "argmax"),
+    *("cumsum_0", "any"),
+)
+
+
+def _array(*shape: int) -> np.ndarray:
+    return np.random.default_rng(1).uniform(0.1, 0.9, shape).astype(np.float32)
+
+
+def _operator(run: Callable[[Any, Any], Any]) -> Callable[[Any], Callable[[], Any]]:
+    def prepare(lib: Any) -> Callable[[], Any]:
+        x = lib.tensor(_array(64, 96))
+        return lambda: run(lib, x).numpy()
+
+    return prepare
+
+
+def _unary(lib: Any) -> Callable[[], Any]:
+    x = lib.tensor(_array(32, 33))
+
+    def run() -> None:
+        for name in UNARY:
+            name, _, argument = name.partition("_") if name.endswith("_0") else (name, "", "")
+            getattr(x, name)(*([0] if argument else [])).numpy()
+
+    return run
+
+
+def _perceptron(steps: int) -> Callable[[Any], Callable[[], Any]]:
+    def prepare(lib: Any) -> Callable[[], Any]:
+        nn, x = lib.nn, lib.tensor(_array(16, 32))
+        labels = lib.tensor(np.arange(16) % 10)
+
+        def run() -> None:
+            layers = [nn.Linear(32, 64), nn.LayerNorm(64), nn.ReLU(), nn.Linear(64, 64), nn.ReLU()]
+            model = nn.Sequential(*layers, nn.Linear(64, 10))
+            optimizer = lib.optim.AdamW(model.parameters(), lr=1e-3)
+            for _ in range(steps):
+                _step(nn.functional.cross_entropy(model(x), labels), optimizer)
+
+        return run
+
+    return prepare
+
+
+def _step(loss: Any, optimizer: Any) -> None:
+    loss.backward()
+    optimizer.step()
+    optimizer.zero_grad()
+    loss.item()
+
+
+def _lengths(lib: Any) -> Callable[[], Any]:
+    batches = [lib.tensor(np.arange(length) % 100) for length in range(10, 50)]
+
+    def run() -> None:
+        nn = lib.nn
+        table, layer = nn.Embedding(100, 16), nn.Linear(16, 100)
+        optimizer = lib.optim.SGD([*table.parameters(), *layer.parameters()], lr=0.1)
+        for tokens in batches:
+            _step(nn.functional.cross_entropy(layer(table(tokens)), tokens), optimizer)
+
+    return run
+
+
+def _encoder(lib: Any) -> Callable[[], Any]:
+    x = lib.tensor(_array(4, 16, 32))
+
+    def run() -> None:
+        layer = lib.nn.TransformerEncoderLayer(32, 4, 64, batch_first=True)
+        layer(x).sum().backward()
+        layer.linear1.weight.grad.numpy()
+
+    return run
+
+
+def _gpt_lengths(lib: Any) -> Callable[[], Any]:
+    from benchmarks.models.gpt import make_model
+
+    rng = np.random.default_rng(1)
+    batches = [rng.integers(0, 512, (2, int(length) + 1)) for length in rng.integers(32, 257, 20)]
+
+    def run() -> None:
+        model = make_model(lib, width=128, layers=2, context=256)
+        optimizer = lib.optim.AdamW(model.parameters(), lr=1e-3)
+        for batch in batches:
+            logits = model(lib.tensor(batch[:, :-1]))
+            labels = lib.tensor(batch[:, 1:]).reshape(-1)
+            loss = lib.nn.functional.cross_entropy(logits.reshape(-1, 512), labels)
+            _step(loss, optimizer)
+
+    return run
+
+
+# Each prepares what is measured, given a library.
+WORKLOADS: dict[str, Callable[[Any], Callable[[], Any]]] = {
+    "relu": _operator(lambda lib, x: lib.relu(x)),
+    "sum": _operator(lambda lib, x: x.sum()),
+    "softmax": _operator(lambda lib, x: lib.softmax(x, -1)),
+    "layer_norm": _operator(lambda lib, x: lib.nn.functional.layer_norm(x, (96,))),
+    "sort": _operator(lambda lib, x: lib.sort(x)[0]),
+    "indexing": _operator(lambda lib, x: x[lib.tensor([5, 3, 60])]),
+    "matmul": _operator(lambda lib, x: x @ x.T),
+    "attention": _operator(
+        lambda lib, x: lib.nn.functional.scaled_dot_product_attention(*[x.view(2, 4, 8, 96)] * 3)
+    ),
+    "unary": _unary,
+    "perceptron": _perceptron(1),
+    "perceptron_10": _perceptron(10),
+    "lengths": _lengths,
+    "encoder": _encoder,
+    "gpt_lengths": _gpt_lengths,
+}
+
+
+def _measure_here(name: str, library: str) -> None:
+    """Print the seconds that a workload takes in this process."""
+    if library == "torch":
+        import torch as lib
+    else:
+        import oneflow as lib
+    run = WORKLOADS[name](lib)
+    (lib.tensor(_array(3)) * 2).numpy()
+    before = time.perf_counter()
+    run()
+    print(time.perf_counter() - before)
+
+
+def _measure(name: str, library: str, rounds: int) -> float:
+    """The median over fresh processes, in seconds."""
+    command = [sys.executable, __file__, name, "--in-process", library]
+    environment = {**os.environ, "ONEFLOW_CACHE_DIR": "off"}
+    seconds = []
+    for _ in range(rounds):
+        done = subprocess.run(
+            command, env=environment, stdout=subprocess.PIPE, text=True, check=True
+        )
+        seconds.append(float(done.stdout.splitlines()[-1]))
+    return statistics.median(seconds)
+
+
+def main() -> None:
+    """Measure the chosen workloads and print the table."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("names", nargs="*", help=f"of {', '.join(WORKLOADS)}; default: all")
+    parser.add_argument("--rounds", type=int, default=ROUNDS, help="fresh processes per figure")
+    parser.add_argument("--in-process", choices=("oneflow", "torch"), help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    unknown = [name for name in options.names if name not in WORKLOADS]
+    if unknown:
+        parser.error(f"unknown workload {unknown[0]!r}; known: {', '.join(WORKLOADS)}")
+    if options.in_process:
+        _measure_here(options.names[0], options.in_process)
+        return
+    print("| first time | oneflow ms | torch ms |\n|---|---|---|", flush=True)
+    for name in options.names or WORKLOADS:
+        cells = [
+            f"{_measure(name, library, options.rounds) * 1e3:.1f}"
+            for library in ("oneflow", "torch")
+        ]
+        print(f"| {name} | {' | '.join(cells)} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

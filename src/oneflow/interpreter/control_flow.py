@@ -1,0 +1,57 @@
+"""Rules of loops and branches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from oneflow.interpreter.flat_jaxpr import FlatJaxpr
+from oneflow.interpreter.rules import dtype_of, rule, shape_of
+
+
+@rule("cond")
+def _cond(equation: Any) -> Callable:
+    branches = [FlatJaxpr(each) for each in equation.params["branches"]]
+    last = len(branches) - 1
+    return lambda which, *operands: branches[min(max(int(which), 0), last)](*operands)
+
+
+@rule("while")
+def _while(equation: Any) -> Callable:
+    params = equation.params
+    condition, body = FlatJaxpr(params["cond_jaxpr"]), FlatJaxpr(params["body_jaxpr"])
+    own, shared = params["cond_nconsts"], params["body_nconsts"]
+
+    def loop(*operands: Any) -> list[Any]:
+        of_condition, of_body = operands[:own], operands[own : own + shared]
+        carried = list(operands[own + shared :])
+        while condition(*of_condition, *carried)[0]:
+            carried = body(*of_body, *carried)
+        return carried
+
+    return loop
+
+
+@rule("scan")
+def _scan(equation: Any) -> Callable:
+    params = equation.params
+    body, length = FlatJaxpr(params["jaxpr"]), params["length"]
+    constants, carries = params["num_consts"], params["num_carry"]
+    order = range(length - 1, -1, -1) if params["reverse"] else range(length)
+    stacked = [(shape_of(each), dtype_of(each)) for each in equation.outvars[carries:]]
+
+    def loop(*operands: Any) -> list[Any]:
+        fixed = operands[:constants]
+        carried = list(operands[constants : constants + carries])
+        given = operands[constants + carries :]
+        made = [np.empty(shape, dtype) for shape, dtype in stacked]
+        for step in order:
+            results = body(*fixed, *carried, *[each[step] for each in given])
+            carried = results[:carries]
+            for whole, part in zip(made, results[carries:], strict=True):
+                whole[step] = part
+        return [*carried, *made]
+
+    return loop

@@ -1,0 +1,287 @@
+"""Rules of elementwise primitives."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from oneflow.interpreter.rules import (
+    NotInterpretable,
+    dtype_of,
+    is_float,
+    is_half,
+    is_integer,
+    register_functions,
+    rule,
+)
+
+register_functions(
+    {
+        "neg": np.negative,
+        "add": np.add,
+        "add_any": np.add,
+        "sub": np.subtract,
+        "mul": np.multiply,
+        "max": np.maximum,
+        "min": np.minimum,
+        "eq": np.equal,
+        "ne": np.not_equal,
+        "lt": np.less,
+        "le": np.less_equal,
+        "gt": np.greater,
+        "ge": np.greater_equal,
+        "and": np.bitwise_and,
+        "or": np.bitwise_or,
+        "xor": np.bitwise_xor,
+        "not": np.invert,
+        # NumPy, too, gives 0 or the sign for shifts by the width or more.
+        "shift_left": np.left_shift,
+        "abs": np.abs,
+        "floor": np.floor,
+        "ceil": np.ceil,
+        "is_finite": np.isfinite,
+        "exp": np.exp,
+        "exp2": np.exp2,
+        "log": np.log,
+        "expm1": np.expm1,
+        "log1p": np.log1p,
+        "sin": np.sin,
+        "cos": np.cos,
+        "tan": np.tan,
+        "asin": np.arcsin,
+        "acos": np.arccos,
+        "atan": np.arctan,
+        "sinh": np.sinh,
+        "cosh": np.cosh,
+        "tanh": np.tanh,
+        "asinh": np.arcsinh,
+        "acosh": np.arccosh,
+        "atanh": np.arctanh,
+        "atan2": np.arctan2,
+        "sqrt": np.sqrt,
+        "cbrt": np.cbrt,
+        "square": np.square,
+        "nextafter": np.nextafter,
+        "real": np.real,
+        "imag": np.imag,
+        "conj": np.conjugate,
+        "rsqrt": lambda x: np.reciprocal(np.sqrt(x)),
+        "clamp": lambda low, x, high: np.minimum(np.maximum(low, x), high),
+    }
+)
+
+
+@rule("logistic")
+def _logistic(equation: Any) -> Callable:
+    one = np.ones((), dtype_of(equation.outvars[0]))
+    return lambda x: one / (one + np.exp(-x))
+
+
+@rule("sign")
+def _sign(equation: Any) -> Callable:
+    if not is_float(dtype_of(equation.outvars[0])):
+        return np.sign
+    # XLA keeps the sign of zero.
+    return lambda x: np.copysign(np.sign(x), x)
+
+
+@rule("round")
+def _round(equation: Any) -> Callable:
+    if int(equation.params["rounding_method"]) == 1:
+        return np.rint
+
+    def away_from_zero(x: Any) -> Any:
+        whole = np.trunc(x)
+        one = np.copysign(np.ones((), x.dtype), x)
+        return np.where(np.abs(x - whole) >= np.asarray(0.5, x.dtype), whole + one, whole)
+
+    return away_from_zero
+
+
+@rule("div")
+def _div(equation: Any) -> Callable:
+    dtype = dtype_of(equation.outvars[0])
+    return _truncated_division if is_integer(dtype) else np.divide
+
+
+def _truncated_division(x: Any, y: Any) -> Any:
+    """Quotients rounded to zero; all ones, which is -1, for a divisor of 0."""
+    quotient = np.floor_divide(x, y)
+    inexact = np.remainder(x, y) != 0
+    quotient = np.where(inexact & ((x < 0) != (y < 0)), quotient + quotient.dtype.type(1), quotient)
+    return np.where(y == 0, np.invert(np.zeros_like(quotient)), quotient)
+
+
+@rule("rem")
+def _rem(equation: Any) -> Callable:
+    if not is_integer(dtype_of(equation.outvars[0])):
+        return np.fmod
+    # The remainder by 0 is the dividend.
+    return lambda x, y: np.where(y == 0, x, np.fmod(x, y))
+
+
+@rule("lt_to", "le_to")
+def _total_order(equation: Any) -> Callable:
+    dtype = dtype_of(equation.invars[0])
+    compare = np.less if equation.primitive.name == "lt_to" else np.less_equal
+    if not is_float(dtype):
+        return compare
+    bits = np.dtype(f"i{dtype.itemsize}")
+    highest = bits.type(np.iinfo(bits).max)
+
+    def position(x: Any) -> Any:
+        """An integer; those of -NaN, -inf, -0.0, 0.0, inf and NaN are in this order."""
+        x = x.view(bits)
+        return np.where(x < 0, x ^ highest, x)
+
+    return lambda x, y: compare(position(x), position(y))
+
+
+@rule("platform_index")
+def _platform_index(equation: Any) -> Callable:
+    platforms = equation.params["platforms"]
+    found = next((n for n, names in enumerate(platforms) if names is None or "cpu" in names), None)
+    if found is None:
+        raise NotInterpretable(f"a choice between {platforms}")
+    return lambda: np.int32(found)
+
+
+@rule("shift_right_logical", "shift_right_arithmetic")
+def _shift_right(equation: Any) -> Callable:
+    dtype = dtype_of(equation.outvars[0])
+    kind = "u" if equation.primitive.name == "shift_right_logical" else "i"
+    if dtype.kind == kind:
+        return np.right_shift
+    bits = np.dtype(f"{kind}{dtype.itemsize}")
+    return lambda x, y: np.right_shift(x.view(bits), y.view(bits)).view(dtype)
+
+
+@rule("population_count")
+def _population_count(equation: Any) -> Callable:
+    dtype = dtype_of(equation.outvars[0])
+    bits = np.dtype(f"u{dtype.itemsize}")
+    return lambda x: np.bitwise_count(x.view(bits)).astype(dtype)
+
+
+@rule("clz")
+def _clz(equation: Any) -> Callable:
+    dtype = dtype_of(equation.outvars[0])
+    if dtype.itemsize > 4:
+        raise NotInterpretable("leading zeros of 64-bit integers")
+    bits = np.dtype(f"u{dtype.itemsize}")
+    # The exponent of a double precision number is the length of an integer of up to 32 bits.
+    return lambda x: (8 * dtype.itemsize - np.frexp(x.view(bits).astype(np.float64))[1]).astype(
+        dtype
+    )
+
+
+@rule("select_n")
+def _select_n(equation: Any) -> Callable:
+    if len(equation.invars) == 3 and dtype_of(equation.invars[0]).kind == "b":
+        return lambda which, otherwise, chosen: np.where(which, chosen, otherwise)
+
+    def select(which: Any, *cases: Any) -> Any:
+        result = cases[-1]
+        for number in reversed(range(len(cases) - 1)):
+            result = np.where(which == number, cases[number], result)
+        return result
+
+    return select
+
+
+@rule("complex")
+def _complex(equation: Any) -> Callable:
+    dtype = dtype_of(equation.outvars[0])
+
+    def combine(real: Any, imaginary: Any) -> Any:
+        result = np.empty(np.broadcast_shapes(np.shape(real), np.shape(imaginary)), dtype)
+        result.real, result.imag = real, imaginary
+        return result
+
+    return combine
+
+
+@rule("integer_pow")
+def _integer_pow(equation: Any) -> Callable:
+    exponent = equation.params["y"]
+
+    def power(x: Any) -> Any:
+        result = _product_of_powers(x, abs(exponent))
+        return np.reciprocal(result) if exponent < 0 else result
+
+    return power
+
+
+def _product_of_powers(x: Any, exponent: int) -> Any:
+    """Powers by repeated squaring, which wrap around like products."""
+    result = None
+    while exponent:
+        if exponent & 1:
+            result = x if result is None else result * x
+        exponent >>= 1
+        x = x * x if exponent else x
+    return np.ones_like(x) if result is None else result
+
+
+@rule("pow")
+def _pow(equation: Any) -> Callable:
+    dtype = dtype_of(equation.outvars[0])
+    if is_integer(dtype):
+        raise NotInterpretable("integer powers of integers")
+    if dtype.kind == "c":
+        raise NotInterpretable("powers of complex numbers")
+    return lambda x, y: np.power(x, y.astype(dtype))
+
+
+@rule("convert_element_type")
+def _convert_element_type(equation: Any) -> Callable:
+    source, target = dtype_of(equation.invars[0]), dtype_of(equation.outvars[0])
+    if source == target:
+        return lambda x: x
+    if source.kind == "c" and target.kind not in "cb":
+        return lambda x: x.real.astype(target)
+    if is_float(source) and is_integer(target):
+        return lambda x: _saturated(x, target)
+    return lambda x: x.astype(target)
+
+
+def _saturated(x: Any, target: np.dtype) -> Any:
+    """Floats as integers: NaN becomes 0, and what is out of range the nearest that there is."""
+    wide = x.astype(np.float32) if is_half(x.dtype) else x
+    limits = np.iinfo(target)
+    whole = np.trunc(wide)
+    low, end = wide.dtype.type(limits.min), wide.dtype.type(2.0 ** int(math.log2(limits.max + 1)))
+    if np.all((whole >= low) & (whole < end)):
+        return whole.astype(target)
+    inside = np.where((whole >= low) & (whole < end), whole, wide.dtype.type(0)).astype(target)
+    inside = np.where(whole >= end, target.type(limits.max), inside)
+    return np.where(whole < low, target.type(limits.min), inside)
+
+
+@rule("reduce_precision")
+def _reduce_precision(equation: Any) -> Callable:
+    dtype = dtype_of(equation.outvars[0])
+    bits = equation.params["exponent_bits"], equation.params["mantissa_bits"]
+    formats = {(8, 7): "bfloat16", (5, 10): "float16", (8, 23): "float32", (11, 52): "float64"}
+    if bits not in formats:
+        raise NotInterpretable(f"rounding to {bits} bits")
+    target = _dtype_named(formats[bits])
+    if target == dtype:
+        return lambda x: x
+    return lambda x: x.astype(target).astype(dtype)
+
+
+def _dtype_named(name: str) -> np.dtype:
+    return np.dtype(name)
+
+
+@rule("bitcast_convert_type")
+def _bitcast_convert_type(equation: Any) -> Callable:
+    source, target = dtype_of(equation.invars[0]), dtype_of(equation.outvars[0])
+    shape = tuple(equation.outvars[0].aval.shape)
+    if source.itemsize == target.itemsize:
+        return lambda x: x.view(target)
+    return lambda x: np.ascontiguousarray(x).reshape(-1).view(target).reshape(shape)

@@ -1,0 +1,133 @@
+"""Rules of matrix products and convolutions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from oneflow.interpreter.rules import NotInterpretable, dtype_of, is_half, rule, shape_of
+from oneflow.interpreter.shaping import padded
+
+
+def _computing_dtype(result: np.dtype) -> np.dtype:
+    """The dtype in which products are added up: that of results, single precision for halves."""
+    return np.dtype(np.float32) if is_half(result) else result
+
+
+@rule("dot_general")
+def _dot_general(equation: Any) -> Callable:
+    x_shape, y_shape = map(shape_of, equation.invars)
+    (x_summed, y_summed), (x_batch, y_batch) = equation.params["dimension_numbers"]
+    result, shape = dtype_of(equation.outvars[0]), shape_of(equation.outvars[0])
+    dtype = _computing_dtype(result)
+    if result.kind == "b":
+        raise NotInterpretable("products of truth values")
+    x_rest = [dim for dim in range(len(x_shape)) if dim not in (*x_summed, *x_batch)]
+    y_rest = [dim for dim in range(len(y_shape)) if dim not in (*y_summed, *y_batch)]
+    batch = [x_shape[dim] for dim in x_batch]
+    summed = math.prod(x_shape[dim] for dim in x_summed)
+    rows = math.prod(x_shape[dim] for dim in x_rest)
+    columns = math.prod(y_shape[dim] for dim in y_rest)
+    x_order, x_form = (*x_batch, *x_rest, *x_summed), (*batch, rows, summed)
+    y_order, y_form = (*y_batch, *y_summed, *y_rest), (*batch, summed, columns)
+
+    def multiply(x: Any, y: Any) -> Any:
+        a = x.transpose(x_order).reshape(x_form).astype(dtype, copy=False)
+        b = y.transpose(y_order).reshape(y_form).astype(dtype, copy=False)
+        return np.matmul(a, b).reshape(shape).astype(result, copy=False)
+
+    return multiply
+
+
+@rule("conv_general_dilated")
+def _conv_general_dilated(equation: Any) -> Callable:
+    params = equation.params
+    numbers = params["dimension_numbers"]
+    result = dtype_of(equation.outvars[0])
+    dtype = _computing_dtype(result)
+    image_order, kernel_order = numbers.lhs_spec, numbers.rhs_spec
+    groups, batch_groups = params["feature_group_count"], params["batch_group_count"]
+    config = [
+        (0, 0, 0),
+        (0, 0, 0),
+        *(
+            (low, high, dilation - 1)
+            for (low, high), dilation in zip(params["padding"], params["lhs_dilation"], strict=True)
+        ),
+    ]
+    back = np.argsort(numbers.out_spec)
+
+    def convolve(image: Any, kernel: Any) -> Any:
+        x = padded(image.transpose(image_order).astype(dtype, copy=False), 0, config)
+        k = kernel.transpose(kernel_order).astype(dtype, copy=False)
+        strides, dilations = params["window_strides"], params["rhs_dilation"]
+        if batch_groups > 1:
+            made = _batch_grouped(x, k, batch_groups, strides, dilations)
+        else:
+            made = _grouped(x, k, groups, strides, dilations)
+        return made.transpose(back).astype(result, copy=False)
+
+    return convolve
+
+
+def _grouped(
+    x: Any, kernel: Any, groups: int, strides: Sequence[int], dilations: Sequence[int]
+) -> Any:
+    """A convolution of ``(batch, features, *space)`` with ``(out, features / groups, *window)``."""
+    windows = windows_of(x, kernel.shape[2:], strides, dilations)
+    ndim = kernel.ndim - 2
+    batch, space = x.shape[0], windows.shape[2 : 2 + ndim]
+    inner = kernel.shape[1]
+    outer = kernel.shape[0] // groups
+    # (groups, batch * space, features * window) by (groups, features * window, out)
+    windows = windows.reshape(batch, groups, inner, *windows.shape[2:])
+    order = (1, 0, *range(3, 3 + ndim), 2, *range(3 + ndim, 3 + 2 * ndim))
+    rows = batch * math.prod(space)
+    columns = inner * math.prod(kernel.shape[2:])
+    a = windows.transpose(order).reshape(groups, rows, columns)
+    b = kernel.reshape(groups, outer, columns).transpose(0, 2, 1)
+    made = np.matmul(a, b).reshape(groups, batch, *space, outer)
+    made = made.transpose(1, 0, 2 + ndim, *range(2, 2 + ndim))
+    return made.reshape(batch, groups * outer, *space)
+
+
+def _batch_grouped(
+    x: Any, kernel: Any, groups: int, strides: Sequence[int], dilations: Sequence[int]
+) -> Any:
+    """A convolution in which every part of the batch has output features of its own."""
+    images = np.split(x, groups, axis=0)
+    kernels = np.split(kernel, groups, axis=0)
+    pairs = zip(images, kernels, strict=True)
+    return np.concatenate([_grouped(a, k, 1, strides, dilations) for a, k in pairs], axis=1)
+
+
+def windows_of(
+    x: Any, sizes: Sequence[int], strides: Sequence[int], dilations: Sequence[int]
+) -> Any:
+    """All windows of the last dimensions of an array, as a view.
+
+    Returns:
+        An array with the places of windows in these dimensions, and new dimensions at the end for
+        the places within a window.
+    """
+    ndim = len(sizes)
+    leading = x.shape[: x.ndim - ndim]
+    extents = [(size - 1) * dilation + 1 for size, dilation in zip(sizes, dilations, strict=True)]
+    counts = [
+        max((size - extent) // stride + 1, 0) if size >= extent else 0
+        for size, extent, stride in zip(x.shape[x.ndim - ndim :], extents, strides, strict=True)
+    ]
+    bytes_apart = x.strides[x.ndim - ndim :]
+    return np.lib.stride_tricks.as_strided(
+        x,
+        (*leading, *counts, *sizes),
+        (
+            *x.strides[: x.ndim - ndim],
+            *(apart * stride for apart, stride in zip(bytes_apart, strides, strict=True)),
+            *(apart * dilation for apart, dilation in zip(bytes_apart, dilations, strict=True)),
+        ),
+        writeable=False,
+    )

@@ -1,0 +1,80 @@
+"""The table of rules: for each of JAX's primitives a NumPy function that computes what XLA does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+# Takes an equation of a jaxpr and returns a function of arrays, which returns an array, or a
+# sequence of arrays for a primitive with several results.
+Rule = Callable[[Any], Callable[..., Any]]
+
+RULES: dict[str, Rule] = {}
+
+
+class NotInterpretable(Exception):
+    """Raised by rules for equations that NumPy does not compute as XLA does."""
+
+
+def rule(*names: str) -> Callable[[Rule], Rule]:
+    """Decorator: the rule of the primitives with these names.
+
+    Raises:
+        ValueError: one of them has a rule.
+    """
+
+    def register(made: Rule) -> Rule:
+        for name in names:
+            if name in RULES:
+                raise ValueError(f"primitive `{name}` of JAX already has a rule")
+            RULES[name] = made
+        return made
+
+    return register
+
+
+def register_functions(functions: dict[str, Callable]) -> None:
+    """Register functions of arrays that need nothing of the equation."""
+    for name, function in functions.items():
+        rule(name)(lambda _, function=function: function)
+
+
+def shape_of(atom: Any) -> tuple[int, ...]:
+    """The shape of an operand or result of an equation.
+
+    Raises:
+        NotInterpretable: it is not an array.
+    """
+    shape = getattr(atom.aval, "shape", None)
+    if shape is None:
+        raise NotInterpretable(f"{atom.aval} is not an array")
+    return tuple(shape)
+
+
+def dtype_of(atom: Any) -> np.dtype:
+    """The dtype of an operand or result of an equation.
+
+    Raises:
+        NotInterpretable: NumPy has no such dtype, as for JAX's random keys.
+    """
+    dtype = getattr(atom.aval, "dtype", None)
+    if not isinstance(dtype, np.dtype):
+        raise NotInterpretable(f"{atom.aval} has no dtype of NumPy's")
+    return dtype
+
+
+def is_half(dtype: np.dtype) -> bool:
+    """Return True for floats of 16 bits."""
+    return dtype.itemsize == 2 and is_float(dtype)
+
+
+def is_float(dtype: np.dtype) -> bool:
+    """Return True for real floating point numbers, `bfloat16` included."""
+    return dtype.kind == "f" or dtype.name == "bfloat16"
+
+
+def is_integer(dtype: np.dtype) -> bool:
+    """Return True for integers; `bool` is none."""
+    return dtype.kind in "iu"

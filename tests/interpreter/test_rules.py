@@ -1,0 +1,201 @@
+"""NumPy computes what XLA does, where the two are known to differ or sizes are at their limits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import ml_dtypes
+import numpy as np
+import pytest
+from jax import lax
+
+from oneflow.interpreter.flat_jaxpr import FlatJaxpr
+from oneflow.interpreter.rules import RULES, NotInterpretable, rule
+
+FLOATS = np.array(
+    [0.0, -0.0, 0.5, -0.5, 1.5, 2.5, -2.5, 300.0, -3e9, 3e9, 1e30, np.inf, -np.inf, np.nan],
+    np.float32,
+)
+INTEGERS = np.array([0, 1, -1, 7, -7, 2**31 - 1, -(2**31), 33, 31, -40], np.int32)
+MATRIX = np.arange(20, dtype=np.float32).reshape(4, 5)
+
+
+def interpreted(function: Callable, *arrays: Any) -> list[np.ndarray]:
+    """Results of a function on NumPy, each of the shape and dtype that JAX says it has."""
+    closed = jax.make_jaxpr(function)(*arrays)
+    kept = [each.copy() for each in arrays]
+    with np.errstate(all="ignore"):
+        results = FlatJaxpr(closed)(*arrays)
+    for before, now in zip(kept, arrays, strict=True):
+        assert now.tobytes() == before.tobytes(), "an operand was written to"
+    for result, aval in zip(results, closed.out_avals, strict=True):
+        assert result.shape == aval.shape
+        assert result.dtype == aval.dtype
+    return results
+
+
+def assert_same(function: Callable, *arrays: Any, rtol: float = 0.0) -> None:
+    """Check that NumPy's results are XLA's; bit for bit without a tolerance, NaN alike."""
+    expected = jax.tree.leaves(jax.jit(function)(*arrays))
+    for mine, theirs in zip(interpreted(function, *arrays), expected, strict=True):
+        theirs = np.asarray(theirs)
+        if theirs.dtype == ml_dtypes.bfloat16:
+            mine, theirs = mine.astype(np.float32), theirs.astype(np.float32)
+        np.testing.assert_allclose(mine, theirs, rtol=rtol)
+        if theirs.dtype.kind == "f":
+            signs = np.where(np.isnan(theirs), False, np.signbit(theirs))
+            np.testing.assert_array_equal(np.where(np.isnan(mine), False, np.signbit(mine)), signs)
+
+
+PAIRS = [lax.div, lax.rem, lax.max, lax.min, lax.shift_left, lax.shift_right_logical]
+PAIRS += [lax.shift_right_arithmetic, lax.add, lax.mul, lax.sub]
+
+
+@pytest.mark.parametrize("function", PAIRS, ids=lambda f: f.__name__)
+@pytest.mark.parametrize("dtype", ["int32", "uint8", "int64", "int8"])
+def test_integer_arithmetic_at_its_limits(function: Callable, dtype: str) -> None:
+    x = INTEGERS.astype(dtype)
+    assert_same(function, np.repeat(x, len(x)), np.tile(x, len(x)))
+
+
+@pytest.mark.parametrize("target", ["int8", "uint8", "int32", "int64", "uint32", "bool", "float16"])
+@pytest.mark.parametrize("source", ["float32", "float64", "float16", "bfloat16"])
+def test_floats_are_converted_as_xla_does(source: str, target: str) -> None:
+    with np.errstate(over="ignore"):
+        x = FLOATS.astype(source)
+    assert_same(lambda x: lax.convert_element_type(x, target), x)
+
+
+ONE_OPERAND = [lax.sign, lax.round, lax.floor, lax.ceil, lax.is_finite, lax.abs, lax.neg]
+ONE_OPERAND += [lambda x: lax.round(x, lax.RoundingMethod.TO_NEAREST_EVEN)]
+ONE_OPERAND += [lambda x: lax.reduce_precision(x, 8, 7), lambda x: lax.integer_pow(x, 3)]
+ONE_OPERAND += [lambda x: lax.sort(x), lambda x: lax.argmax(x, 0, np.int32)]
+ONE_OPERAND += [lambda x: lax.top_k(x, 4), lambda x: lax.cummax(x[2:]), lambda x: lax.rev(x, (0,))]
+ONE_OPERAND += [lambda x: lax.clamp(np.float32(-1), x, np.float32(2))]
+ONE_OPERAND += [lambda x: lax.max(x, jnp.flip(x)), lambda x: lax.reduce_max(x, (0,))]
+ONE_OPERAND += [lambda x: lax.bitcast_convert_type(x, np.int32) >> 3]
+ONE_OPERAND += [lambda x: lax.bitcast_convert_type(x, np.uint8), lambda x: x[:0].sum()]
+ONE_OPERAND += [lambda x: x[:0].max(initial=3.0), lambda x: x.reshape(2, 7).any(1)]
+
+
+@pytest.mark.parametrize("function", ONE_OPERAND)
+def test_special_floats(function: Callable) -> None:
+    assert_same(function, FLOATS)
+
+
+@pytest.mark.parametrize(
+    "config",
+    [[(1, 2, 0), (0, 0, 3)], [(-1, 3, 2), (2, -3, 0)], [(-2, -3, 1), (0, -5, 0)], [(0, 0, 0)] * 2],
+)
+def test_padding_with_negative_sizes_and_between(config: list) -> None:
+    assert_same(lambda x: lax.pad(x, np.float32(7), config), MATRIX)
+
+
+ROWS = np.array([[3], [-1], [9], [0], [3]], np.int32)
+
+
+@pytest.mark.parametrize("mode", ["clip", "fill", "promise_in_bounds"])
+@pytest.mark.parametrize("axis", [0, 1])
+def test_gathering(mode: str, axis: int) -> None:
+    rows = np.clip(ROWS, 0, 3) if mode == "promise_in_bounds" else ROWS
+    assert_same(
+        lambda x, i: jnp.take(
+            x, i, axis=axis, mode="clip" if mode == "promise_in_bounds" else mode
+        ),
+        MATRIX,
+        rows,
+    )
+    assert_same(lambda x, i: x.at[i[:, 0], i[::-1, 0]].get(mode=mode), MATRIX, rows)
+    assert_same(lambda x, i: jnp.take_along_axis(x, i, axis=0, mode=mode), MATRIX, rows)
+    assert_same(lambda x: lax.dynamic_slice(x, (2, -7), (3, 2)), MATRIX)
+
+
+@pytest.mark.parametrize("mode", ["clip", "drop"])
+@pytest.mark.parametrize("how", ["set", "add", "multiply", "max", "min"])
+def test_scattering(mode: str, how: str) -> None:
+    def write(x: Any, i: Any) -> Any:
+        at = x.at[i[:, 0], 1:4]
+        return getattr(at, how)(jnp.arange(15.0, dtype=x.dtype).reshape(5, 3), mode=mode)
+
+    assert_same(write, MATRIX, ROWS)
+    assert_same(write, MATRIX.astype(np.int64), ROWS)
+    assert_same(lambda x: lax.dynamic_update_slice(x, x[:2, :2] * 0, (3, -1)), MATRIX)
+
+
+CONVOLUTIONS = [
+    {"window_strides": (1, 1), "padding": "SAME"},
+    {"window_strides": (2, 1), "padding": [(1, 0), (-1, 2)], "rhs_dilation": (1, 2)},
+    {"window_strides": (1, 2), "padding": [(0, 0), (1, 0)], "lhs_dilation": (2, 3)},
+    {"window_strides": (1, 1), "padding": "SAME", "feature_group_count": 2},
+    {"window_strides": (1, 1), "padding": "VALID", "batch_group_count": 2},
+    {"window_strides": (1, 1), "padding": "SAME", "dimension_numbers": ("CHWN", "HWOI", "HWNC")},
+]
+
+
+@pytest.mark.parametrize("options", CONVOLUTIONS)
+@pytest.mark.parametrize("dtype", ["float64", "float32", "bfloat16"])
+def test_convolutions(options: dict, dtype: str) -> None:
+    rng = np.random.default_rng(1)
+    groups = options.get("feature_group_count", 1)
+    x = rng.integers(-4, 5, (2, 4, 7, 6)).astype(dtype)
+    kernel = rng.integers(-4, 5, (6, 4 // groups, 3, 2)).astype(dtype)
+    if "dimension_numbers" in options:
+        x, kernel = x.transpose(1, 2, 3, 0), kernel.transpose(2, 3, 0, 1)
+    assert_same(lambda x, k: lax.conv_general_dilated(x, k, **options), x, kernel)
+
+
+def test_products_of_any_dimensions() -> None:
+    rng = np.random.default_rng(1)
+    x, y = rng.integers(-9, 9, (2, 3, 4, 5)), rng.integers(-9, 9, (5, 3, 6, 2))
+    for dtype in ("int8", "int64", "float32", "bfloat16"):
+        numbers = (((3,), (0,)), ((0, 1), (3, 1)))
+        assert_same(lambda a, b: lax.dot_general(a, b, numbers), x.astype(dtype), y.astype(dtype))  # noqa: B023
+    assert_same(lambda a, b: lax.dot_general(a, b, (((), ()), ((), ()))), x[0, 0], y[0])
+    assert_same(lambda a: a[:0].T @ a[:0], x[0, 0].astype(np.float32))
+
+
+def test_windows() -> None:
+    x = np.where(MATRIX == 7, np.nan, MATRIX)
+    for kind, start in ((lax.max, -np.inf), (lax.add, 0.0), (lax.min, np.inf)):
+        padding = [(1, 0), (0, 2)]
+        start = np.float32(start)
+        assert_same(
+            lambda x: lax.reduce_window(x, start, kind, (2, 3), (1, 2), padding, None, (2, 1)),  # noqa: B023
+            x,
+        )
+
+
+def test_loops_and_branches() -> None:
+    def running(x: Any) -> Any:
+        carried, made = lax.scan(lambda c, r: (c + r, c * r), jnp.zeros(5, x.dtype), x)
+        back, _ = lax.scan(lambda c, r: (c * 2 - r, None), carried, x, reverse=True)
+        return made, lax.while_loop(lambda s: s.sum() < 1e4, lambda s: s * 3, back**2)
+
+    assert_same(running, MATRIX)
+    assert_same(lambda x: lax.cond(x.sum() > 0, jnp.sin, jnp.negative, x), -MATRIX)
+    assert_same(
+        lambda x: lax.switch(x[0].astype(int), [lambda v: v, lambda v: v * 2], x), MATRIX[1]
+    )
+
+
+def test_arrays_without_elements_and_without_dimensions() -> None:
+    empty, scalar = MATRIX[:, :0], np.float32(-2.5)
+    assert_same(lambda x: (x * 2, x.sum(1), x.T, jnp.sort(x, 0), x.max(0)), empty)
+    assert_same(lambda x: (x.astype(int), x.sum(), jnp.where(x > 0, x, 1), x[None]), scalar)
+
+
+def test_sorting_several_arrays() -> None:
+    keys = np.array([[3.0, np.nan, -0.0, 0.0], [2.0, 2.0, -np.inf, 2.0]], np.float32)
+    payload = np.arange(8).reshape(2, 4)
+    for count in (1, 2):
+        assert_same(lambda k, p: lax.sort((k, p), num_keys=count), keys, payload)  # noqa: B023
+
+
+def test_what_has_no_rule_is_not_interpreted() -> None:
+    with pytest.raises(NotInterpretable, match="cholesky"):
+        interpreted(lax.linalg.cholesky, np.eye(3, dtype=np.float32))
+    with pytest.raises(ValueError, match="`add` of JAX already has a rule"):
+        rule("add")(RULES["add"])

@@ -1,0 +1,131 @@
+"""Programs that are not hot: interpreted on NumPy, with as little compiled as possible."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+import oneflow as flow
+from oneflow.nn import functional as F
+from oneflow.runtime.cold import COLD
+from oneflow.runtime.eager import SETTINGS
+
+
+@pytest.fixture(autouse=True)
+def fresh_start() -> Iterator[None]:
+    flow.eager.synchronize()
+    flow.eager.statistics().reset()
+    yield
+    flow.eager.synchronize()
+
+
+def pointer(tensor: flow.Tensor) -> int:
+    """Where the numbers of a tensor are."""
+    tensor.numpy()
+    return tensor.value.array.unsafe_buffer_pointer()
+
+
+def test_ever_new_shapes_compile_nothing() -> None:
+    table, layer = flow.nn.Embedding(30, 6), flow.nn.Linear(6, 30)
+    optimizer = flow.optim.AdamW([*table.parameters(), *layer.parameters()], lr=0.01)
+    flow.eager.synchronize()
+    flow.eager.statistics().reset()
+    for length in range(3, 11):
+        tokens = flow.arange(length)
+        hidden = F.layer_norm(table(tokens), (6,)).relu()
+        loss = F.cross_entropy(layer(hidden), tokens)
+        loss.backward()
+        optimizer.step()
+        optimizer.zero_grad()
+        assert np.isfinite(loss.item())
+    statistics = flow.eager.statistics()
+    assert statistics.operation_compiles == 0
+    assert statistics.program_compiles == 0
+    assert statistics.cold_seconds > 0
+    assert statistics.tracing_seconds > 0
+
+
+def test_heavy_operations_and_those_without_a_rule_are_compiled() -> None:
+    matrix = flow.ones(3, 3) + 4 * flow.eye(3)
+    assert flow.linalg.cholesky(matrix)[0, 0].item() == pytest.approx(5**0.5)
+    assert flow.eager.statistics().operation_compiles == 1
+    x = flow.ones(2048, 301)
+    assert (x @ x.T)[5, 5].item() == 301
+    assert flow.eager.statistics().operation_compiles == 2
+
+
+def test_without_the_interpreter_everything_is_compiled(monkeypatch) -> None:
+    x = flow.tensor([[1.0, -2.0, 3.5]])
+    interpreted = F.softmax(x * 1.25, -1).numpy()
+    monkeypatch.setattr(COLD, "interprets", False)
+    flow.eager.statistics().reset()
+    np.testing.assert_allclose(F.softmax(x * 1.25, -1).numpy(), interpreted, rtol=1e-6)
+    assert flow.eager.statistics().operation_compiles == 2
+    monkeypatch.undo()
+
+
+def test_views_keep_their_values_when_what_they_look_at_is_overwritten() -> None:
+    state = flow.arange(4096, dtype=flow.float32)
+    kept = {}
+    for step in range(SETTINGS.hot_after + 4):
+        kept[step] = [state.clone().view(64, 64), state[128:256].clone(), state.detach() * 1]
+        kept[step][1].numpy()
+        state += 1.0  # in the memory of its input, once it is hot
+        flow.eager.synchronize()
+    for step, (whole, part, copy) in kept.items():
+        want = np.arange(4096, dtype=np.float32) + step
+        np.testing.assert_array_equal(whole.numpy().ravel(), want)
+        np.testing.assert_array_equal(part.numpy(), want[128:256])
+        np.testing.assert_array_equal(copy.numpy(), want)
+
+
+def test_cold_results_share_no_memory() -> None:
+    x = flow.arange(4096, dtype=flow.float32)
+    tensors = [x, x.reshape(64, 64).clone(), x.clone(), x.to(flow.float32, copy=True), x.relu()]
+    halves = x.chunk(2)
+    tensors += [each.clone() for each in halves]
+    assert len(set(map(pointer, tensors))) == len(tensors)
+
+
+def test_cold_results_are_taken_over_by_hot_programs() -> None:
+    def step(x: flow.Tensor) -> flow.Tensor:
+        return x * 2.0 + 1.0
+
+    for _ in range(SETTINGS.hot_after + 2):
+        fresh = flow.arange(1024, dtype=flow.float32)  # made cold once, then hot
+        fresh.numpy()
+        again = fresh.reshape(32, 32).t().clone()
+        result = step(again)
+        del again
+        flow.eager.synchronize()
+        want = np.arange(1024, dtype=np.float32).reshape(32, 32).T * 2 + 1
+        np.testing.assert_array_equal(result.numpy(), want)
+        np.testing.assert_array_equal(fresh.numpy(), np.arange(1024))
+
+
+def test_indices_are_checked_without_compiling() -> None:
+    with pytest.raises(IndexError, match="index 9"):
+        F.embedding(flow.tensor([1, 9]), flow.ones(7, 2)).numpy()
+    assert flow.eager.statistics().operation_compiles == 0
+
+
+def test_numpy_warns_of_nothing() -> None:
+    x = flow.tensor([-1.0, 0.0, 3e38, float("nan")])
+    results = (x.log(), 1 / x, x * x, x.to(flow.int32), x.half(), x.bfloat16(), x.sqrt(), x % 0)
+    for each in results:
+        each.numpy()
+    assert (flow.tensor([2**31 - 1], dtype=flow.int32) + 1).item() == -(2**31)
+
+
+def test_too_little_memory_is_an_error_as_elsewhere(monkeypatch) -> None:
+    x = flow.ones(3)
+    x.numpy()
+
+    def fail(*_: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr("oneflow.runtime.cold._interpret", fail)
+    with pytest.raises(flow.OutOfMemoryError, match="`mul`, which makes"):
+        (x * 2.0).numpy()
