@@ -3,7 +3,7 @@
 import re
 
 import oneflow as flow
-from oneflow.compiler.donation import plan_donations
+from oneflow.compiler.donation import plan_donation
 from oneflow.runtime import eager
 
 
@@ -33,7 +33,7 @@ def test_results_come_back_in_the_programs_order():
     executable = trained_program()
     program = executable.program
     donated = range(len(program.inputs))
-    used, order = plan_donations(program, donated)
+    used, order = plan_donation(program, donated)
     assert sorted(order) == list(range(len(program.outputs)))
     table = program.spec_table()
     for place, index in enumerate(used):

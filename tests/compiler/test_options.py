@@ -15,11 +15,11 @@ def _chosen_anew():
 
 
 def test_options_that_this_xla_does_not_know_are_left_out(monkeypatch):
-    known = compiler_options("cpu", convolves=True)
+    known = compiler_options("cpu", has_convolution=True)
     compiler_options.cache_clear()
     unknown = {"cpu": {**options._CONV_OPTIONS["cpu"], "xla_cpu_not_an_option": "1"}}
     monkeypatch.setattr(options, "_CONV_OPTIONS", unknown)
-    assert compiler_options("cpu", convolves=True) == known
+    assert compiler_options("cpu", has_convolution=True) == known
     assert set(options._CONV_OPTIONS["cpu"]) >= set(known)
 
 
@@ -46,16 +46,16 @@ def doubled(x):
 
 
 @pytest.mark.parametrize(
-    ("function", "convolves"),
+    ("function", "has_convolution"),
     [(convolved, True), (convolved_pointwise, True), (doubled, False)],
 )
 def test_programs_that_convolve_are_compiled_for_it_saved_ones_too(
-    monkeypatch, tmp_path, function, convolves
+    monkeypatch, tmp_path, function, has_convolution
 ):
     asked = []
 
-    def choose(platform, convolves=False):
-        asked.append((platform, convolves))
+    def choose(platform, has_convolution=False):
+        asked.append((platform, has_convolution))
         return {}
 
     monkeypatch.setattr("oneflow.compiler.lower.compiler_options", choose)
@@ -63,8 +63,8 @@ def test_programs_that_convolve_are_compiled_for_it_saved_ones_too(
     x = flow.randn(2, 3, 8, 8)
     graph = Applied(function)
     graph(x)
-    assert asked[-1] == ("cpu", convolves)
+    assert asked[-1] == ("cpu", has_convolution)
     graph.save(tmp_path / "graph")
     asked.clear()
     flow.nn.Graph.load(tmp_path / "graph")(x)
-    assert asked == [("cpu", convolves)]
+    assert asked == [("cpu", has_convolution)]

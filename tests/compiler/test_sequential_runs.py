@@ -8,7 +8,7 @@ import oneflow as flow
 from oneflow.base.device import CPU
 from oneflow.compiler import sequential_runs
 from oneflow.compiler.export import ImportedProgram, to_bytes
-from oneflow.compiler.launching import Launcher
+from oneflow.compiler.loaded_executable import LoadedExecutable
 from oneflow.compiler.sequential_runs import SequentialRuns
 
 
@@ -46,11 +46,11 @@ def compiled(rows):
 
 def test_only_large_programs_take_turns():
     small, large = compiled(16), compiled(sequential_runs.LARGE // 4096 + 1)
-    assert Launcher(small, CPU, donates=False).sequential_runs is None
-    launcher = Launcher(large, CPU, donates=False)
-    assert launcher.sequential_runs is not None
+    assert LoadedExecutable(small, CPU, has_donation=False).sequential_runs is None
+    loaded = LoadedExecutable(large, CPU, has_donation=False)
+    assert loaded.sequential_runs is not None
     x, box = jnp.ones(1024, "float32"), []
-    launcher((x,), box)
+    loaded((x,), box)
     assert box[0] == large(x)
 
 
@@ -102,7 +102,7 @@ def graph_and_step(x):
 def test_a_graph_with_much_working_memory_is_right():
     x = flow.rand(sequential_runs.LARGE // 4096 + 1, 1024)
     value, executable = graph_and_step(x)
-    assert executable._launcher.sequential_runs is not None
+    assert executable._loaded.sequential_runs is not None
     assert value == pytest.approx(flow.cumsum(x + 1, dim=0).sum().item(), rel=1e-4)
 
 
@@ -110,7 +110,7 @@ def test_programs_on_placements_do_not_wait():
     x = flow.ones(sequential_runs.LARGE // 4096 + 1, 1024)
     placed = x.to_global(flow.placement("cpu", [0]), flow.sbp.broadcast)
     _, executable = graph_and_step(placed)
-    assert executable._launcher.sequential_runs is None
+    assert executable._loaded.sequential_runs is None
 
 
 def test_saved_programs_take_turns_too(trims):
@@ -118,7 +118,7 @@ def test_saved_programs_take_turns_too(trims):
     value, executable = graph_and_step(x)
     trims.clear()
     saved = ImportedProgram(
-        to_bytes(executable), None, [x.value.spec], (0, 0), [None], convolves=False
+        to_bytes(executable), None, [x.value.spec], (0, 0), [None], has_convolution=False
     )
     (total,) = saved([x.value.array], [], [])
     assert float(total) == pytest.approx(value)

@@ -105,7 +105,7 @@ def test_graphs(name, monkeypatch):
     def fails():
         before = contents(training.model.state_dict())
         with monkeypatch.context() as patch:
-            patch.setattr("oneflow.compiler.launching.can_allocate", lambda size: False)
+            patch.setattr("oneflow.compiler.loaded_executable.can_allocate", lambda size: False)
             with pytest.raises(flow.OutOfMemoryError, match="smaller batch"):
                 graph(x)
         now = contents(training.model.state_dict())
@@ -127,6 +127,6 @@ def test_a_hot_program_that_finds_no_memory_runs_op_by_op(monkeypatch, caplog):
 
     for _ in range(SETTINGS.hot_after + 2):
         expected = run()
-    monkeypatch.setattr("oneflow.compiler.launching.can_allocate", lambda size: False)
+    monkeypatch.setattr("oneflow.compiler.loaded_executable.can_allocate", lambda size: False)
     np.testing.assert_allclose(run(), expected, rtol=1e-5)
     assert "op by op" in caplog.text

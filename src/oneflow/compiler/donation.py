@@ -1,4 +1,4 @@
-"""Which input's memory each output takes over.
+"""The assignment of donated inputs to outputs, which take over their memory.
 
 XLA writes an output over a donated input only if nothing reads the input afterwards; else it copies
 the input first. So a parameter's memory must go to the new parameter, which comes last, and not to
@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from oneflow.program.ir import Program, replacements
 
 
-def plan_donations(program: Program, donated: Sequence[int]) -> tuple[tuple[int, ...], list[int]]:
+def plan_donation(program: Program, donated: Sequence[int]) -> tuple[tuple[int, ...], list[int]]:
     """The inputs of `donated` that some output can take over, and an order of the outputs.
 
     JAX gives each output, in order, the first donated input of its shape and dtype that is left. In

@@ -15,14 +15,14 @@ from oneflow.base.device import default_device
 from oneflow.base.placement import Placement
 from oneflow.base.spec import TensorSpec
 from oneflow.base.uninterruptible import run_uninterruptible
-from oneflow.compiler.launching import Launcher
+from oneflow.compiler.loaded_executable import LoadedExecutable
 from oneflow.compiler.lower import Executable, wrap_integer
 from oneflow.compiler.options import compiler_options
 from oneflow.compiler.sharding import abstract_array, shardings
 from oneflow.tuning.linux import FREE_LISTS
 
-# The native functions that saved programs may call: decompositions of matrices, and how arrays lie
-# on several devices. Others, such as calls of Python functions, take an address from the file.
+# The native functions that saved programs may call: decompositions of matrices, and shardings of
+# arrays on several devices. Others, such as calls of Python functions, get an address from a file.
 _LAPACK = "geev|geqrf|gesdd|getrf|heevd|orgqr|potrf|syevd|trsm|ungqr"
 _CUSOLVER = "geqrf|gesvd|gesvdj|getrf|orgqr|potrf|syevd"
 _CALLED = re.compile(
@@ -81,9 +81,9 @@ class ImportedProgram:
         content: the bytes.
         placement: where it runs, of as many devices as it was saved for; None for one device.
         inputs: what its arrays are.
-        counts: how many floats and how many whole numbers it takes.
+        counts: the numbers of floats and integers that it takes.
         outputs: what it returns; None for the table of run-time checks.
-        convolves: the executable's.
+        has_convolution: the executable's.
 
     Raises:
         RuntimeError: the bytes are damaged, were saved for another kind of device or for other
@@ -97,7 +97,7 @@ class ImportedProgram:
         inputs: Sequence[TensorSpec],
         counts: tuple[int, int],
         outputs: Sequence[TensorSpec | None],
-        convolves: bool,
+        has_convolution: bool,
     ) -> None:
         self._exported, text = _deserialized(content)
         _check_calls(text)
@@ -115,11 +115,13 @@ class ImportedProgram:
             given = [*inputs, *[None] * sum(map(bool, counts))]
             where["in_shardings"], where["out_shardings"] = shardings(given, outputs, placement)
         self._traced = jax.jit(
-            self._exported.call, compiler_options=compiler_options(platform, convolves), **where
+            self._exported.call,
+            compiler_options=compiler_options(platform, has_convolution),
+            **where,
         )
 
     @functools.cached_property
-    def _launcher(self) -> Launcher:
+    def _loaded(self) -> LoadedExecutable:
         """The program, compiled by the first call: a graph may be saved for many shapes."""
         try:
             lowered = run_uninterruptible(lambda: self._traced.lower(*self._exported.in_avals))
@@ -127,7 +129,7 @@ class ImportedProgram:
             raise RuntimeError(f"the saved program is damaged ({error})") from error
         compiled = run_uninterruptible(lowered.compile)
         FREE_LISTS.trim()
-        return Launcher(compiled, self._device, donates=False)
+        return LoadedExecutable(compiled, self._device, has_donation=False)
 
     def __call__(
         self, arrays: Sequence[Any], floats: Sequence[float], integers: Sequence[int]
@@ -139,7 +141,7 @@ class ImportedProgram:
         if integers:
             vectors.append(np.array(list(map(wrap_integer, integers)), np.int64))
         box: list = []
-        self._launcher((*arrays, *vectors), box)
+        self._loaded((*arrays, *vectors), box)
         outputs = list(box[0])
         # As in `Executable`: programs of several devices of one CPU share its threads.
         return jax.block_until_ready(outputs) if self._waits else outputs

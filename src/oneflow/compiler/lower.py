@@ -20,9 +20,9 @@ from oneflow.base.placement import Placement, mesh_axis
 from oneflow.base.uninterruptible import run_uninterruptible
 from oneflow.compiler.check_rows import check_rows
 from oneflow.compiler.checked_updates import CheckedUpdates
-from oneflow.compiler.donation import plan_donations
+from oneflow.compiler.donation import plan_donation
 from oneflow.compiler.executable_cache import EXECUTABLES, OPERATION_BYTES
-from oneflow.compiler.launching import Launcher
+from oneflow.compiler.loaded_executable import LoadedExecutable
 from oneflow.compiler.options import compiler_options
 from oneflow.compiler.sharding import abstract_array, committed_to, shard_mapped
 from oneflow.primitives import lowering as lowering  # registers them
@@ -43,7 +43,7 @@ class Executable:
     Attributes:
         function: of arrays and vectors of numbers, on all devices of a placement; see
             `sorted_results` for what it returns.
-        convolves: some instruction is a convolution, which chooses XLA's options.
+        has_convolution: some instruction is a convolution, which chooses XLA's options.
 
     Args:
         program: the program to compile, after its passes.
@@ -64,8 +64,8 @@ class Executable:
         self.program = program
         self._constants = dict(constants or {})
         changing = [slot for slot in range(len(program.scalars)) if slot not in self._constants]
-        self._floats = [i for i in changing if _travels_as_float(program.scalars[i])]
-        self._integers = [i for i in changing if not _travels_as_float(program.scalars[i])]
+        self._floats = [i for i in changing if _is_float_scalar(program.scalars[i])]
+        self._integers = [i for i in changing if not _is_float_scalar(program.scalars[i])]
         self._has_checks = bool(program.checks)
         self._agrees = isinstance(device, Placement) and _can_agree(program, device)
         self.device = device
@@ -73,12 +73,12 @@ class Executable:
         # One collective program at a time: those of several devices of one CPU share its threads,
         # and wait for each other forever if too many are under way.
         self._waits = isinstance(device, Placement) and device.type == "cpu" and device.size > 1
-        used, self._order = plan_donations(program, donated)
+        used, self._order = plan_donation(program, donated)
         # Where each output is among the results.
         self._positions = sorted(range(len(self._order)), key=self._order.__getitem__)
         self._compiled: Any = None
-        self._launcher: Launcher | None = None
-        self._donates = bool(used)
+        self._loaded: LoadedExecutable | None = None
+        self._has_donation = bool(used)
         function = self.trace
         if isinstance(device, Placement):
             outputs = [program.outputs[slot] for slot in self._order]
@@ -90,11 +90,11 @@ class Executable:
                 device,
             )
         self.function = function
-        self.convolves = _convolves(program)
+        self.has_convolution = _has_convolution(program)
         self._jitted: Any = jax.jit(
             _named(function, name),
             donate_argnums=used,
-            compiler_options=compiler_options(device.type, self.convolves),
+            compiler_options=compiler_options(device.type, self.has_convolution),
             **committed_to(device),
         )
 
@@ -143,7 +143,7 @@ class Executable:
         )
         # What JAX has traced is freed.
         self._jitted = None
-        self._launcher = Launcher(compiled, self.device, self._donates)
+        self._loaded = LoadedExecutable(compiled, self.device, self._has_donation)
         self._compiled = compiled
         FREE_LISTS.trim()
         return self
@@ -170,7 +170,7 @@ class Executable:
         return self._compiled.cost_analysis()
 
     def hlo(self) -> str:
-        """What XLA made of the program, as text."""
+        """The program after XLA's passes, as text."""
         self.compile()
         return self._compiled.as_text()
 
@@ -194,14 +194,14 @@ class Executable:
         box = [] if box is None else box
         if not box:
             self.compile()
-            assert self._launcher is not None
-            self._launcher((*arrays, *self._vectors(scalars)), box)
+            assert self._loaded is not None
+            self._loaded((*arrays, *self._vectors(scalars)), box)
         if self._waits:
             jax.block_until_ready(box[0])
         return self.sorted_results(box[0])
 
     def sorted_results(self, results: Sequence[Any]) -> tuple[list[Any], Any]:
-        """What `function` or its compiled form gave: the outputs in order, and the rows or None."""
+        """The outputs of `function`, or of its compiled form, in order; and the rows or None."""
         rows = results[-1] if self._has_checks else None
         return [results[position] for position in self._positions], rows
 
@@ -217,7 +217,7 @@ def _named(function: Callable, name: str) -> Callable:
 
 
 def _can_agree(program: Program, placement: Placement) -> bool:
-    """Whether the devices of a placement can tell each other of failed checks.
+    """Return whether the devices of a placement can exchange failed checks.
 
     With several processes only programs that communicate anyway run on all ranks at once.
     """
@@ -228,8 +228,8 @@ def _can_agree(program: Program, placement: Placement) -> bool:
     )
 
 
-def _convolves(program: Program) -> bool:
-    """Whether some instruction is a convolution or its gradient: few and large, unlike the rest."""
+def _has_convolution(program: Program) -> bool:
+    """Return whether an instruction is a convolution, or its gradient: these are few and large."""
     return any(
         each.operation.primitive.traits.kind is Kind.CONVOLUTION for each in program.instructions
     )
@@ -289,7 +289,7 @@ def _jit_on_parts(operation: Operation, function: Callable) -> Callable:
 def typed_scalar(number: Any, dtype: np.dtype) -> Any:
     """A Python number as a NumPy scalar of `dtype`.
 
-    Whole numbers wrap around as they do on the device.
+    Integers wrap around as they do on the device.
     """
     if dtype.kind in "iub" and type(number) is not float:
         return np.int64(wrap_integer(number)).astype(dtype)
@@ -297,10 +297,11 @@ def typed_scalar(number: Any, dtype: np.dtype) -> Any:
 
 
 def wrap_integer(number: Any) -> int:
-    """A whole number folded into the range of int64."""
-    whole = int(number)
-    return whole if -(2**63) <= whole < 2**63 else (whole + 2**63) % 2**64 - 2**63
+    """An integer modulo 2**64, in the range of int64."""
+    integer = int(number)
+    in_range = -(2**63) <= integer < 2**63
+    return integer if in_range else (integer + 2**63) % 2**64 - 2**63
 
 
-def _travels_as_float(spec: Any) -> bool:
+def _is_float_scalar(spec: Any) -> bool:
     return spec.dtype.is_floating_point or spec.dtype.is_complex

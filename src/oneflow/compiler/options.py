@@ -29,14 +29,14 @@ _CONV_OPTIONS = {
 
 
 @functools.cache
-def compiler_options(platform: str, convolves: bool = False) -> dict[str, str]:
+def compiler_options(platform: str, has_convolution: bool = False) -> dict[str, str]:
     """The options for compiling a whole program, as far as this version of XLA has them.
 
     Args:
         platform: the platform that it is compiled for.
-        convolves: the program contains a convolution.
+        has_convolution: the program contains a convolution.
     """
-    options = dict(_CONV_OPTIONS.get(platform, {})) if convolves else {}
+    options = dict(_CONV_OPTIONS.get(platform, {})) if has_convolution else {}
     return {name: value for name, value in options.items() if _is_known(name, value)}
 
 

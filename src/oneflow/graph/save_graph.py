@@ -218,7 +218,7 @@ def _describe_step(name: str, index: int, step: Step, weights: dict[str, Tensor]
             for each in binding.results
         ],
         "structure": tree_to_json(binding.structure),
-        "convolves": executable.convolves,
+        "has_convolution": executable.has_convolution,
         "floats": [step.numbers[index] for index in floats],
         "integers": [int(step.numbers[index]) for index in integers],
         "draws": [

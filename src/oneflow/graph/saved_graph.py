@@ -177,7 +177,7 @@ class _SavedStep:
                 inputs,
                 (len(data["floats"]), len(data["integers"])),
                 outputs,
-                data["convolves"],
+                data["has_convolution"],
             ),
             [None if spec is None else Absent() for spec in outputs],
             f"run of a saved graph ({data['sha256'][:8]})",
@@ -219,7 +219,7 @@ class _SavedStep:
             "integers": all(type(each) is int for each in data["integers"]),
             "draws": all(number in integers for number in (*seeds, *[n for n, _ in streams]))
             and all(type(each) is int and 0 <= each < 2**63 for each in counts),
-            "convolves": isinstance(data["convolves"], bool),
+            "has_convolution": isinstance(data["has_convolution"], bool),
         }
         invalid = [name for name, valid in is_valid.items() if not valid]
         if invalid:

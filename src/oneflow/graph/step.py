@@ -22,7 +22,7 @@ from oneflow.graph.pipeline_parallel import PipelineExecutable
 from oneflow.graph.program_consistency import runner_for
 from oneflow.graph.pytree import tree_unflatten
 from oneflow.module.hooks import Hooks
-from oneflow.passes.checked_updates import spoilt_outputs
+from oneflow.passes.checked_updates import invalid_outputs
 from oneflow.program.value import INFERENCE, Value
 from oneflow.runtime import checks
 from oneflow.runtime.checks import ProgramChecks
@@ -110,7 +110,7 @@ class Step:
         self._objects = [value for _, _, value in attributes]
         self._sizes = list(map(len, binding.guarded_dicts))
         self._failed = False
-        self._spoilt = spoilt_outputs(executable.program)
+        self._invalid = invalid_outputs(executable.program)
         # What the optimizers had counted before the latest call.
         self._counts: list[Any] = []
         self._exclusive = [_OF_VALUE] * binding.changed, [_OF_ARRAY] * binding.changed
@@ -171,7 +171,7 @@ class Step:
             added = None
             if rows is not None:
                 added = checks.add(rows, self.checks, outputs)
-                added.spoilt = frozenset([id(outputs[slot]) for slot in self._spoilt])
+                added.invalid = frozenset([id(outputs[slot]) for slot in self._invalid])
                 added.undo.append(partial(self._uncount, counts))
             self._replace_variables(values, outputs, shared)
             return self._distribute(arguments, outputs[binding.changed :], added)

@@ -74,7 +74,7 @@ class _CheckedUpdateBuilder:
         return chosen[::-1]
 
 
-def spoilt_outputs(program: Program) -> tuple[int, ...]:
+def invalid_outputs(program: Program) -> tuple[int, ...]:
     """Places of the outputs that are wrong if a check has failed."""
     if not program.checks:
         return ()

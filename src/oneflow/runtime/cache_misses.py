@@ -15,7 +15,7 @@ logger = logging.getLogger("oneflow.eager")
 
 @dataclass(frozen=True)
 class ProgramKey:
-    """What identifies an eager program.
+    """The key of an eager program.
 
     Attributes:
         recorded: operations and operand references, flat.
@@ -30,18 +30,18 @@ class ProgramKey:
     updates: tuple[int, ...]
 
 
-_recent: deque[ProgramKey] = deque(maxlen=32)
+_history: deque[ProgramKey] = deque(maxlen=32)
 
 
 def record_miss(key: ProgramKey, log: bool) -> None:
     """Note a new program; with `log` say at once, at INFO level, why it is new."""
-    _recent.append(key)
+    _history.append(key)
     if log:
         logger.info("%s", explain_last_miss())
 
 
 def explain_last_miss() -> str:
-    """Which part of the newest program's key differs from the nearest of the 31 before it.
+    """Explain how the latest program's key differs from the most similar of the 31 before it.
 
     Set ``ONEFLOW_EAGER_EXPLAIN=1`` to have this logged (logger ``oneflow.eager``) for every new
     program.
@@ -53,23 +53,23 @@ def explain_last_miss() -> str:
         >>> "(47,)" in flow.eager.explain_last_miss()
         True
     """
-    if not _recent:
+    if not _history:
         return "no program has run yet"
-    newest, *earlier = reversed(_recent)
+    latest, *previous = reversed(_history)
     nearest = max(
-        earlier, key=lambda other: _shared_prefix(newest.recorded, other.recorded), default=None
+        previous, key=lambda other: _shared_prefix(latest.recorded, other.recorded), default=None
     )
     if nearest is None:
         return "it is the first program"
-    shared = _shared_prefix(newest.recorded, nearest.recorded)
-    if shared < max(len(newest.recorded), len(nearest.recorded)):
-        mine, theirs = _describe(newest.recorded, shared), _describe(nearest.recorded, shared)
-        return f"new program: {mine}, where the nearest earlier program has {theirs}"
-    if newest.held != nearest.held:
-        changed = sorted(set(newest.held) ^ set(nearest.held))
+    shared = _shared_prefix(latest.recorded, nearest.recorded)
+    if shared < max(len(latest.recorded), len(nearest.recorded)):
+        found, expected = _describe(latest.recorded, shared), _describe(nearest.recorded, shared)
+        return f"new program: {found}, where the nearest earlier program has {expected}"
+    if latest.held != nearest.held:
+        changed = sorted(set(latest.held) ^ set(nearest.held))
         return f"new program: same instructions, but other results are still held: {changed[:8]}"
-    if newest.donated != nearest.donated:
-        changed = sorted(set(newest.donated) ^ set(nearest.donated))
+    if latest.donated != nearest.donated:
+        changed = sorted(set(latest.donated) ^ set(nearest.donated))
         return f"new program: same instructions, but other inputs are donated: {changed[:8]}"
     return "new program: same instructions, but other tensors are written to"
 

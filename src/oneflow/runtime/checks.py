@@ -23,11 +23,11 @@ class ProgramChecks:
     Attributes:
         made: weak references to the arrays that the program made.
         undo: called when a check has failed.
-        spoilt: identities of the arrays that are wrong if a check has failed.
-        told: the threads that have these checks, or had them, by their own `deque` of checks.
+        invalid: identities of the arrays that are wrong if a check has failed.
+        threads: the threads that have these checks, or had them, by their own `deque` of checks.
     """
 
-    __slots__ = ("__weakref__", "_checked", "_rows", "made", "spoilt", "told", "undo")
+    __slots__ = ("__weakref__", "_checked", "_rows", "invalid", "made", "threads", "undo")
 
     def __init__(
         self, rows: Any, checked: Sequence[tuple[Operation, str]], made: Iterable[Any]
@@ -35,25 +35,25 @@ class ProgramChecks:
         self._rows = rows
         self._checked = checked
         self.undo: list[Callable[[], None]] = []
-        self.spoilt: frozenset[int] = frozenset()
+        self.invalid: frozenset[int] = frozenset()
         # Asked of the type: a pipeline may have given an array up, which then answers nothing.
         self.made = [ref(array) for array in made if hasattr(type(array), "addressable_shards")]
-        self.told: list[deque[ProgramChecks]] = []
+        self.threads: list[deque[ProgramChecks]] = []
 
-    def tell(self, thread: deque[ProgramChecks]) -> None:
+    def notify(self, thread: deque[ProgramChecks]) -> None:
         """Let a thread look at the checks at its next sync point; once."""
-        if not any(each is thread for each in self.told):
-            self.told.append(thread)
+        if not any(each is thread for each in self.threads):
+            self.threads.append(thread)
             thread.append(self)
 
     @property
     def is_ready(self) -> bool:
-        """Whether the program has finished."""
+        """True if the program has finished."""
         return isinstance(self._rows, np.ndarray) or self._rows.is_ready()
 
     @property
     def is_needed(self) -> bool:
-        """Whether something that the program made is still there."""
+        """True while a result of the program still exists."""
         return any(reference() is not None for reference in self.made)
 
     def error(self) -> Exception | None:
@@ -104,9 +104,9 @@ def add(
         recorded_by: the `own_pending` of the thread that recorded it, if that may be another one.
     """
     checks = ProgramChecks(rows, checked, made)
-    checks.tell(_thread.pending)
+    checks.notify(_thread.pending)
     if recorded_by is not None:
-        checks.tell(recorded_by)
+        checks.notify(recorded_by)
     if checks.made:
         _open[id(checks)] = checks
         if len(_open) > _PRUNED_AT:
@@ -128,14 +128,14 @@ def inherit(arrays: Sequence[Any]) -> None:
     foreign = [
         checks
         for checks in list(_open.values())
-        if not any(each is _thread.pending for each in checks.told)
+        if not any(each is _thread.pending for each in checks.threads)
     ]
     if not foreign:
         return
     given = set(map(id, arrays))
     for checks in foreign:
         if any(id(reference()) in given for reference in checks.made):
-            checks.tell(_thread.pending)
+            checks.notify(_thread.pending)
 
 
 def require_sound(arrays: Sequence[Any]) -> None:
@@ -151,7 +151,7 @@ def require_sound(arrays: Sequence[Any]) -> None:
     inherit(arrays)
     given = set(map(id, arrays))
     for checks in list(_thread.pending):
-        if not checks.spoilt.isdisjoint(given):
+        if not checks.invalid.isdisjoint(given):
             error = checks.error()
             if error is not None:
                 _thread.pending.clear()

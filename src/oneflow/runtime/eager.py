@@ -25,7 +25,7 @@ from oneflow.base.errors import OutOfMemoryError
 from oneflow.base.placement import Placement
 from oneflow.base.planning import is_planning
 from oneflow.compiler.executable_cache import EXECUTABLES
-from oneflow.compiler.launching import check_memory
+from oneflow.compiler.loaded_executable import check_memory
 from oneflow.compiler.lower import Executable
 from oneflow.passes.checked_updates import check_updates
 from oneflow.passes.pipeline import PassGroup, run_passes
@@ -46,19 +46,19 @@ logger = logging.getLogger("oneflow.eager")
 
 
 def reference_counts(objects: list[Any]) -> list[int]:
-    """How often each object of a list is referred to."""
+    """The reference count of each object of a list."""
     return [sys.getrefcount(each) for each in objects]
 
 
 # The count of an array that only the recorder's list holds; it differs between Python versions.
-_UNHELD = reference_counts([object()])[0]
+_UNREFERENCED = reference_counts([object()])[0]
 
 
 _settings_lock = threading.RLock()
 
 
 class Settings:
-    """How the virtual machine behaves.
+    """Settings of the virtual machine.
 
     Read from the environment at import, changeable at run time.
     """
@@ -183,20 +183,20 @@ def read_ready(value: Value) -> Any:
 
 @dataclass(slots=True)
 class Launch:
-    """How a recorder's program is run.
+    """The run of a recorder's program.
 
     Attributes:
         positions: the outputs that it returns.
         program: the program; None where there is nothing to run.
         executable: the program as a whole; None if it runs cold.
-        spoilt: the outputs that are wrong if a run-time check has failed.
+        invalid: the outputs that are wrong if a run-time check has failed.
         box: where the executable leaves what XLA returns, see `Executable`.
     """
 
     positions: list[int]
     program: Program | None = None
     executable: Executable | None = None
-    spoilt: tuple[int, ...] = ()
+    invalid: tuple[int, ...] = ()
     box: list[Any] = field(default_factory=list)
 
 
@@ -222,12 +222,12 @@ def run_recorder(recorder: Recorder, reason: str) -> None:
         try:
             if recorder.done:  # by a signal handler
                 return
-            computed, rows, error = _outcome(recorder)
+            computed, rows, error = _run(recorder)
             if not recorder.done:
                 checks.inherit(recorder.arrays)
                 if rows is not None:
                     _remember_checks(recorder, computed, rows)
-                _hand_out(recorder, computed, error)
+                _assign_arrays(recorder, computed, error)
                 recorder.done = True
         finally:
             recorder.running -= 1
@@ -237,7 +237,7 @@ def run_recorder(recorder: Recorder, reason: str) -> None:
         raise error
 
 
-def _outcome(recorder: Recorder) -> tuple[dict[int, Any], Any, BaseException | None]:
+def _run(recorder: Recorder) -> tuple[dict[int, Any], Any, BaseException | None]:
     """Run a program, as a whole or, where that fails, instruction by instruction.
 
     Returns:
@@ -281,12 +281,14 @@ def _outcome(recorder: Recorder) -> tuple[dict[int, Any], Any, BaseException | N
 def _remember_checks(recorder: Recorder, computed: dict[int, Any], rows: Any) -> None:
     """Let threads look at a program's checks."""
     added = checks.add(rows, recorder.checked, computed.values(), recorder.recorded_by)
-    spoilt = recorder.launch.spoilt
-    added.spoilt = frozenset([id(computed[each]) for each in spoilt if each in computed])
+    invalid = recorder.launch.invalid
+    added.invalid = frozenset([id(computed[each]) for each in invalid if each in computed])
     added.undo = list(recorder.undo)
 
 
-def _hand_out(recorder: Recorder, computed: dict[int, Any], error: BaseException | None) -> None:
+def _assign_arrays(
+    recorder: Recorder, computed: dict[int, Any], error: BaseException | None
+) -> None:
     """Give the values their arrays."""
     held = _held_values(recorder)
     for position, array in computed.items():
@@ -316,7 +318,7 @@ def _held_values(recorder: Recorder) -> dict[int, list[Value]]:
 
 
 def _prepare(recorder: Recorder) -> Launch:
-    """How a recorder's program shall run; compiles it if it has just become hot.
+    """Prepare the run of a recorder's program; compile it if it has just become hot.
 
     Raises:
         Exception: it writes to tensors, and was given what an earlier program computed behind a
@@ -329,19 +331,19 @@ def _prepare(recorder: Recorder) -> Launch:
     del held
     if not positions and not recorder.checked:
         return Launch(positions)
-    if is_planning() or _is_elsewhere(recorder.device):
+    if is_planning() or _is_remote(recorder.device):
         return Launch(positions)
     cached, donated = _lookup(recorder, positions)
     executable = cached.executable or _warm_up(cached, donated, recorder.device)
     if executable is not None and cached.queued:
         cached.queued = False
         _release_cold(cached.program)
-    spoilt = tuple([positions[slot] for slot in cached.spoilt])
-    return Launch(positions, cached.program, executable, spoilt)
+    invalid = tuple([positions[slot] for slot in cached.invalid])
+    return Launch(positions, cached.program, executable, invalid)
 
 
-def _is_elsewhere(device: Device | Placement) -> bool:
-    """Whether this process has nothing to run on a placement."""
+def _is_remote(device: Device | Placement) -> bool:
+    """Return whether this process has nothing to run on a placement."""
     return isinstance(device, Placement) and not device.includes_this_process
 
 
@@ -382,7 +384,7 @@ def _lookup(recorder: Recorder, positions: list[int]) -> tuple[CachedProgram, tu
 def _key(recorder: Recorder, positions: list[int]) -> tuple[tuple, ...]:
     """The key of a recorder's program, see `ProgramKey`."""
     counts = reference_counts(recorder.arrays)
-    donated = tuple([i for i, count in enumerate(counts) if count == _UNHELD])
+    donated = tuple([i for i, count in enumerate(counts) if count == _UNREFERENCED])
     return tuple(recorder.key), tuple(positions), donated, tuple(recorder.updates)
 
 

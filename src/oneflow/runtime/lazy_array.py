@@ -75,7 +75,7 @@ class LazyArray:
         self._values.clear()
 
     def array_on(self, spec: TensorSpec) -> Any:
-        """The numbers as the array of a tensor that lies as `spec` says.
+        """The numbers as the array of a tensor with this spec.
 
         Raises:
             RuntimeError: there are no such devices here.
@@ -106,8 +106,8 @@ def _require_devices(placement: Any) -> None:
         placement.require_devices()
     except RuntimeError as error:
         raise RuntimeError(
-            f"a loaded tensor lies on {placement}, which does not exist here: {error}. Load it "
-            "into a tensor with `load_state_dict`, which keeps that one's placement, or give "
+            f"a loaded tensor is placed on {placement}, which does not exist here: {error}. Load "
+            "it into a tensor with `load_state_dict`, which keeps that one's placement, or give "
             "`map_location` to `oneflow.load`: a placement, or a device for whole tensors"
         ) from None
 

@@ -6,7 +6,7 @@ from collections import OrderedDict
 
 from oneflow.compiler.executable_cache import EXECUTABLES, program_bytes
 from oneflow.compiler.lower import Executable
-from oneflow.passes.checked_updates import spoilt_outputs
+from oneflow.passes.checked_updates import invalid_outputs
 from oneflow.primitives.operation import Operation
 from oneflow.program.ir import Program
 
@@ -17,21 +17,21 @@ _FIXED_COST = 8
 
 
 class CachedProgram:
-    """What is remembered about one program key.
+    """The cache entry of one program key.
 
     Attributes:
         program: the program.
-        spoilt: indices of the outputs that are wrong if a run-time check has failed.
+        invalid: indices of the outputs that are wrong if a run-time check has failed.
         seen: how often it was wanted without an executable.
         executable: the program as a whole, once it is hot.
         queued: it is being compiled, or cannot be.
     """
 
-    __slots__ = ("executable", "program", "queued", "seen", "spoilt")
+    __slots__ = ("executable", "invalid", "program", "queued", "seen")
 
     def __init__(self, program: Program) -> None:
         self.program = program
-        self.spoilt = spoilt_outputs(program)
+        self.invalid = invalid_outputs(program)
         self.seen = 0
         self.executable: Executable | None = None
         self.queued = False
@@ -53,7 +53,7 @@ class ProgramCache(OrderedDict[tuple, CachedProgram]):
         self.instructions = 0
 
     def find(self, key: tuple) -> CachedProgram | None:
-        """What is remembered about a program, which is used now; None if it is new."""
+        """The entry of a program, which becomes the most recently used; None if it is new."""
         cached = self.get(key)
         if cached is not None:
             self.move_to_end(key)

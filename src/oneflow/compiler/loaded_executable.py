@@ -36,19 +36,19 @@ _LARGE = 2**20
 _MAIN_THREAD = threading.main_thread().ident
 
 
-class Launcher:
+class LoadedExecutable:
     """Starts a compiled program.
 
     Args:
         compiled: the program, compiled by JAX.
         device: where it runs.
-        donates: it takes over the memory of some of its arguments.
+        has_donation: it takes over the memory of some of its arguments.
     """
 
-    def __init__(self, compiled: Any, device: Device | Placement, donates: bool) -> None:
+    def __init__(self, compiled: Any, device: Device | Placement, has_donation: bool) -> None:
         self._compiled = compiled
         self._device = device
-        self._donates = donates
+        self._has_donation = has_donation
         # Once it has run: calls XLA without any Python in between.
         self._direct: Callable[..., Any] | None = None
         memory = compiled.memory_analysis()
@@ -90,7 +90,7 @@ class Launcher:
             finally:
                 if collects:
                     gc.enable()
-        elif self._donates:
+        elif self._has_donation:
             run_uninterruptible(lambda: self._run_first(arguments, box))
         else:
             self._run_first(arguments, box)
@@ -140,7 +140,7 @@ def check_memory(device: Device | Placement, size: int, waiting_for: Any = ()) -
 
 
 def _has_free(device: Any, size: int) -> bool:
-    """Whether an accelerator says that it has `size` bytes left, or says nothing."""
+    """Return whether an accelerator has `size` bytes left; True if it does not say."""
     statistics = device.memory_stats() or {}
     limit = statistics.get("bytes_limit")
     return limit is None or limit - statistics.get("bytes_in_use", 0) >= size
