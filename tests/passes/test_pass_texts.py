@@ -27,6 +27,20 @@ def _square_loss(module: nn.Module, x: flow.Tensor) -> flow.Tensor:
     return module(x).square().sum()
 
 
+def _checked_write() -> Call:
+    """A buffer that is written to after a lookup, whose index may be out of range."""
+
+    def build(x: flow.Tensor, index: flow.Tensor) -> flow.Tensor:
+        rows = x.index_select(0, index)
+        graph.counter.total += rows.sum()
+        return rows
+
+    counter = nn.Module()
+    counter.register_buffer("total", flow.zeros(()))
+    graph = graph_of(build, counter=counter)
+    return graph, (flow.ones(3, 2), flow.tensor([0, 1]))
+
+
 def _zero_3() -> Call:
     """A weight that is split over two ranks, read in the forward and in the backward pass."""
     model = nn.Sequential(nn.Linear(2, 4, bias=False), nn.Tanh(), nn.Linear(4, 2, bias=False))
@@ -93,6 +107,7 @@ def _two_layers() -> Call:
 
 
 CALLS: dict[str, Callable[[], Call]] = {
+    "checked_updates": _checked_write,
     "regather": _zero_3,
     "auto_parallel": _large_product,
     "sparse_updates": _lookup,

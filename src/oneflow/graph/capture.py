@@ -27,7 +27,6 @@ from oneflow.graph.pytree import describe_tensor, tree_flatten, tree_unflatten
 from oneflow.graph.verbosity import QUIET, Verbosity
 from oneflow.graph.zero import apply_zero
 from oneflow.module.module import Module
-from oneflow.passes.checked_updates import check_updates
 from oneflow.passes.partition import BACKWARD, FORWARD, UPDATE, Phase
 from oneflow.primitives.operators.elementwise import cast, mul
 from oneflow.program.ir import Program, program_from_key
@@ -276,7 +275,6 @@ class _Capture:
         outputs = [recorder.reference(value) for value in values]
         program = program_from_key(recorder.key, outputs, dict(enumerate(recorder.specs)))
         assigned = [(recorder.reference(new), ~variable.input) for variable, new in updates]
-        program = check_updates(program, recorder.written_in(program, assigned))
         first = len(program.inputs) + len(program.scalars)
         draws, drawn = self._draws()
         return CapturedStep(
@@ -304,6 +302,7 @@ class _Capture:
                 each.results.start: recorder.phase_of(each.results.start - first)
                 for each in program.instructions
             },
+            writes=tuple(recorder.written_in(program, assigned)),
             pinned=frozenset([first + position for position in recorder.pinned]),
             summary=StepSummary(
                 list(map(describe_tensor, self._arguments)),

@@ -120,6 +120,7 @@ class CapturedStep:
         optimizer_steps: the optimizers' steps in it.
         checks: operations with a run-time check, and the user's lines that called them.
         phases: phase of each instruction, by the number of its first result.
+        writes: numbers of new values of tensors, each with that of the value it replaces.
         pinned: results of conversions that the user asked for.
         summary: its description.
     """
@@ -140,5 +141,6 @@ class CapturedStep:
     optimizer_steps: tuple[OptimizerStep, ...]
     checks: tuple[tuple[Operation, str], ...]
     phases: Mapping[int, Phase]
+    writes: tuple[tuple[int, int], ...]
     pinned: Collection[int]
     summary: StepSummary

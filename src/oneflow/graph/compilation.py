@@ -23,6 +23,7 @@ from oneflow.graph.program_consistency import check_consistency
 from oneflow.graph.render_schedule import schedule_text
 from oneflow.graph.step import Step, check_overlap
 from oneflow.passes.dump import dump_callback
+from oneflow.passes.partition import UPDATE, Phase
 from oneflow.passes.pipeline import PassContext, PassGroup, PassObserver, run_passes
 from oneflow.program.ir import Program
 from oneflow.tensor.tensor import Tensor
@@ -71,6 +72,7 @@ def pass_context(captured: CapturedStep, settings: CaptureSettings) -> PassConte
             *(each.tensors for each in captured.optimizer_steps if each.owner.is_sparse)
         )
     return PassContext(
+        writes=captured.writes,
         zero_stage=settings.config.zero_stage,
         parameters=frozenset([n for n, each in inputs if each.kind == "parameter"]),
         phases=captured.phases,
@@ -104,7 +106,9 @@ def compile_step(captured: CapturedStep, settings: CaptureSettings) -> Step:
     summary = captured.summary
     executable: Executable | PipelineExecutable
     if len(program.devices) > 1:
-        phases = [captured.phases[each.results.start] for each in optimized.instructions]
+        # Passes may add instructions behind those that were captured.
+        last = Phase(UPDATE)
+        phases = [captured.phases.get(i.results.start, last) for i in optimized.instructions]
         executable = PipelineExecutable(
             program, phases, donated, constants, captured.checks, name, dump
         )

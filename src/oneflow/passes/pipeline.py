@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from oneflow.passes.auto_sharding import ShardingSearch, assign_shardings
 from oneflow.passes.channels_last import move_channels_last
+from oneflow.passes.checked_updates import check_updates
 from oneflow.passes.dead_code import eliminate_dead_code
 from oneflow.passes.materialize import materialize_shared
 from oneflow.passes.order_updates import order_updates
@@ -45,6 +46,8 @@ class PassContext:
     """Facts about a program that passes depend on and that are not in the program.
 
     Attributes:
+        writes: numbers of new values of tensors, each with that of the value it replaces, in the
+            order in which tensors were written to.
         zero_stage: stage of ZeRO; 0 without it.
         parameters: inputs that are parameters.
         phases: phase of each instruction, by the number of its first result.
@@ -53,6 +56,7 @@ class PassContext:
         partitioned: the program is split into tasks, and each is compiled for itself.
     """
 
+    writes: Collection[tuple[int, int]] = ()
     zero_stage: int = 0
     parameters: Collection[int] = ()
     phases: Mapping[int, Phase] = field(default_factory=dict)
@@ -84,6 +88,16 @@ def _assign_shardings(program: Program, context: PassContext) -> Program:
 
 
 PASSES: tuple[Pass, ...] = (
+    # After a failed run-time check tensors keep their values. First, while numbers are as recorded.
+    # In a pipeline a check protects what its own task updates.
+    Pass(
+        "checked_updates",
+        PassGroup.PROGRAM,
+        lambda program, context: check_updates(program, context.writes),
+        lambda program, context: (
+            bool(context.writes) and bool(program.checks) and not context.partitioned
+        ),
+    ),
     # Parameters that ZeRO 3 splits are gathered when they are read, in each phase anew.
     Pass(
         "regather",

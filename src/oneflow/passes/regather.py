@@ -16,6 +16,9 @@ from oneflow.primitives.operators.materialize import together
 from oneflow.primitives.traits import Kind
 from oneflow.program.ir import Instruction, Program
 
+# The phase of instructions that an earlier pass has added.
+_ADDED = object()
+
 
 def regather(
     program: Program, parameters: Collection[int], phases: Mapping[int, Hashable]
@@ -25,7 +28,7 @@ def regather(
     Args:
         program: a program on one placement.
         parameters: inputs that may be split.
-        phases: phase of each instruction, by the number of its first result.
+        phases: phase of each captured instruction, by the number of its first result.
     """
     if not any(_is_gather(each, parameters) for each in program.instructions):
         return program
@@ -48,7 +51,7 @@ class _RegatherBuilder:
             each.results[0]: each for each in program.instructions if _is_gather(each, parameters)
         }
         self._phase_of_value = {
-            number: phases[each.results.start]
+            number: phases.get(each.results.start, _ADDED)
             for each in program.instructions
             for number in each.results
             if number not in self._gathers
@@ -72,7 +75,7 @@ class _RegatherBuilder:
     def _gather(self, number: int, reader: Instruction) -> None:
         """Let a reader have a gathered parameter: that of its phase, or a new one."""
         gather, builder = self._gathers[number], self._builder
-        phase = self._phases[reader.results.start]
+        phase = self._phases.get(reader.results.start, _ADDED)
         key = (gather.operation, gather.operands)
         last, known = self._gathered.get(key, (None, -1))
         anchor = next((n for n in reader.operands if self._phase_of_value.get(n) == phase), None)

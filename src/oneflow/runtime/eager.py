@@ -27,8 +27,7 @@ from oneflow.base.planning import is_planning
 from oneflow.compiler.executable_cache import EXECUTABLES
 from oneflow.compiler.loaded_executable import check_memory
 from oneflow.compiler.lower import Executable
-from oneflow.passes.checked_updates import check_updates
-from oneflow.passes.pipeline import PassGroup, run_passes
+from oneflow.passes.pipeline import PassContext, PassGroup, run_passes
 from oneflow.program.ir import Program, number_of, program_from_key
 from oneflow.program.recorder import Recorder
 from oneflow.program.value import Value
@@ -377,8 +376,9 @@ def _lookup(recorder: Recorder, positions: list[int]) -> tuple[CachedProgram, tu
     record_miss(ProgramKey(*whole), log=SETTINGS.explain)
     program = program_from_key(key, held, recorder.updated)
     numbers = [number_of(each, program) for each in updates]
-    program = check_updates(program, zip(numbers[::2], numbers[1::2], strict=True))
-    return _programs.add(whole, run_passes(program, PassGroup.PROGRAM)), donated
+    context = PassContext(writes=list(zip(numbers[::2], numbers[1::2], strict=True)))
+    program = run_passes(program, PassGroup.PROGRAM, context=context)
+    return _programs.add(whole, program), donated
 
 
 def _key(recorder: Recorder, positions: list[int]) -> tuple[tuple, ...]:
