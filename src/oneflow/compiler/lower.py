@@ -121,7 +121,8 @@ class Executable:
         """A truth value that is the same on all devices: "or" of theirs."""
         if not self._agrees:
             return failed
-        axes = tuple(map(mesh_axis, range(self.device.ndim)))
+        placement: Any = self.device
+        axes = tuple(map(mesh_axis, range(placement.ndim)))
         return lax.pmax(failed.astype(jnp.int32), axes) > 0
 
     def _vectors(self, scalars: Sequence[Any]) -> list[np.ndarray]:
