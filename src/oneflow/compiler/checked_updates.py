@@ -205,7 +205,7 @@ class _Choice:
         return results
 
     def _scattered(self, equation: Any, given: list[Any]) -> Sequence[Any]:
-        """What `scatter` or its like makes: nothing is written if something has failed."""
+        """The result of a `scatter`, which writes nothing if a check has failed."""
         operand, indices, updates = given
         outside = jnp.iinfo(indices.dtype).max
         drop = {"mode": lax.GatherScatterMode.FILL_OR_DROP}
@@ -224,14 +224,14 @@ class _Choice:
         return array
 
     def _is(self, array: Any, old: Any) -> bool:
-        """Whether an array is an old value."""
+        """Return whether an array is an old value."""
         first = self._origins.get(id(array), (array, array))[1]
         second = self._origins.get(id(old), (old, old))[1]
         return first is second and array.shape == old.shape
 
 
 def _can_miss(operand: Any, indices: Any) -> bool:
-    """Whether there is an index outside of an array."""
+    """Return whether an index is outside of an array."""
     return indices.shape[-1] > 0 and jnp.iinfo(indices.dtype).max > max(operand.shape)
 
 

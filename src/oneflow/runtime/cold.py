@@ -256,7 +256,7 @@ def _given_to_jax(operation: Operation, operands: Sequence[Any]) -> list[Any]:
 
 
 def _call_new(executable: Callable, operands: Sequence[Any]) -> Any:
-    """What an executable returns that JAX traces and compiles in this call."""
+    """Return the results of an executable that JAX traces and compiles in this call."""
     started = time.perf_counter()
     results = run_uninterruptible(lambda: executable(*operands))
     STATISTICS.compile_seconds += time.perf_counter() - started
