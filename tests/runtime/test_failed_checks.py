@@ -231,3 +231,53 @@ def test_graphs(options):
         assert graph.extra.grad is None
     steps = {state["step"] for state in training.optimizer.state_dict()["state"].values()}
     assert steps == {2}
+
+
+def test_pipelines():
+    first, second = flow.placement("cpu", [0]), flow.placement("cpu", [1])
+    flow.manual_seed(0)
+    table = nn.Embedding(16, 4).to_global(first, flow.sbp.broadcast)
+    head = nn.Linear(4, 3).to_global(second, flow.sbp.broadcast)
+    model = nn.ModuleList([table, head])
+    optimizer = flow.optim.Adam(model.parameters(), lr=0.1)
+
+    class Pipeline(nn.Graph):
+        def __init__(self):
+            super().__init__()
+            self.table, self.head = table, head
+            self.config.set_gradient_accumulation_steps(2)
+            self.add_optimizer(optimizer)
+
+        def build(self, rows, labels):
+            hidden = self.table(rows).to_global(second, flow.sbp.broadcast)
+            loss = nn.functional.cross_entropy(self.head(hidden), labels)
+            loss.backward()
+            return loss
+
+    graph = Pipeline()
+
+    def step(rows, label=1):
+        rows = flow.tensor(rows).to_global(first, flow.sbp.broadcast)
+        labels = flow.tensor([0, 1, 2, 0, 1, 2, 0, label]).to_global(second, flow.sbp.broadcast)
+        return graph(rows, labels).numpy()
+
+    for _ in range(3):
+        step(GOOD)
+        before = contents(model.state_dict())
+        with pytest.raises(IndexError):
+            step(BAD)
+        with pytest.raises(IndexError):
+            step(GOOD, label=3)
+        assert_same(contents(model.state_dict()), before)
+    step(GOOD)
+    steps = {state["step"] for state in optimizer.state_dict()["state"].values()}
+    assert steps == {4}
+
+
+def test_graphs_with_arrays_that_no_device_holds():
+    class Huge(nn.Graph):
+        def build(self, x):
+            return (x.expand(2**21, 2**21) + 1).sum()
+
+    with pytest.raises(flow.OutOfMemoryError):
+        Huge()(flow.ones(1))

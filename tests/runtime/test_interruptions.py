@@ -1,13 +1,16 @@
 """Interrupts at any moment: every tensor holds the value of before or after, and work goes on."""
 
 import copy
+import gc
 import signal
+import threading
 import time
 
 import numpy as np
 import pytest
 
 import oneflow as flow
+from oneflow.base.uninterruptible import compiled_uninterruptibly
 from oneflow.runtime.eager import SETTINGS
 from tests.runtime.interruptions import (
     assert_before_or_after,
@@ -220,3 +223,22 @@ def test_a_handler_may_compute_and_read():
     now, expected = contents(training.tensors()), contents(reference.tensors())
     for name in now:
         np.testing.assert_allclose(now[name], expected[name], rtol=1e-2, atol=1e-3)
+
+
+def test_programs_are_compiled_where_no_handler_runs():
+    on_main_thread = []
+
+    def program(x):
+        on_main_thread.append(threading.current_thread() is threading.main_thread())
+        return x
+
+    call = compiled_uninterruptibly(program)
+    for shape in (2, 2, 3, 3):
+        call(np.ones(shape))
+    assert on_main_thread == [False, True, False, True]
+
+
+def test_no_python_code_of_jax_runs_in_garbage_collections():
+    flow.ones(1).numpy()
+    assert "_xla_gc_callback" not in [getattr(each, "__name__", "") for each in gc.callbacks]
+    gc.collect()

@@ -90,6 +90,25 @@ def run_uninterruptible(run: Callable[[], T]) -> T:
     return task.result
 
 
+def compiled_uninterruptibly(function: Callable[..., T]) -> Callable[..., T]:
+    """Return a function that JAX has jitted so that no signal handler runs while it is compiled.
+
+    Args:
+        function: of arrays; JAX traces and compiles it in its first call for shapes and dtypes.
+    """
+    known: set[tuple] = set()
+
+    def call(*arrays: Any) -> T:
+        key = tuple([(each.shape, each.dtype) for each in arrays])
+        if key in known:
+            return function(*arrays)
+        result = run_uninterruptible(lambda: function(*arrays))
+        known.add(key)
+        return result
+
+    return call
+
+
 def _work() -> None:
     while True:
         _tasks.get().run()

@@ -90,10 +90,11 @@ class CheckedUpdates:
         operation = instruction.operation
         if operation.primitive is update_unless_failed:
             old, new = operands
-            if instruction.results[0] in self._chosen:
+            # A task of a pipeline may have none of the checks.
+            before = checked[: operation.attributes["checks"]]
+            if instruction.results[0] in self._chosen or not before:
                 return (new,)
-            failed = self._has_failed(checked[: operation.attributes["checks"]])
-            return (jnp.where(failed, old, new),)
+            return (jnp.where(self._has_failed(before), old, new),)
         olds = {
             place: environment[self._olds[number]]
             for place, number in enumerate(instruction.results)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import functools
+import math
 import re
 from collections.abc import Sequence
+from operator import mul
 from typing import Any
 
 import jax
@@ -15,7 +17,7 @@ from oneflow.base.device import default_device
 from oneflow.base.placement import Placement
 from oneflow.base.spec import TensorSpec
 from oneflow.base.uninterruptible import run_uninterruptible
-from oneflow.compiler.loaded_executable import LoadedExecutable
+from oneflow.compiler.loaded_executable import LoadedExecutable, check_largest_array
 from oneflow.compiler.lower import Executable, wrap_integer
 from oneflow.compiler.options import compiler_options
 from oneflow.compiler.sharding import abstract_array, shardings
@@ -103,6 +105,8 @@ class ImportedProgram:
         _check_calls(text)
         _check_arrays(self._exported, inputs, counts, outputs)
         self._device = placement or default_device()
+        # On a placement the text has whole arrays, which no device holds.
+        self._largest = 0 if placement is not None else _largest_array(text)
         platform = export.default_export_platform()
         if platform not in self._exported.platforms:
             raise RuntimeError(
@@ -123,6 +127,7 @@ class ImportedProgram:
     @functools.cached_property
     def _loaded(self) -> LoadedExecutable:
         """The program, compiled by the first call: a graph may be saved for many shapes."""
+        check_largest_array(self._device, self._largest)
         try:
             lowered = run_uninterruptible(lambda: self._traced.lower(*self._exported.in_avals))
         except ValueError as error:
@@ -145,6 +150,14 @@ class ImportedProgram:
         outputs = list(box[0])
         # As in `Executable`: programs of several devices of one CPU share its threads.
         return jax.block_until_ready(outputs) if self._waits else outputs
+
+
+def _largest_array(text: str) -> int:
+    """The bytes of the largest array in the text of a program."""
+    found = re.findall(r"tensor<((?:\d+x)+)(?:complex<)?[a-z]+(\d+)", text)
+    elements = [math.prod(map(int, sizes[:-1].split("x"))) for sizes, _ in found]
+    widths = [max(int(bits) // 8, 1) for _, bits in found]
+    return max(map(mul, elements, widths), default=0)
 
 
 def _deserialized(content: bytes) -> tuple[export.Exported, str]:

@@ -24,6 +24,7 @@ import jax
 from oneflow.base.device import CPU, Device, xla_device
 from oneflow.base.errors import OutOfMemoryError
 from oneflow.base.placement import Placement
+from oneflow.base.planning import is_planning
 from oneflow.base.quantities import bytes_text
 from oneflow.base.uninterruptible import run_uninterruptible
 from oneflow.compiler.sequential_runs import LARGE, SequentialRuns
@@ -32,6 +33,10 @@ from oneflow.tuning.switches import Setting, is_on
 
 # Bytes of results and working memory from which on a program looks for them first.
 _LARGE = 2**20
+# Bytes of an array from which on it is made sure that there can be one before it is compiled.
+_HUGE = 2**32
+# Bytes of an array that nobody plans for.
+_TOO_LARGE = 2**40
 # Signal handlers run nowhere else.
 _MAIN_THREAD = threading.main_thread().ident
 
@@ -109,6 +114,29 @@ def _direct_call(compiled: Any) -> Callable[..., Any] | None:
     """
     call = getattr(compiled, "_call", None)
     return call if type(call).__name__ == "PjitFunction" else None
+
+
+def check_largest_array(device: Device | Placement, size: int) -> None:
+    """See that a device can hold the largest array of a program that is about to be compiled.
+
+    XLA's compiler plans loops over it, and for some sizes ends the process.
+
+    Args:
+        device: the device that the program is compiled for.
+        size: the bytes of the array on each device.
+
+    Raises:
+        OutOfMemoryError: it cannot; while planning, no device could.
+    """
+    if size < _HUGE:
+        return
+    if not is_planning():
+        check_memory(device, size)
+    elif size >= _TOO_LARGE:
+        raise OutOfMemoryError(
+            f"out of memory: an array of {bytes_text(size)} on each device of `{device}` fits into "
+            "none; use a smaller batch, or split it over more devices"
+        )
 
 
 def check_memory(device: Device | Placement, size: int, waiting_for: Any = ()) -> None:

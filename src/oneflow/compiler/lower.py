@@ -22,10 +22,11 @@ from oneflow.compiler.check_rows import check_rows
 from oneflow.compiler.checked_updates import CheckedUpdates
 from oneflow.compiler.donation import plan_donation
 from oneflow.compiler.executable_cache import EXECUTABLES, OPERATION_BYTES
-from oneflow.compiler.loaded_executable import LoadedExecutable
+from oneflow.compiler.loaded_executable import LoadedExecutable, check_largest_array
 from oneflow.compiler.options import compiler_options
 from oneflow.compiler.sharding import abstract_array, committed_to, shard_mapped
 from oneflow.primitives import lowering as lowering  # registers them
+from oneflow.primitives.cost.operation_cost import shard_bytes
 from oneflow.primitives.operation import Operation
 from oneflow.primitives.sharding.collectives import collectives_of
 from oneflow.primitives.traits import Kind
@@ -136,9 +137,14 @@ class Executable:
         return vectors
 
     def compile(self) -> Executable:
-        """Compile now, ahead of the first call; safe on another thread."""
+        """Compile now, ahead of the first call; safe on another thread.
+
+        Raises:
+            OutOfMemoryError: it has an array that the device cannot hold.
+        """
         if self._compiled is not None:
             return self
+        check_largest_array(self.device, _largest_array(self.program))
         compiled = run_uninterruptible(
             lambda: self._jitted.lower(*self.abstract_inputs()).compile()
         )
@@ -215,6 +221,12 @@ def _named(function: Callable, name: str) -> Callable:
 
     run.__name__ = name
     return run
+
+
+def _largest_array(program: Program) -> int:
+    """The bytes of the largest array that the program makes on one device."""
+    specs = (spec for each in program.instructions for spec in each.operation.out_specs)
+    return max((shard_bytes(spec) for spec in specs), default=0)
 
 
 def _can_agree(program: Program, placement: Placement) -> bool:

@@ -11,6 +11,7 @@ import functools
 import jax
 
 from oneflow.base.device import PREPARE_PROCESS
+from oneflow.base.uninterruptible import run_uninterruptible
 
 # Compiler options of programs with convolutions, by platform.
 _CONV_OPTIONS = {
@@ -45,7 +46,8 @@ def _is_known(name: str, value: str) -> bool:
     """Return whether this version of XLA has an option with this value."""
     PREPARE_PROCESS.value()
     try:
-        jax.jit(lambda: 0, compiler_options={name: value}).lower().compile()
+        program = jax.jit(lambda: 0, compiler_options={name: value})
+        run_uninterruptible(lambda: program.lower().compile())
     except jax.errors.JaxRuntimeError:
         return False
     return True

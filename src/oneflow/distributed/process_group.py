@@ -20,6 +20,7 @@ from oneflow.base import cluster
 from oneflow.base.device import Device
 from oneflow.base.dtype import from_numpy_dtype
 from oneflow.base.spec import spec_of
+from oneflow.base.uninterruptible import compiled_uninterruptibly
 from oneflow.control_plane.collective_launch import launch_collective
 from oneflow.distributed.spmd_collectives import RANKS_AXIS, all_gather
 from oneflow.program.value import Value
@@ -184,7 +185,7 @@ def _compile(
 
     run.__name__ = function.__name__
     # What is declared replicated differs between ranks; nothing in the program relies on it.
-    return jax.jit(
+    program = jax.jit(
         jax.shard_map(
             run,
             mesh=group.sharding.mesh,
@@ -193,3 +194,4 @@ def _compile(
             check_vma=False,
         )
     )
+    return compiled_uninterruptibly(program)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
@@ -10,13 +9,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from oneflow.base.placement import Placement
-from oneflow.base.spec import TensorSpec
 from oneflow.base.uninterruptible import run_uninterruptible
 from oneflow.compiler.lower import Executable
-from oneflow.graph.program_consistency import runner_for
+from oneflow.graph.program_consistency import any_rank, runner_for
 from oneflow.graph.schedule import Slot, assumed_duration, one_forward_one_backward, stages_of
 from oneflow.passes.partition import (
     FORWARD,
+    UPDATE,
     Partition,
     Phase,
     PipelineTask,
@@ -25,10 +24,11 @@ from oneflow.passes.partition import (
     task_program,
 )
 from oneflow.passes.pipeline import PassGroup, PassObserver, run_passes
+from oneflow.primitives.cost.operation_cost import shard_bytes
 from oneflow.primitives.operation import Operation
-from oneflow.primitives.shard_shapes import shard_shape
 from oneflow.program.ir import Program
 from oneflow.runtime import checks
+from oneflow.runtime.checks import own_rows
 from oneflow.runtime.eager import Absent
 from oneflow.runtime.memory import wait_until_ready
 from oneflow.runtime.transfer import includes_this_process, transfer_array
@@ -95,6 +95,9 @@ class PipelineExecutable:
         self.partition: Partition = split_into_tasks(program, phases)
         self.stages = stages_of(self.partition.tasks)
         self.order: list[Slot] = one_forward_one_backward(self.partition.tasks)
+        if program.checks:
+            # Nothing is updated before all checks are known.
+            self.order.sort(key=lambda slot: self._is_update(slot.task))
         self.durations: dict[int, float] = {}
         # By donated input, the output that replaces it.
         self._replaced_by = dict(zip(donated, self.partition.outputs, strict=False))
@@ -112,6 +115,7 @@ class PipelineExecutable:
         ]
         self._runs = [self._run_of(slot.task) for slot in self.order]
         self._calls = 0
+        self._has_failed = False
 
     def compile(self) -> PipelineExecutable:
         """Compile every program now."""
@@ -186,8 +190,8 @@ class PipelineExecutable:
         Args:
             arrays: the inputs.
             scalars: the Python numbers.
-            box: an empty list that gets the results as one element, even if a task fails; then
-                those that are missing are None.
+            box: see `Executable`; it gets the results even if a task fails, None for each that is
+                missing.
         """
         box = [] if box is None else box
         rows: list[tuple[Any, list, list]] = []
@@ -197,6 +201,12 @@ class PipelineExecutable:
         finally:
             for each in rows:
                 checks.add(*each)
+        if self._has_failed:
+            checks.raise_failed()
+            raise RuntimeError(
+                f"{self._name}: a run-time check has failed on another rank, so that nothing was "
+                "updated; its error says more"
+            )
         return self.sorted_results(box[0])
 
     @staticmethod
@@ -216,11 +226,28 @@ class PipelineExecutable:
         try:
             for each in self._first_transfers:
                 self._transfer(each, values)
+            known = not self.program.checks
+            self._has_failed = False
             for run in self._runs:
+                if not known and self._is_update(run.task):
+                    known = True
+                    self._has_failed = self._any_failed(rows)
+                    if self._has_failed:
+                        values.clear()
+                        return
                 self._run(run, values, scalars, profile, rows)
             missing = Absent()
         finally:
             box.append([values.get(number, missing) for number in self.partition.outputs])
+
+    def _is_update(self, task: int) -> bool:
+        return self.partition.tasks[task].phase.kind == UPDATE
+
+    def _any_failed(self, rows: Sequence[tuple[Any, list, list]]) -> bool:
+        """Wait for the run-time checks so far; true if one has failed, on any rank."""
+        failed = any(own_rows(each, len(own))[:, 0].any() for each, own, _ in rows)
+        ranks = sorted({rank for stage in self.stages for rank in stage.flat})
+        return any_rank(failed, Placement(self.stages[0].type, ranks))
 
     def _run(
         self,
@@ -290,7 +317,7 @@ class PipelineExecutable:
             for number in (*run.outputs, *[each.result for each in run.transfers]):
                 spec = specs[number]
                 if number >= given and number in self._last:
-                    live[spec.device][number] = part_bytes(spec)
+                    live[spec.device][number] = shard_bytes(spec)
             stage = self.partition.tasks[run.task].placement
             sizes[stage].append((index, sum(live[stage].values())))
             for number in run.freed:
@@ -310,11 +337,3 @@ class PipelineExecutable:
                     change(task.phase.micro_batch)
                     counts[stage] = max(counts[stage], len(live))
         return counts
-
-
-def part_bytes(spec: TensorSpec) -> int:
-    """The bytes of a global tensor on each device."""
-    placement: Any = spec.device
-    return math.prod(shard_shape(spec.shape, placement.hierarchy, spec.sbp or ())) * (
-        spec.dtype.itemsize
-    )

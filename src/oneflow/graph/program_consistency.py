@@ -68,6 +68,14 @@ def check_consistency(
     raise RuntimeError(_message(name, first, ranks.flat, texts))
 
 
+def any_rank(condition: bool, device: Device | Placement) -> bool:
+    """Return true if a condition holds on any rank of a placement; all its processes call this."""
+    if not _is_multiprocess(device):
+        return condition
+    ranks = Placement(device.type, sorted(device.flat))
+    return bool(all_gather_ints_on(np.array([condition], np.int64), ranks).any())
+
+
 def _is_multiprocess(device: Device | Placement) -> TypeGuard[Placement]:
     """Return true if a program runs in this process and in others at once."""
     return (

@@ -6,6 +6,7 @@ import os
 from html import escape
 
 from oneflow.base.placement import Placement
+from oneflow.base.quantities import bytes_text
 from oneflow.checkpoint.atomic_file import atomic_write
 from oneflow.graph.pipeline_parallel import PipelineExecutable
 from oneflow.graph.render_graph import image_path
@@ -53,15 +54,6 @@ def draw_schedule(pipeline: PipelineExecutable, path: str | os.PathLike) -> None
     """
     with atomic_write(image_path(path)) as file:
         file.write(_ScheduleFigure(pipeline).render().encode())
-
-
-def bytes_text(size: float) -> str:
-    """A number of bytes for people, such as ``1.5 MiB``."""
-    for unit in ("B", "KiB", "MiB"):
-        if size < 1024:
-            return f"{size:.3g} {unit}"
-        size /= 1024
-    return f"{size:.3g} GiB"
 
 
 def _tasks_of(pipeline: PipelineExecutable, stage: Placement) -> list:

@@ -14,6 +14,7 @@ from typing import Any
 from weakref import ref
 
 from oneflow.base.spec import TensorSpec
+from oneflow.base.uninterruptible import run_uninterruptible
 from oneflow.compiler.lower import Executable
 from oneflow.differentiation.grad_mode import MODE, no_grad
 from oneflow.graph.binding import StepBinding
@@ -160,7 +161,7 @@ class Step:
                 if counts != (_OF_VALUE, _OF_ARRAY)
             ]
             for index in shared:
-                arrays[index] = arrays[index].copy()
+                arrays[index] = run_uninterruptible(arrays[index].copy)
         self._counts = counts = [each.counts() for each in self.optimizer_steps]
         positions = [draws.generator.position for draws in self.draws]
         box: list[Any] = []

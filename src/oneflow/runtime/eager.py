@@ -25,7 +25,6 @@ from oneflow.base.errors import OutOfMemoryError
 from oneflow.base.placement import Placement
 from oneflow.base.planning import is_planning
 from oneflow.compiler.executable_cache import EXECUTABLES
-from oneflow.compiler.loaded_executable import check_memory
 from oneflow.compiler.lower import Executable
 from oneflow.passes.pipeline import PassContext, PassGroup, run_passes
 from oneflow.program.ir import Program, number_of, program_from_key
@@ -108,8 +107,6 @@ SETTINGS = Settings()
 
 
 _programs = ProgramCache()
-# Bytes of an array from which on it is made sure that there can be one before it is compiled.
-_HUGE = 2**32
 
 
 class ThreadState(threading.local):
@@ -417,14 +414,8 @@ def _compile(cached: CachedProgram, donated: tuple[int, ...], device: Device | P
     """Make a program hot; large ones on the background thread.
 
     Raises:
-        OutOfMemoryError: it has an array that the device cannot hold; XLA's compiler, which plans
-            loops over it, may end the process.
+        OutOfMemoryError: it has an array that the device cannot hold.
     """
-    if not isinstance(device, Placement):
-        made = [spec for each in cached.program.instructions for spec in each.operation.out_specs]
-        largest = max((spec.nbytes for spec in made), default=0)
-        if largest >= _HUGE:
-            check_memory(device, largest)
     program = run_passes(cached.program, PassGroup.EXECUTABLE)
     cached.set_executable(Executable(program, donated, device).compile())
     STATISTICS.program_compiles += 1

@@ -9,6 +9,7 @@ import numpy as np
 
 from oneflow.base.device import PREPARE_PROCESS, Device, device_behind, xla_device
 from oneflow.base.planning import is_planning
+from oneflow.base.uninterruptible import run_uninterruptible
 from oneflow.runtime.eager import Absent
 
 
@@ -43,7 +44,9 @@ def wait_until_ready(arrays: Any) -> None:
 def copy_of_dlpack(exporter: Any) -> tuple[jax.Array, Device]:
     """A copy of the memory behind an object with `__dlpack__`, and its device."""
     PREPARE_PROCESS.value()
-    array = jax.numpy.array(jax.dlpack.from_dlpack(exporter), copy=True)
+    array = run_uninterruptible(
+        lambda: jax.numpy.array(jax.dlpack.from_dlpack(exporter), copy=True)
+    )
     return array, device_behind(next(iter(array.devices())))
 
 

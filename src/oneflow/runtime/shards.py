@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import jax
@@ -13,6 +14,7 @@ from oneflow.base import cluster
 from oneflow.base.placement import Placement
 from oneflow.base.sbp import PARTIAL_SUM
 from oneflow.base.spec import TensorSpec
+from oneflow.base.uninterruptible import run_uninterruptible
 from oneflow.compiler.sharding import array_shape, named_sharding, of_dtype, partial_axes
 from oneflow.primitives.shard_shapes import mesh_coordinates, shard_shape, shard_slices
 from oneflow.primitives.sharding.partial_sums import additive_identity
@@ -42,10 +44,17 @@ def make_global_array(spec: TensorSpec, shard_at: Callable[[Coordinate], Any]) -
     leading = (1,) * len(partial_axes(spec))
     blocks = []
     for coordinate, device in addressable_coordinates(placement):
-        shard = resize(of_dtype(shard_at(coordinate), spec), shape)
-        # Memory of its own: the array may be donated later, or the shard written to.
-        blocks.append(jax.device_put(shard.reshape(leading + shape), device, may_alias=False))
+        shard = of_dtype(shard_at(coordinate), spec)
+        blocks.append(run_uninterruptible(partial(_put_shard, shard, leading, shape, device)))
     return jax.make_array_from_single_device_arrays(array_shape(spec), named_sharding(spec), blocks)
+
+
+def _put_shard(
+    shard: Any, leading: tuple[int, ...], shape: tuple[int, ...], device: Any
+) -> jax.Array:
+    """Return a shard of this shape on a device, with leading dimensions in front of it."""
+    # Memory of its own: the array may be donated later, or the shard written to.
+    return jax.device_put(resize(shard, shape).reshape(leading + shape), device, may_alias=False)
 
 
 def resize(shard: Any, shape: tuple[int, ...]) -> Any:
@@ -86,11 +95,15 @@ def local_shard(array: Any, spec: TensorSpec, index: int | None = None) -> jax.A
     index = int(placement.own_index if index is None else index)
     device = cluster.device_of_rank(placement.type, placement.flat[index])
     block = next(each.data for each in array.addressable_shards if each.device == device)
-    block = block.reshape(block.shape[len(partial_axes(spec)) :])
     coordinate = tuple(map(int, np.unravel_index(index, placement.hierarchy)))
     slices = shard_slices(spec.shape, placement.hierarchy, spec.sbp or (), coordinate)
     sizes = tuple(each.stop - each.start for each in slices)
-    return jnp.array(block[tuple(map(slice, sizes))], copy=True)
+
+    def copy() -> jax.Array:
+        own = block.reshape(block.shape[len(partial_axes(spec)) :])
+        return jnp.array(own[tuple(map(slice, sizes))], copy=True)
+
+    return run_uninterruptible(copy)
 
 
 def empty_shard(spec: TensorSpec) -> jax.Array:

@@ -13,6 +13,7 @@ from oneflow.base import cluster
 from oneflow.base.placement import Placement, Sharding, mesh_axis
 from oneflow.base.sbp import BROADCAST, PARTIAL_SUM, NdSbp, Split
 from oneflow.base.spec import TensorSpec, spec_of
+from oneflow.base.uninterruptible import compiled_uninterruptibly
 from oneflow.compiler.sharding import named_sharding, partition_of
 from oneflow.control_plane.collective_launch import launch_collective
 from oneflow.primitives.shard_shapes import shard_shape
@@ -110,7 +111,8 @@ def _shift_program(layers: TensorSpec) -> Any:
         return lax.ppermute(x, mesh_axis(0), [(0, 1)])
 
     mesh = layers.device.mesh
-    return jax.jit(jax.shard_map(shift, mesh=mesh, in_specs=partition, out_specs=partition))
+    program = jax.jit(jax.shard_map(shift, mesh=mesh, in_specs=partition, out_specs=partition))
+    return compiled_uninterruptibly(program)
 
 
 def _send_from_first_rank(array: Any, source: TensorSpec, target: TensorSpec) -> Any:
@@ -138,4 +140,5 @@ def _sum_program(layers: TensorSpec) -> Any:
         return all_reduce(x, mesh_axis(0))
 
     mesh = layers.device.mesh
-    return jax.jit(jax.shard_map(add, mesh=mesh, in_specs=partition, out_specs=partition))
+    program = jax.jit(jax.shard_map(add, mesh=mesh, in_specs=partition, out_specs=partition))
+    return compiled_uninterruptibly(program)

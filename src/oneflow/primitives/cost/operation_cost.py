@@ -16,6 +16,7 @@ from jax.sharding import AbstractMesh, PartitionSpec
 
 from oneflow.base.placement import mesh_axis
 from oneflow.base.spec import TensorSpec
+from oneflow.base.uninterruptible import run_uninterruptible
 from oneflow.primitives.operation import Operation
 from oneflow.primitives.shard_index import ShardIndex
 from oneflow.primitives.shard_shapes import shard_shape, traced_offsets
@@ -145,7 +146,6 @@ def shard_shape_of(spec: TensorSpec) -> tuple[int, ...]:
     return shard_shape(spec.shape, placement.hierarchy, spec.sbp)
 
 
-@functools.lru_cache(maxsize=65536)
 def shard_bytes(spec: TensorSpec) -> int:
     """The bytes of the shard of a tensor on one device."""
     return math.prod(shard_shape_of(spec)) * spec.dtype.itemsize
@@ -166,7 +166,7 @@ def operation_cost(operation: Operation) -> OperationCost:
     parts = [
         jax.ShapeDtypeStruct(shard_shape_of(spec), spec.dtype.numpy) for spec in operation.in_specs
     ]
-    traced = jax.make_jaxpr(_traceable(operation))(*parts).jaxpr
+    traced = run_uninterruptible(lambda: jax.make_jaxpr(_traceable(operation))(*parts)).jaxpr
     flops = _count_flops(traced)
     is_permutation = (
         not flops
@@ -183,7 +183,8 @@ def operation_cost(operation: Operation) -> OperationCost:
 def unsharded_flops(operation: Operation) -> int:
     """The operations of one device that computes the whole result."""
     whole = [jax.ShapeDtypeStruct(spec.shape, spec.dtype.numpy) for spec in operation.in_specs]
-    return _count_flops(jax.make_jaxpr(operation.evaluate_whole)(*whole).jaxpr)
+    traced = run_uninterruptible(lambda: jax.make_jaxpr(operation.evaluate_whole)(*whole))
+    return _count_flops(traced.jaxpr)
 
 
 def _traceable(operation: Operation) -> Any:
