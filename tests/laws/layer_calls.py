@@ -12,6 +12,7 @@ import numpy as np
 
 import oneflow as flow
 from oneflow.nn import functional as F
+from oneflow.primitives.operators.checked_update import update_unless_failed
 from oneflow.primitives.operators.control import barrier
 from oneflow.primitives.operators.gradient_clipping import total_norm
 from oneflow.primitives.operators.lamb import LAMBNumbers, lamb_direction, lamb_step
@@ -144,6 +145,7 @@ def _others() -> Iterator[Callable[[], Any]]:
     yield lambda: call(materialize, floats(4, 6))
     yield lambda: call(barrier, 1, floats(4, 6), floats(2))
     yield lambda: call(together, floats(4, 6), floats(2))
+    yield lambda: call(update_unless_failed, floats(4, 6), floats(4, 6), checks=1)
 
 
 def _grads(order: float) -> list[Tensor]:
