@@ -23,13 +23,13 @@ class AutoParallelOptions:
     Attributes:
         ignore_user_sbp: change tensors that the user has split, too.
         shares_conversions: count one conversion for all readers of a value.
-        computing: factor for the time of computing.
+        compute_factor: factor for the time of computing.
         latency: seconds of a collective besides its bytes; None for the figure of the device type.
     """
 
     ignore_user_sbp: bool
     shares_conversions: bool
-    computing: float
+    compute_factor: float
     latency: float | None
 
     def hardware(self, placement: Placement) -> HardwareModel:
@@ -37,8 +37,8 @@ class AutoParallelOptions:
         hardware = HARDWARE[placement.type]
         return replace(
             hardware,
-            flops=hardware.flops / self.computing,
-            memory=hardware.memory / self.computing,
+            flops=hardware.flops / self.compute_factor,
+            memory=hardware.memory / self.compute_factor,
             latency=hardware.latency if self.latency is None else self.latency,
         )
 

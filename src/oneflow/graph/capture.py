@@ -176,7 +176,7 @@ class _Capture:
         training = bool(self._graph.added_optimizers())
         count = config.gradient_accumulation_steps if training else 1
         change_start = self._change_of_start(count)
-        with self._scope.building(
+        with self._scope.build_context(
             self._tracer, MODE.enabled or training, config.amp_dtype, change_start
         ):
             if count == 1:
@@ -276,7 +276,7 @@ class _Capture:
         program = program_from_key(recorder.key, outputs, dict(enumerate(recorder.specs)))
         assigned = [(recorder.reference(new), ~variable.input) for variable, new in updates]
         first = len(program.inputs) + len(program.scalars)
-        draws, drawn = self._draws()
+        draws, dynamic = self._draws()
         return CapturedStep(
             name=self._graph.name,
             device=recorder.device,
@@ -294,7 +294,7 @@ class _Capture:
             attributes=tuple(variables.attributes),
             guarded_dicts=tuple(variables.guarded_dicts),
             numbers=tuple(recorder.scalars),
-            dynamic_numbers=drawn.union(*(step.slots() for step in steps)),
+            dynamic_numbers=dynamic.union(*(step.slots() for step in steps)),
             draws=draws,
             optimizer_steps=tuple(steps),
             checks=tuple(recorder.checked),

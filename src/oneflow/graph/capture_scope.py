@@ -23,7 +23,7 @@ from oneflow.random.generator import DrawCapture, capture_draws
 class CaptureScope:
     """Everything that one capture swaps, and restores whatever happens.
 
-    Its context managers are nested: `restore_on_error` around `capturing` around `building`.
+    Its context managers are nested: `restore_on_error` around `capturing` around `build_context`.
 
     | swapped                                                          | until the end of    |
     | ---------------------------------------------------------------- | ------------------- |
@@ -31,8 +31,8 @@ class CaptureScope:
     | generators' numbers: draws get numbers that calls fill in         | `capturing`         |
     | values, views, gradients of variables, and names assigned anew   | `capturing`         |
     | values of other tensors that `build` writes to                   | `capturing`         |
-    | `forward` of modules, and this thread's operand casts            | `building`          |
-    | this thread's grad mode, autocast, and the start of `backward`   | `building`          |
+    | `forward` of modules, and this thread's operand casts            | `build_context`          |
+    | this thread's grad mode, autocast, and the start of `backward`   | `build_context`          |
     | states of optimizers and of the grad scaler, on an error alone   | `restore_on_error`   |
 
     Attributes:
@@ -89,7 +89,7 @@ class CaptureScope:
             )
 
     @contextlib.contextmanager
-    def building(
+    def build_context(
         self,
         tracer: ModuleTracer,
         grad_enabled: bool,

@@ -97,8 +97,8 @@ def compile_step(captured: CapturedStep, settings: CaptureSettings) -> Step:
     program, binding = bind(captured, optimized)
     check_overlap(captured.arguments, binding.written, (*binding.variables, *binding.write_only))
     reshard_variables(captured, optimized)
-    changing = captured.dynamic_numbers | _hidden_numbers(program)
-    constants = {i: each for i, each in enumerate(captured.numbers) if i not in changing}
+    dynamic = captured.dynamic_numbers | _hidden_numbers(program)
+    constants = {i: each for i, each in enumerate(captured.numbers) if i not in dynamic}
     device, name = captured.device, captured.name
     check_consistency(program, constants, _all_devices(program, device), name)
     first = len(binding.arguments)

@@ -103,7 +103,7 @@ class GraphConfig:
         return AutoParallelOptions(
             ignore_user_sbp=self._options[f"{prefix}_ignore_user_sbp_config"],
             shares_conversions=self._options[f"{prefix}_sbp_collector"],
-            computing=self._options[f"{prefix}_computation_cost_ratio"],
+            compute_factor=self._options[f"{prefix}_computation_cost_ratio"],
             latency=self._options[f"{prefix}_wait_time"],
         )
 

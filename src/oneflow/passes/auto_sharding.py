@@ -135,8 +135,8 @@ class _Solver:
             if variable is None:
                 variable = self._add(FixedNode({ONLY_PORT: table[number].sbp or ()}))
             users[sources.get(number, number)].append((variable, ONLY_PORT))
-        for number, reading in users.items():
-            self._connect(number, table[number], producer_of[number], reading)
+        for number, uses in users.items():
+            self._connect(number, table[number], producer_of[number], uses)
 
     def _add(self, node: ShardingNode) -> int:
         self._nodes.append(node)
@@ -177,17 +177,17 @@ class _Solver:
         number: int,
         spec: TensorSpec,
         producer: tuple[int, Port],
-        reading: Sequence[tuple[int, Port]],
+        uses: Sequence[tuple[int, Port]],
     ) -> None:
         """Add edges from the producer of a value to its users; several share one conversion."""
         source, port = producer
-        others = {node for node, _ in reading} - {source}
+        others = {node for node, _ in uses} - {source}
         is_variable = isinstance(self._nodes[source], TensorNode)
         if self._shares_conversions and len(others) > 1 and not is_variable:
             shared = self._values[number] = self._add(TensorNode(spec, partial=True))
             self._edges.append(ConversionEdge(source, port, shared, ONLY_PORT, spec))
             source, port = shared, ONLY_PORT
-        self._edges += [ConversionEdge(source, port, node, each, spec) for node, each in reading]
+        self._edges += [ConversionEdge(source, port, node, each, spec) for node, each in uses]
 
     def _first_choice(self, node: ShardingNode) -> tuple:
         """The choice that is always possible: broadcast along every dimension of the mesh."""

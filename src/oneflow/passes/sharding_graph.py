@@ -95,8 +95,8 @@ class TensorNode:
 
     def __init__(self, spec: TensorSpec, partial: bool) -> None:
         self.spec = spec
-        sbps: list[Sbp] = [BROADCAST, *([PARTIAL_SUM] if partial else [])]
-        self.choices = (*sbps, *map(split, range(spec.ndim)))
+        options: list[Sbp] = [BROADCAST, *([PARTIAL_SUM] if partial else [])]
+        self.choices = (*options, *map(split, range(spec.ndim)))
 
     def is_possible(self, chosen: tuple) -> bool:
         """Return true if no shard would be empty."""

@@ -87,26 +87,26 @@ def page_of(contents: PlanContents) -> str:
 
 def _summary(contents: PlanContents) -> str:
     best, model = contents.estimate, contents.model
-    figures = [
+    rows = [
         ("memory, at most", bytes_text(best.memory.peak), bytes_text(model.memory.peak)),
         ("computes", flops_text(best.flops), flops_text(model.flops)),
         ("sends", bytes_text(best.sent), bytes_text(model.sent)),
     ]
-    cards = [
+    items = [
         f"<div class=card><span>{name}</span><b>{figure}</b>"
         f"<span>{_source(best, other)}</span></div>"
-        for name, figure, other in figures
+        for name, figure, other in rows
     ]
-    computing, exchanging = map(seconds_text, contents.seconds)
-    cards.append(
+    compute, communication = map(seconds_text, contents.seconds)
+    items.append(
         f"<div class=card><span>takes about</span><b>{seconds_text(sum(contents.seconds))}</b>"
-        f"<span>computing {computing}, exchanging {exchanging}, by the cost model</span></div>"
+        f"<span>computing {compute}, exchanging {communication}, by the cost model</span></div>"
     )
     if contents.xla is None:
         note = f"XLA has no part in these figures: {escape(contents.xla_skip_reason)}."
     else:
         note = "XLA compiled the step of each device here, for CPU devices, and says so itself."
-    return f'<div class="cards">{"".join(cards)}</div><p>{note}</p>'
+    return f'<div class="cards">{"".join(items)}</div><p>{note}</p>'
 
 
 def _source(best: CostEstimate, model_text: str) -> str:

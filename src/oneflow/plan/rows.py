@@ -105,10 +105,10 @@ def _operator_row(instruction: Instruction) -> OperatorRow:
         if not is_scalar
     ]
     collectives = collectives_of(operation)
-    converts = operation.primitive.traits.kind is Kind.BOXING
+    is_conversion = operation.primitive.traits.kind is Kind.BOXING
     return OperatorRow(
         instruction.scope,
-        "convert" if converts else operation.primitive.name,
+        "convert" if is_conversion else operation.primitive.name,
         _spec_lines(tensors),
         _spec_lines(operation.out_specs),
         tuple(f"{each.kind} of {each.group}" for each in collectives),
@@ -122,9 +122,9 @@ _MAX_SPECS = 6
 
 
 def _spec_lines(specs: Sequence[TensorSpec]) -> tuple[str, ...]:
-    shown = tuple(map(repr, specs[:_MAX_SPECS]))
-    rest = len(specs) - len(shown)
-    return (*shown, f"and {rest} more") if rest else shown
+    lines = tuple(map(repr, specs[:_MAX_SPECS]))
+    rest = len(specs) - len(lines)
+    return (*lines, f"and {rest} more") if rest else lines
 
 
 def _without_numbers(path: str) -> str:

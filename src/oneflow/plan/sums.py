@@ -48,17 +48,17 @@ def _total_of(collective: Collective) -> CollectiveTotal:
 
 def merge_collectives(collectives: Iterable[CollectiveTotal]) -> list[CollectiveTotal]:
     """Merge totals of the same kind and size of groups."""
-    totals: dict[tuple[str, int], CollectiveTotal] = {}
+    sums: dict[tuple[str, int], CollectiveTotal] = {}
     for each in collectives:
-        known = totals.get((each.kind, each.group), CollectiveTotal(each.kind, each.group, 0, 0, 0))
-        totals[each.kind, each.group] = CollectiveTotal(
+        known = sums.get((each.kind, each.group), CollectiveTotal(each.kind, each.group, 0, 0, 0))
+        sums[each.kind, each.group] = CollectiveTotal(
             each.kind,
             each.group,
             known.count + each.count,
             known.given + each.given,
             known.sent + each.sent,
         )
-    return sorted(totals.values())
+    return sorted(sums.values())
 
 
 def flops_of(program: Program) -> int:

@@ -36,24 +36,24 @@ def text_of(contents: PlanContents, lists_all: bool = False) -> str:
 
 
 def _sums(contents: PlanContents) -> list[str]:
-    estimates = [contents.model, *([contents.xla] if contents.xla else [])]
+    columns = [contents.model, *([contents.xla] if contents.xla else [])]
     rows = [
-        ["memory, at most", *(bytes_text(each.memory.peak) for each in estimates)],
-        ["  given", *(bytes_text(each.memory.arguments) for each in estimates)],
+        ["memory, at most", *(bytes_text(each.memory.peak) for each in columns)],
+        ["  given", *(bytes_text(each.memory.arguments) for each in columns)],
     ]
     rows += [[f"    {kind}", bytes_text(size)] for kind, size in contents.input_bytes().items()]
     rows += [
-        ["  results", *(bytes_text(each.memory.outputs) for each in estimates)],
-        ["  temporary", *(bytes_text(each.memory.temporary) for each in estimates)],
-        ["computes", *(flops_text(each.flops) for each in estimates)],
-        ["sends", *(bytes_text(each.sent) for each in estimates)],
+        ["  results", *(bytes_text(each.memory.outputs) for each in columns)],
+        ["  temporary", *(bytes_text(each.memory.temporary) for each in columns)],
+        ["computes", *(flops_text(each.flops) for each in columns)],
+        ["sends", *(bytes_text(each.sent) for each in columns)],
         ["takes about", seconds_text(sum(contents.seconds))],
         *(
             [f"  {what}", seconds_text(seconds)]
             for what, seconds in zip(("computing", "exchanging"), contents.seconds, strict=True)
         ),
     ]
-    lines = _table(["each device, each step", *(each.by for each in estimates)], rows)
+    lines = _table(["each device, each step", *(each.by for each in columns)], rows)
     return [*lines, *_sources(contents)]
 
 
@@ -94,7 +94,7 @@ def _inputs(contents: PlanContents) -> list[str]:
 
 def _operators(contents: PlanContents, lists_all: bool) -> list[str]:
     rows = list(contents.operators) if lists_all else grouped(contents.operators)
-    shown = rows if lists_all else _top_rows(rows)
+    visible = rows if lists_all else _top_rows(rows)
     lines = _table(
         ["operator", "of", "takes", "gives", "computes", "sends", "count"],
         [
@@ -107,10 +107,10 @@ def _operators(contents: PlanContents, lists_all: bool) -> list[str]:
                 bytes_text(row.sent) if row.sent else "",
                 str(row.count),
             ]
-            for row in shown
+            for row in visible
         ],
     )
-    rest = len(rows) - len(shown)
+    rest = len(rows) - len(visible)
     if rest:
         lines.append(f"and {rest} more that do little; --edges lists all")
     return lines
@@ -122,8 +122,8 @@ def _top_rows(rows: Sequence[OperatorRow]) -> list[OperatorRow]:
     sent = sum(row.sent * row.count for row in rows)
 
     def is_significant(row: OperatorRow) -> bool:
-        computes, sends = row.flops * row.count, row.sent * row.count
-        return computes * 100 >= max(flops, 1) or sends * 100 >= max(sent, 1)
+        row_flops, row_bytes = row.flops * row.count, row.sent * row.count
+        return row_flops * 100 >= max(flops, 1) or row_bytes * 100 >= max(sent, 1)
 
     return list(filter(is_significant, rows))
 
