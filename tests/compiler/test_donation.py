@@ -55,6 +55,7 @@ def test_values_do_not_depend_on_donation():
     before = eager.SETTINGS.mode
     try:
         for mine, theirs in zip(run("deferred"), run("immediate"), strict=True):
-            assert flow.allclose(mine, theirs)
+            # Cold programs add in another order than compiled ones.
+            assert flow.allclose(mine, theirs, rtol=1e-4, atol=1e-6)
     finally:
         eager.SETTINGS.mode = before
