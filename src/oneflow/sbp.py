@@ -1,4 +1,4 @@
-"""How a global tensor lies on the devices of a placement: `split`, `broadcast`, `partial_sum`."""
+"""The distribution of a global tensor over a placement: `split`, `broadcast`, `partial_sum`."""
 
 from oneflow.base.sbp import (
     BROADCAST as broadcast,

@@ -1,6 +1,7 @@
 """Hooks are filled exactly once, and importing the package fills all of them."""
 
 import gc
+import sys
 
 import pytest
 
@@ -14,6 +15,7 @@ def test_importing_the_package_fills_every_hook():
     assert hooks
     for hook in hooks:
         assert callable(hook.value) or isinstance(hook.value, tuple)
+        assert hook._provider in sys.modules, hook._name
 
 
 def test_hook_is_filled_once():

@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 
 class _Task:
-    """What the helper thread runs for the main thread, which waits."""
+    """A call that the helper thread makes for the main thread, which waits."""
 
     def __init__(self, run: Callable[[], Any]) -> None:
         self._run = run
@@ -31,7 +31,7 @@ class _Task:
         self.error: BaseException | None = None
 
     def run(self) -> None:
-        """Run it, unless it was given up."""
+        """Run it, unless it was cancelled."""
         if not self._claim.acquire(blocking=False):
             return
         try:
@@ -42,8 +42,8 @@ class _Task:
             self.is_over = True
             self._over.release()
 
-    def give_up(self) -> bool:
-        """Whether it has not begun, and never will."""
+    def cancel(self) -> bool:
+        """Cancel the task; return whether that came before it began."""
         return self._claim.acquire(blocking=False)
 
     def wait(self) -> None:
@@ -75,7 +75,7 @@ def run_uninterruptible(run: Callable[[], T]) -> T:
         _tasks.put(task)
         task.wait()
     except BaseException as error:
-        if task.give_up():
+        if task.cancel():
             raise
         interruption = error
     while not task.is_over:  # interrupted while it ran

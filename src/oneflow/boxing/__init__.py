@@ -1,4 +1,4 @@
-"""How conversions between SBP run: settings of OneFlow that XLA does not need."""
+"""Settings of conversions between SBP, which OneFlow has and XLA does not need."""
 
 from oneflow.boxing import nccl as nccl
 from oneflow.distributed.boxing_settings import switch as enable_fusion

@@ -57,7 +57,7 @@ def load_errors(label: Any, what: str = _FORMATS) -> Iterator[None]:
 
 
 def _has_reason(error: Exception) -> bool:
-    """Whether an error, such as that of a missing device, says by itself what is wrong."""
+    """Return whether an error, such as that of a missing device, says by itself what is wrong."""
     return isinstance(error, RuntimeError) and not isinstance(
         error, NotImplementedError | RecursionError
     )

@@ -29,7 +29,7 @@ _FILE = re.compile(r"rank\d+-\d+\.safetensors")
 
 
 class Entry(NamedTuple):
-    """What a manifest says of a tensor.
+    """A tensor as a manifest describes it.
 
     Attributes:
         dtype: its element type.
@@ -43,7 +43,7 @@ class Entry(NamedTuple):
 
 
 class Manifest(NamedTuple):
-    """What a folder holds.
+    """The contents of a checkpoint folder.
 
     Attributes:
         folder: name of the folder inside it that has the files.
@@ -89,12 +89,12 @@ def named_folder(root: Path) -> str | None:
 
 
 def is_checkpoint(root: Path) -> bool:
-    """Whether a folder is one that holds, or should have come to hold, a checkpoint in parts."""
+    """Return whether a folder holds, or should have come to hold, a checkpoint in parts."""
     return (root / MANIFEST).exists() or any(root.glob(FOLDER_PATTERN))
 
 
 def read_manifest(root: Path) -> Manifest:
-    """What a folder holds.
+    """Return the manifest of a checkpoint folder.
 
     Raises:
         RuntimeError: no save into it was ever completed, or its manifest is damaged or of a newer

@@ -18,7 +18,7 @@ from oneflow.checkpoint.pickle_reader import BuildTarget, PickleReader, checked_
 
 
 class Budget:
-    """How many bytes the content of a file may become in memory.
+    """The number of bytes that the content of a file may become in memory.
 
     A file can name the same numbers again and again, or expand one of them to any shape. So what
     is made of a file is bounded by its size.
@@ -115,17 +115,17 @@ def _frozenset_of(items: Iterable[Any] = ()) -> frozenset:
 
 
 def ordered_dict_of(pairs: Iterable[Any] = ()) -> OrderedDict:
-    """What pickles of an ordered dict call."""
+    """The constructor that pickles of an ordered dict call."""
     pairs = list(pairs)
     keys = checked_keys([key for key, _ in pairs])
     return OrderedDict(zip(keys, [value for _, value in pairs], strict=True))
 
 
 def numpy_table(budget: Budget) -> dict[tuple[str, str], Any]:
-    """What the names in pickles of plain data and NumPy arrays stand for."""
+    """Return the objects that the names in pickles of plain data and NumPy arrays stand for."""
 
     def encode(text: str, encoding: str) -> bytes:
-        """How old pickles write bytes."""
+        """Return `text` as bytes; old pickles write bytes as a call of this."""
         if encoding != "latin1":
             raise ValueError(f"bytes in the encoding {encoding} are not read")
         budget.take(len(text))

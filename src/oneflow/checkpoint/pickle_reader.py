@@ -21,7 +21,7 @@ _MAX_KEY_DEPTH = 50
 
 
 class _Mark:
-    """Where a group of stack items begins."""
+    """The begin of a group of stack items."""
 
 
 _MARK = _Mark()

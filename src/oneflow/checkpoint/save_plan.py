@@ -1,4 +1,4 @@
-"""Which rank stores which part of a tensor, and in which file.
+"""The assignment of the parts of tensors to ranks and files.
 
 Every process works that out for itself, from what it knows of the tensors without reading them, and
 comes to the same result.
@@ -102,7 +102,7 @@ _MAX_SPLIT_DIMS = 8
 
 
 def is_partition(parts: Sequence[SavedShard], shape: Sizes) -> bool:
-    """Whether every element of a tensor is in one part, and no part reaches beyond.
+    """Return whether each element of a tensor is in exactly one part, and no part reaches beyond.
 
     A box's corners, with alternating signs, are the mixed derivative of the function that is one
     inside it. So parts add up to one everywhere if their corners add up to those of the whole.

@@ -161,7 +161,7 @@ def load(
 
 
 def _load(path: Any, restore_location: Callable, support_pytorch_format: bool) -> Any:
-    """What `load` returns, read by this process alone."""
+    """Return the result of `load`, read by this process alone."""
     if not isinstance(path, str | os.PathLike):
         return _load_content(path.read(), restore_location, support_pytorch_format)
     source = Path(path)

@@ -268,10 +268,10 @@ class _Folder:
 
 
 def _common(slices: tuple[slice, ...], part: SavedShard) -> tuple[slice, ...] | None:
-    """What slices of a tensor and one of its parts have in common, as slices of the tensor."""
+    """Return the intersection of a tensor's slices with one of its parts, as slices of the tensor."""
     common = []
-    for full_sbp, start, size in zip(slices, part.offsets, part.sizes, strict=True):
-        first, last = max(full_sbp.start, start), min(full_sbp.stop, start + size)
+    for wanted, start, size in zip(slices, part.offsets, part.sizes, strict=True):
+        first, last = max(wanted.start, start), min(wanted.stop, start + size)
         if first >= last:
             return None
         common.append(slice(first, last))

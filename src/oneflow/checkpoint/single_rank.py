@@ -24,7 +24,7 @@ from oneflow.tensor.tensor import Tensor
 
 
 def is_global(tensor: Tensor | np.ndarray) -> bool:
-    """Whether this is a global tensor."""
+    """Return whether `tensor` is a global tensor."""
     return isinstance(tensor, Tensor) and tensor.value.spec.sbp is not None
 
 
@@ -91,7 +91,7 @@ def load_from_rank(
 
 
 class _Received:
-    """What one rank has read, in all processes.
+    """The content of a file that one rank has read, in all processes.
 
     Attributes:
         structure: the object, described.

@@ -1,4 +1,4 @@
-"""What `save` stores: tensors inside plain Python data, described as JSON.
+"""The description, as JSON, of tensors inside plain Python data, which `save` stores.
 
 Numbers, text and None stand for themselves and lists are lists; everything else is an object with
 one key that names its kind. Tensors are only named: their values travel beside the description.
@@ -229,7 +229,7 @@ class Decoder:
 
 
 def _saved_place(data: Mapping[str, Any]) -> Device | Sharding:
-    """Where a tensor was saved."""
+    """Return the device or sharding that a tensor was saved from."""
     if "placement" not in data:
         return Device(data["device"])
     kind, ranks = data["placement"]

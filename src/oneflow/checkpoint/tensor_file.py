@@ -202,7 +202,7 @@ def write(target: Path | BinaryIO, arrays: Mapping[str, np.ndarray], metadata: d
 
 
 def _header(arrays: Mapping[str, np.ndarray], metadata: Mapping[str, str]) -> bytes:
-    """How the file begins: where each array lies behind this."""
+    """Return the start of the file: the offset of each array behind it."""
     entries: dict[str, Any] = {"__metadata__": metadata}
     end = 0
     for name, array in arrays.items():

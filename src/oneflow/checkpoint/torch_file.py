@@ -47,7 +47,7 @@ _STORAGE_TYPES = {
 
 
 def is_torch_file(head: bytes) -> bool:
-    """Whether a file that begins with `head` may be one of PyTorch's."""
+    """Return whether a file that begins with `head` may be one of PyTorch's."""
     # A safetensors file begins with a length of any value, and then a brace.
     return head.startswith(_ZIP_HEAD) or (head.startswith(_PICKLE_HEAD) and head[8:] != b"{")
 
@@ -237,7 +237,7 @@ class _Builder:
         self._tensors: dict[Any, Pending] = {}
 
     def table(self) -> dict[tuple[str, str], Any]:
-        """What the names in PyTorch's pickles stand for."""
+        """Return the objects that the names in PyTorch's pickles stand for."""
         rebuild = "torch._utils"
         table: dict[tuple[str, str], Any] = {
             (rebuild, "_rebuild_tensor"): self.tensor,

@@ -1,4 +1,4 @@
-"""Connections that carry JSON objects, one per line."""
+"""Connections that carry JSON objects, one per line, and free ports."""
 
 from __future__ import annotations
 
@@ -81,6 +81,12 @@ class Channel:
     def close(self) -> None:
         """Close the connection."""
         self.connection.close()
+
+
+def free_port() -> int:
+    """Return a TCP port that nobody listens on at the moment."""
+    with socket.create_server(("", 0)) as server:
+        return server.getsockname()[1]
 
 
 def _parse_object(line: bytes | bytearray) -> dict[str, Any]:

@@ -28,6 +28,7 @@ from oneflow.base.device import (
     set_cpu_devices,
 )
 from oneflow.control_plane.agent import Agent
+from oneflow.control_plane.channel import free_port
 from oneflow.control_plane.collective_launch import set_agent, suppress_gloo_output
 from oneflow.control_plane.coordinator import Coordinator
 from oneflow.control_plane.job import Job
@@ -98,7 +99,7 @@ def _join_from_launcher(membership: Membership) -> None:
     timeout = float(environment.JOIN_TIMEOUT.read())
     if membership.rank == 0:
         server = _create_server(_bind_address(host), port)
-        Coordinator(server, job, _free_port())
+        Coordinator(server, job, free_port())
     agent = Agent((host, port), membership.rank, job, timeout)
     jax_port, seed = agent.await_start(timeout + 60.0)
     agent.start()
@@ -173,11 +174,6 @@ def _create_server(address: str, port: int) -> socket.socket:
             f"rank 0 cannot listen on port {port}: {error.strerror}; is another job running? "
             f"Choose another port with `--master_port` or {environment.MASTER_PORT.name}"
         ) from None
-
-
-def _free_port() -> int:
-    with socket.create_server(("", 0)) as server:
-        return server.getsockname()[1]
 
 
 def _assign_gpu(membership: Membership) -> list[int] | None:

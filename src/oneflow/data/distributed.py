@@ -60,13 +60,13 @@ class DistributedSampler(Sampler[int]):
 
     @property
     def num_samples(self) -> int:
-        """How many samples each process gets."""
+        """The number of samples of each process."""
         quotient, rest = divmod(len(self.dataset), self.num_replicas)
         return quotient if self.drop_last or not rest else quotient + 1
 
     @property
     def total_size(self) -> int:
-        """How many samples all processes get together."""
+        """The number of samples of all processes together."""
         return self.num_samples * self.num_replicas
 
     def __iter__(self) -> Iterator[int]:

@@ -106,7 +106,7 @@ class Fetcher:
 
 
 def _has_tensor_rows(dataset: Any) -> bool:
-    """Whether a batch can be taken from tensors at once."""
+    """Return whether a batch can be taken from tensors at once."""
     if type(dataset) is Subset:
         return _has_tensor_rows(dataset.dataset)
     return type(dataset) is TensorDataset

@@ -23,7 +23,7 @@ T_co = TypeVar("T_co", covariant=True)
 
 @dataclass
 class _Position:
-    """Where an epoch is.
+    """The position within an epoch.
 
     Attributes:
         begin: state of the generator when it began.
@@ -147,7 +147,7 @@ class DataLoader(Generic[T_co]):
 
     @property
     def _numbers(self) -> Any:
-        """What gives the numbers of each batch; for a stream nothing is needed."""
+        """The indices of each batch; None repeated for a stream, which needs none."""
         if isinstance(self.dataset, IterableDataset):
             return itertools.repeat(None)
         return self.batch_sampler if self._batched else self.sampler
@@ -184,7 +184,7 @@ class DataLoader(Generic[T_co]):
         return pool
 
     def state_dict(self) -> dict[str, Any]:
-        """Where iteration is: how many batches were given out, and how the order began.
+        """Return the position: the number of batches given out, and the state that the order began with.
 
         Random numbers that the samples themselves draw in this process are not part of it: save the
         states of those generators too. Workers seed theirs anew for each batch.

@@ -1,4 +1,4 @@
-"""How requests and batches travel between a worker process and its parent.
+"""Messages between a worker process and its parent: requests and batches.
 
 A message is pickled. A small one goes through the connection as it is; the memory of a large one,
 with all arrays in it, goes in a memory file that the kernel frees when nobody has it open any more,

@@ -115,7 +115,7 @@ class WorkerPool:
         return self.epoch
 
     def answer(self, number: int) -> Any:
-        """What comes of the next task of a worker in this epoch."""
+        """Return the result of the next task of a worker in this epoch."""
         while True:
             answer = self.recv(number)
             if answer.epoch == self.epoch:
@@ -157,7 +157,7 @@ class WorkerPool:
 
     @property
     def closed(self) -> bool:
-        """Whether the workers have been told to end."""
+        """True when the workers have been told to end."""
         return not self._stop.alive
 
     def close(self) -> None:
@@ -204,7 +204,7 @@ def _pickled(setup: worker.Setup) -> bytes:
 
 
 def _needs_main_module(content: bytes) -> bool:
-    """Whether unpacking needs something that the user's script defines."""
+    """Return whether unpacking needs something that the user's script defines."""
     return b"__main__" in content
 
 

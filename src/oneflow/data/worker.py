@@ -1,4 +1,4 @@
-"""What a worker process of a loader does: it fetches batches until its parent has gone or says so.
+"""The main loop of a loader's worker process: fetch batches until the parent ends or says so.
 
 A worker is a fresh process, never a copy of one that uses XLA. It imports this package, but XLA
 starts in it only if the data set makes tensors.
@@ -29,7 +29,7 @@ from oneflow.runtime.memory import use_cpu_only
 
 @dataclass(frozen=True)
 class WorkerInfo:
-    """What a worker process knows about itself.
+    """A worker process's number, seed and data set.
 
     Attributes:
         id: number of the worker, from 0.
@@ -95,7 +95,7 @@ class Finished:
 
 @dataclass(frozen=True)
 class Answer:
-    """What came of a task: a batch, `Finished` or a `Failure`; and the epoch it belongs to."""
+    """The result of a task: a batch, `Finished` or a `Failure`; and the epoch it belongs to."""
 
     epoch: int
     content: Any
@@ -135,7 +135,7 @@ class _PlainRepr(str):
 
 
 def failure(error: BaseException) -> Failure:
-    """What to tell the parent about an exception."""
+    """Return the description of an exception that the parent gets."""
     kind = None
     with contextlib.suppress(Exception):
         kind = pickle.dumps(type(error))

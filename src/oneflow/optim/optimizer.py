@@ -38,7 +38,7 @@ from oneflow.tensor.transfer import device_put, value_from_numpy
 _WITHOUT_EFFECT = ("foreach", "fused", "capturable")
 # Called with an optimizer before it steps and before it clears gradients; raises where that is not
 # allowed.
-CHECK_STEP: Hook[Callable[[Optimizer], None]] = Hook("CHECK_STEP", "oneflow.graph.optimizing")
+CHECK_STEP: Hook[Callable[[Optimizer], None]] = Hook("CHECK_STEP", "oneflow.graph.optimizer_steps")
 # Of one instruction; the first runs hold all of them besides what they replace.
 _MAX_RESULTS = 64
 

@@ -181,7 +181,7 @@ def make_operation(primitive: Primitive, operands: tuple, attributes: dict) -> O
 
 
 def requested_sbp(operation: Operation, device: Any) -> NdSbp | None:
-    """How the result of an operation that makes a new tensor shall lie; None if it may choose."""
+    """The SBP requested of an operation that makes a new tensor; None where none is requested."""
     if not isinstance(device, Sharding):
         return None
     return nd_sbp_of(device.sbp, device.placement.ndim, operation.out_specs[0].ndim)

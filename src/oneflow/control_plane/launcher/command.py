@@ -11,6 +11,7 @@ import uuid
 from collections.abc import Sequence
 
 from oneflow.base import environment
+from oneflow.control_plane.channel import free_port
 from oneflow.control_plane.launcher.worker_group import WorkerGroup
 from oneflow.tuning.linux import THREAD_CACHE_TUNABLES
 from oneflow.tuning.switches import Setting, is_on
@@ -69,16 +70,11 @@ def _check(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None
             f"  export {environment.SECRET.name}={secrets.token_hex(16)}"
         )
     if options.master_port is None:
-        options.master_port = _DEFAULT_PORT if options.nnodes > 1 else _free_port()
+        options.master_port = _DEFAULT_PORT if options.nnodes > 1 else free_port()
     elif options.node_rank == 0:
         problem = _port_problem(options.master_port)
         if problem:
             parser.error(f"--master_port {options.master_port} cannot be used: {problem}")
-
-
-def _free_port() -> int:
-    with socket.create_server(("", 0)) as server:
-        return server.getsockname()[1]
 
 
 def _port_problem(port: int) -> str | None:

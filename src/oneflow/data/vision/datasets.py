@@ -1,4 +1,4 @@
-"""What image data sets share, folders of images, and loading an image."""
+"""The base of image data sets, folders of images, and loading an image."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ from oneflow.tensor.transfer import import_array
 
 
 class InterpolationMode(enum.Enum):
-    """How new pixels come from old ones."""
+    """The interpolation of new pixels from old ones."""
 
     NEAREST = "nearest"
     BILINEAR = "bilinear"
@@ -63,7 +63,7 @@ def pillow() -> Any:
 
 
 def is_pillow(image: Any) -> bool:
-    """Whether it is a Pillow image; does not import Pillow."""
+    """Return whether `image` is a Pillow image; does not import Pillow."""
     module = sys.modules.get("PIL.Image")
     return module is not None and isinstance(image, module.Image)
 

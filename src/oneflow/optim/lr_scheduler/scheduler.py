@@ -16,7 +16,7 @@ from oneflow.optim.optimizer import Optimizer
 
 # Called with a schedule before it steps; raises where that is not allowed.
 CHECK_SCHEDULE_STEP: Hook[Callable[[LRScheduler], None]] = Hook(
-    "CHECK_SCHEDULE_STEP", "oneflow.graph.optimizing"
+    "CHECK_SCHEDULE_STEP", "oneflow.graph.optimizer_steps"
 )
 
 

@@ -13,17 +13,12 @@ from oneflow.base.spec import TensorSpec
 from oneflow.primitives.operation import Operation
 from oneflow.primitives.operators.elementwise import cast, div, eq, isnan, logical_not, ne
 from oneflow.primitives.operators.rounding import quotient
-from oneflow.primitives.operators.shape import broadcast_to, reshape
+from oneflow.primitives.operators.shape import broadcast_to, kept_shape, reshape
 from oneflow.primitives.registry import Primitive, primitive
 from oneflow.primitives.shard_index import ShardIndex, global_index
 from oneflow.primitives.sharding.axes import Axes, Names, free_dims, reduced_axes, sum_to_axes
 from oneflow.primitives.sharding.linearity import converted
 from oneflow.primitives.traits import Composition, Positional, Precision
-
-
-def kept_shape(shape: tuple[int, ...], dims: tuple[int, ...]) -> tuple[int, ...]:
-    """`shape` with size 1 in `dims`."""
-    return tuple(1 if dim in dims else size for dim, size in enumerate(shape))
 
 
 def expanded(array, shape: tuple[int, ...], dims: tuple[int, ...]):

@@ -193,7 +193,8 @@ def _slice_update_gradient(g, starts, values_spec, dims, steps, wanted):
 slice_update.gradient(_slice_update_gradient)
 
 
-def _ones_at(shape: tuple[int, ...], dims: tuple[int, ...]) -> tuple[int, ...]:
+def kept_shape(shape: tuple[int, ...], dims: tuple[int, ...]) -> tuple[int, ...]:
+    """`shape` with size 1 in `dims`."""
     return tuple(1 if dim in dims else size for dim, size in enumerate(shape))
 
 
@@ -205,7 +206,7 @@ def _select(x, *indices, dims: tuple[int, ...]):
     start = [jnp.zeros((), jnp.int64)] * x.ndim
     for dim, index in zip(dims, indices, strict=True):
         start[dim] = index
-    return lax.squeeze(lax.dynamic_slice(x, start, _ones_at(x.shape, dims)), dims)
+    return lax.squeeze(lax.dynamic_slice(x, start, kept_shape(x.shape, dims)), dims)
 
 
 def _write_select(base, new, *indices, dims):
@@ -265,7 +266,7 @@ def _select_update(x, values, *indices, dims: tuple[int, ...]):
     start = [jnp.zeros((), jnp.int64)] * x.ndim
     for dim, index in zip(dims, indices, strict=True):
         start[dim] = index
-    return lax.dynamic_update_slice(x, values.reshape(_ones_at(x.shape, dims)), start)
+    return lax.dynamic_update_slice(x, values.reshape(kept_shape(x.shape, dims)), start)
 
 
 def _select_update_axes(operation) -> Axes:

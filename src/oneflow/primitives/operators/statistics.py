@@ -27,13 +27,13 @@ from oneflow.primitives.operators.reduce import (
     expanded,
     extreme_gradient,
     kept_dims_axes,
-    kept_shape,
     mean,
     reduction_gradient_axes,
     select_along,
     sum_,
 )
 from oneflow.primitives.operators.rounding import quotient
+from oneflow.primitives.operators.shape import kept_shape
 from oneflow.primitives.registry import Primitive, primitive
 from oneflow.primitives.sharding.axes import Axes, reduced_axes
 from oneflow.primitives.traits import Composition, Precision
