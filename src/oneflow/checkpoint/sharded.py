@@ -268,7 +268,7 @@ class _Folder:
 
 
 def _common(slices: tuple[slice, ...], part: SavedShard) -> tuple[slice, ...] | None:
-    """Return the intersection of a tensor's slices with one of its parts, as slices of the tensor."""
+    """Return the part of `slices` that is in one part of the tensor, as slices of the tensor."""
     common = []
     for wanted, start, size in zip(slices, part.offsets, part.sizes, strict=True):
         first, last = max(wanted.start, start), min(wanted.stop, start + size)

@@ -184,7 +184,7 @@ class DataLoader(Generic[T_co]):
         return pool
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the position: the number of batches given out, and the state that the order began with.
+        """Return the position: how many batches were given out, and the state that began the order.
 
         Random numbers that the samples themselves draw in this process are not part of it: save the
         states of those generators too. Workers seed theirs anew for each batch.
