@@ -16,7 +16,7 @@ from oneflow.primitives.operators.checked_update import update_unless_failed
 from oneflow.primitives.operators.control import barrier
 from oneflow.primitives.operators.gradient_clipping import total_norm
 from oneflow.primitives.operators.lamb import LAMBNumbers, lamb_direction, lamb_step
-from oneflow.primitives.operators.materialize import materialize, together
+from oneflow.primitives.operators.materialize import materialize, optimization_barrier
 from oneflow.primitives.operators.norm import attach_moments
 from oneflow.tensor import Tensor, call
 from oneflow.tensor.transfer import import_array
@@ -144,7 +144,7 @@ def _others() -> Iterator[Callable[[], Any]]:
     yield lambda: call(lamb_step, floats(*dims), floats(*dims), floats(), floats(), numbers)
     yield lambda: call(materialize, floats(4, 6))
     yield lambda: call(barrier, 1, floats(4, 6), floats(2))
-    yield lambda: call(together, floats(4, 6), floats(2))
+    yield lambda: call(optimization_barrier, floats(4, 6), floats(2))
     yield lambda: call(update_unless_failed, floats(4, 6), floats(4, 6), checks=1)
 
 

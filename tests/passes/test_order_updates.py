@@ -27,10 +27,12 @@ def test_large_weights_are_ordered():
     ordered = order_updates(cached.program)
     verify(ordered)
     # The first layer has no gradient of its input, and biases are small.
-    assert names(ordered).count("together") == 1
-    together = names(ordered).index("together")
-    assert together < names(ordered).index("sgd_update")
-    assert [name for name in names(ordered) if name != "together"] == names(cached.program)
+    assert names(ordered).count("optimization_barrier") == 1
+    barrier = names(ordered).index("optimization_barrier")
+    assert barrier < names(ordered).index("sgd_update")
+    assert [name for name in names(ordered) if name != "optimization_barrier"] == names(
+        cached.program
+    )
 
 
 def test_small_weights_are_left_alone():

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import oneflow as flow
-from oneflow.primitives.operators.random import philox, words
+from oneflow.primitives.operators.random import philox, random_bits
 from oneflow.runtime.counters import STATISTICS
 from oneflow.runtime.eager import SETTINGS
 
@@ -35,7 +35,7 @@ def test_philox_gives_the_published_answers(counter, key, expected):
 
 def drawn(seed=1, stream=0, shape=(1 << 18,)):
     """The first word of each element."""
-    return np.asarray(words(np.int64(seed), np.int64(stream), shape)[0])
+    return np.asarray(random_bits(np.int64(seed), np.int64(stream), shape)[0])
 
 
 def test_bits_are_balanced():
@@ -67,7 +67,7 @@ def test_birthday_spacings():
 
 
 def test_streams_and_words_are_independent():
-    first = np.stack([np.asarray(w) for w in words(np.int64(1), np.int64(0), (1 << 16,))])
+    first = np.stack([np.asarray(w) for w in random_bits(np.int64(1), np.int64(0), (1 << 16,))])
     second = drawn(stream=1, shape=(1 << 16,))
     table = np.corrcoef(np.concatenate([first, second[None]]).astype(float))
     assert np.abs(table - np.eye(5)).max() < 5 / 256

@@ -119,8 +119,8 @@ def first_index(type: str) -> int:
 
 def device_count(type: str) -> int:
     """Return the number of devices of a type that the job can use on this machine."""
-    own = len(platform_devices(type))
-    return _numbering[type][1] if own and type in _numbering else own
+    local_count = len(platform_devices(type))
+    return _numbering[type][1] if local_count and type in _numbering else local_count
 
 
 def current_index(type: str) -> int:

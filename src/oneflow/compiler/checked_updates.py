@@ -95,15 +95,15 @@ class CheckedUpdates:
             if instruction.results[0] in self._chosen or not before:
                 return (new,)
             return (jnp.where(self._has_failed(before), old, new),)
-        olds = {
+        old_values = {
             place: environment[self._olds[number]]
             for place, number in enumerate(instruction.results)
             if number in self._olds
         }
-        if not olds or not checked:
+        if not old_values or not checked:
             results = operation.evaluate(*operands)
             return (results,) if operation.single else results
-        return unless(self._has_failed(checked), operation.evaluate, operands, olds)
+        return unless(self._has_failed(checked), operation.evaluate, operands, old_values)
 
     def _has_failed(self, checked: Checked) -> jax.Array:
         """One of these checks has failed, on any device."""
@@ -115,7 +115,7 @@ class CheckedUpdates:
 
 
 def unless(
-    failed: jax.Array, function: Callable, operands: Sequence[Any], olds: Mapping[int, Any]
+    failed: jax.Array, function: Callable, operands: Sequence[Any], old_values: Mapping[int, Any]
 ) -> list[Any]:
     """The results of a function, but with old values for some of them if something has failed.
 
@@ -123,17 +123,17 @@ def unless(
         failed: a truth value.
         function: of the operands.
         operands: arrays.
-        olds: old values by the place of the result.
+        old_values: by the place of the result.
     """
-    if not any(old is each for old in olds.values() for each in operands):
+    if not any(old is each for old in old_values.values() for each in operands):
         results = function(*operands)
         results = list(results) if isinstance(results, tuple | list) else [results]
         return [
-            jnp.where(failed, olds[place], result) if place in olds else result
+            jnp.where(failed, old_values[place], result) if place in old_values else result
             for place, result in enumerate(results)
         ]
     closed = jax.make_jaxpr(function)(*operands)
-    return _Choice(failed).run(closed, operands, olds)
+    return _Choice(failed).run(closed, operands, old_values)
 
 
 class _Choice:
@@ -144,12 +144,12 @@ class _Choice:
         # Arrays that are others in another shape: those, by identity.
         self._origins: dict[int, tuple[Any, Any]] = {}
 
-    def run(self, closed: Any, operands: Sequence[Any], olds: Mapping[int, Any]) -> list[Any]:
-        """The results of a jaxpr, or the `olds` (by place) if something has failed."""
+    def run(self, closed: Any, operands: Sequence[Any], old_values: Mapping[int, Any]) -> list[Any]:
+        """The results of a jaxpr, or the `old_values` (by place) if something has failed."""
         jaxpr = closed.jaxpr
         values = dict(zip(jaxpr.constvars, closed.consts, strict=True))
         values.update(zip(jaxpr.invars, operands, strict=True))
-        wanted = self._wanted(jaxpr, olds)
+        wanted = self._wanted(jaxpr, old_values)
         for equation in jaxpr.eqns:
             given = [_read(each, values) for each in equation.invars]
             chosen = {
@@ -157,28 +157,28 @@ class _Choice:
             }
             results = self._evaluate(equation, given, chosen)
             values.update(zip(equation.outvars, results, strict=True))
-        made = {each for equation in jaxpr.eqns for each in equation.outvars}
+        computed = {each for equation in jaxpr.eqns for each in equation.outvars}
         results = [_read(each, values) for each in jaxpr.outvars]
-        for place, old in olds.items():
-            if jaxpr.outvars[place] not in made:
+        for place, old in old_values.items():
+            if jaxpr.outvars[place] not in computed:
                 results[place] = self._choose(old, results[place])
         return results
 
-    def _wanted(self, jaxpr: Any, olds: Mapping[int, Any]) -> dict[Any, Any]:
+    def _wanted(self, jaxpr: Any, old_values: Mapping[int, Any]) -> dict[Any, Any]:
         """The old values by the variables that are to be chosen."""
-        makers = {each: equation for equation in jaxpr.eqns for each in equation.outvars}
+        producers = {each: equation for equation in jaxpr.eqns for each in equation.outvars}
         wanted: dict[Any, Any] = {}
-        for place, old in olds.items():
+        for place, old in old_values.items():
             variable = jaxpr.outvars[place]
-            maker = makers.get(variable)
-            while maker is not None and maker.primitive.name in _IDENTITIES:
-                inner = maker.invars[0]
-                if inner not in makers or inner in wanted:
+            producer = producers.get(variable)
+            while producer is not None and producer.primitive.name in _IDENTITIES:
+                inner = producer.invars[0]
+                if inner not in producers or inner in wanted:
                     break
                 if inner.aval.shape != old.shape:
                     old = self._derived(lax.reshape(old, inner.aval.shape), old)
-                variable, maker = inner, makers[inner]
-            if maker is not None:
+                variable, producer = inner, producers[inner]
+            if producer is not None:
                 wanted[variable] = old
         return wanted
 

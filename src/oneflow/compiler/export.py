@@ -182,12 +182,12 @@ def _check_arrays(
     """Make sure that a program takes and returns what its description says."""
     numbers = [((n,), kind) for n, kind in zip(counts, ("float64", "int64"), strict=True) if n]
     arrays = [_form(abstract_array(spec)) for spec in inputs]
-    made = [None if spec is None else _form(abstract_array(spec)) for spec in outputs]
+    expected = [None if spec is None else _form(abstract_array(spec)) for spec in outputs]
     found = list(map(_form, exported.out_avals))
     if (
         list(map(_form, exported.in_avals)) != [*arrays, *numbers]
-        or len(found) != len(made)
-        or any(m not in (None, each) for m, each in zip(made, found, strict=True))
+        or len(found) != len(expected)
+        or any(m not in (None, each) for m, each in zip(expected, found, strict=True))
     ):
         raise RuntimeError("the saved program does not fit its description")
 

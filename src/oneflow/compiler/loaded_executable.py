@@ -58,8 +58,8 @@ class LoadedExecutable:
         self._direct: Callable[..., Any] | None = None
         memory = compiled.memory_analysis()
         temporary = memory.temp_size_in_bytes if memory else 0
-        made = memory.output_size_in_bytes - memory.alias_size_in_bytes if memory else 0
-        self._needs = made + temporary
+        output_bytes = memory.output_size_in_bytes - memory.alias_size_in_bytes if memory else 0
+        self._needs = output_bytes + temporary
         # Programs on placements may be stages of a pipeline, which run side by side.
         is_sequential = device is CPU and temporary >= LARGE and is_on(Setting.SEQUENTIAL_RUNS)
         self.sequential_runs = SequentialRuns() if is_sequential else None

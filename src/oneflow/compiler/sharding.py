@@ -79,18 +79,18 @@ def shard_mapped(
     specs = [inputs[index] for index in given]
 
     def run(*arrays: Any) -> list:
-        own: list[Any] = [
+        local_arrays: list[Any] = [
             _empty_shard(spec) if spec is not None and not spec.numel else None for spec in inputs
         ]
         for index, spec, array in zip(given, specs, arrays, strict=True):
-            own[index] = (
+            local_arrays[index] = (
                 array if spec is None else array.reshape(array.shape[len(partial_axes(spec)) :])
             )
         return [
             result
             if spec is None
             else of_dtype(result, spec).reshape((1,) * len(partial_axes(spec)) + result.shape)
-            for result, spec in zip(function(*own), outputs, strict=True)
+            for result, spec in zip(function(*local_arrays), outputs, strict=True)
         ]
 
     mapped = jax.shard_map(
@@ -135,9 +135,11 @@ def shardings(
 ) -> tuple[list[NamedSharding], list[NamedSharding]]:
     """The shardings of what a function made by `shard_mapped` takes and returns."""
     given = _partitions(inputs, PartitionSpec())
-    made = _partitions(outputs, _one_after_the_other(placement))
+    output_specs = _partitions(outputs, _one_after_the_other(placement))
     mesh = placement.mesh
-    return [NamedSharding(mesh, each) for each in given], [NamedSharding(mesh, e) for e in made]
+    return [NamedSharding(mesh, each) for each in given], [
+        NamedSharding(mesh, e) for e in output_specs
+    ]
 
 
 def committed_to(device: Device | Placement) -> dict[str, Any]:

@@ -228,7 +228,7 @@ def _attempt(action: Callable[[], Any]) -> Any:
 
 def _seed_all(seeds: tuple[int, ...]) -> None:
     """Start the random numbers of Python, NumPy and this package."""
-    words = numbers_from(seeds).integers(2**32, size=3, dtype=np.uint64)
-    random.seed(int(words[0]))
-    np.random.seed(int(words[1]))
-    manual_seed(int(words[2]))
+    seed_bits = numbers_from(seeds).integers(2**32, size=3, dtype=np.uint64)
+    random.seed(int(seed_bits[0]))
+    np.random.seed(int(seed_bits[1]))
+    manual_seed(int(seed_bits[2]))

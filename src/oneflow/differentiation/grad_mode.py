@@ -142,11 +142,11 @@ class no_grad(_GradModeSwitch):
 
     def __new__(cls, function: Callable | None = None) -> Any:
         """A switch, or with `function` that function under a switch: ``@no_grad`` needs no call."""
-        made = super().__new__(cls)
+        switch = super().__new__(cls)
         if function is None:
-            return made
-        made.__init__()
-        return made(function)
+            return switch
+        switch.__init__()
+        return switch(function)
 
 
 class enable_grad(no_grad):

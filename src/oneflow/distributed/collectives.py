@@ -294,13 +294,13 @@ def _check_list(name: str, tensors: Sequence[Tensor], like: Tensor | None = None
             )
 
 
-def _check_parts(whole: Tensor, part: Tensor, whole_name: str, part_name: str) -> None:
-    check_tensor(whole)
+def _check_parts(full: Tensor, part: Tensor, full_name: str, part_name: str) -> None:
+    check_tensor(full)
     check_tensor(part)
     shape = tuple(part.shape)
     wanted = (shape[0] * cluster.world_size(), *shape[1:]) if shape else (cluster.world_size(),)
-    if tuple(whole.shape) != wanted or whole.dtype is not part.dtype:
+    if tuple(full.shape) != wanted or full.dtype is not part.dtype:
         raise ValueError(
-            f"`{whole_name}` must be {part.dtype.name}{list(wanted)}, {cluster.world_size()} times "
-            f"`{part_name}` along dimension 0, got {whole.value.spec!r}"
+            f"`{full_name}` must be {part.dtype.name}{list(wanted)}, {cluster.world_size()} times "
+            f"`{part_name}` along dimension 0, got {full.value.spec!r}"
         )

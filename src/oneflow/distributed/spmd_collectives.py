@@ -77,8 +77,8 @@ def scatter(*parts: Any, source: int) -> tuple[Any]:
     """Return part `i` of process `source` on process `i`."""
     bits = jnp.stack([_as_bits(part) for part in parts])
     chosen = lax.axis_index(RANKS_AXIS) == source
-    own = lax.psum_scatter(jnp.where(chosen, bits, jnp.zeros_like(bits)), RANKS_AXIS)
-    return (_from_bits(own, parts[0].dtype),)
+    shard_bits = lax.psum_scatter(jnp.where(chosen, bits, jnp.zeros_like(bits)), RANKS_AXIS)
+    return (_from_bits(shard_bits, parts[0].dtype),)
 
 
 def barrier(array: Any) -> tuple[Any]:

@@ -357,9 +357,11 @@ class _Capture:
         captured = capture.find(self._recorder.scalars)
         draws = []
         for index, (generator, count, end) in enumerate(capture.drawn()):
-            own = [(number, draw) for number, which, draw in captured if which == index]
-            seeds = tuple([number for number, draw in own if draw is None])
-            streams = tuple([(number, draw) for number, draw in own if draw is not None])
+            generator_draws = [(number, draw) for number, which, draw in captured if which == index]
+            seeds = tuple([number for number, draw in generator_draws if draw is None])
+            streams = tuple(
+                [(number, draw) for number, draw in generator_draws if draw is not None]
+            )
             draws.append(GeneratorUse(generator, count, end, seeds, streams))
         return tuple(draws), frozenset([number for number, _, _ in captured])
 

@@ -245,7 +245,7 @@ class PipelineExecutable:
 
     def _any_failed(self, rows: Sequence[tuple[Any, list, list]]) -> bool:
         """Wait for the run-time checks so far; true if one has failed, on any rank."""
-        failed = any(own_rows(each, len(own))[:, 0].any() for each, own, _ in rows)
+        failed = any(own_rows(each, len(checked))[:, 0].any() for each, checked, _ in rows)
         ranks = sorted({rank for stage in self.stages for rank in stage.flat})
         return any_rank(failed, Placement(self.stages[0].type, ranks))
 

@@ -62,10 +62,10 @@ def check_consistency(
     first = int(np.argmax((table != table[0]).any(axis=0)))
     line = lines[first] if first < len(lines) else "(no more lines)"
     text = np.frombuffer(line.encode()[:_LONGEST_LINE].ljust(_LONGEST_LINE), np.int64)
-    texts = [
+    rank_lines = [
         bytes(each).decode(errors="replace").rstrip() for each in all_gather_ints_on(text, ranks)
     ]
-    raise RuntimeError(_message(name, first, ranks.flat, texts))
+    raise RuntimeError(_message(name, first, ranks.flat, rank_lines))
 
 
 def any_rank(condition: bool, device: Device | Placement) -> bool:
@@ -103,11 +103,11 @@ def _digest(lines: list[str]) -> bytes:
     return hashlib.sha256("\n".join(lines).encode()).digest()
 
 
-def _message(name: str, line: int, ranks: tuple[int, ...], texts: list[str]) -> str:
+def _message(name: str, line: int, ranks: tuple[int, ...], rank_lines: list[str]) -> str:
     variants: dict[str, list[str]] = {}
-    for rank, text in zip(ranks, texts, strict=True):
+    for rank, text in zip(ranks, rank_lines, strict=True):
         variants.setdefault(text, []).append(str(rank))
-    shown = [
+    variant_lines = [
         f"  rank{'s' * (len(group) > 1)} {', '.join(group)}: {text}"
         for text, group in variants.items()
     ]
@@ -115,7 +115,7 @@ def _message(name: str, line: int, ranks: tuple[int, ...], texts: list[str]) -> 
         [
             f"{name}: the ranks have captured different programs; all must build the same graph, "
             f"with equal shapes and options. They differ first in line {line + 1}:",
-            *shown,
+            *variant_lines,
         ]
     )
 

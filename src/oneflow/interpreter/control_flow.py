@@ -22,11 +22,14 @@ def _cond(equation: Any) -> Callable:
 def _while(equation: Any) -> Callable:
     params = equation.params
     condition, body = FlatJaxpr(params["cond_jaxpr"]), FlatJaxpr(params["body_jaxpr"])
-    own, shared = params["cond_nconsts"], params["body_nconsts"]
+    num_condition_consts, shared = params["cond_nconsts"], params["body_nconsts"]
 
     def loop(*operands: Any) -> list[Any]:
-        of_condition, of_body = operands[:own], operands[own : own + shared]
-        carried = list(operands[own + shared :])
+        of_condition, of_body = (
+            operands[:num_condition_consts],
+            operands[num_condition_consts : num_condition_consts + shared],
+        )
+        carried = list(operands[num_condition_consts + shared :])
         while condition(*of_condition, *carried)[0]:
             carried = body(*of_body, *carried)
         return carried
@@ -46,12 +49,12 @@ def _scan(equation: Any) -> Callable:
         fixed = operands[:constants]
         carried = list(operands[constants : constants + carries])
         given = operands[constants + carries :]
-        made = [np.empty(shape, dtype) for shape, dtype in stacked]
+        outputs = [np.empty(shape, dtype) for shape, dtype in stacked]
         for step in order:
             results = body(*fixed, *carried, *[each[step] for each in given])
             carried = results[:carries]
-            for whole, part in zip(made, results[carries:], strict=True):
-                whole[step] = part
-        return [*carried, *made]
+            for output, part in zip(outputs, results[carries:], strict=True):
+                output[step] = part
+        return [*carried, *outputs]
 
     return loop

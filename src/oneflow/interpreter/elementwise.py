@@ -94,9 +94,11 @@ def _round(equation: Any) -> Callable:
         return np.rint
 
     def away_from_zero(x: Any) -> Any:
-        whole = np.trunc(x)
+        truncated = np.trunc(x)
         one = np.copysign(np.ones((), x.dtype), x)
-        return np.where(np.abs(x - whole) >= np.asarray(0.5, x.dtype), whole + one, whole)
+        return np.where(
+            np.abs(x - truncated) >= np.asarray(0.5, x.dtype), truncated + one, truncated
+        )
 
     return away_from_zero
 
@@ -252,13 +254,15 @@ def _saturated(x: Any, target: np.dtype) -> Any:
     """Floats as integers: NaN becomes 0, and what is out of range the nearest that there is."""
     wide = x.astype(np.float32) if is_half(x.dtype) else x
     limits = np.iinfo(target)
-    whole = np.trunc(wide)
+    truncated = np.trunc(wide)
     low, end = wide.dtype.type(limits.min), wide.dtype.type(2.0 ** int(math.log2(limits.max + 1)))
-    if np.all((whole >= low) & (whole < end)):
-        return whole.astype(target)
-    inside = np.where((whole >= low) & (whole < end), whole, wide.dtype.type(0)).astype(target)
-    inside = np.where(whole >= end, target.type(limits.max), inside)
-    return np.where(whole < low, target.type(limits.min), inside)
+    if np.all((truncated >= low) & (truncated < end)):
+        return truncated.astype(target)
+    inside = np.where((truncated >= low) & (truncated < end), truncated, wide.dtype.type(0)).astype(
+        target
+    )
+    inside = np.where(truncated >= end, target.type(limits.max), inside)
+    return np.where(truncated < low, target.type(limits.min), inside)
 
 
 @rule("reduce_precision")

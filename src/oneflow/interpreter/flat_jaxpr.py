@@ -92,13 +92,13 @@ class _JaxprFlattener:
             return sources
         if name in CALLS and CALLS[name] in equation.params:
             return self._inline(equation.params[CALLS[name]], sources)
-        made = RULES.get(name)
-        if made is None:
+        rule = RULES.get(name)
+        if rule is None:
             raise NotInterpretable(f"`{name}` of JAX has no rule")
         for atom in (*equation.invars, *equation.outvars):
             shape_of(atom)
             dtype_of(atom)
-        function = made(equation)
+        function = rule(equation)
         targets = [self._slot() for _ in equation.outvars]
         several = equation.primitive.multiple_results
         self._steps.append((function, tuple(sources), tuple(targets) if several else targets[0]))
@@ -132,12 +132,12 @@ class _JaxprFlattener:
             dying = {each for each in (*step[1], *targets) if each not in wanted}
             wanted.update(step[1])
             chosen.append((*step, tuple(sorted(dying))))
-        made = {each for _, _, target in self._steps for each in _as_tuple(target)}
-        made.update(range(self.count))
+        defined = {each for _, _, target in self._steps for each in _as_tuple(target)}
+        defined.update(range(self.count))
         chosen.reverse()
         # Constants stay for the next call.
         return [
-            (f, s, t, tuple(each for each in dying if each in made)) for f, s, t, dying in chosen
+            (f, s, t, tuple(each for each in dying if each in defined)) for f, s, t, dying in chosen
         ]
 
 

@@ -65,10 +65,10 @@ def _conv_general_dilated(equation: Any) -> Callable:
         k = kernel.transpose(kernel_order).astype(dtype, copy=False)
         strides, dilations = params["window_strides"], params["rhs_dilation"]
         if batch_groups > 1:
-            made = _batch_grouped(x, k, batch_groups, strides, dilations)
+            product = _batch_grouped(x, k, batch_groups, strides, dilations)
         else:
-            made = _grouped(x, k, groups, strides, dilations)
-        return made.transpose(back).astype(result, copy=False)
+            product = _grouped(x, k, groups, strides, dilations)
+        return product.transpose(back).astype(result, copy=False)
 
     return convolve
 
@@ -89,9 +89,9 @@ def _grouped(
     columns = inner * math.prod(kernel.shape[2:])
     a = windows.transpose(order).reshape(groups, rows, columns)
     b = kernel.reshape(groups, outer, columns).transpose(0, 2, 1)
-    made = np.matmul(a, b).reshape(groups, batch, *space, outer)
-    made = made.transpose(1, 0, 2 + ndim, *range(2, 2 + ndim))
-    return made.reshape(batch, groups * outer, *space)
+    product = np.matmul(a, b).reshape(groups, batch, *space, outer)
+    product = product.transpose(1, 0, 2 + ndim, *range(2, 2 + ndim))
+    return product.reshape(batch, groups * outer, *space)
 
 
 def _batch_grouped(

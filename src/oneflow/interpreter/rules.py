@@ -25,12 +25,12 @@ def rule(*names: str) -> Callable[[Rule], Rule]:
         ValueError: one of them has a rule.
     """
 
-    def register(made: Rule) -> Rule:
+    def register(new_rule: Rule) -> Rule:
         for name in names:
             if name in RULES:
                 raise ValueError(f"primitive `{name}` of JAX already has a rule")
-            RULES[name] = made
-        return made
+            RULES[name] = new_rule
+        return new_rule
 
     return register
 

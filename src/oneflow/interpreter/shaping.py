@@ -123,11 +123,14 @@ def padded(x: Any, value: Any, config: Any) -> Any:
     """
     if not any(low or high or between for low, high, between in config):
         return x
-    whole = [
+    dilated_shape = [
         size + (size - 1) * between if size else 0
         for size, (_, _, between) in zip(x.shape, config, strict=True)
     ]
-    shape = [max(size + low + high, 0) for size, (low, high, _) in zip(whole, config, strict=True)]
+    shape = [
+        max(size + low + high, 0)
+        for size, (low, high, _) in zip(dilated_shape, config, strict=True)
+    ]
     result = np.full(shape, value, x.dtype)
     targets, sources = [], []
     for size, (low, _, between), given in zip(shape, config, x.shape, strict=True):

@@ -33,8 +33,8 @@ def _reduce_window(equation: Any) -> Callable:
     dims = tuple(range(len(sizes), 2 * len(sizes)))
 
     def reduce(x: Any) -> Any:
-        whole = padded(x, neutral(dtype), config)
-        views = windows_of(whole, sizes, params["window_strides"], params["window_dilation"])
+        padded_x = padded(x, neutral(dtype), config)
+        views = windows_of(padded_x, sizes, params["window_strides"], params["window_dilation"])
         if ufunc is np.add and is_half(dtype):
             return np.add.reduce(views.astype(np.float32), axis=dims).astype(dtype)
         return ufunc.reduce(views, axis=dims, dtype=dtype if ufunc is np.add else None)
@@ -53,7 +53,7 @@ def _reduce_window_by_body(equation: Any) -> Callable:
         (low, high, dilation - 1)
         for (low, high), dilation in zip(params["padding"], params["base_dilation"], strict=True)
     ]
-    whole = (slice(None),) * len(sizes)
+    all_dims = (slice(None),) * len(sizes)
 
     def reduce(*operands: Any) -> list[Any]:
         starts = operands[count:]
@@ -69,7 +69,7 @@ def _reduce_window_by_body(equation: Any) -> Callable:
         # The body is elementwise: it takes all windows at once.
         results = list(starts)
         for place in np.ndindex(*sizes):
-            results = body(*results, *[view[(*whole, *place)] for view in views])
+            results = body(*results, *[view[(*all_dims, *place)] for view in views])
         return results
 
     return reduce

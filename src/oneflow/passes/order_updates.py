@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from oneflow.passes.program_builder import ProgramBuilder
-from oneflow.primitives.operators.materialize import together
+from oneflow.primitives.operators.materialize import optimization_barrier
 from oneflow.program.ir import Program
 
 # Smaller parameters are cheaper to copy than to keep apart.
@@ -28,7 +28,7 @@ def order_updates(program: Program) -> Program:
     for index, instruction in enumerate(program.instructions):
         builder.copy(instruction)
         for numbers in ties.get(index, ()):
-            builder.replace(numbers, together, numbers)
+            builder.replace(numbers, optimization_barrier, numbers)
     return builder.program()
 
 

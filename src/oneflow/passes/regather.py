@@ -12,7 +12,7 @@ from collections.abc import Collection, Hashable, Mapping
 
 from oneflow.passes.program_builder import ProgramBuilder
 from oneflow.primitives.cost.operation_cost import shard_bytes
-from oneflow.primitives.operators.materialize import together
+from oneflow.primitives.operators.materialize import optimization_barrier
 from oneflow.primitives.traits import Kind
 from oneflow.program.ir import Instruction, Program
 
@@ -85,7 +85,7 @@ class _RegatherBuilder:
         shard = builder.new[gather.operands[0]]
         if anchor is not None:
             shard, builder.new[anchor] = builder.apply(
-                together, [shard, builder.new[anchor]], scope=reader.scope
+                optimization_barrier, [shard, builder.new[anchor]], scope=reader.scope
             )
         (builder.new[number],) = builder.append(gather.operation, [shard], reader.scope)
         self._gathered[key] = (phase, builder.new[number])

@@ -65,15 +65,15 @@ def collectives_in(hlo: str) -> Iterator[CollectiveTotal]:
             continue
         result, kind, rest = match.groups()
         group = _group_size(rest)
-        made = _bytes_of(result)
+        result_bytes = _bytes_of(result)
         if kind == "all-reduce":
-            given, sent = made, 2 * made * (group - 1) / group
+            given, sent = result_bytes, 2 * result_bytes * (group - 1) / group
         elif kind == "all-gather":
-            given, sent = made / group, made * (group - 1) / group
+            given, sent = result_bytes / group, result_bytes * (group - 1) / group
         elif kind == "reduce-scatter":
-            given, sent = made * group, made * (group - 1)
+            given, sent = result_bytes * group, result_bytes * (group - 1)
         else:
-            given, sent = made, made * (group - 1) / group
+            given, sent = result_bytes, result_bytes * (group - 1) / group
         if group > 1:
             yield CollectiveTotal(kind, group, 1, given, sent)
 

@@ -80,10 +80,10 @@ def _trace(operation: Any) -> tuple[Traced, tuple[int, ...] | None]:
             shape = None  # the implementation says why not
         if shape is not None and math.prod(shape) <= _MAX_SIMPLE:
             return shared, shape
-    own = trace(primitive.name, operation.evaluate_whole, abstract_operands(operation))
+    general = trace(primitive.name, operation.evaluate_whole, abstract_operands(operation))
     # From now on it is known that operands of different shapes are taken.
     shared.broadcasts = True
-    return own, None
+    return general, None
 
 
 def abstract_operands(operation: Any) -> list[jax.ShapeDtypeStruct]:

@@ -19,13 +19,13 @@ class ProgramKey:
 
     Attributes:
         recorded: operations and operand references, flat.
-        held: output positions that somebody still holds.
+        live: output positions that somebody still holds.
         donated: leaf arrays that nobody else holds.
         updates: what was written in place behind a run-time check.
     """
 
     recorded: tuple
-    held: tuple[int, ...]
+    live: tuple[int, ...]
     donated: tuple[int, ...]
     updates: tuple[int, ...]
 
@@ -65,8 +65,8 @@ def explain_last_miss() -> str:
     if shared < max(len(latest.recorded), len(nearest.recorded)):
         found, expected = _describe(latest.recorded, shared), _describe(nearest.recorded, shared)
         return f"new program: {found}, where the nearest earlier program has {expected}"
-    if latest.held != nearest.held:
-        changed = sorted(set(latest.held) ^ set(nearest.held))
+    if latest.live != nearest.live:
+        changed = sorted(set(latest.live) ^ set(nearest.live))
         return f"new program: same instructions, but other results are still held: {changed[:8]}"
     if latest.donated != nearest.donated:
         changed = sorted(set(latest.donated) ^ set(nearest.donated))

@@ -21,23 +21,25 @@ class ProgramChecks:
     """The checks of one run of a program.
 
     Attributes:
-        made: weak references to the arrays that the program made.
+        outputs: weak references to the arrays that the program made.
         undo: called when a check has failed.
         invalid: identities of the arrays that are wrong if a check has failed.
         threads: the threads that have these checks, or had them, by their own `deque` of checks.
     """
 
-    __slots__ = ("__weakref__", "_checked", "_rows", "invalid", "made", "threads", "undo")
+    __slots__ = ("__weakref__", "_checked", "_rows", "invalid", "outputs", "threads", "undo")
 
     def __init__(
-        self, rows: Any, checked: Sequence[tuple[Operation, str]], made: Iterable[Any]
+        self, rows: Any, checked: Sequence[tuple[Operation, str]], outputs: Iterable[Any]
     ) -> None:
         self._rows = rows
         self._checked = checked
         self.undo: list[Callable[[], None]] = []
         self.invalid: frozenset[int] = frozenset()
         # Asked of the type: a pipeline may have given an array up, which then answers nothing.
-        self.made = [ref(array) for array in made if hasattr(type(array), "addressable_shards")]
+        self.outputs = [
+            ref(array) for array in outputs if hasattr(type(array), "addressable_shards")
+        ]
         self.threads: list[deque[ProgramChecks]] = []
 
     def notify(self, thread: deque[ProgramChecks]) -> None:
@@ -54,7 +56,7 @@ class ProgramChecks:
     @property
     def is_needed(self) -> bool:
         """True while a result of the program still exists."""
-        return any(reference() is not None for reference in self.made)
+        return any(reference() is not None for reference in self.outputs)
 
     def error(self) -> Exception | None:
         """The error of the first check that failed; waits for the program."""
@@ -92,7 +94,7 @@ def own_pending() -> deque[ProgramChecks]:
 def add(
     rows: Any,
     checked: Sequence[tuple[Operation, str]],
-    made: Iterable[Any] = (),
+    outputs: Iterable[Any] = (),
     recorded_by: deque[ProgramChecks] | None = None,
 ) -> ProgramChecks:
     """Remember a program's ``(is_bad, value)`` rows.
@@ -100,14 +102,14 @@ def add(
     Args:
         rows: what the program returned.
         checked: the operations with their source lines.
-        made: the arrays that it returned too; other threads may read them.
+        outputs: the arrays that it returned too; other threads may read them.
         recorded_by: the `own_pending` of the thread that recorded it, if that may be another one.
     """
-    checks = ProgramChecks(rows, checked, made)
+    checks = ProgramChecks(rows, checked, outputs)
     checks.notify(_thread.pending)
     if recorded_by is not None:
         checks.notify(recorded_by)
-    if checks.made:
+    if checks.outputs:
         _open[id(checks)] = checks
         if len(_open) > _PRUNED_AT:
             _prune()
@@ -134,7 +136,7 @@ def inherit(arrays: Sequence[Any]) -> None:
         return
     given = set(map(id, arrays))
     for checks in foreign:
-        if any(id(reference()) in given for reference in checks.made):
+        if any(id(reference()) in given for reference in checks.outputs):
             checks.notify(_thread.pending)
 
 

@@ -191,9 +191,9 @@ def _run_operation(operation: Operation, operands: list[Any]) -> Any:
     except (MemoryError, jax.errors.JaxRuntimeError) as error:
         if not isinstance(error, MemoryError) and "RESOURCE_EXHAUSTED" not in str(error):
             raise
-        made = ", ".join(map(repr, operation.out_specs))
+        results_text = ", ".join(map(repr, operation.out_specs))
         raise OutOfMemoryError(
-            f"out of memory: `{operation.primitive.name}`, which makes {made} "
+            f"out of memory: `{operation.primitive.name}`, which makes {results_text} "
             f"({bytes_text(_touched(operation))} with its operands), found too little on "
             f"`{operation.device}`; use a smaller batch, or keep fewer tensors"
         ) from error
@@ -222,11 +222,11 @@ def _interpret(
 ) -> Any:
     """Run an operation on NumPy."""
     results = interpretation.run(*map(_as_numpy, operands))
-    whole = [
+    broadcasted = [
         each if each.shape == spec.shape else np.broadcast_to(each, spec.shape)
         for each, spec in zip(results, operation.out_specs, strict=True)
     ]
-    return whole[0] if operation.single else whole
+    return broadcasted[0] if operation.single else broadcasted
 
 
 def _as_numpy(array: Any) -> Any:

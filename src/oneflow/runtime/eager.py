@@ -286,31 +286,31 @@ def _assign_arrays(
     recorder: Recorder, computed: dict[int, Any], error: BaseException | None
 ) -> None:
     """Give the values their arrays."""
-    held = _held_values(recorder)
+    live_values = _live_values(recorder)
     for position, array in computed.items():
-        for value in held.get(position, ()):
+        for value in live_values.get(position, ()):
             if value.array is None:
                 value.array = array
                 value.trace = None
-    if error is not None and len(computed) < len(held):
+    if error is not None and len(computed) < len(live_values):
         recorder.error = error.with_traceback(None)
         restore_replaced(recorder)
         for undo in recorder.undo:
             undo()
 
 
-def _held_values(recorder: Recorder) -> dict[int, list[Value]]:
+def _live_values(recorder: Recorder) -> dict[int, list[Value]]:
     """The values somebody still holds, by output position."""
-    held: dict[int, list[Value]] = {}
+    live_values: dict[int, list[Value]] = {}
     for position, reference in enumerate(recorder.outputs):
         value = reference()
         if value is not None:
-            held[position] = [value]
+            live_values[position] = [value]
     for position, reference in recorder.aliases:
         value = reference()
         if value is not None:
-            held.setdefault(position, []).append(value)
-    return held
+            live_values.setdefault(position, []).append(value)
+    return live_values
 
 
 def _prepare(recorder: Recorder) -> Launch:
@@ -322,9 +322,9 @@ def _prepare(recorder: Recorder) -> Launch:
     """
     if recorder.replaced:
         checks.require_sound(recorder.arrays)
-    held = _held_values(recorder)
-    positions = sorted(held) if recorder.aliases else list(held)
-    del held
+    live_values = _live_values(recorder)
+    positions = sorted(live_values) if recorder.aliases else list(live_values)
+    del live_values
     if not positions and not recorder.checked:
         return Launch(positions)
     if is_planning() or _is_remote(recorder.device):
@@ -363,19 +363,19 @@ class Absent:
 
 def _lookup(recorder: Recorder, positions: list[int]) -> tuple[CachedProgram, tuple[int, ...]]:
     """The cache entry of a recorder's program, and the inputs that it donates."""
-    whole = key, held, donated, updates = _key(recorder, positions)
-    cached = _programs.find(whole)
+    key_parts = key, live, donated, updates = _key(recorder, positions)
+    cached = _programs.find(key_parts)
     if cached is not None and len(cached.program.inputs) == len(recorder.arrays):
         return cached, donated
     if recorder.drop_unused_leaves():
         return _lookup(recorder, positions)
     STATISTICS.new_programs += 1
-    record_miss(ProgramKey(*whole), log=SETTINGS.explain)
-    program = program_from_key(key, held, recorder.updated)
+    record_miss(ProgramKey(*key_parts), log=SETTINGS.explain)
+    program = program_from_key(key, live, recorder.updated)
     numbers = [number_of(each, program) for each in updates]
     context = PassContext(writes=list(zip(numbers[::2], numbers[1::2], strict=True)))
     program = run_passes(program, PassGroup.PROGRAM, context=context)
-    return _programs.add(whole, program), donated
+    return _programs.add(key_parts, program), donated
 
 
 def _key(recorder: Recorder, positions: list[int]) -> tuple[tuple, ...]:

@@ -83,8 +83,8 @@ class LazyArray:
         if spec.sbp is None:
             return put(self._source[tuple(map(slice, (0,) * spec.ndim, spec.shape))], spec.device)
         _require_devices(spec.device)
-        whole: Any = _Once(self._source)
-        return make_global_array(spec, lambda coordinate: shard_of(whole, spec, coordinate))
+        full: Any = _Once(self._source)
+        return make_global_array(spec, lambda coordinate: shard_of(full, spec, coordinate))
 
 
 class _Once:

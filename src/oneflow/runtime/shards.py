@@ -67,11 +67,11 @@ def resize(shard: Any, shape: tuple[int, ...]) -> Any:
     return pad(shard, missing)
 
 
-def shard_of(whole: np.ndarray, spec: TensorSpec, coordinate: Coordinate) -> np.ndarray:
+def shard_of(content: np.ndarray, spec: TensorSpec, coordinate: Coordinate) -> np.ndarray:
     """The shard at `coordinate` of a tensor; a partial sum is whole at the first coordinate."""
     placement: Any = spec.device
     sbp = spec.sbp or ()
-    shard = whole[shard_slices(spec.shape, placement.hierarchy, sbp, coordinate)]
+    shard = content[shard_slices(spec.shape, placement.hierarchy, sbp, coordinate)]
     is_first = all(
         position == 0 for position, each in zip(coordinate, sbp, strict=True) if each is PARTIAL_SUM
     )

@@ -220,9 +220,9 @@ _MAX_DIMENSIONS = 32
 def _shapes_of_ranks(local: Any, placement: Placement) -> np.ndarray:
     """The local shapes of all ranks, ``[ranks, ndim]``; a collective of all processes."""
     names = [each.name for each in ALL_DTYPES]
-    own = np.zeros(2 + _MAX_DIMENSIONS, np.int64)
-    own[: 2 + local.ndim] = (names.index(local.dtype.name), local.ndim, *local.shape)
-    gathered = all_gather_ints(own, placement.type)[list(placement.flat)]
+    description = np.zeros(2 + _MAX_DIMENSIONS, np.int64)
+    description[: 2 + local.ndim] = (names.index(local.dtype.name), local.ndim, *local.shape)
+    gathered = all_gather_ints(description, placement.type)[list(placement.flat)]
     if (gathered[:, :2] != gathered[0, :2]).any():
         descriptions = ", ".join(
             f"rank {rank}: {names[kind]}{sizes[:ndim]}"

@@ -106,14 +106,16 @@ def _leaf_dtypes(data: Any) -> Iterator[DType]:
 def _require_numbers(array: np.ndarray, data: Any) -> None:
     """Refuse what NumPy made of contents that tensors cannot hold."""
     if type(_first_leaf(data)) is int and array.dtype.kind in "Ou":
-        raise ValueError(f"a number in {_shown(data)} is too large for int64")
+        raise ValueError(f"a number in {_short_repr(data)} is too large for int64")
     if array.dtype.kind == "O":
-        raise RuntimeError(f"could not infer the dtype of {_shown(data)}: it must hold numbers")
+        raise RuntimeError(
+            f"could not infer the dtype of {_short_repr(data)}: it must hold numbers"
+        )
     if array.dtype.kind in "USV":
-        raise TypeError(f"could not make a tensor of {_shown(data)}: it must hold numbers")
+        raise TypeError(f"could not make a tensor of {_short_repr(data)}: it must hold numbers")
 
 
-def _shown(data: Any) -> str:
+def _short_repr(data: Any) -> str:
     text = repr(data)
     return text if len(text) <= 60 else f"{text[:57]}..."
 
@@ -201,8 +203,10 @@ def move(value: Value, device: Any) -> Value:
         return _move_global(value, device)
     if isinstance(device, Placement | Sharding):
         sharding = as_sharding(device, spec.ndim)
-        whole = local_to_global(value, Sharding(sharding.placement, sharding.placement.broadcast))
-        return convert_sbp(whole, sharding.sbp)
+        replicated = local_to_global(
+            value, Sharding(sharding.placement, sharding.placement.broadcast)
+        )
+        return convert_sbp(replicated, sharding.sbp)
     if value.is_symbolic:
         raise RuntimeError(
             f"a tensor is moved from `{spec.device}` to `{device}` inside `build`, but a graph "

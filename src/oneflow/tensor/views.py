@@ -158,13 +158,13 @@ class Family:
     def replace(self, root: Value) -> None:
         """Write: `root` is the new content of this family's part of the storage."""
         storage = self.storage
-        whole = root
+        new_root = root
         if self.prefix:
             with no_grad():
-                whole = scatter_back(storage.value, self.prefix, root)
-            marked_like(whole, root)
-        storage.replace(whole, self.silent)
-        if whole is not root:
+                new_root = scatter_back(storage.value, self.prefix, root)
+            marked_like(new_root, root)
+        storage.replace(new_root, self.silent)
+        if new_root is not root:
             storage.track(root)
         self.value, self.version = root, storage.version
 

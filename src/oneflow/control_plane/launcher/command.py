@@ -89,7 +89,7 @@ def _port_problem(port: int) -> str | None:
 
 def environment_of(options: argparse.Namespace, local_rank: int) -> dict[str, str]:
     """Return the environment of the process with this local rank."""
-    own = {
+    variables = {
         environment.MASTER_ADDR: options.master_addr,
         environment.MASTER_PORT: options.master_port,
         environment.WORLD_SIZE: options.nnodes * options.nproc_per_node,
@@ -98,7 +98,7 @@ def environment_of(options: argparse.Namespace, local_rank: int) -> dict[str, st
         environment.LOCAL_WORLD_SIZE: options.nproc_per_node,
         environment.CLUSTER: "auto",
     }
-    result = {**os.environ, **{variable.name: str(value) for variable, value in own.items()}}
+    result = {**os.environ, **{variable.name: str(value) for variable, value in variables.items()}}
     # The launcher may itself have been started by a rank of another job.
     for variable in (environment.RANK_PROCESS, environment.JOB, environment.AGENT_STORE):
         result.pop(variable.name, None)
@@ -120,9 +120,9 @@ def main() -> int:
     options = parse_args()
     environments = [environment_of(options, local) for local in range(options.nproc_per_node)]
     if options.nnodes == 1:
-        own = {environment.JOB.name: uuid.uuid4().hex}
-        own[environment.SECRET.name] = secrets.token_hex(16)
+        job_variables = {environment.JOB.name: uuid.uuid4().hex}
+        job_variables[environment.SECRET.name] = secrets.token_hex(16)
         for each in environments:
-            each.update(own)
+            each.update(job_variables)
     workers = WorkerGroup(command_of(options), environments)
     return workers.run(options.logdir, options.redirect_stdout_and_stderr)

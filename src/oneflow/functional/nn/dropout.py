@@ -73,8 +73,10 @@ def _drop_channels(
     leading = 2 if batched else 1
     if input.ndim < leading:
         raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
-    together = tuple(range(leading, input.ndim))
-    result = call(rng.dropout, input, *draw(generator), float(p), _scale(p), together=together)
+    broadcast_dims = tuple(range(leading, input.ndim))
+    result = call(
+        rng.dropout, input, *draw(generator), float(p), _scale(p), broadcast_dims=broadcast_dims
+    )
     return _finish(input, result, inplace, "feature_dropout")
 
 
@@ -150,15 +152,17 @@ def _alpha_dropout(
     _check_probability(p)
     if not training or p == 0:
         return input
-    together = ()
+    broadcast_dims = ()
     if per_channel:
         if input.ndim < 2:
             raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
-        together = tuple(range(2, input.ndim))
+        broadcast_dims = tuple(range(2, input.ndim))
     scale = ((1 - p) * (1 + p * _SATURATION**2)) ** -0.5 if p < 1 else 0.0
     shift = -p * scale * _SATURATION
     numbers = (float(p), scale, shift, scale * _SATURATION + shift)
-    result = call(rng.alpha_dropout, input, *draw(generator), *numbers, together=together)
+    result = call(
+        rng.alpha_dropout, input, *draw(generator), *numbers, broadcast_dims=broadcast_dims
+    )
     return _finish(input, result, inplace, "alpha_dropout")
 
 

@@ -182,8 +182,8 @@ def operation_cost(operation: Operation) -> OperationCost:
 @functools.lru_cache(maxsize=65536)
 def unsharded_flops(operation: Operation) -> int:
     """The operations of one device that computes the whole result."""
-    whole = [jax.ShapeDtypeStruct(spec.shape, spec.dtype.numpy) for spec in operation.in_specs]
-    traced = run_uninterruptible(lambda: jax.make_jaxpr(operation.evaluate_whole)(*whole))
+    unsharded = [jax.ShapeDtypeStruct(spec.shape, spec.dtype.numpy) for spec in operation.in_specs]
+    traced = run_uninterruptible(lambda: jax.make_jaxpr(operation.evaluate_whole)(*unsharded))
     return _count_flops(traced.jaxpr)
 
 
@@ -205,9 +205,11 @@ def _traceable(operation: Operation) -> Any:
 
     # Shards are passed as they are; the mesh only tells their positions.
     names = tuple(map(mesh_axis, range(placement.ndim)))
-    whole = PartitionSpec()
+    unsharded = PartitionSpec()
     mesh = AbstractMesh(placement.hierarchy, names)
-    return jax.shard_map(compute, mesh=mesh, in_specs=whole, out_specs=whole, check_vma=False)
+    return jax.shard_map(
+        compute, mesh=mesh, in_specs=unsharded, out_specs=unsharded, check_vma=False
+    )
 
 
 def _count_flops(jaxpr: Any) -> int:

@@ -19,7 +19,7 @@ import numpy as np
 from jax import lax
 
 from oneflow.primitives.operation import Operation
-from oneflow.primitives.operators.random import below, words
+from oneflow.primitives.operators.random import below, random_bits
 from oneflow.primitives.operators.softmax import wide
 from oneflow.primitives.registry import primitive
 from oneflow.primitives.shard_index import ShardIndex
@@ -115,7 +115,7 @@ def _masked_scores(q, k, scale, mask, causal: bool, first):
 def _kept(scores, p, seed, stream, matrix: _ScoreMatrix, first):
     """Factors of the weights: 0 where dropped; alike however the scores are cut into blocks."""
     index = matrix.shard_index(scores.shape, first)
-    drop_mask = below(words(seed, stream, scores.shape, index)[0], p)
+    drop_mask = below(random_bits(seed, stream, scores.shape, index)[0], p)
     scale = jnp.where(p < 1, 1 / (1 - p), 0.0).astype(scores.dtype)
     return jnp.where(drop_mask, jnp.zeros((), scores.dtype), scale)
 

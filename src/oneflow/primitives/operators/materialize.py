@@ -2,7 +2,8 @@
 
 XLA:CPU fuses a value that several operations read into each of them, so that each computes it anew,
 with all that it was computed from. Where one reader needs it in memory anyway (a convolution, a
-matrix product), that is a waste: the others may as well read it. `together` orders values instead.
+matrix product), that is a waste: the others may as well read it.
+`optimization_barrier` orders values instead.
 """
 
 from __future__ import annotations
@@ -37,19 +38,19 @@ def materialize_array(x):
     return _uninlined(x)[0]
 
 
-def _together_axes(operation: Operation) -> Axes:
+def _barrier_axes(operation: Operation) -> Axes:
     names = independent_names(operation.in_specs)
     return Axes(names, names, sums=False)
 
 
 # The same values; nothing that reads one of them runs before all of them are computed. Each lies as
 # it did, whatever the others do.
-together = primitive(
-    "together",
+optimization_barrier = primitive(
+    "optimization_barrier",
     lambda *xs: lax.optimization_barrier(xs),
     differentiable=False,
-    axes=_together_axes,
+    axes=_barrier_axes,
     linear=("*xs",),
     kind=Kind.ORDERING,
 )
-together.lowering("cpu")(_uninlined)
+optimization_barrier.lowering("cpu")(_uninlined)

@@ -19,6 +19,7 @@ import numpy as np
 from jax import lax
 
 from oneflow.base.dtype import DType
+from oneflow.primitives.operators.shape import kept_shape
 from oneflow.primitives.registry import Primitive, primitive
 from oneflow.primitives.shard_index import ShardIndex, global_linear_index
 from oneflow.primitives.sharding.axes import creation_axes, elementwise_axes
@@ -59,7 +60,7 @@ def _numel(shape: tuple[int, ...], shard: ShardIndex | None) -> int:
     return math.prod(shape if shard is None else shard.global_shape)
 
 
-def words(
+def random_bits(
     seed: jax.Array, stream: jax.Array, shape: tuple[int, ...], shard: ShardIndex | None = None
 ) -> tuple[jax.Array, ...]:
     """Four independent random 32-bit words per element of `shape`, or of that shard of a whole."""
@@ -139,10 +140,10 @@ def _direction(first: jax.Array, second: jax.Array, dtype: np.dtype) -> tuple:
     return jnp.where(left, -x, x), jnp.where(below_axis, -y, y)
 
 
-def _normal_pair(drawn: tuple, dtype: np.dtype) -> tuple[jax.Array, jax.Array]:
+def _normal_pair(uint32_bits: tuple, dtype: np.dtype) -> tuple[jax.Array, jax.Array]:
     """Two independent standard normal numbers per element (Box and Muller): radius and angle."""
-    radius = jnp.sqrt(-2 * jnp.log(_unit_positive(drawn[0], drawn[1], dtype)))
-    cosine, sine = _direction(drawn[2], drawn[3], dtype)
+    radius = jnp.sqrt(-2 * jnp.log(_unit_positive(uint32_bits[0], uint32_bits[1], dtype)))
+    cosine, sine = _direction(uint32_bits[2], uint32_bits[3], dtype)
     return radius * cosine, radius * sine
 
 
@@ -182,7 +183,7 @@ def random_primitive(name: str, impl: Callable, *real: str, **declared: Any) -> 
     return primitive(name, impl, scalar=scalar, **declared)
 
 
-def drawn_in_parts(name: str, impl: Callable, *real: str, **declared: Any) -> Primitive:
+def shardable_random_primitive(name: str, impl: Callable, *real: str, **declared: Any) -> Primitive:
     """A random primitive whose results may be drawn in parts, as its operands are split."""
     return random_primitive(
         name, impl, *real, axes=creation_axes, positional=Positional(), **declared
@@ -199,12 +200,14 @@ def _uniform(
     dtype: DType,
     shard: ShardIndex | None = None,
 ):
-    drawn = words(seed, stream, shape, shard)
+    uint32_bits = random_bits(seed, stream, shape, shard)
     if dtype.is_complex:
         kind = _compute_dtype(dtype)
-        return lax.complex(_unit(drawn[0], drawn[1], kind), _unit(drawn[2], drawn[3], kind))
+        return lax.complex(
+            _unit(uint32_bits[0], uint32_bits[1], kind), _unit(uint32_bits[2], uint32_bits[3], kind)
+        )
     low, high = low.astype(dtype.numpy), high.astype(dtype.numpy)
-    unit = _unit(drawn[0], drawn[1], dtype.numpy)
+    unit = _unit(uint32_bits[0], uint32_bits[1], dtype.numpy)
     # In double precision the product is exact, so that it does not matter whether XLA rounds it.
     wide = [each.astype(np.float64) for each in (low, high, unit)]
     result = (wide[0] + wide[2] * (wide[1] - wide[0])).astype(dtype.numpy)
@@ -223,8 +226,8 @@ def _normal(
     shard: ShardIndex | None = None,
 ):
     kind = _compute_dtype(dtype)
-    drawn = words(seed, stream, shape, shard)
-    first, second = _normal_pair(drawn, kind)
+    uint32_bits = random_bits(seed, stream, shape, shard)
+    first, second = _normal_pair(uint32_bits, kind)
     if dtype.is_complex:
         scale = (std * math.sqrt(0.5)).astype(kind)
         return lax.complex(first * scale + mean.astype(kind), second * scale)
@@ -242,8 +245,8 @@ def _integer(
     shard: ShardIndex | None = None,
 ):
     # Lemire's multiplication: the bias is below 2^-64 times the range. A range of 2^64 wraps to 0.
-    drawn = words(seed, stream, shape, shard)
-    bits, span = _join64(drawn[0], drawn[1]), (high - low).astype(_u64)
+    uint32_bits = random_bits(seed, stream, shape, shard)
+    bits, span = _join64(uint32_bits[0], uint32_bits[1]), (high - low).astype(_u64)
     offset = jnp.where(span == 0, bits, _multiply_high(bits, span))
     return (offset + low.astype(_u64)).astype(jnp.int64).astype(dtype.numpy)
 
@@ -251,7 +254,7 @@ def _integer(
 def _bernoulli(
     p, seed, stream, *, shape: tuple[int, ...], dtype: DType, shard: ShardIndex | None = None
 ):
-    return below(words(seed, stream, shape, shard)[0], p).astype(dtype.numpy)
+    return below(random_bits(seed, stream, shape, shard)[0], p).astype(dtype.numpy)
 
 
 def _bernoulli_check(p, seed, stream, *, shape, dtype):
@@ -262,8 +265,8 @@ def _exponential(
     seed, stream, rate, *, shape: tuple[int, ...], dtype: DType, shard: ShardIndex | None = None
 ):
     kind = _compute_dtype(dtype)
-    drawn = words(seed, stream, shape, shard)
-    result = -jnp.log(_unit_positive(drawn[0], drawn[1], kind))
+    uint32_bits = random_bits(seed, stream, shape, shard)
+    result = -jnp.log(_unit_positive(uint32_bits[0], uint32_bits[1], kind))
     result = jnp.maximum(result, jnp.asarray(jnp.finfo(kind).eps / 2, kind))
     return (result / rate.astype(kind)).astype(dtype.numpy)
 
@@ -271,29 +274,32 @@ def _exponential(
 def _permutation(seed, stream, *, size: int, dtype: DType):
     # Sorting one array is several times faster than sorting pairs: random bits above, index below.
     bits = max(size - 1, 0).bit_length()
-    drawn = words(seed, stream, (size,))
+    uint32_bits = random_bits(seed, stream, (size,))
     index = lax.iota(_u64, size)
-    keys = (_join64(drawn[0], drawn[1]) & ~_u64(2**bits - 1)) | index
+    keys = (_join64(uint32_bits[0], uint32_bits[1]) & ~_u64(2**bits - 1)) | index
     return (lax.sort(keys) & _u64(2**bits - 1)).astype(dtype.numpy)
 
 
-def _drop_mask(x, seed, stream, p, together, shard):
-    """The mask, which has size 1 along the dimensions `together`."""
-    shape = _together(x.shape, together)
+def _drop_mask(x, seed, stream, p, broadcast_dims, shard):
+    """The mask, which has size 1 along the dimensions `broadcast_dims`."""
+    shape = kept_shape(x.shape, broadcast_dims)
     if shard is not None:
-        offsets = tuple(0 if dim in together else at for dim, at in enumerate(shard.offsets))
-        shard = ShardIndex(_together(shard.global_shape, together), offsets)
-    return below(words(seed, stream, shape, shard)[0], p)
-
-
-def _together(shape: tuple[int, ...], together: tuple[int, ...]) -> tuple[int, ...]:
-    return tuple(1 if dim in together else size for dim, size in enumerate(shape))
+        offsets = tuple(0 if dim in broadcast_dims else at for dim, at in enumerate(shard.offsets))
+        shard = ShardIndex(kept_shape(shard.global_shape, broadcast_dims), offsets)
+    return below(random_bits(seed, stream, shape, shard)[0], p)
 
 
 def _dropout(
-    x, seed, stream, p, scale, *, together: tuple[int, ...] = (), shard: ShardIndex | None = None
+    x,
+    seed,
+    stream,
+    p,
+    scale,
+    *,
+    broadcast_dims: tuple[int, ...] = (),
+    shard: ShardIndex | None = None,
 ):
-    drop = _drop_mask(x, seed, stream, p, together, shard)
+    drop = _drop_mask(x, seed, stream, p, broadcast_dims, shard)
     return x * jnp.where(drop, jnp.zeros((), x.dtype), scale.astype(x.dtype))
 
 
@@ -306,18 +312,20 @@ def _alpha_dropout(
     shift,
     low,
     *,
-    together: tuple[int, ...] = (),
+    broadcast_dims: tuple[int, ...] = (),
     shard: ShardIndex | None = None,
 ):
     kept = x * scale.astype(x.dtype) + shift.astype(x.dtype)
-    drop = _drop_mask(x, seed, stream, p, together, shard)
+    drop = _drop_mask(x, seed, stream, p, broadcast_dims, shard)
     return jnp.where(drop, low.astype(x.dtype), kept)
 
 
-random_uniform = drawn_in_parts(
+random_uniform = shardable_random_primitive(
     "random_uniform", _uniform, "low", "high", differentiable=False, interpreted=True
 )
-random_normal = drawn_in_parts("random_normal", _normal, "mean", "std", differentiable=False)
+random_normal = shardable_random_primitive(
+    "random_normal", _normal, "mean", "std", differentiable=False
+)
 random_integer = primitive(
     "random_integer",
     _integer,
@@ -327,8 +335,10 @@ random_integer = primitive(
     differentiable=False,
 )
 # One probability for all elements, or a tensor of them, which is checked.
-random_mask = drawn_in_parts("random_mask", _bernoulli, "p", differentiable=False, interpreted=True)
-random_bernoulli = drawn_in_parts(
+random_mask = shardable_random_primitive(
+    "random_mask", _bernoulli, "p", differentiable=False, interpreted=True
+)
+random_bernoulli = shardable_random_primitive(
     "random_bernoulli", _bernoulli, differentiable=False, interpreted=True
 )
 random_bernoulli.checked(
@@ -338,7 +348,7 @@ random_bernoulli.checked(
         "(bernoulli needs probabilities between 0 and 1)"
     ),
 )
-random_exponential = drawn_in_parts(
+random_exponential = shardable_random_primitive(
     "random_exponential", _exponential, "rate", differentiable=False
 )
 random_permutation = random_primitive(
@@ -346,12 +356,12 @@ random_permutation = random_primitive(
 )
 
 
-def _same_mask(g, seed, stream, p, scale, together):
-    return dropout(g, seed, stream, p, scale, together=together)
+def _same_mask(g, seed, stream, p, scale, broadcast_dims):
+    return dropout(g, seed, stream, p, scale, broadcast_dims=broadcast_dims)
 
 
 # Zeroes elements with probability p and scales the rest; whole slices along the dimensions
-# `together`. The mask is drawn again for the gradient: nothing is kept.
+# `broadcast_dims`. The mask is drawn again for the gradient: nothing is kept.
 dropout = random_primitive(
     "dropout",
     _dropout,

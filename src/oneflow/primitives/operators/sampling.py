@@ -16,10 +16,10 @@ from oneflow.primitives.operators.random import (
     _compute_dtype,
     _unit,
     _unit_positive,
-    drawn_in_parts,
     more_random_bits,
+    random_bits,
     random_primitive,
-    words,
+    shardable_random_primitive,
 )
 from oneflow.primitives.shard_index import ShardIndex
 from oneflow.primitives.sharding.axes import elementwise_axes, leading_axes
@@ -32,7 +32,7 @@ def _multinomial(
     kind = jnp.promote_types(weights.dtype, jnp.float32)
     weights = weights.astype(kind)
     if replacement:
-        bits = words(seed, stream, (*weights.shape[:-1], count), shard)
+        bits = random_bits(seed, stream, (*weights.shape[:-1], count), shard)
         edges = jnp.cumsum(weights, axis=-1)
         # Compared with the number of edges at or below it, a point never falls on a weight of 0.
         points = _unit(bits[0], bits[1], kind) * edges[..., -1:]
@@ -42,7 +42,7 @@ def _multinomial(
     # The winners of a race whose runners arrive after exponential times of rates `weights`.
     if shard is not None:
         shard = shard._replace(global_shape=(*shard.global_shape[:-1], weights.shape[-1]))
-    bits = words(seed, stream, weights.shape, shard)
+    bits = random_bits(seed, stream, weights.shape, shard)
     sort_keys = -jnp.log(_unit_positive(bits[0], bits[1], kind)) / weights
     index = lax.broadcasted_iota(jnp.int64, weights.shape, weights.ndim - 1)
     order = lax.sort((sort_keys, index), num_keys=1, dimension=weights.ndim - 1)[1]
@@ -89,24 +89,28 @@ def _cauchy(
     shard: ShardIndex | None = None,
 ):
     kind = _compute_dtype(dtype)
-    bits = words(seed, stream, shape, shard)
+    bits = random_bits(seed, stream, shape, shard)
     angle = (_unit(bits[0], bits[1], kind) - 0.5) * jnp.asarray(math.pi, kind)
     return (median.astype(kind) + sigma.astype(kind) * jnp.tan(angle)).astype(dtype.numpy)
 
 
-random_cauchy = drawn_in_parts("random_cauchy", _cauchy, "median", "sigma", differentiable=False)
+random_cauchy = shardable_random_primitive(
+    "random_cauchy", _cauchy, "median", "sigma", differentiable=False
+)
 
 
 def _geometric(
     seed, stream, p, *, shape: tuple[int, ...], dtype: DType, shard: ShardIndex | None = None
 ):
     kind = _compute_dtype(dtype)
-    bits = words(seed, stream, shape, shard)
+    bits = random_bits(seed, stream, shape, shard)
     total_count = jnp.log(_unit_positive(bits[0], bits[1], kind)) / jnp.log1p(-p).astype(kind)
     return jnp.maximum(jnp.ceil(total_count), 1).astype(dtype.numpy)
 
 
-random_geometric = drawn_in_parts("random_geometric", _geometric, "p", differentiable=False)
+random_geometric = shardable_random_primitive(
+    "random_geometric", _geometric, "p", differentiable=False
+)
 
 
 def _truncated_normal(
@@ -122,7 +126,7 @@ def _truncated_normal(
     shard: ShardIndex | None = None,
 ):
     kind = _compute_dtype(dtype)
-    bits = words(seed, stream, shape, shard)
+    bits = random_bits(seed, stream, shape, shard)
     first, last = (lax.erf((end - mean) / (std * math.sqrt(2))).astype(kind) for end in (low, high))
     level = first + _unit(bits[0], bits[1], kind) * (last - first)
     result = mean.astype(kind) + std.astype(kind) * math.sqrt(2) * lax.erf_inv(level)
@@ -130,7 +134,7 @@ def _truncated_normal(
 
 
 # By inversion: the mass between `low` and `high` is spread over the unit interval.
-random_truncated_normal = drawn_in_parts(
+random_truncated_normal = shardable_random_primitive(
     "random_truncated_normal",
     _truncated_normal,
     "mean",
@@ -226,7 +230,7 @@ def _poisson(rate, seed, stream, *, shard: ShardIndex | None = None):
 
     mean = rate.astype(np.float64)
     is_small, many = mean < _SMALL_MEAN, (mean >= _SMALL_MEAN) & (mean < jnp.inf)
-    bits = words(seed, stream, rate.shape, shard)
+    bits = random_bits(seed, stream, rate.shape, shard)
     level = _unit(bits[0], bits[1], np.dtype(np.float64))
     small = jnp.where(is_small, mean, 0.0)
     found = _search(level, jnp.exp(-small), lambda k: small / k, is_small)
@@ -285,7 +289,7 @@ def _binomial(count, prob, seed, stream, *, shard: ShardIndex | None = None):
     random = (total_count > 0) & (total_count < jnp.inf) & (p > 0) & (p < 1)
     is_small = random & (total_count * min_p < _SMALL_MEAN)
     many = random & ~is_small
-    bits = words(seed, stream, count.shape, shard)
+    bits = random_bits(seed, stream, count.shape, shard)
     level = _unit(bits[0], bits[1], np.dtype(np.float64))
     n, q = jnp.where(is_small, total_count, 0.0), jnp.where(is_small, min_p, 0.0)
     found = _search(

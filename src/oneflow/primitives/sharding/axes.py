@@ -148,8 +148,10 @@ def _expand(written: list[str], shape: tuple[int, ...], leading_dims: int) -> Na
     """Names of one operand's dimensions; a broadcast dimension of size 1 has none."""
     if "..." not in written:
         return tuple(None if name == "_" else name for name in written)
-    own = len(shape) - (len(written) - 1)
-    leading = [f"lead{leading_dims - own + i}" if shape[i] != 1 else None for i in range(own)]
+    trailing = len(shape) - (len(written) - 1)
+    leading = [
+        f"lead{leading_dims - trailing + i}" if shape[i] != 1 else None for i in range(trailing)
+    ]
     return (*leading, *(None if name == "_" else name for name in written[1:]))
 
 
@@ -209,16 +211,16 @@ def _normalized_dims(dims: int | tuple[int, ...] | None, ndim: int) -> set[int]:
     return {dim % max(ndim, 1) for dim in (dims if isinstance(dims, tuple) else (dims,))}
 
 
-def leading_axes(own: int) -> AxisRule:
-    """The rule of operations on the last `own` dimensions of an operand: others may be split.
+def leading_axes(trailing: int) -> AxisRule:
+    """The rule of operations on the last `trailing` dimensions of an operand: others may be split.
 
     Results begin with those dimensions too; further operands are needed whole.
     """
 
     def rule(operation: Operation) -> Axes:
         first, *rest = operation.in_specs
-        leading_dims = tuple(f"d{dim}" for dim in range(first.ndim - own))
-        inputs = ((*leading_dims, *(None,) * own), *((None,) * spec.ndim for spec in rest))
+        leading_dims = tuple(f"d{dim}" for dim in range(first.ndim - trailing))
+        inputs = ((*leading_dims, *(None,) * trailing), *((None,) * spec.ndim for spec in rest))
         results = [
             (*leading_dims, *(None,) * (spec.ndim - len(leading_dims)))
             for spec in operation.out_specs
@@ -283,10 +285,10 @@ def broadcast_axes(operation: Operation) -> Axes:
     """`broadcast_to`: all dimensions of the result; those that are broadcast are its alone."""
     before, after = operation.in_specs[0].shape, operation.out_specs[0].shape
     names = tuple(f"d{dim}" for dim in range(len(after)))
-    own = names[len(after) - len(before) :]
+    trailing = names[len(after) - len(before) :]
     wide = after[len(after) - len(before) :]
     kept = tuple(
-        name if old == new else None for name, old, new in zip(own, before, wide, strict=True)
+        name if old == new else None for name, old, new in zip(trailing, before, wide, strict=True)
     )
     return Axes((kept,), (names,), {"shape": names})
 
@@ -295,10 +297,10 @@ def sum_to_axes(operation: Operation) -> Axes:
     """`sum_to`: all dimensions; the result lacks those that are summed."""
     before, after = operation.in_specs[0].shape, operation.out_specs[0].shape
     names = tuple(f"d{dim}" for dim in range(len(before)))
-    own = names[len(before) - len(after) :]
+    trailing = names[len(before) - len(after) :]
     wide = before[len(before) - len(after) :]
     kept = tuple(
-        name if old == new else None for name, old, new in zip(own, wide, after, strict=True)
+        name if old == new else None for name, old, new in zip(trailing, wide, after, strict=True)
     )
     return Axes((names,), (kept,), {"shape": kept})
 

@@ -106,8 +106,8 @@ def boxing_path(
         done.add(sbp)
         for step in _steps_from(sbp, choices):
             # A partial sum is made only where one is wanted.
-            made = step.target[step.axis]
-            if made is PARTIAL_SUM and target[step.axis] is not PARTIAL_SUM:
+            entry = step.target[step.axis]
+            if entry is PARTIAL_SUM and target[step.axis] is not PARTIAL_SUM:
                 continue
             if step.target not in done:
                 new = cost + _cost(step, shape, itemsize, hierarchy)

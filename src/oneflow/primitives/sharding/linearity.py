@@ -61,15 +61,15 @@ def _declared(operation: Operation) -> Iterable[frozenset[int]]:
 
 def _preserves_sums(operation: Operation, operands: frozenset[int]) -> bool:
     """Return whether dtypes allow to add up the results of these operands' partial sums."""
-    given = [operation.in_specs[position].dtype for position in operands]
-    made = [spec.dtype for spec in operation.out_specs]
-    if Category.BOOL in [dtype.category for dtype in (*given, *made)]:
+    in_dtypes = [operation.in_specs[position].dtype for position in operands]
+    out_dtypes = [spec.dtype for spec in operation.out_specs]
+    if Category.BOOL in [dtype.category for dtype in (*in_dtypes, *out_dtypes)]:
         return False
     return all(
         after.category is Category.INTEGER and after.itemsize <= before.itemsize
-        for before in given
+        for before in in_dtypes
         if before.category is Category.INTEGER
-        for after in made
+        for after in out_dtypes
     )
 
 

@@ -155,8 +155,8 @@ class SignatureSpace:
             sbp = self.output_sbp(choices, position)
             spec = self.operation.out_specs[position]
             size = math.prod(shard_shape(spec.shape, hierarchy, sbp)) * spec.dtype.itemsize
-            for count, choice, made in zip(hierarchy, choices, sbp, strict=True):
-                if made is PARTIAL_SUM and isinstance(choice, str):
+            for count, choice, entry in zip(hierarchy, choices, sbp, strict=True):
+                if entry is PARTIAL_SUM and isinstance(choice, str):
                     total += size * (count - 1) / count
                     size /= count
         return total
@@ -176,12 +176,12 @@ class SignatureSpace:
         total = 0.0
         for position in group.outputs:
             sbp = self.output_sbp(choices, position)
-            whole = [
+            converted = [
                 BROADCAST if is_new and isinstance(each, Split) else each
                 for each, is_new in zip(sbp, new, strict=True)
             ]
             spec = with_sbp(operation.out_specs[position], sbp)
-            total += conversion_cost(spec, tuple(whole))
+            total += conversion_cost(spec, tuple(converted))
         return total
 
 
@@ -228,11 +228,11 @@ def _groups(operation: Operation, axes: Axes | None) -> list[OperandGroup]:
         return [OperandGroup(*all_operands, (None, *names, *linear))]
     groups: list[tuple[set[str], list[int], list[int]]] = []
     for index, dims in enumerate((*axes.inputs, *axes.outputs)):
-        own = {name for name in dims if name is not None}
-        if not own:
+        dim_names = {name for name in dims if name is not None}
+        if not dim_names:
             continue
-        merged: tuple[set[str], list[int], list[int]] = (own, [], [])
-        for group in [each for each in groups if each[0] & own]:
+        merged: tuple[set[str], list[int], list[int]] = (dim_names, [], [])
+        for group in [each for each in groups if each[0] & dim_names]:
             groups.remove(group)
             merged = (merged[0] | group[0], merged[1] + group[1], merged[2] + group[2])
         if index < len(axes.inputs):
@@ -304,13 +304,13 @@ def _deferred_reduction_cost(spec: TensorSpec, target: NdSbp) -> float:
 
     Making it one is free, but then the result is one too, which is needed whole some day.
     """
-    whole = tuple(
+    converted = tuple(
         [
             BROADCAST if after is PARTIAL_SUM and before is not PARTIAL_SUM else after
             for before, after in zip(spec.sbp or (), target, strict=True)
         ]
     )
-    return conversion_cost(with_sbp(spec, target), whole)
+    return conversion_cost(with_sbp(spec, target), converted)
 
 
 def conversion_cost(spec: TensorSpec, target: NdSbp) -> float:
