@@ -32,7 +32,7 @@ def recorded():
             composition = operation.primitive.traits.composition
             pattern = (name, str(operation.attributes), str([s.dtype for s in operation.in_specs]))
             if pattern in patterns or not (
-                composition and composition.covers(operation.attributes)
+                composition and composition.matches(operation.attributes)
             ):
                 continue
             patterns.add(pattern)
@@ -87,6 +87,6 @@ def test_composition_equals_the_primitive(recorded, name, monkeypatch):
 def composing(primitive, operands, attributes):
     """Calls of primitives, of compositions where there are any."""
     composition = primitive.traits.composition
-    if composition is None or not composition.covers(attributes):
+    if composition is None or not composition.matches(attributes):
         return dispatch.bind(primitive, operands, attributes)
     return composition.function(*operands, **attributes)

@@ -55,8 +55,8 @@ def test_traits_have_defaults():
 
 def test_composition_covers_the_cases_of_its_condition():
     composition = Composition(identity, lambda attributes: attributes["size"] > 1)
-    assert [composition.covers({"size": size}) for size in (1, 2)] == [False, True]
-    assert Composition(identity).covers({})
+    assert [composition.matches({"size": size}) for size in (1, 2)] == [False, True]
+    assert Composition(identity).matches({})
 
 
 def test_convolutions_say_so():

@@ -30,7 +30,7 @@ def kind(request, monkeypatch):
     for each in found:
         each.cache_clear()
     for placement in Placement._known.values():
-        placement.__dict__.pop("_own_mesh", None)
+        placement.__dict__.pop("_device_mesh", None)
 
 
 class Training(nn.Graph):

@@ -154,15 +154,15 @@ def set_cpu_devices(count: int) -> None:
 # Prepares the process for XLA, which is about to start; every call after the first does nothing.
 PREPARE_PROCESS: Hook[Callable[[], None]] = Hook("PREPARE_PROCESS", "oneflow.runtime.startup")
 # Why this process cannot use devices.
-_lost: str | None = None
+_invalid_reason: str | None = None
 
 
-def lose_devices(reason: str) -> bool:
+def invalidate_devices(reason: str) -> bool:
     """Let every further use of a device raise, if one was used before; returns whether it was."""
-    global _lost
+    global _invalid_reason
     used = platform_devices.cache_info().currsize > 0
     if used:
-        _lost = reason
+        _invalid_reason = reason
         platform_devices.cache_clear()
         xla_device.cache_clear()
     return used
@@ -173,10 +173,10 @@ def platform_devices(type: str) -> tuple[Any, ...]:
     """XLA's local devices of one type; empty when this machine or this jaxlib has none.
 
     Raises:
-        RuntimeError: this process cannot use any, see `lose_devices`.
+        RuntimeError: this process cannot use any, see `invalidate_devices`.
     """
-    if _lost is not None:
-        raise RuntimeError(_lost)
+    if _invalid_reason is not None:
+        raise RuntimeError(_invalid_reason)
     PREPARE_PROCESS.value()
     try:
         return tuple(jax.local_devices(backend=DEVICE_TYPES[type].platform))
@@ -209,10 +209,10 @@ def xla_device(device: Device) -> Any:
 def default_device() -> Device:
     """The device that XLA prefers: a GPU or TPU if there is one."""
     PREPARE_PROCESS.value()
-    return device_behind(jax.devices()[0])
+    return device_from_xla(jax.devices()[0])
 
 
-def device_behind(xla: Any) -> Device:
+def device_from_xla(xla: Any) -> Device:
     """The device whose XLA device is `xla`, one of this process."""
     type = next(name for name in DEVICE_TYPES if xla in platform_devices(name))
     return Device(type, platform_devices(type).index(xla) + first_index(type))

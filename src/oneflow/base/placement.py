@@ -100,10 +100,10 @@ class Placement:
         Raises:
             RuntimeError: there is no device for one of the ranks.
         """
-        return self._planning_mesh if is_planning() else self._own_mesh
+        return self._planning_mesh if is_planning() else self._device_mesh
 
     @functools.cached_property
-    def _own_mesh(self) -> jax.sharding.Mesh:
+    def _device_mesh(self) -> jax.sharding.Mesh:
         return self._mesh_of([cluster.device_of_rank(self.type, rank) for rank in self.flat])
 
     @functools.cached_property
@@ -126,7 +126,7 @@ class Placement:
         Raises:
             RuntimeError: there is none for one of them.
         """
-        assert is_planning() or self._own_mesh
+        assert is_planning() or self._device_mesh
 
     @property
     def includes_this_process(self) -> bool:
@@ -136,7 +136,7 @@ class Placement:
         return not cluster.is_multiprocess() or cluster.rank() in self.flat
 
     @functools.cached_property
-    def own_index(self) -> int:
+    def local_index(self) -> int:
         """Index, in the flat list of ranks, of the rank whose shard `to_local` returns."""
         return self.flat.index(cluster.rank()) if cluster.rank() in self.flat else 0
 

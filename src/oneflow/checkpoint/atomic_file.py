@@ -31,8 +31,8 @@ def atomic_write(target: Path) -> Iterator[BinaryIO]:
     if target.is_dir():
         raise IsADirectoryError(f"cannot save to `{target}`: it is a folder")
     is_special = target.exists() and not target.is_file()
-    opened = target.open("wb") if is_special else _temporary_file(Path(os.path.realpath(target)))
-    with name_in_errors(target), opened as file:
+    context = target.open("wb") if is_special else _temporary_file(Path(os.path.realpath(target)))
+    with name_in_errors(target), context as file:
         yield file
 
 

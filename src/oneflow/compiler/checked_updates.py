@@ -27,11 +27,11 @@ from oneflow.program.ir import Instruction, Program, checks_before, replacements
 Checked = Sequence[tuple[Operation, Sequence[Any]]]
 
 # They write updates into their first operand, at the indices that are the second.
-_SCATTERS = frozenset(
+_SCATTER_NAMES = frozenset(
     ["scatter", "scatter-add", "scatter_add", "scatter_mul", "scatter_min", "scatter_max"]
 )
 # They change no element.
-_IDENTITIES = frozenset(["hidden", "reshape"])
+_IDENTITY_NAMES = frozenset(["hidden", "reshape"])
 _CALLS = frozenset(["jit", "pjit"])
 
 
@@ -43,8 +43,8 @@ class CheckedUpdates:
         agree: makes "a check has failed" the same on all devices.
     """
 
-    def __init__(self, program: Program, agree: Callable[[Any], Any]) -> None:
-        self._agree = agree
+    def __init__(self, program: Program, all_reduce_or: Callable[[Any], Any]) -> None:
+        self._all_reduce_or = all_reduce_or
         self._rows: dict[int, jax.Array] = {}
         self._failed: dict[int, jax.Array] = {}
         # The old values by the new ones that are chosen where they are computed.
@@ -60,13 +60,13 @@ class CheckedUpdates:
             for each in program.instructions
             if each.operation.primitive is update_unless_failed
         ]
-        readers = Counter(each.operands[1] for each in explicit)
+        use_counts = Counter(each.operands[1] for each in explicit)
         checks = checks_before(program)
         for each in explicit:
             old, new = each.operands
             old = self._chosen.get(old, old)
             known = self._olds.get(new)
-            early = known is None and old < new and readers[new] == 1
+            early = known is None and old < new and use_counts[new] == 1
             if early and checks.get(new) == each.operation.attributes["checks"]:
                 self._olds[new] = old
             if self._olds.get(new) == old:
@@ -110,7 +110,7 @@ class CheckedUpdates:
         count = len(checked)
         if count not in self._failed:
             failed = self.rows(checked).reshape(-1, 2)[:, 0].any()
-            self._failed[count] = self._agree(failed)
+            self._failed[count] = self._all_reduce_or(failed)
         return self._failed[count]
 
 
@@ -171,7 +171,7 @@ class _Choice:
         for place, old in old_values.items():
             variable = jaxpr.outvars[place]
             producer = producers.get(variable)
-            while producer is not None and producer.primitive.name in _IDENTITIES:
+            while producer is not None and producer.primitive.name in _IDENTITY_NAMES:
                 inner = producer.invars[0]
                 if inner not in producers or inner in wanted:
                     break
@@ -187,8 +187,8 @@ class _Choice:
     ) -> Sequence[Any]:
         name = equation.primitive.name
         if not chosen:
-            results = _evaluated(equation, given)
-            if name in _IDENTITIES:
+            results = _eval_eqn(equation, given)
+            if name in _IDENTITY_NAMES:
                 self._derived(results[0], given[0])
             return results
         if name in _CALLS:
@@ -197,20 +197,20 @@ class _Choice:
             if name == "dynamic_update_slice":
                 operand, update, *starts = given
                 kept = lax.dynamic_slice(operand, starts, update.shape)
-                return _evaluated(equation, [operand, self._choose(kept, update), *starts])
-            if name in _SCATTERS and _can_miss(given[0], given[1]):
-                return self._scattered(equation, given)
-        results = list(_evaluated(equation, given))
+                return _eval_eqn(equation, [operand, self._choose(kept, update), *starts])
+            if name in _SCATTER_NAMES and _can_miss(given[0], given[1]):
+                return self._scatter_chosen(equation, given)
+        results = list(_eval_eqn(equation, given))
         for place, old in chosen.items():
             results[place] = self._choose(old, results[place])
         return results
 
-    def _scattered(self, equation: Any, given: list[Any]) -> Sequence[Any]:
+    def _scatter_chosen(self, equation: Any, given: list[Any]) -> Sequence[Any]:
         """The result of a `scatter`, which writes nothing if a check has failed."""
         operand, indices, updates = given
         outside = jnp.iinfo(indices.dtype).max
         drop = {"mode": lax.GatherScatterMode.FILL_OR_DROP}
-        return _evaluated(
+        return _eval_eqn(
             equation,
             [operand, self._choose(jnp.full_like(indices, outside), indices), updates],
             drop,
@@ -240,7 +240,7 @@ def _read(atom: Any, values: Mapping[Any, Any]) -> Any:
     return atom.val if isinstance(atom, Literal) else values[atom]
 
 
-def _evaluated(equation: Any, given: Sequence[Any], changed: Mapping[str, Any] = {}) -> list[Any]:
+def _eval_eqn(equation: Any, given: Sequence[Any], changed: Mapping[str, Any] = {}) -> list[Any]:
     """The results of an equation of a jaxpr."""
     parameters = equation.primitive.get_bind_params({**equation.params, **changed})
     with equation.ctx.manager:

@@ -69,10 +69,10 @@ class ExecutableCache:
                 limit = int(self.max_bytes * _LOW_WATER)
             if is_check_due and mapping_count() > self.max_mappings:
                 limit = min(limit, int(self.bytes * _LOW_WATER))
-            releases = self._evict_to(limit)
-        for release_evicted in releases:
-            release_evicted()
-        self._releases += len(releases)
+            callbacks = self._evict_to(limit)
+        for callback in callbacks:
+            callback()
+        self._releases += len(callbacks)
         if is_check_due and self._releases:
             # Whole programs refer to themselves.
             self._releases = 0
@@ -89,17 +89,17 @@ class ExecutableCache:
     def evict(self, owners: Iterable[Hashable]) -> None:
         """Let some owners release their executables; those that hold none are passed over."""
         with self._lock:
-            releases = [self._remove(owner) for owner in list(owners) if owner in self._owners]
-        for release_evicted in releases:
-            release_evicted()
+            callbacks = [self._remove(owner) for owner in list(owners) if owner in self._owners]
+        for callback in callbacks:
+            callback()
         trim_heap()
 
     def _evict_to(self, limit: int) -> list[Callable[[], None]]:
         """Remove owners until at most `limit` bytes are left, except the newest one."""
-        releases = []
+        callbacks = []
         while self.bytes > limit and len(self._owners) > 1:
-            releases.append(self._remove(next(iter(self._owners))))
-        return releases
+            callbacks.append(self._remove(next(iter(self._owners))))
+        return callbacks
 
     def _remove(self, owner: Hashable) -> Callable[[], None]:
         size, release = self._owners.pop(owner)

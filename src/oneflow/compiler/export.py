@@ -101,7 +101,7 @@ class ImportedProgram:
         outputs: Sequence[TensorSpec | None],
         has_convolution: bool,
     ) -> None:
-        self._exported, text = _deserialized(content)
+        self._exported, text = _deserialize(content)
         _check_calls(text)
         _check_arrays(self._exported, inputs, counts, outputs)
         self._device = placement or default_device()
@@ -160,7 +160,7 @@ def _largest_array(text: str) -> int:
     return max(map(mul, elements, widths), default=0)
 
 
-def _deserialized(content: bytes) -> tuple[export.Exported, str]:
+def _deserialize(content: bytes) -> tuple[export.Exported, str]:
     """A program, and its text in StableHLO."""
     try:
         exported = export.deserialize(bytearray(content))

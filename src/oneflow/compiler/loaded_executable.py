@@ -85,15 +85,15 @@ class LoadedExecutable:
     def _start(self, arguments: tuple, box: list) -> None:
         if self._direct is not None:
             results = starmap(self._direct, (arguments,))
-            collects = gc.isenabled() and threading.get_ident() == _MAIN_THREAD
+            gc_enabled = gc.isenabled() and threading.get_ident() == _MAIN_THREAD
             try:
-                if collects:
+                if gc_enabled:
                     gc.disable()
                 # One bytecode calls the program and stores what it returns.
                 if not box:
                     box += results
             finally:
-                if collects:
+                if gc_enabled:
                     gc.enable()
         elif self._has_donation:
             run_uninterruptible(lambda: self._run_first(arguments, box))
@@ -150,17 +150,17 @@ def check_memory(device: Device | Placement, size: int, waiting_for: Any = ()) -
     Raises:
         OutOfMemoryError: it has not.
     """
-    placed = isinstance(device, Placement)
-    devices = device.mesh.local_devices if placed else [xla_device(device)]
+    is_placement = isinstance(device, Placement)
+    devices = device.mesh.local_devices if is_placement else [xla_device(device)]
     if device.type == "cpu":
         size *= len(devices)
-        enough = can_allocate(size)
+        fits = can_allocate(size)
     else:
-        enough = all(_has_free(each, size) for each in devices)
-        if not enough:
+        fits = all(_has_free(each, size) for each in devices)
+        if not fits:
             jax.block_until_ready(waiting_for)
-            enough = all(_has_free(each, size) for each in devices)
-    if not enough:
+            fits = all(_has_free(each, size) for each in devices)
+    if not fits:
         raise OutOfMemoryError(
             f"out of memory: a program needs {bytes_text(size)} on `{device}` for results and "
             "intermediate values, more than is left; use a smaller batch, or keep fewer tensors"

@@ -64,11 +64,11 @@ class Executable:
     ) -> None:
         self.program = program
         self._constants = dict(constants or {})
-        changing = [slot for slot in range(len(program.scalars)) if slot not in self._constants]
-        self._floats = [i for i in changing if _is_float_scalar(program.scalars[i])]
-        self._integers = [i for i in changing if not _is_float_scalar(program.scalars[i])]
+        dynamic = [slot for slot in range(len(program.scalars)) if slot not in self._constants]
+        self._floats = [i for i in dynamic if _is_float_scalar(program.scalars[i])]
+        self._integers = [i for i in dynamic if not _is_float_scalar(program.scalars[i])]
         self._has_checks = bool(program.checks)
-        self._agrees = isinstance(device, Placement) and _can_agree(program, device)
+        self._all_reduces = isinstance(device, Placement) and _can_all_reduce(program, device)
         self.device = device
         self._only_floats = not self._integers and not self._constants
         # One collective program at a time: those of several devices of one CPU share its threads,
@@ -113,14 +113,14 @@ class Executable:
                 vector = vectors.pop(0)
                 for index, slot in enumerate(slots):
                     scalars[slot] = vector[index].astype(self.program.scalars[slot].dtype.numpy)
-        updates = CheckedUpdates(self.program, self._agree)
+        updates = CheckedUpdates(self.program, self._all_reduce_or)
         outputs, checked = walk(self.program, arrays, scalars, updates.evaluate)
         rows = [updates.rows(checked)] if checked else []
         return [*[outputs[slot] for slot in self._order], *rows]
 
-    def _agree(self, failed: Any) -> Any:
+    def _all_reduce_or(self, failed: Any) -> Any:
         """A truth value that is the same on all devices: "or" of theirs."""
-        if not self._agrees:
+        if not self._all_reduces:
             return failed
         placement: Any = self.device
         axes = tuple(map(mesh_axis, range(placement.ndim)))
@@ -162,7 +162,7 @@ class Executable:
         return arrays + [jax.ShapeDtypeStruct((len(v),), kind) for v, kind in vectors if v]
 
     @property
-    def changing_numbers(self) -> tuple[list[int], list[int]]:
+    def runtime_numbers(self) -> tuple[list[int], list[int]]:
         """Positions of numbers that are not constants: those passed as floats, and the others."""
         return self._floats, self._integers
 
@@ -229,7 +229,7 @@ def _largest_array(program: Program) -> int:
     return max((shard_bytes(spec) for spec in specs), default=0)
 
 
-def _can_agree(program: Program, placement: Placement) -> bool:
+def _can_all_reduce(program: Program, placement: Placement) -> bool:
     """Return whether the devices of a placement can exchange failed checks.
 
     With several processes only programs that communicate anyway run on all ranks at once.

@@ -38,7 +38,7 @@ def enable() -> None:
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
     jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
     reset_cache()
-    evict_daily(programs)
+    schedule_eviction(programs)
 
 
 def folder_for_cores(root: Path) -> Path:
@@ -67,14 +67,14 @@ def make_private(folder: Path) -> bool:
         return False
 
 
-def evict_daily(folder: Path) -> None:
+def schedule_eviction(folder: Path) -> None:
     """Start to `evict` in the background, unless a process has done so within a day."""
-    stamp = folder / ".tidied"
+    marker = folder / ".tidied"
     with contextlib.suppress(OSError):
-        if stamp.exists() and time.time() - stamp.stat().st_mtime < _SECONDS_PER_DAY:
+        if marker.exists() and time.time() - marker.stat().st_mtime < _SECONDS_PER_DAY:
             return
         folder.mkdir(parents=True, exist_ok=True)
-        stamp.touch()
+        marker.touch()
         threading.Thread(target=evict, args=(folder, MAX_BYTES), daemon=True).start()
 
 
@@ -85,10 +85,10 @@ def evict(folder: Path, max_bytes: int) -> None:
         with contextlib.suppress(OSError):
             status = entry.stat()
             files.append((status.st_atime, status.st_size, entry.path))
-    surplus = sum(size for _, size, _ in files) - max_bytes
+    excess = sum(size for _, size, _ in files) - max_bytes
     for _, size, path in sorted(files):
-        if surplus <= 0:
+        if excess <= 0:
             return
         with contextlib.suppress(OSError):
             Path(path).unlink()
-        surplus -= size
+        excess -= size

@@ -177,10 +177,10 @@ def _stop(owner: int, processes: list[Any], writers: list[messages.Writer]) -> N
     deadline = time.monotonic() + _SECONDS_TO_EXIT
     for process in processes:
         process.join(max(0.0, deadline - time.monotonic()))
-    survivors = [process for process in processes if process.is_alive()]
-    for process in survivors:
+    remaining = [process for process in processes if process.is_alive()]
+    for process in remaining:
         process.kill()
-    for process in survivors:
+    for process in remaining:
         process.join()
 
 

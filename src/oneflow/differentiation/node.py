@@ -169,7 +169,7 @@ class OperationNode(Node):
         for value in saved:
             if type(value) is Value:
                 if value.stale:
-                    self._refuse_stale(saved)
+                    self._check_stale(saved)
             elif type(value) is Packed:
                 saved = tuple([x.unpack(grads) if type(x) is Packed else x for x in saved])
                 break
@@ -180,7 +180,7 @@ class OperationNode(Node):
             return list(map(_with_zero_gradient, results, self.edges))
         return results
 
-    def _refuse_stale(self, saved: tuple) -> None:
+    def _check_stale(self, saved: tuple) -> None:
         """Raise unless what was overwritten since is free to be."""
         for position, value in zip(self._plan.saved, saved, strict=True):
             if type(value) is not Value or not value.stale:

@@ -170,4 +170,4 @@ def _evaluate(primitive: Primitive, operands: tuple, attributes: dict) -> Any:
 
 
 BIND.fill(bind)
-INFERENCE_MODE_CHANGED.fill(lambda entered: SETTINGS.count_inference(1 if entered else -1))
+INFERENCE_MODE_CHANGED.fill(lambda is_on: SETTINGS.count_inference(1 if is_on else -1))

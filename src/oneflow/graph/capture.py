@@ -356,7 +356,7 @@ class _Capture:
         capture = self._scope.draws
         captured = capture.find(self._recorder.scalars)
         draws = []
-        for index, (generator, count, end) in enumerate(capture.drawn()):
+        for index, (generator, count, end) in enumerate(capture.draw_counts()):
             generator_draws = [(number, draw) for number, which, draw in captured if which == index]
             seeds = tuple([number for number, draw in generator_draws if draw is None])
             streams = tuple(

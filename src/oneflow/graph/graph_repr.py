@@ -62,8 +62,8 @@ def _one_line(module: Module) -> str:
     return " ".join(module.extra_repr().split())
 
 
-def _with_index(kind: str, path: str, described: Sequence[str]) -> list[str]:
-    return [f"({kind}:{path}.{index}:{each})" for index, each in enumerate(described)]
+def _with_index(kind: str, path: str, labels: Sequence[str]) -> list[str]:
+    return [f"({kind}:{path}.{index}:{each})" for index, each in enumerate(labels)]
 
 
 def _indented(lines: Sequence[str]) -> list[str]:

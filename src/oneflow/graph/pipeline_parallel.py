@@ -28,7 +28,7 @@ from oneflow.primitives.cost.operation_cost import shard_bytes
 from oneflow.primitives.operation import Operation
 from oneflow.program.ir import Program
 from oneflow.runtime import checks
-from oneflow.runtime.checks import own_rows
+from oneflow.runtime.checks import local_rows
 from oneflow.runtime.eager import Absent
 from oneflow.runtime.memory import wait_until_ready
 from oneflow.runtime.transfer import includes_this_process, transfer_array
@@ -145,14 +145,14 @@ class PipelineExecutable:
         program, inputs, slots = task_program(self.program, task)
         transfers = self._transfers_of(index)
         given = len(self.program.inputs)
-        transferred = {each.source for each in transfers}
+        sources = {each.source for each in transfers}
         freed = [number for number, last in self._last.items() if last == index]
         # Of a variable there must always be the old or the new value, even if a task fails.
         free = {
             number
             for number in freed
             if number >= given or self._replaced_by.get(number) in task.outputs
-        } - transferred
+        } - sources
         donated = tuple(i for i, number in enumerate(inputs) if number in free)
         runner = None
         if task.placement.includes_this_process:
@@ -245,7 +245,7 @@ class PipelineExecutable:
 
     def _any_failed(self, rows: Sequence[tuple[Any, list, list]]) -> bool:
         """Wait for the run-time checks so far; true if one has failed, on any rank."""
-        failed = any(own_rows(each, len(checked))[:, 0].any() for each, checked, _ in rows)
+        failed = any(local_rows(each, len(checked))[:, 0].any() for each, checked, _ in rows)
         ranks = sorted({rank for stage in self.stages for rank in stage.flat})
         return any_rank(failed, Placement(self.stages[0].type, ranks))
 

@@ -28,7 +28,7 @@ from oneflow.checkpoint.atomic_file import atomic_write, flush_folder
 from oneflow.checkpoint.collective_io import broadcast_bytes, propagate_errors
 from oneflow.checkpoint.load_errors import load_errors
 from oneflow.checkpoint.manifest import PROGRAM_FILE
-from oneflow.checkpoint.save_versions import make_folder, remove_obsolete
+from oneflow.checkpoint.save_versions import make_folder, remove_old_saves
 from oneflow.compiler.export import to_bytes
 from oneflow.compiler.lower import Executable
 from oneflow.graph.pipeline_parallel import PipelineExecutable
@@ -64,8 +64,8 @@ def save_steps(name: str, steps: Sequence[Step], path: Path) -> None:
     if any(executable.device is not device for executable in executables):
         raise RuntimeError(f"{name} was called on several devices; save a graph called on one")
     weights: dict[str, Tensor] = {}
-    described = [_describe_step(name, index, step, weights) for index, step in enumerate(steps)]
-    data = {"version": _VERSION, "name": name, **_device_data(device), "steps": described}
+    step_data = [_describe_step(name, index, step, weights) for index, step in enumerate(steps)]
+    data = {"version": _VERSION, "name": name, **_device_data(device), "steps": step_data}
     is_shared = isinstance(device, Placement)
     number = secrets.token_bytes(8)
     saving = _GraphWriter(path, broadcast_bytes(0, number) if is_shared else number, is_shared)
@@ -105,7 +105,7 @@ class _GraphWriter:
                         self._complete(data, programs)
         finally:
             if self._leads:
-                remove_obsolete(self._path, FILES, lambda: named_files(self._path))
+                remove_old_saves(self._path, FILES, lambda: named_files(self._path))
                 if is_new:
                     # It is removed only if saving failed and nothing is in it.
                     with contextlib.suppress(OSError):
@@ -199,7 +199,7 @@ def _describe_step(name: str, index: int, step: Step, weights: dict[str, Tensor]
     constants = _add_weights(step, index, weights)
     names = binding.names
     executable = _executable_of(step, name)
-    floats, integers = executable.changing_numbers
+    floats, integers = executable.runtime_numbers
     program = executable.program
     return {
         "called": tree_to_json(binding.called),

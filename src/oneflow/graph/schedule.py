@@ -92,10 +92,10 @@ def idle_fraction(tasks: Sequence[PipelineTask], slots: Sequence[Slot]) -> dict[
     ``(S - 1) / (S - 1 + n)`` of the time is bubble.
     """
     span = max((slot.end for slot in slots), default=0.0)
-    busy: dict[Placement, float] = defaultdict(float)
+    seconds: dict[Placement, float] = defaultdict(float)
     for slot in slots:
-        busy[tasks[slot.task].placement] += slot.end - slot.start
-    return {stage: 1 - busy[stage] / span if span else 0.0 for stage in stages_of(tasks)}
+        seconds[tasks[slot.task].placement] += slot.end - slot.start
+    return {stage: 1 - seconds[stage] / span if span else 0.0 for stage in stages_of(tasks)}
 
 
 class _Scheduler:

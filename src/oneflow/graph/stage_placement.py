@@ -32,13 +32,13 @@ def on_stage(forward: Callable, placement: Placement) -> Callable:
     """Return `forward` with all global tensors among its arguments transferred to `placement`."""
 
     def run(*args: Any, **kwargs: Any) -> Any:
-        args, kwargs = transferred(args, placement), transferred(kwargs, placement)
+        args, kwargs = transfer_tensors(args, placement), transfer_tensors(kwargs, placement)
         return forward(*args, **kwargs)
 
     return run
 
 
-def transferred(value: Any, placement: Placement) -> Any:
+def transfer_tensors(value: Any, placement: Placement) -> Any:
     """Return `value` with the global tensors in its lists, tuples and dicts on `placement`.
 
     They keep their splits where the placement has as many dimensions.
@@ -46,11 +46,11 @@ def transferred(value: Any, placement: Placement) -> Any:
     if isinstance(value, Tensor):
         return _transfer_tensor(value, placement)
     if isinstance(value, dict):
-        return type(value)({key: transferred(each, placement) for key, each in value.items()})
+        return type(value)({key: transfer_tensors(each, placement) for key, each in value.items()})
     if isinstance(value, list):
-        return [transferred(each, placement) for each in value]
+        return [transfer_tensors(each, placement) for each in value]
     if isinstance(value, tuple):
-        items = [transferred(each, placement) for each in value]
+        items = [transfer_tensors(each, placement) for each in value]
         return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
     return value
 

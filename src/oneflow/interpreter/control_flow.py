@@ -41,19 +41,19 @@ def _while(equation: Any) -> Callable:
 def _scan(equation: Any) -> Callable:
     params = equation.params
     body, length = FlatJaxpr(params["jaxpr"]), params["length"]
-    constants, carries = params["num_consts"], params["num_carry"]
+    constants, num_carry = params["num_consts"], params["num_carry"]
     order = range(length - 1, -1, -1) if params["reverse"] else range(length)
-    stacked = [(shape_of(each), dtype_of(each)) for each in equation.outvars[carries:]]
+    stacked = [(shape_of(each), dtype_of(each)) for each in equation.outvars[num_carry:]]
 
     def loop(*operands: Any) -> list[Any]:
         fixed = operands[:constants]
-        carried = list(operands[constants : constants + carries])
-        given = operands[constants + carries :]
+        carried = list(operands[constants : constants + num_carry])
+        given = operands[constants + num_carry :]
         outputs = [np.empty(shape, dtype) for shape, dtype in stacked]
         for step in order:
             results = body(*fixed, *carried, *[each[step] for each in given])
-            carried = results[:carries]
-            for output, part in zip(outputs, results[carries:], strict=True):
+            carried = results[:num_carry]
+            for output, part in zip(outputs, results[num_carry:], strict=True):
                 output[step] = part
         return [*carried, *outputs]
 

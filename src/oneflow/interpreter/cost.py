@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from oneflow.interpreter.rules import is_float
-from oneflow.primitives.tracing import bodies
+from oneflow.primitives.tracing import sub_jaxprs
 
 # Of a call of a NumPy function.
 _CALL = 1.5e-6
@@ -85,32 +85,32 @@ class Seconds(NamedTuple):
     Attributes:
         calls: seconds whatever the sizes.
         elements: seconds for the numbers.
-        equations: how many equations there are, on which it depends how long compiling takes.
+        num_eqns: the number of equations, on which the time of compiling depends.
     """
 
     calls: float
     elements: float
-    equations: int
+    num_eqns: int
 
 
 def estimate(jaxpr: Any) -> Seconds:
     """Seconds that NumPy takes for a jaxpr."""
     calls = elements = 0.0
-    equations = 0
+    num_eqns = 0
     for equation in jaxpr.eqns:
-        inner = [estimate(each) for each in bodies(equation)]
+        inner = [estimate(each) for each in sub_jaxprs(equation)]
         if inner:
             name = equation.primitive.name
             times = equation.params.get("length", 1) if name == "scan" else 1
             times = _ITERATIONS if name == "while" else times
             calls += times * sum(each.calls for each in inner)
             elements += times * sum(each.elements for each in inner)
-            equations += sum(each.equations for each in inner)
+            num_eqns += sum(each.num_eqns for each in inner)
         else:
             calls += _CALL
             elements += _element_seconds(equation)
-            equations += 1
-    return Seconds(calls, elements, equations)
+            num_eqns += 1
+    return Seconds(calls, elements, num_eqns)
 
 
 def _element_seconds(equation: Any) -> float:
@@ -119,8 +119,8 @@ def _element_seconds(equation: Any) -> float:
         getattr(each.aval, "shape", ()) for each in (*equation.invars, *equation.outvars)
     ]
     if name == "dot_general":
-        (summed, _), _ = equation.params["dimension_numbers"]
-        flops = 2 * math.prod(shapes[2]) * math.prod(shapes[0][dim] for dim in summed)
+        (contracting, _), _ = equation.params["dimension_numbers"]
+        flops = 2 * math.prod(shapes[2]) * math.prod(shapes[0][dim] for dim in contracting)
         return flops / _product_rate(equation)
     if name == "conv_general_dilated":
         features = equation.params["dimension_numbers"].rhs_spec[0]

@@ -183,7 +183,7 @@ def _clz(equation: Any) -> Callable:
 @rule("select_n")
 def _select_n(equation: Any) -> Callable:
     if len(equation.invars) == 3 and dtype_of(equation.invars[0]).kind == "b":
-        return lambda which, otherwise, chosen: np.where(which, chosen, otherwise)
+        return lambda which, on_false, chosen: np.where(which, chosen, on_false)
 
     def select(which: Any, *cases: Any) -> Any:
         result = cases[-1]
@@ -246,11 +246,11 @@ def _convert_element_type(equation: Any) -> Callable:
     if source.kind == "c" and target.kind not in "cb":
         return lambda x: x.real.astype(target)
     if is_float(source) and is_integer(target):
-        return lambda x: _saturated(x, target)
+        return lambda x: _saturate(x, target)
     return lambda x: x.astype(target)
 
 
-def _saturated(x: Any, target: np.dtype) -> Any:
+def _saturate(x: Any, target: np.dtype) -> Any:
     """Floats as integers: NaN becomes 0, and what is out of range the nearest that there is."""
     wide = x.astype(np.float32) if is_half(x.dtype) else x
     limits = np.iinfo(target)

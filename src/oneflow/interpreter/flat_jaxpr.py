@@ -11,7 +11,7 @@ from oneflow.interpreter.rules import RULES, NotInterpretable, dtype_of, shape_o
 from oneflow.primitives.tracing import CALLS
 
 # Primitives whose results are their operands.
-_IDENTITIES = frozenset(
+_IDENTITY_NAMES = frozenset(
     ("hidden", "optimization_barrier", "copy", "copy_p", "stop_gradient", "name", "pvary")
 )
 
@@ -88,7 +88,7 @@ class _JaxprFlattener:
     def _add(self, equation: Any, sources: list[int]) -> list[int]:
         """Append the steps of an equation; returns where its results are."""
         name = equation.primitive.name
-        if name in _IDENTITIES:
+        if name in _IDENTITY_NAMES:
             return sources
         if name in CALLS and CALLS[name] in equation.params:
             return self._inline(equation.params[CALLS[name]], sources)
@@ -100,8 +100,8 @@ class _JaxprFlattener:
             dtype_of(atom)
         function = rule(equation)
         targets = [self._slot() for _ in equation.outvars]
-        several = equation.primitive.multiple_results
-        self._steps.append((function, tuple(sources), tuple(targets) if several else targets[0]))
+        multiple = equation.primitive.multiple_results
+        self._steps.append((function, tuple(sources), tuple(targets) if multiple else targets[0]))
         return targets
 
     def _source(self, atom: Any, scope: dict[Any, int]) -> int:
@@ -129,15 +129,16 @@ class _JaxprFlattener:
             targets = (step[2],) if isinstance(step[2], int) else step[2]
             if wanted.isdisjoint(targets):
                 continue
-            dying = {each for each in (*step[1], *targets) if each not in wanted}
+            unused = {each for each in (*step[1], *targets) if each not in wanted}
             wanted.update(step[1])
-            chosen.append((*step, tuple(sorted(dying))))
+            chosen.append((*step, tuple(sorted(unused))))
         defined = {each for _, _, target in self._steps for each in _as_tuple(target)}
         defined.update(range(self.count))
         chosen.reverse()
         # Constants stay for the next call.
         return [
-            (f, s, t, tuple(each for each in dying if each in defined)) for f, s, t, dying in chosen
+            (f, s, t, tuple(each for each in unused if each in defined))
+            for f, s, t, unused in chosen
         ]
 
 

@@ -35,15 +35,15 @@ class IndexedWindows:
     rank: int
     drops: bool
 
-    def locator(self) -> Callable[[Any], tuple[tuple[Any, ...], Any]]:
+    def index_function(self) -> Callable[[Any], tuple[tuple[Any, ...], Any]]:
         """A function of the indices that says where the windows are.
 
         It returns positions for each dimension of the array, which broadcast to the shape of what
         is gathered or scattered, and likewise which windows are inside of the array; None in place
         of the latter if all are.
         """
-        counted = [dim for dim in range(self.rank) if dim not in self.offsets]
-        fixed = {dim: self._range(self.shape[dim], counted[place]) for dim, place in self.batched}
+        batch = [dim for dim in range(self.rank) if dim not in self.offsets]
+        fixed = {dim: self._range(self.shape[dim], batch[place]) for dim, place in self.batched}
         kept = [dim for dim in range(len(self.shape)) if dim not in (*self.collapsed, *fixed)]
         for dim, place in zip(kept, self.offsets, strict=True):
             fixed[dim] = self._range(self.sizes[dim], place)
@@ -54,7 +54,7 @@ class IndexedWindows:
             # Unsigned indices beyond int64 would come out negative, and so be outside as well.
             starts = indices.astype(np.int64)
             form = [1] * self.rank
-            for dim, size in zip(counted, indices.shape[:-1], strict=True):
+            for dim, size in zip(batch, indices.shape[:-1], strict=True):
                 form[dim] = size
             inside = None
             if self.drops:
@@ -100,7 +100,7 @@ def _gather(equation: Any) -> Callable:
     take = _take(windows)
     if take is not None and not windows.drops:
         return take
-    locate = windows.locator()
+    locate = windows.index_function()
     empty = 0 in windows.shape
 
     def gather(x: Any, indices: Any) -> Any:
@@ -121,17 +121,17 @@ def _take(windows: IndexedWindows) -> Callable | None:
     dim = windows.taken_dimension()
     if dim is None or 0 in windows.shape:
         return None
-    counted = [place for place in range(windows.rank) if place not in windows.offsets]
+    batch = [place for place in range(windows.rank) if place not in windows.offsets]
     # `numpy.take` puts the dimensions of the indices where the taken one was.
-    order = [*windows.offsets[:dim], *counted, *windows.offsets[dim:]]
+    order = [*windows.offsets[:dim], *batch, *windows.offsets[dim:]]
     back = tuple(np.argsort(order))
-    moves = back != tuple(range(windows.rank))
+    is_permuted = back != tuple(range(windows.rank))
     last = windows.shape[dim] - 1
 
     def take(x: Any, indices: Any) -> Any:
         starts = np.minimum(np.maximum(indices[..., 0].astype(np.int64), 0), last)
         found = np.take(x, starts, axis=dim)
-        return found.transpose(back) if moves else found
+        return found.transpose(back) if is_permuted else found
 
     return take
 
@@ -148,7 +148,7 @@ def _fill_value(given: Any, dtype: np.dtype) -> Any:
     return np.asarray(True, dtype)
 
 
-_SCATTERS: dict[str, np.ufunc | None] = {
+_SCATTER_NAMES: dict[str, np.ufunc | None] = {
     "scatter": None,
     "scatter-add": np.add,
     "scatter_add": np.add,
@@ -163,10 +163,10 @@ _SCATTERS: dict[str, np.ufunc | None] = {
 }
 
 
-@rule(*_SCATTERS)
+@rule(*_SCATTER_NAMES)
 def _scatter(equation: Any) -> Callable:
     numbers = equation.params["dimension_numbers"]
-    combine = _SCATTERS[equation.primitive.name]
+    combine = _SCATTER_NAMES[equation.primitive.name]
     shape, updates_shape = shape_of(equation.invars[0]), shape_of(equation.invars[2])
     windows = IndexedWindows(
         shape,
@@ -180,7 +180,7 @@ def _scatter(equation: Any) -> Callable:
         len(updates_shape),
         equation.params["mode"].name != "CLIP",
     )
-    locate = windows.locator()
+    locate = windows.index_function()
 
     def scatter(x: Any, indices: Any, updates: Any) -> Any:
         result = x.copy()
@@ -207,5 +207,5 @@ def _window_sizes(
 ) -> tuple[int, ...]:
     """The sizes of windows that are scattered; 1 where the updates have no dimension for it."""
     left_out = (*numbers.inserted_window_dims, *numbers.operand_batching_dims)
-    extents = iter([updates_shape[dim] for dim in numbers.update_window_dims])
-    return tuple(1 if dim in left_out else next(extents) for dim in range(len(shape)))
+    window_sizes = iter([updates_shape[dim] for dim in numbers.update_window_dims])
+    return tuple(1 if dim in left_out else next(window_sizes) for dim in range(len(shape)))

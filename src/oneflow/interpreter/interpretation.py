@@ -35,8 +35,8 @@ class Interpretation:
         Args:
             repeats: elements of the result, if traced without dimensions; else 1.
         """
-        calls, elements, equations = self._seconds
-        return calls + elements * repeats > _COMPILING + _COMPILING_EQUATION * equations
+        calls, elements, num_eqns = self._seconds
+        return calls + elements * repeats > _COMPILING + _COMPILING_EQUATION * num_eqns
 
 
 def interpretation_of(traced: Traced) -> Interpretation | None:

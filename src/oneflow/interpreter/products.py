@@ -12,7 +12,7 @@ from oneflow.interpreter.rules import NotInterpretable, dtype_of, is_half, rule,
 from oneflow.interpreter.shaping import padded
 
 
-def _computing_dtype(result: np.dtype) -> np.dtype:
+def _accumulation_dtype(result: np.dtype) -> np.dtype:
     """The dtype in which products are added up: that of results, single precision for halves."""
     return np.dtype(np.float32) if is_half(result) else result
 
@@ -20,19 +20,19 @@ def _computing_dtype(result: np.dtype) -> np.dtype:
 @rule("dot_general")
 def _dot_general(equation: Any) -> Callable:
     x_shape, y_shape = map(shape_of, equation.invars)
-    (x_summed, y_summed), (x_batch, y_batch) = equation.params["dimension_numbers"]
+    (x_contracting, y_contracting), (x_batch, y_batch) = equation.params["dimension_numbers"]
     result, shape = dtype_of(equation.outvars[0]), shape_of(equation.outvars[0])
-    dtype = _computing_dtype(result)
+    dtype = _accumulation_dtype(result)
     if result.kind == "b":
         raise NotInterpretable("products of truth values")
-    x_rest = [dim for dim in range(len(x_shape)) if dim not in (*x_summed, *x_batch)]
-    y_rest = [dim for dim in range(len(y_shape)) if dim not in (*y_summed, *y_batch)]
+    x_rest = [dim for dim in range(len(x_shape)) if dim not in (*x_contracting, *x_batch)]
+    y_rest = [dim for dim in range(len(y_shape)) if dim not in (*y_contracting, *y_batch)]
     batch = [x_shape[dim] for dim in x_batch]
-    summed = math.prod(x_shape[dim] for dim in x_summed)
+    contracting_size = math.prod(x_shape[dim] for dim in x_contracting)
     rows = math.prod(x_shape[dim] for dim in x_rest)
     columns = math.prod(y_shape[dim] for dim in y_rest)
-    x_order, x_form = (*x_batch, *x_rest, *x_summed), (*batch, rows, summed)
-    y_order, y_form = (*y_batch, *y_summed, *y_rest), (*batch, summed, columns)
+    x_order, x_form = (*x_batch, *x_rest, *x_contracting), (*batch, rows, contracting_size)
+    y_order, y_form = (*y_batch, *y_contracting, *y_rest), (*batch, contracting_size, columns)
 
     def multiply(x: Any, y: Any) -> Any:
         a = x.transpose(x_order).reshape(x_form).astype(dtype, copy=False)
@@ -47,7 +47,7 @@ def _conv_general_dilated(equation: Any) -> Callable:
     params = equation.params
     numbers = params["dimension_numbers"]
     result = dtype_of(equation.outvars[0])
-    dtype = _computing_dtype(result)
+    dtype = _accumulation_dtype(result)
     image_order, kernel_order = numbers.lhs_spec, numbers.rhs_spec
     groups, batch_groups = params["feature_group_count"], params["batch_group_count"]
     config = [
@@ -115,19 +115,19 @@ def windows_of(
     """
     ndim = len(sizes)
     leading = x.shape[: x.ndim - ndim]
-    extents = [(size - 1) * dilation + 1 for size, dilation in zip(sizes, dilations, strict=True)]
+    spans = [(size - 1) * dilation + 1 for size, dilation in zip(sizes, dilations, strict=True)]
     counts = [
-        max((size - extent) // stride + 1, 0) if size >= extent else 0
-        for size, extent, stride in zip(x.shape[x.ndim - ndim :], extents, strides, strict=True)
+        max((size - window) // stride + 1, 0) if size >= window else 0
+        for size, window, stride in zip(x.shape[x.ndim - ndim :], spans, strides, strict=True)
     ]
-    bytes_apart = x.strides[x.ndim - ndim :]
+    x_strides = x.strides[x.ndim - ndim :]
     return np.lib.stride_tricks.as_strided(
         x,
         (*leading, *counts, *sizes),
         (
             *x.strides[: x.ndim - ndim],
-            *(apart * stride for apart, stride in zip(bytes_apart, strides, strict=True)),
-            *(apart * dilation for apart, dilation in zip(bytes_apart, dilations, strict=True)),
+            *(step * stride for step, stride in zip(x_strides, strides, strict=True)),
+            *(step * dilation for step, dilation in zip(x_strides, dilations, strict=True)),
         ),
         writeable=False,
     )

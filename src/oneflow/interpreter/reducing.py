@@ -45,7 +45,7 @@ _REDUCTIONS: dict[str, tuple[np.ufunc, Callable[[np.dtype], Any]]] = {
 
 @rule(*_REDUCTIONS)
 def _reduce(equation: Any) -> Callable:
-    ufunc, neutral = _REDUCTIONS[equation.primitive.name]
+    ufunc, identity = _REDUCTIONS[equation.primitive.name]
     axes = tuple(equation.params["axes"])
     dtype = dtype_of(equation.outvars[0])
     if not axes:
@@ -54,7 +54,7 @@ def _reduce(equation: Any) -> Callable:
     if ufunc in (np.add, np.multiply) and is_half(dtype):
         return lambda x: reduce(x.astype(np.float32), axis=axes).astype(dtype)
     if 0 in shape_of(equation.invars[0]):
-        shape, value = shape_of(equation.outvars[0]), neutral(dtype)
+        shape, value = shape_of(equation.outvars[0]), identity(dtype)
         return lambda x: np.full(shape, value, dtype)
     if ufunc in (np.add, np.multiply):
         if axes == tuple(range(len(shape_of(equation.invars[0]))))[-len(axes) :]:
@@ -103,7 +103,7 @@ def _running(equation: Any) -> Callable:
 # --- sorting
 
 
-def _sortable(x: Any) -> Any:
+def _sort_keys(x: Any) -> Any:
     """The array in a dtype that NumPy sorts with NaN last."""
     return x.astype(np.float32) if is_half(x.dtype) else x
 
@@ -116,9 +116,9 @@ def _sort(equation: Any) -> Callable:
 
     def sort(*arrays: Any) -> list[Any]:
         if keys == 1:
-            order = np.argsort(_sortable(arrays[0]), axis=axis, kind="stable")
+            order = np.argsort(_sort_keys(arrays[0]), axis=axis, kind="stable")
         else:
-            order = np.lexsort([_sortable(x) for x in reversed(arrays[:keys])], axis=axis)
+            order = np.lexsort([_sort_keys(x) for x in reversed(arrays[:keys])], axis=axis)
         return [np.take_along_axis(x, order, axis=axis) for x in arrays]
 
     return sort
@@ -132,7 +132,7 @@ def _top_k(equation: Any) -> Callable:
     def choose(x: Any) -> list[Any]:
         size = x.shape[axis]
         # Backwards, equal elements come out in order, and NaN first.
-        order = np.argsort(np.flip(_sortable(x), axis), axis=axis, kind="stable")
+        order = np.argsort(np.flip(_sort_keys(x), axis), axis=axis, kind="stable")
         order = size - 1 - np.flip(order, axis)
         order = np.take(order, np.arange(count), axis=axis)
         return [np.take_along_axis(x, order, axis=axis), order.astype(index_dtype)]

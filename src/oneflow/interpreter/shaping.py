@@ -165,7 +165,7 @@ def _dynamic_update_slice(equation: Any) -> Callable:
 def _window(starts: Any, sizes: Any, shape: Any) -> tuple[slice, ...]:
     """A window, moved so that it is inside of the array."""
     first = [
-        min(max(int(start), 0), size - extent)
-        for start, extent, size in zip(starts, sizes, shape, strict=True)
+        min(max(int(start), 0), size - window_size)
+        for start, window_size, size in zip(starts, sizes, shape, strict=True)
     ]
-    return tuple(slice(a, a + extent) for a, extent in zip(first, sizes, strict=True))
+    return tuple(slice(a, a + window_size) for a, window_size in zip(first, sizes, strict=True))

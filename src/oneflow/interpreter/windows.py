@@ -23,7 +23,7 @@ _WINDOWS: dict[str, tuple[np.ufunc, Callable[[np.dtype], Any]]] = {
 @rule(*_WINDOWS)
 def _reduce_window(equation: Any) -> Callable:
     params = equation.params
-    ufunc, neutral = _WINDOWS[equation.primitive.name]
+    ufunc, identity = _WINDOWS[equation.primitive.name]
     dtype = dtype_of(equation.outvars[0])
     sizes = params["window_dimensions"]
     config = [
@@ -33,7 +33,7 @@ def _reduce_window(equation: Any) -> Callable:
     dims = tuple(range(len(sizes), 2 * len(sizes)))
 
     def reduce(x: Any) -> Any:
-        padded_x = padded(x, neutral(dtype), config)
+        padded_x = padded(x, identity(dtype), config)
         views = windows_of(padded_x, sizes, params["window_strides"], params["window_dilation"])
         if ufunc is np.add and is_half(dtype):
             return np.add.reduce(views.astype(np.float32), axis=dims).astype(dtype)

@@ -149,7 +149,7 @@ class _Solver:
         operation = instruction.operation
         by_operand: dict[int, int] = {}
         by_result: dict[int, int] = {}
-        is_fixed = operation.primitive.traits.kind.fixes_sbp
+        is_fixed = operation.primitive.traits.kind.has_fixed_sbp
         if not is_fixed:
             space = self._spaces[index] = SignatureSpace(operation)
             self._groups[index] = [

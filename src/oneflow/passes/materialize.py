@@ -56,4 +56,4 @@ def _values_to_store(program: Program) -> set[int]:
 def _is_fusible(operation: Operation) -> bool:
     """Return true if XLA would fuse the operation into its users."""
     primitive = operation.primitive
-    return primitive.elementwise or primitive.traits.fusion.into_readers
+    return primitive.elementwise or primitive.traits.fusion.into_users

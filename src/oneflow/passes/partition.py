@@ -168,10 +168,10 @@ class _Partitioning:
         outputs = tuple(self._duplicates.get(number, number) for number in self._program.outputs)
         users: set[int] = {*outputs, *(each.source for each in self._transfers.values())}
         for task in self._tasks:
-            produced = {number for each in task.instructions for number in each.results}
+            defined = {number for each in task.instructions for number in each.results}
             operands = [number for each in task.instructions for number in each.operands]
             # Run-time numbers are among them; `task_program` tells them apart by their number.
-            task.inputs = tuple(n for n in dict.fromkeys(operands) if n not in produced)
+            task.inputs = tuple(n for n in dict.fromkeys(operands) if n not in defined)
             users.update(task.inputs)
         for task in self._tasks:
             all_results = [n for each in task.instructions for n in each.results]

@@ -52,9 +52,9 @@ class ComputationNode:
         self.group = group
         self.choices = group.choices
         operation = space.operation
-        produced = sum(operation.out_specs[index].numel for index in group.outputs)
+        output_numel = sum(operation.out_specs[index].numel for index in group.outputs)
         total = sum(spec.numel for spec in operation.out_specs)
-        self._flops = unsharded_flops(operation) * produced / max(total, 1)
+        self._flops = unsharded_flops(operation) * output_numel / max(total, 1)
 
     def is_possible(self, chosen: tuple) -> bool:
         """Return true if the sizes allow these choices."""

@@ -215,8 +215,8 @@ def _operator_table(rows: Sequence[OperatorRow], name: str, hidden: str) -> str:
     return _table(head, lines, f' id="{name}"{hidden}')
 
 
-def _tensors(descriptions: Iterable[str]) -> str:
-    return "<br>".join(f"<code>{_color_sbp(text)}</code>" for text in descriptions)
+def _tensors(specs: Iterable[str]) -> str:
+    return "<br>".join(f"<code>{_color_sbp(text)}</code>" for text in specs)
 
 
 def _color_sbp(text: str) -> str:

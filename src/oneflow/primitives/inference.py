@@ -71,7 +71,9 @@ def _trace(operation: Any) -> tuple[Traced, tuple[int, ...] | None]:
         attributes = tuple(operation.attributes.items())
         shared = trace_elementwise(primitive.name, primitive.impl, dtypes, attributes)
     if shared is None:
-        return trace(primitive.name, operation.evaluate_whole, abstract_operands(operation)), None
+        return trace(
+            primitive.name, operation.evaluate_unsharded, abstract_operands(operation)
+        ), None
     shapes = {spec.shape for spec in operation.in_specs}
     if len(shapes) == 1 or shared.broadcasts:
         try:
@@ -80,7 +82,7 @@ def _trace(operation: Any) -> tuple[Traced, tuple[int, ...] | None]:
             shape = None  # the implementation says why not
         if shape is not None and math.prod(shape) <= _MAX_SIMPLE:
             return shared, shape
-    general = trace(primitive.name, operation.evaluate_whole, abstract_operands(operation))
+    general = trace(primitive.name, operation.evaluate_unsharded, abstract_operands(operation))
     # From now on it is known that operands of different shapes are taken.
     shared.broadcasts = True
     return general, None

@@ -132,7 +132,7 @@ class Operation:
         spec = self.in_specs[operand_positions(self)[operand][0]] if operand else self.out_specs[0]
         return ShardIndex(spec.shape, traced_offsets(spec.shape, self.device.hierarchy, spec.sbp))
 
-    def evaluate_whole(self, *arrays: Any) -> Any:
+    def evaluate_unsharded(self, *arrays: Any) -> Any:
         """Run the primitive on whole arrays, whatever the sharding of the operands is."""
         return self.primitive.implementation(self.device.type)(*arrays, **self.attributes)
 
@@ -419,9 +419,9 @@ def _vjp_primitive(primitive: Primitive) -> Primitive:
     def impl(*arguments, wanted, inputs, attributes):
         operands, cotangents = list(arguments[:inputs]), list(arguments[inputs:])
 
-        def chosen(*differentiated):
+        def chosen(*primals):
             full = list(operands)
-            for position, value in zip(wanted, differentiated, strict=True):
+            for position, value in zip(wanted, primals, strict=True):
                 full[position] = value
             return primitive.impl(*full, **dict(attributes))
 

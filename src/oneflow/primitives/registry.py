@@ -216,7 +216,7 @@ class Rule:
 NO_GRADIENT = Rule(lambda: None)
 
 
-def primitive(name: str, impl: Callable, **declared: Any) -> Primitive:
+def primitive(name: str, impl: Callable, **options: Any) -> Primitive:
     """Define a primitive and enter it in the table.
 
     Raises:
@@ -235,7 +235,7 @@ def primitive(name: str, impl: Callable, **declared: Any) -> Primitive:
     """
     if name in PRIMITIVES:
         raise ValueError(f"primitive `{name}` is already registered; names are unique")
-    registered = Primitive(name, impl, **declared)
+    registered = Primitive(name, impl, **options)
     PRIMITIVES[name] = registered
     return registered
 

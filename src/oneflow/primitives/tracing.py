@@ -110,7 +110,7 @@ def _is_elementwise(jaxpr: Any) -> bool:
     """Return True if a jaxpr without dimensions holds for each element of larger arrays."""
     for equation in jaxpr.eqns:
         name = equation.primitive.name
-        inner = bodies(equation)
+        inner = sub_jaxprs(equation)
         if inner and name not in CALLS:
             return False
         if name.startswith(_ACROSS) and name != "reduce_precision":
@@ -126,11 +126,11 @@ def _arrays(jaxpr: Any) -> Iterator[Any]:
     """Shape and dtype of every array that the steps make."""
     for equation in jaxpr.eqns:
         yield from (each.aval for each in equation.outvars)
-        for body in bodies(equation):
+        for body in sub_jaxprs(equation):
             yield from _arrays(body)
 
 
-def bodies(equation: Any) -> list[Any]:
+def sub_jaxprs(equation: Any) -> list[Any]:
     """The steps inside a step: loops, branches and calls."""
     return [each for each in map(_body, _parameters(equation)) if each is not None]
 

@@ -35,7 +35,7 @@ class Kind(Enum):
     BARRIER = "barrier"
 
     @property
-    def fixes_sbp(self) -> bool:
+    def has_fixed_sbp(self) -> bool:
         """Return whether the call fixes the SBP of its operands and results."""
         return self in (Kind.BOXING, Kind.TRANSFER, Kind.ORDERING)
 
@@ -64,11 +64,11 @@ class Fusion:
     """The way XLA:CPU fuses a primitive with its neighbours.
 
     Attributes:
-        into_readers: it is fused into what reads its result, as elementwise primitives are.
+        into_users: it is fused into what reads its result, as elementwise primitives are.
         reads_memory: it reads its operands from memory, more than once or in any order.
     """
 
-    into_readers: bool = False
+    into_users: bool = False
     reads_memory: bool = False
 
 
@@ -96,7 +96,7 @@ class Composition:
     function: Callable
     condition: Callable | None = None
 
-    def covers(self, attributes: Any) -> bool:
+    def matches(self, attributes: Any) -> bool:
         """Return whether `function` computes the primitive with these attributes."""
         return self.condition is None or self.condition(attributes)
 

@@ -54,7 +54,7 @@ class DrawCapture:
         """The position of `generator` in the program."""
         position = self._positions.get(generator)
         if position is None:
-            seed, stream = generator.own_position
+            seed, stream = generator.base_position
             position = self._positions[generator] = _GeneratorState(
                 CapturedNumber(seed, generator, None), CapturedNumber(stream, generator, 0)
             )
@@ -71,7 +71,7 @@ class DrawCapture:
                 return position.seed, position.stream
         return None
 
-    def drawn(self) -> list[tuple[Generator, int | None, tuple[int, int]]]:
+    def draw_counts(self) -> list[tuple[Generator, int | None, tuple[int, int]]]:
         """Each generator with the number of its draws, and its position at the end.
 
         The number is None if the generator was started again from a seed.
@@ -191,7 +191,7 @@ class Generator:
         return self._own if capture is None else capture.position_of(self)
 
     @property
-    def own_position(self) -> tuple[int, int]:
+    def base_position(self) -> tuple[int, int]:
         """The position whatever this thread repeats or captures."""
         return self._own.seed, self._own.stream
 

@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 import jax
 
 from oneflow.base import cluster
-from oneflow.base.device import lose_devices
+from oneflow.base.device import invalidate_devices
 from oneflow.compiler.export import ImportedProgram
 from oneflow.compiler.lower import Executable
 from oneflow.program.recorder import Recorder
@@ -27,7 +27,7 @@ _REASON = (
 )
 
 
-def _refuse(*given: Any, **options: Any) -> NoReturn:
+def _raise_forked(*given: Any, **options: Any) -> NoReturn:
     raise RuntimeError(_REASON)
 
 
@@ -35,11 +35,11 @@ def _read(self: Value) -> Any:
     """The array of a value, if it is there to be read."""
     array: Any = self.array
     if array is None:
-        _refuse()
+        _raise_forked()
     if isinstance(array, jax.Array):
         on_cpu = all(device.platform == "cpu" for device in array.devices())
         if not on_cpu or not array.is_ready():  # pyright: ignore[reportAttributeAccessIssue]
-            _refuse()
+            _raise_forked()
     return array
 
 
@@ -55,7 +55,7 @@ _RUNS = (
 def disable_xla() -> None:
     """Let everything that needs XLA raise; runs in every new child."""
     cluster.leave()
-    if lose_devices(_REASON):
+    if invalidate_devices(_REASON):
         for owner, name in _RUNS:
-            setattr(owner, name, _refuse)
+            setattr(owner, name, _raise_forked)
         Value.read = _read

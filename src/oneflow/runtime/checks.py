@@ -60,7 +60,7 @@ class ProgramChecks:
 
     def error(self) -> Exception | None:
         """The error of the first check that failed; waits for the program."""
-        self._rows = own_rows(self._rows, len(self._checked))
+        self._rows = local_rows(self._rows, len(self._checked))
         for (bad, value), (operation, line) in zip(self._rows, self._checked, strict=True):
             if bad:
                 while self.undo:
@@ -86,7 +86,7 @@ _open: dict[int, ProgramChecks] = {}
 _PRUNED_AT = 64
 
 
-def own_pending() -> deque[ProgramChecks]:
+def thread_pending() -> deque[ProgramChecks]:
     """This thread's checks, for programs that other threads may run."""
     return _thread.pending
 
@@ -103,7 +103,7 @@ def add(
         rows: what the program returned.
         checked: the operations with their source lines.
         outputs: the arrays that it returned too; other threads may read them.
-        recorded_by: the `own_pending` of the thread that recorded it, if that may be another one.
+        recorded_by: the `thread_pending` of the thread that recorded it, if that may be another.
     """
     checks = ProgramChecks(rows, checked, outputs)
     checks.notify(_thread.pending)
@@ -127,15 +127,15 @@ def inherit(arrays: Sequence[Any]) -> None:
     """Let this thread look at the checks of the programs of other threads that made `arrays`."""
     if not _open:
         return
-    foreign = [
+    other_checks = [
         checks
         for checks in list(_open.values())
         if not any(each is _thread.pending for each in checks.threads)
     ]
-    if not foreign:
+    if not other_checks:
         return
     given = set(map(id, arrays))
-    for checks in foreign:
+    for checks in other_checks:
         if any(id(reference()) in given for reference in checks.outputs):
             checks.notify(_thread.pending)
 
@@ -178,7 +178,7 @@ def raise_failed(wait: bool = True) -> None:
         _open.pop(id(checks), None)
 
 
-def own_rows(rows: Any, count: int) -> np.ndarray:
+def local_rows(rows: Any, count: int) -> np.ndarray:
     """The rows of `count` checks; of a program on several devices those of the first that failed.
 
     With several processes each sees those of its own devices.

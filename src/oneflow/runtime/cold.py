@@ -40,10 +40,10 @@ class ColdSettings:
     """Settings for programs that are not compiled as a whole.
 
     Attributes:
-        interprets: on the CPU without compiling, where that is not slower.
+        interpret: on the CPU without compiling, where that is not slower.
     """
 
-    interprets: bool
+    interpret: bool
 
 
 COLD = ColdSettings(environment.EAGER_COLD.read() == "interpreted")
@@ -148,15 +148,15 @@ def _as_jax_arrays(program: Program, environment: dict[int, Any]) -> list[Any]:
     slots = [slot for slot, array in enumerate(outputs) if _is_numpy(array)]
     if not slots:
         return outputs
-    owned: dict[int, np.ndarray] = {}
+    exclusive: dict[int, np.ndarray] = {}
     for slot in slots:
         try:
-            array = _own_memory(outputs[slot], owned)
+            array = _exclusive_array(outputs[slot], exclusive)
         except MemoryError:
             spec = program.spec_table()[program.outputs[slot]]
             outputs[slot] = FailedResult(OutOfMemoryError(f"out of memory: no room for {spec!r}"))
         else:
-            outputs[slot] = owned[id(array)] = array
+            outputs[slot] = exclusive[id(array)] = array
     slots = [slot for slot in slots if _is_numpy(outputs[slot])]
     (device,) = program.devices
     arrays = jax.device_put([outputs[slot] for slot in slots], xla_device(device))
@@ -165,9 +165,9 @@ def _as_jax_arrays(program: Program, environment: dict[int, Any]) -> list[Any]:
     return outputs
 
 
-def _own_memory(array: Any, owned: dict[int, np.ndarray]) -> np.ndarray:
-    """The array in contiguous memory of its own, apart from all that are `owned` already."""
-    if not isinstance(array, np.ndarray) or id(array) in owned:
+def _exclusive_array(array: Any, exclusive: dict[int, np.ndarray]) -> np.ndarray:
+    """The array in contiguous memory of its own, apart from all that are `exclusive` already."""
+    if not isinstance(array, np.ndarray) or id(array) in exclusive:
         return np.array(array)
     flags = array.flags
     return array if flags.owndata and flags.c_contiguous else np.array(array, order="C")
@@ -194,19 +194,19 @@ def _run_operation(operation: Operation, operands: list[Any]) -> Any:
         results_text = ", ".join(map(repr, operation.out_specs))
         raise OutOfMemoryError(
             f"out of memory: `{operation.primitive.name}`, which makes {results_text} "
-            f"({bytes_text(_touched(operation))} with its operands), found too little on "
+            f"({bytes_text(_operand_bytes(operation))} with its operands), found too little on "
             f"`{operation.device}`; use a smaller batch, or keep fewer tensors"
         ) from error
 
 
-def _touched(operation: Operation) -> int:
+def _operand_bytes(operation: Operation) -> int:
     """Bytes of operands and results."""
     return sum(spec.nbytes for spec in (*operation.in_specs, *operation.out_specs))
 
 
 def _interpretation(operation: Operation, traced: Traced | None) -> Interpretation | None:
     """The interpretation of a trace of an operation; None if it is better compiled."""
-    if traced is None or not COLD.interprets or operation.device.type != "cpu":
+    if traced is None or not COLD.interpret or operation.device.type != "cpu":
         return None
     if not operation.primitive.traits.interpreted:
         return None
@@ -241,7 +241,7 @@ def _run_compiled(operation: Operation, operands: Sequence[Any]) -> Any:
     executable = operation_executable(operation)
     operands = _given_to_jax(operation, operands)
     results = _call_new(executable, operands) if is_new else executable(*operands)
-    return jax.block_until_ready(results) if _touched(operation) >= _LARGE else results
+    return jax.block_until_ready(results) if _operand_bytes(operation) >= _LARGE else results
 
 
 def _given_to_jax(operation: Operation, operands: Sequence[Any]) -> list[Any]:
@@ -274,7 +274,7 @@ def _run_check(operation: Operation, operands: Sequence[Any]) -> tuple[int, int]
     executable = check_executable(operation)
     operands = _given_to_jax(operation, operands)
     row = _call_new(executable, operands) if is_new else executable(*operands)
-    bad, value = row if isinstance(row, tuple) else checks.own_rows(row, 1)[0]
+    bad, value = row if isinstance(row, tuple) else checks.local_rows(row, 1)[0]
     return int(bad), int(value)
 
 

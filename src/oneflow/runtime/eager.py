@@ -136,7 +136,7 @@ def recorder_for(device: Any, locate: Callable[[], str]) -> Recorder:
     if recorder is None or recorder.closed:
         recorder = current.capture if isinstance(device, Placement) else None
         recorder = recorder or Recorder(device, run_recorder, locate)
-        recorder.recorded_by = checks.own_pending()
+        recorder.recorded_by = checks.thread_pending()
         current.recorders[device] = recorder
     current.recorder = recorder
     return recorder
@@ -222,7 +222,7 @@ def run_recorder(recorder: Recorder, reason: str) -> None:
             if not recorder.done:
                 checks.inherit(recorder.arrays)
                 if rows is not None:
-                    _remember_checks(recorder, computed, rows)
+                    _add_checks(recorder, computed, rows)
                 _assign_arrays(recorder, computed, error)
                 recorder.done = True
         finally:
@@ -274,7 +274,7 @@ def _run(recorder: Recorder) -> tuple[dict[int, Any], Any, BaseException | None]
     return {p: array for p, array in pairs if type(array) is not FailedResult}, rows, error
 
 
-def _remember_checks(recorder: Recorder, computed: dict[int, Any], rows: Any) -> None:
+def _add_checks(recorder: Recorder, computed: dict[int, Any], rows: Any) -> None:
     """Let threads look at a program's checks."""
     added = checks.add(rows, recorder.checked, computed.values(), recorder.recorded_by)
     invalid = recorder.launch.invalid

@@ -7,7 +7,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from oneflow.base.device import PREPARE_PROCESS, Device, device_behind, xla_device
+from oneflow.base.device import PREPARE_PROCESS, Device, device_from_xla, xla_device
 from oneflow.base.planning import is_planning
 from oneflow.base.uninterruptible import run_uninterruptible
 from oneflow.runtime.eager import Absent
@@ -47,7 +47,7 @@ def copy_of_dlpack(exporter: Any) -> tuple[jax.Array, Device]:
     array = run_uninterruptible(
         lambda: jax.numpy.array(jax.dlpack.from_dlpack(exporter), copy=True)
     )
-    return array, device_behind(next(iter(array.devices())))
+    return array, device_from_xla(next(iter(array.devices())))
 
 
 def use_cpu_only() -> None:

@@ -13,12 +13,12 @@ from oneflow.runtime.cold import FailedResult, run_cold
 
 def restore_replaced(recorder: Recorder) -> None:
     """Give tensors whose new values could not be computed their old ones."""
-    earlier = {each.position: each for each in recorder.replaced}
+    by_position = {each.position: each for each in recorder.replaced}
     for each in recorder.replaced:
         value = each.new()
         if value is None or value.array is not None:
             continue
-        array = _array_before(recorder, each, earlier)
+        array = _array_before(recorder, each, by_position)
         if array is None:
             continue
         value.array = array
@@ -28,7 +28,7 @@ def restore_replaced(recorder: Recorder) -> None:
 
 
 def _array_before(
-    recorder: Recorder, replacement: Replacement, earlier: dict[int, Replacement]
+    recorder: Recorder, replacement: Replacement, by_position: dict[int, Replacement]
 ) -> Any:
     """The latest content before a replacement that is known or can be computed, or None."""
     step: Replacement | None = replacement
@@ -43,7 +43,7 @@ def _array_before(
         array = _compute(recorder, old)
         if array is not None:
             return array
-        step = earlier.get(old)
+        step = by_position.get(old)
     return None
 
 

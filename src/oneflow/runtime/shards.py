@@ -92,7 +92,7 @@ def local_shard(array: Any, spec: TensorSpec, index: int | None = None) -> jax.A
         index: index of the device in the flat list of ranks; by default that of this rank.
     """
     placement: Any = spec.device
-    index = int(placement.own_index if index is None else index)
+    index = int(placement.local_index if index is None else index)
     device = cluster.device_of_rank(placement.type, placement.flat[index])
     block = next(each.data for each in array.addressable_shards if each.device == device)
     coordinate = tuple(map(int, np.unravel_index(index, placement.hierarchy)))
@@ -100,8 +100,8 @@ def local_shard(array: Any, spec: TensorSpec, index: int | None = None) -> jax.A
     sizes = tuple(each.stop - each.start for each in slices)
 
     def copy() -> jax.Array:
-        own = block.reshape(block.shape[len(partial_axes(spec)) :])
-        return jnp.array(own[tuple(map(slice, sizes))], copy=True)
+        unpadded = block.reshape(block.shape[len(partial_axes(spec)) :])
+        return jnp.array(unpadded[tuple(map(slice, sizes))], copy=True)
 
     return run_uninterruptible(copy)
 

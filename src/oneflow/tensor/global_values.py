@@ -164,7 +164,7 @@ def _local_shard(value: Value, device: Device) -> Value:
     spec = value.spec
     placement: Any = spec.device
     if is_planning():
-        coordinate = tuple(map(int, np.unravel_index(placement.own_index, placement.hierarchy)))
+        coordinate = tuple(map(int, np.unravel_index(placement.local_index, placement.hierarchy)))
         slices = shard_slices(spec.shape, placement.hierarchy, spec.sbp or (), coordinate)
         shape = tuple(each.stop - each.start for each in slices)
         return Value(spec_of(shape, spec.dtype, device), Absent())
@@ -192,7 +192,7 @@ def local_device(placement: Placement) -> Device:
     """The device of this rank's shards on a placement, as a local tensor has it."""
     if cluster.is_multiprocess():
         return Device(placement.type, first_index(placement.type))
-    return Device(placement.type, placement.flat[placement.own_index])
+    return Device(placement.type, placement.flat[placement.local_index])
 
 
 def _global_shape(local: Any, sharding: Sharding, check_meta: bool) -> tuple[int, ...]:
@@ -224,12 +224,12 @@ def _shapes_of_ranks(local: Any, placement: Placement) -> np.ndarray:
     description[: 2 + local.ndim] = (names.index(local.dtype.name), local.ndim, *local.shape)
     gathered = all_gather_ints(description, placement.type)[list(placement.flat)]
     if (gathered[:, :2] != gathered[0, :2]).any():
-        descriptions = ", ".join(
+        rank_shapes = ", ".join(
             f"rank {rank}: {names[kind]}{sizes[:ndim]}"
             for rank, (kind, ndim, *sizes) in zip(placement.flat, gathered.tolist(), strict=True)
         )
         raise ValueError(
-            f"the ranks' tensors differ in dtype or number of dimensions ({descriptions}); the "
+            f"the ranks' tensors differ in dtype or number of dimensions ({rank_shapes}); the "
             "shards of one global tensor must agree in both"
         )
     return gathered[:, 2 : 2 + gathered[0, 1]]

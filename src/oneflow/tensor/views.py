@@ -354,7 +354,7 @@ def write(tensor: Handle, new: Value, steps: Chain = ()) -> None:
             "a clone to get a normal tensor before doing inplace update."
         )
     if MODE.enabled:
-        _refuse_leaf(tensor, old)
+        _check_leaf(tensor, old)
     if steps and family is None:
         new, steps = scatter_back(old, steps, new), ()
     if not steps:
@@ -429,7 +429,7 @@ def keep_history(old: Value, new: Value) -> Value:
     return overwrite(old, new) if old.node is not None and MODE.enabled else new
 
 
-def _refuse_leaf(tensor: Handle, old: Value) -> None:
+def _check_leaf(tensor: Handle, old: Value) -> None:
     if tensor._family is not None and tensor._family.unrecorded:
         raise RuntimeError(
             "A view was created in no_grad mode and is being modified inplace with grad mode "

@@ -118,11 +118,11 @@ def command_of(options: argparse.Namespace) -> list[str]:
 def main() -> int:
     """Start the processes, wait for them, and return the exit code."""
     options = parse_args()
-    environments = [environment_of(options, local) for local in range(options.nproc_per_node)]
+    envs = [environment_of(options, local) for local in range(options.nproc_per_node)]
     if options.nnodes == 1:
         job_variables = {environment.JOB.name: uuid.uuid4().hex}
         job_variables[environment.SECRET.name] = secrets.token_hex(16)
-        for each in environments:
+        for each in envs:
             each.update(job_variables)
-    workers = WorkerGroup(command_of(options), environments)
+    workers = WorkerGroup(command_of(options), envs)
     return workers.run(options.logdir, options.redirect_stdout_and_stderr)

@@ -34,9 +34,9 @@ class WorkerGroup:
         environments: the environment of each process.
     """
 
-    def __init__(self, command: Sequence[str], environments: Sequence[dict[str, str]]) -> None:
+    def __init__(self, command: Sequence[str], envs: Sequence[dict[str, str]]) -> None:
         self._command = command
-        self._environments = environments
+        self._environments = envs
         self._processes: list[WorkerProcess] = []
         self._folder = Path(tempfile.mkdtemp(prefix="oneflow-launch-"))
         self._first_failed: WorkerProcess | None = None

@@ -48,13 +48,13 @@ class FusedMLP(Module):
         self.in_features = in_features
         self.hidden_features = tuple(hidden_features)
         self.out_features = out_features
-        dropout_rates = hidden_dropout_rate or [0.0] * len(self.hidden_features)
-        if len(dropout_rates) != len(self.hidden_features):
+        dropout_list = hidden_dropout_rate or [0.0] * len(self.hidden_features)
+        if len(dropout_list) != len(self.hidden_features):
             raise ValueError(
-                f"`hidden_dropout_rate` has {len(dropout_rates)} entries for "
+                f"`hidden_dropout_rate` has {len(dropout_list)} entries for "
                 f"{len(self.hidden_features)} hidden layers"
             )
-        self.dropout_rates = [*dropout_rates, out_dropout_rate]
+        self.dropout_list = [*dropout_list, out_dropout_rate]
         self.skip_final_activation = skip_final_activation
         self.add_parameters()
         self.reset_parameters()
@@ -95,7 +95,7 @@ class FusedMLP(Module):
 
     def forward(self, x: Tensor) -> Tensor:
         last = self._layers - 1
-        for number, rate in enumerate(self.dropout_rates):
+        for number, rate in enumerate(self.dropout_list):
             x = linear(x, self.weight(number), self.bias(number))
             if number < last or not self.skip_final_activation:
                 x = relu(x)

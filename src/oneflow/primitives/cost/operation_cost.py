@@ -21,7 +21,7 @@ from oneflow.primitives.operation import Operation
 from oneflow.primitives.shard_index import ShardIndex
 from oneflow.primitives.shard_shapes import shard_shape, traced_offsets
 from oneflow.primitives.sharding.collectives import collectives_of
-from oneflow.primitives.tracing import bodies
+from oneflow.primitives.tracing import sub_jaxprs
 from oneflow.primitives.traits import Kind
 
 # Steps of a traced implementation that only move data.
@@ -55,12 +55,12 @@ _NO_FLOPS = frozenset(
     )
 )
 # Scatters, as JAX versions spell them; XLA writes their results to a copy of the first operand.
-_SCATTERS = frozenset(
+_SCATTER_NAMES = frozenset(
     (
         "scatter",
         *(
-            f"scatter{dash}{method}"
-            for dash in "-_"
+            f"scatter{separator}{method}"
+            for separator in "-_"
             for method in ("add", "sub", "mul", "min", "max")
         ),
     )
@@ -183,7 +183,7 @@ def operation_cost(operation: Operation) -> OperationCost:
 def unsharded_flops(operation: Operation) -> int:
     """The operations of one device that computes the whole result."""
     unsharded = [jax.ShapeDtypeStruct(spec.shape, spec.dtype.numpy) for spec in operation.in_specs]
-    traced = run_uninterruptible(lambda: jax.make_jaxpr(operation.evaluate_whole)(*unsharded))
+    traced = run_uninterruptible(lambda: jax.make_jaxpr(operation.evaluate_unsharded)(*unsharded))
     return _count_flops(traced.jaxpr)
 
 
@@ -219,27 +219,27 @@ def _count_flops(jaxpr: Any) -> int:
 def _count(equation: Any) -> int:
     """The operations of one step of a traced implementation."""
     name = equation.primitive.name
-    inner = bodies(equation)
+    inner = sub_jaxprs(equation)
     if inner:
         counts = [_count_flops(each) for each in inner]
         if name == "cond":
             return max(counts)
         return sum(counts) * equation.params.get("length", 1)
-    produced = math.prod(equation.outvars[0].aval.shape) if equation.outvars else 0
+    output_size = math.prod(equation.outvars[0].aval.shape) if equation.outvars else 0
     if name == "dot_general":
-        (contracted, _), _ = equation.params["dimension_numbers"]
+        (contracting, _), _ = equation.params["dimension_numbers"]
         shape = equation.invars[0].aval.shape
-        return 2 * produced * math.prod(shape[dim] for dim in contracted)
+        return 2 * output_size * math.prod(shape[dim] for dim in contracting)
     if name == "conv_general_dilated":
         # The kernel has its output features in one dimension; the others are summed over.
         features = equation.params["dimension_numbers"].rhs_spec[0]
         kernel = equation.invars[1].aval.shape
-        return 2 * produced * math.prod(kernel) // max(kernel[features], 1)
+        return 2 * output_size * math.prod(kernel) // max(kernel[features], 1)
     if name in _NO_FLOPS:
         return 0
     if name in _REDUCTIONS:
         return max(math.prod(each.aval.shape) for each in equation.invars)
-    return produced
+    return output_size
 
 
 def _temporary(jaxpr: Any) -> int:
@@ -251,8 +251,8 @@ def _temporary(jaxpr: Any) -> int:
     freed: dict[int, int] = {}
     live = peak = 0
     for index, equation in enumerate(jaxpr.eqns):
-        inner = sum(_temporary(each) for each in bodies(equation))
-        if equation.primitive.name in _SCATTERS:
+        inner = sum(_temporary(each) for each in sub_jaxprs(equation))
+        if equation.primitive.name in _SCATTER_NAMES:
             inner += _bytes(equation.invars[0])
         if _stored(equation):
             for each in equation.outvars:
@@ -270,7 +270,9 @@ def _bytes(array: Any) -> int:
 
 def _stores(jaxpr: Any) -> bool:
     """Return true if some step of it is not fused."""
-    return any(_stored(equation) or any(map(_stores, bodies(equation))) for equation in jaxpr.eqns)
+    return any(
+        _stored(equation) or any(map(_stores, sub_jaxprs(equation))) for equation in jaxpr.eqns
+    )
 
 
 def _stored(equation: Any) -> bool:

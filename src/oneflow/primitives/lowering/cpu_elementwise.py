@@ -59,7 +59,7 @@ _SIN = (-1.6666654611e-1, 8.3321608736e-3, -1.9515295891e-4)
 _COSINE = (4.166664568298827e-2, -1.388731625493765e-3, 2.443315711809948e-5)
 
 
-def _sin_shifted(x, quarters: int):
+def _sin_shifted(x, half_pi_count: int):
     """The sine of ``x + quarters * pi / 2``."""
     wide = x.astype(jnp.float64)
     rotations = jnp.round(wide * (2 / np.pi))
@@ -71,17 +71,17 @@ def _sin_shifted(x, quarters: int):
     sin_value = rest + rest * square * (a + square * (b + square * c))
     a, b, c = _COSINE
     cosine = 1 - 0.5 * square + square * square * (a + square * (b + square * c))
-    quadrant = rotations.astype(jnp.int32) + quarters
+    quadrant = rotations.astype(jnp.int32) + half_pi_count
     value = jnp.where(quadrant & 1 == 1, cosine, sin_value).astype(x.dtype)
     return jnp.where(quadrant & 2 == 2, -value, value)
 
 
-def _lower_sin_cos(name: str, quarters: int, exact: Callable) -> None:
+def _lower_sin_cos(name: str, half_pi_count: int, exact: Callable) -> None:
     def compute(x):
         if x.dtype != jnp.float32:
             return exact(x)
         in_range = jnp.all(jnp.abs(x) < _MAX_REDUCED)
-        return lax.cond(in_range, lambda x: _sin_shifted(x, quarters), exact, x)
+        return lax.cond(in_range, lambda x: _sin_shifted(x, half_pi_count), exact, x)
 
     PRIMITIVES[name].lowering("cpu")(round_once(compute))
 

@@ -81,7 +81,7 @@ class _Axis:
         before, after = self._step.source[self._step.axis], self._step.target[self._step.axis]
         if before is BROADCAST:
             return (
-                self._own_share(x, after.dim)
+                self._local_share(x, after.dim)
                 if isinstance(after, Split)
                 else self._first_to_partial_sum(x)
             )
@@ -117,7 +117,7 @@ class _Axis:
         padded, real = self._outer(dim)
         return padded, -(-padded // self._count), real // self._count, real % self._count
 
-    def _own_share(self, x: jax.Array, dim: int) -> jax.Array:
+    def _local_share(self, x: jax.Array, dim: int) -> jax.Array:
         """This device's share of the outer part."""
         padded, inner, base, extra = self._shares(dim)
         coordinate = lax.axis_index(self._name)
@@ -155,10 +155,10 @@ class _Axis:
         size = base + as_index(coordinate < extra)
         position = jnp.arange(padded)
         taken = _take(x, position - start, dim, inner)
-        is_own = (position >= start) & (position < start + size)
+        is_local = (position >= start) & (position < start + size)
         shape = [1] * x.ndim
         shape[dim] = padded
-        return jnp.where(is_own.reshape(shape), taken, additive_identity(x.dtype))
+        return jnp.where(is_local.reshape(shape), taken, additive_identity(x.dtype))
 
     def _first_to_partial_sum(self, x: jax.Array) -> jax.Array:
         """The whole on the first device and nothing on the others: a partial sum."""

@@ -29,9 +29,9 @@ def _shifted(alpha, by: int):
     return jnp.pad(alpha, ((0, 0), (by, 0)), constant_values=_LOG_ZERO)[:, : alpha.shape[1]]
 
 
-def _sum_of_three(first, second, third):
-    top = lax.stop_gradient(jnp.maximum(jnp.maximum(first, second), third))
-    return top + jnp.log(jnp.exp(first - top) + jnp.exp(second - top) + jnp.exp(third - top))
+def _sum_of_three(a, b, c):
+    top = lax.stop_gradient(jnp.maximum(jnp.maximum(a, b), c))
+    return top + jnp.log(jnp.exp(a - top) + jnp.exp(b - top) + jnp.exp(c - top))
 
 
 def _losses(log_probs, targets, input_lengths, target_lengths, blank: int):

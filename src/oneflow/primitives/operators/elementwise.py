@@ -25,19 +25,19 @@ from oneflow.primitives.sharding.linearity import converted
 from oneflow.primitives.traits import Precision
 
 
-def elementwise(name: str, impl: Callable, operands: str = "x", **declared: Any) -> Primitive:
+def elementwise(name: str, impl: Callable, operands: str = "x", **options: Any) -> Primitive:
     """Define an elementwise primitive; an ordinary one is this line and its gradient."""
-    return exact(name, round_once(impl), operands, **declared)
+    return exact(name, round_once(impl), operands, **options)
 
 
-def exact(name: str, impl: Callable, operands: str = "x", **declared: Any) -> Primitive:
+def exact(name: str, impl: Callable, operands: str = "x", **options: Any) -> Primitive:
     """Define an elementwise primitive that rounds nothing: it chooses, compares or changes bits."""
-    return primitive(name, impl, operands=operands, elementwise=True, **declared)
+    return primitive(name, impl, operands=operands, elementwise=True, **options)
 
 
-def without_gradient(name: str, impl: Callable, operands: str = "x", **declared: Any) -> Primitive:
+def without_gradient(name: str, impl: Callable, operands: str = "x", **options: Any) -> Primitive:
     """Define one that rounds nothing and whose results never require grad."""
-    return exact(name, impl, operands, differentiable=False, **declared)
+    return exact(name, impl, operands, differentiable=False, **options)
 
 
 def unary(
@@ -46,7 +46,7 @@ def unary(
     slope: Callable | None = None,
     slope_of_out: Callable | None = None,
     writable: str = "",
-    **declared: Any,
+    **options: Any,
 ) -> Primitive:
     """Define a function of one number by its derivative.
 
@@ -59,9 +59,9 @@ def unary(
         slope: its derivative as a function of the operand.
         slope_of_out: its derivative as a function of the result.
         writable: as for a gradient rule.
-        declared: what else the primitive declares.
+        options: what else the primitive declares.
     """
-    op = elementwise(name, impl, **declared)
+    op = elementwise(name, impl, **options)
     derivative = slope or slope_of_out
     if derivative is None:
         return op

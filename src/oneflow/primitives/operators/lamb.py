@@ -8,10 +8,10 @@ import jax.numpy as jnp
 
 from oneflow.primitives.operation import Operation
 from oneflow.primitives.operators.optimizer import (
+    as_real,
     closed,
     computed_in,
     moments_of,
-    opened,
     update_rule,
 )
 from oneflow.primitives.registry import primitive
@@ -68,7 +68,7 @@ def _numbers(vector, kind) -> LAMBNumbers:
 def _lamb_direction(p, g, *rest):
     *states, vector = rest
     kind = computed_in(p.dtype)
-    param, grad, kept = opened(p, kind), opened(g, kind), [opened(each, kind) for each in states]
+    param, grad, kept = as_real(p, kind), as_real(g, kind), [as_real(each, kind) for each in states]
     direction, *new = _direction_of(param, grad, kept, _numbers(vector, kind))
     sums = (_sum_of_squares(param), _sum_of_squares(direction))
     like = p if jnp.iscomplexobj(p) else param
@@ -90,8 +90,8 @@ lamb_direction = primitive(
 def _lamb_step(p, direction, param_square_sum, direction_square_sum, vector):
     kind = computed_in(p.dtype)
     new = _apply_trust_ratio(
-        opened(p, kind),
-        opened(direction, kind),
+        as_real(p, kind),
+        as_real(direction, kind),
         param_square_sum,
         direction_square_sum,
         _numbers(vector, kind),

@@ -86,9 +86,9 @@ def update_rule(
                 kind = computed_in(parameter.dtype)
                 scalars = numbers.astype(kind)
                 updated = rule(
-                    opened(parameter, kind),
-                    opened(gradient, kind),
-                    [opened(state, kind) for state in kept],
+                    as_real(parameter, kind),
+                    as_real(gradient, kind),
+                    [as_real(state, kind) for state in kept],
                     numbers_type(*[scalars[index] for index in range(len(scalars))]),
                     **attributes,
                 )
@@ -158,7 +158,7 @@ def computed_in(dtype: Any) -> Any:
     return jnp.promote_types(dtype, jnp.float32)
 
 
-def opened(array: Any, kind: Any) -> Any:
+def as_real(array: Any, kind: Any) -> Any:
     """An array as the rules compute with it: of real numbers of type `kind`."""
     if jnp.iscomplexobj(array):
         array = jnp.stack([array.real, array.imag])

@@ -181,14 +181,14 @@ max_pool = primitive(
     _max_pool,
     axes=_spatial_axes,
     real_only=True,
-    fusion=Fusion(into_readers=True, reads_memory=True),
+    fusion=Fusion(into_users=True, reads_memory=True),
     channels_last=follows((True,), (True,)),
 )
 max_pool_gradient = primitive(
     "max_pool_gradient",
     _max_pool_gradient,
     axes=_spatial_axes,
-    fusion=Fusion(into_readers=True, reads_memory=True),
+    fusion=Fusion(into_users=True, reads_memory=True),
     channels_last=follows((True, True, True), (True,)),
     linear=("y",),
 )

@@ -172,21 +172,21 @@ def _compute_dtype(dtype: DType) -> np.dtype:
 _NUMBERS = {"seed": "int64", "stream": "int64"}
 
 
-def random_primitive(name: str, impl: Callable, *real: str, **declared: Any) -> Primitive:
+def random_primitive(name: str, impl: Callable, *real: str, **options: Any) -> Primitive:
     """Define a primitive that draws from `seed` and `stream`; `real` names its float operands.
 
     Numbers drawn are the same to the bit in cold and hot programs. Only what takes no logarithms
     and the like is interpreted, and says so.
     """
-    declared.setdefault("interpreted", False)
+    options.setdefault("interpreted", False)
     scalar = {**_NUMBERS, **dict.fromkeys(real, "float64")}
-    return primitive(name, impl, scalar=scalar, **declared)
+    return primitive(name, impl, scalar=scalar, **options)
 
 
-def shardable_random_primitive(name: str, impl: Callable, *real: str, **declared: Any) -> Primitive:
+def shardable_random_primitive(name: str, impl: Callable, *real: str, **options: Any) -> Primitive:
     """A random primitive whose results may be drawn in parts, as its operands are split."""
     return random_primitive(
-        name, impl, *real, axes=creation_axes, positional=Positional(), **declared
+        name, impl, *real, axes=creation_axes, positional=Positional(), **options
     )
 
 

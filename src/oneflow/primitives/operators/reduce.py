@@ -75,7 +75,7 @@ def _mean(x, *, dims: tuple[int, ...], keepdim: bool = False, count: int | None 
 
 def _mean_axes(operation: Operation) -> Axes:
     """Means of parts that divide by the number of all elements are partial sums."""
-    axes = reduced_axes(summed=True)(operation)
+    axes = reduced_axes(is_sum=True)(operation)
     count = count_of(operation.in_specs[0].shape, operation.attributes["dims"])
     return replace(axes, global_attributes={"count": count})
 
@@ -85,14 +85,14 @@ def _spread(
     *,
     shape: tuple[int, ...],
     dims: tuple[int, ...],
-    divided: bool,
+    average: bool,
     count: int | None = None,
 ):
     """Every reduced element gets its result's gradient, or an equal share of it.
 
     `count` is the number of elements that share it, if `shape` is that of a part.
     """
-    if divided:
+    if average:
         value = quotient(value, count_of(shape, dims) if count is None else count)
     return expanded(value, shape, dims)
 
@@ -108,14 +108,14 @@ def _spread_axes(operation: Operation) -> Axes:
 
 
 sum_ = primitive(
-    "sum", _sum, axes=reduced_axes(summed=True), linear=converted, precision=Precision.FULL
+    "sum", _sum, axes=reduced_axes(is_sum=True), linear=converted, precision=Precision.FULL
 )
-sum_.gradient(x=lambda g, x_spec, dims: spread(g, shape=x_spec.shape, dims=dims, divided=False))
+sum_.gradient(x=lambda g, x_spec, dims: spread(g, shape=x_spec.shape, dims=dims, average=False))
 mean = primitive("mean", _mean, axes=_mean_axes, linear=("x",), precision=Precision.FULL)
-mean.gradient(x=lambda g, x_spec, dims: spread(g, shape=x_spec.shape, dims=dims, divided=True))
+mean.gradient(x=lambda g, x_spec, dims: spread(g, shape=x_spec.shape, dims=dims, average=True))
 spread = primitive("spread", _spread, axes=_spread_axes, linear=("value",))
 spread.gradient(
-    value=lambda g, value_spec, shape, dims, divided: (mean if divided else sum_)(
+    value=lambda g, value_spec, shape, dims, average: (mean if average else sum_)(
         g, dims=dims, keepdim=value_spec.ndim == len(shape)
     )
 )
@@ -143,7 +143,7 @@ def _nanmean(x, *, dims: tuple[int, ...], keepdim: bool = False):
     return quotient(_nansum(x, dims=dims, keepdim=keepdim), count.astype(x.dtype))
 
 
-nansum = primitive("nansum", _nansum, axes=reduced_axes(summed=True))
+nansum = primitive("nansum", _nansum, axes=reduced_axes(is_sum=True))
 
 
 def _nanmean_of_sums(x, *, dims: tuple[int, ...], keepdim: bool = False):
@@ -152,18 +152,18 @@ def _nanmean_of_sums(x, *, dims: tuple[int, ...], keepdim: bool = False):
 
 
 nanmean = primitive(
-    "nanmean", _nanmean, axes=reduced_axes(summed=False), composition=Composition(_nanmean_of_sums)
+    "nanmean", _nanmean, axes=reduced_axes(is_sum=False), composition=Composition(_nanmean_of_sums)
 )
 prod = primitive(
     "prod",
     lambda x, *, dims, keepdim=False: jnp.prod(x, axis=dims, keepdims=keepdim),
-    axes=reduced_axes(summed=False),
+    axes=reduced_axes(is_sum=False),
     precision=Precision.FULL,
 )
 count_nonzero = primitive(
     "count_nonzero",
     lambda x, *, dims, keepdim=False: jnp.sum(x != 0, axis=dims, keepdims=keepdim, dtype=jnp.int64),
-    axes=reduced_axes(summed=True),
+    axes=reduced_axes(is_sum=True),
     differentiable=False,
 )
 
@@ -184,14 +184,14 @@ def _count_of(x, dims: tuple[int, ...] | None, keepdim: bool):
 all_true = primitive(
     "all",
     lambda x, *, dims=None, keepdim=False: jnp.all(x != 0, axis=dims, keepdims=keepdim),
-    axes=reduced_axes(summed=False),
+    axes=reduced_axes(is_sum=False),
     composition=Composition(_all_of_counts),
     differentiable=False,
 )
 any_true = primitive(
     "any",
     lambda x, *, dims=None, keepdim=False: jnp.any(x != 0, axis=dims, keepdims=keepdim),
-    axes=reduced_axes(summed=False),
+    axes=reduced_axes(is_sum=False),
     composition=Composition(_any_of_counts),
     differentiable=False,
 )
@@ -217,7 +217,7 @@ def _extreme(name: str, best: Callable) -> Primitive:
     op = primitive(
         name,
         lambda x, *, dims, keepdim=False: best(x, axis=dims, keepdims=keepdim),
-        axes=reduced_axes(summed=False),
+        axes=reduced_axes(is_sum=False),
     )
     return op.gradient(x=lambda g, x, out, dims: extreme_gradient(g, x, out, dims=dims))
 
@@ -234,7 +234,7 @@ def _first_index(name: str, best: Callable) -> Primitive:
             return jnp.zeros((), jnp.int64)
         return best(x, axis=dim, keepdims=keepdim).astype(jnp.int64)
 
-    return primitive(name, impl, axes=reduced_axes(summed=False), differentiable=False)
+    return primitive(name, impl, axes=reduced_axes(is_sum=False), differentiable=False)
 
 
 argmax = _first_index("argmax", jnp.argmax)
@@ -305,7 +305,7 @@ def select_along(name: str, best_index: Callable) -> Primitive:
         values = jnp.take_along_axis(x, index, axis=dim)
         return (values, index) if keepdim else (values.squeeze(dim), index.squeeze(dim))
 
-    op = primitive(name, impl, axes=reduced_axes(summed=False), real_only=True)
+    op = primitive(name, impl, axes=reduced_axes(is_sum=False), real_only=True)
     return op.gradient(x=select_along_gradient, writable="out")
 
 
@@ -329,7 +329,7 @@ def _logsumexp_gradient(g, x, out, *, dims: tuple[int, ...]):
 
 
 logsumexp = primitive(
-    "logsumexp", _logsumexp, axes=reduced_axes(summed=False), precision=Precision.FULL
+    "logsumexp", _logsumexp, axes=reduced_axes(is_sum=False), precision=Precision.FULL
 )
 _logsumexp_x = primitive(
     "logsumexp_gradient", _logsumexp_gradient, axes=reduction_gradient_axes, linear=("g",)

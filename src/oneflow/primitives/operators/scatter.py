@@ -67,7 +67,7 @@ gather.gradient(
 _LOGICAL = {"add": "max", "multiply": "min"}
 
 
-def _scatter(name: str, method: str, **declared: Any) -> Primitive:
+def _scatter(name: str, method: str, **options: Any) -> Primitive:
     """The primitive that puts `source` (shaped as `index`) into `x` by an update method of JAX."""
 
     def impl(x, source, index, *, dim: int):
@@ -76,7 +76,7 @@ def _scatter(name: str, method: str, **declared: Any) -> Primitive:
         # Positions out of range are dropped here and reported by the check.
         return getattr(target, chosen)(source, mode="drop")
 
-    op = primitive(name, impl, axes=_aligned_axes, **declared)
+    op = primitive(name, impl, axes=_aligned_axes, **options)
     return op.checked(lambda x, source, index, *, dim: out_of_range(index, 0, x.shape[dim]), _error)
 
 

@@ -223,7 +223,7 @@ def _layout_select(layout, *indices, dims):
     )
 
 
-def _compose_selects(indices, attributes, next_indices, next_attributes):
+def _compose_select(indices, attributes, next_indices, next_attributes):
     dims = list(attributes["dims"])
     for dim in next_attributes["dims"]:
         for selected in sorted(attributes["dims"]):
@@ -249,7 +249,7 @@ select = primitive(
     _select,
     scalar="int64",
     axes=_select_axes,
-    view=ViewRule(_write_select, _layout_select, compose=_compose_selects),
+    view=ViewRule(_write_select, _layout_select, compose=_compose_select),
     linear=("x",),
 )
 

@@ -99,14 +99,14 @@ def _std_of_sums(x, *, dims: tuple[int, ...], correction: float, keepdim: bool =
 var = primitive(
     "var",
     _var,
-    axes=reduced_axes(summed=False),
+    axes=reduced_axes(is_sum=False),
     composition=Composition(_var_of_sums),
     precision=Precision.FULL,
 )
 std = primitive(
     "std",
     _std,
-    axes=reduced_axes(summed=False),
+    axes=reduced_axes(is_sum=False),
     composition=Composition(_std_of_sums),
     precision=Precision.FULL,
 )
@@ -158,11 +158,11 @@ def _norm2_of_sums(x, *, dims: tuple[int, ...], keepdim: bool = False):
 norm2 = primitive(
     "norm2",
     _norm2,
-    axes=reduced_axes(summed=False),
+    axes=reduced_axes(is_sum=False),
     composition=Composition(_norm2_of_sums),
     precision=Precision.FULL,
 )
-norm = primitive("norm", _norm, axes=reduced_axes(summed=False), precision=Precision.FULL)
+norm = primitive("norm", _norm, axes=reduced_axes(is_sum=False), precision=Precision.FULL)
 _norm2_x = primitive(
     "norm2_gradient", _norm2_gradient, axes=reduction_gradient_axes, linear=("g", "x")
 )

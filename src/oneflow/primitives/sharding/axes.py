@@ -230,11 +230,11 @@ def leading_axes(trailing: int) -> AxisRule:
     return rule
 
 
-def reduced_axes(summed: bool) -> Callable[[Operation], Axes]:
+def reduced_axes(is_sum: bool) -> Callable[[Operation], Axes]:
     """The rule of a reduction over `dims`, or `dim`: the others may be split.
 
     Args:
-        summed: these too, because the result is a plain sum.
+        is_sum: these too, because the result is a plain sum.
     """
 
     def rule(operation: Operation) -> Axes:
@@ -243,7 +243,7 @@ def reduced_axes(summed: bool) -> Callable[[Operation], Axes]:
         dims = _normalized_dims(operation.attributes.get(attribute), first.ndim)
         keepdim = operation.attributes.get("keepdim", False)
         names = [f"d{i}" for i in range(first.ndim)]
-        source = tuple(n if summed or i not in dims else None for i, n in enumerate(names))
+        source = tuple(n if is_sum or i not in dims else None for i, n in enumerate(names))
         kept = [None if i in dims else n for i, n in enumerate(names) if keepdim or i not in dims]
         inputs = (source, *((None,) * spec.ndim for spec in rest))
         return Axes(inputs, tuple(tuple(kept) for _ in operation.out_specs))

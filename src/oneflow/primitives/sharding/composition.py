@@ -22,7 +22,7 @@ def composition_of(operation: Operation, split: Sequence[Collection[int]]) -> Ca
         split: per operand the dimensions that are split.
     """
     composition = operation.primitive.traits.composition
-    if composition is None or not any(split) or not composition.covers(operation.attributes):
+    if composition is None or not any(split) or not composition.matches(operation.attributes):
         return None
     axes = axes_of(operation)
     if axes is None:

@@ -42,10 +42,12 @@ def linear_operands(operation: Operation) -> Linearity:
         >>> [sorted(each) for each in linear_operands(make_operation(mul, (spec, 2.0), {}))]
         [[0], [1]]
     """
-    return tuple(each for each in _declared(operation) if each and _preserves_sums(operation, each))
+    return tuple(
+        each for each in _linear_sets(operation) if each and _preserves_sums(operation, each)
+    )
 
 
-def _declared(operation: Operation) -> Iterable[frozenset[int]]:
+def _linear_sets(operation: Operation) -> Iterable[frozenset[int]]:
     """The sets that the primitive declares, regardless of dtypes."""
     primitive = operation.primitive
     if primitive.vjp_of is not None:

@@ -275,8 +275,8 @@ def _input_signature(operation: Operation, axes: Axes | None, choice: Choice, po
     dims = axes.inputs[position]
     if choice in dims:
         return split(dims.index(choice))
-    summed = any(_is_reduced(axes, choice, output) for output in range(len(axes.outputs)))
-    return PARTIAL_SUM if summed and position in axes.biases else BROADCAST
+    is_sum = any(_is_reduced(axes, choice, output) for output in range(len(axes.outputs)))
+    return PARTIAL_SUM if is_sum and position in axes.biases else BROADCAST
 
 
 def _output_signature(
