@@ -45,7 +45,7 @@ class Device:
         index: ordinal of the device among those of its type; left out, the current one.
 
     Raises:
-        RuntimeError: the type is unknown or the index is not a whole number at least 0.
+        RuntimeError: the type is unknown or the index is not an integer of at least 0.
 
     Example:
         >>> import oneflow as flow

@@ -13,5 +13,5 @@ def random_numbers(generator: Generator | None) -> np.random.Generator:
 
 
 def numbers_from(seeds: tuple[int, ...]) -> np.random.Generator:
-    """NumPy's random numbers, started from whole numbers."""
+    """NumPy's random numbers, started from integers."""
     return np.random.Generator(np.random.Philox(np.random.SeedSequence(seeds)))

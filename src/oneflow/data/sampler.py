@@ -56,7 +56,7 @@ class RandomSampler(Sampler[int]):
         generator: where the order comes from, default the default generator.
 
     Raises:
-        ValueError: `num_samples` is not a whole number of at least 1.
+        ValueError: `num_samples` is not an integer of at least 1.
 
     Example:
         >>> import oneflow as flow
@@ -201,4 +201,4 @@ class BatchSampler(Sampler[list[int]]):
 
 def _check_count(name: str, value: Any) -> None:
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-        raise ValueError(f"`{name}` must be a whole number of at least 1, got {value!r}")
+        raise ValueError(f"`{name}` must be an integer of at least 1, got {value!r}")

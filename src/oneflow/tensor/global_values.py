@@ -210,7 +210,7 @@ def _global_shape(local: Any, sharding: Sharding, check_meta: bool) -> tuple[int
         shapes = _shapes_of_ranks(local, placement)
     else:
         shapes = _shapes_of_ranks(local, placement)
-    return _checked_global_shape(shapes, local, sharding)
+    return _checked_global_shape(shapes, sharding)
 
 
 # Ranks exchange the dtype, number of dimensions and sizes of a tensor.
@@ -252,7 +252,7 @@ def all_gather_ints_on(numbers: np.ndarray, placement: Placement) -> np.ndarray:
     return np.asarray(read_array(converted(shards, placement.broadcast)).addressable_data(0))
 
 
-def _checked_global_shape(shapes: np.ndarray, local: Any, sharding: Sharding) -> tuple[int, ...]:
+def _checked_global_shape(shapes: np.ndarray, sharding: Sharding) -> tuple[int, ...]:
     placement, sbp = sharding.placement, sharding.sbp
     global_shape = []
     grid = shapes.reshape(*placement.hierarchy, -1)

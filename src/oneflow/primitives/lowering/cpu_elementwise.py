@@ -25,7 +25,7 @@ def _fast_remainder(x, y):
     truncated = jnp.trunc(wide / divisor)
     # 0 times an infinite divisor would be NaN.
     rest = wide - jnp.where(truncated == 0, 0, truncated * divisor)
-    # The quotient was rounded up to a whole number.
+    # The quotient was rounded up to an integer.
     rest = jnp.where(rest * wide < 0, rest + jnp.copysign(divisor, wide), rest)
     return jnp.where(rest == 0, jnp.copysign(0, x), rest.astype(x.dtype))
 
@@ -51,7 +51,7 @@ _lower_division(e.floor_divide, e.floor_quotient)
 
 # --- sine and cosine
 
-# pi / 2 in parts of 33 bits: a whole number below 2^20 times a part is exact in double precision.
+# pi / 2 in parts of 33 bits: an integer below 2^20 times a part is exact in double precision.
 _HALF_PI = (1.57079632673412561417, 6.07710050630396597660e-11, 2.02226624879595063154e-21)
 _MAX_REDUCED = 2.0**20
 # Coefficients of x^3, x^5, x^7 and of x^4, x^6, x^8 for |x| <= pi / 4.

@@ -60,7 +60,7 @@ def convolve(x, weight, window: Window):
 
 
 def _pad_and_convolve(y, weight, size: tuple[int, ...], window: Window):
-    """`convolve_input_adjoint` written out: JAX does not transpose whole numbers."""
+    """`convolve_input_adjoint` written out: JAX does not transpose integers."""
     groups, spatial = window.groups, weight.shape[2:]
     shape = (groups, weight.shape[0] // groups, weight.shape[1], *spatial)
     transposed = jnp.swapaxes(weight.reshape(shape), 1, 2)

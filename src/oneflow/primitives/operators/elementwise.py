@@ -311,7 +311,7 @@ ge = without_gradient("ge", jnp.greater_equal, "x y", real_only=True)
 
 
 def _isclose(x, y, absolute, relative, *, equal_nan: bool):
-    """In the operands' dtype; whole numbers compare in float64."""
+    """In the operands' dtype; integers compare in float64."""
     if not jnp.issubdtype(x.dtype, jnp.inexact):
         x, y = x.astype(jnp.float64), y.astype(jnp.float64)
     close = jnp.abs(x - y) <= absolute + jnp.abs(relative * y)

@@ -84,7 +84,7 @@ def _count(spec, dims) -> int:
     return count
 
 
-def _moments_gradient(g, x, out, x_spec, dims):
+def _moments_gradient(g, x, out, dims):
     # d mean / dx = 1 / n,  d variance / dx = 2 (x - mean) / n
     return _through_moments(g[0], g[1], x, out[0], dims)
 

@@ -87,15 +87,11 @@ class SignatureSpace:
 
     def input_sbp(self, choices: Choices, position: int) -> NdSbp:
         """The SBP of an operand with these choices for its group."""
-        return tuple(
-            [_input_signature(self.operation, self._axes, each, position) for each in choices]
-        )
+        return tuple([_input_signature(self._axes, each, position) for each in choices])
 
     def output_sbp(self, choices: Choices, position: int) -> NdSbp:
         """The SBP of a result with these choices for its group."""
-        return tuple(
-            [_output_signature(self.operation, self._axes, each, position) for each in choices]
-        )
+        return tuple([_output_signature(self._axes, each, position) for each in choices])
 
     def is_possible(self, choices: Choices) -> bool:
         """Return whether sizes and operands allow these choices for a group."""
@@ -267,7 +263,7 @@ def _is_reduced(axes: Axes, name: str, output: int) -> bool:
     return axes.is_reduced(name, output) and any(name in dims for dims in axes.inputs)
 
 
-def _input_signature(operation: Operation, axes: Axes | None, choice: Choice, position: int) -> Sbp:
+def _input_signature(axes: Axes | None, choice: Choice, position: int) -> Sbp:
     if isinstance(choice, frozenset):
         return PARTIAL_SUM if position in choice else BROADCAST
     if choice is None or axes is None:
@@ -279,9 +275,7 @@ def _input_signature(operation: Operation, axes: Axes | None, choice: Choice, po
     return PARTIAL_SUM if is_sum and position in axes.biases else BROADCAST
 
 
-def _output_signature(
-    operation: Operation, axes: Axes | None, choice: Choice, position: int
-) -> Sbp:
+def _output_signature(axes: Axes | None, choice: Choice, position: int) -> Sbp:
     if isinstance(choice, frozenset):
         return PARTIAL_SUM
     if choice is None or axes is None:
