@@ -190,7 +190,7 @@ def test_zero_3_gathers_when_and_where_it_is_needed():
     # The second layer's weight: for the forward pass, and for the backward pass.
     assert len(gathers) == 2
     sources = [made[each.operands[0]] for each in gathers]
-    assert [each.operation.primitive.name for each in sources] == ["together", "together"]
+    assert [each.operation.primitive.name for each in sources] == ["optimization_barrier"] * 2
     anchors = [made[each.operands[1]].operation.primitive.name for each in sources]
     assert anchors[0] == "relu"
     assert anchors[1] != "relu"
