@@ -45,7 +45,7 @@ class Tee:
 
     def join(self) -> None:
         """Wait for the rest of the output; a descendant of the process may keep the pipe open."""
-        self._thread.join(1.0)
+        self._thread.join(5.0)
 
     def tail(self, count: int) -> list[str]:
         """Return the last `count` lines."""
