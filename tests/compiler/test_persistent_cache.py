@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from oneflow.compiler.persistent_cache import evict, make_private, schedule_eviction
+from oneflow.compiler.persistent_cache import evict, make_private, schedule_cleanup
 
 # Every program is compiled the first time it runs.
 COMPILED = {"ONEFLOW_EAGER": "compiled"}
@@ -23,12 +23,12 @@ def test_files_not_used_for_longest_go_first(tmp_path: Path):
 
 
 def test_eviction_happens_once_a_day(tmp_path: Path):
-    schedule_eviction(tmp_path / "xla")
+    schedule_cleanup(tmp_path / "xla")
     stamp = tmp_path / "xla" / ".tidied"
     os.utime(stamp, (1e9, 1e9))
-    schedule_eviction(tmp_path / "xla")
+    schedule_cleanup(tmp_path / "xla")
     first = stamp.stat().st_mtime
-    schedule_eviction(tmp_path / "xla")
+    schedule_cleanup(tmp_path / "xla")
     assert 1e9 < first == stamp.stat().st_mtime
 
 

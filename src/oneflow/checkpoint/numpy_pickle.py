@@ -176,10 +176,10 @@ def finished(value: Any) -> Any:
     Raises:
         ValueError: it holds something that is no data, or is nested too deeply.
     """
-    return _Finalizer().finish(value, 0)
+    return _PendingEvaluator().finish(value, 0)
 
 
-class _Finalizer:
+class _PendingEvaluator:
     _MAX_DEPTH = 150
     _LEAVES = (
         type(None),

@@ -22,14 +22,11 @@ from jax.extend.core import Literal
 from oneflow.compiler.check_rows import check_rows
 from oneflow.primitives.operation import Operation
 from oneflow.primitives.operators.checked_update import update_unless_failed
+from oneflow.primitives.tracing import SCATTERS
 from oneflow.program.ir import Instruction, Program, checks_before, replacements
 
 Checked = Sequence[tuple[Operation, Sequence[Any]]]
 
-# They write updates into their first operand, at the indices that are the second.
-_SCATTER_NAMES = frozenset(
-    ["scatter", "scatter-add", "scatter_add", "scatter_mul", "scatter_min", "scatter_max"]
-)
 # They change no element.
 _IDENTITY_NAMES = frozenset(["hidden", "reshape"])
 _CALLS = frozenset(["jit", "pjit"])
@@ -40,7 +37,7 @@ class CheckedUpdates:
 
     Args:
         program: the program.
-        agree: makes "a check has failed" the same on all devices.
+        all_reduce_or: makes "a check has failed" the same on all devices.
     """
 
     def __init__(self, program: Program, all_reduce_or: Callable[[Any], Any]) -> None:
@@ -166,18 +163,20 @@ class _Choice:
 
     def _wanted(self, jaxpr: Any, old_values: Mapping[int, Any]) -> dict[Any, Any]:
         """The old values by the variables that are to be chosen."""
-        producers = {each: equation for equation in jaxpr.eqns for each in equation.outvars}
+        defining_equations = {
+            each: equation for equation in jaxpr.eqns for each in equation.outvars
+        }
         wanted: dict[Any, Any] = {}
         for place, old in old_values.items():
             variable = jaxpr.outvars[place]
-            producer = producers.get(variable)
+            producer = defining_equations.get(variable)
             while producer is not None and producer.primitive.name in _IDENTITY_NAMES:
                 inner = producer.invars[0]
-                if inner not in producers or inner in wanted:
+                if inner not in defining_equations or inner in wanted:
                     break
                 if inner.aval.shape != old.shape:
                     old = self._derived(lax.reshape(old, inner.aval.shape), old)
-                variable, producer = inner, producers[inner]
+                variable, producer = inner, defining_equations[inner]
             if producer is not None:
                 wanted[variable] = old
         return wanted
@@ -198,7 +197,7 @@ class _Choice:
                 operand, update, *starts = given
                 kept = lax.dynamic_slice(operand, starts, update.shape)
                 return _eval_eqn(equation, [operand, self._choose(kept, update), *starts])
-            if name in _SCATTER_NAMES and _can_miss(given[0], given[1]):
+            if name in SCATTERS and _can_miss(given[0], given[1]):
                 return self._scatter_chosen(equation, given)
         results = list(_eval_eqn(equation, given))
         for place, old in chosen.items():

@@ -38,7 +38,7 @@ def enable() -> None:
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
     jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
     reset_cache()
-    schedule_eviction(programs)
+    schedule_cleanup(programs)
 
 
 def folder_for_cores(root: Path) -> Path:
@@ -67,7 +67,7 @@ def make_private(folder: Path) -> bool:
         return False
 
 
-def schedule_eviction(folder: Path) -> None:
+def schedule_cleanup(folder: Path) -> None:
     """Start to `evict` in the background, unless a process has done so within a day."""
     marker = folder / ".tidied"
     with contextlib.suppress(OSError):

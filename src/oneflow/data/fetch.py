@@ -12,7 +12,7 @@ from oneflow.data.dataset import IterableDataset, Subset, TensorDataset
 
 _HINT = "an iterator that has ended is asked for more: give `next` a default or check its end"
 # The default functions, and their forms that leave making tensors to the end.
-_ARRAY_COLLATES = {default_collate: collate_arrays, default_convert: convert_arrays}
+_ARRAY_FUNCTIONS = {default_collate: collate_arrays, default_convert: convert_arrays}
 
 
 class EndOfStream(Exception):
@@ -43,7 +43,7 @@ class Fetcher:
         drop_last: bool,
     ) -> None:
         self.dataset = dataset
-        self._collate = _ARRAY_COLLATES.get(collate, collate)
+        self._collate = _ARRAY_FUNCTIONS.get(collate, collate)
         self._ready_made = collate is default_collate and _has_tensor_rows(dataset)
         self._batched, self._batch_size, self._drop_last = batched, batch_size, drop_last
         self._stream: Any = None

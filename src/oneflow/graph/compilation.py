@@ -126,7 +126,7 @@ def _hidden_numbers(program: Program) -> set[int]:
     return {
         number - first
         for instruction in program.instructions
-        if instruction.operation.primitive.traits.kind.hides_numbers
+        if instruction.operation.primitive.traits.kind.has_opaque_numbers
         for number in instruction.operands
         if first <= number < first + len(program.scalars)
     }

@@ -166,7 +166,7 @@ class Step:
         positions = [draws.generator.position for draws in self.draws]
         box: list[Any] = []
         try:
-            checks.require_sound([*given, *arrays])
+            checks.require_valid([*given, *arrays])
             self._update_numbers(first)
             outputs, rows = self._run([*given, *arrays, *binding.constants], self.numbers, box)
             added = None

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from oneflow.interpreter.rules import is_float
-from oneflow.primitives.tracing import sub_jaxprs
+from oneflow.primitives.tracing import SCATTERS, sub_jaxprs
 
 # Of a call of a NumPy function.
 _CALL = 1.5e-6
@@ -65,12 +65,12 @@ _FUNCTIONS = (
     "cumprod",
     "cummax",
 )
-_NANOSECONDS = {
+_NS_PER_ELEMENT = {
     **dict.fromkeys(_VIEWS, 0.0),
     **dict.fromkeys(_FUNCTIONS, 6.0),
     **dict.fromkeys(("sort", "top_k"), 80.0),
+    **dict.fromkeys(SCATTERS, 25.0),
     **dict.fromkeys(("gather", "scatter", "select_n"), 4.0),
-    **dict.fromkeys(("scatter-add", "scatter-mul", "scatter-max", "scatter-min"), 25.0),
 }
 _OTHERS = 1.0
 # Floating point operations per second of products, and of those of integers, without BLAS.
@@ -131,7 +131,7 @@ def _element_seconds(equation: Any) -> float:
     size = max(map(math.prod, shapes))
     if name.startswith("reduce_window"):
         size *= math.prod(equation.params["window_dimensions"])
-    return 1e-9 * _NANOSECONDS.get(name, _OTHERS) * size
+    return 1e-9 * _NS_PER_ELEMENT.get(name, _OTHERS) * size
 
 
 def _product_rate(equation: Any) -> float:

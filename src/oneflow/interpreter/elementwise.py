@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from oneflow.interpreter.rules import (
-    NotInterpretable,
+    UnsupportedEquation,
     dtype_of,
     is_float,
     is_half,
@@ -167,7 +167,7 @@ def _platform_index(equation: Any) -> Callable:
     platforms = equation.params["platforms"]
     found = next((n for n, names in enumerate(platforms) if names is None or "cpu" in names), None)
     if found is None:
-        raise NotInterpretable(f"a choice between {platforms}")
+        raise UnsupportedEquation(f"a choice between {platforms}")
     return lambda: np.int32(found)
 
 
@@ -192,7 +192,7 @@ def _population_count(equation: Any) -> Callable:
 def _clz(equation: Any) -> Callable:
     dtype = dtype_of(equation.outvars[0])
     if dtype.itemsize > 4:
-        raise NotInterpretable("leading zeros of 64-bit integers")
+        raise UnsupportedEquation("leading zeros of 64-bit integers")
     bits = np.dtype(f"u{dtype.itemsize}")
     # The exponent of a double precision number is the length of an integer of up to 32 bits.
     return lambda x: (8 * dtype.itemsize - np.frexp(x.view(bits).astype(np.float64))[1]).astype(
@@ -252,9 +252,9 @@ def _product_of_powers(x: Any, exponent: int) -> Any:
 def _pow(equation: Any) -> Callable:
     dtype = dtype_of(equation.outvars[0])
     if is_integer(dtype):
-        raise NotInterpretable("integer powers of integers")
+        raise UnsupportedEquation("integer powers of integers")
     if dtype.kind == "c":
-        raise NotInterpretable("powers of complex numbers")
+        raise UnsupportedEquation("powers of complex numbers")
     return _rounded_once(lambda x, y: np.power(x, y.astype(x.dtype)), dtype)
 
 
@@ -291,7 +291,7 @@ def _reduce_precision(equation: Any) -> Callable:
     bits = equation.params["exponent_bits"], equation.params["mantissa_bits"]
     formats = {(8, 7): "bfloat16", (5, 10): "float16", (8, 23): "float32", (11, 52): "float64"}
     if bits not in formats:
-        raise NotInterpretable(f"rounding to {bits} bits")
+        raise UnsupportedEquation(f"rounding to {bits} bits")
     target = _dtype_named(formats[bits])
     if target == dtype:
         return lambda x: x

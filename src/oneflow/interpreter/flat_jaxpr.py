@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from oneflow.interpreter.rules import RULES, NotInterpretable, dtype_of, shape_of
+from oneflow.interpreter.rules import RULES, UnsupportedEquation, dtype_of, shape_of
 from oneflow.primitives.tracing import CALLS
 
 # Primitives whose results are their operands.
@@ -35,10 +35,10 @@ class FlatJaxpr:
     __slots__ = ("_count", "_outputs", "_start", "_steps")
 
     def __init__(self, closed: Any) -> None:
-        builder = _JaxprFlattener(closed)
+        builder = _FlatJaxprBuilder(closed)
         self._count = builder.count
         self._outputs = builder.outputs
-        self._steps: list[_Step] = builder.steps_with_lifetimes()
+        self._steps: list[_Step] = builder.steps_with_live_ranges()
         # The slots before the first step, after those of the operands.
         self._start = builder.slots[self._count :]
 
@@ -57,7 +57,7 @@ class FlatJaxpr:
         return [slots[place] for place in self._outputs]
 
 
-class _JaxprFlattener:
+class _FlatJaxprBuilder:
     """Gives every value of a jaxpr a slot, and every equation its function.
 
     Attributes:
@@ -94,7 +94,7 @@ class _JaxprFlattener:
             return self._inline(equation.params[CALLS[name]], sources)
         rule = RULES.get(name)
         if rule is None:
-            raise NotInterpretable(f"`{name}` of JAX has no rule")
+            raise UnsupportedEquation(f"`{name}` of JAX has no rule")
         for atom in (*equation.invars, *equation.outvars):
             shape_of(atom)
             dtype_of(atom)
@@ -122,7 +122,7 @@ class _JaxprFlattener:
         self.slots.append(None)
         return len(self.slots) - 1
 
-    def steps_with_lifetimes(self) -> list[_Step]:
+    def steps_with_live_ranges(self) -> list[_Step]:
         """The steps, with the slots that are free after each; those of no use are left out."""
         wanted, chosen = set(self.outputs), []
         for step in reversed(self._steps):

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from oneflow.interpreter.rules import dtype_of, is_float, is_integer, rule, shape_of
+from oneflow.primitives.tracing import SCATTERS
 
 
 @dataclass(frozen=True)
@@ -148,25 +149,20 @@ def _fill_value(given: Any, dtype: np.dtype) -> Any:
     return np.asarray(True, dtype)
 
 
-_SCATTER_NAMES: dict[str, np.ufunc | None] = {
-    "scatter": None,
-    "scatter-add": np.add,
-    "scatter_add": np.add,
-    "scatter-sub": np.subtract,
-    "scatter_sub": np.subtract,
-    "scatter-mul": np.multiply,
-    "scatter_mul": np.multiply,
-    "scatter-max": np.maximum,
-    "scatter_max": np.maximum,
-    "scatter-min": np.minimum,
-    "scatter_min": np.minimum,
+_UFUNCS: dict[str | None, np.ufunc | None] = {
+    None: None,
+    "add": np.add,
+    "sub": np.subtract,
+    "mul": np.multiply,
+    "min": np.minimum,
+    "max": np.maximum,
 }
 
 
-@rule(*_SCATTER_NAMES)
+@rule(*SCATTERS)
 def _scatter(equation: Any) -> Callable:
     numbers = equation.params["dimension_numbers"]
-    combine = _SCATTER_NAMES[equation.primitive.name]
+    combine = _UFUNCS[SCATTERS[equation.primitive.name]]
     shape, updates_shape = shape_of(equation.invars[0]), shape_of(equation.invars[2])
     windows = IndexedWindows(
         shape,

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from oneflow.interpreter.rules import NotInterpretable, dtype_of, is_half, rule, shape_of
+from oneflow.interpreter.rules import UnsupportedEquation, dtype_of, is_half, rule, shape_of
 from oneflow.interpreter.shaping import padded
 
 
@@ -24,7 +24,7 @@ def _dot_general(equation: Any) -> Callable:
     result, shape = dtype_of(equation.outvars[0]), shape_of(equation.outvars[0])
     dtype = _accumulation_dtype(result)
     if result.kind == "b":
-        raise NotInterpretable("products of truth values")
+        raise UnsupportedEquation("products of truth values")
     x_rest = [dim for dim in range(len(x_shape)) if dim not in (*x_contracting, *x_batch)]
     y_rest = [dim for dim in range(len(y_shape)) if dim not in (*y_contracting, *y_batch)]
     batch = [x_shape[dim] for dim in x_batch]
@@ -63,21 +63,21 @@ def _conv_general_dilated(equation: Any) -> Callable:
     def convolve(image: Any, kernel: Any) -> Any:
         x = padded(image.transpose(image_order).astype(dtype, copy=False), 0, config)
         k = kernel.transpose(kernel_order).astype(dtype, copy=False)
-        strides, dilations = params["window_strides"], params["rhs_dilation"]
+        strides, rhs_dilation = params["window_strides"], params["rhs_dilation"]
         if batch_groups > 1:
-            product = _batch_grouped(x, k, batch_groups, strides, dilations)
+            product = _batch_grouped(x, k, batch_groups, strides, rhs_dilation)
         else:
-            product = _grouped(x, k, groups, strides, dilations)
+            product = _grouped(x, k, groups, strides, rhs_dilation)
         return product.transpose(back).astype(result, copy=False)
 
     return convolve
 
 
 def _grouped(
-    x: Any, kernel: Any, groups: int, strides: Sequence[int], dilations: Sequence[int]
+    x: Any, kernel: Any, groups: int, strides: Sequence[int], rhs_dilation: Sequence[int]
 ) -> Any:
     """A convolution of ``(batch, features, *space)`` with ``(out, features / groups, *window)``."""
-    windows = windows_of(x, kernel.shape[2:], strides, dilations)
+    windows = windows_of(x, kernel.shape[2:], strides, rhs_dilation)
     ndim = kernel.ndim - 2
     batch, space = x.shape[0], windows.shape[2 : 2 + ndim]
     inner = kernel.shape[1]
@@ -95,17 +95,17 @@ def _grouped(
 
 
 def _batch_grouped(
-    x: Any, kernel: Any, groups: int, strides: Sequence[int], dilations: Sequence[int]
+    x: Any, kernel: Any, groups: int, strides: Sequence[int], rhs_dilation: Sequence[int]
 ) -> Any:
     """A convolution in which every part of the batch has output features of its own."""
     images = np.split(x, groups, axis=0)
     kernels = np.split(kernel, groups, axis=0)
     pairs = zip(images, kernels, strict=True)
-    return np.concatenate([_grouped(a, k, 1, strides, dilations) for a, k in pairs], axis=1)
+    return np.concatenate([_grouped(a, k, 1, strides, rhs_dilation) for a, k in pairs], axis=1)
 
 
 def windows_of(
-    x: Any, sizes: Sequence[int], strides: Sequence[int], dilations: Sequence[int]
+    x: Any, sizes: Sequence[int], strides: Sequence[int], rhs_dilation: Sequence[int]
 ) -> Any:
     """All windows of the last dimensions of an array, as a view.
 
@@ -115,7 +115,7 @@ def windows_of(
     """
     ndim = len(sizes)
     leading = x.shape[: x.ndim - ndim]
-    spans = [(size - 1) * dilation + 1 for size, dilation in zip(sizes, dilations, strict=True)]
+    spans = [(size - 1) * dilation + 1 for size, dilation in zip(sizes, rhs_dilation, strict=True)]
     counts = [
         max((size - window) // stride + 1, 0) if size >= window else 0
         for size, window, stride in zip(x.shape[x.ndim - ndim :], spans, strides, strict=True)
@@ -127,7 +127,7 @@ def windows_of(
         (
             *x.strides[: x.ndim - ndim],
             *(step * stride for step, stride in zip(x_strides, strides, strict=True)),
-            *(step * dilation for step, dilation in zip(x_strides, dilations, strict=True)),
+            *(step * dilation for step, dilation in zip(x_strides, rhs_dilation, strict=True)),
         ),
         writeable=False,
     )

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from oneflow.interpreter.rules import (
-    NotInterpretable,
+    UnsupportedEquation,
     dtype_of,
     is_float,
     is_half,
@@ -86,7 +86,7 @@ def _running(equation: Any) -> Callable:
     ufunc, axis = _RUNNING[equation.primitive.name], equation.params["axis"]
     dtype = dtype_of(equation.outvars[0])
     if dtype.kind == "c" and ufunc is np.logaddexp:
-        raise NotInterpretable("running logarithms of sums of complex numbers")
+        raise UnsupportedEquation("running logarithms of sums of complex numbers")
     wide = np.dtype(np.float32) if is_half(dtype) else dtype
 
     def run(x: Any) -> Any:

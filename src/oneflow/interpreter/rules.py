@@ -14,7 +14,7 @@ Rule = Callable[[Any], Callable[..., Any]]
 RULES: dict[str, Rule] = {}
 
 
-class NotInterpretable(Exception):
+class UnsupportedEquation(Exception):
     """Raised by rules for equations that NumPy does not compute as XLA does."""
 
 
@@ -49,7 +49,7 @@ def shape_of(atom: Any) -> tuple[int, ...]:
     """
     shape = getattr(atom.aval, "shape", None)
     if shape is None:
-        raise NotInterpretable(f"{atom.aval} is not an array")
+        raise UnsupportedEquation(f"{atom.aval} is not an array")
     return tuple(shape)
 
 
@@ -61,7 +61,7 @@ def dtype_of(atom: Any) -> np.dtype:
     """
     dtype = getattr(atom.aval, "dtype", None)
     if not isinstance(dtype, np.dtype):
-        raise NotInterpretable(f"{atom.aval} has no dtype of NumPy's")
+        raise UnsupportedEquation(f"{atom.aval} has no dtype of NumPy's")
     return dtype
 
 

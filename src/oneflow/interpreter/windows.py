@@ -10,7 +10,7 @@ import numpy as np
 from oneflow.interpreter.flat_jaxpr import FlatJaxpr
 from oneflow.interpreter.products import windows_of
 from oneflow.interpreter.reducing import _highest, _lowest
-from oneflow.interpreter.rules import NotInterpretable, dtype_of, is_half, rule
+from oneflow.interpreter.rules import UnsupportedEquation, dtype_of, is_half, rule
 from oneflow.interpreter.shaping import padded
 
 _WINDOWS: dict[str, tuple[np.ufunc, Callable[[np.dtype], Any]]] = {
@@ -47,7 +47,7 @@ def _reduce_window_by_body(equation: Any) -> Callable:
     params = equation.params
     sizes, count = params["window_dimensions"], len(equation.outvars)
     if params["consts"]:
-        raise NotInterpretable("windows that are reduced with constants")
+        raise UnsupportedEquation("windows that are reduced with constants")
     body = FlatJaxpr(params["jaxpr"])
     config = [
         (low, high, dilation - 1)

@@ -32,7 +32,7 @@ class _CheckedUpdateBuilder:
     def __init__(self, program: Program) -> None:
         self._program = program
         self._checks = checks_before(program)
-        self._implied = {(new, old) for _, old, new in replacements(program)}
+        self._replaced_by_rule = {(new, old) for _, old, new in replacements(program)}
         # What takes the place of the new values.
         self._checked: dict[int, int] = {}
 
@@ -43,16 +43,16 @@ class _CheckedUpdateBuilder:
             builder.copy(instruction)
         # By result of an update rule: what it replaces. Where a gradient scaler then chooses
         # between the two, nothing else may read the result.
-        implied: dict[int, int] = {}
+        by_rule: dict[int, int] = {}
         for new, old in self._visible(updates):
             checks = self._checks.get(new, 0)
             if not checks:
                 continue
-            if (new, old) in self._implied and old not in self._checked:
-                implied[new] = old
+            if (new, old) in self._replaced_by_rule and old not in self._checked:
+                by_rule[new] = old
                 continue
             if self._checks.get(old) == checks:
-                old = implied.get(old, old)
+                old = by_rule.get(old, old)
             (self._checked[new],) = builder.apply(
                 update_unless_failed, [self._checked.get(old, old), new], {"checks": checks}
             )
@@ -79,9 +79,9 @@ def invalid_outputs(program: Program) -> tuple[int, ...]:
     if not program.checks:
         return ()
     checks = checks_before(program)
-    sound = {new for _, _, new in replacements(program)}
+    valid = {new for _, _, new in replacements(program)}
     return tuple(
         slot
         for slot, number in enumerate(program.outputs)
-        if checks.get(number) and number not in sound
+        if checks.get(number) and number not in valid
     )

@@ -89,7 +89,7 @@ def _assign_shardings(program: Program, context: PassContext) -> Program:
 
 PASSES: tuple[Pass, ...] = (
     # After a failed run-time check tensors keep their values. First, while numbers are as recorded.
-    # In a pipeline a check protects what its own task updates.
+    # The tasks of a pipeline that update start only when all checks are known.
     Pass(
         "checked_updates",
         PassGroup.PROGRAM,
@@ -139,14 +139,12 @@ PASSES: tuple[Pass, ...] = (
         "materialize",
         PassGroup.EXECUTABLE,
         lambda program, context: materialize_shared(program),
-        lambda program, context: not context.partitioned,
     ),
     # New parameters are written over the old ones; nothing is copied for it.
     Pass(
         "order_updates",
         PassGroup.EXECUTABLE,
         lambda program, context: order_updates(program),
-        lambda program, context: not context.partitioned,
     ),
 )
 

@@ -21,6 +21,11 @@ CALLS = {
     "custom_vjp_call_jaxpr": "fun_jaxpr",
     "custom_lin": "call_jaxpr",
 }
+# Scatters by name, in the spelling of every release of JAX, with how they combine elements.
+SCATTERS: dict[str, str | None] = {
+    "scatter": None,
+    **{f"scatter{sep}{how}": how for sep in "-_" for how in ("add", "sub", "mul", "min", "max")},
+}
 # Beginnings of the names of those whose result depends on several elements, were there several.
 _ACROSS = ("reduce_", "arg", "cum", "sort", "random", "rng", "threefry", "custom_linear_solve")
 
@@ -29,19 +34,19 @@ class Traced:
     """An implementation as traced by JAX.
 
     Attributes:
-        jaxpr: closed; None once whoever interprets it has put it into another form.
-        interpreted: that form: a function of arrays, or None as long as nobody has asked for it.
+        jaxpr: closed; None once the interpreter has made a function of NumPy arrays of it.
+        numpy_function: that function; None before, False if there is none.
         results: shapes and dtypes of what the implementation returns.
         elementwise: it was traced on arrays without dimensions and holds for all shapes that
             broadcast.
         broadcasts: it has been seen to take operands of different shapes.
     """
 
-    __slots__ = ("broadcasts", "elementwise", "interpreted", "jaxpr", "results")
+    __slots__ = ("broadcasts", "elementwise", "jaxpr", "numpy_function", "results")
 
     def __init__(self, jaxpr: Any, results: Any, elementwise: bool = False) -> None:
         self.jaxpr = jaxpr
-        self.interpreted: Any = None
+        self.numpy_function: Any = None
         self.results = results
         self.elementwise = elementwise
         self.broadcasts = False

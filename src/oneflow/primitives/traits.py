@@ -40,7 +40,7 @@ class Kind(Enum):
         return self in (Kind.BOXING, Kind.TRANSFER, Kind.ORDERING)
 
     @property
-    def hides_numbers(self) -> bool:
+    def has_opaque_numbers(self) -> bool:
         """Return whether its Python numbers must never become constants of the executable."""
         return self is Kind.BARRIER
 

@@ -24,7 +24,7 @@ class CapturedNumber(int):
         captured.generator, captured.draw = generator, draw
         return captured
 
-    def following(self) -> CapturedNumber:
+    def next_number(self) -> CapturedNumber:
         """Return the number of the next draw."""
         assert self.draw is not None
         return CapturedNumber(self + 1, self.generator, self.draw + 1)

@@ -26,7 +26,7 @@ def walk(
     program: Program,
     arrays: Sequence[Any],
     scalars: Sequence[Any],
-    evaluated: Callable[..., Sequence[Any]] | None = None,
+    evaluate_instruction: Callable[..., Sequence[Any]] | None = None,
 ) -> tuple[list[Any], list[tuple[Operation, list[Any]]]]:
     """Run `program` without its checks.
 
@@ -36,8 +36,8 @@ def walk(
         program: what to run.
         arrays: its inputs.
         scalars: its run-time numbers.
-        evaluated: gives the results of an instruction, of its operands, of all values so far by
-            number, and of what has been checked so far; by default those of its operation.
+        evaluate_instruction: gives the results of an instruction, of its operands, of all values so
+            far by number, and of what has been checked so far; by default those of its operation.
 
     Returns:
         One array per program output, and the operation and operands of each checked instruction.
@@ -49,8 +49,8 @@ def walk(
         operands = [environment[number] for number in instruction.operands]
         if operation.needs_check:
             checked.append((operation, operands))
-        if evaluated is not None:
-            results = evaluated(instruction, operands, environment, checked)
+        if evaluate_instruction is not None:
+            results = evaluate_instruction(instruction, operands, environment, checked)
         else:
             results = operation.evaluate(*operands)
             results = (results,) if operation.single else results

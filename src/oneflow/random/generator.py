@@ -34,7 +34,7 @@ class _GeneratorState:
         """Return the next stream number, and move on."""
         stream = self.stream
         is_captured = type(stream) is CapturedNumber
-        self.stream = stream.following() if is_captured else stream + 1
+        self.stream = stream.next_number() if is_captured else stream + 1
         return stream
 
 

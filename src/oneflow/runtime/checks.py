@@ -140,7 +140,7 @@ def inherit(arrays: Sequence[Any]) -> None:
             checks.notify(_thread.pending)
 
 
-def require_sound(arrays: Sequence[Any]) -> None:
+def require_valid(arrays: Sequence[Any]) -> None:
     """See that arrays to be written to tensors were not computed behind a check that has failed.
 
     It waits for programs that made some of them.

@@ -22,7 +22,7 @@ from oneflow.base.placement import Placement
 from oneflow.base.quantities import bytes_text
 from oneflow.base.uninterruptible import run_uninterruptible
 from oneflow.compiler.lower import check_executable, operation_executable, typed_scalar
-from oneflow.interpreter.interpretation import Interpretation, interpretation_of
+from oneflow.interpreter.numpy_function import NumpyFunction, numpy_function_of
 from oneflow.primitives.operation import Operation
 from oneflow.primitives.operators.checked_update import update_unless_failed
 from oneflow.primitives.tracing import Traced
@@ -77,26 +77,26 @@ def run_cold(
     numbers = [
         typed_scalar(s, spec.dtype.numpy) for s, spec in zip(scalars, program.scalars, strict=True)
     ]
-    environment: dict[int, Any] = dict(enumerate((*arrays, *numbers)))
+    values: dict[int, Any] = dict(enumerate((*arrays, *numbers)))
     rows: list[tuple[int, int]] = []
     with np.errstate(all="ignore"):
-        _run_instructions(program, environment, rows)
-    outputs = _as_jax_arrays(program, environment)
+        _run_instructions(program, values, rows)
+    outputs = _as_jax_arrays(program, values)
     STATISTICS.cold_seconds += time.perf_counter() - started
     return outputs, np.array(rows) if rows else None
 
 
 def _run_instructions(
-    program: Program, environment: dict[int, Any], rows: list[tuple[int, int]]
+    program: Program, values: dict[int, Any], rows: list[tuple[int, int]]
 ) -> None:
-    """Compute the values of a program into `environment`, and the rows of its checks."""
+    """Compute the values of a program into `values`, and the rows of its checks."""
     last_use = _last_uses(program)
     for index, instruction in enumerate(program.instructions):
-        operands = [environment[number] for number in instruction.operands]
+        operands = [values[number] for number in instruction.operands]
         results = _run_instruction(instruction.operation, operands, rows)
-        environment.update(zip(instruction.results, results, strict=True))
+        values.update(zip(instruction.results, results, strict=True))
         for number in last_use.get(index, ()):
-            del environment[number]
+            del values[number]
 
 
 def _run_instruction(
@@ -138,13 +138,13 @@ def _has_failed(rows: Sequence[tuple[int, int]]) -> bool:
     return any(bad for bad, _ in rows)
 
 
-def _as_jax_arrays(program: Program, environment: dict[int, Any]) -> list[Any]:
+def _as_jax_arrays(program: Program, values: dict[int, Any]) -> list[Any]:
     """The outputs of a program, those on NumPy handed to JAX.
 
     JAX may keep the memory that it is given, so each array has memory of its own that nothing else
     refers to.
     """
-    outputs = [environment[number] for number in program.outputs]
+    outputs = [values[number] for number in program.outputs]
     slots = [slot for slot, array in enumerate(outputs) if _is_numpy(array)]
     if not slots:
         return outputs
@@ -184,9 +184,9 @@ def _run_operation(operation: Operation, operands: list[Any]) -> Any:
         OutOfMemoryError: there is not enough memory.
     """
     try:
-        interpretation = _interpretation(operation, operation.traced)
-        if interpretation is not None:
-            return _interpret(operation, interpretation, operands)
+        function = _numpy_function(operation, operation.traced)
+        if function is not None:
+            return _interpret(operation, function, operands)
         return _run_compiled(operation, operands)
     except (MemoryError, jax.errors.JaxRuntimeError) as error:
         if not isinstance(error, MemoryError) and "RESOURCE_EXHAUSTED" not in str(error):
@@ -204,24 +204,22 @@ def _operand_bytes(operation: Operation) -> int:
     return sum(spec.nbytes for spec in (*operation.in_specs, *operation.out_specs))
 
 
-def _interpretation(operation: Operation, traced: Traced | None) -> Interpretation | None:
+def _numpy_function(operation: Operation, traced: Traced | None) -> NumpyFunction | None:
     """The interpretation of a trace of an operation; None if it is better compiled."""
     if traced is None or not COLD.interpret or operation.device.type != "cpu":
         return None
     if not operation.primitive.traits.interpreted:
         return None
-    interpretation = interpretation_of(traced)
-    if interpretation is None:
+    function = numpy_function_of(traced)
+    if function is None:
         return None
     repeats = operation.out_specs[0].numel if traced.elementwise else 1
-    return None if interpretation.is_heavy(repeats) else interpretation
+    return None if function.is_expensive(repeats) else function
 
 
-def _interpret(
-    operation: Operation, interpretation: Interpretation, operands: Sequence[Any]
-) -> Any:
+def _interpret(operation: Operation, function: NumpyFunction, operands: Sequence[Any]) -> Any:
     """Run an operation on NumPy."""
-    results = interpretation.run(*map(_as_numpy, operands))
+    results = function.run(*map(_as_numpy, operands))
     broadcasted = [
         each if each.shape == spec.shape else np.broadcast_to(each, spec.shape)
         for each, spec in zip(results, operation.out_specs, strict=True)
@@ -266,9 +264,9 @@ def _call_new(executable: Callable, operands: Sequence[Any]) -> Any:
 def _run_check(operation: Operation, operands: Sequence[Any]) -> tuple[int, int]:
     """The row of an operation's value check."""
     traced = operation.trace_check() if operation.traced is not None else None
-    interpretation = _interpretation(operation, traced)
-    if interpretation is not None:
-        bad, value = interpretation.run(*map(_as_numpy, operands))
+    function = _numpy_function(operation, traced)
+    if function is not None:
+        bad, value = function.run(*map(_as_numpy, operands))
         return int(bad), int(value)
     is_new = operation.check_executable is None
     executable = check_executable(operation)

@@ -321,7 +321,7 @@ def _prepare(recorder: Recorder) -> Launch:
             check that has failed.
     """
     if recorder.replaced:
-        checks.require_sound(recorder.arrays)
+        checks.require_valid(recorder.arrays)
     live_values = _live_values(recorder)
     positions = sorted(live_values) if recorder.aliases else list(live_values)
     del live_values

@@ -44,7 +44,7 @@ class _GarbageCollection:
     start = stop = property(operator.methodcaller("collect"))
 
 
-def collect_garbage_natively() -> None:
+def collect_garbage_without_python() -> None:
     """Let XLA collect its garbage when Python does, without any Python code.
 
     JAX has a Python function called for that. A signal handler can run within it, and what it
@@ -73,5 +73,5 @@ def prepare_process() -> None:
 
 
 configure_jax()
-collect_garbage_natively()
+collect_garbage_without_python()
 join_job()

@@ -26,7 +26,7 @@ from oneflow.primitives.operators.shape import overwrite, raise_overlap, reshape
 from oneflow.primitives.registry import Primitive
 from oneflow.primitives.strides import StridedLayout, row_major
 from oneflow.program.value import INFERENCE, Value
-from oneflow.runtime.checks import require_sound
+from oneflow.runtime.checks import require_valid
 
 ViewStep = tuple[Primitive, tuple, dict[str, Any]]
 Chain = tuple[ViewStep, ...]
@@ -113,7 +113,7 @@ def note_replacement(new: Value, old: Value, invalidate: Callable[[], None] | No
         Exception: `new` was computed behind a run-time check that has failed.
     """
     if new.array is not None:
-        require_sound((new.array,))
+        require_valid((new.array,))
     elif new.trace is not None:
         new.trace.note_replacement(new, old, invalidate)
 

@@ -21,7 +21,7 @@ from oneflow.primitives.operation import Operation
 from oneflow.primitives.shard_index import ShardIndex
 from oneflow.primitives.shard_shapes import shard_shape, traced_offsets
 from oneflow.primitives.sharding.collectives import collectives_of
-from oneflow.primitives.tracing import sub_jaxprs
+from oneflow.primitives.tracing import SCATTERS, sub_jaxprs
 from oneflow.primitives.traits import Kind
 
 # Steps of a traced implementation that only move data.
@@ -52,17 +52,6 @@ _NO_FLOPS = frozenset(
         "reduce_precision",
         "optimization_barrier",
         "hidden",
-    )
-)
-# Scatters, as JAX versions spell them; XLA writes their results to a copy of the first operand.
-_SCATTER_NAMES = frozenset(
-    (
-        "scatter",
-        *(
-            f"scatter{separator}{method}"
-            for separator in "-_"
-            for method in ("add", "sub", "mul", "min", "max")
-        ),
     )
 )
 # Steps that read more elements than they produce.
@@ -252,7 +241,7 @@ def _temporary(jaxpr: Any) -> int:
     live = peak = 0
     for index, equation in enumerate(jaxpr.eqns):
         inner = sum(_temporary(each) for each in sub_jaxprs(equation))
-        if equation.primitive.name in _SCATTER_NAMES:
+        if equation.primitive.name in SCATTERS:
             inner += _bytes(equation.invars[0])
         if _stored(equation):
             for each in equation.outvars:

@@ -6,7 +6,7 @@ import logging
 
 from oneflow.interpreter.cost import Seconds, estimate
 from oneflow.interpreter.flat_jaxpr import FlatJaxpr
-from oneflow.interpreter.rules import NotInterpretable
+from oneflow.interpreter.rules import UnsupportedEquation
 from oneflow.primitives.tracing import Traced
 
 logger = logging.getLogger("oneflow.eager")
@@ -15,7 +15,7 @@ logger = logging.getLogger("oneflow.eager")
 _COMPILING, _COMPILING_EQUATION = 0.015, 0.0005
 
 
-class Interpretation:
+class NumpyFunction:
     """A traced implementation on NumPy.
 
     Args:
@@ -29,7 +29,7 @@ class Interpretation:
         self.run = run
         self._seconds = seconds
 
-    def is_heavy(self, repeats: int) -> bool:
+    def is_expensive(self, repeats: int) -> bool:
         """Return True if compiling takes less time.
 
         Args:
@@ -39,18 +39,18 @@ class Interpretation:
         return calls + elements * repeats > _COMPILING + _COMPILING_EQUATION * num_eqns
 
 
-def interpretation_of(traced: Traced) -> Interpretation | None:
+def numpy_function_of(traced: Traced) -> NumpyFunction | None:
     """The traced implementation on NumPy, made once; None if a primitive of JAX's has no rule."""
     jaxpr = traced.jaxpr
-    if traced.interpreted is None and jaxpr is not None:
+    if traced.numpy_function is None and jaxpr is not None:
         try:
-            traced.interpreted = Interpretation(FlatJaxpr(jaxpr), estimate(jaxpr.jaxpr))
-        except NotInterpretable as reason:
+            traced.numpy_function = NumpyFunction(FlatJaxpr(jaxpr), estimate(jaxpr.jaxpr))
+        except UnsupportedEquation as reason:
             logger.debug("compiled instead of interpreted: %s", reason)
-            traced.interpreted = False
+            traced.numpy_function = False
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             # Another release of JAX, whose primitives have other parameters.
             logger.warning("compiled instead of interpreted, which failed: %r", error)
-            traced.interpreted = False
+            traced.numpy_function = False
         traced.jaxpr = None
-    return traced.interpreted or None
+    return traced.numpy_function or None
