@@ -7,15 +7,17 @@ import pkgutil
 
 import pytest
 
+import flowvision
 import oneflow
 from oneflow.functional.registry import FUNCTIONS
 
 
 def modules():
-    """Every module of the package."""
-    yield oneflow
-    for info in pkgutil.walk_packages(oneflow.__path__, "oneflow."):
-        yield importlib.import_module(info.name)
+    """Every module of the packages."""
+    for package in (flowvision, oneflow):
+        yield package
+        for info in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            yield importlib.import_module(info.name)
 
 
 def documented():

@@ -110,6 +110,7 @@ from oneflow import (
     eager as eager,
     env as env,
     framework as framework,
+    hub as hub,
     linalg as linalg,
     one_embedding as one_embedding,
     optim as optim,

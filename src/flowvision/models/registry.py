@@ -1,0 +1,150 @@
+"""The list of models: every factory registers itself with the facts that tables and tests need."""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from flowvision.models.pretrained import load_pretrained
+from oneflow import nn
+
+
+@dataclass(frozen=True)
+class RegisteredModel:
+    """A model of the zoo.
+
+    Attributes:
+        name: the name of its factory.
+        factory: builds it; see `register_model`.
+        module: the module that defines the factory.
+        task: such as "image classification".
+        paper: the number of the paper on arXiv, or its address; empty if there is none.
+        url: where trained weights are; empty if nobody publishes any for these parameter names.
+        image_size: height and width of the images that it was made for, in pixels.
+    """
+
+    name: str
+    factory: Callable[..., nn.Module] = field(repr=False)
+    module: str
+    task: str
+    paper: str
+    url: str
+    image_size: int
+
+
+_MODELS: dict[str, RegisteredModel] = {}
+_ALIASES: dict[str, str] = {}
+
+
+def register_model(
+    *,
+    paper: str = "",
+    url: str = "",
+    task: str = "image classification",
+    image_size: int = 224,
+    aliases: tuple[str, ...] = (),
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Register a factory and give it the arguments `pretrained` and `progress`.
+
+    The decorated function builds the model with fresh weights; its signature becomes
+    `(pretrained=False, progress=True, **what it takes itself)`.
+
+    Args:
+        paper: the number of the paper on arXiv.
+        url: where trained weights are, in a format that `oneflow.load` reads. The eight hexadecimal
+            digits before the extension, if it has them (`resnet18-f37072fd.pth`), are the beginning
+            of the file's SHA-256.
+        task: such as "image classification".
+        image_size: height and width of the images that the model was made for, in pixels.
+        aliases: older names of the same factory.
+
+    Returns:
+        The decorator.
+
+    Example:
+        >>> from flowvision.models.registry import register_model, unregister_model
+        >>> from oneflow import nn
+        >>> @register_model(paper="1404.5997")
+        ... def tiny_example_net(num_classes: int = 10) -> nn.Module:
+        ...     return nn.Linear(4, num_classes)
+        >>> tiny_example_net(num_classes=3)
+        Linear(in_features=4, out_features=3, bias=True)
+        >>> unregister_model("tiny_example_net")
+    """
+
+    def decorate(build: Callable[..., Any]) -> Callable[..., Any]:
+        name = build.__name__
+
+        @functools.wraps(build)
+        def factory(
+            pretrained: bool | str = False, progress: bool = True, **options: Any
+        ) -> nn.Module:
+            model = build(**options)
+            if pretrained:
+                source = pretrained if isinstance(pretrained, str) else url
+                load_pretrained(model, source, name=name, progress=progress)
+            return model
+
+        factory.__signature__ = _signature(build)  # pyright: ignore[reportAttributeAccessIssue]
+        for taken in (name, *aliases):
+            if taken in _MODELS or taken in _ALIASES:
+                raise ValueError(f"a model named {taken!r} is registered already")
+        _MODELS[name] = RegisteredModel(
+            name, factory, build.__module__, task, paper, url, image_size
+        )
+        _ALIASES.update(dict.fromkeys(aliases, name))
+        return factory
+
+    return decorate
+
+
+def unregister_model(name: str) -> None:
+    """Remove the model `name` and its aliases from the list.
+
+    Raises:
+        ValueError: if there is no such model.
+    """
+    model = find_model(name)
+    del _MODELS[model.name]
+    for alias in [alias for alias, target in _ALIASES.items() if target == model.name]:
+        del _ALIASES[alias]
+
+
+def find_model(name: str) -> RegisteredModel:
+    """Return the model with this name or alias.
+
+    Raises:
+        ValueError: if there is none; the message names similar ones.
+    """
+    found = _MODELS.get(_ALIASES.get(name, name))
+    if found is None:
+        close = difflib.get_close_matches(name, [*_MODELS, *_ALIASES], n=3)
+        hint = f"; did you mean {', '.join(map(repr, close))}?" if close else ""
+        raise ValueError(f"unknown model {name!r}{hint}")
+    return found
+
+
+def registered_models() -> list[RegisteredModel]:
+    """Return all models, sorted by name."""
+    return [_MODELS[name] for name in sorted(_MODELS)]
+
+
+def _signature(build: Callable[..., Any]) -> inspect.Signature:
+    """Return the signature of a factory: `pretrained`, `progress`, and what `build` takes."""
+    keyword = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    added = [
+        inspect.Parameter("pretrained", keyword, default=False, annotation="bool | str"),
+        inspect.Parameter("progress", keyword, default=True, annotation="bool"),
+    ]
+    own = inspect.signature(build)
+    taken = [
+        parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+        if parameter.kind is keyword
+        else parameter
+        for parameter in own.parameters.values()
+    ]
+    return own.replace(parameters=[*added, *taken])

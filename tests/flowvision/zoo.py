@@ -1,0 +1,124 @@
+"""The facts that the models are held against, and their twins in torchvision and timm."""
+
+from __future__ import annotations
+
+import csv
+import functools
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+import oneflow as flow
+
+_DATA = Path(__file__).parent / "data"
+
+# torchvision's and timm's CPU builds for this PyTorch lack the library with these operators; with
+# their schemas declared the packages import, and only the operators themselves do not run.
+_LIBRARY = torch.library.Library("torchvision", "FRAGMENT")
+for _schema in ("nms", "qnms"):
+    if not hasattr(torch.ops.torchvision, _schema):
+        _LIBRARY.define(f"{_schema}(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
+
+
+@functools.cache
+def model_facts() -> dict[str, dict[str, str]]:
+    """Return the row of each model by name: see the header of `data/models.tsv`."""
+    with (_DATA / "models.tsv").open() as file:
+        return {row["name"]: row for row in csv.DictReader(file, delimiter="\t")}
+
+
+@functools.cache
+def state_dict_shapes() -> dict[str, dict[str, list[int]]]:
+    """Return the names and shapes in the state dict of each model."""
+    with gzip.open(_DATA / "state_dicts.jsonl.gz", "rt") as file:
+        rows = map(json.loads, file)
+        return {row["name"]: row["state_dict"] for row in rows}
+
+
+def twin(name: str, **options: Any) -> torch.nn.Module:
+    """Return the model of torchvision or timm with the same parameter names as `name`."""
+    row = model_facts()[name]
+    if row["torchvision"]:
+        import torchvision
+
+        return torchvision.models.get_model(row["torchvision"], weights=None, **options)
+    import timm
+
+    return timm.create_model(row["timm"], **options)
+
+
+def calibrate(model: torch.nn.Module, images: torch.Tensor) -> None:
+    """Give `model` weights with which its output depends on its input.
+
+    Fresh networks often say nothing: heads that begin at zero, layer scales of 1e-6, running
+    statistics that are not those of the data. Constant parameters are redrawn, and one pass in
+    training mode sets the running statistics.
+    """
+    generator = torch.Generator().manual_seed(1)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            if parameter.numel() and (parameter == parameter.flatten()[0]).all():
+                centre = 1.0 if parameter.flatten()[0] == 1 else 0.0
+                noise = torch.randn(parameter.shape, generator=generator)
+                parameter.copy_(centre + 0.1 * noise)
+    norms = [each for each in model.modules() if isinstance(each, torch.nn.BatchNorm2d)]
+    before = [each.momentum for each in norms]
+    for each in norms:
+        each.momentum = 1.0
+    model.train()
+    for each in model.modules():
+        if isinstance(each, torch.nn.Dropout):
+            each.eval()
+    with torch.no_grad():
+        model(images)
+    for each, momentum in zip(norms, before, strict=True):
+        each.momentum = momentum
+    model.eval()
+
+
+def load_from_torch(model: flow.nn.Module, source: torch.nn.Module) -> None:
+    """Copy the state of `source` into `model`."""
+    state = {name: flow.tensor(value.numpy()) for name, value in source.state_dict().items()}
+    model.load_state_dict(state)
+
+
+def assert_same_up_to_spread(actual: Any, expected: torch.Tensor, tolerance: float) -> None:
+    """Assert that the difference is at most `tolerance` times the spread of what is expected."""
+    wanted = expected.detach().numpy()
+    spread = wanted.std()
+    assert spread > 0
+    error = np.abs(actual.detach().numpy() - wanted).max()
+    assert error <= tolerance * spread, f"error {error:.2e} at a spread of {spread:.2e}"
+
+
+def assert_equal_to_twin(
+    model: flow.nn.Module, reference: torch.nn.Module, images: torch.Tensor
+) -> None:
+    """Assert that both give the same logits and the same gradients with the same weights.
+
+    Args:
+        model: ours; it gets the weights of `reference`.
+        reference: the twin.
+        images: of shape (N, 3, H, W), N at least 2.
+    """
+    calibrate(reference, images)
+    load_from_torch(model, reference)
+    model.eval()
+    expected = reference(images)
+    assert (expected[0] - expected[1]).abs().max() > 1e-2, "the twin ignores its input"
+    actual = model(flow.tensor(images.numpy()))
+    if isinstance(actual, tuple | list):  # upstream's GoogLeNet and Inception give (logits, None)
+        actual = actual[0]
+    assert_same_up_to_spread(actual, expected, 1e-4)
+
+    expected.square().mean().backward()
+    actual.square().mean().backward()
+    ours = dict(model.named_parameters())
+    for name, parameter in reference.named_parameters():
+        if parameter.grad is not None and parameter.grad.std() > 1e-6 * parameter.grad.abs().max():
+            assert ours[name].grad is not None, name
+            assert_same_up_to_spread(ours[name].grad, parameter.grad, 2e-3)
