@@ -5,10 +5,6 @@ the part that depends on the step before, with weights transposed once. A backwa
 the gradients that arrive with slopes of the gates, which are computed for all steps before the
 scan; the gradient of the recurrent weight is one product over all steps after it.
 
-On the CPU a layer's step first copies its part of ``projected``. XLA would otherwise read it where
-it lies, looking up the number of the step for every element: LLVM does not vectorise such loops,
-and a step's sigmoids and tangents take 75 us instead of 20 (32 sequences of 256 features).
-
 Shapes: ``projected`` [S, B, G], states [B, H], recurrent weight [G, H], with S steps, B sequences,
 H features and G = H times the number of gates. `lengths` [B], if given, freezes the state of a
 sequence from its end on (in the reverse direction: until it begins).
@@ -17,13 +13,14 @@ sequence from its end on (in the reverse direction: until it begins).
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 from jax import lax
 
 from oneflow.base.spec import TensorSpec
 from oneflow.primitives.operation import Operation
-from oneflow.primitives.operators.materialize import materialize_array
 from oneflow.primitives.registry import primitive
 from oneflow.primitives.sharding.axes import Axes, Names
 from oneflow.primitives.sharding.linearity import Linearity
@@ -39,22 +36,29 @@ def _options(rest: tuple, extra: bool) -> tuple:
     return (rest[0] if extra else None), (rest[-1] if len(rest) > extra else None)
 
 
-# Steps of the loop's body: XLA fuses across them. Four take 15 % off a small LSTM on the CPU.
-_UNROLL = 4
+class Loop(NamedTuple):
+    """The form of the loop over the steps; a platform's lowering may choose another one.
+
+    Attributes:
+        unroll: how many steps the body of the loop takes.
+        read: gives a forward step its part of ``projected``.
+        column_blocks: how many products compute what an LSTM's state contributes to the gates.
+    """
+
+    unroll: int = 1
+    read: Callable[[Any], Any] = lambda x: x
+    column_blocks: int = 1
+
+    def scan(self, step, state, inputs, lengths, reverse: bool):
+        """Scan over the first dimension; the last argument of `step` is what is alive, or None."""
+        steps = inputs[-1].shape[0]
+        alive = None if lengths is None else (jnp.arange(steps)[:, None] < lengths)[..., None]
+        return lax.scan(
+            lambda s, x: step(s, *x), state, (inputs, alive), reverse=reverse, unroll=self.unroll
+        )
 
 
-def _in_place(x):
-    """The part of ``projected`` that a layer's step reads, in place. The CPU copies it."""
-    return x
-
-
-def _scan(step, state, inputs, lengths, reverse: bool):
-    """Scan over the first dimension; `step` gets what is alive as its last argument, or None."""
-    steps = inputs[-1].shape[0]
-    alive = None if lengths is None else (jnp.arange(steps)[:, None] < lengths)[..., None]
-    return lax.scan(
-        lambda s, x: step(s, *x), state, (inputs, alive), reverse=reverse, unroll=_UNROLL
-    )
+_LOOP = Loop()
 
 
 def _plus(value, gradient):
@@ -136,18 +140,16 @@ def _lstm_step(into, c):
     return o * jnp.tanh(c), c
 
 
-def _lstm(read, projected, h0, c0, weight, *rest, reverse: bool = False, extra: bool = False):
+def _lstm(loop, projected, h0, c0, weight, *rest, reverse: bool = False, extra: bool = False):
     """States ``h`` and ``c`` after every step and what went into the gates, all [S, B, ...]."""
     projection, lengths = _options(rest, extra)
     projection = None if projection is None else projection.T
-    # Two products in each step: XLA's CPU library divides one of that many columns badly among
-    # two cores (112 us against 77 us for 32 sequences and 256 features).
-    weights = jnp.split(weight.T, 2, -1)
+    weights = jnp.split(weight.T, loop.column_blocks, -1)
 
     def step(state, inputs, alive):
         h, c = state
-        given = jnp.split(read(inputs[0]), 2, -1)
-        parts = [x + h @ half for x, half in zip(given, weights, strict=True)]
+        given = jnp.split(loop.read(inputs[0]), loop.column_blocks, -1)
+        parts = [x + h @ block for x, block in zip(given, weights, strict=True)]
         into = jnp.concatenate(parts, -1)
         new_h, new_c = _lstm_step(into, c)
         if projection is not None:
@@ -155,10 +157,12 @@ def _lstm(read, projected, h0, c0, weight, *rest, reverse: bool = False, extra: 
         new_h, new_c = _keep(alive, new_h, h), _keep(alive, new_c, c)
         return (new_h, new_c), (new_h, new_c, _keep(alive, into, 0))
 
-    return _scan(step, (h0, c0), (projected,), lengths, reverse)[1]
+    return loop.scan(step, (h0, c0), (projected,), lengths, reverse)[1]
 
 
-def _lstm_backward(*operands, given: tuple[bool, ...], reverse: bool = False, extra: bool = False):
+def _lstm_backward(
+    loop, *operands, given: tuple[bool, ...], reverse: bool = False, extra: bool = False
+):
     g_h, g_c, g_into, h0, c0, weight, hs, cs, into, *rest = _given(operands, given)
     projection, lengths = _options(tuple(rest), extra)
     i, f, g, o = _lstm_gates(into)
@@ -185,7 +189,7 @@ def _lstm_backward(*operands, given: tuple[bool, ...], reverse: bool = False, ex
 
     zeros = (jnp.zeros_like(h0), jnp.zeros_like(c0))
     inputs = (g_h, g_c, g_into, slopes, slope, f)
-    (dh0, dc0), (before, grad_hs) = _scan(step, zeros, inputs, lengths, not reverse)
+    (dh0, dc0), (before, grad_hs) = loop.scan(step, zeros, inputs, lengths, not reverse)
     grads = (before, dh0, dc0, _weight_gradient(before, _shifted(h0, hs, reverse)))
     if projection is None:
         return grads
@@ -194,13 +198,12 @@ def _lstm_backward(*operands, given: tuple[bool, ...], reverse: bool = False, ex
 
 lstm = primitive(
     "lstm",
-    functools.partial(_lstm, _in_place),
+    functools.partial(_lstm, _LOOP),
     axes=lambda each: _batch_axes(each, states=(1, 2)),
 )
-lstm.lowering("cpu")(functools.partial(_lstm, materialize_array))
 lstm_backward = primitive(
     "lstm_backward",
-    _lstm_backward,
+    functools.partial(_lstm_backward, _LOOP),
     axes=lambda each: _batch_axes(each, states=(0, 1), gradients=(1, 2)),
     linear=_gradients_given,
 )
@@ -233,7 +236,7 @@ def _gru_step(projected, recurrent, h):
     return n + z * (h - n), jnp.concatenate([r, z, n, recurrent_n], -1)
 
 
-def _gru(read, projected, h0, weight, *rest, reverse: bool = False, extra: bool = False):
+def _gru(loop, projected, h0, weight, *rest, reverse: bool = False, extra: bool = False):
     """The state after every step and what the backward pass needs, [S, B, H] and [S, B, 4 H]."""
     bias, lengths = _options(rest, extra)
     weight = weight.T
@@ -241,14 +244,16 @@ def _gru(read, projected, h0, weight, *rest, reverse: bool = False, extra: bool 
     def step(h, inputs, alive):
         recurrent = h @ weight
         recurrent = recurrent if bias is None else recurrent + bias
-        new, gates = _gru_step(read(inputs[0]), recurrent, h)
+        new, gates = _gru_step(loop.read(inputs[0]), recurrent, h)
         new = _keep(alive, new, h)
         return new, (new, _keep(alive, gates, 0))
 
-    return _scan(step, h0, (projected,), lengths, reverse)[1]
+    return loop.scan(step, h0, (projected,), lengths, reverse)[1]
 
 
-def _gru_backward(*operands, given: tuple[bool, ...], reverse: bool = False, extra: bool = False):
+def _gru_backward(
+    loop, *operands, given: tuple[bool, ...], reverse: bool = False, extra: bool = False
+):
     g_h, g_gates, h0, weight, hs, gates, *rest = _given(operands, given)
     bias, lengths = _options(tuple(rest), extra)
     states = _shifted(h0, hs, reverse)
@@ -275,20 +280,19 @@ def _gru_backward(*operands, given: tuple[bool, ...], reverse: bool = False, ext
         return carry, (before, recurrent)
 
     inputs = (g_h, added, g_recurrent, slopes, r, z)
-    dh0, (before, recurrent) = _scan(step, jnp.zeros_like(h0), inputs, lengths, not reverse)
+    dh0, (before, recurrent) = loop.scan(step, jnp.zeros_like(h0), inputs, lengths, not reverse)
     grads = (before, dh0, _weight_gradient(recurrent, states))
     return grads if bias is None else (*grads, jnp.sum(recurrent, (0, 1)))
 
 
 gru = primitive(
     "gru",
-    functools.partial(_gru, _in_place),
+    functools.partial(_gru, _LOOP),
     axes=lambda each: _batch_axes(each, states=(1,)),
 )
-gru.lowering("cpu")(functools.partial(_gru, materialize_array))
 gru_backward = primitive(
     "gru_backward",
-    _gru_backward,
+    functools.partial(_gru_backward, _LOOP),
     axes=lambda each: _batch_axes(each, states=(0,), gradients=(1,)),
     linear=_gradients_given,
 )
@@ -312,19 +316,19 @@ gru_cell = primitive(
 # --- the plain recurrent layer, with tanh or relu
 
 
-def _rnn(read, projected, h0, weight, *lengths, reverse: bool = False, relu: bool = False):
+def _rnn(loop, projected, h0, weight, *lengths, reverse: bool = False, relu: bool = False):
     """The state after every step, [S, B, H]."""
     weight = weight.T
 
     def step(h, inputs, alive):
-        new = read(inputs[0]) + h @ weight
+        new = loop.read(inputs[0]) + h @ weight
         new = _keep(alive, jnp.maximum(new, 0) if relu else jnp.tanh(new), h)
         return new, new
 
-    return _scan(step, h0, (projected,), lengths[0] if lengths else None, reverse)[1]
+    return loop.scan(step, h0, (projected,), lengths[0] if lengths else None, reverse)[1]
 
 
-def _rnn_backward(g, h0, weight, hs, *lengths, reverse: bool = False, relu: bool = False):
+def _rnn_backward(loop, g, h0, weight, hs, *lengths, reverse: bool = False, relu: bool = False):
     def step(carry, inputs, alive):
         g_h, h = inputs
         dh = carry + g_h
@@ -333,19 +337,18 @@ def _rnn_backward(g, h0, weight, hs, *lengths, reverse: bool = False, relu: bool
         return _keep(alive, before @ weight, dh), before
 
     limits = lengths[0] if lengths else None
-    dh0, before = _scan(step, jnp.zeros_like(h0), (g, hs), limits, not reverse)
+    dh0, before = loop.scan(step, jnp.zeros_like(h0), (g, hs), limits, not reverse)
     return before, dh0, _weight_gradient(before, _shifted(h0, hs, reverse))
 
 
 rnn = primitive(
     "rnn",
-    functools.partial(_rnn, _in_place),
+    functools.partial(_rnn, _LOOP),
     axes=lambda each: _batch_axes(each, states=(1,)),
 )
-rnn.lowering("cpu")(functools.partial(_rnn, materialize_array))
 rnn_backward = primitive(
     "rnn_backward",
-    _rnn_backward,
+    functools.partial(_rnn_backward, _LOOP),
     axes=lambda each: _batch_axes(each, states=(1,), gradients=(1,)),
     linear=("g",),
 )
@@ -357,3 +360,16 @@ def _rnn_gradient(g, h0, weight, lengths, out, reverse, relu):
 
 
 rnn.gradient(_rnn_gradient)
+
+
+def lower_loops(platform: str, loop: Loop) -> None:
+    """Run recurrent layers and their backward passes with `loop` on `platform`."""
+    for each, implementation in (
+        (lstm, _lstm),
+        (lstm_backward, _lstm_backward),
+        (gru, _gru),
+        (gru_backward, _gru_backward),
+        (rnn, _rnn),
+        (rnn_backward, _rnn_backward),
+    ):
+        each.lowering(platform)(functools.partial(implementation, loop))
