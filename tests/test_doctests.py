@@ -9,19 +9,22 @@ import pytest
 
 import flowvision
 import oneflow
+import oneflow_onnx
 from oneflow.functional.registry import FUNCTIONS
+
+PACKAGES = (flowvision, oneflow, oneflow_onnx)
 
 
 def modules():
     """Every module of the packages."""
-    for package in (flowvision, oneflow):
+    for package in PACKAGES:
         yield package
         for info in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
             yield importlib.import_module(info.name)
 
 
 def documented():
-    """`(name, docstring)` of every class, method and function defined in the package."""
+    """`(name, docstring)` of every class, method and function defined in the packages."""
     found = {}
     finder = doctest.DocTestFinder(exclude_empty=True)
     for module in modules():

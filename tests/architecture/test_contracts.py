@@ -15,7 +15,7 @@ PACKAGE = SOURCE / "oneflow"
 FACADES = sorted(
     {
         *PACKAGE.glob("*.py"),
-        *PACKAGE.rglob("__init__.py"),
+        *SOURCE.rglob("__init__.py"),
         *(PACKAGE / "nn" / file for file in ("functional.py", "parallel.py", "parameter.py")),
         *(
             path
@@ -79,10 +79,11 @@ def test_importing_the_package_never_imports_torch():
 def test_importing_every_module_never_imports_torch():
     program = """
 import importlib, pkgutil, sys
-import oneflow
-for module in pkgutil.walk_packages(oneflow.__path__, "oneflow."):
-    if not module.name.endswith("__main__"):
-        importlib.import_module(module.name)
+import oneflow, oneflow_onnx
+for package in (oneflow, oneflow_onnx):
+    for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+        if not module.name.endswith("__main__"):
+            importlib.import_module(module.name)
 assert "torch" not in sys.modules
 """
     assert_succeeded(run_python("-c", program))

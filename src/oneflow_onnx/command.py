@@ -1,0 +1,28 @@
+"""The command line: parses the arguments and runs the subcommand that they name."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from oneflow_onnx.commands.check import CHECK
+
+SUBCOMMANDS = (CHECK,)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the subcommand that the command line names; return the exit status."""
+    parser = argparse.ArgumentParser(
+        prog="python -m oneflow_onnx", description="OneFlow models to ONNX and back."
+    )
+    choices = parser.add_subparsers(dest="subcommand", required=True)
+    for each in SUBCOMMANDS:
+        each.add_arguments(choices.add_parser(each.name, help=each.summary))
+    options = parser.parse_args(arguments)
+    (chosen,) = [each for each in SUBCOMMANDS if each.name == options.subcommand]
+    try:
+        return chosen.run(options)
+    except (ValueError, TypeError, RuntimeError, OSError) as error:
+        sys.stderr.write(f"error: {error}\n")
+        return 1

@@ -1,0 +1,33 @@
+"""``check``: whether ONNX's checker and ONNX Runtime take a file."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+import onnx
+import onnxruntime
+
+from oneflow_onnx.commands.subcommand import Subcommand
+
+
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", type=Path, help="an ONNX file")
+
+
+def _run(options: argparse.Namespace) -> int:
+    path = str(options.file)
+    try:
+        onnx.checker.check_model(path, full_check=True)
+    except (onnx.checker.ValidationError, onnx.shape_inference.InferenceError) as error:
+        raise ValueError(f"`{path}` is no valid ONNX model: {error}") from error
+    session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
+    names = ", ".join(each.name for each in session.get_inputs())
+    sys.stdout.write(f"{path}: valid, and ONNX Runtime loads it; inputs: {names}\n")
+    return 0
+
+
+CHECK = Subcommand(
+    "check", "check a file with ONNX's checker and ONNX Runtime", _add_arguments, _run
+)

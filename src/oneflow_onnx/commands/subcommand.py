@@ -1,0 +1,26 @@
+"""`Subcommand`: the definition of one subcommand of the command line."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Subcommand:
+    """One subcommand.
+
+    Attributes:
+        name: as it is typed.
+        summary: one line for ``--help``.
+        add_arguments: declares its arguments.
+        run: does what they ask for; returns the exit status. Errors that are the user's to mend
+            are raised as `ValueError`, `TypeError`, `RuntimeError` or `OSError`: the command line
+            prints their message and exits with 1.
+    """
+
+    name: str
+    summary: str
+    add_arguments: Callable[[argparse.ArgumentParser], None]
+    run: Callable[[argparse.Namespace], int]

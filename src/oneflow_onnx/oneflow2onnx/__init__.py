@@ -1,0 +1,1 @@
+"""Export: OneFlow graphs, modules and functions as ONNX models."""
