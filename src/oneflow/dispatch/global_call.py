@@ -115,7 +115,7 @@ def plan_call(operation: Operation, specs: tuple, attributes: dict) -> Operation
 
     The signature of the operation is chosen here.
 
-    With several processes a conversion that is_collective runs at once, as a program of its own: so
+    With several processes a collective conversion runs at once, as a program of its own: so
     all ranks run the same collectives in the same order, even where they read values at different
     points of the script.
     """

@@ -173,7 +173,7 @@ class Graph:
 
         Args:
             optim: an optimizer of parameters of the graph's modules.
-            lr_sch: schedule of its learning rate, updated_parameters after each call.
+            lr_sch: schedule of its learning rate, stepped after each call.
             is_sparse: update only those rows of embeddings that were looked up.
 
         Raises:
@@ -328,7 +328,7 @@ class Graph:
         Raises:
             FileExistsError: the folder holds something else.
             OSError: the disk is full, or the file system refuses anything else; names the path.
-            RuntimeError: the graph was not called yet, or it training.
+            RuntimeError: the graph was not called yet, or it trains.
 
         Example:
             >>> import tempfile
