@@ -16,7 +16,6 @@ from tests.flowvision.zoo import assert_equal_to_twin, model_facts, state_dict_s
 MISSING_FAMILIES = {
     "ConvMixer",
     "DeepLabV3",
-    "DeiT",
     "DeiT III",
     "FCN",
     "FCOS",
@@ -37,7 +36,6 @@ MISSING_FAMILIES = {
     "SSD",
     "SSDLite",
     "Swin",
-    "ViT",
     "Wide ResNet",
     "alexnet",
     "cait",
@@ -74,7 +72,9 @@ FAMILIES = sorted({row["family"] for row in model_facts().values()} - MISSING_FA
 # The model of each family that stands for it where one must do, with the size of its images if it
 # takes smaller ones than those it was made for.
 REPRESENTATIVES: dict[str, int] = {
+    "deit_tiny_distilled_patch16_224": 224,
     "squeezenet1_1": 64,
+    "vit_tiny_patch16_224": 224,
 }
 
 

@@ -48,7 +48,10 @@ def twin(name: str, **options: Any) -> torch.nn.Module:
         return torchvision.models.get_model(row["torchvision"], weights=None, **options)
     import timm
 
-    return timm.create_model(row["timm"], **options)
+    timm_name, _, classes = row["timm"].removesuffix(")").partition("(num_classes=")
+    if classes:
+        options["num_classes"] = int(classes)
+    return timm.create_model(timm_name, **options)
 
 
 def calibrate(model: torch.nn.Module, images: torch.Tensor) -> None:

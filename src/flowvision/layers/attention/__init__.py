@@ -1,0 +1,1 @@
+"""Layers that weigh tokens, channels or positions."""

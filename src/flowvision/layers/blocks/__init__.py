@@ -1,0 +1,8 @@
+"""Blocks that several architectures are built of."""
+
+from flowvision.layers.blocks.mlp import (
+    ConvMlp as ConvMlp,
+    GluMlp as GluMlp,
+    Mlp as Mlp,
+)
+from flowvision.layers.blocks.patch_embed import PatchEmbed as PatchEmbed
