@@ -4,12 +4,17 @@ from flowvision.layers.activation import (
     hard_sigmoid as hard_sigmoid,
     hard_swish as hard_swish,
 )
+from flowvision.layers.attention import SEModule as SEModule
 from flowvision.layers.blocks import (
+    ConvAct as ConvAct,
+    ConvBn as ConvBn,
+    ConvBnAct as ConvBnAct,
     ConvMlp as ConvMlp,
     GluMlp as GluMlp,
     Mlp as Mlp,
     PatchEmbed as PatchEmbed,
 )
+from flowvision.layers.helpers import make_divisible as make_divisible
 from flowvision.layers.regularization import (
     DropBlock as DropBlock,
     DropPath as DropPath,

@@ -74,3 +74,25 @@ def init_transformer_(model: nn.Module) -> None:
             nn.init.trunc_normal_(module.weight, std=0.02)
             if module.bias is not None:
                 nn.init.zeros_(module.bias)
+
+
+def init_convolutional_(model: nn.Module, linear_std: float | None = None) -> None:
+    """Draw the weights of a convolutional network as its paper's training does.
+
+    Convolutions get normally distributed weights that preserve the variance of gradients through
+    rectifiers (https://arxiv.org/abs/1502.01852), and biases of zero.
+
+    Args:
+        model: whose convolutions, and linear layers if there is `linear_std`, are drawn anew.
+        linear_std: the standard deviation of the weights of linear layers, whose biases become
+            zero; by default linear layers stay as they are.
+    """
+    for module in model.modules():
+        if isinstance(module, nn.Conv2d):
+            nn.init.kaiming_normal_(module.weight, mode="fan_out", nonlinearity="relu")
+        elif isinstance(module, nn.Linear) and linear_std is not None:
+            nn.init.normal_(module.weight, std=linear_std)
+        else:
+            continue
+        if module.bias is not None:
+            nn.init.zeros_(module.bias)

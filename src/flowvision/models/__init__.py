@@ -1,5 +1,6 @@
 """The model zoo: a factory per model, and `ModelCreator` to find them by name."""
 
+from flowvision.models.alexnet import AlexNet as AlexNet, alexnet as alexnet
 from flowvision.models.creator import ModelCreator as ModelCreator
 from flowvision.models.deit import (
     deit_base_distilled_patch16_224 as deit_base_distilled_patch16_224,
@@ -11,10 +12,39 @@ from flowvision.models.deit import (
     deit_tiny_distilled_patch16_224 as deit_tiny_distilled_patch16_224,
     deit_tiny_patch16_224 as deit_tiny_patch16_224,
 )
+from flowvision.models.mobilenet_v2 import MobileNetV2 as MobileNetV2, mobilenet_v2 as mobilenet_v2
+from flowvision.models.mobilenet_v3 import (
+    MobileNetV3 as MobileNetV3,
+    mobilenet_v3_large as mobilenet_v3_large,
+    mobilenet_v3_small as mobilenet_v3_small,
+)
+from flowvision.models.resnet import (
+    ResNet as ResNet,
+    resnet18 as resnet18,
+    resnet34 as resnet34,
+    resnet50 as resnet50,
+    resnet101 as resnet101,
+    resnet152 as resnet152,
+    resnext50_32x4d as resnext50_32x4d,
+    resnext101_32x8d as resnext101_32x8d,
+    wide_resnet50_2 as wide_resnet50_2,
+    wide_resnet101_2 as wide_resnet101_2,
+)
 from flowvision.models.squeezenet import (
     SqueezeNet as SqueezeNet,
     squeezenet1_0 as squeezenet1_0,
     squeezenet1_1 as squeezenet1_1,
+)
+from flowvision.models.vgg import (
+    VGG as VGG,
+    vgg11 as vgg11,
+    vgg11_bn as vgg11_bn,
+    vgg13 as vgg13,
+    vgg13_bn as vgg13_bn,
+    vgg16 as vgg16,
+    vgg16_bn as vgg16_bn,
+    vgg19 as vgg19,
+    vgg19_bn as vgg19_bn,
 )
 from flowvision.models.vision_transformer import (
     VisionTransformer as VisionTransformer,
