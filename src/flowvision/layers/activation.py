@@ -25,8 +25,8 @@ class hard_swish(nn.Hardswish):
     Example:
         >>> import oneflow as flow
         >>> from flowvision.layers import hard_swish
-        >>> hard_swish()(flow.tensor([-3.0, 0.0, 3.0])).tolist()
-        [0.0, 0.0, 3.0]
+        >>> hard_swish()(flow.tensor([-1.5, 0.0, 3.0])).tolist()
+        [-0.375, 0.0, 3.0]
     """
 
     def __init__(self, inplace: bool = True) -> None:

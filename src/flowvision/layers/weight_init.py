@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Literal
 
+import oneflow as flow
 from oneflow import Tensor, nn
 from oneflow.nn.init import trunc_normal_ as trunc_normal_
 
@@ -96,3 +97,11 @@ def init_convolutional_(model: nn.Module, linear_std: float | None = None) -> No
             continue
         if module.bias is not None:
             nn.init.zeros_(module.bias)
+
+
+def learned_tokens(tokens: int, dim: int) -> nn.Parameter:
+    """Return a parameter of shape (1, tokens, dim) with truncated normal values of deviation 0.02.
+
+    It is a token that is the same for all images, or what is added to each token of an image.
+    """
+    return nn.Parameter(nn.init.trunc_normal_(flow.empty(1, tokens, dim), std=0.02))

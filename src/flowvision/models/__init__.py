@@ -12,11 +12,46 @@ from flowvision.models.deit import (
     deit_tiny_distilled_patch16_224 as deit_tiny_distilled_patch16_224,
     deit_tiny_patch16_224 as deit_tiny_patch16_224,
 )
+from flowvision.models.mlp_mixer import (
+    MixerBlock as MixerBlock,
+    MlpMixer as MlpMixer,
+    SpatialGatingBlock as SpatialGatingBlock,
+    SpatialGatingUnit as SpatialGatingUnit,
+    gmlp_b16_224 as gmlp_b16_224,
+    gmlp_s16_224 as gmlp_s16_224,
+    gmlp_ti16_224 as gmlp_ti16_224,
+    mlp_mixer_b16_224 as mlp_mixer_b16_224,
+    mlp_mixer_b16_224_in21k as mlp_mixer_b16_224_in21k,
+    mlp_mixer_b16_224_miil as mlp_mixer_b16_224_miil,
+    mlp_mixer_b16_224_miil_in21k as mlp_mixer_b16_224_miil_in21k,
+    mlp_mixer_b32_224 as mlp_mixer_b32_224,
+    mlp_mixer_l16_224 as mlp_mixer_l16_224,
+    mlp_mixer_l16_224_in21k as mlp_mixer_l16_224_in21k,
+    mlp_mixer_l32_224 as mlp_mixer_l32_224,
+    mlp_mixer_s16_224 as mlp_mixer_s16_224,
+    mlp_mixer_s32_224 as mlp_mixer_s32_224,
+)
 from flowvision.models.mobilenet_v2 import MobileNetV2 as MobileNetV2, mobilenet_v2 as mobilenet_v2
 from flowvision.models.mobilenet_v3 import (
     MobileNetV3 as MobileNetV3,
     mobilenet_v3_large as mobilenet_v3_large,
     mobilenet_v3_small as mobilenet_v3_small,
+)
+from flowvision.models.res_mlp import (
+    Affine as Affine,
+    CrossPatchLinear as CrossPatchLinear,
+    ResMLP as ResMLP,
+    resmlp_12_224 as resmlp_12_224,
+    resmlp_12_224_dino as resmlp_12_224_dino,
+    resmlp_12_distilled_224 as resmlp_12_distilled_224,
+    resmlp_24_224 as resmlp_24_224,
+    resmlp_24_224_dino as resmlp_24_224_dino,
+    resmlp_24_distilled_224 as resmlp_24_distilled_224,
+    resmlp_36_224 as resmlp_36_224,
+    resmlp_36_distilled_224 as resmlp_36_distilled_224,
+    resmlp_big_24_224 as resmlp_big_24_224,
+    resmlp_big_24_224_in22k_to_1k as resmlp_big_24_224_in22k_to_1k,
+    resmlp_big_24_distilled_224 as resmlp_big_24_distilled_224,
 )
 from flowvision.models.resnet import (
     ResNet as ResNet,
@@ -34,6 +69,22 @@ from flowvision.models.squeezenet import (
     SqueezeNet as SqueezeNet,
     squeezenet1_0 as squeezenet1_0,
     squeezenet1_1 as squeezenet1_1,
+)
+from flowvision.models.swin_transformer import (
+    BasicLayer as BasicLayer,
+    PatchReduction as PatchReduction,
+    SwinTransformer as SwinTransformer,
+    SwinTransformerBlock as SwinTransformerBlock,
+    WindowAttention as WindowAttention,
+    shift_mask as shift_mask,
+    swin_base_patch4_window7_224 as swin_base_patch4_window7_224,
+    swin_base_patch4_window7_224_in22k_to_1k as swin_base_patch4_window7_224_in22k_to_1k,
+    swin_base_patch4_window12_384 as swin_base_patch4_window12_384,
+    swin_base_patch4_window12_384_in22k_to_1k as swin_base_patch4_window12_384_in22k_to_1k,
+    swin_large_patch4_window7_224_in22k_to_1k as swin_large_patch4_window7_224_in22k_to_1k,
+    swin_large_patch4_window12_384_in22k_to_1k as swin_large_patch4_window12_384_in22k_to_1k,
+    swin_small_patch4_window7_224 as swin_small_patch4_window7_224,
+    swin_tiny_patch4_window7_224 as swin_tiny_patch4_window7_224,
 )
 from flowvision.models.vgg import (
     VGG as VGG,

@@ -12,7 +12,7 @@ from flowvision.layers.attention.self_attention import SelfAttention
 from flowvision.layers.blocks.patch_embed import PatchEmbed
 from flowvision.layers.blocks.transformer import TransformerBlock
 from flowvision.layers.regularization.droppath import drop_path_rates
-from flowvision.layers.weight_init import init_transformer_
+from flowvision.layers.weight_init import init_transformer_, learned_tokens
 from flowvision.models.image_classifier import ImageClassifier, make_head
 from flowvision.models.registry import register_model
 from oneflow import Tensor, nn
@@ -80,10 +80,10 @@ class VisionTransformer(ImageClassifier):
         norm_layer = norm_layer or functools.partial(nn.LayerNorm, eps=1e-6)
         self.num_features = representation_size or embed_dim
         self.patch_embed = embed_layer(img_size, patch_size, in_chans, embed_dim)
-        self.cls_token = nn.Parameter(flow.zeros(1, 1, embed_dim))
-        self.dist_token = nn.Parameter(flow.zeros(1, 1, embed_dim)) if distilled else None
+        self.cls_token = learned_tokens(1, embed_dim)
+        self.dist_token = learned_tokens(1, embed_dim) if distilled else None
         tokens = self.patch_embed.num_patches + (2 if distilled else 1)
-        self.pos_embed = nn.Parameter(flow.zeros(1, tokens, embed_dim))
+        self.pos_embed = learned_tokens(tokens, embed_dim)
         self.pos_drop = nn.Dropout(drop_rate)
         self.blocks = nn.Sequential(
             *[
@@ -105,14 +105,7 @@ class VisionTransformer(ImageClassifier):
             self.pre_logits = _PreLogits(embed_dim, representation_size)
         self.head = make_head(self.num_features, num_classes)
         self.head_dist = make_head(self.num_features, num_classes) if distilled else None
-        self.init_weights()
-
-    def init_weights(self) -> None:
-        """Draw all weights afresh."""
         init_transformer_(self)
-        for parameter in (self.pos_embed, self.cls_token, self.dist_token):
-            if parameter is not None:
-                nn.init.trunc_normal_(parameter, std=0.02)
 
     def reset_classifier(self, num_classes: int) -> None:
         super().reset_classifier(num_classes)

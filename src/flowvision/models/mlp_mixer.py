@@ -1,0 +1,304 @@
+"""MLP-Mixer and gMLP: perceptrons over channels and over positions, and no attention."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from flowvision.layers.blocks.mlp import GatedMlp as GatedMlp, Mlp
+from flowvision.layers.blocks.patch_embed import PatchEmbed
+from flowvision.layers.regularization.droppath import DropPath, drop_path_rates
+from flowvision.layers.weight_init import lecun_normal_
+from flowvision.models.image_classifier import ImageClassifier, make_head
+from flowvision.models.registry import register_model
+from oneflow import Tensor, nn
+
+_NORM = functools.partial(nn.LayerNorm, eps=1e-6)
+
+
+class MixerBlock(nn.Module):
+    """A perceptron over the tokens and one over their features, each a residual branch.
+
+    Input and output (N, num_patches, dim).
+
+    Args:
+        dim: the length of a token.
+        num_patches: the number of tokens.
+        mlp_ratio: the hidden features of the two perceptrons, as multiples of `dim`.
+        norm_layer: makes a normalisation from `dim`.
+        act_layer: makes the activation of a perceptron.
+        drop: the probability with which a feature is dropped.
+        drop_path: the probability with which a branch is left out.
+    """
+
+    def __init__(
+        self,
+        dim: int,
+        num_patches: int,
+        mlp_ratio: tuple[float, float] = (0.5, 4.0),
+        norm_layer: Callable[[int], nn.Module] = _NORM,
+        act_layer: Callable[[], nn.Module] = nn.GELU,
+        drop: float = 0.0,
+        drop_path: float = 0.0,
+    ) -> None:
+        super().__init__()
+        tokens_dim, channels_dim = (int(ratio * dim) for ratio in mlp_ratio)
+        self.norm1 = norm_layer(dim)
+        self.mlp_tokens = Mlp(num_patches, tokens_dim, act_layer=act_layer, drop=drop)
+        self.drop_path = DropPath(drop_path)
+        self.norm2 = norm_layer(dim)
+        self.mlp_channels = Mlp(dim, channels_dim, act_layer=act_layer, drop=drop)
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = x + self.drop_path(self.mlp_tokens(self.norm1(x).transpose(1, 2)).transpose(1, 2))
+        return x + self.drop_path(self.mlp_channels(self.norm2(x)))
+
+
+class SpatialGatingUnit(nn.Module):
+    """A gate: one half of the features, mixed over the positions, is multiplied with the other.
+
+    Input (N, num_patches, dim), output (N, num_patches, dim / 2).
+
+    Args:
+        dim: the length of a token, an even number.
+        num_patches: the number of tokens.
+        norm_layer: makes a normalisation from ``dim / 2``.
+    """
+
+    def __init__(
+        self, dim: int, num_patches: int, norm_layer: Callable[[int], nn.Module] = nn.LayerNorm
+    ) -> None:
+        super().__init__()
+        self.norm = norm_layer(dim // 2)
+        self.proj = nn.Linear(num_patches, num_patches)
+
+    def init_weights(self) -> None:
+        """Open the gate: every factor becomes almost 1."""
+        nn.init.normal_(self.proj.weight, std=1e-6)
+        assert self.proj.bias is not None
+        nn.init.ones_(self.proj.bias)
+
+    def forward(self, x: Tensor) -> Tensor:
+        values, gates = x.chunk(2, dim=-1)
+        gates = self.proj(self.norm(gates).transpose(1, 2)).transpose(1, 2)
+        return values * gates
+
+
+class SpatialGatingBlock(nn.Module):
+    """The block of gMLP: a perceptron with a gate that mixes tokens, as a residual branch.
+
+    Input and output (N, num_patches, dim).
+
+    Args:
+        dim: the length of a token.
+        num_patches: the number of tokens.
+        mlp_ratio: the hidden features of the perceptron, as a multiple of `dim`.
+        norm_layer: makes a normalisation from `dim`.
+        act_layer: makes the activation of the perceptron.
+        drop: the probability with which a feature is dropped.
+        drop_path: the probability with which the branch is left out.
+    """
+
+    def __init__(
+        self,
+        dim: int,
+        num_patches: int,
+        mlp_ratio: float = 4.0,
+        norm_layer: Callable[[int], nn.Module] = _NORM,
+        act_layer: Callable[[], nn.Module] = nn.GELU,
+        drop: float = 0.0,
+        drop_path: float = 0.0,
+    ) -> None:
+        super().__init__()
+        self.norm = norm_layer(dim)
+        self.mlp_channels = GatedMlp(
+            dim,
+            int(dim * mlp_ratio),
+            act_layer=act_layer,
+            gate_layer=functools.partial(SpatialGatingUnit, num_patches=num_patches),
+            drop=drop,
+        )
+        self.drop_path = DropPath(drop_path)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x + self.drop_path(self.mlp_channels(self.norm(x)))
+
+
+class MlpMixer(ImageClassifier):
+    """MLP-Mixer (https://arxiv.org/abs/2105.01601); gMLP (https://arxiv.org/abs/2105.08050).
+
+    Input (N, in_chans, img_size, img_size); output (N, num_classes).
+
+    Args:
+        num_classes: the number of classes; 0 gives features.
+        img_size: height and width of the images.
+        in_chans: the number of channels of the images.
+        patch_size: height and width of a patch.
+        num_blocks: the number of blocks.
+        embed_dim: the length of a token.
+        mlp_ratio: see the block.
+        block_layer: `MixerBlock`, or `SpatialGatingBlock` for gMLP.
+        norm_layer: makes a normalisation from `embed_dim`.
+        act_layer: makes the activation of a perceptron.
+        drop_rate: the probability with which a feature is dropped.
+        drop_path_rate: the probability with which a branch of the last block is left out; it grows
+            linearly from 0 in the first.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision.models.mlp_mixer import MlpMixer
+        >>> model = MlpMixer(5, img_size=32, patch_size=8, num_blocks=2, embed_dim=16)
+        >>> model(flow.randn(2, 3, 32, 32)).shape
+        oneflow.Size([2, 5])
+    """
+
+    def __init__(
+        self,
+        num_classes: int = 1000,
+        img_size: int = 224,
+        in_chans: int = 3,
+        patch_size: int = 16,
+        num_blocks: int = 8,
+        embed_dim: int = 512,
+        mlp_ratio: float | tuple[float, float] = (0.5, 4.0),
+        block_layer: Callable[..., nn.Module] = MixerBlock,
+        norm_layer: Callable[[int], nn.Module] = _NORM,
+        act_layer: Callable[[], nn.Module] = nn.GELU,
+        drop_rate: float = 0.0,
+        drop_path_rate: float = 0.0,
+    ) -> None:
+        super().__init__()
+        self.num_features = embed_dim
+        self.stem = PatchEmbed(img_size, patch_size, in_chans, embed_dim)
+        self.blocks = nn.Sequential(
+            *[
+                block_layer(
+                    embed_dim,
+                    self.stem.num_patches,
+                    mlp_ratio,
+                    norm_layer=norm_layer,
+                    act_layer=act_layer,
+                    drop=drop_rate,
+                    drop_path=rate,
+                )
+                for rate in drop_path_rates(drop_path_rate, num_blocks)
+            ]
+        )
+        self.norm = norm_layer(embed_dim)
+        self.head = make_head(embed_dim, num_classes)
+        self.init_weights()
+
+    def init_weights(self) -> None:
+        """Draw all weights afresh; the head begins at zero."""
+        for name, module in self.named_modules():
+            if isinstance(module, nn.Conv2d):
+                lecun_normal_(module.weight)
+                nn.init.zeros_(module.bias)
+            elif isinstance(module, nn.Linear):
+                nn.init.xavier_uniform_(module.weight)
+                if "mlp" in name:
+                    nn.init.normal_(module.bias, std=1e-6)
+                else:
+                    nn.init.zeros_(module.weight)
+                    nn.init.zeros_(module.bias)
+        for module in self.modules():
+            if isinstance(module, SpatialGatingUnit):
+                module.init_weights()
+
+    def forward_features(self, x: Tensor) -> Tensor:
+        return self.norm(self.blocks(self.stem(x))).mean(1)
+
+
+_MIXER, _GMLP = "2105.01601", "2105.08050"
+_RELEASES = "https://github.com/rwightman/pytorch-image-models/releases/download"
+_SMALL = {"num_blocks": 8, "embed_dim": 512}
+_BASE = {"num_blocks": 12, "embed_dim": 768}
+_LARGE = {"num_blocks": 24, "embed_dim": 1024}
+
+
+def _mixer(size: dict[str, Any], options: dict[str, Any], **configuration: Any) -> MlpMixer:
+    return MlpMixer(**(size | configuration | options))
+
+
+def _gmlp(options: dict[str, Any], **configuration: Any) -> MlpMixer:
+    gated = {"num_blocks": 30, "mlp_ratio": 6.0, "block_layer": SpatialGatingBlock}
+    return MlpMixer(**(gated | configuration | options))
+
+
+@register_model(paper=_MIXER)
+def mlp_mixer_s16_224(**kwargs: Any) -> MlpMixer:
+    """Mixer-S/16."""
+    return _mixer(_SMALL, kwargs)
+
+
+@register_model(paper=_MIXER)
+def mlp_mixer_s32_224(**kwargs: Any) -> MlpMixer:
+    """Mixer-S/32."""
+    return _mixer(_SMALL, kwargs, patch_size=32)
+
+
+@register_model(paper=_MIXER, url=f"{_RELEASES}/v0.1-vitjx/jx_mixer_b16_224-76587d61.pth")
+def mlp_mixer_b16_224(**kwargs: Any) -> MlpMixer:
+    """Mixer-B/16."""
+    return _mixer(_BASE, kwargs)
+
+
+@register_model(paper=_MIXER)
+def mlp_mixer_b32_224(**kwargs: Any) -> MlpMixer:
+    """Mixer-B/32."""
+    return _mixer(_BASE, kwargs, patch_size=32)
+
+
+@register_model(paper=_MIXER, url=f"{_RELEASES}/v0.1-vitjx/jx_mixer_b16_224_in21k-617b3de2.pth")
+def mlp_mixer_b16_224_in21k(**kwargs: Any) -> MlpMixer:
+    """Mixer-B/16, trained on ImageNet-21k."""
+    return _mixer(_BASE, kwargs, num_classes=21843)
+
+
+@register_model(paper=_MIXER, url=f"{_RELEASES}/v0.1-vitjx/jx_mixer_l16_224-92f9adc4.pth")
+def mlp_mixer_l16_224(**kwargs: Any) -> MlpMixer:
+    """Mixer-L/16."""
+    return _mixer(_LARGE, kwargs)
+
+
+@register_model(paper=_MIXER)
+def mlp_mixer_l32_224(**kwargs: Any) -> MlpMixer:
+    """Mixer-L/32."""
+    return _mixer(_LARGE, kwargs, patch_size=32)
+
+
+@register_model(paper=_MIXER, url=f"{_RELEASES}/v0.1-vitjx/jx_mixer_l16_224_in21k-846aa33c.pth")
+def mlp_mixer_l16_224_in21k(**kwargs: Any) -> MlpMixer:
+    """Mixer-L/16, trained on ImageNet-21k."""
+    return _mixer(_LARGE, kwargs, num_classes=21843)
+
+
+@register_model(paper=_MIXER, url=f"{_RELEASES}/v0.1-tresnet/mixer_b16_224_miil-9229a591.pth")
+def mlp_mixer_b16_224_miil(**kwargs: Any) -> MlpMixer:
+    """Mixer-B/16, trained by Alibaba MIIL."""
+    return _mixer(_BASE, kwargs)
+
+
+@register_model(paper=_MIXER, url=f"{_RELEASES}/v0.1-tresnet/mixer_b16_224_miil_in21k-2a558a71.pth")
+def mlp_mixer_b16_224_miil_in21k(**kwargs: Any) -> MlpMixer:
+    """Mixer-B/16, trained by Alibaba MIIL on ImageNet-21k."""
+    return _mixer(_BASE, kwargs, num_classes=11221)
+
+
+@register_model(paper=_GMLP)
+def gmlp_ti16_224(**kwargs: Any) -> MlpMixer:
+    """gMLP-Ti/16."""
+    return _gmlp(kwargs, embed_dim=128)
+
+
+@register_model(paper=_GMLP, url=f"{_RELEASES}/v0.1-weights/gmlp_s16_224_raa-10536d42.pth")
+def gmlp_s16_224(**kwargs: Any) -> MlpMixer:
+    """gMLP-S/16."""
+    return _gmlp(kwargs, embed_dim=256)
+
+
+@register_model(paper=_GMLP)
+def gmlp_b16_224(**kwargs: Any) -> MlpMixer:
+    """gMLP-B/16."""
+    return _gmlp(kwargs, embed_dim=512)

@@ -1,0 +1,178 @@
+"""ResMLP: residual perceptrons; positions are mixed by a single linear map."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import oneflow as flow
+from flowvision.layers.blocks.patch_embed import PatchEmbed
+from flowvision.layers.blocks.transformer import TransformerBlock
+from flowvision.layers.weight_init import init_transformer_
+from flowvision.models.image_classifier import ImageClassifier, make_head
+from flowvision.models.registry import register_model
+from oneflow import Tensor, nn
+
+
+class Affine(nn.Module):
+    """``alpha * x + beta`` with a factor and an addend for each feature.
+
+    Input and output (..., dim).
+    """
+
+    def __init__(self, dim: int) -> None:
+        super().__init__()
+        self.alpha = nn.Parameter(flow.ones(dim))
+        self.beta = nn.Parameter(flow.zeros(dim))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.alpha * x + self.beta
+
+
+class CrossPatchLinear(nn.Linear):
+    """A linear map over the tokens, the same for each feature.
+
+    Input (N, in_features, C), output (N, out_features, C).
+    """
+
+    def forward(self, x: Tensor) -> Tensor:
+        return super().forward(x.transpose(1, 2)).transpose(1, 2)
+
+
+class ResMLP(ImageClassifier):
+    """ResMLP (https://arxiv.org/abs/2105.03404).
+
+    Input (N, in_chans, img_size, img_size); output (N, num_classes).
+
+    Args:
+        img_size: height and width of the images.
+        patch_size: height and width of a patch.
+        in_chans: the number of channels of the images.
+        num_classes: the number of classes; 0 gives features.
+        embed_dim: the length of a token.
+        depth: the number of blocks.
+        drop_rate: the probability with which a feature is dropped.
+        Patch_layer: makes the embedding; see `PatchEmbed`.
+        act_layer: makes the activation of a perceptron.
+        drop_path_rate: the probability with which a branch is left out, in each block.
+        init_scale: what the learned factors of the branches begin with.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision.models.res_mlp import ResMLP
+        >>> ResMLP(32, 8, num_classes=5, embed_dim=16, depth=2)(flow.randn(2, 3, 32, 32)).shape
+        oneflow.Size([2, 5])
+    """
+
+    def __init__(
+        self,
+        img_size: int = 224,
+        patch_size: int = 16,
+        in_chans: int = 3,
+        num_classes: int = 1000,
+        embed_dim: int = 768,
+        depth: int = 12,
+        drop_rate: float = 0.0,
+        Patch_layer: Callable[..., PatchEmbed] = PatchEmbed,
+        act_layer: Callable[[], nn.Module] = nn.GELU,
+        drop_path_rate: float = 0.0,
+        init_scale: float = 1e-4,
+    ) -> None:
+        super().__init__()
+        self.num_features = embed_dim
+        self.patch_embed = Patch_layer(img_size, patch_size, in_chans, embed_dim)
+        patches = self.patch_embed.num_patches
+        self.blocks = nn.ModuleList(
+            TransformerBlock(
+                embed_dim,
+                CrossPatchLinear(patches, patches),
+                drop=drop_rate,
+                drop_path=drop_path_rate,
+                norm_layer=Affine,
+                act_layer=act_layer,
+                layer_scale=init_scale,
+            )
+            for _ in range(depth)
+        )
+        self.norm = Affine(embed_dim)
+        self.head = make_head(embed_dim, num_classes)
+        init_transformer_(self)
+
+    def forward_features(self, x: Tensor) -> Tensor:
+        x = self.patch_embed(x)
+        for block in self.blocks:
+            x = block(x)
+        return self.norm(x).mean(1)
+
+
+_PAPER = "2105.03404"
+_12 = {"embed_dim": 384, "depth": 12, "init_scale": 0.1}
+_24 = {"embed_dim": 384, "depth": 24, "init_scale": 1e-5}
+_36 = {"embed_dim": 384, "depth": 36, "init_scale": 1e-6}
+_BIG_24 = {"patch_size": 8, "embed_dim": 768, "depth": 24, "init_scale": 1e-6}
+
+
+@register_model(paper=_PAPER, aliases=("resmlp_12",))
+def resmlp_12_224(**kwargs: Any) -> ResMLP:
+    """ResMLP-S12."""
+    return ResMLP(**(_12 | kwargs))
+
+
+@register_model(paper=_PAPER, aliases=("resmlp_12_dist",))
+def resmlp_12_distilled_224(**kwargs: Any) -> ResMLP:
+    """ResMLP-S12, trained with a teacher."""
+    return ResMLP(**(_12 | kwargs))
+
+
+@register_model(paper=_PAPER)
+def resmlp_12_224_dino(**kwargs: Any) -> ResMLP:
+    """ResMLP-S12, trained without labels by DINO."""
+    return ResMLP(**(_12 | kwargs))
+
+
+@register_model(paper=_PAPER, aliases=("resmlp_24",))
+def resmlp_24_224(**kwargs: Any) -> ResMLP:
+    """ResMLP-S24."""
+    return ResMLP(**(_24 | kwargs))
+
+
+@register_model(paper=_PAPER, aliases=("resmlp_24_dist",))
+def resmlp_24_distilled_224(**kwargs: Any) -> ResMLP:
+    """ResMLP-S24, trained with a teacher."""
+    return ResMLP(**(_24 | kwargs))
+
+
+@register_model(paper=_PAPER, aliases=("resmlp_24_dino",))
+def resmlp_24_224_dino(**kwargs: Any) -> ResMLP:
+    """ResMLP-S24, trained without labels by DINO."""
+    return ResMLP(**(_24 | kwargs))
+
+
+@register_model(paper=_PAPER, aliases=("resmlp_36",))
+def resmlp_36_224(**kwargs: Any) -> ResMLP:
+    """ResMLP-S36."""
+    return ResMLP(**(_36 | kwargs))
+
+
+@register_model(paper=_PAPER, aliases=("resmlp_36_dist",))
+def resmlp_36_distilled_224(**kwargs: Any) -> ResMLP:
+    """ResMLP-S36, trained with a teacher."""
+    return ResMLP(**(_36 | kwargs))
+
+
+@register_model(paper=_PAPER, aliases=("resmlpB_24",))
+def resmlp_big_24_224(**kwargs: Any) -> ResMLP:
+    """ResMLP-B24."""
+    return ResMLP(**(_BIG_24 | kwargs))
+
+
+@register_model(paper=_PAPER, aliases=("resmlpB_24_dist",))
+def resmlp_big_24_distilled_224(**kwargs: Any) -> ResMLP:
+    """ResMLP-B24, trained with a teacher."""
+    return ResMLP(**(_BIG_24 | kwargs))
+
+
+@register_model(paper=_PAPER, aliases=("resmlpB_24_in22k",))
+def resmlp_big_24_224_in22k_to_1k(**kwargs: Any) -> ResMLP:
+    """ResMLP-B24, pretrained on ImageNet-22k."""
+    return ResMLP(**(_BIG_24 | kwargs))

@@ -1,0 +1,61 @@
+"""Models that timm has under other parameter names, against it."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+import torch
+
+from flowvision import models
+from tests.flowvision.zoo import assert_equal_to_twin
+
+# A regular expression in timm's names, and what stands for it in ours.
+Renaming = dict[str, str]
+
+SWIN: Renaming = {
+    r"layers\.1\.downsample": "layers.0.downsample",
+    r"layers\.2\.downsample": "layers.1.downsample",
+    r"layers\.3\.downsample": "layers.2.downsample",
+    r"head\.fc": "head",
+}
+RES_MLP: Renaming = {
+    "^stem": "patch_embed",
+    r"\.ls(\d)": r".gamma_\1",
+    "linear_tokens": "attn",
+    "mlp_channels": "mlp",
+}
+
+# By our name: timm's, its renaming, and the arguments for small images, which are the same.
+TWINS: dict[str, tuple[str, Renaming, dict[str, Any]]] = {
+    "swin_tiny_patch4_window7_224": (
+        "swin_tiny_patch4_window7_224",
+        SWIN,
+        {"img_size": 56, "window_size": 7, "depths": (2, 2), "num_heads": (3, 6)},
+    ),
+    "swin_base_patch4_window12_384": (
+        "swin_base_patch4_window12_384",
+        SWIN,
+        {"img_size": 64, "window_size": 4, "depths": (1, 2), "num_heads": (4, 8)},
+    ),
+    "resmlp_12_224": ("resmlp_12_224", RES_MLP, {"img_size": 64}),
+}
+
+
+@pytest.mark.parametrize("name", TWINS)
+def test_equals_twin(name: str) -> None:
+    import timm
+
+    timm_name, renaming, options = TWINS[name]
+
+    def rename(parameter: str) -> str:
+        for pattern, replacement in renaming.items():
+            parameter = re.sub(pattern, replacement, parameter)
+        return parameter
+
+    model = models.ModelCreator.create_model(name, **options)
+    size = options.get("img_size", 224)
+    torch.manual_seed(0)
+    images = torch.randn(2, 3, size, size)
+    assert_equal_to_twin(model, timm.create_model(timm_name, **options), images, rename)
