@@ -7,8 +7,12 @@ import numpy as np
 from oneflow.random.generator import Generator, draw
 
 
-def random_numbers(generator: Generator | None) -> np.random.Generator:
-    """NumPy's random numbers, started from the next draw of `generator`, or of the default one."""
+def random_numbers(generator: Generator | None = None) -> np.random.Generator:
+    """Return NumPy's random numbers, started from the next draw of `generator`.
+
+    Args:
+        generator: by default the one that `oneflow.manual_seed` seeds.
+    """
     return numbers_from(draw(generator))
 
 

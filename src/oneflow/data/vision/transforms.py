@@ -1,39 +1,46 @@
-"""Transforms: objects that change one image; random ones draw from the default generator."""
+"""Transforms: modules that change one image; random ones draw from the default generator."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from oneflow.base.dtype import DType
 from oneflow.data.randomness import random_numbers
-from oneflow.data.vision import image as im
-from oneflow.data.vision.image import InterpolationMode
+from oneflow.data.vision import conversion, image as im
+from oneflow.data.vision.resizing import (
+    InterpolationMode,
+    interpolation_mode,
+    resize,
+    resized_crop,
+)
+from oneflow.module.module import Module
 from oneflow.tensor.tensor import Tensor
-from oneflow.tensor.transfer import import_array
 
 
-class Transform:
-    """Base class: the repr shows the options."""
+class Transform(Module):
+    """Base class of transforms: define `forward`; the repr shows the options.
 
-    def __call__(self, img: Any) -> Any:
-        """The changed image."""
-        return self._apply(img)
+    Example:
+        >>> from oneflow.utils.vision import transforms
+        >>> transforms.CenterCrop(2)
+        CenterCrop(size=(2, 2))
+    """
 
-    def _apply(self, img: Any) -> Any:
-        raise NotImplementedError
+    def forward(self, img: Any) -> Any:
+        """Return the changed image."""
+        raise NotImplementedError(f"{type(self).__name__} must define `forward`")
 
     def __repr__(self) -> str:
-        options = ", ".join(f"{name}={value}" for name, value in self.__dict__.items())
-        return f"{type(self).__name__}({options})"
-
-
-def _pair(size: int | Sequence[int]) -> tuple[int, int]:
-    given = (size, size) if isinstance(size, int) else tuple(size)
-    given = given * 2 if len(given) == 1 else given
-    if len(given) != 2:
-        raise ValueError(f"Please provide only two dimensions (h, w) for size, got {size!r}")
-    return given
+        options = (
+            f"{name}={value.value if isinstance(value, InterpolationMode) else value}"
+            for name, value in self.__dict__.items()
+            if not name.startswith("_") and name != "training"
+        )
+        return f"{type(self).__name__}({', '.join(options)})"
 
 
 # --- several transforms
@@ -54,9 +61,10 @@ class Compose(Transform):
     """
 
     def __init__(self, transforms: Sequence[Callable]) -> None:
+        super().__init__()
         self.transforms = transforms
 
-    def _apply(self, img: Any) -> Any:
+    def forward(self, img: Any) -> Any:
         for transform in self.transforms:
             img = transform(img)
         return img
@@ -77,11 +85,11 @@ class RandomTransforms(Compose):
     """
 
     def __init__(self, transforms: Sequence[Callable]) -> None:
-        if not isinstance(transforms, Sequence):
+        if not isinstance(transforms, Sequence | Module):
             raise TypeError("Argument transforms should be a sequence")
         super().__init__(transforms)
 
-    def _apply(self, img: Any) -> Any:
+    def forward(self, img: Any) -> Any:
         raise NotImplementedError
 
 
@@ -97,24 +105,39 @@ class RandomApply(RandomTransforms):
         super().__init__(transforms)
         self.p = p
 
-    def _apply(self, img: Any) -> Any:
-        return Compose._apply(self, img) if random_numbers(None).random() < self.p else img
+    def forward(self, img: Any) -> Any:
+        return Compose.forward(self, img) if random_numbers().random() < self.p else img
 
 
 class RandomOrder(RandomTransforms):
     """All transforms in random order."""
 
-    def _apply(self, img: Any) -> Any:
-        for index in random_numbers(None).permutation(len(self.transforms)):
+    def forward(self, img: Any) -> Any:
+        for index in random_numbers().permutation(len(self.transforms)):
             img = self.transforms[index](img)
         return img
 
 
 class RandomChoice(RandomTransforms):
-    """One of the transforms."""
+    """One of the transforms.
 
-    def _apply(self, img: Any) -> Any:
-        return self.transforms[int(random_numbers(None).integers(len(self.transforms)))](img)
+    Args:
+        transforms: the transforms.
+        p: weight of each, by default the same.
+
+    Raises:
+        ValueError: there are not as many weights as transforms.
+    """
+
+    def __init__(self, transforms: Sequence[Callable], p: Sequence[float] | None = None) -> None:
+        super().__init__(transforms)
+        if p is not None and len(p) != len(transforms):
+            raise ValueError(f"p must have {len(transforms)} numbers, got {len(p)}")
+        self.p = p
+
+    def forward(self, img: Any) -> Any:
+        weights = None if self.p is None else np.divide(self.p, sum(self.p))
+        return self.transforms[int(random_numbers().choice(len(self.transforms), p=weights))](img)
 
 
 class Lambda(Transform):
@@ -125,11 +148,12 @@ class Lambda(Transform):
     """
 
     def __init__(self, lambd: Callable[[Any], Any]) -> None:
+        super().__init__()
         if not callable(lambd):
             raise TypeError(f"Argument lambd should be callable, got {type(lambd).__name__}")
         self.lambd = lambd
 
-    def _apply(self, img: Any) -> Any:
+    def forward(self, img: Any) -> Any:
         return self.lambd(img)
 
 
@@ -142,17 +166,15 @@ class ToTensor(Transform):
     Bytes become numbers in [0, 1].
     """
 
-    def _apply(self, img: Any) -> Tensor:
-        return im.to_tensor(img)
+    def forward(self, img: Any) -> Tensor:
+        return conversion.to_tensor(img)
 
 
 class PILToTensor(Transform):
     """A Pillow image as a tensor ``[C, H, W]``, with its numbers as they are."""
 
-    def _apply(self, img: Any) -> Tensor:
-        if not im.is_pillow(img):
-            raise TypeError(f"pic should be PIL Image. Got {type(img).__name__}")
-        return import_array(im.channels_first(img))
+    def forward(self, img: Any) -> Tensor:
+        return conversion.pil_to_tensor(img)
 
 
 class ToPILImage(Transform):
@@ -163,10 +185,11 @@ class ToPILImage(Transform):
     """
 
     def __init__(self, mode: str | None = None) -> None:
+        super().__init__()
         self.mode = mode
 
-    def _apply(self, img: Any) -> Any:
-        return im.to_pillow(img, self.mode)
+    def forward(self, img: Any) -> Any:
+        return conversion.to_pil_image(img, self.mode)
 
 
 class ConvertImageDtype(Transform):
@@ -177,10 +200,11 @@ class ConvertImageDtype(Transform):
     """
 
     def __init__(self, dtype: DType) -> None:
+        super().__init__()
         self.dtype = dtype
 
-    def _apply(self, img: Tensor) -> Tensor:
-        return im.convert_dtype(img, self.dtype)
+    def forward(self, img: Tensor) -> Tensor:
+        return conversion.convert_image_dtype(img, self.dtype)
 
 
 class Normalize(Transform):
@@ -199,12 +223,13 @@ class Normalize(Transform):
     """
 
     def __init__(self, mean: Sequence[float], std: Sequence[float], inplace: bool = False) -> None:
+        super().__init__()
         self.mean = mean
         self.std = std
         self.inplace = inplace
 
-    def _apply(self, img: Tensor) -> Tensor:
-        return im.normalize(img, self.mean, self.std, self.inplace)
+    def forward(self, img: Tensor) -> Tensor:
+        return conversion.normalize(img, self.mean, self.std, self.inplace)
 
 
 # --- sizes
@@ -216,18 +241,29 @@ class Resize(Transform):
     Args:
         size: height and width; one number is the length of the shorter side.
         interpolation: how new pixels come from old ones.
+        max_size: limit of the longer side where `size` is one number.
+        antialias: of a tensor, whether a pixel averages over all old ones it stands for.
     """
 
     def __init__(
-        self, size: int | Sequence[int], interpolation: Any = InterpolationMode.BILINEAR
+        self,
+        size: int | Sequence[int],
+        interpolation: Any = InterpolationMode.BILINEAR,
+        max_size: int | None = None,
+        antialias: bool | None = True,
     ) -> None:
+        super().__init__()
         if not isinstance(size, int | Sequence):
             raise TypeError(f"Size should be int or sequence. Got {type(size).__name__}")
+        if isinstance(size, Sequence) and len(size) not in (1, 2):
+            raise ValueError("If size is a sequence, it should have 1 or 2 values")
         self.size = size
-        self.interpolation = im.interpolation_mode(interpolation)
+        self.interpolation = interpolation_mode(interpolation)
+        self.max_size = max_size
+        self.antialias = antialias
 
-    def _apply(self, img: Any) -> Any:
-        return im.resize(img, self.size, self.interpolation)
+    def forward(self, img: Any) -> Any:
+        return resize(img, self.size, self.interpolation, self.max_size, self.antialias)
 
 
 class Pad(Transform):
@@ -236,17 +272,18 @@ class Pad(Transform):
     Args:
         padding: of all sides; of left/right and top/bottom; or of left, top, right, bottom.
         fill: value of a constant border.
-        padding_mode: ``"constant"``, ``"edge"`` or ``"reflect"``.
+        padding_mode: ``"constant"``, ``"edge"``, ``"reflect"`` or ``"symmetric"``.
     """
 
     def __init__(
         self, padding: int | Sequence[int], fill: Any = 0, padding_mode: str = "constant"
     ) -> None:
+        super().__init__()
         self.padding = padding
         self.fill = fill
         self.padding_mode = padding_mode
 
-    def _apply(self, img: Any) -> Any:
+    def forward(self, img: Any) -> Any:
         return im.pad(img, self.padding, self.fill, self.padding_mode)
 
 
@@ -258,9 +295,10 @@ class CenterCrop(Transform):
     """
 
     def __init__(self, size: int | Sequence[int]) -> None:
-        self.size = _pair(size)
+        super().__init__()
+        self.size = im.pair(size)
 
-    def _apply(self, img: Any) -> Any:
+    def forward(self, img: Any) -> Any:
         return im.center_crop(img, self.size)
 
 
@@ -272,7 +310,7 @@ class RandomCrop(Transform):
         padding: border to add before, as in `Pad`.
         pad_if_needed: add a border where the image is too small.
         fill: value of a constant border.
-        padding_mode: ``"constant"``, ``"edge"`` or ``"reflect"``.
+        padding_mode: ``"constant"``, ``"edge"``, ``"reflect"`` or ``"symmetric"``.
     """
 
     def __init__(
@@ -283,28 +321,36 @@ class RandomCrop(Transform):
         fill: Any = 0,
         padding_mode: str = "constant",
     ) -> None:
-        self.size = _pair(size)
+        super().__init__()
+        self.size = im.pair(size)
         self.padding = padding
         self.pad_if_needed = pad_if_needed
         self.fill = fill
         self.padding_mode = padding_mode
 
-    def _apply(self, img: Any) -> Any:
+    @staticmethod
+    def get_params(img: Any, output_size: tuple[int, int]) -> tuple[int, int, int, int]:
+        """Return a random rectangle of `img`: top, left, height and width.
+
+        Raises:
+            ValueError: the image is smaller than `output_size`.
+        """
+        (height, width), (h, w) = im.size_of(img), output_size
+        if height < h or width < w:
+            raise ValueError(
+                f"Required crop size {output_size} is larger than input image size {height, width}"
+            )
+        random = random_numbers()
+        return int(random.integers(height - h + 1)), int(random.integers(width - w + 1)), h, w
+
+    def forward(self, img: Any) -> Any:
         if self.padding is not None:
             img = im.pad(img, self.padding, self.fill, self.padding_mode)
         height, width = im.size_of(img)
         missing = max(self.size[0] - height, 0), max(self.size[1] - width, 0)
         if self.pad_if_needed and any(missing):
             img = im.pad(img, (missing[1], missing[0]), self.fill, self.padding_mode)
-            height, width = im.size_of(img)
-        if height < self.size[0] or width < self.size[1]:
-            raise ValueError(
-                f"Required crop size {self.size} is larger than input image size {(height, width)}"
-            )
-        random = random_numbers(None)
-        top = int(random.integers(height - self.size[0] + 1))
-        left = int(random.integers(width - self.size[1] + 1))
-        return im.crop(img, top, left, *self.size)
+        return im.crop(img, *self.get_params(img, self.size))
 
 
 class RandomResizedCrop(Transform):
@@ -315,6 +361,7 @@ class RandomResizedCrop(Transform):
         scale: range of the rectangle's share of the area.
         ratio: range of its width divided by its height.
         interpolation: how new pixels come from old ones.
+        antialias: of a tensor, whether a pixel averages over all old ones it stands for.
     """
 
     def __init__(
@@ -323,17 +370,40 @@ class RandomResizedCrop(Transform):
         scale: Sequence[float] = (0.08, 1.0),
         ratio: Sequence[float] = (3.0 / 4.0, 4.0 / 3.0),
         interpolation: Any = InterpolationMode.BILINEAR,
+        antialias: bool | None = True,
     ) -> None:
-        self.size = _pair(size)
+        super().__init__()
+        self.size = im.pair(size)
         if scale[0] > scale[1] or ratio[0] > ratio[1]:
             raise ValueError(f"scale and ratio should be (min, max), got {scale} and {ratio}")
         self.scale = scale
         self.ratio = ratio
-        self.interpolation = im.interpolation_mode(interpolation)
+        self.interpolation = interpolation_mode(interpolation)
+        self.antialias = antialias
 
-    def _apply(self, img: Any) -> Any:
-        box = im.area_and_ratio(img, self.scale, self.ratio, random_numbers(None))
-        return im.resize(im.crop(img, *box), self.size, self.interpolation)
+    @staticmethod
+    def get_params(
+        img: Any, scale: Sequence[float], ratio: Sequence[float]
+    ) -> tuple[int, int, int, int]:
+        """Return a random rectangle (top, left, height, width) with area and form in the ranges."""
+        random = random_numbers()
+        height, width = im.size_of(img)
+        low, high = math.log(ratio[0]), math.log(ratio[1])
+        for _ in range(10):
+            area = height * width * random.uniform(scale[0], scale[1])
+            form = math.exp(random.uniform(low, high))
+            w, h = round(math.sqrt(area * form)), round(math.sqrt(area / form))
+            if 0 < w <= width and 0 < h <= height:
+                top, left = random.integers(height - h + 1), random.integers(width - w + 1)
+                return int(top), int(left), h, w
+        # Nothing fits: the largest rectangle in the middle whose form is allowed.
+        form = min(max(width / height, ratio[0]), ratio[1])
+        w, h = min(width, round(height * form)), min(height, round(width / form))
+        return (height - h) // 2, (width - w) // 2, h, w
+
+    def forward(self, img: Any) -> Any:
+        box = self.get_params(img, self.scale, self.ratio)
+        return resized_crop(img, *box, self.size, self.interpolation, self.antialias)
 
 
 class FiveCrop(Transform):
@@ -344,18 +414,11 @@ class FiveCrop(Transform):
     """
 
     def __init__(self, size: int | Sequence[int]) -> None:
-        self.size = _pair(size)
+        super().__init__()
+        self.size = im.pair(size)
 
-    def _apply(self, img: Any) -> tuple:
-        height, width = im.size_of(img)
-        h, w = self.size
-        if h > height or w > width:
-            raise ValueError(
-                f"Requested crop size {self.size} is bigger than input size {(height, width)}"
-            )
-        corners = [(0, 0), (0, width - w), (height - h, 0), (height - h, width - w)]
-        corners = [im.crop(img, top, left, h, w) for top, left in corners]
-        return (*corners, im.center_crop(img, self.size))
+    def forward(self, img: Any) -> tuple:
+        return im.five_crop(img, self.size)
 
 
 class TenCrop(FiveCrop):
@@ -370,9 +433,8 @@ class TenCrop(FiveCrop):
         super().__init__(size)
         self.vertical_flip = vertical_flip
 
-    def _apply(self, img: Any) -> tuple:
-        mirrored = im.flip(img, horizontal=not self.vertical_flip)
-        return (*super()._apply(img), *super()._apply(mirrored))
+    def forward(self, img: Any) -> tuple:
+        return im.ten_crop(img, self.size, self.vertical_flip)
 
 
 # --- mirrors
@@ -385,24 +447,27 @@ class RandomHorizontalFlip(Transform):
         p: the probability.
     """
 
-    _horizontal = True
-
     def __init__(self, p: float = 0.5) -> None:
+        super().__init__()
         self.p = p
 
-    def _apply(self, img: Any) -> Any:
-        apply = random_numbers(None).random() < self.p
-        return im.flip(img, self._horizontal) if apply else img
+    def forward(self, img: Any) -> Any:
+        return im.hflip(img) if random_numbers().random() < self.p else img
 
 
-class RandomVerticalFlip(RandomHorizontalFlip):
+class RandomVerticalFlip(Transform):
     """The image mirrored upside down, with a probability.
 
     Args:
         p: the probability.
     """
 
-    _horizontal = False
+    def __init__(self, p: float = 0.5) -> None:
+        super().__init__()
+        self.p = p
+
+    def forward(self, img: Any) -> Any:
+        return im.vflip(img) if random_numbers().random() < self.p else img
 
 
 # Names of earlier versions.

@@ -35,6 +35,7 @@ def interpolate(
     mode: str = "nearest",
     align_corners: bool | None = None,
     recompute_scale_factor: bool | None = None,
+    antialias: bool = False,
 ) -> Tensor:
     """Resize the spatial dimensions.
 
@@ -47,6 +48,8 @@ def interpolate(
         align_corners: the centres of the corner elements keep their values; otherwise the outer
             edges are aligned.
         recompute_scale_factor: use the ratio of the sizes instead of `scale_factor` itself.
+        antialias: average over all elements that a smaller result stands for, as Pillow does;
+            ``"bilinear"`` and ``"bicubic"`` only.
 
     Returns:
         ``[N, C, *size]``.
@@ -65,6 +68,12 @@ def interpolate(
     _check_mode(mode, align_corners, count)
     sizes, scales = _sizes_and_scales(input, size, scale_factor, recompute_scale_factor)
     kind, _ = _MODES[mode]
+    if antialias:
+        if mode not in ("bilinear", "bicubic"):
+            raise ValueError(
+                f"antialias is for the modes 'bilinear' and 'bicubic', but the mode is {mode!r}"
+            )
+        kind = f"smooth-{kind}"
     if kind == "area":
         return adaptive_average(input, sizes, "channels_first", count)
     for dim, (target, scale) in enumerate(zip(sizes, scales, strict=True), 2):

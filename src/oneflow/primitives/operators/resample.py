@@ -31,7 +31,8 @@ class Resampling:
 
     Attributes:
         kind: interpolation ``"area"``, ``"nearest"``, ``"nearest-exact"``, ``"linear"``,
-            ``"cubic"``, or padding ``"reflect"``, ``"replicate"``, ``"circular"``.
+            ``"cubic"``, ``"smooth-linear"``, ``"smooth-cubic"``, or padding ``"reflect"``,
+            ``"replicate"``, ``"circular"``.
         source: number of elements.
         target: number of results.
         scale: distance of the results in elements, if the user gave it; else 0.
@@ -60,7 +61,7 @@ class Resampling:
         """Distance of the results in elements."""
         kind = dtype.type
         if self.align_corners:
-            return kind(self.source - 1) / kind(max(self.target - 1, 1))
+            return kind(self.source - 1) / kind(self.target - 1) if self.target > 1 else kind(0)
         return kind(self.scale) if self.scale else kind(self.source) / kind(self.target)
 
 
@@ -112,6 +113,38 @@ def _cubic(plan: Resampling, dtype: np.dtype):
     return index, np.stack([outer(t + 1), inner(t), inner(1 - t), outer(2 - t)], 1).astype(dtype)
 
 
+def _smooth(plan: Resampling, dtype: np.dtype):
+    """Interpolation without aliases: a filter as wide as the results are apart, as in Pillow."""
+    filter_of, radius = _FILTERS[plan.kind]
+    step = plan.step(dtype)
+    stretch = np.maximum(step, dtype.type(1))
+    centres = (np.arange(plan.target, dtype=dtype) + dtype.type(0.5)) * step
+    reach = dtype.type(radius) * stretch
+    starts = np.maximum((centres - reach + dtype.type(0.5)).astype(np.int64), 0)
+    ends = np.minimum((centres + reach + dtype.type(0.5)).astype(np.int64), plan.source)
+    points = np.arange((ends - starts).max(initial=1))
+    inside = points < (ends - starts)[:, None]
+    index = starts[:, None] + np.where(inside, points, 0)
+    distance = (index - centres[:, None] + dtype.type(0.5)) / stretch
+    weight = np.where(inside, filter_of(np.abs(distance)), 0)
+    return index, (weight / weight.sum(1, keepdims=True)).astype(dtype)
+
+
+def _triangle(x: np.ndarray) -> np.ndarray:
+    return np.maximum(1 - x, 0)
+
+
+def _keys_cubic(x: np.ndarray) -> np.ndarray:
+    """Keys' cubic with a = -0.5, which Pillow takes where interpolation takes -0.75."""
+    near = (1.5 * x - 2.5) * x * x + 1
+    far = ((-0.5 * x + 2.5) * x - 4) * x + 2
+    return np.where(x < 1, near, np.where(x < 2, far, 0))
+
+
+# Each filter and how far it reaches.
+_FILTERS = {"smooth-linear": (_triangle, 1), "smooth-cubic": (_keys_cubic, 2)}
+
+
 def _around(plan: Resampling, dtype: np.dtype):
     """Padding: elements outside are elements inside."""
     positions = np.arange(plan.target) - plan.start
@@ -157,6 +190,8 @@ _POINTS = {
     "nearest-exact": _nearest,
     "linear": _linear,
     "cubic": _cubic,
+    "smooth-linear": _smooth,
+    "smooth-cubic": _smooth,
     "reflect": _around,
     "replicate": _around,
     "circular": _around,

@@ -1,6 +1,7 @@
 """Image transforms."""
 
-from oneflow.data.vision.image import InterpolationMode as InterpolationMode
+from oneflow.data.randomness import random_numbers as random_numbers
+from oneflow.data.vision.resizing import InterpolationMode as InterpolationMode
 from oneflow.data.vision.transforms import (
     CenterCrop as CenterCrop,
     Compose as Compose,
@@ -24,4 +25,6 @@ from oneflow.data.vision.transforms import (
     TenCrop as TenCrop,
     ToPILImage as ToPILImage,
     ToTensor as ToTensor,
+    Transform as Transform,
 )
+from oneflow.utils.vision.transforms import functional as functional
