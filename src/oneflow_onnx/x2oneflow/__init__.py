@@ -1,0 +1,1 @@
+"""Models of other frameworks to OneFlow, by way of ONNX."""

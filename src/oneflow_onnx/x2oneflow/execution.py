@@ -1,0 +1,137 @@
+"""The execution of plans."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+import oneflow as flow
+from oneflow_onnx.x2oneflow.plan import Plan, Step
+from oneflow_onnx.x2oneflow.reference import reference_evaluator
+from oneflow_onnx.x2oneflow.registry import Evaluation
+from oneflow_onnx.x2oneflow.values import Value, as_host, as_tensor, fits_tensor
+
+
+def run_plan(plan: Plan, values: Mapping[str, Value], training: bool) -> list[Value]:
+    """Execute `plan` and return its outputs.
+
+    Args:
+        plan: what to execute.
+        values: the plan's inputs, and what it reads from around it, by name.
+        training: the mode of the module.
+    """
+    known: dict[str, Value] = {**plan.constants, **values}
+    for step, dead in zip(plan.steps, plan.dead_after, strict=True):
+        try:
+            results = _run_step(step, known, training)
+        except StepError:
+            raise
+        except Exception as error:
+            raise StepError.of(step, error) from error
+        known.update((n, v) for n, v in zip(step.node.output, results, strict=False) if n)
+        for name in dead:
+            known.pop(name, None)
+    # The body of a function need not make the outputs that a call does not ask for.
+    return [known.get(name) for name in plan.outputs]
+
+
+class StepError(RuntimeError):
+    """An error inside a node of the model; the message names the node."""
+
+    @classmethod
+    def of(cls, step: Step, error: Exception) -> StepError:
+        """Return an error about `step`, of a class derived from that of `error` too."""
+        kind = UnsupportedStepError if isinstance(error, NotImplementedError) else cls
+        return kind(f"in node {step.label}: {str(error) or type(error).__name__}")
+
+
+class UnsupportedStepError(StepError, NotImplementedError):
+    """A node of the model needs something that is not supported."""
+
+
+def _run_step(step: Step, known: dict[str, Value], training: bool) -> Sequence[Value]:
+    operands = [known[name] if name else None for name in step.node.input]
+    while operands and operands[-1] is None:
+        operands.pop()
+    if step.operator is None:
+        return _run_function(step, operands, training)
+    if step.operator.evaluation is not Evaluation.ANY:
+        if _belongs_to_host(step, operands):
+            return _run_on_host(step, operands)
+        operands = _placed(operands, step.operator.host)
+    facts = _facts(step, known, training)
+    results = step.operator.function(*operands, **step.attributes, **facts)
+    return results if isinstance(results, tuple) else (results,)
+
+
+def _run_function(step: Step, operands: list[Value], training: bool) -> Sequence[Value]:
+    plan = step.body
+    if plan is None:
+        assert step.expansion is not None
+        plan = step.expansion.plan_for(operands)
+    operands += [None] * (len(plan.inputs) - len(operands))
+    return run_plan(plan, dict(zip(plan.inputs, operands, strict=True)), training)
+
+
+def _belongs_to_host(step: Step, operands: list[Value]) -> bool:
+    assert step.operator is not None
+    if step.operator.evaluation is Evaluation.HOST:
+        return True
+    arrays = [value for value in operands if isinstance(value, np.ndarray)]
+    on_tensors = any(isinstance(value, flow.Tensor) for value in operands)
+    if step.operator.evaluation is Evaluation.FOLDED and arrays and not on_tensors:
+        return True
+    positions = (i for i, value in enumerate(operands) if isinstance(value, np.ndarray))
+    return any(not fits_tensor(operands[i]) for i in positions if i not in step.operator.host)
+
+
+def _run_on_host(step: Step, operands: list[Value]) -> list[Value]:
+    """Execute a step with ONNX's reference implementation.
+
+    It serves arithmetic on shapes, strings, and element types that tensors lack. What was computed
+    from tensors becomes a tensor again where it fits.
+    """
+    evaluator = step.__dict__.get("evaluator")
+    if evaluator is None:
+        evaluator = step.__dict__["evaluator"] = reference_evaluator(step.node, step.opsets)
+    tensor = next((v for v in operands if isinstance(v, flow.Tensor)), None)
+    named = zip(step.node.input, operands, strict=False)
+    feeds = {name: as_host(value) for name, value in named if name}
+    computed = dict(zip(evaluator.output_names, evaluator.run(None, feeds), strict=True))
+    results = [np.asarray(computed[name]) if name else None for name in step.node.output]
+    if tensor is None:
+        return results
+    return [as_tensor(r, tensor) if r is not None and fits_tensor(r) else r for r in results]
+
+
+def _placed(operands: list[Value], host: frozenset[int]) -> list[Value]:
+    """Return `operands` on the host where `host` says so, as tensors otherwise."""
+    like = next((value for value in operands if isinstance(value, flow.Tensor)), None)
+    return [
+        as_host(value)
+        if position in host
+        else as_tensor(value, like)
+        if isinstance(value, np.ndarray)
+        else value
+        for position, value in enumerate(operands)
+    ]
+
+
+def _facts(step: Step, known: dict[str, Value], training: bool) -> dict[str, Any]:
+    """Return what the operator's function wants to know about the call."""
+    if not step.context:
+        return {}
+
+    def run_graph(plan: Plan, inputs: Sequence[Value]) -> list[Value]:
+        around = {name: known[name] for name in plan.free_names() if name in known}
+        return run_plan(plan, {**around, **dict(zip(plan.inputs, inputs, strict=True))}, training)
+
+    facts: dict[str, Any | Callable[..., Any]] = {
+        "training": training,
+        "n_outputs": len(step.node.output),
+        "run_graph": run_graph,
+        "opset": step.opset,
+    }
+    return {name: facts[name] for name in step.context}

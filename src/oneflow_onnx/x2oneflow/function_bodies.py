@@ -1,0 +1,126 @@
+"""Operators that ONNX defines by a function of other operators: their bodies, bound to a call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import onnx
+from onnx import defs, helper
+
+import oneflow as flow
+from oneflow_onnx.x2oneflow.values import Value, element_type_of
+
+# Makes a plan of a function called by a node, some levels inside the model.
+PlanFunction = Callable[[onnx.FunctionProto, onnx.NodeProto, int], Any]
+
+
+class FunctionExpansion:
+    """The plans of an operator's body: one per element types and ranks of the operands."""
+
+    def __init__(
+        self, schema: Any, node: onnx.NodeProto, opset: int, plan_function: PlanFunction
+    ) -> None:
+        self._schema = schema
+        self._node = node
+        self._opset = opset
+        self._plan_function = plan_function
+        self._plans: dict[Any, Any] = {}
+
+    @classmethod
+    def find(
+        cls, node: onnx.NodeProto, opset: int, plan_function: PlanFunction
+    ) -> FunctionExpansion | None:
+        """Return the expansion of `node`, or None if its operator has no body."""
+        try:
+            # The stubs of onnx do not know what a schema tells of functions.
+            schema: Any = defs.get_schema(node.op_type, opset, node.domain)
+        except defs.SchemaError:
+            return None
+        if schema.has_function or schema.has_context_dependent_function:
+            return cls(schema, node, opset, plan_function)
+        return None
+
+    def plan_for(self, operands: Sequence[Value]) -> Any:
+        """Return the plan of the body for these operands."""
+        types = [_type_of(value) for value in operands]
+        key = tuple(t.SerializeToString() for t in types)
+        if key not in self._plans:
+            function = self._body(types)
+            complete = _with_defaults(self._node, self._schema)
+            self._plans[key] = self._plan_function(function, complete, 1)
+        return self._plans[key]
+
+    def _body(self, types: list[onnx.TypeProto]) -> onnx.FunctionProto:
+        schema = self._schema
+        if schema.has_function:
+            version = _reached(schema.function_opset_versions, self._opset)
+            return _parsed(schema.get_function_with_opset_version(version))
+        version = _reached(schema.context_dependent_function_opset_versions, self._opset)
+        serialized = schema.get_context_dependent_function_with_opset_version(
+            version, self._node.SerializeToString(), [t.SerializeToString() for t in types]
+        )
+        if not serialized:
+            raise NotImplementedError(
+                f"ONNX gives `{self._node.op_type}` no body for operands of these types"
+            )
+        return _parsed(serialized)
+
+
+def bind_attributes(function: onnx.FunctionProto, call: onnx.NodeProto) -> list[onnx.NodeProto]:
+    """Return the nodes of `function` with its attributes replaced by those of `call`."""
+    bound = {a.name: a for a in function.attribute_proto}
+    bound.update((a.name, a) for a in call.attribute)
+    return [_bind(node, bound) for node in function.node]
+
+
+def _bind(node: onnx.NodeProto, bound: dict[str, onnx.AttributeProto]) -> onnx.NodeProto:
+    copy = onnx.NodeProto()
+    copy.CopyFrom(node)
+    del copy.attribute[:]
+    for attribute in node.attribute:
+        if attribute.ref_attr_name and attribute.ref_attr_name not in bound:
+            continue
+        own = copy.attribute.add()
+        own.CopyFrom(bound[attribute.ref_attr_name] if attribute.ref_attr_name else attribute)
+        own.name = attribute.name
+        if own.type == onnx.AttributeProto.GRAPH:
+            inner = [_bind(n, bound) for n in own.g.node]
+            del own.g.node[:]
+            own.g.node.extend(inner)
+    return copy
+
+
+def _with_defaults(node: onnx.NodeProto, schema: defs.OpSchema) -> onnx.NodeProto:
+    """Return `node` with the default values of the attributes that it does not give."""
+    complete = onnx.NodeProto()
+    complete.CopyFrom(node)
+    given = {attribute.name for attribute in node.attribute}
+    for name, attribute in schema.attributes.items():
+        if name not in given and attribute.default_value.type:
+            complete.attribute.add().CopyFrom(attribute.default_value)
+    return complete
+
+
+def _parsed(function: bytes | onnx.FunctionProto) -> onnx.FunctionProto:
+    if isinstance(function, onnx.FunctionProto):
+        return function
+    parsed = onnx.FunctionProto()
+    parsed.ParseFromString(function)
+    return parsed
+
+
+def _reached(versions: Sequence[int], opset: int) -> int:
+    return max((v for v in versions if v <= opset), default=max(versions))
+
+
+def _type_of(value: Value) -> onnx.TypeProto:
+    """Return the type of a value: element type and rank of a tensor."""
+    if value is None:
+        return onnx.TypeProto()
+    if isinstance(value, list):
+        element = _type_of(value[0]) if value else onnx.TypeProto()
+        return helper.make_sequence_type_proto(element)
+    rank = value.ndim
+    shape = list(value.shape) if isinstance(value, flow.Tensor) else [None] * rank
+    return helper.make_tensor_type_proto(element_type_of(value), shape)

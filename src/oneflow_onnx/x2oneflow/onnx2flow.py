@@ -1,0 +1,189 @@
+"""Models of ONNX, PyTorch, TensorFlow and Paddle as modules."""
+
+from __future__ import annotations
+
+import importlib
+import tempfile
+import warnings
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import onnx
+
+import oneflow as flow
+import oneflow_onnx.x2oneflow.operators  # noqa: F401  (fills the table of operators)
+from oneflow_onnx.x2oneflow.files import load_model
+from oneflow_onnx.x2oneflow.module import ImportedModule
+from oneflow_onnx.x2oneflow.values import Value, as_host
+
+
+def from_onnx(
+    onnx_model: onnx.ModelProto | bytes | str | Path,
+    inputs: Mapping[str, Value] | Sequence[Value] | Value = None,
+    model_weight_dir: str | Path | None = None,
+) -> ImportedModule:
+    """Return an ONNX model as an ordinary, trainable module in evaluation mode.
+
+    Args:
+        onnx_model: the model, or the path of its file, which may have external data beside it.
+        inputs: values that the module is going to be called with, checked against the model's
+            inputs: a mapping by name, a sequence in the model's order, or one value.
+        model_weight_dir: also save the parameters and buffers there, as `oneflow.save` does.
+
+    Raises:
+        NotImplementedError: operators are not supported; the message lists all of them.
+        ValueError: the model is broken, or `inputs` have other shapes.
+        TypeError: `inputs` have other names or element types.
+
+    Example:
+        >>> import oneflow as flow, onnx.parser
+        >>> from oneflow_onnx.x2oneflow.onnx2flow import from_onnx
+        >>> model = onnx.parser.parse_model('''
+        ...     <ir_version: 10, opset_import: ["": 21]>
+        ...     double (float[n] x) => (float[n] y) { y = Add(x, x) }''')
+        >>> from_onnx(model)(flow.tensor([1.0, 2.0])).tolist()
+        [2.0, 4.0]
+    """
+    module = ImportedModule(load_model(onnx_model))
+    if inputs is not None:
+        if isinstance(inputs, Mapping):
+            module.bind(**inputs)
+        else:
+            module.bind(*(inputs if isinstance(inputs, list | tuple) else [inputs]))
+    if model_weight_dir is not None:
+        flow.save(module.state_dict(), model_weight_dir)
+    return module
+
+
+def from_pytorch(
+    torch_model: Any,
+    inputs: Sequence[Value] | Value,
+    model_weight_dir: str | Path | None = None,
+    train_flag: bool = False,
+    opset_version: int = 17,
+) -> ImportedModule:
+    """Return a PyTorch module as a module of OneFlow.
+
+    The model is exported in evaluation mode, batch normalisation kept apart from convolutions, so
+    that parameters and buffers keep their names.
+
+    Args:
+        torch_model: a `torch.nn.Module`.
+        inputs: example inputs: tensors or arrays, whose shapes the export may fix, the first
+            dimension apart.
+        model_weight_dir: also save the parameters and buffers there.
+        train_flag: return the module in training mode.
+        opset_version: the operator set to export with.
+
+    Raises:
+        ModuleNotFoundError: PyTorch is not installed.
+    """
+    torch = _framework("torch", "from_pytorch")
+    examples = tuple(torch.from_numpy(np.array(array)) for array in _arrays(inputs))
+    names = [f"x_{index}" for index in range(len(examples))]
+    was_training = torch_model.training
+    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+        # Only the older of PyTorch's two exporters keeps batch normalisation whole; it says that
+        # it is the older one.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        warnings.filterwarnings("ignore", "Constant folding")
+        path = Path(folder) / "model.onnx"
+        try:
+            torch.onnx.export(
+                torch_model.eval(),
+                examples,
+                str(path),
+                input_names=names,
+                dynamic_axes={n: {0: "n"} for n, x in zip(names, examples, strict=True) if x.ndim},
+                opset_version=opset_version,
+                training=torch.onnx.TrainingMode.PRESERVE,
+                do_constant_folding=False,
+                dynamo=False,
+            )
+        finally:
+            torch_model.train(was_training)
+        module = from_onnx(path, model_weight_dir=model_weight_dir)
+    return module.train(train_flag)
+
+
+def from_tensorflow2(
+    tf_model: Any,
+    inputs: Sequence[Value] | Value,
+    model_weight_dir: str | Path | None = None,
+    train_flag: bool = False,
+    opset_version: int = 13,
+) -> ImportedModule:
+    """Return a Keras model as a module of OneFlow, by way of tf2onnx.
+
+    Args:
+        tf_model: a `tf.keras.Model`.
+        inputs: example inputs: tensors or arrays.
+        model_weight_dir: also save the parameters and buffers there.
+        train_flag: return the module in training mode.
+        opset_version: the operator set to export with.
+
+    Raises:
+        ModuleNotFoundError: TensorFlow or tf2onnx is not installed.
+    """
+    tensorflow = _framework("tensorflow", "from_tensorflow2")
+    convert = _framework("tf2onnx.convert", "from_tensorflow2")
+    signature = [
+        tensorflow.TensorSpec(array.shape, array.dtype, name=f"x_{index}")
+        for index, array in enumerate(_arrays(inputs))
+    ]
+    model, _ = convert.from_keras(tf_model, input_signature=signature, opset=opset_version)
+    return from_onnx(model, model_weight_dir=model_weight_dir).train(train_flag)
+
+
+def from_paddle(
+    paddle_model: Any,
+    inputs: Sequence[Value] | Value,
+    model_weight_dir: str | Path | None = None,
+    train_flag: bool = False,
+    opset_version: int = 13,
+) -> ImportedModule:
+    """Return a Paddle layer as a module of OneFlow, by way of paddle2onnx.
+
+    Args:
+        paddle_model: a `paddle.nn.Layer`.
+        inputs: example inputs: tensors or arrays.
+        model_weight_dir: also save the parameters and buffers there.
+        train_flag: return the module in training mode.
+        opset_version: the operator set to export with.
+
+    Raises:
+        ModuleNotFoundError: Paddle or paddle2onnx is not installed.
+    """
+    paddle = _framework("paddle", "from_paddle")
+    _framework("paddle2onnx", "from_paddle")
+    specification = [
+        paddle.static.InputSpec(list(array.shape), str(array.dtype), f"x_{index}")
+        for index, array in enumerate(_arrays(inputs))
+    ]
+    paddle_model.eval()
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model"
+        paddle.onnx.export(
+            paddle_model, str(path), input_spec=specification, opset_version=opset_version
+        )
+        module = from_onnx(path.with_suffix(".onnx"), model_weight_dir=model_weight_dir)
+    return module.train(train_flag)
+
+
+def _framework(name: str, caller: str) -> ModuleType:
+    """Import a framework that only the user of a converter has."""
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        package = name.partition(".")[0]
+        raise ModuleNotFoundError(
+            f"`{caller}` needs the package `{package}`, which is not installed"
+        ) from error
+
+
+def _arrays(inputs: Sequence[Value] | Value) -> list[np.ndarray]:
+    listed = inputs if isinstance(inputs, list | tuple) else [inputs]
+    return [np.asarray(as_host(value)) for value in listed]

@@ -1,0 +1,134 @@
+"""Subgraphs: If, Loop and Scan. What they decide is read on the host."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+import oneflow as flow
+from oneflow import Tensor
+from oneflow_onnx.x2oneflow.plan import Plan
+from oneflow_onnx.x2oneflow.registry import Evaluation, operator
+from oneflow_onnx.x2oneflow.values import Value, as_tensor, integer, number
+
+# A loop of more iterations than this never ends, or its limit is an attack.
+_MOST_ITERATIONS = 10**6
+
+RunGraph = Callable[[Plan, Sequence[Value]], list[Value]]
+
+
+@operator("If", evaluation=Evaluation.ANY)
+def if_else(
+    condition: Value, *, then_branch: Plan, else_branch: Plan, run_graph: RunGraph
+) -> tuple[Value, ...]:
+    """Run one of two subgraphs."""
+    return tuple(run_graph(then_branch if number(condition) else else_branch, []))
+
+
+@operator("Loop", evaluation=Evaluation.ANY)
+def loop(
+    trips: Value = None,
+    condition: Value = None,
+    *carried: Value,
+    body: Plan,
+    run_graph: RunGraph,
+) -> tuple[Value, ...]:
+    """Run a subgraph until its condition fails, at most `trips` times.
+
+    Results are the carried values of the last iteration, and per further output of the subgraph
+    its values of all iterations, stacked.
+    """
+    state = list(carried)
+    limit = None if trips is None else integer(trips)
+    go_on = condition is None or bool(number(condition))
+    stacks: list[list[Value]] = [[] for _ in range(len(body.outputs) - 1 - len(state))]
+    iteration = 0
+    while go_on and (limit is None or iteration < limit):
+        going = np.asarray(go_on)
+        outputs = run_graph(body, [np.asarray(iteration, np.int64), going, *state])
+        go_on = bool(number(outputs[0]))
+        state = outputs[1 : 1 + len(state)]
+        for stack, value in zip(stacks, outputs[1 + len(state) :], strict=True):
+            stack.append(value)
+        iteration += 1
+        if iteration > _MOST_ITERATIONS:
+            raise ValueError(f"a loop runs for more than {_MOST_ITERATIONS} iterations")
+    return (*state, *(_stack(values, 0) for values in stacks))
+
+
+def _stack(values: list[Value], axis: int) -> Value:
+    if not values:
+        return np.zeros(0, np.float32)
+    if all(isinstance(value, np.ndarray) for value in values):
+        return np.stack(values, axis)
+    like = next(value for value in values if isinstance(value, Tensor))
+    return flow.stack([as_tensor(value, like) for value in values], axis)
+
+
+@operator("Scan", evaluation=Evaluation.ANY)
+def scan_batches(
+    *operands: Value,
+    body: Plan,
+    num_scan_inputs: int,
+    directions: Sequence[int] | None = None,
+    run_graph: RunGraph,
+) -> tuple[Value, ...]:
+    """Scan every entry of a batch, before operator set 9."""
+    lengths, *rest = operands
+    results = []
+    for entry in range(rest[0].shape[0]):
+        values = [value[entry] for value in rest]
+        if lengths is not None:
+            scanned = len(values) - num_scan_inputs
+            span = integer(lengths[entry])
+            values[scanned:] = [value[:span] for value in values[scanned:]]
+        results.append(
+            scan(
+                *values,
+                body=body,
+                num_scan_inputs=num_scan_inputs,
+                scan_input_directions=directions,
+                run_graph=run_graph,
+            )
+        )
+    return tuple(_stack(list(parts), 0) for parts in zip(*results, strict=True))
+
+
+@operator("Scan", since=9, evaluation=Evaluation.ANY)
+def scan(
+    *operands: Value,
+    body: Plan,
+    num_scan_inputs: int,
+    scan_input_axes: Sequence[int] | None = None,
+    scan_input_directions: Sequence[int] | None = None,
+    scan_output_axes: Sequence[int] | None = None,
+    scan_output_directions: Sequence[int] | None = None,
+    run_graph: RunGraph,
+) -> tuple[Value, ...]:
+    """Run a subgraph for every slice of the scanned operands, with a state that it carries on."""
+    count = len(operands) - num_scan_inputs
+    state, scanned = list(operands[:count]), operands[count:]
+    axes = list(scan_input_axes or [0] * num_scan_inputs)
+    backwards = list(scan_input_directions or [0] * num_scan_inputs)
+    steps = scanned[0].shape[axes[0]]
+    stacks: list[list[Value]] = [[] for _ in range(len(body.outputs) - count)]
+    for step in range(steps):
+        slices = [
+            _entry(value, axis, steps - 1 - step if reverse else step)
+            for value, axis, reverse in zip(scanned, axes, backwards, strict=True)
+        ]
+        outputs = run_graph(body, [*state, *slices])
+        state = outputs[:count]
+        for stack, value in zip(stacks, outputs[count:], strict=True):
+            stack.append(value)
+    mirrored = list(scan_output_directions or [0] * len(stacks))
+    out_axes = list(scan_output_axes or [0] * len(stacks))
+    stacked = zip(stacks, out_axes, mirrored, strict=True)
+    return (*state, *(_stack(s[::-1] if reverse else s, axis) for s, axis, reverse in stacked))
+
+
+def _entry(value: Value, axis: int, index: int) -> Value:
+    if isinstance(value, np.ndarray):
+        return np.asarray(value.take(index, axis))
+    return flow.select(value, axis, index)

@@ -1,0 +1,248 @@
+"""Convolutions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+import oneflow as flow
+from oneflow import Tensor
+from oneflow.nn import functional as F
+from oneflow_onnx.x2oneflow.registry import operator
+
+_CONVOLUTIONS: dict[int, Callable[..., Tensor]] = {1: F.conv1d, 2: F.conv2d, 3: F.conv3d}
+_TRANSPOSED: dict[int, Callable[..., Tensor]] = {
+    1: F.conv_transpose1d,
+    2: F.conv_transpose2d,
+    3: F.conv_transpose3d,
+}
+
+
+def _for_rank(table: dict[int, Callable[..., Tensor]], rank: int) -> Callable[..., Tensor]:
+    if rank not in table:
+        raise NotImplementedError(f"convolution over {rank} dimensions; 1, 2 and 3 are supported")
+    return table[rank]
+
+
+def resolve_padding(
+    sizes: Sequence[int],
+    extents: Sequence[int],
+    strides: Sequence[int],
+    auto_pad: str,
+    pads: Sequence[int] | None,
+) -> tuple[list[int], list[int]]:
+    """Return what windows of the given extents add before and behind each dimension."""
+    rank = len(sizes)
+    if auto_pad in ("NOTSET", "VALID"):
+        amounts = [0] * (2 * rank) if pads is None or auto_pad == "VALID" else list(pads)
+        return amounts[:rank], amounts[rank:]
+    begins, ends = [], []
+    for size, extent, stride in zip(sizes, extents, strides, strict=True):
+        total = max((-(-size // stride) - 1) * stride + extent - size, 0)
+        less, more = total // 2, total - total // 2
+        begins.append(more if auto_pad == "SAME_LOWER" else less)
+        ends.append(less if auto_pad == "SAME_LOWER" else more)
+    return begins, ends
+
+
+def pad_sides(x: Tensor, begins: Sequence[int], ends: Sequence[int], value: float) -> Tensor:
+    """Pad the last dimensions; negative amounts crop."""
+    if not any(begins) and not any(ends):
+        return x
+    pairs = zip(reversed(begins), reversed(ends), strict=True)
+    return F.pad(x, [amount for pair in pairs for amount in pair], value=value)
+
+
+@operator("Conv")
+def conv(
+    x: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    *,
+    auto_pad: str = "NOTSET",
+    dilations: Sequence[int] | None = None,
+    group: int = 1,
+    kernel_shape: Sequence[int] | None = None,
+    pads: Sequence[int] | None = None,
+    strides: Sequence[int] | None = None,
+) -> Tensor:
+    """Convolve `x` with the kernels of `weight`."""
+    rank = x.ndim - 2
+    kernel = list(kernel_shape or weight.shape[2:])
+    if kernel != list(weight.shape[2:]):
+        raise ValueError(f"`kernel_shape` {kernel} differs from the weight's {weight.shape[2:]}")
+    dilation, stride = list(dilations or [1] * rank), list(strides or [1] * rank)
+    extents = [(k - 1) * d + 1 for k, d in zip(kernel, dilation, strict=True)]
+    begins, ends = resolve_padding(x.shape[2:], extents, stride, auto_pad, pads)
+    padding = begins
+    if begins != ends or min(begins, default=0) < 0:
+        x, padding = pad_sides(x, begins, ends, 0), [0] * rank
+    convolve = _for_rank(_CONVOLUTIONS, rank)
+    return convolve(x, weight, bias, stride, padding, dilation, group)
+
+
+@operator("ConvTranspose")
+def conv_transpose(
+    x: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    *,
+    auto_pad: str = "NOTSET",
+    dilations: Sequence[int] | None = None,
+    group: int = 1,
+    kernel_shape: Sequence[int] | None = None,
+    output_padding: Sequence[int] | None = None,
+    output_shape: Sequence[int] | None = None,
+    pads: Sequence[int] | None = None,
+    strides: Sequence[int] | None = None,
+) -> Tensor:
+    """Transposed convolution: what is left of the full one after `pads` are cut off."""
+    rank = x.ndim - 2
+    dilation, stride = list(dilations or [1] * rank), list(strides or [1] * rank)
+    extra = list(output_padding or [0] * rank)
+    spread = _for_rank(_TRANSPOSED, rank)
+    full = spread(x, weight, bias, stride, 0, 0, group, dilation)
+    extents = [(k - 1) * d + 1 for k, d in zip(weight.shape[2:], dilation, strict=True)]
+    wanted = None if output_shape is None else list(output_shape[-rank:])
+    if wanted is None and auto_pad.startswith("SAME"):
+        wanted = [n * s for n, s in zip(x.shape[2:], stride, strict=True)]
+    if wanted is None:
+        begins, ends = resolve_padding(x.shape[2:], extents, stride, auto_pad, pads)
+        grown = [added - end for added, end in zip(extra, ends, strict=True)]
+    else:
+        begins, grown = _crop_to(full.shape[2:], wanted, extra, auto_pad)
+    return _cropped(full, bias, [-begin for begin in begins], grown)
+
+
+def _crop_to(
+    sizes: Sequence[int], wanted: Sequence[int], extra: Sequence[int], auto_pad: str
+) -> tuple[list[int], list[int]]:
+    """Return what to cut in front and what to add behind to reach the sizes wanted."""
+    begins, grown = [], []
+    for size, target, added in zip(sizes, wanted, extra, strict=True):
+        total = size + added - target
+        begin = total // 2 if auto_pad == "SAME_UPPER" else total - total // 2
+        begins.append(begin)
+        grown.append(target - size + begin)
+    return begins, grown
+
+
+def _cropped(full: Tensor, bias: Tensor | None, fronts: list[int], behind: list[int]) -> Tensor:
+    """Crop a result, or extend it by places that no kernel reaches: they hold the bias."""
+    if max(behind, default=0) <= 0 or bias is None:
+        return pad_sides(full, fronts, behind, 0)
+    view = (1, -1, *[1] * (full.ndim - 2))
+    return pad_sides(full - bias.reshape(view), fronts, behind, 0) + bias.reshape(view)
+
+
+@operator("DeformConv", since=19)
+def deform_conv(
+    x: Tensor,
+    weight: Tensor,
+    offset: Tensor,
+    bias: Tensor | None = None,
+    mask: Tensor | None = None,
+    *,
+    dilations: Sequence[int] | None = None,
+    group: int = 1,
+    kernel_shape: Sequence[int] | None = None,
+    offset_group: int = 1,
+    pads: Sequence[int] | None = None,
+    strides: Sequence[int] | None = None,
+) -> Tensor:
+    """Convolution whose taps are moved by learned offsets, over two dimensions.
+
+    Source: Dai et al., "Deformable Convolutional Networks", and its second version with masks.
+    """
+    if x.ndim != 4:
+        raise NotImplementedError(f"deformable convolution over {x.ndim - 2} dimensions, not 2")
+    taps = _deformed_taps(x, weight, offset, mask, offset_group, pads, strides, dilations)
+    batch, channels, _, height, width = taps.shape
+    columns = taps.reshape(batch, group, channels // group * taps.shape[2], height * width)
+    kernels = weight.reshape(group, weight.shape[0] // group, -1)
+    out = flow.einsum("bgkp,gok->bgop", columns, kernels)
+    out = out.reshape(batch, weight.shape[0], height, width)
+    return out if bias is None else out + bias.reshape(1, -1, 1, 1)
+
+
+def _deformed_taps(
+    x: Tensor,
+    weight: Tensor,
+    offset: Tensor,
+    mask: Tensor | None,
+    offset_group: int,
+    pads: Sequence[int] | None,
+    strides: Sequence[int] | None,
+    dilations: Sequence[int] | None,
+) -> Tensor:
+    """Return the interpolated inputs of every tap: (batch, channels, taps, height, width)."""
+    batch, channels, in_height, in_width = x.shape
+    kernel_height, kernel_width = weight.shape[2:]
+    height, width = offset.shape[2:]
+    top, left = (pads or [0, 0])[:2]
+    (down, right), (spread_y, spread_x) = strides or [1, 1], dilations or [1, 1]
+    taps = kernel_height * kernel_width
+    moves = offset.reshape(batch * offset_group, taps, 2, height, width)
+
+    def positions(taps_along: Tensor, cells: Tensor, moved: Tensor) -> Tensor:
+        return taps_along.reshape(1, taps, 1, 1) + cells + moved
+
+    rows = flow.arange(kernel_height).repeat_interleave(kernel_width) * spread_y - top
+    columns = flow.arange(kernel_width).repeat(kernel_height) * spread_x - left
+    cells_y = (flow.arange(height) * down).reshape(1, 1, height, 1)
+    cells_x = (flow.arange(width) * right).reshape(1, 1, 1, width)
+    y = positions(rows, cells_y, moves[:, :, 0])
+    x_positions = positions(columns, cells_x, moves[:, :, 1])
+    grid = flow.stack([(2 * x_positions + 1) / in_width - 1, (2 * y + 1) / in_height - 1], -1)
+    image = x.reshape(batch * offset_group, channels // offset_group, in_height, in_width)
+    flat = grid.reshape(batch * offset_group, taps * height, width, 2).to(x.dtype)
+    sampled: Any = F.grid_sample(image, flat, "bilinear", "zeros", False)
+    shape = (batch, offset_group, channels // offset_group, taps, height, width)
+    sampled = sampled.reshape(shape)
+    if mask is not None:
+        sampled = sampled * mask.reshape(batch, offset_group, 1, taps, height, width)
+    return sampled.reshape(batch, channels, taps, height, width)
+
+
+@operator("Col2Im", since=18, host=(1, 2))
+def col2im(
+    x: Tensor,
+    image_shape: Any,
+    block_shape: Any,
+    *,
+    dilations: Sequence[int] | None = None,
+    pads: Sequence[int] | None = None,
+    strides: Sequence[int] | None = None,
+) -> Tensor:
+    """Add up overlapping blocks, the columns of `x`, to images of any number of dimensions."""
+    sizes, block = [int(n) for n in image_shape], [int(n) for n in block_shape]
+    rank = len(sizes)
+    dilation, stride = list(dilations or [1] * rank), list(strides or [1] * rank)
+    amounts = list(pads or [0] * (2 * rank))
+    padded = [n + b + e for n, b, e in zip(sizes, amounts[:rank], amounts[rank:], strict=True)]
+    places = _block_places(padded, block, dilation, stride)
+    batch, channels = x.shape[0], x.shape[1] // len(places)
+    values = x.reshape(batch * channels, -1)
+    index = flow.tensor(places.reshape(1, -1), device=x.device).expand(*values.shape)
+    total = 1
+    for size in padded:
+        total *= size
+    zero = flow.zeros(batch * channels, total, dtype=x.dtype, device=x.device)
+    image = flow.scatter_add(zero, 1, index, values).reshape(batch, channels, *padded)
+    return pad_sides(image, [-b for b in amounts[:rank]], [-e for e in amounts[rank:]], 0)
+
+
+def _block_places(
+    sizes: Sequence[int], block: Sequence[int], dilation: Sequence[int], stride: Sequence[int]
+) -> Any:
+    """Return the flat position in the image of every element of every block: (element, block)."""
+    flat = np.zeros((1, 1), np.int64)
+    for size, k, d, s in zip(sizes, block, dilation, stride, strict=True):
+        count = (size - (k - 1) * d - 1) // s + 1
+        along = np.arange(k)[:, None] * d + np.arange(count) * s
+        flat = (flat[:, None, :, None] * size + along[None, :, None, :]).reshape(
+            flat.shape[0] * k, flat.shape[1] * count
+        )
+    return flat

@@ -1,0 +1,286 @@
+"""Resizing, sampling on grids, and moving blocks between space and channels."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+import oneflow as flow
+from oneflow import Tensor
+from oneflow.nn import functional as F
+from oneflow_onnx.x2oneflow.registry import Evaluation, operator
+from oneflow_onnx.x2oneflow.values import check_size, integers, normalize_axis
+
+
+@dataclass(frozen=True)
+class Resampling:
+    """How positions in a resized dimension are found and what is read there."""
+
+    mode: str = "nearest"
+    coordinates: str = "half_pixel"
+    nearest: str = "round_prefer_floor"
+    cubic: float = -0.75
+    exclude_outside: bool = False
+    antialias: bool = False
+
+    def positions(
+        self, length: int, wanted: int, scale: float, region: tuple[float, float]
+    ) -> np.ndarray:
+        """Return the position in the operand of every element of the result."""
+        places = np.arange(wanted, dtype=np.float64)
+        match self.coordinates:
+            case "asymmetric":
+                return places / scale
+            case "align_corners":
+                return places * ((length - 1) / (scale * length - 1)) if wanted > 1 else places * 0
+            case "pytorch_half_pixel":
+                return (places + 0.5) / scale - 0.5 if wanted > 1 else places * 0
+            case "tf_half_pixel_for_nn":
+                return (places + 0.5) / scale
+            case "tf_crop_and_resize":
+                start, end = region[0] * (length - 1), region[1] * (length - 1)
+                if wanted == 1:
+                    return places + (start + end) / 2
+                return start + places * (end - start) / (wanted - 1)
+            case "half_pixel_symmetric":
+                # Where the scaled size is no whole number, the result is centred.
+                offset = length / 2 * (1 - wanted / (scale * length))
+                return offset + (places + 0.5) / scale - 0.5
+            case "half_pixel":
+                return (places + 0.5) / scale - 0.5
+        raise NotImplementedError(f"`coordinate_transformation_mode` {self.coordinates!r}")
+
+    def taps(self, positions: np.ndarray, length: int, scale: float) -> tuple[np.ndarray, ...]:
+        """Return the indices that every element of the result reads, and their weights."""
+        if self.mode == "nearest":
+            places = self._rounded(positions)[:, None]
+            return places.clip(0, length - 1), np.ones(places.shape)
+        # Shrinking with `antialias` widens the filter by the inverse of the scale.
+        squeeze = min(scale, 1.0) if self.antialias else 1.0
+        radius = (2 if self.mode == "cubic" else 1) / squeeze
+        first = np.floor(positions - radius).astype(np.int64) + 1
+        places = first[:, None] + np.arange(math.ceil(2 * radius))
+        weights = self._filter((places - positions[:, None]) * squeeze)
+        if self.exclude_outside:
+            weights = np.where((places < 0) | (places >= length), 0, weights)
+        if self.exclude_outside or self.antialias:
+            weights = weights / weights.sum(1, keepdims=True)
+        return places.clip(0, length - 1), weights
+
+    def _filter(self, distances: np.ndarray) -> np.ndarray:
+        """Return the weights of elements at given distances."""
+        t = np.abs(distances)
+        if self.mode != "cubic":
+            return np.maximum(1 - t, 0)
+        # Keys, "Cubic convolution interpolation for digital image processing", 1981.
+        a = self.cubic
+        near = ((a + 2) * t - (a + 3)) * t * t + 1
+        far = ((t - 5) * t + 8) * t * a - 4 * a
+        return np.where(t <= 1, near, np.where(t < 2, far, 0))
+
+    def _rounded(self, positions: np.ndarray) -> np.ndarray:
+        rounding = {
+            "floor": np.floor(positions),
+            "ceil": np.ceil(positions),
+            "round_prefer_floor": np.ceil(positions - 0.5),
+            "round_prefer_ceil": np.floor(positions + 0.5),
+        }
+        if self.nearest == "simple":
+            return np.floor(positions).astype(np.int64)
+        return rounding[self.nearest].astype(np.int64)
+
+
+def _resample(
+    x: Tensor, axis: int, wanted: int, scale: float, region: tuple[float, float], how: Resampling
+) -> Tensor:
+    """Resize one dimension: a weighted sum of as many selections as there are taps."""
+    length = x.shape[axis]
+    places, weights = how.taps(how.positions(length, wanted, scale, region), length, scale)
+    view = [1] * x.ndim
+    view[axis] = wanted
+    total: Tensor | None = None
+    for tap in range(places.shape[1]):
+        index = flow.tensor(np.ascontiguousarray(places[:, tap]), device=x.device)
+        picked = flow.index_select(x, axis, index)
+        if how.mode == "nearest":
+            return picked
+        factor = weights[:, tap].reshape(view)
+        part = picked * flow.tensor(factor, dtype=x.dtype, device=x.device)
+        total = part if total is None else total + part
+    assert total is not None
+    return total
+
+
+def _sizes_from_scales(x: Tensor, scales: Sequence[float]) -> list[int]:
+    return [math.floor(n * scale) for n, scale in zip(x.shape, scales, strict=True)]
+
+
+@operator("Upsample")
+def upsample_2d(
+    x: Tensor, *, height_scale: float, width_scale: float, mode: str = "nearest"
+) -> Tensor:
+    """Enlarge images, in operator set 1."""
+    return upsample_by(x, scales=[1.0, 1.0, height_scale, width_scale], mode=mode)
+
+
+@operator("Upsample", since=7)
+def upsample_by(x: Tensor, *, scales: Sequence[float], mode: str = "nearest") -> Tensor:
+    """Enlarge by factors; attributes give them before operator set 9."""
+    return upsample(x, np.asarray(scales), mode=mode)
+
+
+@operator("Upsample", since=9, host=(1,), evaluation=Evaluation.TENSORS)
+@operator("Resize", since=10, host=(1,), evaluation=Evaluation.TENSORS)
+def upsample(x: Tensor, scales: np.ndarray, *, mode: str = "nearest") -> Tensor:
+    """Resize by factors, from the corner that has index 0."""
+    how = {"coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"}
+    return resize(x, None, scales, mode=mode, **how)
+
+
+@operator("Resize", since=11, host=(1, 2, 3), evaluation=Evaluation.TENSORS)
+def resize(
+    x: Tensor,
+    roi: np.ndarray | None = None,
+    scales: np.ndarray | None = None,
+    sizes: np.ndarray | None = None,
+    *,
+    antialias: int = 0,
+    axes: Sequence[int] | None = None,
+    coordinate_transformation_mode: str = "half_pixel",
+    cubic_coeff_a: float = -0.75,
+    exclude_outside: int = 0,
+    extrapolation_value: float = 0.0,
+    keep_aspect_ratio_policy: str = "stretch",
+    mode: str = "nearest",
+    nearest_mode: str = "round_prefer_floor",
+) -> Tensor:
+    """Resize dimensions by factors, or to sizes."""
+    named = [normalize_axis(a, x.ndim) for a in (range(x.ndim) if axes is None else axes)]
+    lengths = [x.shape[axis] for axis in named]
+    factors, wanted = _targets(lengths, scales, sizes, keep_aspect_ratio_policy)
+    full = list(x.shape)
+    for axis, size in zip(named, wanted, strict=True):
+        full[axis] = size
+    check_size(full)
+    how = Resampling(
+        mode.replace("bilinear", "linear"),
+        coordinate_transformation_mode,
+        nearest_mode,
+        cubic_coeff_a,
+        bool(exclude_outside),
+        bool(antialias),
+    )
+    crops = how.coordinates == "tf_crop_and_resize" and roi is not None and roi.size
+    bounds = roi.tolist() if crops and roi is not None else [0.0] * len(named) + [1.0] * len(named)
+    for position, axis in enumerate(named):
+        region = bounds[position], bounds[position + len(named)]
+        if full[axis] != x.shape[axis] or factors[position] != 1 or region != (0.0, 1.0):
+            x = _resample(x, axis, full[axis], factors[position], region, how)
+    if not crops:
+        return x
+    return _extrapolated(x, named, lengths, bounds, how, extrapolation_value)
+
+
+def _targets(
+    lengths: Sequence[int], scales: np.ndarray | None, sizes: np.ndarray | None, policy: str
+) -> tuple[list[float], list[int]]:
+    """Return the factors and the sizes of the dimensions that are resized."""
+    if sizes is None or not sizes.size:
+        if scales is None or not scales.size:
+            raise ValueError("neither `scales` nor `sizes` is given")
+        factors = [float(scale) for scale in scales]
+        pairs = zip(lengths, factors, strict=True)
+        return factors, [math.floor(n * factor) for n, factor in pairs]
+    wanted = integers(sizes)
+    factors = [size / n for size, n in zip(wanted, lengths, strict=True)]
+    if policy == "stretch":
+        return factors, wanted
+    common = (min if policy == "not_larger" else max)(factors)
+    return [common] * len(lengths), [math.floor(n * common + 0.5) for n in lengths]
+
+
+def _extrapolated(
+    x: Tensor,
+    axes: Sequence[int],
+    lengths: Sequence[int],
+    bounds: Sequence[float],
+    how: Resampling,
+    value: float,
+) -> Tensor:
+    """Return `x` with `value` where its positions lie outside the operand."""
+    for index, (axis, length) in enumerate(zip(axes, lengths, strict=True)):
+        region = bounds[index], bounds[index + len(axes)]
+        where = how.positions(length, x.shape[axis], x.shape[axis] / length, region)
+        outside = (where < 0) | (where > length - 1)
+        if outside.any():
+            view = [1] * x.ndim
+            view[axis] = len(outside)
+            mask = flow.tensor(outside.reshape(view), device=x.device)
+            x = flow.where(mask, flow.full_like(x, value), x)
+    return x
+
+
+_GRID_MODES = {"bilinear": "bilinear", "linear": "bilinear", "nearest": "nearest"}
+
+
+@operator("GridSample", since=16)
+def grid_sample(
+    x: Tensor,
+    grid: Tensor,
+    *,
+    align_corners: int = 0,
+    mode: str = "linear",
+    padding_mode: str = "zeros",
+) -> Tensor:
+    """Read an image, or a volume, at the positions of `grid`, which are in [-1, 1]."""
+    kind = {"bicubic": "bicubic", "cubic": "bicubic", **_GRID_MODES}[mode]
+    return F.grid_sample(x, grid, kind, padding_mode, bool(align_corners))
+
+
+@operator("AffineGrid", since=20, host=(1,))
+def affine_grid(theta: Tensor, size: np.ndarray, *, align_corners: int = 0) -> Tensor:
+    """Return the grid of sampling positions of affine maps."""
+    check_size(integers(size))
+    return F.affine_grid(theta, integers(size), bool(align_corners))
+
+
+@operator("DepthToSpace")
+def depth_to_space(x: Tensor, *, blocksize: int, mode: str = "DCR") -> Tensor:
+    """Move channels into blocks of pixels."""
+    batch, channels, height, width = x.shape
+    depth = channels // blocksize**2
+    if mode == "DCR":
+        split = x.reshape(batch, blocksize, blocksize, depth, height, width)
+        moved = split.permute(0, 3, 4, 1, 5, 2)
+    else:
+        split = x.reshape(batch, depth, blocksize, blocksize, height, width)
+        moved = split.permute(0, 1, 4, 2, 5, 3)
+    return moved.reshape(batch, depth, height * blocksize, width * blocksize)
+
+
+@operator("SpaceToDepth")
+def space_to_depth(x: Tensor, *, blocksize: int, mode: str = "DCR") -> Tensor:
+    """Move blocks of pixels into channels."""
+    batch, channels, height, width = x.shape
+    rows, columns = height // blocksize, width // blocksize
+    split = x.reshape(batch, channels, rows, blocksize, columns, blocksize)
+    order = (0, 3, 5, 1, 2, 4) if mode == "DCR" else (0, 1, 3, 5, 2, 4)
+    return split.permute(*order).reshape(batch, channels * blocksize**2, rows, columns)
+
+
+@operator("CenterCropPad", since=18, host=(1,))
+def center_crop_pad(x: Tensor, shape: np.ndarray, *, axes: Sequence[int] | None = None) -> Tensor:
+    """Crop or pad dimensions around their middle to the sizes given."""
+    named = range(x.ndim) if axes is None else [axis % x.ndim for axis in axes]
+    for axis, wanted in zip(named, integers(shape), strict=True):
+        length = x.shape[axis]
+        if wanted < length:
+            x = x.narrow(axis, (length - wanted) // 2, wanted)
+        elif wanted > length:
+            before = (wanted - length) // 2
+            sides = [0] * (2 * (x.ndim - 1 - axis)) + [before, wanted - length - before]
+            x = F.pad(x, sides)
+    return x

@@ -1,0 +1,302 @@
+"""Plans: ONNX graphs prepared for execution, with each node's operator looked up."""
+
+from __future__ import annotations
+
+import graphlib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import defs, helper, numpy_helper
+
+from oneflow_onnx.x2oneflow.function_bodies import FunctionExpansion, bind_attributes
+from oneflow_onnx.x2oneflow.registry import Operator, find_operator
+
+# Subgraphs and functions inside each other.
+_MOST_LEVELS = 50
+
+
+@dataclass(eq=False)
+class Step:
+    """A node with its operator, or with the function it stands for.
+
+    Attributes:
+        operator: what computes the results; None for a function.
+        body: the plan of a function of the model.
+        expansion: the bodies of an operator that ONNX defines by a function.
+    """
+
+    node: onnx.NodeProto
+    opsets: Mapping[str, int]
+    attributes: dict[str, Any]
+    operator: Operator | None = None
+    body: Plan | None = None
+    expansion: FunctionExpansion | None = None
+
+    @property
+    def opset(self) -> int:
+        """The version of the node's operator set."""
+        return self.opsets.get(self.node.domain, 1)
+
+    @property
+    def label(self) -> str:
+        """The operator and the name of the node, for messages."""
+        name = self.node.name or ", ".join(self.node.output)
+        return f"{self.node.op_type} ({name})"
+
+    @cached_property
+    def context(self) -> frozenset[str]:
+        """What the operator's function wants to know about the call."""
+        return self.operator.context if self.operator else frozenset()
+
+    def plans(self) -> Iterator[Plan]:
+        """The plans inside this step."""
+        if self.body is not None:
+            yield self.body
+        for value in self.attributes.values():
+            if isinstance(value, Plan):
+                yield value
+
+    def reads(self) -> set[str]:
+        """The names of the values that this step reads, also in its subgraphs."""
+        names = {name for name in self.node.input if name}
+        for value in self.attributes.values():
+            if isinstance(value, Plan):
+                names |= value.free_names()
+        return names
+
+
+@dataclass(eq=False)
+class Plan:
+    """A graph or a function: inputs, steps in an order that can be executed, outputs, constants."""
+
+    name: str
+    inputs: list[str]
+    outputs: list[str]
+    steps: list[Step]
+    constants: dict[str, np.ndarray] = field(default_factory=dict)
+
+    def free_names(self) -> set[str]:
+        """The names of values that come from around this graph."""
+        read = set().union(*(step.reads() for step in self.steps)) | set(self.outputs)
+        made = {name for step in self.steps for name in step.node.output}
+        return read - made - set(self.inputs) - self.constants.keys() - {""}
+
+    @cached_property
+    def dead_after(self) -> list[list[str]]:
+        """The names, by step, of the values that no later step reads."""
+        needed = set(self.outputs)
+        dead: list[list[str]] = []
+        for step in reversed(self.steps):
+            seen = step.reads() | {name for name in step.node.output if name}
+            dead.append(sorted(seen - needed))
+            needed |= seen
+        return dead[::-1]
+
+    def walk(self) -> Iterator[tuple[Plan, Step]]:
+        """Every step, also of subgraphs and functions, with the plan it is in."""
+        for step in self.steps:
+            yield self, step
+            for plan in step.plans():
+                yield from plan.walk()
+
+
+class Planner:
+    """Makes plans of the graphs of one model and collects what is not supported."""
+
+    def __init__(self, model: onnx.ModelProto) -> None:
+        self._functions = {(f.domain, f.name): f for f in model.functions}
+        self._opsets = opset_versions(model.opset_import)
+        self.unsupported: list[str] = []
+
+    def plan_model(self, graph: onnx.GraphProto) -> Plan:
+        """Return the plan of a model's graph.
+
+        Raises:
+            NotImplementedError: operators are not supported; the message lists all of them.
+            ValueError: the graph has a cycle, reads what nothing makes, or is nested too deeply.
+        """
+        plan = self.plan_graph(graph, self._opsets, 0)
+        self._check_supported()
+        if unknown := sorted(plan.free_names()):
+            raise ValueError(f"the graph reads values that nothing makes: {unknown}")
+        return plan
+
+    def plan_body(self, function: onnx.FunctionProto, node: onnx.NodeProto, level: int) -> Plan:
+        """Return the plan of the body that ONNX gives an operator, once it is needed."""
+        plan = self.plan_function(function, node, level)
+        self._check_supported()
+        return plan
+
+    def _check_supported(self) -> None:
+        if self.unsupported:
+            raise NotImplementedError(
+                f"{len(self.unsupported)} nodes are not supported:\n  "
+                + "\n  ".join(self.unsupported)
+                + "\nRegister handlers with `oneflow_onnx.x2oneflow.handler.onnx_op`, or export the"
+                " model with operators that are supported (docs/onnx_import.md)."
+            )
+
+    def plan_graph(self, graph: onnx.GraphProto, opsets: Mapping[str, int], level: int) -> Plan:
+        """Return the plan of `graph`, which is `level` levels inside the model."""
+        plan = Plan(graph.name, [i.name for i in graph.input], [o.name for o in graph.output], [])
+        for tensor in graph.initializer:
+            plan.constants[tensor.name] = _host_array(tensor)
+        for sparse in graph.sparse_initializer:
+            plan.constants[sparse.values.name] = _dense_array(sparse)
+        self._add_nodes(plan, graph.node, opsets, level)
+        return plan
+
+    def plan_function(self, function: onnx.FunctionProto, node: onnx.NodeProto, level: int) -> Plan:
+        """Return the plan of `function` with the attributes of `node`, a call of it."""
+        plan = Plan(function.name, list(function.input), list(function.output), [])
+        opsets = {**self._opsets, **opset_versions(function.opset_import)}
+        self._add_nodes(plan, bind_attributes(function, node), opsets, level)
+        return plan
+
+    def _add_nodes(
+        self, plan: Plan, nodes: Iterable[onnx.NodeProto], opsets: Mapping[str, int], level: int
+    ) -> None:
+        if level > _MOST_LEVELS:
+            raise ValueError(
+                f"subgraphs and functions are more than {_MOST_LEVELS} levels deep, or a function"
+                " calls itself"
+            )
+        for node in _in_order(list(nodes)):
+            step = self._plan_node(node, opsets, level)
+            if step is None:
+                continue
+            if node.op_type == "Constant" and node.domain in ("", "ai.onnx"):
+                plan.constants[node.output[0]] = _constant(step.attributes)
+            elif _repeats_a_fill(node, plan):
+                plan.constants[node.output[0]] = plan.constants[node.input[0]].copy()
+            else:
+                plan.steps.append(step)
+
+    def _plan_node(
+        self, node: onnx.NodeProto, opsets: Mapping[str, int], level: int
+    ) -> Step | None:
+        attributes = {a.name: self._attribute(a, opsets, level) for a in node.attribute}
+        step = Step(node, opsets, attributes)
+        if function := self._functions.get((node.domain, node.op_type)):
+            step.attributes = {}
+            step.body = self.plan_function(function, node, level + 1)
+            return step
+        step.operator = find_operator(node.domain, node.op_type, step.opset)
+        if step.operator is not None:
+            try:
+                step.attributes = step.operator.check_attributes(attributes)
+            except NotImplementedError as error:
+                return self._refuse(step, str(error))
+            return step
+        step.expansion = FunctionExpansion.find(node, step.opset, self.plan_body)
+        if step.expansion is None and (node.op_type != "Constant" or node.domain):
+            return self._refuse(step, "no handler")
+        return step
+
+    def _refuse(self, step: Step, reason: str) -> None:
+        domain = step.node.domain or "ai.onnx"
+        self.unsupported.append(f"{step.label}, operator set {domain} {step.opset}: {reason}")
+
+    def _attribute(
+        self, attribute: onnx.AttributeProto, opsets: Mapping[str, int], level: int
+    ) -> Any:
+        if attribute.type == onnx.AttributeProto.GRAPH:
+            return self.plan_graph(attribute.g, opsets, level + 1)
+        if attribute.type == onnx.AttributeProto.TENSOR:
+            return _host_array(attribute.t)
+        if attribute.type == onnx.AttributeProto.SPARSE_TENSOR:
+            return _dense_array(attribute.sparse_tensor)
+        value = helper.get_attribute_value(attribute)
+        if attribute.type == onnx.AttributeProto.STRING:
+            return _text(value)
+        if attribute.type == onnx.AttributeProto.STRINGS:
+            return [_text(text) for text in value]
+        return list(value) if isinstance(value, Iterable) else value
+
+
+def opset_versions(imports: Iterable[onnx.OperatorSetIdProto]) -> dict[str, int]:
+    """Return the versions of operator sets by domain, ONNX's own under the empty name."""
+    return {"" if o.domain == "ai.onnx" else o.domain: o.version for o in imports}
+
+
+def newest_opset() -> int:
+    """Return the newest operator set that the installed onnx knows."""
+    return defs.onnx_opset_version()
+
+
+def _text(value: bytes | str) -> str:
+    return value.decode() if isinstance(value, bytes) else value
+
+
+def _host_array(tensor: onnx.TensorProto) -> np.ndarray:
+    array = numpy_helper.to_array(tensor)
+    return array.astype(object) if array.dtype.kind in "SU" else array
+
+
+def _dense_array(sparse: onnx.SparseTensorProto) -> np.ndarray:
+    values = numpy_helper.to_array(sparse.values)
+    indices = numpy_helper.to_array(sparse.indices)
+    dense = np.zeros(tuple(sparse.dims), values.dtype)
+    if indices.ndim == 1:
+        dense.reshape(-1)[indices] = values
+    else:
+        dense[tuple(indices.T)] = values
+    return dense
+
+
+def _constant(attributes: dict[str, Any]) -> np.ndarray:
+    """Return the value of a Constant node, which has exactly one attribute."""
+    (name, value), *others = attributes.items()
+    if others:
+        raise ValueError(f"a Constant node has several values: {sorted(attributes)}")
+    if name in ("value", "sparse_value"):
+        return value
+    kinds = {"float": np.float32, "int": np.int64, "string": object}
+    return np.asarray(value, kinds[name.removeprefix("value_").removesuffix("s")])
+
+
+def _repeats_a_fill(node: onnx.NodeProto, plan: Plan) -> bool:
+    """Return True for an Identity of an initializer whose elements are equal.
+
+    Exporters merge initializers with equal values, so that a bias of zeros and a mean of zeros
+    are one tensor. These are no tied weights: they part once the model trains.
+    """
+    if node.op_type != "Identity" or node.input[0] not in plan.constants:
+        return False
+    array = plan.constants[node.input[0]]
+    return array.size > 0 and bool((array == array.reshape(-1)[0]).all())
+
+
+def _in_order(nodes: list[onnx.NodeProto]) -> list[onnx.NodeProto]:
+    """Return `nodes` sorted so that each comes after those whose results it reads."""
+    maker: dict[str, int] = {}
+    for index, node in enumerate(nodes):
+        for name in node.output:
+            if name and maker.setdefault(name, index) != index:
+                raise ValueError(f"two nodes have an output named `{name}`")
+    edges = {
+        index: {maker[name] for name in _names_read(node) if name in maker}
+        for index, node in enumerate(nodes)
+    }
+    if all(before < index for index, befores in edges.items() for before in befores):
+        return nodes
+    try:
+        return [nodes[index] for index in graphlib.TopologicalSorter(edges).static_order()]
+    except graphlib.CycleError as error:
+        cycle = ", ".join(nodes[index].name or nodes[index].op_type for index in error.args[1])
+        raise ValueError(f"the graph has a cycle: {cycle}") from None
+
+
+def _names_read(node: onnx.NodeProto) -> set[str]:
+    names = set(node.input)
+    for attribute in node.attribute:
+        if attribute.HasField("g"):
+            inner = attribute.g
+            made = {name for n in inner.node for name in n.output} | {i.name for i in inner.input}
+            names |= set().union(*(_names_read(n) for n in inner.node)) - made
+            names |= {output.name for output in inner.output} - made
+    return names

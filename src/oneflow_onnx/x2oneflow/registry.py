@@ -1,0 +1,113 @@
+"""The table of operators: by domain, name and the operator set that introduced a version."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import Any
+
+# Facts about a call that an operator's function may ask for by the name of a parameter.
+CONTEXT = ("training", "n_outputs", "run_graph", "opset")
+
+# Attributes of old operator sets that told memory planners something.
+_IGNORED_ATTRIBUTES = {"consumed_inputs"}
+
+
+class Evaluation(Enum):
+    """Where an operator is evaluated, and on what."""
+
+    FOLDED = auto()
+    """On the host if all operands are host values, which keeps arithmetic on shapes concrete."""
+    TENSORS = auto()
+    """On tensors always: results may be large."""
+    ANY = auto()
+    """By its function, which takes operands of every kind as they are."""
+    HOST = auto()
+    """On the host always, by ONNX's reference implementation: text, trees, files of images."""
+
+
+@dataclass(frozen=True)
+class Operator:
+    """One version of an operator.
+
+    Attributes:
+        function: takes the operands by position and the attributes by keyword.
+        host: positions of operands that the function takes as NumPy arrays.
+        constant: positions of operands that are not trained.
+    """
+
+    domain: str
+    name: str
+    since: int
+    function: Callable[..., Any]
+    host: frozenset[int]
+    evaluation: Evaluation
+    constant: frozenset[int]
+
+    @property
+    def context(self) -> frozenset[str]:
+        """The names of `CONTEXT` that the function asks for."""
+        return frozenset(CONTEXT) & frozenset(inspect.signature(self.function).parameters)
+
+    def check_attributes(self, attributes: dict[str, Any]) -> dict[str, Any]:
+        """Return the attributes that the function takes; raise for one that it does not know."""
+        parameters = inspect.signature(self.function).parameters
+        if any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
+            return attributes
+        known = {n for n, p in parameters.items() if p.kind is p.KEYWORD_ONLY} - set(CONTEXT)
+        if unknown := attributes.keys() - known - _IGNORED_ATTRIBUTES:
+            raise NotImplementedError(f"attributes {sorted(unknown)} of `{self.name}`")
+        return {name: value for name, value in attributes.items() if name in known}
+
+
+_TABLE: dict[tuple[str, str], dict[int, Operator]] = {}
+
+
+def add_operator(operator: Operator, replace: bool = False) -> None:
+    """Put `operator` into the table.
+
+    Raises:
+        ValueError: there is one for the same domain, name and version already.
+    """
+    versions = _TABLE.setdefault((operator.domain, operator.name), {})
+    if operator.since in versions and not replace:
+        raise ValueError(
+            f"the operator `{operator.name}` of domain {operator.domain!r} is registered twice for"
+            f" version {operator.since}"
+        )
+    versions[operator.since] = operator
+
+
+def operator(
+    *names: str,
+    since: int = 1,
+    domain: str = "",
+    host: Collection[int] = (),
+    evaluation: Evaluation = Evaluation.FOLDED,
+    constant: Collection[int] = (),
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Register the decorated function as operators `names` from operator set `since` on."""
+
+    def register(function: Callable[..., Any]) -> Callable[..., Any]:
+        for name in names:
+            record = Operator(
+                domain, name, since, function, frozenset(host), evaluation, frozenset(constant)
+            )
+            add_operator(record)
+        return function
+
+    return register
+
+
+def find_operator(domain: str, name: str, opset: int) -> Operator | None:
+    """Return the version of an operator that operator set `opset` means, or None."""
+    versions = _TABLE.get(("" if domain == "ai.onnx" else domain, name), {})
+    reached = [since for since in versions if since <= opset]
+    return versions[max(reached)] if reached else None
+
+
+def operator_names() -> list[tuple[str, str]]:
+    """Return domain and name of every operator in the table."""
+    return sorted(_TABLE)

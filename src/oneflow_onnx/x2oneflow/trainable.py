@@ -1,0 +1,64 @@
+"""The kinds of an initializer: parameters, buffers, and constants of the model's arithmetic."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from enum import Enum, auto
+
+import numpy as np
+
+from oneflow_onnx.x2oneflow.plan import Plan
+from oneflow_onnx.x2oneflow.values import fits_tensor
+
+# Integers up to so many elements are taken for shapes and indices.
+_SHAPE_LIKE = 1024
+
+# Where a single number is a constant of a formula, as in ``x * 0.5``.
+_ARITHMETIC = {"Add", "Sub", "Mul", "Div", "Pow", "Max", "Min", "Mod", "Sum", "Mean", "Where"}
+
+
+class Kind(Enum):
+    """What becomes of an initializer."""
+
+    PARAMETER = auto()
+    BUFFER = auto()
+    CONSTANT = auto()
+
+
+def classify(plan: Plan) -> dict[str, Kind]:
+    """Return the kind of every initializer and constant of the model's graph.
+
+    Floating-point tensors that an operator computes with are parameters; statistics of batch
+    normalisation and large tables of integers are buffers; single numbers in arithmetic, shapes,
+    indices, limits and sizes are constants.
+    """
+    uses: dict[str, list[tuple[str, int, bool]]] = {name: [] for name in plan.constants}
+    for name, use in _uses(plan):
+        if name in uses:
+            uses[name].append(use)
+    return {name: _kind(array, uses[name]) for name, array in plan.constants.items()}
+
+
+def _uses(plan: Plan) -> Iterator[tuple[str, tuple[str, int, bool]]]:
+    """Every use of a value: its name, the operator, the position, and whether it is trained."""
+    for _, step in plan.walk():
+        for position, name in enumerate(step.node.input):
+            held = step.operator is not None and (
+                position in step.operator.constant or position in step.operator.host
+            )
+            yield name, (step.node.op_type, position, not held)
+
+
+def _kind(array: np.ndarray, uses: list[tuple[str, int, bool]]) -> Kind:
+    if not fits_tensor(array):
+        return Kind.CONSTANT
+    if array.dtype.kind in "iub":
+        return Kind.BUFFER if array.size > _SHAPE_LIKE else Kind.CONSTANT
+    if any(name == "BatchNormalization" and not trained for name, _, trained in uses):
+        return Kind.BUFFER
+    trained = [name for name, _, trained in uses if trained]
+    if not trained or array.ndim == 0 or array.dtype.kind == "c":
+        return Kind.CONSTANT
+    if array.size == 1 and set(trained) <= _ARITHMETIC:
+        return Kind.CONSTANT
+    return Kind.PARAMETER

@@ -1,0 +1,245 @@
+"""Imported models as modules: state, modes, training, graphs, global tensors, subgraphs."""
+
+from __future__ import annotations
+
+import io
+import os
+import subprocess
+import sys
+
+import numpy as np
+import onnx
+import pytest
+import torch
+from onnx import TensorProto, helper, numpy_helper
+from torch import nn as torch_nn
+
+import oneflow as flow
+from oneflow import nn
+from oneflow_onnx.x2oneflow.onnx2flow import (
+    from_onnx,
+    from_paddle,
+    from_pytorch,
+    from_tensorflow2,
+)
+from tests.onnx.models import parsed
+
+
+class Evaluation(nn.Graph):
+    """A graph that calls a module."""
+
+    def __init__(self, module):
+        super().__init__()
+        self.module = module
+
+    def build(self, *inputs):
+        return self.module(*inputs)
+
+
+def convnet():
+    """A network with every kind of state."""
+    return torch_nn.Sequential(
+        torch_nn.Conv2d(3, 8, 3, padding=1),
+        torch_nn.BatchNorm2d(8),
+        torch_nn.ReLU(),
+        torch_nn.MaxPool2d(2),
+        torch_nn.AdaptiveAvgPool2d(1),
+        torch_nn.Flatten(),
+        torch_nn.Linear(8, 1),
+    )
+
+
+@pytest.fixture
+def imported():
+    """The network in PyTorch and imported, and a batch."""
+    network = convnet()
+    x = np.random.randn(4, 3, 8, 8).astype(np.float32)
+    with torch.no_grad():
+        network(torch.tensor(x))  # Statistics that differ from the initial ones.
+    return network, from_pytorch(network, flow.tensor(x)), x
+
+
+def test_state_has_the_names_and_values_of_the_source(imported):
+    network, module, _ = imported
+    wanted = {n: t.numpy() for n, t in network.state_dict().items() if "num_batches" not in n}
+    state = module.state_dict()
+    assert state.keys() == wanted.keys()
+    for name, value in wanted.items():
+        np.testing.assert_array_equal(state[name].numpy(), value)
+    assert {n for n, _ in module.named_parameters()} == {n for n, _ in network.named_parameters()}
+
+
+def test_outputs_eagerly_in_a_graph_and_on_a_placement(imported):
+    network, module, x = imported
+    wanted = network.eval()(torch.tensor(x)).detach().numpy()
+    np.testing.assert_allclose(module(flow.tensor(x)).numpy(), wanted, atol=1e-6)
+    np.testing.assert_allclose(Evaluation(module)(flow.tensor(x)).numpy(), wanted, atol=1e-6)
+    placement = flow.placement("cpu", [0, 1])
+    module.to_global(placement, flow.sbp.broadcast)
+    split = flow.tensor(x, placement=placement, sbp=flow.sbp.split(0))
+    np.testing.assert_allclose(module(split).numpy(), wanted, atol=1e-6)
+
+
+def test_training_follows_pytorch(imported):
+    network, module, x = imported
+    ours = flow.optim.SGD(module.parameters(), lr=0.1)
+    theirs = torch.optim.SGD(network.parameters(), lr=0.1)
+    module.train()
+    network.train()
+    for _ in range(3):
+        ours.zero_grad()
+        theirs.zero_grad()
+        loss = (module(flow.tensor(x)) ** 2).mean()
+        wanted = (network(torch.tensor(x)) ** 2).mean()
+        loss.backward()
+        wanted.backward()
+        ours.step()
+        theirs.step()
+        assert loss.item() == pytest.approx(wanted.item(), rel=1e-4)
+    for name, value in network.state_dict().items():
+        if "num_batches" not in name:
+            np.testing.assert_allclose(module.state_dict()[name].numpy(), value.numpy(), atol=1e-5)
+
+
+def test_state_is_saved_and_loaded(imported, tmp_path):
+    _, module, x = imported
+    flow.save(module.state_dict(), tmp_path / "state")
+    other = from_pytorch(convnet(), flow.tensor(x))
+    other.load_state_dict(flow.load(tmp_path / "state"))
+    wanted = module(flow.tensor(x)).numpy()
+    np.testing.assert_allclose(other(flow.tensor(x)).numpy(), wanted, atol=1e-6)
+
+
+def test_shapes_computed_from_shapes_stay_concrete_in_a_graph():
+    """What PyTorch exports for ``x.reshape(x.shape[0], -1)`` with a symbolic batch."""
+    model = parsed("""g (float[n, 2, 3] x) => (float[n, k] y) {
+        shape = Shape(x)
+        zero = Constant <value = int64[1] {0}> ()
+        n = Gather(shape, zero)
+        rest = Constant <value = int64[1] {-1}> ()
+        target = Concat <axis = 0> (n, rest)
+        y = Reshape(x, target)
+    }""")
+    module = from_onnx(model)
+    for batch in (2, 5):
+        x = flow.ones(batch, 2, 3)
+        assert module(x).shape == (batch, 6)
+        assert Evaluation(module)(x).shape == (batch, 6)
+
+
+def test_tied_weights_stay_one_parameter():
+    model = parsed("""g (int64[n] i) => (float[n, 3] y) <float[3, 2] table = {1,2,3,4,5,6}> {
+        rows = Gather(table, i)
+        turned = Transpose(table)
+        y = MatMul(rows, turned)
+    }""")
+    module = from_onnx(model)
+    assert [name for name, _ in module.named_parameters()] == ["table"]
+    module(flow.tensor([0, 2])).sum().backward()
+    assert module.get_parameter("table").grad is not None
+
+
+def test_names_that_collide_with_attributes_are_extended():
+    model = parsed("g (float[2] x) => (float[2] y) { t = Mul(x, f) u = Add(t, a) y = Add(u, b) }")
+    names = {"f": "forward", "a": "a", "b": "a.b"}
+    for node in model.graph.node:
+        node.input[1] = names[node.input[1]]
+    for number, name in enumerate(names.values()):
+        array = np.array([number, 2], np.float32)
+        model.graph.initializer.append(numpy_helper.from_array(array, name))
+    module = from_onnx(model)
+    assert {name for name, _ in module.named_parameters()} == {"forward_", "a", "a_.b"}
+    assert module(flow.tensor([1.0, 1.0])).tolist() == [3.0, 6.0]
+
+
+def test_single_numbers_in_arithmetic_are_constants():
+    model = parsed(
+        "g (float[2] x) => (float[2] y) <float[1] half = {0.5}, float low = {0}> "
+        "{ t = Mul(x, half) y = Clip(t, low) }"
+    )
+    assert list(from_onnx(model).state_dict()) == []
+
+
+def test_functions_of_the_model_with_attributes():
+    model = parsed(
+        """g (float[n] x) => (float[n] y) { y = local.scaled <factor = 3.0> (x) }
+        <domain: "local", opset_import: ["": 21]>
+        scaled <factor> (a) => (b) {
+            k = Constant <value_float: float = @factor> ()
+            b = Mul(a, k)
+        }""",
+        more='"local": 1',
+    )
+    assert from_onnx(model)(flow.tensor([1.0, 2.0])).tolist() == [3.0, 6.0]
+
+
+def test_branches_and_loops_read_values_around_them():
+    model = parsed("""g (float[n] x, bool c, int64 k) => (float[n] y, float[m, n] all) {
+        picked = If (c) <
+            then_branch = t () => (float[n] a) { a = Add(x, x) },
+            else_branch = e () => (float[n] b) { b = Neg(x) }
+        >
+        yes = Constant <value = bool {1}> ()
+        y, all = Loop (k, yes, picked) <
+            body = l (int64 i, bool go, float[n] s) => (bool on, float[n] out, float[n] seen) {
+                on = Identity(go)
+                out = Add(s, x)
+                seen = Identity(out)
+            }
+        >
+    }""")
+    module = from_onnx(model)
+    x = flow.tensor([1.0, 2.0])
+    y, every = module(x, flow.tensor(False), flow.tensor(3))
+    assert y.tolist() == [2.0, 4.0]
+    assert every.tolist() == [[0.0, 0.0], [1.0, 2.0], [2.0, 4.0]]
+    assert module(c=flow.tensor(True), x=x, k=flow.tensor(0))[0].tolist() == [2.0, 4.0]
+
+
+def test_float8_weights_are_dequantised():
+    weight = np.array([[1.0, -2.0], [0.5, 4.0]], np.float32)
+    stored = helper.make_tensor("w", TensorProto.FLOAT8E4M3FN, [2, 2], weight.reshape(-1))
+    scale = numpy_helper.from_array(np.float32(2), "s")
+    nodes = [
+        helper.make_node("DequantizeLinear", ["w", "s"], ["d"]),
+        helper.make_node("MatMul", ["x", "d"], ["y"]),
+    ]
+    infos = [helper.make_tensor_value_info(n, TensorProto.FLOAT, ["n", 2]) for n in "xy"]
+    graph = helper.make_graph(nodes, "g", infos[:1], infos[1:], [stored, scale])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)])
+    x = flow.ones(1, 2)
+    assert from_onnx(model)(x).tolist() == [[3.0, 4.0]]
+    assert Evaluation(from_onnx(model))(x).tolist() == [[3.0, 4.0]]
+
+
+def test_external_data_beside_the_file(tmp_path):
+    weight = np.arange(1000, dtype=np.float32)
+    model = parsed("g (float[1000] x) => (float[1000] y) { y = Add(x, w) }")
+    model.graph.initializer.append(numpy_helper.from_array(weight, "w"))
+    path = tmp_path / "model.onnx"
+    onnx.save(model, str(path), save_as_external_data=True, location="data", size_threshold=0)
+    module = from_onnx(path, model_weight_dir=tmp_path / "weights")
+    np.testing.assert_array_equal(module(flow.zeros(1000)).numpy(), weight)
+    np.testing.assert_array_equal(flow.load(tmp_path / "weights")["w"].numpy(), weight)
+
+
+def test_model_in_bytes():
+    buffer = io.BytesIO()
+    onnx.save(parsed("g (float[n] x) => (float[n] y) { y = Relu(x) }"), buffer)
+    assert from_onnx(buffer.getvalue())(flow.tensor([-1.0, 1.0])).tolist() == [0.0, 1.0]
+
+
+@pytest.mark.parametrize("converter", [from_pytorch, from_tensorflow2, from_paddle])
+def test_missing_frameworks_are_named(converter, monkeypatch):
+    for name in ("torch", "tensorflow", "paddle"):
+        monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(ModuleNotFoundError, match=f"`{converter.__name__}` needs the package"):
+        converter(None, flow.ones(1))
+
+
+def test_importing_needs_no_other_framework():
+    code = (
+        "import sys, oneflow_onnx.x2oneflow.onnx2flow;"
+        "assert not {'torch', 'tensorflow', 'paddle'} & sys.modules.keys()"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, env=os.environ)
