@@ -58,6 +58,7 @@ CASES = [
     ("rgb_to_grayscale", (3,), {"lacks": ("bytes-gray",)}),
     ("invert", (), {}),
     ("posterize", (3,), {"lacks": ("float",)}),
+    ("posterize", (0,), {"lacks": ("float", "pillow", "pillow-L")}),
     ("solarize", (128,), {"lacks": ("float",)}),
     ("solarize", (0.4,), {"lacks": ("bytes", "bytes-gray", "bytes-batch", "pillow", "pillow-L")}),
     ("autocontrast", (), {}),

@@ -70,7 +70,8 @@ def invert(img: Image.Image) -> Image.Image:
 
 def posterize(img: Image.Image, bits: int) -> Image.Image:
     """Return the image with fewer bits per channel; see `functional.posterize`."""
-    return ImageOps.posterize(img, bits)
+    # Pillow refuses 0, of which published policies make use.
+    return ImageOps.posterize(img, bits) if bits else img.point([0] * 256 * len(img.getbands()))
 
 
 def solarize(img: Image.Image, threshold: int) -> Image.Image:
