@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
+from pathlib import Path
 
 import pytest
 import torch
 
+import oneflow as flow
 from flowvision import models
+from flowvision.models.densenet import DenseNet, modern_name
+from flowvision.models.googlenet import InceptionInputTransform
+from flowvision.models.pretrained import load_pretrained
 from flowvision.models.registry import find_model, registered_models
 from oneflow.plan import planning
 from tests.flowvision.zoo import assert_equal_to_twin, model_facts, state_dict_shapes, twin
@@ -28,31 +34,20 @@ MISSING_FAMILIES = {
     "ReXNet",
     "ReXNet-lite",
     "RetinaNet",
-    "SENet",
     "SSD",
     "SSDLite",
     "cait",
     "convnext",
     "crossformer",
     "cswin",
-    "densenet",
     "dla",
-    "efficientnet",
     "fan",
-    "ghostnet",
-    "googlenet",
     "hrnet",
-    "inception_v3",
     "levit",
-    "mnasnet",
     "mobilevit",
     "poolformer",
     "pvt",
     "regionvit",
-    "regnet",
-    "res2net",
-    "resnest",
-    "shufflenet_v2",
     "uniformer",
     "van",
 }
@@ -63,12 +58,23 @@ FAMILIES = sorted({row["family"] for row in model_facts().values()} - MISSING_FA
 REPRESENTATIVES: dict[str, int] = {
     "alexnet": 64,
     "deit_tiny_distilled_patch16_224": 224,
+    "densenet121": 64,
+    "efficientnet_b0": 64,
+    "ghostnet": 64,
     "gmlp_ti16_224": 224,
+    "googlenet": 64,
+    "inception_v3": 96,
     "mlp_mixer_s32_224": 224,
+    "mnasnet0_5": 64,
     "mobilenet_v2": 64,
     "mobilenet_v3_small": 64,
+    "regnet_y_400mf": 64,
+    "res2net50_26w_4s": 64,
+    "resnest50": 64,
     "resnet18": 64,
     "resnext50_32x4d": 64,
+    "se_resnext50_32x4d": 64,
+    "shufflenet_v2_x0_5": 64,
     "squeezenet1_1": 64,
     "vgg11_bn": 32,
     "vit_tiny_patch16_224": 224,
@@ -141,3 +147,45 @@ def test_every_model_equals_twin(name: str, exhaustive: bool) -> None:
 def _check_twin(name: str, size: int) -> None:
     images = torch.randn(2, 3, size, size)
     assert_equal_to_twin(models.ModelCreator.create_model(name), twin(name), images)
+
+
+def test_files_of_one_name_do_not_collide_in_the_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[str, str]] = []
+
+    def load(url: str, file_name: str, **_options: object) -> dict[str, flow.Tensor]:
+        asked.append((url, file_name))
+        return {}
+
+    monkeypatch.setattr(flow.hub, "load_state_dict_from_url", load)
+    for name in ("ghostnet", "squeezenet1_1"):
+        with pytest.raises(ValueError, match=name), planning():
+            models.ModelCreator.create_model(name, pretrained=True)
+    assert [file for _, file in asked] == ["ghostnet.safetensors", "squeezenet1_1-b8a52dc0.pth"]
+    assert asked[0][0].endswith("/model.safetensors")
+
+
+def test_old_names_of_densenet(tmp_path: Path) -> None:
+    model, loaded = (DenseNet(4, (1, 2), 8, num_classes=3) for _ in range(2))
+    old = {
+        re.sub(r"(denselayer\d+\.(?:norm|conv))(\d)", r"\1.\2", name): value
+        for name, value in model.state_dict().items()
+        if not name.endswith("num_batches_tracked")  # which files of that age lack
+    }
+    assert "features.denseblock1.denselayer1.norm.1.weight" in old
+    flow.save(old, tmp_path / "densenet.pth")
+    path = str(tmp_path / "densenet.pth")
+    load_pretrained(loaded, path, name="densenet", rename=modern_name)
+    for name, value in model.state_dict().items():
+        assert flow.equal(loaded.state_dict()[name], value), name
+
+
+def test_networks_trained_on_other_images_transform_them() -> None:
+    with planning():
+        assert not list(models.googlenet().transform.buffers())
+    transform = InceptionInputTransform()
+    image = flow.rand(1, 3, 2, 2)
+    mean, deviation = [0.485, 0.456, 0.406], [0.229, 0.224, 0.225]
+    normalized = (image - flow.tensor(mean).reshape(3, 1, 1)) / flow.tensor(deviation).reshape(
+        3, 1, 1
+    )
+    assert flow.allclose(transform(normalized), (image - 0.5) / 0.5, atol=1e-6)

@@ -46,6 +46,8 @@ def twin(name: str, **options: Any) -> torch.nn.Module:
     if row["torchvision"]:
         import torchvision
 
+        if name in ("googlenet", "inception_v3"):
+            options = {"init_weights": False, **options}  # SciPy's draws take half a minute
         return torchvision.models.get_model(row["torchvision"], weights=None, **options)
     import timm
 
@@ -59,8 +61,8 @@ def calibrate(model: torch.nn.Module, images: torch.Tensor) -> None:
     """Give `model` weights with which its output depends on its input.
 
     Fresh networks often say nothing: heads that begin at zero, layer scales of 1e-6, running
-    statistics that are not those of the data. Constant parameters are redrawn, and one pass in
-    training mode sets the running statistics.
+    statistics that are not those of the data. Constant parameters are redrawn, and one pass with
+    normalizations in training mode sets the running statistics.
     """
     generator = torch.Generator().manual_seed(1)
     with torch.no_grad():
@@ -71,12 +73,10 @@ def calibrate(model: torch.nn.Module, images: torch.Tensor) -> None:
                 parameter.copy_(centre + 0.1 * noise)
     norms = [each for each in model.modules() if isinstance(each, torch.nn.BatchNorm2d)]
     before = [each.momentum for each in norms]
+    model.eval()
     for each in norms:
         each.momentum = 1.0
-    model.train()
-    for each in model.modules():
-        if isinstance(each, torch.nn.Dropout):
-            each.eval()
+        each.train()
     with torch.no_grad():
         model(images)
     for each, momentum in zip(norms, before, strict=True):

@@ -12,6 +12,35 @@ from flowvision.models.deit import (
     deit_tiny_distilled_patch16_224 as deit_tiny_distilled_patch16_224,
     deit_tiny_patch16_224 as deit_tiny_patch16_224,
 )
+from flowvision.models.densenet import (
+    DenseNet as DenseNet,
+    densenet121 as densenet121,
+    densenet161 as densenet161,
+    densenet169 as densenet169,
+    densenet201 as densenet201,
+)
+from flowvision.models.efficientnet import (
+    EfficientNet as EfficientNet,
+    efficientnet_b0 as efficientnet_b0,
+    efficientnet_b1 as efficientnet_b1,
+    efficientnet_b2 as efficientnet_b2,
+    efficientnet_b3 as efficientnet_b3,
+    efficientnet_b4 as efficientnet_b4,
+    efficientnet_b5 as efficientnet_b5,
+    efficientnet_b6 as efficientnet_b6,
+    efficientnet_b7 as efficientnet_b7,
+)
+from flowvision.models.ghostnet import ghostnet as ghostnet
+from flowvision.models.googlenet import (
+    GoogLeNet as GoogLeNet,
+    GoogLeNetOutputs as GoogLeNetOutputs,
+    googlenet as googlenet,
+)
+from flowvision.models.inception_v3 import (
+    Inception3 as Inception3,
+    InceptionOutputs as InceptionOutputs,
+    inception_v3 as inception_v3,
+)
 from flowvision.models.mlp_mixer import (
     MixerBlock as MixerBlock,
     MlpMixer as MlpMixer,
@@ -31,11 +60,46 @@ from flowvision.models.mlp_mixer import (
     mlp_mixer_s16_224 as mlp_mixer_s16_224,
     mlp_mixer_s32_224 as mlp_mixer_s32_224,
 )
+from flowvision.models.mnasnet import (
+    MNASNet as MNASNet,
+    mnasnet0_5 as mnasnet0_5,
+    mnasnet0_75 as mnasnet0_75,
+    mnasnet1_0 as mnasnet1_0,
+    mnasnet1_3 as mnasnet1_3,
+)
 from flowvision.models.mobilenet_v2 import MobileNetV2 as MobileNetV2, mobilenet_v2 as mobilenet_v2
 from flowvision.models.mobilenet_v3 import (
     MobileNetV3 as MobileNetV3,
     mobilenet_v3_large as mobilenet_v3_large,
     mobilenet_v3_small as mobilenet_v3_small,
+)
+from flowvision.models.regnet import (
+    RegNet as RegNet,
+    regnet_x_1_6gf as regnet_x_1_6gf,
+    regnet_x_3_2gf as regnet_x_3_2gf,
+    regnet_x_8gf as regnet_x_8gf,
+    regnet_x_16gf as regnet_x_16gf,
+    regnet_x_32gf as regnet_x_32gf,
+    regnet_x_400mf as regnet_x_400mf,
+    regnet_x_800mf as regnet_x_800mf,
+    regnet_y_1_6gf as regnet_y_1_6gf,
+    regnet_y_3_2gf as regnet_y_3_2gf,
+    regnet_y_8gf as regnet_y_8gf,
+    regnet_y_16gf as regnet_y_16gf,
+    regnet_y_32gf as regnet_y_32gf,
+    regnet_y_128gf as regnet_y_128gf,
+    regnet_y_400mf as regnet_y_400mf,
+    regnet_y_800mf as regnet_y_800mf,
+)
+from flowvision.models.res2net import (
+    Bottle2neck as Bottle2neck,
+    Res2Net as Res2Net,
+    res2net50_14w_8s as res2net50_14w_8s,
+    res2net50_26w_4s as res2net50_26w_4s,
+    res2net50_26w_6s as res2net50_26w_6s,
+    res2net50_26w_8s as res2net50_26w_8s,
+    res2net50_48w_2s as res2net50_48w_2s,
+    res2net101_26w_4s as res2net101_26w_4s,
 )
 from flowvision.models.res_mlp import (
     Affine as Affine,
@@ -53,6 +117,12 @@ from flowvision.models.res_mlp import (
     resmlp_big_24_224_in22k_to_1k as resmlp_big_24_224_in22k_to_1k,
     resmlp_big_24_distilled_224 as resmlp_big_24_distilled_224,
 )
+from flowvision.models.resnest import (
+    resnest50 as resnest50,
+    resnest101 as resnest101,
+    resnest200 as resnest200,
+    resnest269 as resnest269,
+)
 from flowvision.models.resnet import (
     ResNet as ResNet,
     resnet18 as resnet18,
@@ -64,6 +134,22 @@ from flowvision.models.resnet import (
     resnext101_32x8d as resnext101_32x8d,
     wide_resnet50_2 as wide_resnet50_2,
     wide_resnet101_2 as wide_resnet101_2,
+)
+from flowvision.models.senet import (
+    SENet as SENet,
+    se_resnet50 as se_resnet50,
+    se_resnet101 as se_resnet101,
+    se_resnet152 as se_resnet152,
+    se_resnext50_32x4d as se_resnext50_32x4d,
+    se_resnext101_32x4d as se_resnext101_32x4d,
+    senet154 as senet154,
+)
+from flowvision.models.shufflenet_v2 import (
+    ShuffleNetV2 as ShuffleNetV2,
+    shufflenet_v2_x0_5 as shufflenet_v2_x0_5,
+    shufflenet_v2_x1_0 as shufflenet_v2_x1_0,
+    shufflenet_v2_x1_5 as shufflenet_v2_x1_5,
+    shufflenet_v2_x2_0 as shufflenet_v2_x2_0,
 )
 from flowvision.models.squeezenet import (
     SqueezeNet as SqueezeNet,

@@ -47,6 +47,8 @@ def register_model(
     task: str = "image classification",
     image_size: int = 224,
     aliases: tuple[str, ...] = (),
+    rename: Callable[[str], str] | None = None,
+    pretrained_options: dict[str, Any] | None = None,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Register a factory and give it the arguments `pretrained` and `progress`.
 
@@ -61,6 +63,10 @@ def register_model(
         task: such as "image classification".
         image_size: height and width of the images that the model was made for, in pixels.
         aliases: older names of the same factory.
+        rename: from the names of parameters in published files to those of the model, if they
+            differ.
+        pretrained_options: arguments that the factory takes by default if it loads weights,
+            because those were trained with them.
 
     Returns:
         The decorator.
@@ -83,10 +89,11 @@ def register_model(
         def factory(
             pretrained: bool | str = False, progress: bool = True, **options: Any
         ) -> nn.Module:
-            model = build(**options)
-            if pretrained:
-                source = pretrained if isinstance(pretrained, str) else url
-                load_pretrained(model, source, name=name, progress=progress)
+            if not pretrained:
+                return build(**options)
+            model = build(**{**(pretrained_options or {}), **options})
+            source = pretrained if isinstance(pretrained, str) else url
+            load_pretrained(model, source, name=name, rename=rename, progress=progress)
             return model
 
         factory.__signature__ = _signature(build)  # pyright: ignore[reportAttributeAccessIssue]

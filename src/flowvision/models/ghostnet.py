@@ -1,0 +1,190 @@
+"""GhostNet: half of the channels are made from the others by cheap convolutions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import oneflow as flow
+from flowvision.layers.helpers import make_divisible
+from flowvision.layers.weight_init import init_convolutional_
+from flowvision.models.registry import register_model
+from oneflow import Tensor, nn
+
+# The paper's table 7: a tuple per stage, with a row per block: kernel, channels inside, channels
+# of the output, whether there is squeeze-and-excitation, stride.
+_STAGES = (
+    ((3, 16, 16, False, 1),),
+    ((3, 48, 24, False, 2),),
+    ((3, 72, 24, False, 1),),
+    ((5, 72, 40, True, 2),),
+    ((5, 120, 40, True, 1),),
+    ((3, 240, 80, False, 2),),
+    (
+        (3, 200, 80, False, 1),
+        (3, 184, 80, False, 1),
+        (3, 184, 80, False, 1),
+        (3, 480, 112, True, 1),
+        (3, 672, 112, True, 1),
+    ),
+    ((5, 672, 160, True, 2),),
+    (
+        (5, 960, 160, False, 1),
+        (5, 960, 160, True, 1),
+        (5, 960, 160, False, 1),
+        (5, 960, 160, True, 1),
+    ),
+)
+
+
+def _conv_bn(in_channels: int, out_channels: int, kernel: int, **kwargs: Any) -> list[nn.Module]:
+    convolution = nn.Conv2d(
+        in_channels, out_channels, kernel, padding=kernel // 2, bias=False, **kwargs
+    )
+    return [convolution, nn.BatchNorm2d(out_channels)]
+
+
+class GhostModule(nn.Module):
+    """A 1 x 1 convolution, and a depthwise convolution of its output beside it.
+
+    Input (N, in_channels, H, W), output (N, out_channels, H, W).
+
+    Args:
+        in_channels: of the input.
+        out_channels: of the output, an even number.
+        relu: whether rectifiers follow.
+    """
+
+    def __init__(self, in_channels: int, out_channels: int, relu: bool = True) -> None:
+        super().__init__()
+        half = out_channels // 2
+        activation = nn.ReLU(inplace=True) if relu else nn.Identity()
+        self.primary_conv = nn.Sequential(*_conv_bn(in_channels, half, 1), activation)
+        self.cheap_operation = nn.Sequential(*_conv_bn(half, half, 3, groups=half), activation)
+
+    def forward(self, x: Tensor) -> Tensor:
+        primary = self.primary_conv(x)
+        return flow.cat([primary, self.cheap_operation(primary)], dim=1)
+
+
+class GhostSqueezeExcite(nn.Module):
+    """Squeeze-and-excitation to a quarter of the channels, with a hard sigmoid.
+
+    Input and output (N, channels, H, W).
+    """
+
+    def __init__(self, channels: int) -> None:
+        super().__init__()
+        squeezed = make_divisible(channels / 4, 4)
+        self.conv_reduce = nn.Conv2d(channels, squeezed, 1)
+        self.conv_expand = nn.Conv2d(squeezed, channels, 1)
+
+    def forward(self, x: Tensor) -> Tensor:
+        squeezed = nn.functional.relu(self.conv_reduce(x.mean((2, 3), keepdim=True)))
+        return x * nn.functional.hardsigmoid(self.conv_expand(squeezed))
+
+
+class GhostBottleneck(nn.Module):
+    """Two ghost modules, with a strided depthwise convolution between, beside a shortcut.
+
+    Input (N, in_channels, H, W), output (N, out_channels, H / stride, W / stride).
+
+    Args:
+        in_channels: of the input.
+        mid_channels: between the ghost modules.
+        out_channels: of the output.
+        kernel: of the depthwise convolution.
+        stride: of the depthwise convolution, which a stride of 1 leaves out.
+        use_se: whether there is squeeze-and-excitation.
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        mid_channels: int,
+        out_channels: int,
+        kernel: int,
+        stride: int,
+        use_se: bool,
+    ) -> None:
+        super().__init__()
+        self.ghost1 = GhostModule(in_channels, mid_channels)
+        self.conv_dw, self.bn_dw = nn.Identity(), nn.Identity()
+        if stride > 1:
+            self.conv_dw, self.bn_dw = _conv_bn(
+                mid_channels, mid_channels, kernel, stride=stride, groups=mid_channels
+            )
+        self.se = GhostSqueezeExcite(mid_channels) if use_se else nn.Identity()
+        self.ghost2 = GhostModule(mid_channels, out_channels, relu=False)
+        self.shortcut = nn.Sequential()
+        if in_channels != out_channels or stride != 1:
+            self.shortcut = nn.Sequential(
+                *_conv_bn(in_channels, in_channels, kernel, stride=stride, groups=in_channels),
+                *_conv_bn(in_channels, out_channels, 1),
+            )
+
+    def forward(self, x: Tensor) -> Tensor:
+        shortcut = self.shortcut(x)
+        x = self.bn_dw(self.conv_dw(self.ghost1(x)))
+        return self.ghost2(self.se(x)) + shortcut
+
+
+class ConvBn1Act(nn.Module):
+    """The last 1 x 1 convolution with normalization and rectifier."""
+
+    def __init__(self, in_channels: int, out_channels: int) -> None:
+        super().__init__()
+        self.conv, self.bn1 = _conv_bn(in_channels, out_channels, 1)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return nn.functional.relu(self.bn1(self.conv(x)))
+
+
+class GhostNet(nn.Module):
+    """GhostNet (https://arxiv.org/abs/1911.11907).
+
+    Input (N, 3, H, W); output (N, num_classes).
+
+    Args:
+        num_classes: the number of classes.
+        width_mult: by which numbers of channels are multiplied.
+        dropout: the probability with which a feature is dropped before the classifier.
+    """
+
+    def __init__(
+        self, num_classes: int = 1000, width_mult: float = 1.0, dropout: float = 0.2
+    ) -> None:
+        super().__init__()
+        channels = make_divisible(16 * width_mult, 4)
+        self.conv_stem = nn.Conv2d(3, channels, 3, stride=2, padding=1, bias=False)
+        self.bn1 = nn.BatchNorm2d(channels)
+        stages = []
+        mid = channels
+        for rows in _STAGES:
+            blocks = []
+            for kernel, base_mid, base_out, use_se, stride in rows:
+                mid = make_divisible(base_mid * width_mult, 4)
+                out = make_divisible(base_out * width_mult, 4)
+                blocks.append(GhostBottleneck(channels, mid, out, kernel, stride, use_se))
+                channels = out
+            stages.append(nn.Sequential(*blocks))
+        stages.append(nn.Sequential(ConvBn1Act(channels, mid)))
+        self.blocks = nn.Sequential(*stages)
+        self.global_pool = nn.AdaptiveAvgPool2d((1, 1))
+        self.conv_head = nn.Conv2d(mid, 1280, 1)
+        self.dropout = nn.Dropout(dropout)
+        self.classifier = nn.Linear(1280, num_classes)
+        init_convolutional_(self)
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = self.blocks(nn.functional.relu(self.bn1(self.conv_stem(x))))
+        x = nn.functional.relu(self.conv_head(self.global_pool(x)))
+        return self.classifier(self.dropout(flow.flatten(x, 1)))
+
+
+@register_model(
+    paper="1911.11907",
+    url="https://huggingface.co/timm/ghostnet_100.in1k/resolve/main/model.safetensors",
+)
+def ghostnet(**kwargs: Any) -> GhostNet:
+    """GhostNet: 5.2 million parameters."""
+    return GhostNet(**kwargs)

@@ -1,0 +1,154 @@
+"""MNASNet: inverted residuals found by a search for accuracy and speed on phones."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flowvision.layers.helpers import make_divisible
+from flowvision.models.registry import register_model
+from oneflow import Tensor, nn
+
+_PAPER = "1807.11626"
+_WEIGHTS = "https://download.pytorch.org/models"
+# The running statistics of the paper's training: momentum 0.9997 in TensorFlow's sense.
+_MOMENTUM = 1 - 0.9997
+# The stages of MNASNet-B1: channels, kernel, stride, expansion, number of blocks.
+_STAGES = (
+    (24, 3, 2, 3, 3),
+    (40, 5, 2, 3, 3),
+    (80, 5, 2, 6, 3),
+    (96, 3, 1, 6, 2),
+    (192, 5, 2, 6, 4),
+    (320, 3, 1, 6, 1),
+)
+
+
+class MNASInvertedResidual(nn.Module):
+    """An inverted residual: 1 x 1, depthwise and linear 1 x 1 convolution.
+
+    Input (N, in_channels, H, W), output (N, out_channels, H / stride, W / stride); with equal
+    shapes the input is added to the output.
+
+    Args:
+        in_channels: of the input.
+        out_channels: of the output.
+        kernel_size: of the depthwise convolution.
+        stride: of the depthwise convolution.
+        expansion: by how many times it has more channels than the input.
+    """
+
+    def __init__(
+        self, in_channels: int, out_channels: int, kernel_size: int, stride: int, expansion: int
+    ) -> None:
+        super().__init__()
+        width = in_channels * expansion
+        self.apply_residual = in_channels == out_channels and stride == 1
+        self.layers = nn.Sequential(
+            nn.Conv2d(in_channels, width, 1, bias=False),
+            nn.BatchNorm2d(width, momentum=_MOMENTUM),
+            nn.ReLU(inplace=True),
+            *_depthwise(width, kernel_size, stride),
+            nn.Conv2d(width, out_channels, 1, bias=False),
+            nn.BatchNorm2d(out_channels, momentum=_MOMENTUM),
+        )
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x + self.layers(x) if self.apply_residual else self.layers(x)
+
+
+def _depthwise(channels: int, kernel_size: int, stride: int) -> tuple[nn.Module, ...]:
+    padding = kernel_size // 2
+    return (
+        nn.Conv2d(
+            channels,
+            channels,
+            kernel_size,
+            stride=stride,
+            padding=padding,
+            groups=channels,
+            bias=False,
+        ),
+        nn.BatchNorm2d(channels, momentum=_MOMENTUM),
+        nn.ReLU(inplace=True),
+    )
+
+
+class MNASNet(nn.Module):
+    """MNASNet-B1 (https://arxiv.org/abs/1807.11626).
+
+    Input (N, 3, H, W); output (N, num_classes).
+
+    Args:
+        alpha: by which all numbers of channels but the last are multiplied; positive.
+        num_classes: the number of classes.
+        dropout: the probability with which a feature is dropped before the classifier.
+
+    Raises:
+        ValueError: if `alpha` is not positive.
+    """
+
+    def __init__(self, alpha: float, num_classes: int = 1000, dropout: float = 0.2) -> None:
+        if alpha <= 0:
+            raise ValueError(f"`alpha` must be positive, got {alpha}")
+        super().__init__()
+        stem, channels = make_divisible(32 * alpha), make_divisible(16 * alpha)
+        layers: list[nn.Module] = [
+            nn.Conv2d(3, stem, 3, stride=2, padding=1, bias=False),
+            nn.BatchNorm2d(stem, momentum=_MOMENTUM),
+            nn.ReLU(inplace=True),
+            *_depthwise(stem, 3, 1),
+            nn.Conv2d(stem, channels, 1, bias=False),
+            nn.BatchNorm2d(channels, momentum=_MOMENTUM),
+        ]
+        for base, kernel_size, stride, expansion, depth in _STAGES:
+            width = make_divisible(base * alpha)
+            block = MNASInvertedResidual
+            blocks = [block(channels, width, kernel_size, stride, expansion)]
+            blocks += [block(width, width, kernel_size, 1, expansion) for _ in range(1, depth)]
+            layers.append(nn.Sequential(*blocks))
+            channels = width
+        layers += [
+            nn.Conv2d(channels, 1280, 1, bias=False),
+            nn.BatchNorm2d(1280, momentum=_MOMENTUM),
+            nn.ReLU(inplace=True),
+        ]
+        self.layers = nn.Sequential(*layers)
+        self.classifier = nn.Sequential(
+            nn.Dropout(dropout, inplace=True), nn.Linear(1280, num_classes)
+        )
+        self._initialize()
+
+    def _initialize(self) -> None:
+        for module in self.modules():
+            if isinstance(module, nn.Conv2d):
+                nn.init.kaiming_normal_(module.weight, mode="fan_out", nonlinearity="relu")
+            elif isinstance(module, nn.Linear):
+                nn.init.kaiming_uniform_(module.weight, mode="fan_out", nonlinearity="sigmoid")
+                nn.init.zeros_(module.bias)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.classifier(self.layers(x).mean((2, 3)))
+
+
+@register_model(paper=_PAPER, url=f"{_WEIGHTS}/mnasnet0.5_top1_67.823-3ffadce67e.pth")
+def mnasnet0_5(**kwargs: Any) -> MNASNet:
+    """MNASNet of half the channels: 2.2 million parameters."""
+    return MNASNet(0.5, **kwargs)
+
+
+@register_model(paper=_PAPER, url=f"{_WEIGHTS}/mnasnet0_75-7090bc5f.pth")
+def mnasnet0_75(**kwargs: Any) -> MNASNet:
+    """MNASNet of three quarters of the channels: 3.2 million parameters."""
+    return MNASNet(0.75, **kwargs)
+
+
+@register_model(paper=_PAPER, url=f"{_WEIGHTS}/mnasnet1.0_top1_73.512-f206786ef8.pth")
+def mnasnet1_0(**kwargs: Any) -> MNASNet:
+    """MNASNet: 4.4 million parameters."""
+    return MNASNet(1.0, **kwargs)
+
+
+@register_model(paper=_PAPER, url=f"{_WEIGHTS}/mnasnet1_3-a4c69d6f.pth")
+def mnasnet1_3(**kwargs: Any) -> MNASNet:
+    """MNASNet of 1.3 times the channels: 6.3 million parameters."""
+    return MNASNet(1.3, **kwargs)
