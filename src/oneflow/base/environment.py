@@ -40,8 +40,9 @@ EAGER_COLD = EnvironmentVariable(
 )
 EAGER_BACKGROUND = EnvironmentVariable(
     "ONEFLOW_EAGER_BACKGROUND",
-    "48",
-    "Programs with at least this many instructions compile on a background thread.",
+    "1",
+    "`1` compiles hot programs on a background thread while they go on running op by op; `0` in "
+    "the step that makes them hot.",
 )
 EAGER_TRACE_LIMIT = EnvironmentVariable(
     "ONEFLOW_EAGER_TRACE_LIMIT",

@@ -155,6 +155,12 @@ class Executable:
         FREE_LISTS.trim()
         return self
 
+    def warm_up(self) -> None:
+        """Run it on zeros if it is small, for XLA prepares some kernels in the first run."""
+        self.compile()
+        assert self._loaded is not None
+        self._loaded.warm_up(self.abstract_inputs())
+
     def abstract_inputs(self) -> list[Any]:
         """Shapes and dtypes of what `trace` takes."""
         arrays = list(map(abstract_array, self.program.inputs))

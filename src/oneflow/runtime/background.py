@@ -7,49 +7,70 @@ import logging
 import queue
 import threading
 from collections.abc import Callable
+from typing import NamedTuple
 
 from oneflow.base.environment import THREAD_PREFIX
+from oneflow.tuning.while_compiling import short_switch_interval
 
 logger = logging.getLogger("oneflow.eager")
 
 
+class Compilation(NamedTuple):
+    """A program that waits to be compiled.
+
+    Attributes:
+        run: compiles it.
+        urgency: how much it matters now.
+    """
+
+    run: Callable[[], None]
+    urgency: Callable[[], float]
+
+
 class BackgroundCompiler:
-    """A thread that compiles hot programs while they still run cold."""
+    """A thread that compiles hot programs while they still run cold, the most urgent first."""
 
     def __init__(self) -> None:
-        self._jobs: queue.SimpleQueue = queue.SimpleQueue()
+        self._waiting: list[Compilation] = []
+        # One element for each that was submitted; False ends the thread.
+        self._submitted: queue.SimpleQueue[bool] = queue.SimpleQueue()
         self._idle = threading.Event()
         self._idle.set()
-        self._waiting = 0
         self._lock = threading.RLock()
         self._thread: threading.Thread | None = None
 
-    def submit(self, job: Callable[[], None]) -> None:
-        """Run `job` soon, after those submitted before it."""
+    @property
+    def is_busy(self) -> bool:
+        """Whether something is being compiled, or waits for it."""
+        return not self._idle.is_set()
+
+    def submit(self, run: Callable[[], None], urgency: Callable[[], float] = lambda: 0.0) -> None:
+        """Run `run` soon; before others if its `urgency` is greater by then."""
         with self._lock:
-            self._waiting += 1
             self._idle.clear()
+            self._waiting.append(Compilation(run, urgency))
             if self._thread is None:
                 name = f"{THREAD_PREFIX.read()}oneflow-compiler"
                 self._thread = threading.Thread(target=self._work, name=name, daemon=True)
                 self._thread.start()
                 atexit.register(self.close)
-        self._jobs.put(job)
+        self._submitted.put(True)
 
     def _work(self) -> None:
-        while (job := self._jobs.get()) is not None:
-            try:
-                job()
-            except (
-                Exception
-            ) as error:  # the cold path goes on, and meets the same error if it is a real one
-                logger.warning(
-                    "a hot program keeps running op by op; compiling it failed: %s", error
-                )
-            with self._lock:
-                self._waiting -= 1
-                if not self._waiting:
-                    self._idle.set()
+        while self._submitted.get():
+            with short_switch_interval():
+                while (compilation := self._next()) is not None:
+                    _compile(compilation)
+
+    def _next(self) -> Compilation | None:
+        """The most urgent one, the oldest of several; None if nothing is left to do."""
+        with self._lock:
+            if not self._waiting:
+                self._idle.set()
+                return None
+            most_urgent = max(self._waiting, key=lambda each: each.urgency())
+            self._waiting.remove(most_urgent)
+            return most_urgent
 
     def wait(self) -> None:
         """Block until all submitted programs have been compiled."""
@@ -57,11 +78,20 @@ class BackgroundCompiler:
 
     def close(self) -> None:
         """Drop queued work and let the running compilation end, so that the process can exit."""
-        while not self._jobs.empty():
-            self._jobs.get_nowait()
-        self._jobs.put(None)
+        with self._lock:
+            self._waiting.clear()
+        self._submitted.put(False)
         if self._thread is not None:
             self._thread.join()
+
+
+def _compile(compilation: Compilation) -> None:
+    try:
+        compilation.run()
+    except (
+        Exception
+    ) as error:  # the cold path goes on, and meets the same error if it is a real one
+        logger.warning("a hot program keeps running op by op; compiling it failed: %s", error)
 
 
 COMPILER = BackgroundCompiler()

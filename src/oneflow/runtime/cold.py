@@ -7,6 +7,7 @@ placements. An instruction that fails takes with it only what is computed from i
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -28,7 +29,9 @@ from oneflow.primitives.operators.checked_update import update_unless_failed
 from oneflow.primitives.tracing import Traced
 from oneflow.program.ir import Program
 from oneflow.runtime import checks
+from oneflow.runtime.background import COMPILER
 from oneflow.runtime.counters import STATISTICS
+from oneflow.tuning.while_compiling import fewer_blas_threads
 
 # Bytes of operands and results from which on an instruction is waited for: XLA says only then
 # whether it found the memory.
@@ -79,11 +82,16 @@ def run_cold(
     ]
     values: dict[int, Any] = dict(enumerate((*arrays, *numbers)))
     rows: list[tuple[int, int]] = []
-    with np.errstate(all="ignore"):
+    with np.errstate(all="ignore"), _share_of_cores():
         _run_instructions(program, values, rows)
     outputs = _as_jax_arrays(program, values)
     STATISTICS.cold_seconds += time.perf_counter() - started
     return outputs, np.array(rows) if rows else None
+
+
+def _share_of_cores() -> contextlib.AbstractContextManager[None]:
+    """Leave cores to the background compiler while it works."""
+    return fewer_blas_threads() if COMPILER.is_busy else contextlib.nullcontext()
 
 
 def _run_instructions(

@@ -19,7 +19,7 @@ import jax
 import numpy as np
 from jax.errors import JaxRuntimeError
 
-from oneflow.base import environment
+from oneflow.base import cluster, environment
 from oneflow.base.device import Device
 from oneflow.base.errors import OutOfMemoryError
 from oneflow.base.placement import Placement
@@ -65,7 +65,7 @@ class Settings:
         self._inference = 0  # threads in inference mode
         self.mode = environment.EAGER.read()
         self.hot_after = int(environment.EAGER_HOT_AFTER.read())
-        self.background = int(environment.EAGER_BACKGROUND.read())
+        self.background = environment.EAGER_BACKGROUND.read() == "1"
         self.explain = environment.EAGER_EXPLAIN.read() == "1"
 
     @property
@@ -331,9 +331,6 @@ def _prepare(recorder: Recorder) -> Launch:
         return Launch(positions)
     cached, donated = _lookup(recorder, positions)
     executable = cached.executable or _warm_up(cached, donated, recorder.device)
-    if executable is not None and cached.queued:
-        cached.queued = False
-        _release_cold(cached.program)
     invalid = tuple([positions[slot] for slot in cached.invalid])
     return Launch(positions, cached.program, executable, invalid)
 
@@ -396,37 +393,70 @@ def _warm_up(
         return None
     if cached.queued:
         return None
-    if len(cached.program.instructions) < SETTINGS.background or SETTINGS.mode == "compiled":
-        try:
-            _compile(cached, donated, device)
-        except OutOfMemoryError:
-            return None  # the instruction that needs so much will say so
-        except JaxRuntimeError as error:
-            cached.queued = True  # not again
-            logger.warning("a program keeps running op by op; compiling it failed: %s", error)
-    else:
+    if SETTINGS.background and SETTINGS.mode == "deferred" and not _must_agree(device):
         cached.queued = True
-        COMPILER.submit(lambda: _compile(cached, donated, device))
+        COMPILER.submit(
+            lambda: _compile_ahead(cached, donated, device), urgency=lambda: cached.seen
+        )
+    else:
+        _compile(cached, donated, device)
     return cached.executable
 
 
-def _compile(cached: CachedProgram, donated: tuple[int, ...], device: Device | Placement) -> None:
-    """Make a program hot; large ones on the background thread.
+def _must_agree(device: Device | Placement) -> bool:
+    """Return whether other processes run the same program, and must make it hot in the same step.
 
-    Raises:
-        OutOfMemoryError: it has an array that the device cannot hold.
+    What they exchange as a whole program does not match what they exchange op by op.
     """
+    return isinstance(device, Placement) and cluster.is_multiprocess()
+
+
+def _compile(cached: CachedProgram, donated: tuple[int, ...], device: Device | Placement) -> None:
+    """Make a program hot. If that fails it keeps running op by op."""
+    executable = _executable(cached, donated, device)
+    if executable is not None:
+        _set_executable(cached, executable)
+
+
+def _compile_ahead(
+    cached: CachedProgram, donated: tuple[int, ...], device: Device | Placement
+) -> None:
+    """Make a program hot while it still runs op by op; its next run takes no longer than others."""
+    executable = _executable(cached, donated, device)
+    if executable is not None:
+        executable.warm_up()
+        _set_executable(cached, executable)
+
+
+def _executable(
+    cached: CachedProgram, donated: tuple[int, ...], device: Device | Placement
+) -> Executable | None:
+    """The compiled program; None if it cannot be compiled."""
     program = run_passes(cached.program, PassGroup.EXECUTABLE)
-    cached.set_executable(Executable(program, donated, device).compile())
+    try:
+        return Executable(program, donated, device).compile()
+    except OutOfMemoryError:
+        cached.queued = False  # the instruction that needs so much will say so
+    except JaxRuntimeError as error:
+        cached.queued = True  # not again
+        logger.warning("a program keeps running op by op; compiling it failed: %s", error)
+    return None
+
+
+def _set_executable(cached: CachedProgram, executable: Executable) -> None:
+    cached.set_executable(executable)
     STATISTICS.program_compiles += 1
+    _release_cold(cached.program)
 
 
 def _release_cold(program: Program) -> None:
-    """Release the executables of a large program's instructions when it has become hot.
+    """Release the executables of a program's instructions when it has become hot.
 
     XLA keeps working memory with each: two megabytes, more for a convolution. Those that another
     cold program uses stay.
     """
-    if is_on(Setting.COLD_EXECUTABLES):
+    if is_on(Setting.COLD_EXECUTABLES) and any(
+        each.operation.executable is not None for each in program.instructions
+    ):
         EXECUTABLES.evict(_programs.operations_only_in(program))
-    FREE_LISTS.trim()
+        FREE_LISTS.trim()

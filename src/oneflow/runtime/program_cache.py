@@ -24,7 +24,7 @@ class CachedProgram:
         invalid: indices of the outputs that are wrong if a run-time check has failed.
         seen: how often it was wanted without an executable.
         executable: the program as a whole, once it is hot.
-        queued: it is being compiled, or cannot be.
+        queued: it waits for the background compiler, or cannot be compiled.
     """
 
     __slots__ = ("executable", "invalid", "program", "queued", "seen")
@@ -38,7 +38,7 @@ class CachedProgram:
 
     def set_executable(self, executable: Executable) -> None:
         """Have an executable, until others need its entry."""
-        self.executable = executable
+        self.executable, self.queued = executable, False
         EXECUTABLES.add(self, program_bytes(self.program), self._release)
 
     def _release(self) -> None:
@@ -71,7 +71,9 @@ class ProgramCache(OrderedDict[tuple, CachedProgram]):
 
     def operations_only_in(self, program: Program) -> set[Operation]:
         """The operations of a program that no other cold program uses."""
-        others = [each.program for each in self.values() if each.executable is None]
+        # In one step: the thread that runs programs may add some meanwhile.
+        entries = list(self.values())
+        others = [each.program for each in entries if each.executable is None]
         used = {each.operation for other in others for each in other.instructions}
         return {each.operation for each in program.instructions} - used
 

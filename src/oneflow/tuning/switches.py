@@ -16,6 +16,8 @@ class Setting(enum.StrEnum):
     SEQUENTIAL_RUNS = "sequential_runs"
     COLD_EXECUTABLES = "cold_executables"
     PAIRWISE_MEAN = "pairwise_mean"
+    SWITCH_INTERVAL = "switch_interval"
+    BLAS_THREADS = "blas_threads"
 
 
 def is_on(setting: Setting) -> bool:
