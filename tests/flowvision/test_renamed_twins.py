@@ -1,4 +1,4 @@
-"""Models that timm has under other parameter names, against it."""
+"""Models that timm has under other parameter names, or only with large images, against it."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ SWIN: Renaming = {
     r"layers\.3\.downsample": "layers.2.downsample",
     r"head\.fc": "head",
 }
+DEIT3: Renaming = {r"\.ls(\d)\.gamma": r".gamma_\1"}
 RES_MLP: Renaming = {
     "^stem": "patch_embed",
     r"\.ls(\d)": r".gamma_\1",
@@ -38,6 +39,12 @@ TWINS: dict[str, tuple[str, Renaming, dict[str, Any]]] = {
         "swin_base_patch4_window12_384",
         SWIN,
         {"img_size": 64, "window_size": 4, "depths": (1, 2), "num_heads": (4, 8)},
+    ),
+    "cait_XS24_384": ("cait_xs24_384", {}, {"img_size": 32, "depth": 3}),
+    "deit_small_patch16_LS_224": (
+        "deit3_small_patch16_224",
+        DEIT3,
+        {"img_size": 64, "depth": 3},
     ),
     "resmlp_12_224": ("resmlp_12_224", RES_MLP, {"img_size": 64}),
 }

@@ -4,7 +4,7 @@ from flowvision.layers.activation import (
     hard_sigmoid as hard_sigmoid,
     hard_swish as hard_swish,
 )
-from flowvision.layers.attention import SEModule as SEModule
+from flowvision.layers.attention import SEModule as SEModule, SR_Attention as SR_Attention
 from flowvision.layers.blocks import (
     ConvAct as ConvAct,
     ConvBn as ConvBn,

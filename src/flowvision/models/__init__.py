@@ -1,7 +1,46 @@
 """The model zoo: a factory per model, and `ModelCreator` to find them by name."""
 
 from flowvision.models.alexnet import AlexNet as AlexNet, alexnet as alexnet
+from flowvision.models.cait import (
+    CaiT as CaiT,
+    ClassAttentionLayer as ClassAttentionLayer,
+    TalkingHeadAttention as TalkingHeadAttention,
+    cait_M36_384 as cait_M36_384,
+    cait_M48_448 as cait_M48_448,
+    cait_S24_224 as cait_S24_224,
+    cait_S24_384 as cait_S24_384,
+    cait_S36_384 as cait_S36_384,
+    cait_XS24_384 as cait_XS24_384,
+)
 from flowvision.models.creator import ModelCreator as ModelCreator
+from flowvision.models.crossformer import (
+    CrossFormer as CrossFormer,
+    CrossFormerBlock as CrossFormerBlock,
+    CrossScaleConvs as CrossScaleConvs,
+    CrossScaleEmbedding as CrossScaleEmbedding,
+    DynamicPosBias as DynamicPosBias,
+    GroupAttention as GroupAttention,
+    PatchMerging as PatchMerging,
+    crossformer_base_patch4_group7_224 as crossformer_base_patch4_group7_224,
+    crossformer_large_patch4_group7_224 as crossformer_large_patch4_group7_224,
+    crossformer_small_patch4_group7_224 as crossformer_small_patch4_group7_224,
+    crossformer_tiny_patch4_group7_224 as crossformer_tiny_patch4_group7_224,
+)
+from flowvision.models.cswin import (
+    CSWinBlock as CSWinBlock,
+    CSWinTransformer as CSWinTransformer,
+    LePEAttention as LePEAttention,
+    Merge_Block as Merge_Block,
+    Rearrange as Rearrange,
+    cswin_base_224 as cswin_base_224,
+    cswin_base_384 as cswin_base_384,
+    cswin_large_224 as cswin_large_224,
+    cswin_large_384 as cswin_large_384,
+    cswin_small_224 as cswin_small_224,
+    cswin_tiny_224 as cswin_tiny_224,
+    img2windows as img2windows,
+    windows2img as windows2img,
+)
 from flowvision.models.deit import (
     deit_base_distilled_patch16_224 as deit_base_distilled_patch16_224,
     deit_base_distilled_patch16_384 as deit_base_distilled_patch16_384,
@@ -11,6 +50,23 @@ from flowvision.models.deit import (
     deit_small_patch16_224 as deit_small_patch16_224,
     deit_tiny_distilled_patch16_224 as deit_tiny_distilled_patch16_224,
     deit_tiny_patch16_224 as deit_tiny_patch16_224,
+)
+from flowvision.models.deit_III import (
+    DeiT3 as DeiT3,
+    deit_base_patch16_LS_224 as deit_base_patch16_LS_224,
+    deit_base_patch16_LS_224_in21k as deit_base_patch16_LS_224_in21k,
+    deit_base_patch16_LS_384 as deit_base_patch16_LS_384,
+    deit_base_patch16_LS_384_in21k as deit_base_patch16_LS_384_in21k,
+    deit_huge_patch14_LS_224 as deit_huge_patch14_LS_224,
+    deit_huge_patch14_LS_224_in21k as deit_huge_patch14_LS_224_in21k,
+    deit_large_patch16_LS_224 as deit_large_patch16_LS_224,
+    deit_large_patch16_LS_224_in21k as deit_large_patch16_LS_224_in21k,
+    deit_large_patch16_LS_384 as deit_large_patch16_LS_384,
+    deit_large_patch16_LS_384_in21k as deit_large_patch16_LS_384_in21k,
+    deit_small_patch16_LS_224 as deit_small_patch16_LS_224,
+    deit_small_patch16_LS_224_in21k as deit_small_patch16_LS_224_in21k,
+    deit_small_patch16_LS_384 as deit_small_patch16_LS_384,
+    deit_small_patch16_LS_384_in21k as deit_small_patch16_LS_384_in21k,
 )
 from flowvision.models.densenet import (
     DenseNet as DenseNet,
@@ -72,6 +128,14 @@ from flowvision.models.mobilenet_v3 import (
     MobileNetV3 as MobileNetV3,
     mobilenet_v3_large as mobilenet_v3_large,
     mobilenet_v3_small as mobilenet_v3_small,
+)
+from flowvision.models.pvt import (
+    PyramidBlock as PyramidBlock,
+    PyramidVisionTransformer as PyramidVisionTransformer,
+    pvt_large as pvt_large,
+    pvt_medium as pvt_medium,
+    pvt_small as pvt_small,
+    pvt_tiny as pvt_tiny,
 )
 from flowvision.models.regnet import (
     RegNet as RegNet,
@@ -157,7 +221,6 @@ from flowvision.models.squeezenet import (
     squeezenet1_1 as squeezenet1_1,
 )
 from flowvision.models.swin_transformer import (
-    BasicLayer as BasicLayer,
     PatchReduction as PatchReduction,
     SwinTransformer as SwinTransformer,
     SwinTransformerBlock as SwinTransformerBlock,

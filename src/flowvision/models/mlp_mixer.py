@@ -9,12 +9,11 @@ from typing import Any
 from flowvision.layers.blocks.mlp import GatedMlp as GatedMlp, Mlp
 from flowvision.layers.blocks.patch_embed import PatchEmbed
 from flowvision.layers.regularization.droppath import DropPath, drop_path_rates
+from flowvision.layers.regularization.norm import layer_norm
 from flowvision.layers.weight_init import lecun_normal_
 from flowvision.models.image_classifier import ImageClassifier, make_head
 from flowvision.models.registry import register_model
 from oneflow import Tensor, nn
-
-_NORM = functools.partial(nn.LayerNorm, eps=1e-6)
 
 
 class MixerBlock(nn.Module):
@@ -37,7 +36,7 @@ class MixerBlock(nn.Module):
         dim: int,
         num_patches: int,
         mlp_ratio: tuple[float, float] = (0.5, 4.0),
-        norm_layer: Callable[[int], nn.Module] = _NORM,
+        norm_layer: Callable[[int], nn.Module] = layer_norm,
         act_layer: Callable[[], nn.Module] = nn.GELU,
         drop: float = 0.0,
         drop_path: float = 0.0,
@@ -105,7 +104,7 @@ class SpatialGatingBlock(nn.Module):
         dim: int,
         num_patches: int,
         mlp_ratio: float = 4.0,
-        norm_layer: Callable[[int], nn.Module] = _NORM,
+        norm_layer: Callable[[int], nn.Module] = layer_norm,
         act_layer: Callable[[], nn.Module] = nn.GELU,
         drop: float = 0.0,
         drop_path: float = 0.0,
@@ -163,7 +162,7 @@ class MlpMixer(ImageClassifier):
         embed_dim: int = 512,
         mlp_ratio: float | tuple[float, float] = (0.5, 4.0),
         block_layer: Callable[..., nn.Module] = MixerBlock,
-        norm_layer: Callable[[int], nn.Module] = _NORM,
+        norm_layer: Callable[[int], nn.Module] = layer_norm,
         act_layer: Callable[[], nn.Module] = nn.GELU,
         drop_rate: float = 0.0,
         drop_path_rate: float = 0.0,

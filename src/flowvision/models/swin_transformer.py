@@ -9,6 +9,7 @@ from typing import Any
 import oneflow as flow
 from flowvision.layers.attention.self_attention import SelfAttention, merge_heads
 from flowvision.layers.blocks.patch_embed import PatchEmbed
+from flowvision.layers.blocks.stage import Stage
 from flowvision.layers.blocks.transformer import TransformerBlock
 from flowvision.layers.blocks.window import (
     relative_position_index,
@@ -177,25 +178,6 @@ class PatchReduction(nn.Module):
         return self.reduction(self.norm(x.flatten(3).flatten(1, 2)))
 
 
-class BasicLayer(nn.Module):
-    """A stage of Swin: blocks with windows that shift in every other one, and a reduction.
-
-    Args:
-        blocks: the blocks, one after another.
-        downsample: what follows them; None in the last stage.
-    """
-
-    def __init__(self, blocks: Sequence[nn.Module], downsample: nn.Module | None) -> None:
-        super().__init__()
-        self.blocks = nn.ModuleList(blocks)
-        self.downsample = downsample
-
-    def forward(self, x: Tensor) -> Tensor:
-        for block in self.blocks:
-            x = block(x)
-        return x if self.downsample is None else self.downsample(x)
-
-
 class SwinTransformer(ImageClassifier):
     """Swin Transformer (https://arxiv.org/abs/2103.14030).
 
@@ -271,7 +253,7 @@ class SwinTransformer(ImageClassifier):
             ]
             last = stage == len(depths) - 1
             self.layers.append(
-                BasicLayer(blocks, None if last else PatchReduction(grid, dim, norm_layer))
+                Stage(blocks, None if last else PatchReduction(grid, dim, norm_layer))
             )
         self.norm = norm_layer(self.num_features)
         self.head = make_head(self.num_features, num_classes)

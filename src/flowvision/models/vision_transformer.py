@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -12,6 +11,7 @@ from flowvision.layers.attention.self_attention import SelfAttention
 from flowvision.layers.blocks.patch_embed import PatchEmbed
 from flowvision.layers.blocks.transformer import TransformerBlock
 from flowvision.layers.regularization.droppath import drop_path_rates
+from flowvision.layers.regularization.norm import layer_norm
 from flowvision.layers.weight_init import init_transformer_, learned_tokens
 from flowvision.models.image_classifier import ImageClassifier, make_head
 from flowvision.models.registry import register_model
@@ -77,7 +77,7 @@ class VisionTransformer(ImageClassifier):
         act_layer: Callable[[], nn.Module] | None = None,
     ) -> None:
         super().__init__()
-        norm_layer = norm_layer or functools.partial(nn.LayerNorm, eps=1e-6)
+        norm_layer = norm_layer or layer_norm
         self.num_features = representation_size or embed_dim
         self.patch_embed = embed_layer(img_size, patch_size, in_chans, embed_dim)
         self.cls_token = learned_tokens(1, embed_dim)

@@ -18,7 +18,8 @@ class TransformerBlock(nn.Module):
 
     Args:
         dim: the length of a token.
-        attn: what mixes tokens; its input and output are those of the block.
+        attn: what mixes tokens; its input and output are those of the block. None if a subclass
+            has an `attend` of its own.
         mlp_ratio: the hidden features of the perceptron, as a multiple of `dim`.
         drop: the probability with which a feature is dropped in the perceptron.
         drop_path: the probability with which a branch is left out.
@@ -37,7 +38,7 @@ class TransformerBlock(nn.Module):
     def __init__(
         self,
         dim: int,
-        attn: nn.Module,
+        attn: nn.Module | None,
         *,
         mlp_ratio: float = 4.0,
         drop: float = 0.0,
@@ -59,12 +60,13 @@ class TransformerBlock(nn.Module):
 
     def attend(self, x: Tensor) -> Tensor:
         """Return the branch of attention, before its factor."""
+        assert self.attn is not None
         return self.attn(self.norm1(x))
 
+    def add(self, x: Tensor, branch: Tensor, factors: Tensor | None) -> Tensor:
+        """Return `x` and a branch, which may be left out, together."""
+        return x + self.drop_path(branch if factors is None else branch * factors)
+
     def forward(self, x: Tensor) -> Tensor:
-        x = x + self.drop_path(_scaled(self.attend(x), self.gamma_1))
-        return x + self.drop_path(_scaled(self.mlp(self.norm2(x)), self.gamma_2))
-
-
-def _scaled(branch: Tensor, factors: Tensor | None) -> Tensor:
-    return branch if factors is None else branch * factors
+        x = self.add(x, self.attend(x), self.gamma_1)
+        return self.add(x, self.mlp(self.norm2(x)), self.gamma_2)

@@ -1,21 +1,22 @@
-"""Windows: the squares of a grid of tokens."""
+"""Windows: the rectangles of a grid of tokens."""
 
 from __future__ import annotations
 
 import numpy as np
 
+from flowvision.layers.blocks.patch_embed import to_2tuple
 from oneflow import Tensor
 
 
-def window_partition(x: Tensor, window_size: int) -> Tensor:
-    """Cut feature maps into squares, row by row.
+def window_partition(x: Tensor, window_size: int | tuple[int, int]) -> Tensor:
+    """Cut feature maps into windows, row by row.
 
     Args:
-        x: of shape (N, height, width, C), both sides multiples of `window_size`.
-        window_size: height and width of a square.
+        x: of shape (N, height, width, C), both sides multiples of the window's.
+        window_size: height and width of a window, or both at once.
 
     Returns:
-        Tensor of shape (N * windows, window_size, window_size, C).
+        Tensor of shape (N * windows, window height, window width, C).
 
     Example:
         >>> import oneflow as flow
@@ -24,23 +25,17 @@ def window_partition(x: Tensor, window_size: int) -> Tensor:
         [2, 3, 6, 7]
     """
     samples, height, width, channels = x.shape
-    x = x.reshape(
-        samples,
-        height // window_size,
-        window_size,
-        width // window_size,
-        window_size,
-        channels,
-    )
-    return x.transpose(2, 3).reshape(-1, window_size, window_size, channels)
+    rows, columns = to_2tuple(window_size)
+    x = x.reshape(samples, height // rows, rows, width // columns, columns, channels)
+    return x.transpose(2, 3).reshape(-1, rows, columns, channels)
 
 
-def window_reverse(windows: Tensor, window_size: int, H: int, W: int) -> Tensor:
-    """Put squares together again: the inverse of `window_partition`.
+def window_reverse(windows: Tensor, window_size: int | tuple[int, int], H: int, W: int) -> Tensor:
+    """Put windows together again: the inverse of `window_partition`.
 
     Args:
-        windows: of shape (N * windows, window_size, window_size, C).
-        window_size: height and width of a square.
+        windows: of shape (N * windows, window height, window width, C).
+        window_size: height and width of a window, or both at once.
         H: height of the feature maps.
         W: width of the feature maps.
 
@@ -54,9 +49,8 @@ def window_reverse(windows: Tensor, window_size: int, H: int, W: int) -> Tensor:
         >>> flow.equal(window_reverse(window_partition(x, 2), 2, 6, 4), x)
         True
     """
-    x = windows.reshape(
-        -1, H // window_size, W // window_size, window_size, window_size, windows.shape[-1]
-    )
+    rows, columns = to_2tuple(window_size)
+    x = windows.reshape(-1, H // rows, W // columns, rows, columns, windows.shape[-1])
     return x.transpose(2, 3).reshape(-1, H, W, windows.shape[-1])
 
 

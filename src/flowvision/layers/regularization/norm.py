@@ -27,3 +27,8 @@ class LayerNorm2d(nn.LayerNorm):
 
     def forward(self, x: Tensor) -> Tensor:
         return super().forward(x.permute(0, 2, 3, 1)).permute(0, 3, 1, 2)
+
+
+def layer_norm(dim: int) -> nn.LayerNorm:
+    """Return the layer normalisation of most vision transformers, whose `eps` is 1e-6."""
+    return nn.LayerNorm(dim, eps=1e-6)

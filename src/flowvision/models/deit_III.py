@@ -1,0 +1,190 @@
+"""DeiT III: Vision Transformers with layer scale, trained by a recipe for supervision alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import oneflow as flow
+from flowvision.layers.attention.self_attention import SelfAttention
+from flowvision.layers.blocks.patch_embed import PatchEmbed
+from flowvision.layers.blocks.transformer import TransformerBlock
+from flowvision.layers.regularization.norm import layer_norm
+from flowvision.layers.weight_init import init_transformer_, learned_tokens
+from flowvision.models.image_classifier import ImageClassifier, make_head
+from flowvision.models.registry import register_model
+from oneflow import Tensor, nn
+
+
+class DeiT3(ImageClassifier):
+    """DeiT III (https://arxiv.org/abs/2204.07118).
+
+    A Vision Transformer whose branches have learned factors, and whose class token has no position.
+
+    Input (N, in_chans, img_size, img_size); output (N, num_classes).
+
+    Args:
+        img_size: height and width of the images.
+        patch_size: height and width of a patch.
+        in_chans: the number of channels of the images.
+        num_classes: the number of classes; 0 gives features.
+        embed_dim: the length of a token.
+        depth: the number of blocks.
+        num_heads: the number of heads.
+        mlp_ratio: the hidden features of a perceptron, as a multiple of `embed_dim`.
+        qkv_bias: whether queries, keys and values have biases.
+        drop_rate: the probability with which a feature is dropped.
+        attn_drop_rate: the probability with which a weight of attention is dropped.
+        drop_path_rate: the probability with which a branch is left out, in each block.
+        norm_layer: makes a normalisation from `embed_dim`.
+        Patch_layer: makes the embedding; see `PatchEmbed`.
+        act_layer: makes the activation of a perceptron.
+        init_scale: what the learned factors of the branches begin with.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision.models.deit_III import DeiT3
+        >>> model = DeiT3(32, 8, num_classes=5, embed_dim=12, depth=1, num_heads=3)
+        >>> model(flow.randn(2, 3, 32, 32)).shape
+        oneflow.Size([2, 5])
+    """
+
+    def __init__(
+        self,
+        img_size: int = 224,
+        patch_size: int = 16,
+        in_chans: int = 3,
+        num_classes: int = 1000,
+        embed_dim: int = 768,
+        depth: int = 12,
+        num_heads: int = 12,
+        mlp_ratio: float = 4.0,
+        qkv_bias: bool = True,
+        drop_rate: float = 0.0,
+        attn_drop_rate: float = 0.0,
+        drop_path_rate: float = 0.0,
+        norm_layer: Callable[[int], nn.Module] = layer_norm,
+        Patch_layer: Callable[..., PatchEmbed] = PatchEmbed,
+        act_layer: Callable[[], nn.Module] = nn.GELU,
+        init_scale: float = 1e-4,
+    ) -> None:
+        super().__init__()
+        self.num_features = embed_dim
+        self.patch_embed = Patch_layer(img_size, patch_size, in_chans, embed_dim)
+        self.cls_token = learned_tokens(1, embed_dim)
+        self.pos_embed = learned_tokens(self.patch_embed.num_patches, embed_dim)
+        self.pos_drop = nn.Dropout(drop_rate)
+        self.blocks = nn.Sequential(
+            *[
+                TransformerBlock(
+                    embed_dim,
+                    SelfAttention(embed_dim, num_heads, qkv_bias, attn_drop_rate, drop_rate),
+                    mlp_ratio=mlp_ratio,
+                    drop=drop_rate,
+                    drop_path=drop_path_rate,
+                    norm_layer=norm_layer,
+                    act_layer=act_layer,
+                    layer_scale=init_scale,
+                )
+                for _ in range(depth)
+            ]
+        )
+        self.norm = norm_layer(embed_dim)
+        self.head = make_head(embed_dim, num_classes)
+        init_transformer_(self)
+
+    def forward_features(self, x: Tensor) -> Tensor:
+        x = self.pos_drop(self.patch_embed(x) + self.pos_embed)
+        x = flow.cat([self.cls_token.expand(x.shape[0], -1, -1), x], dim=1)
+        return self.norm(self.blocks(x)[:, 0])
+
+
+_PAPER = "2204.07118"
+_SMALL = {"embed_dim": 384, "depth": 12, "num_heads": 6}
+_BASE = {"embed_dim": 768, "depth": 12, "num_heads": 12}
+_LARGE = {"embed_dim": 1024, "depth": 24, "num_heads": 16}
+_HUGE = {"patch_size": 14, "embed_dim": 1280, "depth": 32, "num_heads": 16}
+
+
+@register_model(paper=_PAPER)
+def deit_small_patch16_LS_224(**kwargs: Any) -> DeiT3:
+    """DeiT III-S for images of 224 x 224 pixels."""
+    return DeiT3(**(_SMALL | kwargs))
+
+
+@register_model(paper=_PAPER)
+def deit_small_patch16_LS_224_in21k(**kwargs: Any) -> DeiT3:
+    """DeiT III-S for images of 224 x 224 pixels, pretrained on ImageNet-21k."""
+    return DeiT3(**(_SMALL | kwargs))
+
+
+@register_model(paper=_PAPER, image_size=384)
+def deit_small_patch16_LS_384(**kwargs: Any) -> DeiT3:
+    """DeiT III-S for images of 384 x 384 pixels."""
+    return DeiT3(**(_SMALL | {"img_size": 384} | kwargs))
+
+
+@register_model(paper=_PAPER, image_size=384)
+def deit_small_patch16_LS_384_in21k(**kwargs: Any) -> DeiT3:
+    """DeiT III-S for images of 384 x 384 pixels, pretrained on ImageNet-21k."""
+    return DeiT3(**(_SMALL | {"img_size": 384} | kwargs))
+
+
+@register_model(paper=_PAPER)
+def deit_base_patch16_LS_224(**kwargs: Any) -> DeiT3:
+    """DeiT III-B for images of 224 x 224 pixels."""
+    return DeiT3(**(_BASE | kwargs))
+
+
+@register_model(paper=_PAPER)
+def deit_base_patch16_LS_224_in21k(**kwargs: Any) -> DeiT3:
+    """DeiT III-B for images of 224 x 224 pixels, pretrained on ImageNet-21k."""
+    return DeiT3(**(_BASE | kwargs))
+
+
+@register_model(paper=_PAPER, image_size=384)
+def deit_base_patch16_LS_384(**kwargs: Any) -> DeiT3:
+    """DeiT III-B for images of 384 x 384 pixels."""
+    return DeiT3(**(_BASE | {"img_size": 384} | kwargs))
+
+
+@register_model(paper=_PAPER, image_size=384)
+def deit_base_patch16_LS_384_in21k(**kwargs: Any) -> DeiT3:
+    """DeiT III-B for images of 384 x 384 pixels, pretrained on ImageNet-21k."""
+    return DeiT3(**(_BASE | {"img_size": 384} | kwargs))
+
+
+@register_model(paper=_PAPER)
+def deit_large_patch16_LS_224(**kwargs: Any) -> DeiT3:
+    """DeiT III-L for images of 224 x 224 pixels."""
+    return DeiT3(**(_LARGE | kwargs))
+
+
+@register_model(paper=_PAPER)
+def deit_large_patch16_LS_224_in21k(**kwargs: Any) -> DeiT3:
+    """DeiT III-L for images of 224 x 224 pixels, pretrained on ImageNet-21k."""
+    return DeiT3(**(_LARGE | kwargs))
+
+
+@register_model(paper=_PAPER, image_size=384)
+def deit_large_patch16_LS_384(**kwargs: Any) -> DeiT3:
+    """DeiT III-L for images of 384 x 384 pixels."""
+    return DeiT3(**(_LARGE | {"img_size": 384} | kwargs))
+
+
+@register_model(paper=_PAPER, image_size=384)
+def deit_large_patch16_LS_384_in21k(**kwargs: Any) -> DeiT3:
+    """DeiT III-L for images of 384 x 384 pixels, pretrained on ImageNet-21k."""
+    return DeiT3(**(_LARGE | {"img_size": 384} | kwargs))
+
+
+@register_model(paper=_PAPER)
+def deit_huge_patch14_LS_224(**kwargs: Any) -> DeiT3:
+    """DeiT III-H for images of 224 x 224 pixels."""
+    return DeiT3(**(_HUGE | kwargs))
+
+
+@register_model(paper=_PAPER)
+def deit_huge_patch14_LS_224_in21k(**kwargs: Any) -> DeiT3:
+    """DeiT III-H for images of 224 x 224 pixels, pretrained on ImageNet-21k."""
+    return DeiT3(**(_HUGE | kwargs))
