@@ -40,7 +40,8 @@ def registered_functions() -> dict[str, Callable]:
 
 def facade_path(namespace: str) -> Path:
     """Return the file of a namespace: `linalg.py`, or `__init__.py` for `oneflow` itself."""
-    return SOURCE / f"{namespace.replace('.', '/') or '__init__'}.py"
+    path = SOURCE / namespace.replace(".", "/")
+    return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
 
 
 def natural_order(name: str) -> list[tuple[int, int | str]]:

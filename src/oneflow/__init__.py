@@ -103,19 +103,31 @@ from oneflow import (
     amp as amp,
     autograd as autograd,
     boxing as boxing,
+    checkpoint as checkpoint,
     comm as comm,
+    compatible as compatible,
+    config as config,
     cuda as cuda,
+    distribute as distribute,
     distributed as distributed,
     distributions as distributions,
     eager as eager,
     env as env,
+    experimental as experimental,
     framework as framework,
     hub as hub,
+    layers as layers,
     linalg as linalg,
+    math as math,
     one_embedding as one_embedding,
     optim as optim,
+    optimizer as optimizer,
     plan as plan,
+    regularizers as regularizers,
+    scope as scope,
     special as special,
+    train as train,
+    typing as typing,
     utils as utils,
 )
 from oneflow.amp.autocast import (
@@ -132,6 +144,35 @@ from oneflow.amp.autocast import (
     set_autocast_gpu_dtype as set_autocast_gpu_dtype,
 )
 from oneflow.checkpoint.serialization import load as load, save as save
+from oneflow.legacy import blob as _blob
+from oneflow.legacy.function_config import (
+    FunctionConfig as FunctionConfig,
+    function_config as function_config,
+)
+from oneflow.legacy.initializers import (
+    constant_initializer as constant_initializer,
+    glorot_normal_initializer as glorot_normal_initializer,
+    glorot_uniform_initializer as glorot_uniform_initializer,
+    kaiming_initializer as kaiming_initializer,
+    ones_initializer as ones_initializer,
+    random_normal_initializer as random_normal_initializer,
+    random_uniform_initializer as random_uniform_initializer,
+    truncated_normal as truncated_normal,
+    truncated_normal_initializer as truncated_normal_initializer,
+    variance_scaling_initializer as variance_scaling_initializer,
+    xavier_normal_initializer as xavier_normal_initializer,
+    xavier_uniform_initializer as xavier_uniform_initializer,
+    zeros_initializer as zeros_initializer,
+)
+from oneflow.legacy.job import global_function as global_function
+from oneflow.legacy.session import (
+    clear_default_session as clear_default_session,
+    get_all_variables as get_all_variables,
+    load_variables as load_variables,
+)
+from oneflow.legacy.user_op import user_op_builder as user_op_builder
+from oneflow.legacy.variables import get_variable as get_variable
+from oneflow.legacy.watch import watch as watch, watch_diff as watch_diff
 from oneflow.runtime.determinism import (
     are_deterministic_algorithms_enabled as are_deterministic_algorithms_enabled,
     use_deterministic_algorithms as use_deterministic_algorithms,
@@ -398,6 +439,13 @@ from oneflow.functional.index.search import (
     unique as unique,
     unique_consecutive as unique_consecutive,
 )
+from oneflow.functional.legacy.arrays import (
+    constant as constant,
+    expand_dims as expand_dims,
+    identity as identity,
+    range_ as range,
+)
+from oneflow.functional.legacy.math import clip_by_value as clip_by_value
 from oneflow.functional.linalg.added_products import (
     addbmm as addbmm,
     addmm as addmm,
@@ -572,6 +620,7 @@ from oneflow.functional.shape.stack import (
     meshgrid as meshgrid,
     slice_ as logical_slice,
     slice_ as slice,
+    slice_ as slice_v2,
     slice_update as logical_slice_assign,
     slice_update as slice_update,
     tril_indices as tril_indices,

@@ -23,7 +23,7 @@ from oneflow.module.parameter import Parameter
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import import_array
 
-_DTYPES = {
+DTYPES = {
     "kChar": dt.int8,
     "kFloat": dt.float32,
     "kDouble": dt.float64,
@@ -38,7 +38,7 @@ _DTYPES = {
     "kComplex64": dt.complex64,
     "kComplex128": dt.complex128,
 }
-_PICKLE, _DATA, _META = "pickled_data", "out", "meta"
+_PICKLE, DATA, META = "pickled_data", "out", "meta"
 _TENSOR_MODULES = ("oneflow", "oneflow._oneflow_internal", "oneflow.framework.tensor")
 
 
@@ -100,24 +100,24 @@ def _table(read: Callable[[str], Tensor]) -> dict[tuple[str, str], Any]:
 
 
 def _read_variables(folder: Path, device: Device) -> dict[str, Tensor]:
-    names = sorted(each.name for each in folder.iterdir() if (each / _META).is_file())
+    names = sorted(each.name for each in folder.iterdir() if (each / META).is_file())
     if not names:
-        raise ValueError(f"it has no `{_PICKLE}` and no folders with `{_META}` and `{_DATA}`")
+        raise ValueError(f"it has no `{_PICKLE}` and no folders with `{META}` and `{DATA}`")
     return {name: _read_tensor(folder / name, device) for name in names}
 
 
 def _read_tensor(folder: Path, device: Device) -> Tensor:
     """One tensor: raw numbers, with shape and type beside them as text."""
-    text = (folder / _META).read_text()
+    text = (folder / META).read_text()
     shape = tuple(int(size) for size in re.findall(r"\bdim:\s*(\d+)", text))
     found = re.search(r"data_type:\s*(\w+)", text)
-    kind = _DTYPES.get(found[1]) if found else None
+    kind = DTYPES.get(found[1]) if found else None
     if kind is None:
-        raise ValueError(f"`{folder.name}/{_META}` names no dtype that is known")
-    size = (folder / _DATA).stat().st_size
+        raise ValueError(f"`{folder.name}/{META}` names no dtype that is known")
+    size = (folder / DATA).stat().st_size
     if size != math.prod(shape) * kind.itemsize:
         raise ValueError(
-            f"`{folder.name}/{_DATA}` has {size} bytes, and its shape is {shape} of {kind.name}"
+            f"`{folder.name}/{DATA}` has {size} bytes, and its shape is {shape} of {kind.name}"
         )
-    numbers = np.fromfile(folder / _DATA, kind.numpy)
+    numbers = np.fromfile(folder / DATA, kind.numpy)
     return import_array(numbers.reshape(shape), None, device)

@@ -72,16 +72,16 @@ def function(
                     inplace_methods[f"{each}_"] = attach_inplace(f"{each}_", public)
         if namespace is not None:
             for each in (name, *aliases):
-                _register_path(f"{namespace}.{each}" if namespace else each, public)
+                publish(f"{namespace}.{each}" if namespace else each, public)
         for path in also:
-            _register_path(path, inplace_methods.get(path, public))
+            publish(path, inplace_methods.get(path, public))
         return public
 
     return register
 
 
-def _register_path(path: str, public: Callable) -> None:
-    """Make `path` below `oneflow` a public name of the function `public`.
+def publish(path: str, public: Callable) -> None:
+    """Make `path` below `oneflow` a public name of the function `public`, which has others.
 
     Raises:
         ValueError: the path is taken.
@@ -94,7 +94,8 @@ def _register_path(path: str, public: Callable) -> None:
 def _accept_keyword_aliases(body: Callable, extra: Mapping[str, str], inplace: bool) -> Callable:
     """`body` accepting the other spellings of its arguments' names, `out=` and `inplace=`.
 
-    Free when called without keywords.
+    OneFlow 0.x let programs name each operator; `name=` is accepted and changes nothing. Free when
+    called without keywords.
     """
     parameters = parameters_of(body)
     variadic = parameters.variadic
@@ -107,6 +108,7 @@ def _accept_keyword_aliases(body: Callable, extra: Mapping[str, str], inplace: b
     for name in rename.keys() & set(parameter_names):
         del rename[name]
     takes_out = "out" in parameter_names
+    takes_name = "name" in parameter_names
     writes_back = inplace and "inplace" not in parameter_names
     first = parameter_names[0]
 
@@ -115,6 +117,8 @@ def _accept_keyword_aliases(body: Callable, extra: Mapping[str, str], inplace: b
         if not kwargs:
             return body(*args)
         out = None if takes_out else kwargs.pop("out", None)
+        if not takes_name:
+            kwargs.pop("name", None)
         rename_keywords(kwargs, rename, body.__name__)
         if writes_back and kwargs.pop("inplace", False):
             out = args[0] if args else kwargs[first]

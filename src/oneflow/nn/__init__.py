@@ -196,3 +196,33 @@ from oneflow.nn.modules.upsampling import (
     UpsamplingBilinear2d as UpsamplingBilinear2d,
     UpsamplingNearest2d as UpsamplingNearest2d,
 )
+
+# isort: split
+# Generated from the function registry by `tools/make_facades.py` (make stubs).
+from oneflow.functional.elementwise.activation import (
+    elu as elu,
+    gelu as gelu,
+    mish as mish,
+    relu as relu,
+    selu as selu,
+    silu as swish,
+)
+from oneflow.functional.elementwise.piecewise import (
+    hardsigmoid as hardsigmoid,
+    hardswish as hardswish,
+    relu6 as relu6,
+)
+from oneflow.functional.legacy.nn import (
+    avg_pool2d as avg_pool2d,
+    batch_normalization as batch_normalization,
+    bias_add as bias_add,
+    conv2d as conv2d,
+    dropout as dropout,
+    leaky_relu as leaky_relu,
+    logsoftmax as logsoftmax,
+    max_pool2d as max_pool2d,
+    sigmoid_cross_entropy_with_logits as sigmoid_cross_entropy_with_logits,
+    softmax as softmax,
+    softmax_cross_entropy_with_logits as softmax_cross_entropy_with_logits,
+    sparse_softmax_cross_entropy_with_logits as sparse_softmax_cross_entropy_with_logits,
+)

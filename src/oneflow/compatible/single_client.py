@@ -1,0 +1,12 @@
+"""Job functions' `oneflow`: all of its names, with the arguments that they had then."""
+
+from oneflow.legacy.single_client import __getattr__ as __getattr__
+
+# isort: split
+# Generated from the function registry by `tools/make_facades.py` (make stubs).
+from oneflow.functional.legacy.replaced import (
+    concat as concat,
+    gather as gather,
+    pad as pad,
+    slice_ as slice,
+)

@@ -1,0 +1,6 @@
+"""Operators that users register for job functions."""
+
+from oneflow.legacy.user_op import (
+    custom_op_module as custom_op_module,
+    register_user_op as register_user_op,
+)

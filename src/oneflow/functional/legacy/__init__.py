@@ -1,0 +1,1 @@
+"""Functions under the names and with the arguments that job functions know."""

@@ -1,0 +1,11 @@
+"""Layers of job functions, with variables of their own."""
+
+from oneflow.legacy.layers import (
+    batch_normalization as batch_normalization,
+    batch_normalization_add_relu as batch_normalization_add_relu,
+    batch_normalization_relu as batch_normalization_relu,
+    conv2d as conv2d,
+    dense as dense,
+    layer_norm as layer_norm,
+    prelu as prelu,
+)

@@ -1,0 +1,6 @@
+"""Job functions, OneFlow's first interface: a layer over `nn.Graph`, placements and SBP.
+
+A job is a function whose arguments are annotated with placeholders. Its body runs twice: once
+without data, to learn which variables, optimizers and results it has, and once while a graph
+records it. Blobs, the values inside a body, are tensors of that graph.
+"""

@@ -1,0 +1,248 @@
+"""Annotations of the arguments and results of job functions: `oneflow.typing`."""
+
+from __future__ import annotations
+
+import typing
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from oneflow.base import dtype as dt
+from oneflow.base.dtype import DType
+from oneflow.tensor.tensor import Tensor
+
+
+class Placeholder:
+    """The shape and dtype of an argument of a job; it holds no data.
+
+    Args:
+        shape: its sizes. Arrays may have a smaller first size; the job is compiled for each.
+        dtype: of the array; arrays of another dtype are refused.
+
+    Raises:
+        TypeError: `shape` is not a sequence of integers.
+        ValueError: a size is not positive.
+    """
+
+    is_list: ClassVar[bool] = False
+
+    def __init__(self, shape: Sequence[int], dtype: DType = dt.float32) -> None:
+        try:
+            self.shape = tuple(int(size) for size in shape)
+        except (TypeError, ValueError):
+            raise TypeError(
+                f"the shape of a placeholder is a sequence of integers, not {shape!r}"
+            ) from None
+        if any(size <= 0 for size in self.shape):
+            raise ValueError(f"the sizes of a placeholder must be positive, got {self.shape}")
+        self.dtype = dtype
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(shape={self.shape}, dtype={self.dtype})"
+
+    def arrays(self, name: str, given: Any, replicas: int) -> list[np.ndarray]:
+        """Return the arrays given for an argument: one, or one for each replica.
+
+        Args:
+            name: of the argument, for messages.
+            given: what the job was called with.
+            replicas: the number of replicas of a job in mirrored view, else 1.
+
+        Raises:
+            TypeError: it is no array, or has another dtype.
+            ValueError: it has another shape.
+        """
+        return [self._checked(name, given)]
+
+    def _checked(self, name: str, given: Any) -> np.ndarray:
+        if isinstance(given, Tensor):
+            given = given.numpy()
+        if not isinstance(given, np.ndarray):
+            raise TypeError(
+                f"argument `{name}` must be a NumPy array of shape {self.shape}, "
+                f"got {type(given).__name__}"
+            )
+        if given.dtype != self.dtype.numpy:
+            raise TypeError(
+                f"argument `{name}` must be an array of {self.dtype.numpy}, got {given.dtype}; "
+                f"convert it with `.astype(np.{np.dtype(self.dtype.numpy)})`"
+            )
+        fits = given.ndim == len(self.shape) and given.shape[1:] == self.shape[1:]
+        if not fits or (self.shape and not 0 < given.shape[0] <= self.shape[0]):
+            raise ValueError(
+                f"argument `{name}` must have the shape {self.shape}, got {given.shape}"
+            )
+        return given
+
+
+class NumpyPlaceholder(Placeholder):
+    """An argument that is one array. Its shape is exact.
+
+    Example:
+        >>> import oneflow as flow
+        >>> import oneflow.typing as tp
+        >>> tp.Numpy.Placeholder((32, 1, 28, 28), dtype=flow.float)
+        NumpyPlaceholder(shape=(32, 1, 28, 28), dtype=oneflow.float32)
+    """
+
+    def _checked(self, name: str, given: Any) -> np.ndarray:
+        array = super()._checked(name, given)
+        if array.shape != self.shape:
+            raise ValueError(
+                f"argument `{name}` must have the shape {self.shape}, got {array.shape}"
+            )
+        return array
+
+
+class ListNumpyPlaceholder(Placeholder):
+    """An argument that is a list of arrays, one for each replica of a job in mirrored view.
+
+    The first size of an array may be smaller than that of the placeholder.
+    """
+
+    is_list = True
+
+    def arrays(self, name: str, given: Any, replicas: int) -> list[np.ndarray]:
+        """Return the array of each replica; see `Placeholder.arrays`."""
+        if not isinstance(given, list | tuple):
+            raise TypeError(
+                f"argument `{name}` must be a list of {replicas} arrays, one for each device, "
+                f"got {type(given).__name__}"
+            )
+        if len(given) != replicas:
+            raise ValueError(
+                f"argument `{name}` must be a list of {replicas} arrays, one for each device, "
+                f"got {len(given)}"
+            )
+        return [self._checked(f"{name}[{rank}]", each) for rank, each in enumerate(given)]
+
+
+class ListListNumpyPlaceholder(ListNumpyPlaceholder):
+    """An argument that is a list of lists with one array each, one list for each replica."""
+
+    def arrays(self, name: str, given: Any, replicas: int) -> list[np.ndarray]:
+        """Return the array of each replica; see `Placeholder.arrays`."""
+        if isinstance(given, list | tuple):
+            for rank, each in enumerate(given):
+                if not isinstance(each, list | tuple) or len(each) != 1:
+                    raise TypeError(f"argument `{name}[{rank}]` must be a list with one array")
+            given = [each[0] for each in given]
+        return super().arrays(name, given, replicas)
+
+
+class Numpy:
+    """A NumPy array. `Numpy.Placeholder(shape, dtype)` annotates arguments, `Numpy` results."""
+
+    Placeholder = NumpyPlaceholder
+
+
+class ListNumpy:
+    """A list of NumPy arrays, one for each replica of a job in mirrored view."""
+
+    Placeholder = ListNumpyPlaceholder
+
+
+class ListListNumpy:
+    """A list of lists of NumPy arrays, one list for each replica of a job in mirrored view."""
+
+    Placeholder = ListListNumpyPlaceholder
+
+
+@dataclass(frozen=True)
+class ResultOf:
+    """`Callback[...]` or `Bundle[...]` with what is in the brackets."""
+
+    origin: type
+    content: Any
+
+
+class Callback:
+    """The result of a job that is given to a function: `Callback[Numpy]`.
+
+    Calling the job runs it and returns an object that takes the function. A function can be added
+    until the object is dropped.
+    """
+
+    def __class_getitem__(cls, content: Any) -> ResultOf:
+        return ResultOf(cls, content)
+
+
+class Bundle:
+    """A nested structure of lists, tuples and dicts: `Bundle[Numpy]`."""
+
+    def __class_getitem__(cls, content: Any) -> ResultOf:
+        return ResultOf(cls, content)
+
+
+def converter(annotation: Any, where: str) -> Callable[[Any], Any]:
+    """Return the function that turns a job's results into what its annotation says.
+
+    The function takes the results with a list of arrays, one per replica, at each leaf.
+
+    Args:
+        annotation: `Numpy`, `ListNumpy`, a tuple, list or dict of them, or `Bundle[...]`.
+        where: the name of the job, for messages.
+
+    Raises:
+        TypeError: the annotation is something else.
+    """
+    if annotation is Numpy:
+        return lambda leaf: (
+            leaf[0] if len(leaf) == 1 else np.concatenate(list(map(np.atleast_1d, leaf)))
+        )
+    if annotation is ListNumpy:
+        return list
+    if annotation is ListListNumpy:
+        return lambda leaf: [[each] for each in leaf]
+    if isinstance(annotation, ResultOf) and annotation.origin is Bundle:
+        inner = converter(annotation.content, where)
+        return lambda tree: map_leaves(inner, tree)
+    origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
+    if origin is tuple and arguments[-1:] == (...,):
+        each = converter(arguments[0], where)
+        return lambda tree: tuple(map(each, _sequence(tree, None, where)))
+    if origin is tuple:
+        items = [converter(each, where) for each in arguments]
+        return lambda tree: tuple(
+            convert(item)
+            for convert, item in zip(items, _sequence(tree, len(items), where), strict=True)
+        )
+    if origin in (list, Sequence):
+        each = converter(arguments[0], where)
+        return lambda tree: list(map(each, _sequence(tree, None, where)))
+    if origin is dict:
+        each = converter(arguments[1], where)
+        return lambda tree: {key: each(value) for key, value in _mapping(tree, where).items()}
+    raise TypeError(
+        f"job `{where}` returns {annotation!r}; a result is annotated with tp.Numpy, tp.ListNumpy, "
+        "a tuple, list or dict of them, tp.Bundle[...] or tp.Callback[...]"
+    )
+
+
+class Leaf(list):
+    """The results of the replicas at one place of a structure of results."""
+
+
+def map_leaves(function: Callable[[Any], Any], tree: Any) -> Any:
+    """Apply `function` to each leaf of nested lists, tuples and dicts."""
+    if isinstance(tree, Leaf) or not isinstance(tree, list | tuple | dict):
+        return function(tree)
+    if isinstance(tree, dict):
+        return {key: map_leaves(function, value) for key, value in tree.items()}
+    return type(tree)(map_leaves(function, each) for each in tree)
+
+
+def _sequence(tree: Any, count: int | None, where: str) -> Sequence[Any]:
+    if isinstance(tree, Leaf) or not isinstance(tree, list | tuple):
+        raise TypeError(f"job `{where}` is annotated to return several results, and returns one")
+    if count is not None and len(tree) != count:
+        raise TypeError(f"job `{where}` is annotated to return {count} results, not {len(tree)}")
+    return tree
+
+
+def _mapping(tree: Any, where: str) -> dict:
+    if not isinstance(tree, dict):
+        raise TypeError(f"job `{where}` is annotated to return a dict, not {type(tree).__name__}")
+    return tree

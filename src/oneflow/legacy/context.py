@@ -1,0 +1,150 @@
+"""What belongs to the job whose body runs, and to the session: devices, scopes, variables."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+from collections import defaultdict
+from collections.abc import Iterator
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import Any
+
+from oneflow.base.dtype import DType
+from oneflow.base.placement import Placement
+from oneflow.base.sbp import BROADCAST, Sbp
+from oneflow.legacy.initializers import Initializer
+from oneflow.legacy.regularizers import Regularizer
+from oneflow.tensor.tensor import Tensor
+
+
+@dataclass(frozen=True)
+class VariableSpec:
+    """A variable as a job asks for it.
+
+    Attributes:
+        name: its name in the session.
+        shape: its sizes.
+        dtype: of its elements.
+        initializer: fills it when it is made.
+        regularizer: what it adds to the loss of a training job.
+        trainable: True if optimizers update it.
+        placement: where it is; None stands for the one device of the session.
+        sbp: how it is distributed there.
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: DType
+    initializer: Initializer
+    regularizer: Regularizer | None
+    trainable: bool
+    placement: Placement | None
+    sbp: Sbp
+
+
+@dataclass
+class BodyRun:
+    """One run of the body of a job.
+
+    Attributes:
+        job_name: the name of the function.
+        trains: True if it is a training job.
+        records: True if a graph records the run; the run before that only learns what there is.
+        variables: those of the job by name.
+        minimized: pairs of an optimizer and its loss.
+        placements: those of the scopes that the body entered.
+        watched: pairs of a blob and the function that gets its value.
+        watched_gradients: pairs of a blob and the function that gets its gradient.
+    """
+
+    job_name: str
+    trains: bool
+    records: bool
+    variables: dict[str, VariableSpec] = field(default_factory=dict)
+    minimized: list[tuple[Any, Tensor]] = field(default_factory=list)
+    placements: list[Placement] = field(default_factory=list)
+    watched: list[tuple[Tensor, Any]] = field(default_factory=list)
+    watched_gradients: list[tuple[Tensor, Any]] = field(default_factory=list)
+    _counts: dict[str, Iterator[int]] = field(
+        default_factory=lambda: defaultdict(lambda: itertools.count(1))
+    )
+
+    def unique_name(self, prefix: str) -> str:
+        """Return a name of a layer that has none; each run of a body gives the same ones."""
+        return f"{self.job_name}-{prefix}{next(self._counts[prefix])}"
+
+
+_run: ContextVar[BodyRun | None] = ContextVar("_run", default=None)
+_placement: ContextVar[Placement | None] = ContextVar("_placement", default=None)
+_namespace: ContextVar[tuple[str, ...]] = ContextVar("_namespace", default=())
+
+
+def current_run(what: str) -> BodyRun:
+    """Return the run of the body that calls.
+
+    Args:
+        what: the caller, for the message.
+
+    Raises:
+        RuntimeError: no job's body is running.
+    """
+    run = _run.get()
+    if run is None:
+        raise RuntimeError(
+            f"{what} belongs into the body of a job; decorate the function with "
+            "@flow.global_function()"
+        )
+    return run
+
+
+@contextlib.contextmanager
+def running(run: BodyRun, placement: Placement | None) -> Iterator[None]:
+    """Make `run` the current one, on the devices of `placement`."""
+    tokens = _run.set(run), _placement.set(placement), _namespace.set(())
+    try:
+        yield
+    finally:
+        _run.reset(tokens[0])
+        _placement.reset(tokens[1])
+        _namespace.reset(tokens[2])
+
+
+def current_placement() -> Placement | None:
+    """Return the placement of what is made now; None stands for the session's one device."""
+    return _placement.get()
+
+
+@contextlib.contextmanager
+def placed(placement: Placement) -> Iterator[None]:
+    """Make variables on `placement`, and let layers compute there."""
+    run = _run.get()
+    if run is not None:
+        run.placements.append(placement)
+    token = _placement.set(placement)
+    try:
+        yield
+    finally:
+        _placement.reset(token)
+
+
+@contextlib.contextmanager
+def namespace(name: str) -> Iterator[None]:
+    """Begin the names of variables with `name` and a hyphen."""
+    if not isinstance(name, str) or not name:
+        raise ValueError(f"the name of a namespace is a string that is not empty, got {name!r}")
+    token = _namespace.set((*_namespace.get(), name))
+    try:
+        yield
+    finally:
+        _namespace.reset(token)
+
+
+def qualified(name: str) -> str:
+    """Return `name` with the namespaces around it."""
+    return "-".join((*_namespace.get(), name))
+
+
+def distributed(tensor: Tensor, placement: Placement, sbp: Sbp) -> Tensor:
+    """Return a tensor that this process has as a whole, distributed over `placement`."""
+    return tensor.to_global(placement=placement, sbp=BROADCAST).to_global(sbp=sbp)

@@ -1,0 +1,132 @@
+"""Settings of a job: `oneflow.FunctionConfig`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from oneflow.base import dtype as dt
+from oneflow.base.dtype import DType
+from oneflow.base.placement import Placement
+from oneflow.legacy.scope import PlacementScope, View, consistent_view
+
+# Settings of OneFlow's own compiler and runtime, of which XLA has no like: the reason for each.
+ACCEPTED = {
+    "all_reduce_fp16": "gradients are summed in their own dtype",
+    "all_reduce_group_min_mbyte": "XLA groups collectives",
+    "all_reduce_group_num": "XLA groups collectives",
+    "all_reduce_group_size_warmup": "XLA groups collectives",
+    "all_reduce_lazy_ratio": "XLA orders collectives",
+    "allow_cpu_return_op": "results are always arrays of the host",
+    "concurrency_width": "XLA schedules kernels",
+    "cudnn_buf_limit_mbyte": "XLA chooses algorithms of convolutions",
+    "cudnn_conv_enable_pseudo_half": "products of halves always add up in float32",
+    "cudnn_conv_enable_true_half": "products of halves always add up in float32",
+    "cudnn_conv_force_bwd_data_algo": "XLA chooses algorithms of convolutions",
+    "cudnn_conv_force_bwd_filter_algo": "XLA chooses algorithms of convolutions",
+    "cudnn_conv_force_fwd_algo": "XLA chooses algorithms of convolutions",
+    "cudnn_conv_heuristic_search_algo": "XLA chooses algorithms of convolutions",
+    "cudnn_conv_use_deterministic_algo_only": "see oneflow.use_deterministic_algorithms",
+    "default_distribute_strategy": "the view of the job says how blobs are distributed",
+    "default_initializer_conf": "each variable has an initializer",
+    "disable_all_reduce_sequence": "XLA orders collectives",
+    "do_parallel_cast_before_widening_type_cast": "boxing is chosen by its cost",
+    "enable_all_reduce_group": "XLA groups collectives",
+    "enable_cudnn": "XLA chooses libraries",
+    "enable_cudnn_conv_pseudo_half": "products of halves always add up in float32",
+    "enable_cudnn_fused_normalization_add_relu": "XLA fuses",
+    "enable_float_compute_for_half_gemm": "products of halves always add up in float32",
+    "enable_fuse_add_to_output": "XLA fuses",
+    "enable_fuse_cast_scale": "XLA fuses",
+    "enable_fuse_model_update_ops": "XLA fuses",
+    "enable_gradients_stats_aggregation": "gradients are checked together",
+    "enable_inplace": "XLA reuses buffers",
+    "enable_inplace_in_reduce_struct": "XLA reuses buffers",
+    "enable_keep_header_only": "operators without effect never run",
+    "enable_nccl": "XLA chooses libraries",
+    "enable_reused_mem": "XLA reuses buffers",
+    "enable_true_half_config_when_conv": "products of halves always add up in float32",
+    "exp_run_conf": "there are no experimental runs",
+    "indexed_slices_optimizer_conf": "gradients of embeddings are dense",
+    "non_distributed_optimizer_group_size_mbyte": "XLA groups collectives",
+    "optimizer_placement_optimization_threshold": "XLA groups collectives",
+    "prune_amp_white_identity_ops": "operators without effect never run",
+    "prune_cast_to_static_shape_ops": "shapes are static",
+    "prune_parallel_cast_ops": "operators without effect never run",
+    "static_mem_alloc_algo_white_list": "XLA plans memory",
+    "static_mem_alloc_policy_white_list": "XLA plans memory",
+    "use_boxing_v2": "there is one kind of boxing",
+    "use_memory_allocation_algorithm_v2": "XLA plans memory",
+    "use_nccl_inter_node_communication": "XLA chooses libraries",
+    "use_xla_jit": "XLA compiles every job",
+}
+
+
+class FunctionConfig:
+    """Settings of a job.
+
+    A setting is called with its value, or assigned to. Those of `ACCEPTED` change nothing, for the
+    reasons that stand there.
+
+    Attributes:
+        data_type: dtype of variables that say none.
+        view: the logical view.
+        placement: where the job runs; None stands for the session's devices.
+        auto_mixed_precision: True if matrix products and convolutions compute in half precision.
+
+    Example:
+        >>> import oneflow as flow
+        >>> config = flow.FunctionConfig()
+        >>> config.default_logical_view(flow.scope.mirrored_view())
+        >>> config.enable_auto_mixed_precision(True)
+        >>> config.auto_mixed_precision
+        True
+    """
+
+    def __init__(self) -> None:
+        members = self.__dict__
+        members["data_type"] = dt.float32
+        members["view"] = consistent_view()
+        members["placement"] = None
+        members["auto_mixed_precision"] = False
+
+    def default_data_type(self, value: DType) -> None:
+        """Make `value` the dtype of variables that say none."""
+        self.__dict__["data_type"] = value
+
+    def default_logical_view(self, value: View) -> None:
+        """Choose between `oneflow.scope.consistent_view()` and `oneflow.scope.mirrored_view()`.
+
+        Raises:
+            TypeError: `value` is neither.
+        """
+        if not isinstance(value, View):
+            raise TypeError(
+                "a view is flow.scope.consistent_view() or flow.scope.mirrored_view(), "
+                f"got {value!r}"
+            )
+        self.__dict__["view"] = value
+
+    def default_placement_scope(self, value: PlacementScope) -> None:
+        """Run the job on the devices of `oneflow.scope.placement(...)`.
+
+        Raises:
+            TypeError: `value` is something else.
+        """
+        if not isinstance(value, PlacementScope):
+            raise TypeError(f"a placement scope is flow.scope.placement(...), got {value!r}")
+        self.__dict__["placement"] = value.placement
+
+    def enable_auto_mixed_precision(self, value: bool = True) -> None:
+        """Let matrix products and convolutions compute in half precision."""
+        self.__dict__["auto_mixed_precision"] = value
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ACCEPTED:
+            return lambda *values, **named: None
+        raise AttributeError(f"FunctionConfig has no setting `{name}`")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        getattr(self, name)(value)
+
+
+function_config = FunctionConfig

@@ -1,0 +1,204 @@
+"""`oneflow.global_function`: the decorator, and the job that it makes of a function."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+import numpy as np
+
+from oneflow.amp.autocast import autocast
+from oneflow.differentiation.grad_mode import no_grad
+from oneflow.functional.creation import from_data
+from oneflow.legacy.annotations import (
+    Callback,
+    Leaf,
+    Placeholder,
+    ResultOf,
+    converter,
+    map_leaves,
+)
+from oneflow.legacy.function_config import FunctionConfig
+from oneflow.legacy.job_graph import JobGraph
+from oneflow.legacy.results import CallbackResult, JobResult
+from oneflow.legacy.session import default_session
+from oneflow.tensor.tensor import Tensor
+
+_TYPES = ("predict", "train")
+
+
+def global_function(
+    type: str | FunctionConfig = "predict", function_config: FunctionConfig | None = None
+) -> Callable[[Callable], Job]:
+    """Make a function a job: a graph with variables of its own, called with NumPy arrays.
+
+    Args:
+        type: "train" if the body lets an optimizer minimise a loss, else "predict".
+        function_config: settings of the job.
+
+    Returns:
+        A decorator.
+
+    Raises:
+        ValueError: `type` is something else.
+
+    Example:
+        >>> import numpy as np
+        >>> import oneflow as flow
+        >>> import oneflow.typing as tp
+        >>> @flow.global_function()
+        ... def add(x: tp.Numpy.Placeholder((2,)), y: tp.Numpy.Placeholder((2,))) -> tp.Numpy:
+        ...     return flow.math.add(x, y)
+        >>> add(np.float32([1, 2]), np.float32([10, 20]))
+        array([11., 22.], dtype=float32)
+        >>> flow.clear_default_session()
+    """
+    if isinstance(type, FunctionConfig):
+        type, function_config = "predict", type
+    if type not in _TYPES:
+        raise ValueError(f"the type of a job is one of {_TYPES}, got {type!r}")
+    config = function_config or FunctionConfig()
+
+    def decorate(function: Callable) -> Job:
+        frame = inspect.currentframe()
+        # An annotation kept as a text may name something local to where the function is defined.
+        names = frame.f_back.f_locals if frame is not None and frame.f_back is not None else {}
+        job = Job(function, type == "train", config, names)
+        default_session().add_job(job)
+        return job
+
+    return decorate
+
+
+class Job:
+    """A function that runs as a graph.
+
+    Args:
+        function: the body.
+        trains: True for a training job.
+        config: its settings.
+        names: what annotations may refer to beside the globals of the function.
+
+    Raises:
+        TypeError: an argument is not annotated with a placeholder, or the result's annotation is
+            unknown.
+    """
+
+    def __init__(
+        self, function: Callable, trains: bool, config: FunctionConfig, names: Mapping[str, Any]
+    ) -> None:
+        functools.update_wrapper(self, function)
+        self.name = function.__name__
+        self._body, self._trains, self._config = function, trains, config
+        self._signature = _signature(function, names)
+        self._placeholders = {
+            name: _placeholder(self.name, name, parameter)
+            for name, parameter in self._signature.parameters.items()
+        }
+        self._convert, self._wrap_result = _result_conversion(self.name, self._signature)
+        self._graph: JobGraph | None = None
+
+    @property
+    def is_defined(self) -> bool:
+        """True if the variables of the job exist."""
+        return self._graph is not None
+
+    def forget(self) -> None:
+        """Begin anew at the next call, with new variables."""
+        self._graph = None
+
+    def define(self) -> JobGraph:
+        """Make the variables that the body asks for, and the graph, unless that has been done."""
+        if self._graph is None:
+            session = default_session()
+            placement = self._config.placement or session.placement
+            replicas = session.device_count if self._config.view.is_mirrored else 1
+            graph = JobGraph(
+                self.name, self._body, self._trains, None if replicas > 1 else placement, replicas
+            )
+            graph.define([self._blank(each) for each in self._placeholders.values()])
+            self._graph = graph
+        return self._graph
+
+    def _blank(self, placeholder: Placeholder) -> np.ndarray:
+        return np.zeros(placeholder.shape, placeholder.dtype.numpy)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run the job.
+
+        Args:
+            *args: an array for each argument, or a list of them in mirrored view.
+            **kwargs: likewise.
+
+        Returns:
+            What the result's annotation says; without annotation, a `JobResult`.
+
+        Raises:
+            TypeError: there are too many or too few arguments, or one has another dtype.
+            ValueError: one has another shape.
+        """
+        try:
+            bound = self._signature.bind(*args, **kwargs)
+        except TypeError as error:
+            raise TypeError(f"{self.name}(): {error}") from None
+        session = default_session()
+        session.add_job(self)
+        session.define_jobs()
+        graph = self.define()
+        given = [
+            placeholder.arrays(name, bound.arguments[name], graph.replicas)
+            for name, placeholder in self._placeholders.items()
+        ]
+        with no_grad() if not self._trains else nullcontext(), self._precision():
+            results = graph.run(given)
+        return self._wrap_result(lambda: self._convert(results))
+
+    def _precision(self) -> AbstractContextManager[Any]:
+        if not self._config.auto_mixed_precision:
+            return nullcontext()
+        return autocast(default_session().device_type)
+
+
+def _signature(function: Callable, names: Mapping[str, Any]) -> inspect.Signature:
+    """Return the signature of a job's body, with annotations as objects.
+
+    Raises:
+        TypeError: an annotation is a text that names something unknown.
+    """
+    try:
+        return inspect.signature(function, eval_str=True, locals=names)
+    except NameError as error:
+        raise TypeError(f"job `{function.__name__}`: an annotation is unknown: {error}") from error
+
+
+def _placeholder(job: str, name: str, parameter: inspect.Parameter) -> Placeholder:
+    """Return the placeholder of an argument: its annotation, or its default as in OneFlow 0.1."""
+    for given in (parameter.annotation, parameter.default):
+        if isinstance(given, Placeholder):
+            return given
+    raise TypeError(
+        f"argument `{name}` of job `{job}` must be annotated with a placeholder, such as "
+        "tp.Numpy.Placeholder((32, 10), dtype=flow.float32)"
+    )
+
+
+def _result_conversion(
+    job: str, signature: inspect.Signature
+) -> tuple[Callable[[Any], Any], Callable[[Callable[[], Any]], Any]]:
+    """Return how results are converted, and how the conversion is given to the caller."""
+    annotation = signature.return_annotation
+    if annotation is signature.empty:
+        return lambda results: map_leaves(_as_tensors, results), JobResult
+    if annotation is None:
+        return lambda results: None, lambda read: None
+    if isinstance(annotation, ResultOf) and annotation.origin is Callback:
+        return converter(annotation.content, job), CallbackResult
+    return converter(annotation, job), lambda read: read()
+
+
+def _as_tensors(leaf: Leaf) -> Tensor | list[Tensor]:
+    tensors = [from_data.as_tensor(each) for each in leaf]
+    return tensors[0] if len(tensors) == 1 else tensors

@@ -1,0 +1,171 @@
+"""The graph of a job: its body, run once per replica, and its optimizers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from oneflow.base.placement import Placement
+from oneflow.base.sbp import BROADCAST, Sbp, split
+from oneflow.functional.creation import from_data
+from oneflow.graph.graph import Graph
+from oneflow.legacy.annotations import Leaf, map_leaves
+from oneflow.legacy.context import BodyRun, distributed, running
+from oneflow.legacy.session import default_session
+from oneflow.module.module import Module
+from oneflow.module.parameter import Parameter
+from oneflow.runtime.planning_mode import planning
+from oneflow.tensor.tensor import Tensor
+
+
+class JobGraph(Graph):
+    """A graph whose `build` is the body of a job.
+
+    Args:
+        name: of the job.
+        body: the function that was decorated.
+        trains: True for a training job.
+        placement: the devices that share each blob; None stands for one.
+        replicas: how often the body runs, with another part of the data each time: once per device
+            in mirrored view.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        body: Callable,
+        trains: bool,
+        placement: Placement | None,
+        replicas: int,
+    ) -> None:
+        super().__init__()
+        self.job_name, self.body, self.trains = name, body, trains
+        self.placement, self.replicas = placement, replicas
+        self._specs: dict[str, Any] = {}
+        self._watchers: list[Callable] = []
+        self._optimizers_of_job: list[tuple[Any, Any]] = []
+
+    # --- definition
+
+    def define(self, blanks: Sequence[np.ndarray]) -> None:
+        """Run the body without data; make the variables and optimizers that it asks for.
+
+        Raises:
+            RuntimeError: a job that does not train minimises a loss.
+        """
+        with planning():
+            run, _ = self._run_body([self._blob(each) for each in blanks], records=False)
+            if run.placements and self.placement is None:
+                # Blobs come from and go to the devices of all scopes.
+                self.placement = _union(run.placements)
+                run, _ = self._run_body([self._blob(each) for each in blanks], records=False)
+        session = default_session()
+        for spec in run.variables.values():
+            session.add_variable(spec)
+        self._specs = run.variables
+        self.variables = _Variables({name: session.variables[name] for name in run.variables})
+        trainable = {
+            name: session.variables[name] for name, spec in run.variables.items() if spec.trainable
+        }
+        for optimizer in dict.fromkeys(optimizer for optimizer, _ in run.minimized):
+            created, schedule = optimizer.create(trainable)
+            self.add_optimizer(created, lr_sch=schedule)
+            self._optimizers_of_job.append((optimizer, created))
+
+    def _run_body(self, blobs: Sequence[Tensor], records: bool) -> tuple[BodyRun, Any]:
+        run = BodyRun(self.job_name, self.trains, records)
+        with running(run, self.placement):
+            return run, self.body(*blobs)
+
+    # --- recording
+
+    def build(self, *blobs: Tensor) -> Any:
+        """Run the body on the blobs of each replica, and the backward pass of its losses."""
+        count = len(blobs) // self.replicas
+        runs, trees = [], []
+        for replica in range(self.replicas):
+            part = blobs[replica * count : (replica + 1) * count]
+            run, tree = self._run_body(part, records=True)
+            runs.append(run)
+            trees.append(tree)
+        watched = [blob for run in runs for blob, _ in run.watched]
+        gradients = [blob for run in runs for blob, _ in run.watched_gradients]
+        for blob in gradients:
+            blob.retain_grad()
+        losses = {id(loss): loss for run in runs for _, loss in run.minimized}
+        if losses:
+            self._total(list(losses.values())).backward()
+            for optimizer, created in self._optimizers_of_job:
+                optimizer.clip(created)
+        self._watchers = [
+            *(watcher for run in runs for _, watcher in run.watched),
+            *(watcher for run in runs for _, watcher in run.watched_gradients),
+        ]
+        return trees, [*watched, *(blob.grad for blob in gradients)]
+
+    def _total(self, losses: Sequence[Tensor]) -> Tensor:
+        """Return the mean loss, plus what variables add to it.
+
+        A loss of several elements counts as their mean, as in OneFlow 0.x.
+        """
+        total = sum((loss.mean() for loss in losses[1:]), losses[0].mean()) / self.replicas
+        session = default_session()
+        for name, spec in self._specs.items():
+            if spec.regularizer is not None and spec.trainable:
+                total = total + spec.regularizer.penalty(session.variables[name])
+        return total
+
+    # --- running
+
+    def run(self, given: Sequence[Sequence[np.ndarray]]) -> Any:
+        """Run the job on the arrays given for each argument, one for each replica.
+
+        Returns:
+            The structure that the body returns, with the arrays of all replicas at each leaf.
+        """
+        blobs = [self._blob(arrays[r]) for r in range(self.replicas) for arrays in given]
+        trees, watched = self(*blobs)
+        result = _merged(trees)
+        for watcher, blob in zip(self._watchers, watched, strict=True):
+            watcher(blob.numpy())
+        return map_leaves(lambda leaf: Leaf(each.numpy() for each in leaf), result)
+
+    def _blob(self, array: np.ndarray) -> Tensor:
+        """Return an argument as a blob; its first dimension is split over several devices."""
+        blob = from_data.from_numpy(array)
+        if self.placement is None:
+            return blob
+        divisible = array.ndim and array.shape[0] % self.placement.size == 0
+        sbp: Sbp = split(0) if divisible else BROADCAST
+        return distributed(blob, self.placement, sbp)
+
+
+def _union(placements: Sequence[Placement]) -> Placement:
+    """Return the placement with the ranks of all `placements`."""
+    ranks = sorted({rank for each in placements for rank in each.flat})
+    return Placement(placements[0].type, ranks)
+
+
+class _Variables(Module):
+    """The variables of a job as the parameters and buffers of a module."""
+
+    def __init__(self, variables: dict[str, Tensor]) -> None:
+        super().__init__()
+        for name, variable in variables.items():
+            key = name.replace(".", "-")
+            if isinstance(variable, Parameter):
+                self.register_parameter(key, variable)
+            else:
+                self.register_buffer(key, variable)
+
+
+def _merged(trees: Sequence[Any]) -> Any:
+    """Return one structure with the leaves of all `trees`."""
+    first = trees[0]
+    if isinstance(first, dict):
+        return {key: _merged([tree[key] for tree in trees]) for key in first}
+    if isinstance(first, list | tuple):
+        return type(first)(_merged(each) for each in zip(*trees, strict=True))
+    return Leaf(trees)

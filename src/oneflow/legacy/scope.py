@@ -1,0 +1,116 @@
+"""Where the values of a job are: `oneflow.scope`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from typing import Any
+
+from oneflow.base.placement import Placement
+from oneflow.legacy import context
+
+
+class View:
+    """How many logical values there are of each blob; see `FunctionConfig.default_logical_view`."""
+
+    is_mirrored = False
+
+    def __repr__(self) -> str:
+        return f"flow.scope.{type(self).__name__}()"
+
+
+class consistent_view(View):
+    """One value, which all devices of the job share: OneFlow distributes it.
+
+    Example:
+        >>> import oneflow as flow
+        >>> config = flow.FunctionConfig()
+        >>> config.default_logical_view(flow.scope.consistent_view())
+    """
+
+
+class mirrored_view(View):
+    """One value per device: each computes with its part of the data, and gradients are averaged.
+
+    Example:
+        >>> import oneflow as flow
+        >>> config = flow.FunctionConfig()
+        >>> config.default_logical_view(flow.scope.mirrored_view())
+    """
+
+    is_mirrored = True
+
+
+class PlacementScope:
+    """A context in which variables are made, and layers compute, on the devices of `placement`."""
+
+    def __init__(self, placement: Placement) -> None:
+        self.placement = placement
+        self._entered: list[AbstractContextManager[None]] = []
+
+    def __enter__(self) -> PlacementScope:
+        scope = context.placed(self.placement)
+        scope.__enter__()
+        self._entered.append(scope)
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self._entered.pop().__exit__(*error)
+
+
+def placement(
+    device_tag: str, machine_device_ids: str | Sequence[str], hierarchy: Sequence[int] | None = None
+) -> PlacementScope:
+    """Make variables, and let layers compute, on these devices.
+
+    Args:
+        device_tag: "cpu" or "gpu".
+        machine_device_ids: the machine and its devices, such as "0:0-1" or "0:0,2", or several.
+        hierarchy: sizes of the grid that the devices form.
+
+    Returns:
+        A context manager.
+
+    Raises:
+        ValueError: the text is something else, or there are no such devices.
+
+    Example:
+        >>> import oneflow as flow
+        >>> with flow.scope.placement("cpu", "0:0"):
+        ...     x = flow.zeros(2)
+    """
+    return PlacementScope(_parse_placement(device_tag, machine_device_ids, hierarchy))
+
+
+def _parse_placement(
+    device_tag: str, machine_device_ids: str | Sequence[str], hierarchy: Sequence[int] | None
+) -> Placement:
+    """Return the placement that the texts of a job function name; see `placement`."""
+    kind = {"cpu": "cpu", "gpu": "cuda", "cuda": "cuda"}.get(device_tag)
+    if kind is None:
+        raise ValueError(f"device_tag must be 'cpu' or 'gpu', got {device_tag!r}")
+    texts = [machine_device_ids] if isinstance(machine_device_ids, str) else machine_device_ids
+    ranks = [rank for text in texts for rank in _ranks(text)]
+    return Placement(kind, ranks, hierarchy)
+
+
+def _ranks(text: str) -> list[int]:
+    """Return the devices in a text such as "0:0-1,3".
+
+    Raises:
+        ValueError: the text has another form, or names another machine than the first.
+    """
+    machine, colon, devices = text.replace("@", "").partition(":")
+    try:
+        ranges = [tuple(map(int, each.split("-"))) for each in devices.split(",")]
+        if not colon or int(machine) != 0 or any(len(each) > 2 for each in ranges):
+            raise ValueError
+    except ValueError:
+        raise ValueError(
+            f"devices are named as in '0:0-1' (the devices 0 and 1 of machine 0), got {text!r}; "
+            "devices of other machines are ranks of the launcher's processes"
+        ) from None
+    return [rank for each in ranges for rank in range(each[0], each[-1] + 1)]
+
+
+namespace = context.namespace

@@ -1,0 +1,167 @@
+"""Operators by their names: `oneflow.user_op_builder`, and those that users register."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from oneflow.functional.registry import FUNCTIONS
+from oneflow.tensor.tensor import Tensor
+
+Function = Callable[..., Any]
+_registered: dict[str, Function] = {}
+
+
+def register_user_op(op_type_name: str) -> Callable[[Function], Function]:
+    """Register a function as the operator `op_type_name` of `oneflow.user_op_builder`.
+
+    The function gets the blobs of all inputs in their order and the attributes by name, computes
+    with operators of OneFlow, whose gradients are its own, and returns a blob or several.
+
+    Args:
+        op_type_name: the name.
+
+    Returns:
+        A decorator.
+
+    Raises:
+        ValueError: the name is taken.
+
+    Example:
+        >>> import oneflow as flow
+        >>> @flow.experimental.register_user_op("scaled_sigmoid_example")
+        ... def scaled_sigmoid(x, scale):
+        ...     return scale * flow.sigmoid(x)
+        >>> op = flow.user_op_builder("s").Op("scaled_sigmoid_example").Input("in", [flow.zeros(2)])
+        >>> op.Output("out").Attr("scale", 4.0).Build().InferAndTryRun().RemoteBlobList()
+        [tensor([2., 2.], dtype=oneflow.float32)]
+    """
+
+    def register(function: Function) -> Function:
+        if op_type_name in _registered:
+            raise ValueError(f"operator `{op_type_name}` is registered already")
+        _registered[op_type_name] = function
+        return function
+
+    return register
+
+
+def user_op_builder(op_name: str) -> UserOpBuilder:
+    """Begin an operator; see `UserOpBuilder`.
+
+    Args:
+        op_name: a name for the operator; it changes nothing.
+
+    Example:
+        >>> import oneflow as flow
+        >>> op = flow.user_op_builder("r").Op("relu").Input("x", [flow.tensor([-1.0, 1.0])])
+        >>> op.Output("y").Build().InferAndTryRun().RemoteBlobList()
+        [tensor([0., 1.], dtype=oneflow.float32)]
+    """
+    return UserOpBuilder(op_name)
+
+
+class UserOpBuilder:
+    """An operator that gets its inputs and attributes one after the other."""
+
+    def __init__(self, op_name: str) -> None:
+        self._name = op_name
+        self._function: Function | None = None
+        self._inputs: list[Tensor] = []
+        self._outputs: list[int] = []
+        self._attributes: dict[str, Any] = {}
+        self._results: list[Tensor] | None = None
+
+    def Op(self, op_type_name: str) -> UserOpBuilder:
+        """Choose the operator: a registered one, or a function of OneFlow such as "relu".
+
+        Raises:
+            ValueError: there is none of this name.
+        """
+        found = (
+            _registered.get(op_type_name)
+            or FUNCTIONS.get(f"math.{op_type_name}")
+            or FUNCTIONS.get(f"nn.{op_type_name}")
+            or FUNCTIONS.get(op_type_name)
+        )
+        if found is None:
+            raise ValueError(
+                f"there is no operator `{op_type_name}`; register a function as one with "
+                "@flow.experimental.register_user_op"
+            )
+        self._function = found
+        return self
+
+    def Input(self, input_name: str, blobs: Sequence[Tensor]) -> UserOpBuilder:
+        """Add blobs; operators get them in the order in which they are added."""
+        self._inputs += blobs
+        return self
+
+    def InputSize(self, input_name: str, input_blob_size: int) -> UserOpBuilder:
+        """Accept the number of blobs of an input."""
+        return self
+
+    def Output(self, output_name: str, num: int = 1) -> UserOpBuilder:
+        """State that there are `num` results under a name."""
+        self._outputs.append(num)
+        return self
+
+    def Attr(self, name: str, value: Any, attr_type_name: str | None = None) -> UserOpBuilder:
+        """Set an attribute; `attr_type_name` is accepted."""
+        self._attributes[name] = value
+        return self
+
+    def Build(self) -> UserOpBuilder:
+        """Check that the operator was chosen.
+
+        Raises:
+            RuntimeError: it was not.
+        """
+        if self._function is None:
+            raise RuntimeError(f"operator `{self._name}` has no type; call .Op(...) first")
+        return self
+
+    def InferAndTryRun(self) -> UserOpBuilder:
+        """Apply the operator.
+
+        Raises:
+            ValueError: it gives another number of results than was stated.
+        """
+        function = self.Build()._function
+        assert function is not None
+        results = function(*self._inputs, **self._attributes)
+        self._results = list(results) if isinstance(results, tuple | list) else [results]
+        if self._outputs and sum(self._outputs) != len(self._results):
+            raise ValueError(
+                f"operator `{self._name}` gives {len(self._results)} results, and "
+                f"{sum(self._outputs)} were stated"
+            )
+        return self
+
+    def RemoteBlobList(self) -> list[Tensor]:
+        """Return the results.
+
+        Raises:
+            RuntimeError: the operator was not applied.
+        """
+        if self._results is None:
+            raise RuntimeError(f"call .InferAndTryRun() on operator `{self._name}` first")
+        return self._results
+
+    def SoleOutputBlob(self) -> Tensor:
+        """Return the only result."""
+        (only,) = self.RemoteBlobList()
+        return only
+
+
+def custom_op_module(op_module_name: str, module_path: str = "") -> None:
+    """Load an operator written for OneFlow's C++ runtime.
+
+    Raises:
+        NotImplementedError: always; says how operators are registered here.
+    """
+    raise NotImplementedError(
+        f"the operator in {module_path or '.'}/{op_module_name} is written for OneFlow's C++ "
+        "runtime; write it as a Python function and register that with "
+        "@flow.experimental.register_user_op"
+    )

@@ -1,0 +1,116 @@
+"""Variables of jobs: `oneflow.get_variable`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from oneflow.base import dtype as dt
+from oneflow.base.dtype import DType
+from oneflow.base.sbp import BROADCAST, Sbp, named_sbp
+from oneflow.functional.creation import factory_functions
+from oneflow.legacy import context
+from oneflow.legacy.context import BodyRun, VariableSpec, current_run
+from oneflow.legacy.initializers import Initializer, constant_initializer
+from oneflow.legacy.regularizers import Regularizer
+from oneflow.legacy.session import default_session
+from oneflow.tensor.tensor import Tensor
+
+Distribute = Sbp | str | Sequence[Sbp | str] | None
+
+
+def get_variable(
+    name: str,
+    shape: Sequence[int] | None = None,
+    dtype: DType | None = None,
+    initializer: Initializer | None = None,
+    regularizer: Regularizer | None = None,
+    trainable: bool | None = None,
+    model_name: str | None = None,
+    random_seed: int | None = None,
+    parallel_distribution: Distribute = None,
+    distribute: Distribute = None,
+    reuse: bool = True,
+) -> Tensor:
+    """The variable `name` of the session; the first job that asks for it makes it.
+
+    Args:
+        name: its name, to which the namespaces around the call are added.
+        shape: its sizes; needed unless another job made it.
+        dtype: float32 by default.
+        initializer: fills it when it is made; zeros by default.
+        regularizer: what it adds to the loss of training jobs.
+        trainable: True (the default) if optimizers update it.
+        model_name: "weight" or "bias"; changes nothing.
+        random_seed: accepted; draws follow `oneflow.manual_seed`.
+        parallel_distribution: how it is distributed over the devices; every one has all of it by
+            default.
+        distribute: another name of that argument.
+        reuse: False if the job must not have asked for it before.
+
+    Returns:
+        A blob.
+
+    Raises:
+        RuntimeError: called outside the body of a job.
+        ValueError: there is no shape, it is not that of the variable, or `reuse` is False and the
+            job has it.
+
+    Example:
+        >>> import numpy as np
+        >>> import oneflow as flow
+        >>> import oneflow.typing as tp
+        >>> @flow.global_function()
+        ... def scaled(x: tp.Numpy.Placeholder((2,))) -> tp.Numpy:
+        ...     return x * flow.get_variable("scale", (2,), initializer=flow.ones_initializer())
+        >>> scaled(np.float32([1, 2]))
+        array([1., 2.], dtype=float32)
+        >>> flow.clear_default_session()
+    """
+    run = current_run("flow.get_variable()")
+    full_name = context.qualified(name)
+    if not reuse and full_name in run.variables:
+        raise ValueError(f"the job has asked for variable `{full_name}` already (reuse=False)")
+    known = run.variables.get(full_name) or default_session().specs.get(full_name)
+    if shape is None:
+        if known is None:
+            raise ValueError(f"variable `{full_name}` is new and needs a shape")
+        shape = known.shape
+    given = distribute if distribute is not None else parallel_distribution
+    spec = VariableSpec(
+        full_name,
+        tuple(shape),
+        dtype or (known.dtype if known else dt.float32),
+        initializer or constant_initializer(0),
+        regularizer,
+        trainable is not False,
+        context.current_placement(),
+        _sbp(given),
+    )
+    if known is not None and known.shape != spec.shape:
+        raise ValueError(
+            f"variable `{full_name}` has the shape {known.shape}, and is asked for with "
+            f"{spec.shape}"
+        )
+    spec = run.variables.setdefault(full_name, spec)
+    return _value(run, spec)
+
+
+def _value(run: BodyRun, spec: VariableSpec) -> Tensor:
+    """Return the variable itself in the run that a graph records, else a blank one."""
+    if run.records:
+        return default_session().variables[spec.name]
+    blank = factory_functions.zeros(*spec.shape, dtype=spec.dtype)
+    if spec.placement is not None:
+        blank = context.distributed(blank, spec.placement, spec.sbp)
+    return blank.requires_grad_(spec.trainable and spec.dtype.is_floating_point)
+
+
+def _sbp(distribute: Distribute) -> Sbp:
+    """Return the distribution over a row of devices."""
+    if distribute is None:
+        return BROADCAST
+    if isinstance(distribute, str):
+        return named_sbp(distribute)
+    if isinstance(distribute, Sbp):
+        return distribute
+    return _sbp(distribute[0]) if distribute else BROADCAST

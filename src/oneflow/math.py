@@ -1,0 +1,83 @@
+"""Elementwise functions and reductions under the names of job functions."""
+
+# Generated from the function registry by `tools/make_facades.py` (make stubs).
+from oneflow.functional.elementwise.activation import (
+    gelu as gelu,
+    logsigmoid as log_sigmoid,
+    relu as relu,
+    sigmoid as sigmoid,
+    sigmoid as sigmoid_v2,
+    softplus as softplus,
+    tanh as tanh,
+    tanh as tanh_v2,
+)
+from oneflow.functional.elementwise.arithmetic import (
+    add as add,
+    mul as multiply,
+    pow_ as pow,
+    sub as subtract,
+)
+from oneflow.functional.elementwise.binary import atan2 as atan2
+from oneflow.functional.elementwise.clamp import maximum as maximum, minimum as minimum
+from oneflow.functional.elementwise.comparison import (
+    eq as equal,
+    ge as greater_equal,
+    gt as greater,
+    le as less_equal,
+    lt as less,
+    ne as not_equal,
+)
+from oneflow.functional.elementwise.division import div as divide, fmod as fmod, fmod as mod
+from oneflow.functional.elementwise.rounding import (
+    ceil as ceil,
+    floor as floor,
+    round_ as rint,
+    round_ as round,
+    sign as sign,
+)
+from oneflow.functional.elementwise.special import erf as erf, erfc as erfc, lgamma as lgamma
+from oneflow.functional.elementwise.trigonometry import (
+    acos as acos,
+    acosh as acosh,
+    asin as asin,
+    asinh as asinh,
+    atan as atan,
+    atanh as atanh,
+    cos as cos,
+    cosh as cosh,
+    sin as sin,
+    sinh as sinh,
+    tan as tan,
+)
+from oneflow.functional.elementwise.unary import (
+    abs_ as abs,
+    exp as exp,
+    expm1 as expm1,
+    log as log,
+    log1p as log1p,
+    neg as negative,
+    reciprocal as reciprocal,
+    rsqrt as rsqrt,
+    sqrt as sqrt,
+    square as square,
+)
+from oneflow.functional.legacy.math import (
+    add_n as add_n,
+    argmax as argmax,
+    broadcast_to_compatible_with as broadcast_to_compatible_with,
+    clip_by_value as clip_by_value,
+    in_top_k as in_top_k,
+    reduce_all as reduce_all,
+    reduce_any as reduce_any,
+    reduce_euclidean_norm as reduce_euclidean_norm,
+    reduce_logsumexp as reduce_logsumexp,
+    reduce_max as reduce_max,
+    reduce_mean as reduce_mean,
+    reduce_min as reduce_min,
+    reduce_prod as reduce_prod,
+    reduce_std as reduce_std,
+    reduce_sum as reduce_sum,
+    reduce_variance as reduce_variance,
+    squared_difference as squared_difference,
+    top_k as top_k,
+)

@@ -1,0 +1,22 @@
+"""Optimizers and learning rates of training jobs."""
+
+from oneflow.legacy import grad_clipping as grad_clipping, warmup as warmup
+from oneflow.legacy.optimizers import (
+    LAMB as LAMB,
+    SGD as SGD,
+    Adam as Adam,
+    AdamW as AdamW,
+    CombinedOptimizer as CombinedOptimizer,
+    LazyAdam as LazyAdam,
+    RMSProp as RMSProp,
+)
+from oneflow.legacy.schedulers import (
+    CosineScheduler as CosineScheduler,
+    ExponentialScheduler as ExponentialScheduler,
+    InverseTimeScheduler as InverseTimeScheduler,
+    LinearCosineScheduler as LinearCosineScheduler,
+    NaturalExpScheduler as NaturalExpScheduler,
+    PiecewiseConstantScheduler as PiecewiseConstantScheduler,
+    PiecewiseScalingScheduler as PiecewiseScalingScheduler,
+    PolynomialScheduler as PolynomialScheduler,
+)

@@ -1,0 +1,5 @@
+"""Saving and loading the variables of job functions."""
+
+from oneflow.legacy.checkpoint import CheckPoint as CheckPoint
+
+__all__ = ["CheckPoint"]

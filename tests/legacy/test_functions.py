@@ -1,0 +1,157 @@
+"""Functions of job functions against NumPy and PyTorch."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+import oneflow as flow
+from oneflow.compatible import single_client
+
+RNG = np.random.default_rng(0)
+X = RNG.uniform(0.1, 0.9, (3, 4)).astype(np.float32)
+Y = RNG.uniform(0.1, 0.9, (3, 4)).astype(np.float32)
+IMAGES = RNG.standard_normal((2, 4, 7, 9), np.float32)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("abs", np.abs),
+        ("acos", np.arccos),
+        ("erf", lambda x: torch.erf(torch.tensor(x)).numpy()),
+        ("negative", np.negative),
+        ("reciprocal", np.reciprocal),
+        ("relu", lambda x: np.maximum(x, 0)),
+        ("rint", np.rint),
+        ("rsqrt", lambda x: 1 / np.sqrt(x)),
+        ("sigmoid_v2", lambda x: 1 / (1 + np.exp(-x))),
+        ("softplus", lambda x: np.log1p(np.exp(x))),
+        ("square", np.square),
+        ("tanh_v2", np.tanh),
+        ("argmax", lambda x: x.argmax(-1)),
+        ("reduce_sum", np.sum),
+        ("reduce_mean", np.mean),
+        ("reduce_max", np.max),
+        ("reduce_min", np.min),
+        ("reduce_prod", np.prod),
+        ("reduce_std", np.std),
+        ("reduce_variance", np.var),
+        ("reduce_euclidean_norm", np.linalg.norm),
+        ("reduce_logsumexp", lambda x: np.log(np.exp(x).sum())),
+    ],
+)
+def test_functions_of_one_tensor(name, expected):
+    result = getattr(flow.math, name)(flow.tensor(X), name="some_name")
+    np.testing.assert_allclose(result.numpy(), expected(X), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("add", np.add),
+        ("divide", np.divide),
+        ("equal", np.equal),
+        ("fmod", np.fmod),
+        ("greater_equal", np.greater_equal),
+        ("less", np.less),
+        ("maximum", np.maximum),
+        ("multiply", np.multiply),
+        ("not_equal", np.not_equal),
+        ("pow", np.power),
+        ("squared_difference", lambda x, y: (x - y) ** 2),
+        ("subtract", np.subtract),
+    ],
+)
+def test_functions_of_two_tensors(name, expected):
+    result = getattr(flow.math, name)(flow.tensor(X), flow.tensor(Y))
+    np.testing.assert_allclose(result.numpy(), expected(X, Y), rtol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["sum", "mean", "max", "min", "prod", "std", "variance"])
+def test_reductions_of_dimensions(name):
+    ours = getattr(flow.math, f"reduce_{name}")(flow.tensor(X), axis=[1], keepdims=True)
+    numpy = {"variance": "var"}.get(name, name)
+    np.testing.assert_allclose(ours.numpy(), getattr(np, numpy)(X, 1, keepdims=True), rtol=1e-5)
+
+
+def _same(size, window, stride, lower=False):
+    total = max((-(-size // stride) - 1) * stride + window - size, 0)
+    small, large = total // 2, total - total // 2
+    return (large, small) if lower else (small, large)
+
+
+@pytest.mark.parametrize("data_format", ["NCHW", "NHWC"])
+@pytest.mark.parametrize("stride", [1, 2, (3, 2)])
+@pytest.mark.parametrize("padding", ["VALID", "SAME", "SAME_LOWER", [(1, 2), (0, 1)]])
+@pytest.mark.parametrize("operator", ["conv2d", "max_pool2d", "avg_pool2d"])
+def test_windows(operator, padding, stride, data_format):
+    strides = (stride, stride) if isinstance(stride, int) else stride
+    if padding == "VALID":
+        pairs = [(0, 0), (0, 0)]
+    elif isinstance(padding, str):
+        lower = padding == "SAME_LOWER"
+        pairs = [_same(n, 3, s, lower) for n, s in zip((7, 9), strides, strict=True)]
+    else:
+        pairs = padding
+    fill = float("-inf") if operator == "max_pool2d" else 0.0
+    padded = torch.nn.functional.pad(torch.tensor(IMAGES), (*pairs[1], *pairs[0]), value=fill)
+    weight = RNG.standard_normal((6, 4, 3, 3), np.float32)
+    if operator == "conv2d":
+        expected = torch.nn.functional.conv2d(padded, torch.tensor(weight), stride=strides)
+    elif operator == "max_pool2d":
+        expected = torch.nn.functional.max_pool2d(padded, 3, strides)
+    else:
+        inside = torch.nn.functional.pad(torch.ones(1, 1, 7, 9), (*pairs[1], *pairs[0]))
+        pool = torch.nn.functional.avg_pool2d
+        expected = pool(padded, 3, strides) / pool(inside, 3, strides)
+    images = flow.tensor(IMAGES)
+    order = (0, 2, 3, 1)
+    if data_format == "NHWC":
+        images, weight = images.permute(*order), weight.transpose(order)
+        expected = expected.permute(order)
+    if operator == "conv2d":
+        result = flow.nn.conv2d(images, flow.tensor(weight), stride, padding, data_format)
+    else:
+        result = getattr(flow.nn, operator)(images, 3, stride, padding, data_format)
+    np.testing.assert_allclose(result.numpy(), expected.numpy(), rtol=1e-4, atol=1e-5)
+
+
+def test_losses():
+    logits = RNG.standard_normal((5, 3), np.float32)
+    labels = np.array([0, 2, 1, 1, 0])
+    expected = torch.nn.functional.cross_entropy(
+        torch.tensor(logits), torch.tensor(labels), reduction="none"
+    )
+    blobs = flow.tensor(logits), flow.tensor(labels)
+    for given in (blobs, blobs[::-1]):
+        ours = flow.nn.sparse_softmax_cross_entropy_with_logits(*given)
+        np.testing.assert_allclose(ours.numpy(), expected.numpy(), rtol=1e-5)
+    one_hot = np.eye(3, dtype=np.float32)[labels]
+    ours = flow.nn.softmax_cross_entropy_with_logits(flow.tensor(one_hot), blobs[0])
+    np.testing.assert_allclose(ours.numpy(), expected.numpy(), rtol=1e-5)
+    with pytest.raises(TypeError, match="labels must be integers"):
+        flow.nn.sparse_softmax_cross_entropy_with_logits(blobs[0], blobs[0])
+
+
+def test_names_that_mean_something_else_today():
+    flow_x = flow.arange(24).reshape(2, 3, 4)
+    x = flow_x.numpy()
+    index = np.array([[1, 0], [2, 2]])
+    np.testing.assert_array_equal(
+        single_client.gather(flow_x, flow.tensor(index), axis=1).numpy(), x[:, index]
+    )
+    batched = single_client.gather(flow_x, flow.tensor(index), batch_dims=1).numpy()
+    np.testing.assert_array_equal(batched, np.stack([x[0][index[0]], x[1][index[1]]]))
+    padded = single_client.pad(flow_x, [(0, 1), (2, 0), (0, 0)], constant_value=7)
+    expected = np.pad(x, [(0, 1), (2, 0), (0, 0)], constant_values=7)
+    np.testing.assert_array_equal(padded.numpy(), expected)
+    part = single_client.slice(flow_x, [None, 1, -2], [1, -1, 2])
+    np.testing.assert_array_equal(part.numpy(), x[:1, 1:, -2:])
+    with pytest.raises(ValueError, match="not within the size 4"):
+        single_client.slice(flow_x, [0, 0, 3], [2, 3, 2])
+    with pytest.raises(ValueError, match="max_dim_size=1"):
+        single_client.concat([flow.ones(1), flow.ones(1)], max_dim_size=1)
+    assert single_client.ones is flow.ones
+    assert single_client.typing.Numpy is flow.typing.Numpy

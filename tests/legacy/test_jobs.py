@@ -1,0 +1,322 @@
+"""Job functions: arguments, results, variables, and what is refused."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import oneflow as flow
+import oneflow.typing as tp
+
+
+@pytest.fixture(autouse=True)
+def fresh_session():
+    flow.clear_default_session()
+    yield
+    flow.clear_default_session()
+
+
+X = np.float32([[1, 2, 3], [4, 5, 6]])
+
+
+def _schedule(rate=0.1):
+    return flow.optimizer.PiecewiseConstantScheduler([], [rate])
+
+
+@pytest.mark.parametrize(
+    ("annotation", "body", "expected"),
+    [
+        (tp.Numpy, lambda x: x + 1, X + 1),
+        (tuple[tp.Numpy, tp.Numpy], lambda x: (x, x + 1), (X, X + 1)),
+        (tuple[tp.Numpy, ...], lambda x: (x, x + 1), (X, X + 1)),
+        (list[tp.Numpy], lambda x: [x, x + 1], [X, X + 1]),
+        (dict[str, tp.Numpy], lambda x: {"a": x}, {"a": X}),
+        (tp.Bundle[tp.Numpy], lambda x: {"a": [x, (x + 1,)]}, {"a": [X, (X + 1,)]}),
+        (tp.ListNumpy, lambda x: x, [X]),
+        (tp.ListListNumpy, lambda x: x, [[X]]),
+        (None, lambda x: x, None),
+    ],
+)
+def test_results_have_the_annotated_structure(annotation, body, expected):
+    def job(x: tp.Numpy.Placeholder((2, 3))):
+        return body(x)
+
+    job.__annotations__["return"] = annotation
+    result = flow.global_function()(job)(X)
+    assert type(result) is type(expected)
+    np.testing.assert_equal(result, expected)
+
+
+def test_result_without_annotation():
+    @flow.global_function()
+    def job(x: tp.Numpy.Placeholder((2, 3))):
+        return x + 1
+
+    assert job(X).get().numpy().tolist() == (X + 1).tolist()
+    seen = []
+    job(X).async_get(seen.append).wait()
+    assert seen[0].shape == (2, 3)
+    with pytest.raises(ZeroDivisionError):
+        job(X).async_get(lambda result: 1 // 0).wait()
+
+
+@pytest.mark.parametrize(
+    ("annotation", "body", "message"),
+    [
+        (tuple[tp.Numpy, tp.Numpy], lambda x: x, "annotated to return several results"),
+        (tuple[tp.Numpy, tp.Numpy], lambda x: (x,), "return 2 results, not 1"),
+        (dict[str, tp.Numpy], lambda x: x, "annotated to return a dict"),
+    ],
+)
+def test_results_that_are_not_as_annotated(annotation, body, message):
+    def job(x: tp.Numpy.Placeholder((2, 3))):
+        return body(x)
+
+    job.__annotations__["return"] = annotation
+    with pytest.raises(TypeError, match=message):
+        flow.global_function()(job)(X)
+
+
+def test_what_is_refused_at_the_definition():
+    with pytest.raises(ValueError, match="type of a job"):
+        flow.global_function(type="test")
+    with pytest.raises(TypeError, match="argument `x` of job `job` must be annotated"):
+
+        @flow.global_function()
+        def job(x) -> tp.Numpy:
+            return x
+
+    with pytest.raises(TypeError, match="returns <class 'int'>; a result is annotated with"):
+
+        @flow.global_function()
+        def other(x: tp.Numpy.Placeholder((2,))) -> int:
+            return x
+
+    with pytest.raises(TypeError, match="an annotation is unknown"):
+
+        @flow.global_function()
+        def third(x: Unknown) -> tp.Numpy:  # noqa: F821
+            return x
+
+    with pytest.raises(ValueError, match="must be positive"):
+        tp.Numpy.Placeholder((0, 2))
+
+
+def test_what_is_refused_at_the_call():
+    @flow.global_function()
+    def job(x: tp.Numpy.Placeholder((2, 3)), y: tp.Numpy.Placeholder((2, 3))) -> tp.Numpy:
+        return x + y
+
+    with pytest.raises(TypeError, match=r"job\(\): missing a required argument: 'y'"):
+        job(X)
+    with pytest.raises(TypeError, match="`y` must be a NumPy array of shape"):
+        job(X, X.tolist())
+    assert job(X, y=X).tolist() == (2 * X).tolist()
+
+
+def test_outside_of_a_job():
+    for call in (
+        lambda: flow.get_variable("w", (2,)),
+        lambda: flow.layers.dense(flow.ones(2, 3), 4),
+        lambda: flow.watch(flow.ones(2)),
+        lambda: flow.optimizer.SGD(_schedule()).minimize(flow.ones(())),
+    ):
+        with pytest.raises(RuntimeError, match="belongs into the body of a job"):
+            call()
+
+
+def test_prediction_minimises_nothing():
+    @flow.global_function()
+    def job(x: tp.Numpy.Placeholder((2, 3))) -> tp.Numpy:
+        loss = flow.layers.dense(x, 2)
+        flow.optimizer.SGD(_schedule()).minimize(loss)
+        return loss
+
+    with pytest.raises(RuntimeError, match=r'type="train"'):
+        job(X)
+
+
+def test_variables_by_name_and_namespace():
+    @flow.global_function()
+    def job(x: tp.Numpy.Placeholder((2, 3))) -> tp.Numpy:
+        with flow.scope.namespace("outer"), flow.scope.namespace("inner"):
+            w = flow.get_variable("w", (3,), initializer=flow.constant_initializer(2))
+        return x * w * flow.get_variable("outer-inner-w")
+
+    assert job(X).tolist() == (4 * X).tolist()
+    assert list(flow.get_all_variables()) == ["outer-inner-w"]
+    flow.load_variables({"outer-inner-w": np.float32([1, 2, 3]), "other": np.zeros(2)})
+    assert job(X).tolist() == (X * np.float32([1, 4, 9])).tolist()
+    with pytest.raises(KeyError, match="other"):
+        flow.load_variables({"other": np.zeros(2)}, ignore_mismatch=False)
+    with pytest.raises(ValueError, match=r"has the shape \(3,\), and its value \(2,\)"):
+        flow.load_variables({"outer-inner-w": np.zeros(2)})
+
+
+def test_variables_that_do_not_fit():
+    def job_with(first_shape, **options):
+        @flow.global_function()
+        def job(x: tp.Numpy.Placeholder((2, 3))) -> tp.Numpy:
+            flow.get_variable("w", first_shape)
+            return x * flow.get_variable("w", **options).sum()
+
+        return job
+
+    with pytest.raises(ValueError, match="needs a shape"):
+        job_with(None)(X)
+    flow.clear_default_session()
+    with pytest.raises(ValueError, match=r"has the shape \(3,\), and is asked for with \(4,\)"):
+        job_with((3,), shape=(4,))(X)
+    flow.clear_default_session()
+    with pytest.raises(ValueError, match="reuse=False"):
+        job_with((3,), reuse=False)(X)
+
+
+def test_regularizer_is_part_of_the_gradient():
+    @flow.global_function(type="train")
+    def job(x: tp.Numpy.Placeholder((2, 3))) -> tp.Numpy:
+        ones = flow.ones_initializer()
+        a = flow.get_variable("a", (3,), initializer=ones, regularizer=flow.regularizers.l2(0.5))
+        b = flow.get_variable("b", (3,), initializer=ones, regularizer=flow.regularizers.l1(0.25))
+        loss = (x * 0 * a * b).sum()
+        flow.optimizer.SGD(_schedule(1.0), momentum=0).minimize(loss)
+        return loss
+
+    assert job(X) == 0
+    variables = flow.get_all_variables()
+    assert variables["a"].tolist() == [0.5] * 3
+    assert variables["b"].tolist() == [0.75] * 3
+
+
+def test_variables_that_are_not_trainable():
+    @flow.global_function(type="train")
+    def job(x: tp.Numpy.Placeholder((2, 3))) -> tp.Numpy:
+        ones = flow.ones_initializer()
+        fixed = flow.get_variable("fixed", (3,), initializer=ones, trainable=False)
+        loss = (x * fixed * flow.get_variable("free", (3,), initializer=ones)).sum()
+        flow.optimizer.SGD(_schedule(), momentum=0).minimize(loss)
+        return loss
+
+    job(X)
+    variables = flow.get_all_variables()
+    assert variables["fixed"].tolist() == [1, 1, 1]
+    assert variables["free"].tolist() != [1, 1, 1]
+
+
+def test_watched_blobs_and_gradients():
+    values, gradients = [], []
+
+    @flow.global_function(type="train")
+    def job(x: tp.Numpy.Placeholder((2, 3))) -> tp.Numpy:
+        w = flow.get_variable("w", (3,), initializer=flow.ones_initializer())
+        y = x * w
+        flow.watch(y, values.append)
+        flow.watch_diff(y, gradients.append)
+        loss = flow.math.reduce_sum(y)
+        flow.optimizer.SGD(_schedule(), momentum=0).minimize(loss)
+        return loss
+
+    job(X)
+    job(X)
+    np.testing.assert_array_equal(values[0], X)
+    assert len(values) == 2
+    np.testing.assert_array_equal(gradients[0], np.ones_like(X))
+
+
+def test_snapshots(tmp_path):
+    @flow.global_function()
+    def job(x: tp.Numpy.Placeholder((2, 3))) -> tp.Numpy:
+        return flow.layers.dense(x, 2, kernel_initializer=flow.truncated_normal(1), name="d")
+
+    check_point = flow.train.CheckPoint()
+    check_point.init()
+    expected = job(X)
+    check_point.save(tmp_path / "snapshot")
+    assert sorted(each.name for each in (tmp_path / "snapshot").iterdir()) == [
+        "d-bias",
+        "d-weight",
+        "snapshot_done",
+    ]
+    with pytest.raises(FileExistsError):
+        check_point.save(tmp_path / "snapshot")
+    flow.load_variables({"d-weight": np.zeros((2, 3))})
+    assert not job(X).any()
+    check_point.load(tmp_path / "snapshot")
+    np.testing.assert_array_equal(job(X), expected)
+    assert set(flow.checkpoint.get(tmp_path / "snapshot")) == {"d-bias", "d-weight"}
+    # A module of today reads them, too.
+    linear = flow.nn.Linear(3, 2)
+    saved = flow.load(tmp_path / "snapshot")
+    linear.load_state_dict({"weight": saved["d-weight"], "bias": saved["d-bias"]})
+    np.testing.assert_allclose(linear(flow.tensor(X)).numpy(), expected, rtol=1e-6)
+    (tmp_path / "snapshot" / "d-bias" / "out").write_bytes(b"123")
+    with pytest.raises(RuntimeError, match="damaged"):
+        check_point.load(tmp_path / "snapshot")
+
+
+def test_placement_scope_puts_variables_and_layers_on_devices():
+    @flow.global_function()
+    def job(x: tp.Numpy.Placeholder((2, 3))) -> tp.Numpy:
+        ones = flow.ones_initializer()
+        with flow.scope.placement("cpu", "0:0-1"):
+            split = flow.distribute.split(0)
+            return flow.layers.dense(
+                x, 4, kernel_initializer=ones, name="wide", model_distribute=split
+            )
+
+    np.testing.assert_array_equal(job(X), np.repeat(X.sum(1, keepdims=True), 4, 1))
+    weight = flow.get_all_variables()["wide-weight"]
+    assert weight.placement == flow.placement("cpu", [0, 1])
+    assert weight.sbp == (flow.sbp.split(0),)
+    for text in ("0", "1:0", "0:a"):
+        with pytest.raises(ValueError, match="devices are named as in"):
+            flow.scope.placement("cpu", text)
+
+
+def test_settings():
+    config = flow.FunctionConfig()
+    config.enable_inplace(True)
+    config.use_xla_jit = True
+    config.default_data_type(flow.float32)
+    with pytest.raises(AttributeError, match="no setting `enable_magic`"):
+        config.enable_magic(True)
+    with pytest.raises(TypeError, match="a view is"):
+        config.default_logical_view("mirrored")
+    flow.config.enable_debug_mode(True)
+    flow.env.log_dir("log")
+    with pytest.raises(AttributeError, match="no setting `magic`"):
+        flow.config.magic(True)
+    with pytest.raises(NotImplementedError, match=r"distributed\.launch"):
+        flow.config.machine_num(2)
+
+
+def test_auto_mixed_precision():
+    config = flow.FunctionConfig()
+    config.enable_auto_mixed_precision(True)
+    dtypes = []
+
+    @flow.global_function(function_config=config)
+    def job(x: tp.Numpy.Placeholder((2, 3))) -> tp.Numpy:
+        y = flow.matmul(x, x, transpose_b=True)
+        dtypes.append(y.dtype)
+        return flow.cast(y, flow.float32)
+
+    np.testing.assert_array_equal(job(X), X @ X.T)
+    assert dtypes[-1].itemsize == 2
+
+
+def test_an_interrupted_body_leaves_the_session_as_it_was():
+    state = {"fails": True}
+
+    @flow.global_function()
+    def job(x: tp.Numpy.Placeholder((2, 3))) -> tp.Numpy:
+        result = flow.layers.dense(x, 2, name="d")
+        if state["fails"]:
+            raise KeyboardInterrupt
+        return result
+
+    with pytest.raises(KeyboardInterrupt):
+        job(X)
+    assert state.pop("fails")
+    state["fails"] = False
+    assert job(X).shape == (2, 2)
