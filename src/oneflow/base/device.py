@@ -154,7 +154,7 @@ def set_cpu_devices(count: int) -> None:
 def set_min_cpu_devices(count: int) -> None:
     """Give this process at least `count` CPU devices, unless one of them has been used."""
     if platform_devices.cache_info().currsize == 0:
-        set_cpu_devices(max(count, jax.config.jax_num_cpu_devices))
+        set_cpu_devices(max(count, jax.config.values["jax_num_cpu_devices"]))
 
 
 # Prepares the process for XLA, which is about to start; every call after the first does nothing.
