@@ -120,6 +120,7 @@ from oneflow import (
     linalg as linalg,
     math as math,
     one_embedding as one_embedding,
+    onnx as onnx,
     optim as optim,
     optimizer as optimizer,
     plan as plan,

@@ -152,6 +152,11 @@ class Graph:
         """True if it has been called."""
         return bool(self._steps)
 
+    @property
+    def last_step(self) -> Step | None:
+        """The compiled step that was used last; None before the first call."""
+        return next(reversed(self._steps.values()), None)
+
     # --- building
 
     def build(self, *args: Any, **kwargs: Any) -> Any:
@@ -247,6 +252,11 @@ class Graph:
         for each in self._optimizers:
             each.finish(step.optimizer_steps)
         return result
+
+    def _compile(self, *args: Any, **kwargs: Any) -> None:
+        """Compile the step for arguments like these; OneFlow's name for it, and nothing runs."""
+        called = None if kwargs else _plain_key(args)
+        self._new_step(called or self._key(args, kwargs, []), args, kwargs)
 
     def _key(self, args: tuple, kwargs: dict[str, Any], tensors: list[Tensor]) -> tuple:
         """The key of a call, which must be equal to use a step again; collects the tensors."""

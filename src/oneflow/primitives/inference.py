@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
@@ -86,6 +87,16 @@ def _trace(operation: Any) -> tuple[Traced, tuple[int, ...] | None]:
     # From now on it is known that operands of different shapes are taken.
     shared.broadcasts = True
     return general, None
+
+
+def jaxpr_of(operation: Any) -> Any:
+    """The steps that the general implementation takes on whole operands, as JAX traces them.
+
+    Raises:
+        TypeError, ValueError: JAX cannot trace it.
+    """
+    function = functools.partial(operation.primitive.impl, **operation.attributes)
+    return jax.make_jaxpr(function)(*abstract_operands(operation))
 
 
 def abstract_operands(operation: Any) -> list[jax.ShapeDtypeStruct]:

@@ -1,0 +1,40 @@
+"""`oneflow.onnx.export`, which `oneflow_onnx` provides."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+
+def export(model: Any, *args: Any, **kwargs: Any) -> Any:
+    """Export a model to ONNX.
+
+    Two signatures are known: that of PyTorch (`model, args, f, ...`), described at
+    `oneflow_onnx.oneflow2onnx.torch_signature.export`, and that of OneFlow 0.3
+    (`graph, model_save_dir, onnx_filename, ...`), at `oneflow_onnx.oneflow2onnx.flow2onnx.Export`;
+    a second argument that is a path makes it the latter.
+
+    Args:
+        model: an `nn.Graph`, an `nn.Module` or a function of tensors.
+        args: as in one of these.
+        kwargs: as in one of these.
+
+    Returns:
+        The ONNX model, if no file was given.
+
+    Raises:
+        ImportError: the packages for ONNX are not installed.
+
+    Example:
+        >>> import oneflow as flow
+        >>> proto = flow.onnx.export(flow.nn.Linear(3, 4), flow.randn(2, 3))
+        >>> [each.name for each in proto.graph.input]
+        ['input']
+    """
+    try:
+        entry = importlib.import_module("oneflow_onnx.oneflow2onnx.entry")
+    except ImportError as error:
+        raise ImportError(
+            f"export to ONNX needs `{error.name}`; install it by `pip install oneflow-xla[onnx]`"
+        ) from error
+    return entry.export(model, *args, **kwargs)

@@ -1,0 +1,106 @@
+"""The last steps: nodes that nothing needs are dropped, and the graph becomes a model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import onnx
+import onnx_ir as ir
+
+from oneflow.tensor.tensor import Tensor
+from oneflow.version import __version__
+from oneflow_onnx.oneflow2onnx.emission import Emission
+from oneflow_onnx.oneflow2onnx.errors import UnsupportedOperatorsError
+from oneflow_onnx.oneflow2onnx.reference import onnx_type
+from oneflow_onnx.oneflow2onnx.sizes import Shape, Size
+from oneflow_onnx.oneflow2onnx.trace import Trace
+
+
+@dataclass(frozen=True)
+class ModelNames:
+    """Names of what is seen from outside.
+
+    Attributes:
+        graph: the graph.
+        outputs: its outputs.
+        sizes: the symbolic sizes.
+    """
+
+    graph: str
+    outputs: Sequence[str]
+    sizes: Mapping[Size, str]
+
+
+def assemble(emission: Emission, trace: Trace, names: ModelNames) -> ir.Model:
+    """Return the model of an emission.
+
+    Raises:
+        UnsupportedOperatorsError: results depend on what could not be written.
+    """
+    b = emission.builder
+    results = [ref.value for ref in emission.outputs]
+    needed, nodes = _needed(b.nodes, results)
+    missing = [failure for value, failure in emission.failures.items() if value in needed]
+    if missing:
+        raise UnsupportedOperatorsError(list(dict.fromkeys(missing)), b.opset)
+    inner = [value for node in nodes for value in node.outputs]
+    initializers = [each for each in b.initializers if each in needed]
+    for number, value in emission.parameters.items():
+        if value in needed:
+            value.const_value = _weight(value, trace.inputs[number][1].source)
+            value.shape = _shape(trace.inputs[number][0].shape, {})
+            initializers.append(value)
+    made = {value for value in inner if value.name}
+    outputs = []
+    for place, (ref, name) in enumerate(zip(emission.outputs, names.outputs, strict=True)):
+        value = ref.value
+        if value not in made or value in outputs or value in emission.inputs:
+            copy = ir.Value(name=f"output_{place}", type=value.type)
+            nodes.append(ir.node("Identity", [value], outputs=[copy], name=f"Identity_{place}"))
+            value = copy
+        value.name, value.shape = name, _shape(ref.shape, names.sizes)
+        outputs.append(value)
+    for value in inner:
+        if value not in outputs:
+            # Runtimes infer types within the graph themselves.
+            value.type = value.shape = None
+    numbers = [n for n, (_, source) in trace.inputs.items() if source.kind == "argument"]
+    for number, value in zip(numbers, emission.inputs, strict=True):
+        value.shape = _shape(trace.inputs[number][0].shape, names.sizes)
+    graph = ir.Graph(
+        emission.inputs,
+        outputs,
+        nodes=nodes,
+        initializers=initializers,
+        opset_imports={"": b.opset},
+        name=names.graph,
+    )
+    version = onnx.helper.find_min_ir_version_for([onnx.helper.make_opsetid("", b.opset)])
+    return ir.Model(
+        graph, ir_version=version, producer_name="oneflow_onnx", producer_version=__version__
+    )
+
+
+def _needed(
+    nodes: Sequence[ir.Node], results: Sequence[ir.Value]
+) -> tuple[set[ir.Value], list[ir.Node]]:
+    """All values on which the results depend, and the nodes that make them."""
+    needed, kept = set(results), []
+    for node in reversed(nodes):
+        if needed.isdisjoint(node.outputs):
+            continue
+        kept.append(node)
+        needed.update(each for each in node.inputs if each is not None)
+    return needed, kept[::-1]
+
+
+def _shape(shape: Shape, names: Mapping[Size, str]) -> ir.Shape:
+    return ir.Shape([names.get(dim) if isinstance(dim, Size) else dim for dim in shape])
+
+
+def _weight(value: ir.Value, source: Tensor | np.ndarray) -> ir.TensorProtocol:
+    """A parameter, buffer or constant as a tensor of the model."""
+    array = source.detach().numpy() if isinstance(source, Tensor) else np.asarray(source)
+    return ir.Tensor(array, onnx_type(array.dtype), name=value.name)

@@ -1,0 +1,298 @@
+"""`GraphBuilder`: appends nodes to an ONNX graph and knows the type of every value."""
+
+from __future__ import annotations
+
+import itertools
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import onnx_ir as ir
+
+from oneflow_onnx.oneflow2onnx.reference import Ref, onnx_type
+from oneflow_onnx.oneflow2onnx.schemas import (
+    computing_type,
+    require_operator,
+    require_result,
+    type_parameters,
+)
+from oneflow_onnx.oneflow2onnx.sizes import (
+    Dim,
+    DynamicSizeError,
+    Shape,
+    Size,
+    broadcast_shapes,
+    combine,
+    has_size,
+    static,
+)
+
+INT64 = np.dtype(np.int64)
+# Constants above this number of bytes are stored as initializers, not in `Constant` nodes.
+_SMALL = 1024
+
+
+class GraphBuilder:
+    """Appends nodes to an ONNX graph.
+
+    Attributes:
+        opset: the opset that the graph is written in.
+        nodes: the nodes so far.
+        initializers: large constants.
+        scope: path of the module that nodes are named after.
+        primitive: the primitive that is being lowered, for the names of its results.
+        reshaped: what values were before they were reshaped.
+        final_states: the last of the states of a recurrent layer, by all of them.
+        unavailable: values that could not be written, and why not.
+
+    Args:
+        opset: the opset to write.
+    """
+
+    def __init__(self, opset: int) -> None:
+        self.opset = opset
+        self.nodes: list[ir.Node] = []
+        self.initializers: list[ir.Value] = []
+        self.scope = ""
+        self.primitive = ""
+        self.reshaped: dict[Ref, Ref] = {}
+        self.final_states: dict[Ref, Ref] = {}
+        self.unavailable: dict[ir.Value, str] = {}
+        self._counts: defaultdict[str, itertools.count[int]] = defaultdict(itertools.count)
+        self._constants: dict[tuple, Ref] = {}
+        self._sizes: dict[Size, Ref] = {}
+        self._origins: dict[Size, tuple[Ref, int]] = {}
+
+    # --- nodes
+
+    def op(
+        self,
+        name: str,
+        *inputs: Ref | None,
+        shape: Shape | None = None,
+        dtype: np.dtype | None = None,
+        **attributes: Any,
+    ) -> Ref:
+        """Append a node with one output.
+
+        Args:
+            name: the ONNX operator.
+            inputs: its inputs; None leaves an optional one out.
+            shape: of the output; default: that of the inputs, broadcast.
+            dtype: of the output; default: that of the first input.
+            attributes: its attributes.
+
+        Raises:
+            NeedsOpset: the operator, or its type, came with a later opset.
+        """
+        given = [each for each in inputs if each is not None]
+        shape = broadcast_shapes([each.shape for each in given]) if shape is None else shape
+        dtype = given[0].dtype if dtype is None else dtype
+        return self.multiple(name, inputs, [(shape, dtype)], **attributes)[0]
+
+    def multiple(
+        self,
+        name: str,
+        inputs: Sequence[Ref | None],
+        outputs: Sequence[tuple[Shape, np.dtype] | None],
+        **attributes: Any,
+    ) -> list[Ref]:
+        """Append a node with several outputs, given by their types; None leaves one out."""
+        require_operator(name, self.opset)
+        inputs, restored = self._widened(name, list(inputs))
+        while inputs and inputs[-1] is None:
+            inputs.pop()
+        wide = [
+            None if each is None else (each[0], restored.get(place, each[1]))
+            for place, each in enumerate(outputs)
+        ]
+        for place, each in enumerate(wide):
+            if each is not None:
+                require_result(name, self.opset, place, each[1])
+        made = [self._output(each) for each in wide]
+        for key, value in attributes.items():
+            if has_size(value):
+                raise DynamicSizeError(
+                    f"`{key}` of ONNX's `{name}` depends on a symbolic size; it must be a number"
+                )
+        node = ir.node(
+            name,
+            [None if each is None else each.value for each in inputs],
+            {key: value for key, value in attributes.items() if value is not None},
+            outputs=[each.value for each in made],
+            name=self._name(name),
+        )
+        self.nodes.append(node)
+        return [
+            self.cast(each, given[1]) if given is not None and each.dtype != given[1] else each
+            for each, given in zip(made, outputs, strict=True)
+        ]
+
+    def missing(self, kind: tuple[Shape, np.dtype], reason: str) -> Ref:
+        """A value that cannot be given; it is an error only if something needs it."""
+        made = self._output(kind)
+        self.unavailable[made.value] = reason
+        return made
+
+    def _widened(
+        self, name: str, inputs: list[Ref | None]
+    ) -> tuple[list[Ref | None], dict[int, np.dtype]]:
+        """The inputs in types that the operator takes, and the types of outputs that follow."""
+        declared, results = type_parameters(name, self.opset)
+        changed: dict[str, np.dtype] = {}
+        for place, each in enumerate(inputs):
+            if each is None:
+                continue
+            dtype = computing_type(name, self.opset, place, each.dtype)
+            if dtype != each.dtype:
+                changed[declared[min(place, len(declared) - 1)]] = dtype
+        if not changed:
+            return inputs, {}
+        cast = [
+            self.cast(each, changed[parameter])
+            if each is not None
+            and (parameter := declared[min(place, len(declared) - 1)]) in changed
+            else each
+            for place, each in enumerate(inputs)
+        ]
+        return cast, {p: changed[each] for p, each in enumerate(results) if each in changed}
+
+    def _output(self, kind: tuple[Shape, np.dtype] | None) -> Ref:
+        if kind is None:
+            return Ref(ir.Value(name=""), INT64, ())
+        shape, dtype = kind
+        value = ir.Value(name=self._name(self.primitive), type=ir.TensorType(onnx_type(dtype)))
+        return self.known(Ref(value, dtype, shape))
+
+    def _name(self, kind: str) -> str:
+        stem = f"{self.scope}/{kind}" if self.scope else kind
+        return f"{stem}_{next(self._counts[stem])}"
+
+    def known(self, ref: Ref) -> Ref:
+        """Return a value, having noted which symbolic sizes can be read off it."""
+        for axis, dim in enumerate(ref.shape):
+            if isinstance(dim, Size) and dim not in self._origins:
+                self._origins[dim] = (ref, axis)
+        return ref
+
+    def cast(self, x: Ref, dtype: Any) -> Ref:
+        """`x` in another type."""
+        dtype = np.dtype(dtype)
+        if x.dtype == dtype:
+            return x
+        if x.constant is not None:
+            return self.constant(x.constant.astype(dtype))
+        return self.op("Cast", x, dtype=dtype, to=int(onnx_type(dtype)))
+
+    # --- constants
+
+    def constant(self, value: Any, dtype: Any = None) -> Ref:
+        """A constant: a number, a list or an array; equal ones are written once."""
+        array = np.asarray(value) if dtype is None else np.asarray(value).astype(dtype)
+        key = (array.dtype, array.shape, array.tobytes())
+        if key not in self._constants:
+            self._constants[key] = self._new_constant(array)
+        return self._constants[key]
+
+    def integers(self, *values: int) -> Ref:
+        """A vector of int64 numbers."""
+        return self.constant(np.array(values, INT64))
+
+    def _new_constant(self, array: np.ndarray) -> Ref:
+        name = f"constant_{next(self._counts['constant'])}"
+        kind = ir.TensorType(onnx_type(array.dtype))
+        value = ir.Value(name=name, type=kind, shape=ir.Shape(array.shape))
+        tensor = ir.Tensor(array, onnx_type(array.dtype), name=name)
+        if array.nbytes > _SMALL:
+            value.const_value = tensor
+            self.initializers.append(value)
+        else:
+            self.nodes.append(ir.node("Constant", [], {"value": tensor}, outputs=[value]))
+        return Ref(value, array.dtype, array.shape, array)
+
+    # --- sizes
+
+    def sizes(self, dims: Sequence[Dim]) -> Ref:
+        """A vector of int64 with these sizes, computed from shapes where they are symbols."""
+        plain = static(dims)
+        if plain is not None:
+            return self.integers(*plain)
+        parts = [self.size(dim) if isinstance(dim, Size) else self.integers(dim) for dim in dims]
+        if len(parts) == 1:
+            return parts[0]
+        return self.op("Concat", *parts, shape=(len(parts),), axis=0)
+
+    def size(self, dim: Size) -> Ref:
+        """A symbolic size as a vector of one int64.
+
+        Raises:
+            DynamicSizeError: it is no dimension of any value so far, nor a product, quotient,
+                sum or difference of these.
+        """
+        if dim not in self._sizes:
+            self._sizes[dim] = self._read(dim) if dim in self._origins else self._computed(dim)
+        return self._sizes[dim]
+
+    def _read(self, dim: Size) -> Ref:
+        """The size as a dimension of a value."""
+        ref, axis = self._origins[dim]
+        shape = self.op("Shape", ref, shape=(ref.rank,), dtype=INT64)
+        return self.op("Gather", shape, self.integers(axis), shape=(1,), axis=0)
+
+    def _computed(self, dim: Size) -> Ref:
+        """The size computed from known ones."""
+        for each in list(self._origins):
+            found = self._affine(dim, each)
+            if found is not None:
+                return found
+        for one, other in itertools.combinations(list(self._origins), 2):
+            for name, function in _ARITHMETIC.items():
+                joint = combine(one, other, function)
+                if joint == dim:
+                    return self.op(name, self.size(one), self.size(other))
+                found = self._affine(dim, joint) if isinstance(joint, Size) else None
+                if found is not None:
+                    return found
+        raise DynamicSizeError(
+            f"a size that is {' or '.join(map(str, dim.values))} in the captures is no simple "
+            "function of the sizes of tensors"
+        )
+
+    def _affine(self, dim: Size, known: Size) -> Ref | None:
+        """`dim` as ``known * a // b + c``; None if it is not."""
+        pairs = sorted(set(zip(known.values, dim.values, strict=True)))
+        if len(pairs) < 2:
+            return None
+        (x, y), (next_x, next_y) = pairs[:2]
+        run, rise = next_x - x, next_y - y
+        if not run or not rise:
+            return None
+        divisor = np.gcd(run, rise)
+        a, b = int(rise // divisor), int(run // divisor)
+        if b < 0:
+            return None
+        c = y - x * a // b
+        if any(x * a // b + c != y for x, y in pairs):
+            return None
+        result = self.size(known) if known in self._origins else self._computed(known)
+        for name, number, neutral in (("Mul", a, 1), ("Div", b, 1), ("Add", c, 0)):
+            if number != neutral:
+                result = self.op(name, result, self.integers(number))
+        return result
+
+    def number(self, dim: Dim, dtype: Any = INT64) -> Ref:
+        """A size as a number without dimensions."""
+        if not isinstance(dim, Size):
+            return self.constant(dim, dtype)
+        vector = self.size(dim)
+        scalar = self.op("Reshape", vector, self.constant(np.zeros(0, INT64)), shape=())
+        return self.cast(scalar, dtype)
+
+
+_ARITHMETIC: dict[str, Any] = {
+    "Mul": lambda one, other: one * other,
+    "Add": lambda one, other: one + other,
+    "Sub": lambda one, other: one - other,
+    "Div": lambda one, other: one // other if other else 0,
+}

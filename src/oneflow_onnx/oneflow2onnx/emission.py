@@ -1,0 +1,168 @@
+"""From a trace to an ONNX graph: every call is written by its lowering."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import onnx_ir as ir
+
+from oneflow_onnx.oneflow2onnx.builder import GraphBuilder
+from oneflow_onnx.oneflow2onnx.jaxprs import lower_by_steps
+from oneflow_onnx.oneflow2onnx.lowering import Call, Lowering, Unsupported
+from oneflow_onnx.oneflow2onnx.reference import Ref, onnx_type
+from oneflow_onnx.oneflow2onnx.schemas import NeedsOpset
+from oneflow_onnx.oneflow2onnx.sizes import DynamicSizeError, Size, static
+from oneflow_onnx.oneflow2onnx.trace import Trace, TracedCall
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A call that could not be written.
+
+    Attributes:
+        primitive: its primitive.
+        scope: path of its module.
+        reason: why not.
+    """
+
+    primitive: str
+    scope: str
+    reason: str
+
+
+@dataclass
+class Emission:
+    """An ONNX graph in one opset.
+
+    Attributes:
+        builder: what was built.
+        inputs: the graph's inputs.
+        outputs: its results.
+        parameters: inputs of the trace that became initializers, by number.
+        needs: requests for a later opset.
+        failures: what could not be written, by the value that is missing.
+    """
+
+    builder: GraphBuilder
+    inputs: list[ir.Value] = field(default_factory=list)
+    outputs: list[Ref] = field(default_factory=list)
+    parameters: dict[int, ir.Value] = field(default_factory=dict)
+    needs: list[NeedsOpset] = field(default_factory=list)
+    failures: dict[ir.Value, Failure] = field(default_factory=dict)
+
+
+def emit(
+    trace: Trace,
+    opset: int,
+    input_names: Mapping[int, str],
+    parameter_names: Mapping[int, str],
+    lowerings: Mapping[str, Lowering],
+    progress: Callable[[Iterable[TracedCall]], Iterable[TracedCall]],
+) -> Emission:
+    """Write a trace as an ONNX graph.
+
+    Args:
+        trace: the trace.
+        opset: the opset to write.
+        input_names: names of the graph's inputs, by number.
+        parameter_names: names of parameters, buffers and constants, by number.
+        lowerings: how primitives are written.
+        progress: wraps the iteration over the calls.
+
+    Returns:
+        The graph; with `needs` or `failures` it is not complete.
+    """
+    builder = GraphBuilder(opset)
+    emission = Emission(builder)
+    values: dict[int, Ref] = {}
+    for number, (kind, _) in trace.inputs.items():
+        name = input_names.get(number) or parameter_names[number]
+        value = ir.Value(name=name, type=ir.TensorType(onnx_type(kind.dtype)))
+        ref = Ref(value, kind.dtype, kind.shape)
+        if number in input_names:
+            values[number] = builder.known(ref)
+            emission.inputs.append(value)
+        else:
+            values[number] = ref
+            emission.parameters[number] = value
+    makers: dict[Ref, tuple[Call, int]] = {}
+    for traced in progress(trace.calls):
+        for operand in traced.operands:
+            if operand not in values:
+                values[operand] = _number(builder, *trace.numbers[operand])
+        call = Call(
+            traced.primitive,
+            traced.attributes,
+            [values[each] for each in traced.operands],
+            [kind for _, kind in traced.results],
+            makers,
+        )
+        results = _written(emission, traced, call, lowerings)
+        for place, ((number, _), ref) in enumerate(zip(traced.results, results, strict=True)):
+            values[number] = ref
+            makers.setdefault(ref, (call, place))
+    emission.outputs = [
+        values[each] if each in values else _number(builder, *trace.numbers[each])
+        for each in trace.results
+    ]
+    return emission
+
+
+def _number(b: GraphBuilder, number: Any, kind: Any) -> Ref:
+    """A Python number of the program."""
+    if isinstance(number, Size):
+        return b.number(number, kind.dtype)
+    return b.constant(np.asarray(number).astype(kind.dtype))
+
+
+def _written(
+    emission: Emission, traced: TracedCall, call: Call, lowerings: Mapping[str, Lowering]
+) -> list[Ref]:
+    """The results of a call; where it cannot be written, values that are known to be missing."""
+    b = emission.builder
+    b.scope, b.primitive = traced.scope, traced.primitive
+    shapes = [static(each.shape) for each in call.results]
+    plain = [shape for shape in shapes if shape is not None and 0 in shape]
+    if len(plain) == len(shapes):
+        types = [each.dtype for each in call.results]
+        return [b.constant(np.zeros(*each)) for each in zip(plain, types, strict=True)]
+    refs, reason = _tried(emission, traced, call, lowerings)
+    made = []
+    for place, (ref, kind) in enumerate(zip(refs, call.results, strict=True)):
+        if ref is None:
+            ref = b.missing((kind.shape, kind.dtype), reason or f"result {place}")
+        if ref.value in b.unavailable:
+            failure = Failure(traced.primitive, traced.scope, b.unavailable[ref.value])
+            emission.failures.setdefault(ref.value, failure)
+        elif ref.shape != kind.shape or ref.dtype != kind.dtype:
+            ref = b.cast(ref, kind.dtype)
+            ref = b.known(Ref(ref.value, ref.dtype, kind.shape, ref.constant))
+        made.append(ref)
+    return made
+
+
+def _tried(
+    emission: Emission, traced: TracedCall, call: Call, lowerings: Mapping[str, Lowering]
+) -> tuple[list[Ref | None], str | None]:
+    """The results of a call, None for those that cannot be given, and why not."""
+    b, nothing = emission.builder, [None] * len(call.results)
+    reason = None
+    try:
+        if any(each.dtype.kind == "c" for each in (*call.operands, *call.results)):
+            raise Unsupported("complex numbers, with which ONNX does not compute")
+        lowered = lowerings.get(traced.primitive)
+        if lowered is not None:
+            try:
+                results = lowered(b, call)
+                return [results] if isinstance(results, Ref) else list(results), None
+            except Unsupported as error:
+                reason = str(error)
+        return lower_by_steps(b, call, traced.operations), None
+    except NeedsOpset as need:
+        emission.needs.append(need)
+        return list(nothing), str(need)
+    except (Unsupported, DynamicSizeError, TypeError) as error:
+        return list(nothing), reason or str(error)

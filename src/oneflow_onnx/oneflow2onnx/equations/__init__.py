@@ -1,0 +1,14 @@
+"""How the primitives of JAX are written in ONNX, one file per family."""
+
+from oneflow_onnx.oneflow2onnx.equations import (
+    arithmetic as arithmetic,
+    indexing as indexing,
+    structure as structure,
+)
+from oneflow_onnx.oneflow2onnx.equations.table import (
+    EQUATIONS as EQUATIONS,
+    IDENTITIES as IDENTITIES,
+    Equation as Equation,
+)
+
+__all__ = ["EQUATIONS", "IDENTITIES", "Equation"]

@@ -1,0 +1,128 @@
+"""JAX's `gather` and `scatter`, in the forms that indexing takes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from oneflow_onnx.oneflow2onnx import operators as o
+from oneflow_onnx.oneflow2onnx.builder import INT64, GraphBuilder
+from oneflow_onnx.oneflow2onnx.equations.table import Equation, equation
+from oneflow_onnx.oneflow2onnx.lowering import Unsupported
+from oneflow_onnx.oneflow2onnx.reference import Ref
+from oneflow_onnx.oneflow2onnx.schemas import NeedsOpset
+
+BOOL = np.dtype(bool)
+_COMBINE = {
+    "scatter": None,
+    "scatter-add": "add",
+    "scatter_add": "add",
+    "scatter-mul": "mul",
+    "scatter_mul": "mul",
+    "scatter-max": "max",
+    "scatter_max": "max",
+    "scatter-min": "min",
+    "scatter_min": "min",
+}
+_SINCE = {"add": 16, "mul": 16, "max": 18, "min": 18}
+
+
+@equation("gather")
+def _gather(b: GraphBuilder, each: Equation) -> Ref:
+    x, starts = each.operands
+    numbers, sizes = each["dimension_numbers"], each["slice_sizes"]
+    starts = _in_bounds(b, b.cast(starts, INT64), x, numbers.start_index_map, each["mode"])
+    if numbers.operand_batching_dims:
+        return _gather_aligned(b, each, x, starts)
+    dims, collapsed = tuple(numbers.start_index_map), tuple(numbers.collapsed_slice_dims)
+    whole = all(sizes[d] == x.shape[d] for d in range(x.rank) if d not in dims)
+    if not whole or any(sizes[d] != 1 for d in dims) or set(collapsed) != set(dims):
+        raise Unsupported("an indexing step that reads blocks")
+    lead = starts.shape[:-1]
+    rest = [d for d in range(x.rank) if d not in dims]
+    shape = (*lead, *(x.shape[d] for d in rest))
+    if len(dims) == 1:
+        moved = o.transpose(b, x, [*dims, *rest])
+        taken = o.gather(b, moved, o.reshape(b, starts, lead), 0)
+    else:
+        moved = o.transpose(b, x, [*dims, *rest])
+        taken = b.op("GatherND", moved, starts, shape=shape)
+    return o.transpose(b, taken, _order(numbers.offset_dims, len(lead), len(rest)))
+
+
+def _order(offset_dims: Sequence[int], lead: int, rest: int) -> list[int]:
+    """Where the dimensions of the indices, and those of the slices, go in the result."""
+    indices, slices = iter(range(lead)), iter(range(lead, lead + rest))
+    return [next(slices) if d in offset_dims else next(indices) for d in range(lead + rest)]
+
+
+def _gather_aligned(b: GraphBuilder, each: Equation, x: Ref, starts: Ref) -> Ref:
+    """Elements along one dimension, those of all others being aligned."""
+    numbers = each["dimension_numbers"]
+    (dim,) = numbers.start_index_map
+    others = [d for d in range(x.rank) if d != dim]
+    aligned = list(numbers.operand_batching_dims) == others
+    if not aligned or list(numbers.collapsed_slice_dims) != [dim] or numbers.offset_dims:
+        raise Unsupported("an indexing step that reads blocks of aligned tensors")
+    batch = list(numbers.start_indices_batching_dims)
+    free = [d for d in range(starts.rank - 1) if d not in batch]
+    if len(free) != 1:
+        raise Unsupported("an indexing step along several dimensions of aligned tensors")
+    index = o.reshape(b, starts, starts.shape[:-1])
+    places = iter(batch)
+    order = [free[0] if d == dim else next(places) for d in range(x.rank)]
+    index = o.transpose(b, index, order)
+    taken = b.op("GatherElements", x, index, shape=index.shape, axis=dim)
+    return o.transpose(b, taken, np.argsort(order).tolist())
+
+
+def _in_bounds(b: GraphBuilder, starts: Ref, x: Ref, dims: Sequence[int], mode: Any) -> Ref:
+    """Positions as JAX reads them: out of range they are moved to the last one."""
+    if "CLIP" in str(mode) or "clip" in str(mode):
+        last = b.op("Sub", b.sizes([x.shape[d] for d in dims]), b.constant(1, INT64))
+        starts = b.op("Max", starts, b.constant(0, INT64))
+        return b.op("Min", starts, last)
+    return starts
+
+
+@equation(*_COMBINE)
+def _scatter(b: GraphBuilder, each: Equation) -> Ref:
+    x, starts, updates = each.operands
+    numbers = each["dimension_numbers"]
+    dims = tuple(numbers.scatter_dims_to_operand_dims)
+    if numbers.operand_batching_dims or set(numbers.inserted_window_dims) != set(dims):
+        raise Unsupported("a writing step that writes blocks")
+    reduction = _COMBINE[each.name]
+    if reduction is not None and b.opset < _SINCE[reduction]:
+        raise NeedsOpset(_SINCE[reduction], f"`ScatterND` with `{reduction}`")
+    rest = [d for d in range(x.rank) if d not in dims]
+    windows = list(numbers.update_window_dims)
+    lead = [d for d in range(updates.rank) if d not in windows]
+    values = o.transpose(b, updates, [*lead, *windows])
+    order = [*dims, *rest]
+    moved = o.transpose(b, x, order)
+    starts = b.cast(starts, INT64)
+    # What is written out of range is dropped: it goes to a row that is cut off again.
+    drops = "FILL_OR_DROP" in str(each["mode"]) and starts.constant is None
+    if drops:
+        starts, moved = _with_spare_row(b, starts, moved, len(dims))
+    result = b.op(
+        "ScatterND", moved, starts, values, shape=moved.shape, dtype=x.dtype, reduction=reduction
+    )
+    if drops:
+        sizes = [x.shape[d] for d in dims]
+        result = o.slice_(b, result, range(len(dims)), [0] * len(dims), sizes)
+    return o.transpose(b, result, np.argsort(order).tolist())
+
+
+def _with_spare_row(b: GraphBuilder, starts: Ref, moved: Ref, count: int) -> tuple[Ref, Ref]:
+    """Positions with those out of range at the end, and the tensor with one more row there."""
+    sizes = b.sizes(moved.shape[:count])
+    below = b.op("Less", starts, b.constant(0, INT64), dtype=BOOL)
+    starts = o.where(b, below, o.expand(b, sizes, starts.shape), starts)
+    starts = b.op("Min", starts, sizes)
+    more = [1 if d < count else 0 for d in range(moved.rank)]
+    zero = b.constant(0, moved.dtype)
+    return starts, o.pad(b, moved, zero, [0] * moved.rank, more)

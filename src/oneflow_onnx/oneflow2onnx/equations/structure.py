@@ -1,0 +1,205 @@
+"""Shapes, reductions, products and loops over a dimension."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from oneflow_onnx.oneflow2onnx import operators as o
+from oneflow_onnx.oneflow2onnx.builder import INT64, GraphBuilder
+from oneflow_onnx.oneflow2onnx.equations.table import Equation, equation
+from oneflow_onnx.oneflow2onnx.lowering import Unsupported
+from oneflow_onnx.oneflow2onnx.lowerings.movement import flipped, spread, written
+from oneflow_onnx.oneflow2onnx.reference import Ref
+from oneflow_onnx.oneflow2onnx.sizes import Dim, product
+
+BOOL = np.dtype(bool)
+_REDUCTIONS = {
+    "reduce_sum": "ReduceSum",
+    "reduce_max": "ReduceMax",
+    "reduce_min": "ReduceMin",
+    "reduce_prod": "ReduceProd",
+}
+
+
+@equation("reshape", "squeeze", "expand_dims")
+def _reshape(b: GraphBuilder, each: Equation) -> Ref:
+    return o.reshape(b, each.operands[0], each.shape)
+
+
+@equation("transpose")
+def _transpose(b: GraphBuilder, each: Equation) -> Ref:
+    return o.transpose(b, each.operands[0], each["permutation"])
+
+
+@equation("broadcast_in_dim")
+def _broadcast(b: GraphBuilder, each: Equation) -> Ref:
+    x, shape = each.operands[0], each.shape
+    placed: list[Dim] = [1] * len(shape)
+    for dim, place in enumerate(each["broadcast_dimensions"]):
+        placed[place] = x.shape[dim]
+    return o.expand(b, o.reshape(b, x, placed), shape)
+
+
+@equation("concatenate")
+def _concatenate(b: GraphBuilder, each: Equation) -> Ref:
+    return o.concat(b, each.operands, each["dimension"])
+
+
+@equation("stack")
+def _stack(b: GraphBuilder, each: Equation) -> Ref:
+    parts = [o.unsqueeze(b, operand, [each["axis"]]) for operand in each.operands]
+    return o.concat(b, parts, each["axis"])
+
+
+@equation("unstack")
+def _unstack(b: GraphBuilder, each: Equation) -> Sequence[Ref]:
+    dim = each["axis"]
+    places = [b.constant(np.int64(place)) for place in range(len(each.shapes))]
+    return [o.gather(b, each.operands[0], place, dim) for place in places]
+
+
+@equation("split")
+def _split(b: GraphBuilder, each: Equation) -> Sequence[Ref]:
+    return o.split(b, each.operands[0], each["sizes"], each["axis"])
+
+
+@equation("rev")
+def _rev(b: GraphBuilder, each: Equation) -> Ref:
+    return flipped(b, each.operands[0], tuple(each["dimensions"]))
+
+
+@equation("pad")
+def _pad(b: GraphBuilder, each: Equation) -> Ref:
+    x, value = each.operands
+    low, high, interior = zip(*each["padding_config"], strict=True)
+    return o.pad(b, spread(b, x, value, interior), value, low, high)
+
+
+@equation("slice")
+def _slice(b: GraphBuilder, each: Equation) -> Ref:
+    (x,) = each.operands
+    all_steps = each["strides"] or (1,) * x.rank
+    dims = [d for d in range(x.rank) if x.shape[d] != each.shape[d]]
+    starts, sizes = [each["start_indices"][d] for d in dims], [each.shape[d] for d in dims]
+    return o.slice_(b, x, dims, starts, sizes, [all_steps[d] for d in dims])
+
+
+@equation("dynamic_slice")
+def _dynamic_slice(b: GraphBuilder, each: Equation) -> Ref:
+    x, *starts = each.operands
+    dims = [d for d in range(x.rank) if x.shape[d] != each.shape[d]]
+    return o.slice_(b, x, dims, [starts[d] for d in dims], [each.shape[d] for d in dims])
+
+
+@equation("dynamic_update_slice")
+def _dynamic_update_slice(b: GraphBuilder, each: Equation) -> Ref:
+    x, values, *starts = each.operands
+    return written(b, x, values, range(x.rank), starts, [1] * x.rank)
+
+
+@equation("iota")
+def _iota(b: GraphBuilder, each: Equation) -> Ref:
+    dim, shape = each["dimension"], each.shape
+    along = b.cast(o.positions(b, shape[dim]), each.dtype)
+    placed = [size if d == dim else 1 for d, size in enumerate(shape)]
+    return o.expand(b, o.reshape(b, along, placed), shape)
+
+
+@equation("reduce_sum", "reduce_max", "reduce_min", "reduce_prod")
+def _reduce(b: GraphBuilder, each: Equation) -> Ref:
+    return o.reduce(b, _REDUCTIONS[each.name], each.operands[0], each["axes"], keepdim=False)
+
+
+@equation("reduce_and", "reduce_or")
+def _reduce_logic(b: GraphBuilder, each: Equation) -> Ref:
+    name = "ReduceMin" if each.name == "reduce_and" else "ReduceMax"
+    number = b.cast(each.operands[0], np.int32)
+    return b.cast(o.reduce(b, name, number, each["axes"], keepdim=False), BOOL)
+
+
+@equation("argmax", "argmin")
+def _arg(b: GraphBuilder, each: Equation) -> Ref:
+    name = "ArgMax" if each.name == "argmax" else "ArgMin"
+    (dim,) = each["axes"]
+    place = b.op(name, each.operands[0], shape=each.shape, dtype=INT64, axis=dim, keepdims=0)
+    return b.cast(place, each.dtype)
+
+
+@equation("cumsum")
+def _cumsum(b: GraphBuilder, each: Equation) -> Ref:
+    (x,) = each.operands
+    dim = b.constant(np.int64(each["axis"]))
+    return b.op("CumSum", x, dim, shape=x.shape, reverse=int(each["reverse"]))
+
+
+_CUMULATIVE = {"cumprod": "Mul", "cummax": "Max", "cummin": "Min"}
+
+
+@equation("cumprod", "cummax", "cummin")
+def _cumulative(b: GraphBuilder, each: Equation) -> Ref:
+    """Each element with the one 1, 2, 4, ... before it (Hillis and Steele, 1986)."""
+    (x,), dim = each.operands, each["axis"]
+    size = x.shape[dim]
+    if not isinstance(size, int):
+        raise Unsupported(f"`{each.name}` along a symbolic size")
+    x = flipped(b, x, (dim,)) if each["reverse"] else x
+    step = 1
+    while step < size:
+        head = o.slice_(b, x, [dim], [0], [step])
+        ends = [o.slice_(b, x, [dim], [start], [size - step]) for start in (step, 0)]
+        x = o.concat(b, [head, b.op(_CUMULATIVE[each.name], *ends)], dim)
+        step *= 2
+    return flipped(b, x, (dim,)) if each["reverse"] else x
+
+
+@equation("cumlogsumexp")
+def _cumlogsumexp(b: GraphBuilder, each: Equation) -> Ref:
+    (x,), dim = each.operands, each["axis"]
+    if each["reverse"]:
+        raise Unsupported("a reverse cumulative logarithm of sums")
+    top = o.reduce(b, "ReduceMax", x, [dim])
+    place = b.constant(np.int64(dim))
+    powers = b.op("Exp", b.op("Sub", x, top))
+    total = b.op("CumSum", powers, place, shape=x.shape)
+    return b.op("Add", b.op("Log", total), top)
+
+
+@equation("dot_general")
+def _dot_general(b: GraphBuilder, each: Equation) -> Ref:
+    """A product of matrices, batched: ``[batch, rows, summed] @ [batch, summed, columns]``."""
+    x, y = (b.cast(operand, each.dtype) for operand in each.operands)
+    (x_sum, y_sum), (x_batch, y_batch) = each["dimension_numbers"]
+    x_free = [d for d in range(x.rank) if d not in (*x_sum, *x_batch)]
+    y_free = [d for d in range(y.rank) if d not in (*y_sum, *y_batch)]
+    batch = [x.shape[d] for d in x_batch]
+    rows, columns = [x.shape[d] for d in x_free], [y.shape[d] for d in y_free]
+    summed = product([x.shape[d] for d in x_sum])
+    left = o.transpose(b, x, [*x_batch, *x_free, *x_sum])
+    right = o.transpose(b, y, [*y_batch, *y_sum, *y_free])
+    left = o.reshape(b, left, [*batch, product(rows), summed])
+    right = o.reshape(b, right, [*batch, summed, product(columns)])
+    return o.reshape(b, o.matmul(b, left, right), [*batch, *rows, *columns])
+
+
+@equation("top_k")
+def _top_k(b: GraphBuilder, each: Equation) -> Sequence[Ref]:
+    (x,) = each.operands
+    outputs = [(each.shapes[0], x.dtype), (each.shapes[1], INT64)]
+    values, places = b.multiple("TopK", [x, b.sizes(each.shape[-1:])], outputs, axis=x.rank - 1)
+    return values, b.cast(places, each.dtypes[1])
+
+
+@equation("sort")
+def _sort(b: GraphBuilder, each: Equation) -> Sequence[Ref]:
+    keys, *others = each.operands
+    dim = each["dimension"]
+    if each["num_keys"] != 1:
+        raise Unsupported("sorting by several keys")
+    outputs = [(keys.shape, keys.dtype), (keys.shape, INT64)]
+    count = b.sizes([keys.shape[dim]])
+    options = {"axis": dim, "largest": 0, "sorted": 1}
+    values, places = b.multiple("TopK", [keys, count], outputs, **options)
+    rest = [b.op("GatherElements", x, places, shape=x.shape, axis=dim) for x in others]
+    return [values, *rest]

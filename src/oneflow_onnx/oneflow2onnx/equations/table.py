@@ -1,0 +1,73 @@
+"""The table of JAX's primitives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from oneflow_onnx.oneflow2onnx.builder import GraphBuilder
+from oneflow_onnx.oneflow2onnx.reference import Ref
+from oneflow_onnx.oneflow2onnx.sizes import Shape
+
+# Primitives whose results are their operands.
+IDENTITIES = frozenset(
+    ("hidden", "copy", "copy_p", "stop_gradient", "optimization_barrier", "name", "pvary")
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Equation:
+    """One step of an implementation.
+
+    Attributes:
+        name: JAX's primitive.
+        params: its parameters.
+        operands: the values that it reads.
+        shapes: of its results.
+        dtypes: of its results.
+    """
+
+    name: str
+    params: Mapping[str, Any]
+    operands: Sequence[Ref]
+    shapes: Sequence[Shape]
+    dtypes: Sequence[np.dtype]
+
+    @property
+    def shape(self) -> Shape:
+        """The shape of its first result."""
+        return self.shapes[0]
+
+    @property
+    def dtype(self) -> np.dtype:
+        """The dtype of its first result."""
+        return self.dtypes[0]
+
+    def __getitem__(self, name: str) -> Any:
+        """A parameter."""
+        return self.params[name]
+
+
+EquationLowering = Callable[[GraphBuilder, Equation], "Ref | Sequence[Ref]"]
+
+EQUATIONS: dict[str, EquationLowering] = {}
+
+
+def equation(*names: str) -> Callable[[EquationLowering], EquationLowering]:
+    """Decorator: how JAX's primitives of these names are written.
+
+    Raises:
+        ValueError: one is there already.
+    """
+
+    def register(function: EquationLowering) -> EquationLowering:
+        for name in names:
+            if name in EQUATIONS:
+                raise ValueError(f"JAX's `{name}` is already written in ONNX")
+            EQUATIONS[name] = function
+        return function
+
+    return register

@@ -1,0 +1,284 @@
+"""Export: from a model and example arguments to an ONNX model in memory."""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import onnx_ir as ir
+
+import oneflow as flow
+from oneflow.graph.captured_step import CapturedStep
+from oneflow_onnx.oneflow2onnx import lowerings as lowerings
+from oneflow_onnx.oneflow2onnx.assembling import ModelNames, assemble
+from oneflow_onnx.oneflow2onnx.capturing import ExportedModel, capture_call, exported_model, mode
+from oneflow_onnx.oneflow2onnx.emission import Emission, emit
+from oneflow_onnx.oneflow2onnx.errors import OpsetError
+from oneflow_onnx.oneflow2onnx.lowering import LOWERINGS, Lowering
+from oneflow_onnx.oneflow2onnx.schemas import OLDEST_OPSET, newest_opset
+from oneflow_onnx.oneflow2onnx.sizes import Size
+from oneflow_onnx.oneflow2onnx.trace import Trace, merged_trace
+
+# The opset of every release of oneflow_onnx.
+DEFAULT_OPSET = 10
+
+
+@dataclass(frozen=True)
+class ExportOptions:
+    """How a model is exported.
+
+    Attributes:
+        opset: the opset; None: 10, or the lowest after it that can express the model.
+        input_names: names of the inputs, in order; default: those of the parameters of `forward`.
+        output_names: names of the outputs, in order.
+        dynamic: the symbolic dimensions of each tensor argument, by its place: name by dimension.
+        training: export the model in training mode, or not; None: as it is.
+        handlers: lowerings of primitives that take the place of the built-in ones.
+        progress: wraps the iteration over the operators, as `tqdm.tqdm` does.
+    """
+
+    opset: int | None = None
+    input_names: Sequence[str] = ()
+    output_names: Sequence[str] = ()
+    dynamic: Mapping[int, Mapping[int, str]] = field(default_factory=dict)
+    training: bool | None = None
+    handlers: Mapping[str, Lowering] = field(default_factory=dict)
+    progress: Callable[[Iterable[Any]], Iterable[Any]] | None = None
+
+
+def export_model(
+    model: Any,
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any] | None = None,
+    options: ExportOptions | None = None,
+) -> ir.Model:
+    """Return an ONNX model of a graph, a module or a function, as it acts on these arguments.
+
+    Nothing is run and nothing is changed. Values that depend on the numbers in the arguments cannot
+    decide what the model does: only one course is recorded.
+
+    Args:
+        model: an `nn.Graph`, an `nn.Module` or a function of tensors.
+        args: example arguments; only their shapes and dtypes matter.
+        kwargs: example keyword arguments.
+        options: how to export.
+
+    Raises:
+        UnsupportedOperatorsError: operators cannot be written; the message lists all of them.
+        OpsetError: the opset is too low for the model, or there is none of that number.
+        DynamicSizeError: the model does not allow a size to be symbolic.
+        ValueError: names do not fit.
+    """
+    options = options or ExportOptions()
+    _check_opset(options.opset)
+    exported = exported_model(model)
+    with mode(exported.graph, options.training):
+        steps = _captures(exported, args, kwargs or {}, options.dynamic)
+    trace = merged_trace(steps, exported.prefix)
+    names = argument_names(model, args, kwargs or {}, options.input_names)
+    inputs = {
+        number: names[source.source]
+        for number, (_, source) in trace.inputs.items()
+        if source.kind == "argument"
+    }
+    parameters = {
+        number: _parameter_name(exported, source.name)
+        for number, (_, source) in trace.inputs.items()
+        if source.kind != "argument"
+    }
+    emission = _emission(trace, inputs, _unique(parameters, inputs.values()), options)
+    outside = ModelNames(
+        exported.graph.name,
+        _output_names(len(trace.results), options.output_names, inputs.values()),
+        _size_names(trace, options.dynamic),
+    )
+    return assemble(emission, trace, outside)
+
+
+def _check_opset(opset: int | None) -> None:
+    newest = newest_opset()
+    if opset is not None and not OLDEST_OPSET <= opset <= newest:
+        raise OpsetError(
+            f"`opset` must be from {OLDEST_OPSET} to {newest}, which is the newest that the "
+            f"installed onnx knows, got {opset}"
+        )
+
+
+def _emission(
+    trace: Trace,
+    inputs: Mapping[int, str],
+    parameters: Mapping[int, str],
+    options: ExportOptions,
+) -> Emission:
+    """The graph in the opset that was asked for, or in the lowest that can express it."""
+    table = {**LOWERINGS, **options.handlers}
+    opset = options.opset or DEFAULT_OPSET
+    emission = emit(trace, opset, inputs, parameters, table, options.progress or iter)
+    while emission.needs:
+        reasons = sorted({f"{each}" for each in emission.needs})
+        if options.opset is not None:
+            raise OpsetError(
+                f"opset {opset} cannot express the model: {'; '.join(reasons)}; ask for a later "
+                "opset, or for none to get the lowest that can"
+            )
+        opset = max(each.opset for each in emission.needs)
+        emission = emit(trace, opset, inputs, parameters, table, options.progress or iter)
+    if opset != (options.opset or DEFAULT_OPSET):
+        warnings.warn(
+            f"the model is exported in opset {opset}, because {DEFAULT_OPSET}, the default, cannot "
+            "express it; give an opset to choose one",
+            stacklevel=5,
+        )
+    return emission
+
+
+# --- captures at several sizes
+
+
+def _captures(
+    exported: ExportedModel,
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any],
+    dynamic: Mapping[int, Mapping[int, str]],
+) -> list[CapturedStep]:
+    """The model as it is called, or at several sizes where some are symbolic."""
+    names = list(dict.fromkeys(name for dims in dynamic.values() for name in dims.values()))
+    if not names:
+        return [capture_call(exported.graph, args, kwargs)]
+    tensors = list(_tensors([*args, *kwargs.values()]))
+    sizes = _base_sizes(tensors, dynamic)
+    steps = []
+    for doubled in (None, *names):
+        chosen = {name: size * (1 + (name == doubled)) for name, size in sizes.items()}
+        resized = iter(
+            [_resized(each, dynamic.get(place, {}), chosen) for place, each in enumerate(tensors)]
+        )
+        new_args = [_replaced(each, resized) for each in args]
+        new_kwargs = {key: _replaced(each, resized) for key, each in kwargs.items()}
+        steps.append(capture_call(exported.graph, new_args, new_kwargs))
+    return steps
+
+
+def _base_sizes(
+    tensors: Sequence[flow.Tensor], dynamic: Mapping[int, Mapping[int, str]]
+) -> dict[str, int]:
+    """The size at which each symbol is captured first: above 1, which broadcasts."""
+    sizes: dict[str, int] = {}
+    for place, dims in dynamic.items():
+        if place >= len(tensors):
+            raise ValueError(
+                f"there are symbolic sizes for tensor {place}, but only {len(tensors)} arguments"
+            )
+        for dim, name in dims.items():
+            if not 0 <= dim < tensors[place].ndim:
+                raise ValueError(
+                    f"symbolic dimension {dim} of tensor {place}, which has "
+                    f"{tensors[place].ndim} dimensions"
+                )
+            sizes.setdefault(name, max(tensors[place].shape[dim], 2))
+    # Different symbols get different sizes, or one could be taken for the other.
+    return {name: size + (size == 2 and place) for place, (name, size) in enumerate(sizes.items())}
+
+
+def _resized(x: flow.Tensor, dims: Mapping[int, str], sizes: Mapping[str, int]) -> flow.Tensor:
+    """A tensor like `x` with the sizes of its symbolic dimensions."""
+    shape = [sizes[dims[d]] if d in dims else size for d, size in enumerate(x.shape)]
+    if tuple(shape) == tuple(x.shape):
+        return x
+    if x.is_global:
+        return flow.zeros(*shape, dtype=x.dtype, placement=x.placement, sbp=x.sbp)
+    return flow.zeros(*shape, dtype=x.dtype, device=x.device)
+
+
+def _tensors(value: Any) -> Iterable[flow.Tensor]:
+    """The tensors in nested arguments, in order."""
+    if isinstance(value, flow.Tensor):
+        yield value
+    elif isinstance(value, dict):
+        yield from itertools.chain.from_iterable(map(_tensors, value.values()))
+    elif isinstance(value, list | tuple):
+        yield from itertools.chain.from_iterable(map(_tensors, value))
+
+
+def _replaced(value: Any, tensors: Any) -> Any:
+    """Nested arguments with other tensors."""
+    if isinstance(value, flow.Tensor):
+        return next(tensors)
+    if isinstance(value, dict):
+        return {key: _replaced(each, tensors) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        items = [_replaced(each, tensors) for each in value]
+        return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
+    return value
+
+
+# --- names
+
+
+def argument_names(
+    model: Any, args: Sequence[Any], kwargs: Mapping[str, Any], given: Sequence[str]
+) -> list[str]:
+    """Names of the tensors that a model is called with: those given, then those of parameters.
+
+    Raises:
+        ValueError: there are more names than tensors, or one is there twice.
+    """
+    signature = [*exported_model(model).signature]
+    signature += [f"input_{place}" for place in range(len(signature), len(args))]
+    default: list[str] = []
+    for name, value in [*zip(signature, args, strict=False), *kwargs.items()]:
+        count = len(list(_tensors(value)))
+        is_plain = isinstance(value, flow.Tensor)
+        default += [name] if is_plain else [f"{name}_{place}" for place in range(count)]
+    if len(given) > len(default):
+        raise ValueError(
+            f"`input_names` has {len(given)} names, but the model is called with {len(default)} "
+            "tensors"
+        )
+    names = [*given, *default[len(given) :]]
+    if len(set(names)) != len(names):
+        raise ValueError(f"`input_names` must differ from each other, got {names}")
+    return names
+
+
+def _output_names(count: int, given: Sequence[str], taken: Iterable[str]) -> list[str]:
+    if len(given) > count:
+        raise ValueError(f"`output_names` has {len(given)} names, but there are {count} outputs")
+    default = ["output"] if count == 1 else [f"output_{place}" for place in range(count)]
+    names = [*given, *default[len(given) :]]
+    if len({*names, *taken}) != len(names) + len(set(taken)):
+        raise ValueError(f"`output_names` must differ from each other and the inputs, got {names}")
+    return names
+
+
+def _parameter_name(exported: ExportedModel, name: str) -> str:
+    """The name of a parameter or buffer as in the module's state dict."""
+    if name.startswith("constant "):
+        return f"constant.{name.removeprefix('constant ')}"
+    return name.removeprefix(exported.prefix)
+
+
+def _unique(names: Mapping[int, str], taken: Iterable[str]) -> dict[int, str]:
+    """Names of which none is given twice."""
+    used, unique = set(taken), {}
+    for number, name in names.items():
+        candidates = itertools.chain([name], (f"{name}.{n}" for n in itertools.count(1)))
+        unique[number] = next(each for each in candidates if each not in used)
+        used.add(unique[number])
+    return unique
+
+
+def _size_names(trace: Trace, dynamic: Mapping[int, Mapping[int, str]]) -> dict[Size, str]:
+    """The user's names of symbolic sizes."""
+    names: dict[Size, str] = {}
+    for kind, source in trace.inputs.values():
+        if source.kind != "argument":
+            continue
+        for dim, name in dynamic.get(source.source, {}).items():
+            size = kind.shape[dim]
+            if isinstance(size, Size):
+                names.setdefault(size, name)
+    return names

@@ -1,0 +1,126 @@
+"""`Export` and `ProcessFlowGraph`: the functions below `oneflow_onnx.oneflow2onnx.util`."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import onnx_ir as ir
+
+import oneflow as flow
+from oneflow.graph.graph import Graph
+from oneflow_onnx.oneflow2onnx.capturing import compiled_arguments, exported_model
+from oneflow_onnx.oneflow2onnx.exporting import ExportOptions, export_model
+from oneflow_onnx.oneflow2onnx.files import write_model
+from oneflow_onnx.oneflow2onnx.handler import registered_handlers
+
+
+def Export(
+    graph: Any,
+    model_save_dir: str | os.PathLike | None,
+    onnx_filename: str | os.PathLike,
+    continue_on_error: bool = False,
+    opset: int | None = None,
+    extra_opset: Any = None,
+    shape_override: Mapping[str, Sequence[int]] | None = None,
+    external_data: bool = False,
+    dynamic_batch_size: bool = False,
+) -> None:
+    """Write a graph that was called before to an ONNX file.
+
+    Args:
+        graph: an `nn.Graph`.
+        model_save_dir: a folder that ``flow.save(graph.state_dict(), folder)`` made, whose weights
+            are taken; None: those that the graph has.
+        onnx_filename: the file.
+        continue_on_error: warn of operators that cannot be written, and write nothing, instead of
+            raising.
+        opset: the opset; None: 10, or the lowest that can express the graph.
+        extra_opset: must be None: all operators are those of ONNX.
+        shape_override: other shapes of inputs, by name.
+        external_data: store weights in a file of their own.
+        dynamic_batch_size: dimension 0 of the first input is symbolic.
+
+    Raises:
+        UnsupportedOperatorsError: operators that ONNX cannot express; lists all of them.
+        RuntimeError: the graph was never called.
+    """
+    model = ProcessFlowGraph(
+        graph,
+        model_save_dir,
+        continue_on_error,
+        opset,
+        extra_opset,
+        shape_override,
+        dynamic_batch_size=dynamic_batch_size,
+    )
+    if model is not None:
+        write_model(model, onnx_filename, external_data or None)
+
+
+def ProcessFlowGraph(
+    flow_graph: Any,
+    model_save_dir: str | os.PathLike | None,
+    continue_on_error: bool = False,
+    opset: int | None = None,
+    extra_opset: Any = None,
+    shape_override: Mapping[str, Sequence[int]] | None = None,
+    dynamic_batch_size: bool = False,
+    progress: Callable[[Iterable[Any]], Iterable[Any]] | None = None,
+) -> ir.Model | None:
+    """Return the ONNX model of a graph; see `Export` for the arguments.
+
+    Raises:
+        UnsupportedOperatorsError: operators that ONNX cannot express; lists all of them.
+        RuntimeError: the graph was never called.
+        ValueError: an argument is not supported, or names an input that is not there.
+    """
+    if extra_opset:
+        raise ValueError("`extra_opset`: operators of other domains come from handlers alone")
+    if not isinstance(flow_graph, Graph):
+        raise TypeError(
+            f"expected an `nn.Graph`, got {type(flow_graph).__name__}; modules and functions are "
+            "exported by `oneflow.onnx.export`"
+        )
+    args, kwargs = compiled_arguments(flow_graph)
+    if shape_override:
+        args = _reshaped(flow_graph, args, shape_override)
+    if model_save_dir is not None:
+        _load_weights(flow_graph, Path(model_save_dir))
+    options = ExportOptions(
+        opset=opset or None,
+        dynamic={0: {0: "batch"}} if dynamic_batch_size else {},
+        handlers=registered_handlers(opset or None),
+        progress=progress,
+    )
+    try:
+        return export_model(flow_graph, args, kwargs, options)
+    except RuntimeError as error:
+        if not continue_on_error:
+            raise
+        warnings.warn(f"nothing is written: {error}", stacklevel=2)
+        return None
+
+
+def _reshaped(
+    graph: Graph, args: tuple[Any, ...], shapes: Mapping[str, Sequence[int]]
+) -> tuple[Any, ...]:
+    names = exported_model(graph).signature
+    unknown = sorted(set(shapes) - set(names))
+    if unknown:
+        raise ValueError(f"`shape_override` names {unknown}, but the inputs are {list(names)}")
+    return tuple(
+        flow.zeros(*shapes[name], dtype=arg.dtype) if name in shapes else arg
+        for name, arg in zip(names, args, strict=False)
+    )
+
+
+def _load_weights(graph: Graph, folder: Path) -> None:
+    """Load the modules of a graph from what ``flow.save(graph.state_dict(), folder)`` wrote."""
+    state = flow.load(str(folder))
+    for name, module in graph.named_modules():
+        if name in state:
+            module.load_state_dict(state[name])

@@ -1,0 +1,134 @@
+"""Primitives without a lowering of their own: by the steps that their implementations take.
+
+JAX traces an implementation to a list of equations (a jaxpr). Each is written by the lowering of
+JAX's primitive, see `oneflow_onnx.oneflow2onnx.equations`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from oneflow.primitives.inference import jaxpr_of
+from oneflow.primitives.operation import Operation
+from oneflow.primitives.tracing import CALLS
+from oneflow_onnx.oneflow2onnx import operators as o
+from oneflow_onnx.oneflow2onnx.builder import GraphBuilder
+from oneflow_onnx.oneflow2onnx.equations import EQUATIONS, IDENTITIES, Equation
+from oneflow_onnx.oneflow2onnx.lowering import Call, Unsupported
+from oneflow_onnx.oneflow2onnx.reference import Ref
+from oneflow_onnx.oneflow2onnx.sizes import DynamicSizeError, merge
+
+# Iterations of a loop up to which they are written one after the other.
+_MAX_ITERATIONS = 64
+
+
+def lower_by_steps(
+    b: GraphBuilder, call: Call, operations: Sequence[Operation]
+) -> list[Ref | None]:
+    """Write a call by the steps of its implementation.
+
+    Raises:
+        Unsupported: a step has no counterpart in ONNX; the message names it.
+        NeedsOpset: one has in a later opset.
+        DynamicSizeError: the steps differ from size to size.
+    """
+    jaxprs = [jaxpr_of(each) for each in operations]
+    return list(_inlined(b, jaxprs, list(call.operands)))
+
+
+def _inlined(b: GraphBuilder, jaxprs: Sequence[Any], operands: Sequence[Ref]) -> list[Ref]:
+    """The results of a jaxpr, given in every capture, on these operands."""
+    inner = [getattr(each, "jaxpr", each) for each in jaxprs]
+    if len({len(each.eqns) for each in inner}) > 1:
+        raise DynamicSizeError("it takes other steps at other sizes")
+    values: dict[Any, Ref] = dict(zip(inner[0].invars, operands, strict=True))
+    constants = [getattr(each, "consts", ()) for each in jaxprs]
+    for var, value, *others in zip(inner[0].constvars, *constants, strict=True):
+        if any(not np.array_equal(value, each) for each in others):
+            raise DynamicSizeError("it uses a table that depends on a symbolic size")
+        values[var] = b.constant(np.asarray(value))
+    for equations in zip(*(each.eqns for each in inner), strict=True):
+        sources = [_value(b, values, atom) for atom in equations[0].invars]
+        results = _written(b, equations, sources)
+        values.update(zip(equations[0].outvars, results, strict=True))
+    return [_value(b, values, atom) for atom in inner[0].outvars]
+
+
+def _value(b: GraphBuilder, values: dict[Any, Ref], atom: Any) -> Ref:
+    if hasattr(atom, "val"):
+        return b.constant(np.asarray(atom.val, atom.aval.dtype))
+    return values[atom]
+
+
+def _written(b: GraphBuilder, equations: Sequence[Any], sources: list[Ref]) -> list[Ref]:
+    """The results of an equation, given in every capture."""
+    first = equations[0]
+    name = first.primitive.name
+    if any(each.primitive.name != name for each in equations):
+        raise DynamicSizeError("it takes other steps at other sizes")
+    if name in IDENTITIES:
+        return sources
+    if name in CALLS and CALLS[name] in first.params:
+        return _inlined(b, [each.params[CALLS[name]] for each in equations], sources)
+    if name == "scan":
+        return _unrolled(b, equations, sources)
+    lower = EQUATIONS.get(name)
+    if lower is None:
+        raise Unsupported(f"its step `{name}` has no counterpart in ONNX")
+    shapes = [
+        merge([tuple(each.outvars[place].aval.shape) for each in equations], "a shape")
+        for place in range(len(first.outvars))
+    ]
+    dtypes = [np.dtype(each.aval.dtype) for each in first.outvars]
+    params = {
+        key: merge([_plain(each.params[key]) for each in equations], f"`{key}` of `{name}`")
+        for key in first.params
+    }
+    results = lower(b, Equation(name, params, sources, shapes, dtypes))
+    refs = [results] if isinstance(results, Ref) else list(results)
+    return [_typed(b, *each) for each in zip(refs, shapes, dtypes, strict=True)]
+
+
+def _plain(value: Any) -> Any:
+    """A parameter with Python's integers in place of NumPy's."""
+    if isinstance(value, np.integer):
+        return int(value)
+    if type(value) is tuple:
+        return tuple(map(_plain, value))
+    return value
+
+
+def _typed(b: GraphBuilder, ref: Ref, shape: tuple, dtype: np.dtype) -> Ref:
+    """The value with the shape and dtype that JAX says it has, of which it may know less."""
+    if ref.dtype != dtype:
+        raise Unsupported(f"its step gives {ref.dtype} where {dtype} was to come")
+    if ref.shape == shape or len(ref.shape) != len(shape):
+        return ref
+    return b.known(Ref(ref.value, ref.dtype, shape, ref.constant))
+
+
+def _unrolled(b: GraphBuilder, equations: Sequence[Any], sources: list[Ref]) -> list[Ref]:
+    """A loop over the first dimension, its iterations written one after the other."""
+    params = equations[0].params
+    length, reverse = params["length"], params["reverse"]
+    if any(each.params["length"] != length for each in equations) or length > _MAX_ITERATIONS:
+        raise Unsupported(f"a loop of more than {_MAX_ITERATIONS} or a symbolic number of steps")
+    fixed = params["num_consts"]
+    first = fixed + params["num_carry"]
+    carry, stacked = sources[fixed:first], sources[first:]
+    bodies = [each.params["jaxpr"] for each in equations]
+    rows: list[list[Ref]] = []
+    order = range(length - 1, -1, -1) if reverse else range(length)
+    for step in order:
+        place = b.constant(np.int64(step))
+        inputs = [o.gather(b, each, place, 0) for each in stacked]
+        results = _inlined(b, bodies, [*sources[:fixed], *carry, *inputs])
+        carry = results[: params["num_carry"]]
+        rows.append(results[params["num_carry"] :])
+    rows = rows[::-1] if reverse else rows
+    columns = zip(*rows, strict=True)
+    joined = [o.concat(b, [o.unsqueeze(b, each, [0]) for each in column], 0) for column in columns]
+    return [*carry, *joined]

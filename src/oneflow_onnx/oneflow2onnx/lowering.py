@@ -1,0 +1,74 @@
+"""The table of lowerings: how each primitive is written in ONNX."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from oneflow_onnx.oneflow2onnx.builder import GraphBuilder
+from oneflow_onnx.oneflow2onnx.reference import Ref
+from oneflow_onnx.oneflow2onnx.trace import TracedValue
+
+
+@dataclass(frozen=True, eq=False)
+class Call:
+    """A primitive that is to be written, with the ONNX values of its operands.
+
+    Attributes:
+        primitive: its name.
+        attributes: its attributes.
+        operands: the values that it reads.
+        results: types of what it makes.
+        makers: for values so far, the call that made each, and which of its results it is.
+    """
+
+    primitive: str
+    attributes: Mapping[str, Any]
+    operands: Sequence[Ref]
+    results: Sequence[TracedValue]
+    makers: Mapping[Ref, tuple[Call, int]]
+
+    @property
+    def result(self) -> TracedValue:
+        """The type of its first result."""
+        return self.results[0]
+
+    def __getitem__(self, name: str) -> Any:
+        """An attribute."""
+        return self.attributes[name]
+
+    def made_by(self, ref: Ref, primitive: str) -> Call | None:
+        """The call that made a value, if it is one of that primitive."""
+        made = self.makers.get(ref)
+        return made[0] if made is not None and made[0].primitive == primitive else None
+
+
+# Writes a call; returns its result, or one value per result: None for those it cannot give.
+Lowering = Callable[[GraphBuilder, Call], "Ref | Sequence[Ref | None]"]
+
+LOWERINGS: dict[str, Lowering] = {}
+
+
+class Unsupported(Exception):
+    """A call cannot be written in ONNX; the message says why."""
+
+
+_AnyLowering = TypeVar("_AnyLowering", bound=Lowering)
+
+
+def lowering(*names: str) -> Callable[[_AnyLowering], _AnyLowering]:
+    """Decorator: how the primitives of these names are written.
+
+    Raises:
+        ValueError: one has a lowering already.
+    """
+
+    def register(function: _AnyLowering) -> _AnyLowering:
+        for name in names:
+            if name in LOWERINGS:
+                raise ValueError(f"primitive `{name}` already has a lowering to ONNX")
+            LOWERINGS[name] = function
+        return function
+
+    return register

@@ -1,0 +1,19 @@
+"""How primitives are written in ONNX, one file per family; importing it fills the table."""
+
+from oneflow_onnx.oneflow2onnx.lowerings import (
+    activation as activation,
+    comparison as comparison,
+    convolution as convolution,
+    creation as creation,
+    elementwise as elementwise,
+    indexing as indexing,
+    matmul as matmul,
+    movement as movement,
+    normalization as normalization,
+    ordering as ordering,
+    pooling as pooling,
+    random as random,
+    recurrent as recurrent,
+    reduction as reduction,
+    resampling as resampling,
+)

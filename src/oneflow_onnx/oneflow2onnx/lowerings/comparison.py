@@ -1,0 +1,152 @@
+"""Comparisons, logic and choices."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from oneflow_onnx.oneflow2onnx import operators as o
+from oneflow_onnx.oneflow2onnx.builder import GraphBuilder
+from oneflow_onnx.oneflow2onnx.lowering import Call, Lowering, lowering
+from oneflow_onnx.oneflow2onnx.reference import Ref
+
+BOOL = np.dtype(bool)
+
+
+def _comparison(name: str, negated: bool = False, swapped: bool = False) -> Lowering:
+    def lower(b: GraphBuilder, call: Call) -> Ref:
+        x, y = reversed(call.operands) if swapped else call.operands
+        result = b.op(name, x, y, dtype=BOOL)
+        return b.op("Not", result) if negated else result
+
+    return lower
+
+
+lowering("eq")(_comparison("Equal"))
+lowering("ne")(_comparison("Equal", negated=True))
+lowering("lt")(_comparison("Less"))
+lowering("gt")(_comparison("Greater"))
+
+
+@lowering("le")
+def _le(b: GraphBuilder, call: Call) -> Ref:
+    return _or_equal(b, "Less", *call.operands)
+
+
+@lowering("ge")
+def _ge(b: GraphBuilder, call: Call) -> Ref:
+    return _or_equal(b, "Greater", *call.operands)
+
+
+def _or_equal(b: GraphBuilder, name: str, x: Ref, y: Ref) -> Ref:
+    if b.opset >= 12:
+        return b.op(f"{name}OrEqual", x, y, dtype=BOOL)
+    if not x.is_float:
+        opposite = "Greater" if name == "Less" else "Less"
+        return b.op("Not", b.op(opposite, x, y, dtype=BOOL))
+    either = b.op(name, x, y, dtype=BOOL), b.op("Equal", x, y, dtype=BOOL)
+    return b.op("Or", *either)
+
+
+def _logic(name: str) -> Lowering:
+    def lower(b: GraphBuilder, call: Call) -> Ref:
+        return b.op(name, *[o.as_bool(b, each) for each in call.operands])
+
+    return lower
+
+
+for _primitive, _operator in {
+    "logical_and": "And",
+    "logical_or": "Or",
+    "logical_xor": "Xor",
+    "logical_not": "Not",
+}.items():
+    lowering(_primitive)(_logic(_operator))
+
+
+def _bitwise(name: str, logical: str) -> Lowering:
+    def lower(b: GraphBuilder, call: Call) -> Ref:
+        if call.operands[0].dtype == BOOL:
+            return b.op(logical, *call.operands)
+        return b.op(name, *call.operands)
+
+    return lower
+
+
+for _primitive, _operator, _logical in (
+    ("bitwise_and", "BitwiseAnd", "And"),
+    ("bitwise_or", "BitwiseOr", "Or"),
+    ("bitwise_xor", "BitwiseXor", "Xor"),
+    ("bitwise_not", "BitwiseNot", "Not"),
+):
+    lowering(_primitive)(_bitwise(_operator, _logical))
+
+
+@lowering("where")
+def _where(b: GraphBuilder, call: Call) -> Ref:
+    condition, x, y = call.operands
+    dtype = call.result.dtype
+    return o.where(b, condition, b.cast(x, dtype), b.cast(y, dtype))
+
+
+@lowering("keep_if")
+def _keep_if(b: GraphBuilder, call: Call) -> Ref:
+    x, condition = call.operands
+    return o.where(b, condition, x, b.constant(0, x.dtype))
+
+
+@lowering("drop_if")
+def _drop_if(b: GraphBuilder, call: Call) -> Ref:
+    x, condition = call.operands
+    return o.where(b, condition, b.constant(0, x.dtype), x)
+
+
+@lowering("isnan")
+def _isnan(b: GraphBuilder, call: Call) -> Ref:
+    (x,) = call.operands
+    if not x.is_float:
+        return o.filled(b, x.shape, False, BOOL)
+    return b.op("IsNaN", x, dtype=BOOL)
+
+
+@lowering("isinf")
+def _isinf(b: GraphBuilder, call: Call) -> Ref:
+    (x,) = call.operands
+    if not x.is_float:
+        return o.filled(b, x.shape, False, BOOL)
+    return b.op("IsInf", x, dtype=BOOL)
+
+
+@lowering("isposinf", "isneginf")
+def _isinf_of_sign(b: GraphBuilder, call: Call) -> Ref:
+    (x,) = call.operands
+    infinity = np.inf if call.primitive == "isposinf" else -np.inf
+    return b.op("Equal", x, b.constant(infinity, x.dtype), dtype=BOOL)
+
+
+@lowering("signbit")
+def _signbit(b: GraphBuilder, call: Call) -> Ref:
+    return is_negative(b, call.operands[0])
+
+
+def is_negative(b: GraphBuilder, x: Ref) -> Ref:
+    """Whether numbers have a minus sign; that of 0 shows in its reciprocal."""
+    zero = b.constant(0, x.dtype)
+    below = b.op("Less", x, zero, dtype=BOOL)
+    if not x.is_float:
+        return below
+    return b.op("Or", below, b.op("Less", b.op("Reciprocal", x), zero, dtype=BOOL))
+
+
+@lowering("copysign")
+def _copysign(b: GraphBuilder, call: Call) -> Ref:
+    x, y = call.operands
+    size = b.op("Abs", x)
+    return o.where(b, is_negative(b, y), b.op("Neg", size), size)
+
+
+@lowering("isfinite")
+def _isfinite(b: GraphBuilder, call: Call) -> Ref:
+    (x,) = call.operands
+    if not x.is_float:
+        return o.filled(b, x.shape, True, BOOL)
+    return b.op("Not", b.op("Or", _isnan(b, call), _isinf(b, call)))

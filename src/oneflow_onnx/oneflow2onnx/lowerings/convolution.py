@@ -1,0 +1,90 @@
+"""Convolutions and their transposes, with the bias that is added to them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from oneflow_onnx.oneflow2onnx import operators as o
+from oneflow_onnx.oneflow2onnx.builder import GraphBuilder
+from oneflow_onnx.oneflow2onnx.lowering import Call, Unsupported, lowering
+from oneflow_onnx.oneflow2onnx.reference import Ref
+from oneflow_onnx.oneflow2onnx.sizes import combine, require_static
+
+
+@lowering("conv")
+def _conv(b: GraphBuilder, call: Call) -> Ref:
+    return _written(b, call, None)
+
+
+@lowering("conv_input_adjoint")
+def _conv_transpose(b: GraphBuilder, call: Call) -> Ref:
+    return _written(b, call, None)
+
+
+def bias_added(b: GraphBuilder, call: Call) -> Ref | None:
+    """The convolution with a bias that an addition is; None if it is another one."""
+    for x, other in (call.operands, reversed(call.operands)):
+        for kind in ("conv", "conv_input_adjoint"):
+            made = call.made_by(x, kind)
+            bias = None if made is None else channel_vector(call, other, x.rank)
+            if made is not None and bias is not None and bias.shape == (x.shape[1],):
+                return _written(b, made, bias)
+    return None
+
+
+def channel_vector(call: Call, x: Ref, rank: int) -> Ref | None:
+    """The vector of one number per channel that `x` broadcasts; None if it is something else."""
+    made = call.made_by(x, "reshape")
+    if made is None or x.rank != rank or made.operands[0].rank != 1:
+        return None
+    others = [dim for place, dim in enumerate(x.shape) if place != 1]
+    return made.operands[0] if all(dim == 1 for dim in others) else None
+
+
+def _written(b: GraphBuilder, call: Call, bias: Ref | None) -> Ref:
+    x, weight = call.operands
+    if call["dims"] != tuple(range(2, x.rank)):
+        raise Unsupported("convolutions of channels-last tensors")
+    kernel = require_static(weight.shape[2:], "the kernel of a convolution")
+    window = {
+        "strides": list(call["stride"]),
+        "dilations": list(call["dilation"]),
+        "group": call["groups"],
+        "kernel_shape": list(kernel),
+    }
+    shape = call.result.shape
+    if call.primitive == "conv":
+        x, pads = _padded(b, x, call["padding"])
+        return b.op("Conv", x, weight, bias, shape=shape, dtype=x.dtype, pads=pads, **window)
+    pads, extra = _transposed_pads(call, kernel)
+    if any(extra):
+        window["output_padding"] = extra
+    return b.op("ConvTranspose", x, weight, bias, shape=shape, pads=pads, **window)
+
+
+def _padded(b: GraphBuilder, x: Ref, padding: Sequence[tuple[int, int]]) -> tuple[Ref, list[int]]:
+    """The input, cropped where padding is negative, and the padding that is left."""
+    crop = [(min(low, 0), min(high, 0)) for low, high in padding]
+    if any(low or high for low, high in crop):
+        zero = b.constant(0, x.dtype)
+        x = o.pad(b, x, zero, [0, 0, *(low for low, _ in crop)], [0, 0, *(h for _, h in crop)])
+    return x, [max(low, 0) for low, _ in padding] + [max(high, 0) for _, high in padding]
+
+
+def _transposed_pads(call: Call, kernel: Sequence[int]) -> tuple[list[int], list[int]]:
+    """The padding of a transposed convolution, and what is added at its end."""
+    lows, highs, extras = [], [], []
+    for place, (low, high) in enumerate(call["padding"]):
+        step, spread = call["stride"][place], call["dilation"][place]
+        given = call.operands[0].shape[place + 2]
+        span = spread * (kernel[place] - 1) + 1
+        full = combine(given, 0, lambda n, _, step=step, span=span: step * (n - 1) + span)
+        total = combine(full, call["size"][place], lambda one, other: one - other)
+        (cut,) = require_static([total], "the padding of a transposed convolution")
+        if low < 0:
+            raise Unsupported("transposed convolutions with negative padding")
+        lows.append(low)
+        highs.append(max(cut - low, 0))
+        extras.append(max(low - cut, 0))
+        del high
+    return lows + highs, extras

@@ -1,0 +1,46 @@
+"""Tensors made from nothing."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from oneflow_onnx.oneflow2onnx import operators as o
+from oneflow_onnx.oneflow2onnx.builder import GraphBuilder
+from oneflow_onnx.oneflow2onnx.lowering import Call, lowering
+from oneflow_onnx.oneflow2onnx.reference import Ref
+from oneflow_onnx.oneflow2onnx.sizes import has_size, require_static
+
+
+@lowering("zeros", "zeros_like")
+def _zeros(b: GraphBuilder, call: Call) -> Ref:
+    return o.filled(b, call.result.shape, 0, call.result.dtype)
+
+
+@lowering("ones", "ones_like")
+def _ones(b: GraphBuilder, call: Call) -> Ref:
+    return o.filled(b, call.result.shape, 1, call.result.dtype)
+
+
+@lowering("full_integer", "full_float")
+def _full(b: GraphBuilder, call: Call) -> Ref:
+    return o.expand(b, b.cast(call.operands[0], call.result.dtype), call.result.shape)
+
+
+@lowering("range_integer", "range_float")
+def _range(b: GraphBuilder, call: Call) -> Ref:
+    start, step = call.operands
+    if start.constant is not None and step.constant is not None and not has_size(call["size"]):
+        numbers = start.constant + step.constant * np.arange(call["size"], dtype=start.dtype)
+        return b.constant(numbers.astype(call.result.dtype))
+    along = b.cast(o.positions(b, call["size"]), start.dtype)
+    if step.constant is None or step.constant != 1:
+        along = b.op("Mul", along, step)
+    if start.constant is None or start.constant != 0:
+        along = b.op("Add", along, start)
+    return b.cast(along, call.result.dtype)
+
+
+@lowering("eye")
+def _eye(b: GraphBuilder, call: Call) -> Ref:
+    shape = require_static(call["shape"], "an identity matrix")
+    return b.constant(np.eye(*shape, dtype=call.result.dtype))

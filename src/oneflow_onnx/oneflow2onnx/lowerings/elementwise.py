@@ -1,0 +1,291 @@
+"""Arithmetic and functions of one number."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from oneflow_onnx.oneflow2onnx import operators as o
+from oneflow_onnx.oneflow2onnx.builder import GraphBuilder
+from oneflow_onnx.oneflow2onnx.lowering import Call, Lowering, lowering
+from oneflow_onnx.oneflow2onnx.lowerings.convolution import bias_added
+from oneflow_onnx.oneflow2onnx.lowerings.pooling import average_of_quotient
+from oneflow_onnx.oneflow2onnx.reference import Ref
+
+
+def plain(name: str) -> Lowering:
+    """The lowering of a primitive that is one ONNX operator on the same operands."""
+
+    def lower(b: GraphBuilder, call: Call) -> Ref:
+        return b.op(name, *call.operands)
+
+    return lower
+
+
+_SAME = {
+    "sub": "Sub",
+    "mul": "Mul",
+    "neg": "Neg",
+    "abs": "Abs",
+    "sqrt": "Sqrt",
+    "exp": "Exp",
+    "log": "Log",
+    "sin": "Sin",
+    "cos": "Cos",
+    "tan": "Tan",
+    "asin": "Asin",
+    "acos": "Acos",
+    "atan": "Atan",
+    "sinh": "Sinh",
+    "cosh": "Cosh",
+    "asinh": "Asinh",
+    "acosh": "Acosh",
+    "atanh": "Atanh",
+    "tanh": "Tanh",
+    "sigmoid": "Sigmoid",
+    "relu": "Relu",
+    "erf": "Erf",
+    "floor": "Floor",
+    "ceil": "Ceil",
+    "round": "Round",
+    "reciprocal": "Reciprocal",
+    "softsign": "Softsign",
+    "maximum": "Max",
+    "minimum": "Min",
+}
+for _primitive, _operator in _SAME.items():
+    lowering(_primitive)(plain(_operator))
+
+
+@lowering("add")
+def _add(b: GraphBuilder, call: Call) -> Ref:
+    fused = bias_added(b, call)
+    return b.op("Add", *call.operands) if fused is None else fused
+
+
+@lowering("div")
+def _div(b: GraphBuilder, call: Call) -> Ref:
+    pooled = average_of_quotient(b, call)
+    if pooled is not None:
+        return pooled
+    x, y = (b.cast(each, call.result.dtype) for each in call.operands)
+    return b.op("Div", x, y)
+
+
+@lowering("cast")
+def _cast(b: GraphBuilder, call: Call) -> Ref:
+    (x,) = call.operands
+    return b.cast(x, call.result.dtype)
+
+
+@lowering("clone", "materialize", "optimization_barrier", "boxing", "transfer", "conj", "real_part")
+def _identity(b: GraphBuilder, call: Call) -> Ref:
+    return call.operands[0]
+
+
+@lowering("barrier")
+def _barrier(b: GraphBuilder, call: Call) -> tuple[Ref, ...]:
+    return tuple(call.operands[: len(call.results)])
+
+
+@lowering("overwrite")
+def _overwrite(b: GraphBuilder, call: Call) -> Ref:
+    return call.operands[1]
+
+
+@lowering("add_scaled")
+def _add_scaled(b: GraphBuilder, call: Call) -> Ref:
+    x, y, factor = call.operands
+    return b.op("Add", x, y if _is(factor, 1) else b.op("Mul", y, factor))
+
+
+@lowering("add_product")
+def _add_product(b: GraphBuilder, call: Call) -> Ref:
+    x, y, z, factor = call.operands
+    product = b.op("Mul", y, z)
+    return b.op("Add", x, product if _is(factor, 1) else b.op("Mul", product, factor))
+
+
+@lowering("add_quotient")
+def _add_quotient(b: GraphBuilder, call: Call) -> Ref:
+    x, y, z, factor = call.operands
+    return b.op("Add", x, b.op("Div", y if _is(factor, 1) else b.op("Mul", y, factor), z))
+
+
+def _is(x: Ref, number: float) -> bool:
+    return x.constant is not None and bool((x.constant == number).all())
+
+
+@lowering("square")
+def _square(b: GraphBuilder, call: Call) -> Ref:
+    (x,) = call.operands
+    return b.op("Mul", x, x)
+
+
+@lowering("cube")
+def _cube(b: GraphBuilder, call: Call) -> Ref:
+    (x,) = call.operands
+    return b.op("Mul", b.op("Mul", x, x), x)
+
+
+@lowering("rsqrt")
+def _rsqrt(b: GraphBuilder, call: Call) -> Ref:
+    (x,) = call.operands
+    return b.op("Reciprocal", b.op("Sqrt", x))
+
+
+@lowering("pow")
+def _pow(b: GraphBuilder, call: Call) -> Ref:
+    x, y = (b.cast(each, call.result.dtype) for each in call.operands)
+    return b.op("Pow", x, y)
+
+
+@lowering("sign")
+def _sign(b: GraphBuilder, call: Call) -> Ref:
+    (x,) = call.operands
+    sign = b.op("Sign", x)
+    if not x.is_float:
+        return sign
+    # ONNX leaves the sign of NaN open; here it is NaN.
+    return o.where(b, b.op("IsNaN", x, dtype=np.dtype(bool)), x, sign)
+
+
+@lowering("trunc")
+def _trunc(b: GraphBuilder, call: Call) -> Ref:
+    (x,) = call.operands
+    return b.op("Mul", b.op("Sign", x), b.op("Floor", b.op("Abs", x)))
+
+
+@lowering("frac")
+def _frac(b: GraphBuilder, call: Call) -> Ref:
+    return b.op("Sub", call.operands[0], _trunc(b, call))
+
+
+@lowering("fmod")
+def _fmod(b: GraphBuilder, call: Call) -> Ref:
+    x, y = call.operands
+    return b.op("Mod", x, y, fmod=1)
+
+
+@lowering("integer_fmod")
+def _integer_fmod(b: GraphBuilder, call: Call) -> Ref:
+    return _fmod(b, call)
+
+
+@lowering("integer_remainder")
+def _integer_remainder(b: GraphBuilder, call: Call) -> Ref:
+    x, y = call.operands
+    return b.op("Mod", x, y)
+
+
+@lowering("remainder")
+def _remainder(b: GraphBuilder, call: Call) -> Ref:
+    """``x - floor(x / y) * y``, by way of the exact rest: no quotient is rounded."""
+    x, y = call.operands
+    if not x.is_float:
+        return b.op("Mod", x, y)
+    rest = b.op("Mod", x, y, fmod=1)
+    zero = b.constant(0, x.dtype)
+    negative = [b.op("Less", each, zero, dtype=np.dtype(bool)) for each in (rest, y)]
+    differ = b.op("Xor", *negative, dtype=np.dtype(bool))
+    nonzero = b.op("Not", b.op("Equal", rest, zero, dtype=np.dtype(bool)))
+    return o.where(b, b.op("And", differ, nonzero), b.op("Add", rest, y), rest)
+
+
+@lowering("floor_divide", "integer_floor_divide")
+def _floor_divide(b: GraphBuilder, call: Call) -> Ref:
+    x, y = call.operands
+    if x.is_float:
+        return b.op("Floor", b.op("Div", x, y))
+    rest = b.op("Mod", x, y)
+    return b.op("Div", b.op("Sub", x, rest), y)
+
+
+@lowering("trunc_divide", "integer_trunc_divide")
+def _trunc_divide(b: GraphBuilder, call: Call) -> Ref:
+    quotient = b.op("Div", *call.operands)
+    if not quotient.is_float:
+        return quotient
+    return b.op("Mul", b.op("Sign", quotient), b.op("Floor", b.op("Abs", quotient)))
+
+
+@lowering("lerp")
+def _lerp(b: GraphBuilder, call: Call) -> Ref:
+    x, y, weight = call.operands
+    return b.op("Add", x, b.op("Mul", weight, b.op("Sub", y, x)))
+
+
+@lowering("clamp")
+def _clamp(b: GraphBuilder, call: Call) -> Ref:
+    x, low, high = call.operands
+    return limited(b, call, x, low, high)
+
+
+@lowering("clamp_min")
+def _clamp_min(b: GraphBuilder, call: Call) -> Ref:
+    x, low = call.operands
+    return limited(b, call, x, low, None)
+
+
+@lowering("clamp_max")
+def _clamp_max(b: GraphBuilder, call: Call) -> Ref:
+    x, high = call.operands
+    return limited(b, call, x, None, high)
+
+
+def limited(b: GraphBuilder, call: Call, x: Ref, low: Ref | None, high: Ref | None) -> Ref:
+    """`x` limited by numbers or tensors."""
+    x = b.cast(x, call.result.dtype)
+    limits = [None if each is None else b.cast(each, x.dtype) for each in (low, high)]
+    if all(each is None or not each.shape for each in limits) and not _may_cross(*limits):
+        return o.clip(b, x, *limits)
+    x = x if limits[0] is None else b.op("Max", x, limits[0])
+    return x if limits[1] is None else b.op("Min", x, limits[1])
+
+
+def _may_cross(low: Ref | None, high: Ref | None) -> bool:
+    """Return whether the lower limit may be above the upper one, which `Clip` leaves undefined."""
+    if low is None or high is None:
+        return False
+    if low.number is None or high.number is None:
+        return True
+    return low.number > high.number
+
+
+@lowering("exp2")
+def _exp2(b: GraphBuilder, call: Call) -> Ref:
+    (x,) = call.operands
+    return b.op("Pow", b.constant(2, x.dtype), x)
+
+
+@lowering("log2", "log10")
+def _logarithm(b: GraphBuilder, call: Call) -> Ref:
+    (x,) = call.operands
+    base = 2 if call.primitive == "log2" else 10
+    return b.op("Mul", b.op("Log", x), b.constant(1 / math.log(base), x.dtype))
+
+
+@lowering("shift_right")
+def _shift_right(b: GraphBuilder, call: Call) -> Ref:
+    """Division by a power of 2, rounded down: ONNX shifts only numbers without a sign."""
+    x, y = call.operands
+    if x.dtype.kind == "u":
+        return b.op("BitShift", x, y, direction="RIGHT")
+    power = b.op("Pow", b.constant(2, x.dtype), y)
+    rest = b.op("Mod", x, power)
+    return b.op("Div", b.op("Sub", x, rest), power)
+
+
+@lowering("shift_left")
+def _shift_left(b: GraphBuilder, call: Call) -> Ref:
+    x, y = call.operands
+    if x.dtype.kind == "u":
+        return b.op("BitShift", x, y, direction="LEFT")
+    return b.op("Mul", x, b.op("Pow", b.constant(2, x.dtype), y))
+
+
+@lowering("erfc")
+def _erfc(b: GraphBuilder, call: Call) -> Ref:
+    (x,) = call.operands
+    return b.op("Sub", b.constant(1, x.dtype), b.op("Erf", x))

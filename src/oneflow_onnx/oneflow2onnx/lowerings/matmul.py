@@ -1,0 +1,108 @@
+"""Matrix products and attention."""
+
+from __future__ import annotations
+
+import string
+
+import numpy as np
+
+from oneflow_onnx.oneflow2onnx import operators as o
+from oneflow_onnx.oneflow2onnx.builder import GraphBuilder
+from oneflow_onnx.oneflow2onnx.lowering import Call, Unsupported, lowering
+from oneflow_onnx.oneflow2onnx.reference import Ref
+from oneflow_onnx.oneflow2onnx.sizes import Size, product
+
+BOOL = np.dtype(bool)
+
+
+@lowering("matmul")
+def _matmul(b: GraphBuilder, call: Call) -> Ref:
+    return o.matmul(b, *call.operands)
+
+
+@lowering("linear", "linear_no_bias")
+def _linear(b: GraphBuilder, call: Call) -> Ref:
+    x, weight, *bias = call.operands
+    shape = call.result.shape
+    if x.rank == 2 and x.is_float and (bias or b.opset >= 11):
+        return b.op("Gemm", x, weight, *bias, shape=shape, transB=1)
+    product = b.op("MatMul", x, o.transpose(b, weight, (1, 0)), shape=shape)
+    return b.op("Add", product, *bias) if bias else product
+
+
+@lowering("outer_rows")
+def _outer_rows(b: GraphBuilder, call: Call) -> Ref:
+    y, x = (
+        o.reshape(b, each, (product(each.shape[:-1]), each.shape[-1])) for each in call.operands
+    )
+    return o.matmul(b, o.transpose(b, y, (1, 0)), x)
+
+
+@lowering("bilinear")
+def _bilinear(b: GraphBuilder, call: Call) -> Ref:
+    x, y, weight, *bias = call.operands
+    shape = call.result.shape
+    result = b.op("Einsum", x, weight, y, shape=shape, equation="...i,oij,...j->...o")
+    return b.op("Add", result, *bias) if bias else result
+
+
+@lowering("einsum")
+def _einsum(b: GraphBuilder, call: Call) -> Ref:
+    labels = sorted({each for part in call["inputs"] for each in part})
+    letters = dict(zip(labels, string.ascii_letters, strict=False))
+    sizes: dict = {}
+    for operand, part in zip(call.operands, call["inputs"], strict=True):
+        sizes.update({key: n for key, n in zip(part, operand.shape, strict=True) if n != 1})
+    operands, terms = [], []
+    for operand, part in zip(call.operands, call["inputs"], strict=True):
+        # A size of 1 broadcasts.
+        single = [d for d, key in enumerate(part) if operand.shape[d] == 1 and key in sizes]
+        operands.append(o.squeeze(b, operand, single))
+        terms.append("".join(letters[key] for d, key in enumerate(part) if d not in single))
+    equation = f"{','.join(terms)}->{''.join(letters[key] for key in call['output'])}"
+    return b.op("Einsum", *operands, shape=call.result.shape, equation=equation)
+
+
+@lowering("attention")
+def _attention(b: GraphBuilder, call: Call) -> tuple[Ref, None]:
+    q, k, v, scale, _, _, _, *mask = call.operands
+    if call["dropout"]:
+        raise Unsupported("attention with dropout (call `eval()` on the model before exporting)")
+    factor = scale.number
+    if b.opset >= 23 and q.rank == k.rank == v.rank == 4 and factor is not None and not mask:
+        causal = int(call["causal"])
+        shape = call.result.shape
+        return b.op("Attention", q, k, v, shape=shape, is_causal=causal, scale=factor), None
+    keys = o.transpose(b, k, [*range(k.rank - 2), k.rank - 1, k.rank - 2])
+    scores = o.matmul(b, b.op("Mul", q, b.cast(scale, q.dtype)), keys)
+    allowed = _allowed(b, call, scores, mask)
+    if mask and mask[0].dtype != BOOL:
+        scores = b.op("Add", scores, b.cast(mask[0], scores.dtype))
+    if allowed is None:
+        weights = b.op("Softmax", scores, axis=scores.rank - 1)
+    else:
+        lowest = b.constant(_lowest(scores.dtype))
+        weights = b.op("Softmax", o.where(b, allowed, scores, lowest), axis=scores.rank - 1)
+        # A query that sees no key gets zeros.
+        weights = o.where(b, allowed, weights, b.constant(0, scores.dtype))
+    return o.matmul(b, weights, v), None
+
+
+def _lowest(dtype: np.dtype) -> np.ndarray:
+    """A number below all scores."""
+    return np.array(-3e38 if dtype.name != "float16" else -6e4, dtype)
+
+
+def _allowed(b: GraphBuilder, call: Call, scores: Ref, mask: list[Ref]) -> Ref | None:
+    """The keys that each query may see; None: all."""
+    allowed = mask[0] if mask and mask[0].dtype == BOOL else None
+    if not call["causal"]:
+        return allowed
+    queries, keys = scores.shape[-2:]
+    if isinstance(queries, Size) or isinstance(keys, Size):
+        rows, columns = o.positions(b, queries), o.positions(b, keys)
+        later = b.op("Less", o.unsqueeze(b, rows, [1]), o.unsqueeze(b, columns, [0]), dtype=BOOL)
+        causal = b.op("Not", later)
+    else:
+        causal = b.constant(np.tril(np.ones((queries, keys), bool)))
+    return causal if allowed is None else b.op("And", causal, allowed)

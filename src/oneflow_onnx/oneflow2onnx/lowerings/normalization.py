@@ -1,0 +1,154 @@
+"""Normalisation: one ONNX operator where the opset has it, else mean, variance and arithmetic."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from oneflow_onnx.oneflow2onnx import operators as o
+from oneflow_onnx.oneflow2onnx.builder import GraphBuilder
+from oneflow_onnx.oneflow2onnx.lowering import Call, lowering
+from oneflow_onnx.oneflow2onnx.lowerings.convolution import channel_vector
+from oneflow_onnx.oneflow2onnx.reference import Ref
+from oneflow_onnx.oneflow2onnx.sizes import Size, combine
+
+
+def _wide(b: GraphBuilder, x: Ref) -> Ref:
+    """Half precision as single precision."""
+    return b.cast(x, np.float32) if x.dtype.itemsize < 4 else x
+
+
+@lowering("moments")
+def _moments(b: GraphBuilder, call: Call) -> tuple[Ref, Ref]:
+    (x,), dims = call.operands, call["dims"]
+    x = _wide(b, x)
+    mean = o.reduce(b, "ReduceMean", x, dims)
+    centered = b.op("Sub", x, mean)
+    square = b.op("Pow", centered, b.constant(2, x.dtype))
+    return mean, o.reduce(b, "ReduceMean", square, dims)
+
+
+@lowering("normalize_fixed")
+def _normalize_fixed(b: GraphBuilder, call: Call) -> Ref:
+    x, mean, variance, weight, bias, eps = call.operands
+    vectors = [_per_channel(b, call, each, x) for each in (weight, bias, mean, variance)]
+    if x.rank > 1 and None not in vectors and eps.constant is not None:
+        epsilon = float(eps.constant)
+        return b.op("BatchNormalization", x, *vectors, shape=x.shape, epsilon=epsilon)
+    return _arithmetic(b, x, mean, variance, weight, bias, eps)
+
+
+def _per_channel(b: GraphBuilder, call: Call, each: Ref, x: Ref) -> Ref | None:
+    """A statistic or weight as one number per channel of `x`; None if it is not that."""
+    channels = x.shape[1] if x.rank > 1 else 1
+    if isinstance(channels, Size):
+        return None
+    if each.constant is not None and each.constant.size == 1:
+        return b.constant(np.full(channels, each.constant.item(), x.dtype))
+    if x.rank == 2 and each.shape == (channels,):
+        return each
+    return channel_vector(call, each, x.rank)
+
+
+def _arithmetic(
+    b: GraphBuilder, x: Ref, mean: Ref, variance: Ref, weight: Ref, bias: Ref, eps: Ref
+) -> Ref:
+    """``(x - mean) / sqrt(variance + eps) * weight + bias``, in the type of the statistics."""
+    dtype = x.dtype
+    wide = mean.dtype if mean.dtype.itemsize > x.dtype.itemsize else x.dtype
+    x, mean, variance, weight, bias, eps = (
+        b.cast(each, wide) for each in (x, mean, variance, weight, bias, eps)
+    )
+    result = b.op("Div", b.op("Sub", x, mean), b.op("Sqrt", b.op("Add", variance, eps)))
+    result = result if _is(weight, 1) else b.op("Mul", result, weight)
+    result = result if _is(bias, 0) else b.op("Add", result, bias)
+    return b.cast(result, dtype)
+
+
+def _is(x: Ref, number: float) -> bool:
+    return x.constant is not None and bool((x.constant == number).all())
+
+
+@lowering("normalize")
+def _normalize(b: GraphBuilder, call: Call) -> Ref:
+    x, mean, variance, weight, bias, eps = call.operands
+    moments = call.made_by(mean, "moments")
+    own = moments is not None and moments.operands[0] is x
+    dims = call["dims"]
+    if own and eps.constant is not None:
+        if dims == tuple(range(x.rank - len(dims), x.rank)) and b.opset >= 17:
+            layer = _layer_norm(b, call)
+            if layer is not None:
+                return layer
+        if x.rank > 2 and dims == tuple(range(2, x.rank)):
+            return _group_norm(b, call)
+    return _arithmetic(b, x, mean, variance, weight, bias, eps)
+
+
+def _layer_norm(b: GraphBuilder, call: Call) -> Ref | None:
+    x, _, _, weight, bias, eps = call.operands
+    dims = call["dims"]
+    shape = tuple(x.shape[dim] for dim in dims)
+    given = [_full(b, each, shape, x.dtype) for each in (weight, bias)]
+    if any(each is None for each in given) or eps.constant is None:
+        return None
+    return b.op(
+        "LayerNormalization", x, *given, shape=x.shape, axis=dims[0], epsilon=float(eps.constant)
+    )
+
+
+def _full(b: GraphBuilder, each: Ref, shape: tuple, dtype: np.dtype) -> Ref | None:
+    """A weight of exactly this shape; None if it is of another one."""
+    if each.shape == shape:
+        return b.cast(each, dtype)
+    if each.constant is None or each.constant.size != 1 or any(isinstance(d, Size) for d in shape):
+        return None
+    return b.constant(np.full(shape, each.constant.item(), dtype))
+
+
+def _group_norm(b: GraphBuilder, call: Call) -> Ref:
+    """Normalisation over all but batch and channels, or groups of channels."""
+    x, mean, variance, weight, bias, eps = call.operands
+    groups = x.shape[1]
+    if isinstance(groups, Size) or eps.constant is None:
+        return _arithmetic(b, x, mean, variance, weight, bias, eps)
+    epsilon = float(eps.constant)
+    vectors = [_per_channel(b, call, each, x) for each in (weight, bias)]
+    if None not in vectors:
+        return b.op("InstanceNormalization", x, *vectors, shape=x.shape, epsilon=epsilon)
+    whole = _group_normalization(b, call, epsilon)
+    if whole is not None:
+        return whole
+    one, zero = (b.constant(np.full(groups, number, x.dtype)) for number in (1, 0))
+    result = b.op("InstanceNormalization", x, one, zero, shape=x.shape, epsilon=epsilon)
+    result = result if _is(weight, 1) else b.op("Mul", result, b.cast(weight, x.dtype))
+    return result if _is(bias, 0) else b.op("Add", result, b.cast(bias, x.dtype))
+
+
+def _group_normalization(b: GraphBuilder, call: Call, epsilon: float) -> Ref | None:
+    """The operator on the tensor before its channels were parted; None where it is not that."""
+    x, _, _, weight, bias, _ = call.operands
+    parted = call.made_by(x, "reshape")
+    sources = [call.made_by(each, "reshape") for each in (weight, bias)]
+    if b.opset < 21 or parted is None or None in sources:
+        return None
+    whole = parted.operands[0]
+    vectors = [each.operands[0] for each in sources if each is not None]
+    channels = combine(x.shape[1], x.shape[2], lambda one, other: one * other)
+    fits = whole.rank == x.rank - 1 and whole.shape == (x.shape[0], channels, *x.shape[3:])
+    if not fits or any(each.shape != (channels,) for each in vectors):
+        return None
+    result = b.op(
+        "GroupNormalization",
+        whole,
+        *vectors,
+        shape=whole.shape,
+        epsilon=epsilon,
+        num_groups=x.shape[1],
+    )
+    return o.reshape(b, result, x.shape)
+
+
+@lowering("attach_moments")
+def _attach_moments(b: GraphBuilder, call: Call) -> tuple[Ref, Ref]:
+    _, mean, variance = call.operands
+    return mean, variance

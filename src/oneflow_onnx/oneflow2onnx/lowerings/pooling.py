@@ -1,0 +1,142 @@
+"""Sums and maxima over sliding windows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from oneflow_onnx.oneflow2onnx import operators as o
+from oneflow_onnx.oneflow2onnx.builder import INT64, GraphBuilder
+from oneflow_onnx.oneflow2onnx.lowering import Call, lowering
+from oneflow_onnx.oneflow2onnx.reference import Ref
+from oneflow_onnx.oneflow2onnx.sizes import Shape, product, require_static
+
+
+class _Planes:
+    """`x` with the dimensions that windows slide along last, behind two others."""
+
+    def __init__(self, b: GraphBuilder, x: Ref, dims: Sequence[int]) -> None:
+        self._b, self._shape = b, x.shape
+        others = [d for d in range(x.rank) if d not in dims]
+        self._order = [*others, *dims]
+        moved = o.transpose(b, x, self._order)
+        kept = moved.shape[: len(others)]
+        # ONNX pools tensors with a batch and channels.
+        self._kept = kept if len(kept) == 2 else (1, product(kept))
+        self._lead = kept
+        self.x = o.reshape(b, moved, (*self._kept, *moved.shape[len(others) :]))
+
+    def shape(self, result: Shape) -> Shape:
+        """The shape of a result of the final shape `result`, as ONNX gives it."""
+        moved = [result[dim] for dim in self._order]
+        return (*self._kept, *moved[len(self._lead) :])
+
+    def restore(self, y: Ref) -> Ref:
+        """A result in the original order of dimensions."""
+        y = o.reshape(self._b, y, (*self._lead, *y.shape[2:]))
+        return o.transpose(self._b, y, np.argsort(self._order).tolist())
+
+
+def _window(call: Call) -> dict[str, Any]:
+    padding = call["padding"]
+    return {
+        "kernel_shape": list(call["kernel"]),
+        "strides": list(call["stride"]),
+        "pads": [low for low, _ in padding] + [high for _, high in padding],
+    }
+
+
+def _dilations(call: Call) -> dict[str, Any]:
+    return {"dilations": list(call["dilation"])} if set(call["dilation"]) != {1} else {}
+
+
+@lowering("max_pool")
+def _max_pool(b: GraphBuilder, call: Call) -> Ref:
+    planes = _Planes(b, call.operands[0], call["dims"])
+    shape = planes.shape(call.result.shape)
+    window = {**_window(call), **_dilations(call)}
+    return planes.restore(b.op("MaxPool", planes.x, shape=shape, **window))
+
+
+@lowering("max_pool_with_indices")
+def _max_pool_with_indices(b: GraphBuilder, call: Call) -> tuple[Ref, Ref]:
+    (x,) = call.operands
+    planes = _Planes(b, x, call["dims"])
+    shape = planes.shape(call.result.shape)
+    window = {**_window(call), **_dilations(call)}
+    outputs = [(shape, x.dtype), (shape, INT64)]
+    values, places = b.multiple("MaxPool", [planes.x], outputs, **window)
+    # ONNX counts through the whole tensor, here each plane counts from 0.
+    size = b.number(product([x.shape[dim] for dim in call["dims"]]))
+    return planes.restore(values), planes.restore(b.op("Mod", places, size))
+
+
+@lowering("window_sum")
+def _window_sum(b: GraphBuilder, call: Call) -> Ref:
+    mean = averages(b, call, count_include_pad=True)
+    return b.op("Mul", mean, b.constant(math.prod(call["kernel"]), mean.dtype))
+
+
+def averages(b: GraphBuilder, call: Call, count_include_pad: bool) -> Ref:
+    """The means of the windows of a `window_sum`."""
+    (x,) = call.operands
+    planes = _Planes(b, x if x.is_float else b.cast(x, np.float64), call["dims"])
+    options: dict[str, Any] = {"count_include_pad": int(count_include_pad)}
+    shape = planes.shape(call.result.shape)
+    mean = b.op("AveragePool", planes.x, shape=shape, **_window(call), **options)
+    return b.cast(planes.restore(mean), x.dtype)
+
+
+def average_of_quotient(b: GraphBuilder, call: Call) -> Ref | None:
+    """The average pooling that a division of window sums is; None if it is another division."""
+    total, divisor = call.operands
+    windows = call.made_by(total, "window_sum")
+    if windows is None or not total.is_float:
+        return None
+    count = math.prod(windows["kernel"])
+    if divisor.constant is not None and divisor.constant.size == 1:
+        return averages(b, windows, True) if float(divisor.constant) == count else None
+    counted = call.made_by(divisor, "window_sum")
+    ones = None if counted is None else counted.made_by(counted.operands[0], "ones")
+    same = ("kernel", "stride", "padding")
+    if counted is None or ones is None or any(counted[each] != windows[each] for each in same):
+        return None
+    sizes = [counted.operands[0].shape[dim] for dim in counted["dims"]]
+    if sizes != [windows.operands[0].shape[dim] for dim in windows["dims"]]:
+        return None
+    return averages(b, windows, False)
+
+
+@lowering("adaptive_max_pool")
+def _adaptive_max_pool(b: GraphBuilder, call: Call) -> tuple[Ref, Ref | None]:
+    (x,), dims = call.operands, call["dims"]
+    sizes = require_static([x.shape[dim] for dim in dims], "adaptive pooling")
+    if any(size % target for size, target in zip(sizes, call["size"], strict=True)):
+        return _uneven_maxima(b, call, sizes)
+    kernel = [size // target for size, target in zip(sizes, call["size"], strict=True)]
+    planes = _Planes(b, x, dims)
+    shape = planes.shape(call.result.shape)
+    outputs = [(shape, x.dtype), (shape, INT64)]
+    values, places = b.multiple("MaxPool", [planes.x], outputs, kernel_shape=kernel, strides=kernel)
+    size = b.constant(np.int64(math.prod(sizes)))
+    return planes.restore(values), planes.restore(b.op("Mod", places, size))
+
+
+def _uneven_maxima(b: GraphBuilder, call: Call, sizes: Sequence[int]) -> tuple[Ref, Ref | None]:
+    """Maxima over windows of different sizes, one dimension after the other; without indices."""
+    (x,) = call.operands
+    for dim, size, target in zip(call["dims"], sizes, call["size"], strict=True):
+        starts = [place * size // target for place in range(target)]
+        stops = [-(-(place + 1) * size // target) for place in range(target)]
+        width = max(stop - start for start, stop in zip(starts, stops, strict=True))
+        # A shorter window takes its last element several times.
+        places = [
+            [min(start + each, stop - 1) for each in range(width)]
+            for start, stop in zip(starts, stops, strict=True)
+        ]
+        windows = o.gather(b, x, b.constant(np.array(places, INT64)), dim)
+        x = o.reduce(b, "ReduceMax", windows, [dim + 1], keepdim=False)
+    return x, None

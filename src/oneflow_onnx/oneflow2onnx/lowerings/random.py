@@ -1,0 +1,87 @@
+"""Random numbers: ONNX draws its own, so only their distribution is kept."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from oneflow_onnx.oneflow2onnx import operators as o
+from oneflow_onnx.oneflow2onnx.builder import GraphBuilder
+from oneflow_onnx.oneflow2onnx.lowering import Call, Unsupported, lowering
+from oneflow_onnx.oneflow2onnx.reference import Ref, onnx_type
+from oneflow_onnx.oneflow2onnx.sizes import Shape, has_size
+
+BOOL = np.dtype(bool)
+
+
+def _drawn(b: GraphBuilder, name: str, shape: Shape, **options: float) -> Ref:
+    """Random numbers of float32."""
+    kind = np.dtype(np.float32)
+    code = int(onnx_type(kind))
+    if has_size(shape):
+        like = o.expand(b, b.constant(np.float32(0)), shape)
+        return b.op(f"{name}Like", like, shape=shape, dtype=kind, **options)
+    given = {"dtype": code, "shape": list(shape), **options}
+    return b.multiple(name, [], [(shape, kind)], **given)[0]
+
+
+@lowering("dropout")
+def _dropout(b: GraphBuilder, call: Call) -> Ref:
+    x, _, _, p, scale = call.operands
+    shape = tuple(1 if d in call["broadcast_dims"] else dim for d, dim in enumerate(x.shape))
+    kept = _above(b, shape, p)
+    return b.op("Mul", x, b.op("Mul", b.cast(kept, x.dtype), b.cast(scale, x.dtype)))
+
+
+@lowering("alpha_dropout")
+def _alpha_dropout(b: GraphBuilder, call: Call) -> Ref:
+    x, _, _, p, scale, shift, low = call.operands
+    shape = tuple(1 if d in call["broadcast_dims"] else dim for d, dim in enumerate(x.shape))
+    scaled = b.op("Add", b.op("Mul", x, b.cast(scale, x.dtype)), b.cast(shift, x.dtype))
+    return o.where(b, _above(b, shape, p), scaled, b.cast(low, x.dtype))
+
+
+def _above(b: GraphBuilder, shape: Shape, p: Ref) -> Ref:
+    """True with probability 1 - `p`."""
+    draw = _drawn(b, "RandomUniform", shape, low=0.0, high=1.0)
+    return b.op("Not", b.op("Less", draw, b.cast(p, draw.dtype), dtype=BOOL))
+
+
+@lowering("random_uniform")
+def _uniform(b: GraphBuilder, call: Call) -> Ref:
+    _, _, low, high = call.operands
+    limits = {"low": _number(low), "high": _number(high)}
+    return b.cast(_drawn(b, "RandomUniform", call["shape"], **limits), call.result.dtype)
+
+
+@lowering("random_normal")
+def _normal(b: GraphBuilder, call: Call) -> Ref:
+    _, _, mean, std = call.operands
+    options = {"mean": _number(mean), "scale": _number(std)}
+    return b.cast(_drawn(b, "RandomNormal", call["shape"], **options), call.result.dtype)
+
+
+@lowering("random_mask")
+def _mask(b: GraphBuilder, call: Call) -> Ref:
+    p = call.operands[-1]
+    return b.cast(b.op("Not", _above(b, call["shape"], p)), call.result.dtype)
+
+
+@lowering("random_bernoulli")
+def _bernoulli(b: GraphBuilder, call: Call) -> Ref:
+    p, *_ = call.operands
+    draw = _drawn(b, "RandomUniform", p.shape, low=0.0, high=1.0)
+    below = b.op("Less", draw, b.cast(p, draw.dtype), dtype=BOOL)
+    return b.cast(below, call.result.dtype)
+
+
+@lowering("random_integer")
+def _integer(b: GraphBuilder, call: Call) -> Ref:
+    _, _, low, high = call.operands
+    draw = _drawn(b, "RandomUniform", call["shape"], low=_number(low), high=_number(high))
+    return b.cast(b.op("Floor", draw), call.result.dtype)
+
+
+def _number(x: Ref) -> float:
+    if x.constant is None:
+        raise Unsupported("random numbers in an interval that is computed")
+    return float(x.constant)

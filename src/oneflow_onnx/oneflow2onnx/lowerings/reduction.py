@@ -1,0 +1,139 @@
+"""Reductions."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from oneflow_onnx.oneflow2onnx import operators as o
+from oneflow_onnx.oneflow2onnx.builder import INT64, GraphBuilder
+from oneflow_onnx.oneflow2onnx.lowering import Call, Lowering, lowering
+from oneflow_onnx.oneflow2onnx.reference import Ref
+from oneflow_onnx.oneflow2onnx.sizes import product
+
+BOOL = np.dtype(bool)
+
+
+def _reduction(name: str) -> Lowering:
+    def lower(b: GraphBuilder, call: Call) -> Ref:
+        (x,) = call.operands
+        return o.reduce(b, name, x, call["dims"], call["keepdim"])
+
+    return lower
+
+
+for _primitive, _operator in {
+    "prod": "ReduceProd",
+    "amax": "ReduceMax",
+    "amin": "ReduceMin",
+    "logsumexp": "ReduceLogSumExp",
+}.items():
+    lowering(_primitive)(_reduction(_operator))
+
+
+@lowering("sum")
+def _sum(b: GraphBuilder, call: Call) -> Ref:
+    x = b.cast(call.operands[0], call.result.dtype)
+    return o.reduce(b, "ReduceSum", x, call["dims"], call["keepdim"])
+
+
+@lowering("mean")
+def _mean(b: GraphBuilder, call: Call) -> Ref:
+    (x,), dims = call.operands, call["dims"]
+    is_global = x.rank > 2 and dims == tuple(range(2, x.rank)) and call["keepdim"]
+    if is_global:
+        return b.op("GlobalAveragePool", x, shape=o.kept(x.shape, dims, True))
+    return o.reduce(b, "ReduceMean", x, dims, call["keepdim"])
+
+
+@lowering("spread")
+def _spread(b: GraphBuilder, call: Call) -> Ref:
+    (x,), dims, shape = call.operands, call["dims"], call["shape"]
+    x = o.reshape(b, x, [1 if d in dims else dim for d, dim in enumerate(shape)])
+    if call["average"]:
+        x = b.op("Div", x, b.number(product([shape[dim] for dim in dims]), x.dtype))
+    return o.expand(b, x, shape)
+
+
+@lowering("nansum")
+def _nansum(b: GraphBuilder, call: Call) -> Ref:
+    return o.reduce(b, "ReduceSum", _numbers(b, call.operands[0]), call["dims"], call["keepdim"])
+
+
+def _numbers(b: GraphBuilder, x: Ref) -> Ref:
+    """`x` with 0 in place of NaN."""
+    return o.where(b, b.op("IsNaN", x, dtype=BOOL), b.constant(0, x.dtype), x)
+
+
+@lowering("nanmean")
+def _nanmean(b: GraphBuilder, call: Call) -> Ref:
+    (x,), dims, keepdim = call.operands, call["dims"], call["keepdim"]
+    total = o.reduce(b, "ReduceSum", _numbers(b, x), dims, keepdim)
+    given = b.cast(b.op("Not", b.op("IsNaN", x, dtype=BOOL)), x.dtype)
+    return b.op("Div", total, o.reduce(b, "ReduceSum", given, dims, keepdim))
+
+
+def _dims(call: Call) -> tuple[int, ...]:
+    dims = call["dims"]
+    return tuple(range(call.operands[0].rank)) if dims is None else dims
+
+
+@lowering("count_nonzero")
+def _count_nonzero(b: GraphBuilder, call: Call) -> Ref:
+    nonzero = b.cast(o.as_bool(b, call.operands[0]), INT64)
+    return o.reduce(b, "ReduceSum", nonzero, _dims(call), call["keepdim"])
+
+
+@lowering("any")
+def _any(b: GraphBuilder, call: Call) -> Ref:
+    nonzero = b.cast(o.as_bool(b, call.operands[0]), np.int32)
+    return o.as_bool(b, o.reduce(b, "ReduceMax", nonzero, _dims(call), call["keepdim"]))
+
+
+@lowering("all")
+def _all(b: GraphBuilder, call: Call) -> Ref:
+    nonzero = b.cast(o.as_bool(b, call.operands[0]), np.int32)
+    return o.as_bool(b, o.reduce(b, "ReduceMin", nonzero, _dims(call), call["keepdim"]))
+
+
+@lowering("argmax", "argmin")
+def _arg(b: GraphBuilder, call: Call) -> Ref:
+    x, dim, keepdim = call.operands[0], call["dim"], call["keepdim"]
+    name = "ArgMax" if call.primitive == "argmax" else "ArgMin"
+    if dim is None or not x.rank:
+        flat = o.reshape(b, x, (product(x.shape),))
+        place = b.op(name, flat, shape=(1,), dtype=INT64, axis=0, keepdims=1)
+        return o.reshape(b, place, call.result.shape)
+    return extreme_index(b, name, x, dim, keepdim)
+
+
+def extreme_index(b: GraphBuilder, name: str, x: Ref, dim: int, keepdim: bool) -> Ref:
+    """The index of the first extreme along `dim`."""
+    shape = o.kept(x.shape, [dim], keepdim)
+    return b.op(name, x, shape=shape, dtype=INT64, axis=dim, keepdims=int(keepdim))
+
+
+@lowering("max_along", "min_along")
+def _extreme_along(b: GraphBuilder, call: Call) -> tuple[Ref, Ref]:
+    (x,), dim, keepdim = call.operands, call["dim"], call["keepdim"]
+    if not x.rank:
+        return x, b.constant(np.int64(0))
+    kind = "Max" if call.primitive == "max_along" else "Min"
+    values = o.reduce(b, f"Reduce{kind}", x, [dim], keepdim)
+    return values, extreme_index(b, f"Arg{kind}", x, dim, keepdim)
+
+
+@lowering("norm2")
+def _norm2(b: GraphBuilder, call: Call) -> Ref:
+    (x,) = call.operands
+    return o.reduce(b, "ReduceL2", x, call["dims"], call["keepdim"])
+
+
+@lowering("var", "std")
+def _variance(b: GraphBuilder, call: Call) -> Ref:
+    (x,), dims = call.operands, call["dims"]
+    centered = b.op("Sub", x, o.reduce(b, "ReduceMean", x, dims))
+    total = o.reduce(b, "ReduceSum", b.op("Mul", centered, centered), dims, call["keepdim"])
+    count = b.number(product([x.shape[dim] for dim in dims]), x.dtype)
+    correction = b.constant(call["correction"], x.dtype)
+    result = b.op("Div", total, b.op("Sub", count, correction))
+    return b.op("Sqrt", result) if call.primitive == "std" else result

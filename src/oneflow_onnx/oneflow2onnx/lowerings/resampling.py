@@ -1,0 +1,164 @@
+"""Interpolation, adaptive averages, and padding with elements of the tensor itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from oneflow.primitives.operators.resample import Resampling
+from oneflow_onnx.oneflow2onnx import operators as o
+from oneflow_onnx.oneflow2onnx.builder import GraphBuilder
+from oneflow_onnx.oneflow2onnx.lowering import Call, Unsupported, lowering
+from oneflow_onnx.oneflow2onnx.reference import Ref
+from oneflow_onnx.oneflow2onnx.schemas import NeedsOpset
+from oneflow_onnx.oneflow2onnx.sizes import Dim, Size, combine, require_static, value_in
+
+_PADDING = {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}
+_MODES = {"nearest": "nearest", "nearest-exact": "nearest", "linear": "linear", "cubic": "cubic"}
+
+
+@lowering("resample")
+def _resample(b: GraphBuilder, call: Call) -> Ref:
+    plans, x = {call["dim"]: call["plan"]}, call.operands[0]
+    # One dimension after the other, in the same way: one operator for all of them.
+    while (before := call.made_by(x, "resample")) is not None:
+        if before["dim"] in plans or not _alike(before["plan"], call["plan"]):
+            break
+        plans[before["dim"]], x = before["plan"], before.operands[0]
+    plan = call["plan"]
+    if plan.adjoint:
+        return _product(b, x, plans)
+    if plan.kind == "area":
+        return _averages(b, x, plans)
+    if plan.kind in _PADDING:
+        return _padded(b, x, plans)
+    return _resized(b, call, x, plans)
+
+
+@lowering("grid_sample")
+def _grid_sample(b: GraphBuilder, call: Call) -> Ref:
+    x, grid = call.operands
+    if b.opset < (16 if x.rank == 4 else 20):
+        raise Unsupported("`GridSample` came with opset 16, and with 20 for volumes")
+    mode = call["mode"]
+    if b.opset >= 20:
+        mode = {"bilinear": "linear", "bicubic": "cubic"}.get(mode, mode)
+    options = {"mode": mode, "padding_mode": call["padding_mode"]}
+    corners = int(call["align_corners"])
+    return b.op("GridSample", x, grid, shape=call.result.shape, align_corners=corners, **options)
+
+
+def _alike(one: Resampling, other: Resampling) -> bool:
+    same = ("kind", "align_corners", "adjoint")
+    return all(getattr(one, each) == getattr(other, each) for each in same)
+
+
+def _product(b: GraphBuilder, x: Ref, plans: dict[int, Resampling]) -> Ref:
+    """Each dimension multiplied by the matrix of its weights."""
+    for dim, plan in plans.items():
+        sizes = require_static([plan.source, plan.target, x.shape[dim]], "an uneven resampling")
+        index, weight = plan.points(np.dtype(np.float64))
+        matrix = np.zeros((sizes[0] if plan.adjoint else sizes[1], sizes[2]))
+        np.add.at(matrix, (np.arange(len(index))[:, None], index), weight)
+        wide = np.dtype(np.float32) if x.dtype.itemsize < 4 else x.dtype
+        moved = o.move_last(b, b.cast(x, wide), dim)
+        result = o.matmul(b, moved, b.constant(matrix.T.astype(wide)))
+        x = b.cast(o.move_back(b, result, dim), x.dtype)
+    return x
+
+
+def _averages(b: GraphBuilder, x: Ref, plans: dict[int, Resampling]) -> Ref:
+    """Adaptive averages: a pooling where windows are equal."""
+    symbolic = any(isinstance(each.source, Size) for each in plans.values())
+    even = not symbolic and all(each.source % each.target == 0 for each in plans.values())
+    if not even or x.rank < 3 or min(plans) < 2:
+        return _product(b, x, plans)
+    shape, kernel = list(x.shape), [1] * (x.rank - 2)
+    for dim, plan in plans.items():
+        shape[dim], kernel[dim - 2] = plan.target, plan.source // plan.target
+    return b.op("AveragePool", x, shape=tuple(shape), kernel_shape=kernel, strides=kernel)
+
+
+def _padded(b: GraphBuilder, x: Ref, plans: dict[int, Resampling]) -> Ref:
+    """Padding with elements of the tensor itself."""
+    kind = next(iter(plans.values())).kind
+    low, high, shape = [0] * x.rank, [0] * x.rank, list(x.shape)
+    for dim, plan in plans.items():
+        after = combine(plan.target, plan.source, lambda one, other: one - other)
+        (total,) = require_static([after], "padding")
+        low[dim], high[dim], shape[dim] = plan.start, total - plan.start, plan.target
+    if kind == "circular" and b.opset < 19:
+        return _wrapped(b, x, low, high)
+    if min(low + high) < 0:
+        return _product(b, x, plans)
+    options: dict[str, Any] = {"mode": _PADDING[kind]}
+    if b.opset < 11:
+        return b.op("Pad", x, shape=tuple(shape), pads=[*low, *high], **options)
+    return b.op("Pad", x, b.integers(*low, *high), shape=tuple(shape), **options)
+
+
+def _wrapped(b: GraphBuilder, x: Ref, low: list[int], high: list[int]) -> Ref:
+    """Circular padding by joining slices."""
+    for dim, (before, after) in enumerate(zip(low, high, strict=True)):
+        if before < 0 or after < 0:
+            raise Unsupported("circular padding that crops")
+        parts, size = [x], x.shape[dim]
+        if before:
+            first = combine(size, before, lambda one, other: one - other)
+            parts.insert(0, o.slice_(b, x, [dim], [first], [before]))
+        if after:
+            parts.append(o.slice_(b, x, [dim], [0], [after]))
+        x = o.concat(b, parts, dim)
+    return x
+
+
+def _resized(b: GraphBuilder, call: Call, x: Ref, plans: dict[int, Resampling]) -> Ref:
+    plan = next(iter(plans.values()))
+    shape = list(x.shape)
+    for dim, each in plans.items():
+        shape[dim] = each.target
+    scales = [_scale(plans[dim], size) if dim in plans else 1.0 for dim, size in enumerate(x.shape)]
+    if b.opset < 11:
+        return _resized_early(b, x, plan, scales, tuple(shape))
+    options: dict[str, Any] = {"mode": _MODES[plan.kind]}
+    options["coordinate_transformation_mode"] = _coordinates(plan)
+    if plan.kind.startswith("nearest"):
+        exact = plan.kind == "nearest-exact"
+        options["nearest_mode"] = "round_prefer_ceil" if exact else "floor"
+    if plan.kind == "cubic":
+        options["cubic_coeff_a"] = -0.75
+    roi = b.constant(np.zeros(0, np.float32)) if b.opset < 13 else None
+    if None not in scales and not plan.align_corners:
+        factors = b.constant(np.array(scales, np.float32))
+        return b.op("Resize", x, roi, factors, shape=tuple(shape), **options)
+    empty = b.constant(np.zeros(0, np.float32)) if b.opset < 13 else None
+    target = b.sizes(shape)
+    return b.op("Resize", x, roi, empty, target, shape=tuple(shape), **options)
+
+
+def _resized_early(
+    b: GraphBuilder, x: Ref, plan: Resampling, scales: list[float | None], shape: tuple[Dim, ...]
+) -> Ref:
+    """Before opset 11 coordinates are scaled and nothing else."""
+    if plan.kind != "nearest" or None in scales:
+        raise NeedsOpset(11, f"`Resize` of mode {plan.kind}")
+    name = "Resize" if b.opset == 10 else "Upsample"
+    factors = b.constant(np.array(scales, np.float32))
+    return b.op(name, x, factors, shape=shape, mode="nearest")
+
+
+def _coordinates(plan: Resampling) -> str:
+    if plan.kind == "nearest":
+        return "asymmetric"
+    return "align_corners" if plan.align_corners else "half_pixel"
+
+
+def _scale(plan: Resampling, size: Dim) -> float | None:
+    """The number of results per element; None if it differs from size to size."""
+    if plan.scale:
+        return 1 / plan.scale
+    pairs = 1 if not isinstance(size, Size) else len(size.values)
+    factors = {value_in(plan.target, each) / value_in(plan.source, each) for each in range(pairs)}
+    (factor,) = factors if len(factors) == 1 else (None,)
+    return factor

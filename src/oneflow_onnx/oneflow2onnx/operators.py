@@ -1,0 +1,301 @@
+"""Nodes whose form depends on the opset, as functions of a builder and values."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from oneflow_onnx.oneflow2onnx.builder import INT64, GraphBuilder
+from oneflow_onnx.oneflow2onnx.reference import Ref
+from oneflow_onnx.oneflow2onnx.schemas import NeedsOpset
+from oneflow_onnx.oneflow2onnx.sizes import (
+    Dim,
+    Shape,
+    Size,
+    broadcast_shapes,
+    combine,
+    require_static,
+    static,
+)
+
+
+def reshape(b: GraphBuilder, x: Ref, shape: Sequence[Dim]) -> Ref:
+    """`x` in another shape."""
+    shape = tuple(shape)
+    if shape == x.shape:
+        return x
+    plain = static(shape)
+    if x.constant is not None and plain is not None:
+        return b.constant(x.constant.reshape(plain))
+    before = b.reshaped.get(x)
+    if before is not None and before.shape == shape:
+        return before
+    options = {}
+    if any(dim == 0 and x.shape[place : place + 1] != (0,) for place, dim in enumerate(shape)):
+        if b.opset < 14:
+            raise NeedsOpset(14, "`Reshape` to a size of 0")
+        options["allowzero"] = 1
+    result = b.op("Reshape", x, _reshape_target(b, x, shape), shape=shape, **options)
+    b.reshaped[result] = x
+    return result
+
+
+def _reshape_target(b: GraphBuilder, x: Ref, shape: Shape) -> Ref:
+    """The second input of `Reshape`: 0 copies a size, and -1 is what remains."""
+    target: list[Dim] = list(shape)
+    if 0 not in shape:
+        for place, dim in enumerate(shape):
+            if isinstance(dim, Size) and place < x.rank and x.shape[place] == dim:
+                target[place] = 0
+    symbols = [place for place, dim in enumerate(target) if isinstance(dim, Size)]
+    if len(symbols) == 1 and 0 not in shape:
+        target[symbols[0]] = -1
+    return b.sizes(target)
+
+
+def transpose(b: GraphBuilder, x: Ref, perm: Sequence[int]) -> Ref:
+    """`x` with its dimensions in another order."""
+    if tuple(perm) == tuple(range(x.rank)):
+        return x
+    return b.op("Transpose", x, shape=tuple(x.shape[dim] for dim in perm), perm=list(perm))
+
+
+def move_last(b: GraphBuilder, x: Ref, dim: int) -> Ref:
+    """`x` with dimension `dim` moved to the end."""
+    return transpose(b, x, [*(d for d in range(x.rank) if d != dim), dim])
+
+
+def move_back(b: GraphBuilder, x: Ref, dim: int) -> Ref:
+    """Undo `move_last`."""
+    order = list(range(x.rank - 1))
+    return transpose(b, x, [*order[:dim], x.rank - 1, *order[dim:]])
+
+
+def expand(b: GraphBuilder, x: Ref, shape: Sequence[Dim]) -> Ref:
+    """`x` broadcast to a shape."""
+    shape = tuple(shape)
+    if x.shape == shape:
+        return x
+    return b.op("Expand", x, b.sizes(shape), shape=shape)
+
+
+def unsqueeze(b: GraphBuilder, x: Ref, dims: Sequence[int]) -> Ref:
+    """`x` with new dimensions of size 1, at these places of the result."""
+    if not dims:
+        return x
+    rest = iter(x.shape)
+    shape = tuple(1 if d in dims else next(rest) for d in range(x.rank + len(dims)))
+    if x.constant is not None:
+        return b.constant(np.expand_dims(x.constant, tuple(dims)))
+    if b.opset < 13:
+        return b.op("Unsqueeze", x, shape=shape, axes=list(dims))
+    return b.op("Unsqueeze", x, b.integers(*dims), shape=shape)
+
+
+def squeeze(b: GraphBuilder, x: Ref, dims: Sequence[int]) -> Ref:
+    """`x` without these dimensions of size 1."""
+    if not dims:
+        return x
+    shape = tuple(dim for d, dim in enumerate(x.shape) if d not in dims)
+    if b.opset < 13:
+        return b.op("Squeeze", x, shape=shape, axes=list(dims))
+    return b.op("Squeeze", x, b.integers(*dims), shape=shape)
+
+
+def slice_(
+    b: GraphBuilder,
+    x: Ref,
+    dims: Sequence[int],
+    starts: Sequence[Dim | Ref],
+    sizes: Sequence[Dim],
+    steps: Sequence[int] | None = None,
+) -> Ref:
+    """`sizes[i]` elements from `starts[i]` along `dims[i]`, every `steps[i]`-th."""
+    steps = [1] * len(dims) if steps is None else steps
+    shape = list(x.shape)
+    for dim, size in zip(dims, sizes, strict=True):
+        shape[dim] = size
+    if tuple(shape) == x.shape and all(step == 1 for step in steps):
+        return x
+    begin = _vector(b, starts)
+    spans = [
+        size if step == 1 else _span(size, step) for size, step in zip(sizes, steps, strict=True)
+    ]
+    end = _sum(b, begin, b.sizes(spans))
+    if b.opset < 10:
+        if begin.constant is None or end.constant is None:
+            raise NeedsOpset(10, "`Slice` at positions that are computed")
+        if any(step != 1 for step in steps):
+            raise NeedsOpset(10, "`Slice` with steps")
+        bounds = {"starts": begin.constant.tolist(), "ends": end.constant.tolist()}
+        return b.op("Slice", x, shape=tuple(shape), axes=list(dims), **bounds)
+    given = [x, begin, end, b.integers(*dims)]
+    if any(step != 1 for step in steps):
+        given.append(b.integers(*steps))
+    return b.op("Slice", *given, shape=tuple(shape))
+
+
+def _span(size: Dim, step: int) -> Dim:
+    (count,) = require_static([size], "a slice with steps")
+    return (count - 1) * step + 1 if count else 0
+
+
+def _vector(b: GraphBuilder, numbers: Sequence[Dim | Ref]) -> Ref:
+    """Numbers and values without dimensions as one vector of int64."""
+    numbers = [
+        int(each.number) if isinstance(each, Ref) and each.number is not None else each
+        for each in numbers
+    ]
+    plain = [each for each in numbers if not isinstance(each, Ref)]
+    if len(plain) == len(numbers):
+        return b.sizes(plain)
+    parts = [
+        reshape(b, b.cast(each, INT64), (1,)) if isinstance(each, Ref) else b.sizes([each])
+        for each in numbers
+    ]
+    return parts[0] if len(parts) == 1 else concat(b, parts, 0)
+
+
+def _sum(b: GraphBuilder, one: Ref, other: Ref) -> Ref:
+    if one.constant is not None and other.constant is not None:
+        return b.constant(one.constant + other.constant)
+    if one.constant is not None and not one.constant.any():
+        return other
+    return b.op("Add", one, other)
+
+
+def concat(b: GraphBuilder, parts: Sequence[Ref], dim: int) -> Ref:
+    """Values one after the other along `dim`."""
+    if len(parts) == 1:
+        return parts[0]
+    shape = list(parts[0].shape)
+    along = [part.shape[dim] for part in parts]
+    total: Any = along[0]
+    for each in along[1:]:
+        total = _plus(total, each)
+    shape[dim] = total
+    return b.op("Concat", *parts, shape=tuple(shape), axis=dim)
+
+
+def _plus(one: Dim, other: Dim) -> Dim:
+    return combine(one, other, operator.add)
+
+
+def split(b: GraphBuilder, x: Ref, sizes: Sequence[Dim], dim: int) -> list[Ref]:
+    """`x` in parts of these sizes along `dim`."""
+    shapes = [(*x.shape[:dim], size, *x.shape[dim + 1 :]) for size in sizes]
+    outputs = [(shape, x.dtype) for shape in shapes]
+    if b.opset < 13:
+        plain = list(require_static(sizes, "`split`"))
+        return b.multiple("Split", [x], outputs, axis=dim, split=plain)
+    return b.multiple("Split", [x, b.sizes(sizes)], outputs, axis=dim)
+
+
+def gather(b: GraphBuilder, x: Ref, indices: Ref, dim: int) -> Ref:
+    """Slices of `x` along `dim`, at `indices`."""
+    shape = (*x.shape[:dim], *indices.shape, *x.shape[dim + 1 :])
+    return b.op("Gather", x, indices, shape=shape, axis=dim)
+
+
+def kept(shape: Shape, dims: Sequence[int], keepdim: bool) -> Shape:
+    """The shape after a reduction over `dims`."""
+    if keepdim:
+        return tuple(1 if d in dims else dim for d, dim in enumerate(shape))
+    return tuple(dim for d, dim in enumerate(shape) if d not in dims)
+
+
+# Reductions whose axes became an input, with the opset in which they did.
+_AXES_AS_INPUT = {"ReduceSum": 13}
+
+
+def reduce(b: GraphBuilder, name: str, x: Ref, dims: Sequence[int], keepdim: bool = True) -> Ref:
+    """A reduction, such as ``ReduceSum``, over `dims`."""
+    if not dims:
+        return x
+    shape = kept(x.shape, dims, keepdim)
+    if b.opset < _AXES_AS_INPUT.get(name, 18):
+        return b.op(name, x, shape=shape, axes=list(dims), keepdims=int(keepdim))
+    return b.op(name, x, b.integers(*dims), shape=shape, keepdims=int(keepdim))
+
+
+def where(b: GraphBuilder, condition: Ref, x: Ref, y: Ref) -> Ref:
+    """`x` where the condition holds, else `y`."""
+    shape = broadcast_shapes([condition.shape, x.shape, y.shape])
+    return b.op("Where", as_bool(b, condition), x, y, shape=shape, dtype=x.dtype)
+
+
+def as_bool(b: GraphBuilder, x: Ref) -> Ref:
+    """Whether elements are not zero."""
+    return b.cast(x, np.bool_)
+
+
+def clip(b: GraphBuilder, x: Ref, low: Ref | None, high: Ref | None) -> Ref:
+    """`x` limited to an interval by numbers without dimensions."""
+    low, high = (None if each is None else b.cast(each, x.dtype) for each in (low, high))
+    if b.opset >= 11:
+        return b.op("Clip", x, low, high, shape=x.shape)
+    limits = {"min": low, "max": high}
+    if not x.is_float or any(
+        each is not None and each.constant is None for each in limits.values()
+    ):
+        x = x if low is None else b.op("Max", x, low)
+        return x if high is None else b.op("Min", x, high)
+    numbers = {name: each.number for name, each in limits.items() if each is not None}
+    finite: dict[str, Any] = {
+        name: float(each)
+        for name, each in numbers.items()
+        if each is not None and math.isfinite(each)
+    }
+    return b.op("Clip", x, shape=x.shape, **finite)
+
+
+def pad(b: GraphBuilder, x: Ref, value: Ref, low: Sequence[Dim], high: Sequence[Dim]) -> Ref:
+    """`x` surrounded by a number; negative amounts crop."""
+    shape = tuple(
+        _plus(_plus(dim, before), after)
+        for dim, before, after in zip(x.shape, low, high, strict=True)
+    )
+    if shape == x.shape and not any(low):
+        return x
+    if b.opset >= 11:
+        amounts = b.sizes([*low, *high])
+        return b.op("Pad", x, amounts, b.cast(value, x.dtype), shape=shape)
+    if value.constant is None:
+        raise NeedsOpset(11, "`Pad` with a number that is computed")
+    pads = list(require_static([*low, *high], "padding"))
+    return b.op("Pad", x, shape=shape, pads=pads, value=float(value.constant))
+
+
+def scatter_elements(b: GraphBuilder, x: Ref, indices: Ref, updates: Ref, dim: int) -> Ref:
+    """`x` with `updates` written at `indices` along `dim`."""
+    name = "ScatterElements" if b.opset >= 11 else "Scatter"
+    return b.op(name, x, indices, updates, shape=x.shape, axis=dim)
+
+
+def filled(b: GraphBuilder, shape: Sequence[Dim], value: Any, dtype: np.dtype) -> Ref:
+    """A tensor of one number."""
+    shape = tuple(shape)
+    plain = static(shape)
+    if plain is not None and math.prod(plain) <= 64:
+        return b.constant(np.full(plain, value, dtype))
+    return expand(b, b.constant(np.full((), value, dtype)), shape)
+
+
+def positions(b: GraphBuilder, size: Dim) -> Ref:
+    """The numbers from 0 to `size` - 1, int64."""
+    if not isinstance(size, Size):
+        return b.constant(np.arange(size, dtype=INT64))
+    zero, one = b.constant(np.int64(0)), b.constant(np.int64(1))
+    return b.op("Range", zero, b.number(size), one, shape=(size,))
+
+
+def matmul(b: GraphBuilder, x: Ref, y: Ref) -> Ref:
+    """The product of matrices, leading dimensions broadcast."""
+    left, right = x.shape, y.shape
+    lead = broadcast_shapes([left[:-2], right[:-2]])
+    shape = (*lead, *left[-2:-1], *(right[-1:] if len(right) > 1 else ()))
+    return b.op("MatMul", x, y, shape=shape)

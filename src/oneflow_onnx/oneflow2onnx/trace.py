@@ -1,0 +1,171 @@
+"""`Trace`: what a model computes, as calls of primitives on values with possibly symbolic sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from oneflow.base.spec import TensorSpec
+from oneflow.graph.captured_step import CapturedStep, StepInput
+from oneflow.primitives.operation import Operation
+from oneflow.program.ir import Instruction
+from oneflow.tensor.tensor import Tensor
+from oneflow_onnx.oneflow2onnx.sizes import DynamicSizeError, Shape, merge
+
+
+@dataclass(frozen=True)
+class TracedValue:
+    """The type of a value.
+
+    Attributes:
+        shape: sizes, numbers or symbols.
+        dtype: its NumPy dtype.
+    """
+
+    shape: Shape
+    dtype: np.dtype
+
+
+@dataclass(frozen=True)
+class TracedCall:
+    """One primitive applied to earlier values.
+
+    Attributes:
+        primitive: its name.
+        attributes: its attributes, sizes in them possibly symbols.
+        operands: numbers of the values it reads.
+        results: number of each value it makes, with its type.
+        scope: path of the module that it is in.
+        operations: the operation in each capture.
+    """
+
+    primitive: str
+    attributes: Mapping[str, Any]
+    operands: tuple[int, ...]
+    results: tuple[tuple[int, TracedValue], ...]
+    scope: str
+    operations: tuple[Operation, ...]
+
+
+@dataclass(frozen=True)
+class Trace:
+    """What a model computes.
+
+    Attributes:
+        inputs: type and origin of each input, by number.
+        numbers: Python numbers among the values, by number; a `Size` where captures differ.
+        calls: in order; only those that the results need.
+        results: numbers of the values that it returns.
+        structure: of the results.
+    """
+
+    inputs: Mapping[int, tuple[TracedValue, StepInput]]
+    numbers: Mapping[int, tuple[Any, TracedValue]]
+    calls: tuple[TracedCall, ...]
+    results: tuple[int, ...]
+    structure: Any
+
+
+def merged_trace(steps: Sequence[CapturedStep], prefix: str = "") -> Trace:
+    """Return the trace that all captures of a model agree on.
+
+    Args:
+        steps: the captures.
+        prefix: what paths of modules begin with that is to be left out.
+
+    Raises:
+        DynamicSizeError: they differ in more than sizes.
+    """
+    programs = [step.program for step in steps]
+    if len({len(each.instructions) for each in programs}) > 1:
+        raise DynamicSizeError(
+            "the model does other things at other sizes (Python code asks for a size), so it has "
+            "no one ONNX graph; give that dimension a fixed size"
+        )
+    first, step = programs[0], steps[0]
+    results = _results(step)
+    needed = _needed(first.instructions, results)
+    calls = tuple(
+        _merged_call(each, prefix)
+        for each in zip(*(program.instructions for program in programs), strict=True)
+        if not needed.isdisjoint(each[0].results)
+    )
+    inputs = {
+        number: (_merged_type([each.inputs[number] for each in programs]), step.inputs[number])
+        for number in range(len(first.inputs))
+    }
+    start = len(first.inputs)
+    numbers = {
+        start + place: (_merged_number(steps, place), _merged_type([spec]))
+        for place, spec in enumerate(first.scalars)
+        if start + place in needed
+    }
+    return Trace(inputs, numbers, calls, results, step.outputs.structure)
+
+
+def _results(step: CapturedStep) -> tuple[int, ...]:
+    """The numbers of the values that `build` returned."""
+    outputs, places = step.program.outputs, step.outputs
+    computed = [each for each in places.results if isinstance(each, TensorSpec)]
+    by_source = {id(each.source): number for number, each in enumerate(step.inputs)}
+    arguments = {
+        each.source: number for number, each in enumerate(step.inputs) if each.kind == "argument"
+    }
+    # Inputs that `build` writes to: their new contents come first.
+    updated = [id(step.inputs[number].source) for number in step.updates]
+    by_source.update(zip(updated, outputs, strict=False))
+    arguments.update(zip(places.written, outputs[len(updated) :], strict=False))
+    numbers, made = [], iter(outputs[len(outputs) - len(computed) :])
+    for each in step.outputs.results:
+        if isinstance(each, TensorSpec):
+            numbers.append(next(made))
+        else:
+            numbers.append(by_source[id(each)] if isinstance(each, Tensor) else arguments[each])
+    return tuple(numbers)
+
+
+def _needed(instructions: Sequence[Instruction], results: Sequence[int]) -> set[int]:
+    """The numbers of all values on which the results depend."""
+    needed = set(results)
+    for each in reversed(instructions):
+        if not needed.isdisjoint(each.results):
+            needed.update(each.operands)
+    return needed
+
+
+def _merged_call(instructions: Sequence[Instruction], prefix: str) -> TracedCall:
+    first = instructions[0]
+    name = first.operation.primitive.name
+    if any(
+        each.operation.primitive is not first.operation.primitive or each.operands != first.operands
+        for each in instructions
+    ):
+        raise DynamicSizeError(
+            f"at another size `{first.scope}` does something else than `{name}`; give that "
+            "dimension a fixed size"
+        )
+    operations = tuple([each.operation for each in instructions])
+    defaults = first.operation.primitive.attributes
+    attributes = {
+        key: merge([each.attributes[key] for each in operations], f"`{key}` of `{name}`")
+        for key in first.operation.attributes
+    }
+    attributes = {**defaults, **attributes}
+    specs = zip(*(each.out_specs for each in operations), strict=True)
+    results = zip(first.results, map(_merged_type, specs), strict=True)
+    scope = f"{first.scope}.".removeprefix(prefix).rstrip(".")
+    return TracedCall(name, attributes, first.operands, tuple(results), scope, operations)
+
+
+def _merged_type(specs: Sequence[TensorSpec]) -> TracedValue:
+    shape = merge([spec.shape for spec in specs], "a shape")
+    return TracedValue(shape, specs[0].dtype.numpy)
+
+
+def _merged_number(steps: Sequence[CapturedStep], place: int) -> Any:
+    if place in steps[0].dynamic_numbers:
+        return steps[0].numbers[place]
+    return merge([step.numbers[place] for step in steps], "a number")

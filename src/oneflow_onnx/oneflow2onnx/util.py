@@ -1,0 +1,223 @@
+"""The functions that users of oneflow_onnx know: export, run and compare."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnxruntime
+
+import oneflow as flow
+from oneflow.graph.graph import Graph
+from oneflow.graph.pytree import tree_flatten
+from oneflow.tensor.tensor import Tensor
+from oneflow_onnx.oneflow2onnx.capturing import compiled_arguments
+from oneflow_onnx.oneflow2onnx.flow2onnx import Export
+
+_PROVIDERS = {"cpu": "CPUExecutionProvider", "gpu": "CUDAExecutionProvider"}
+_TYPES = {
+    "tensor(float)": np.float32,
+    "tensor(double)": np.float64,
+    "tensor(float16)": np.float16,
+    "tensor(int64)": np.int64,
+    "tensor(int32)": np.int32,
+    "tensor(bool)": np.bool_,
+}
+
+
+def export_onnx_model(
+    graph: Any,
+    external_data: bool = False,
+    opset: int | None = None,
+    flow_weight_dir: str | os.PathLike | None = None,
+    onnx_model_path: str | os.PathLike = "/tmp",
+    dynamic_batch_size: bool = False,
+) -> tuple[str, Callable[[], None]]:
+    """Export a graph that was called before.
+
+    Args:
+        graph: an `nn.Graph`.
+        external_data: store weights in a file of their own.
+        opset: the opset; None: 10, or the lowest that can express the graph.
+        flow_weight_dir: a folder with weights from ``flow.save(graph.state_dict(), folder)``.
+        onnx_model_path: the file, or a folder, in which it is called ``model.onnx``.
+        dynamic_batch_size: dimension 0 of the first input is symbolic.
+
+    Returns:
+        The path of the file, and a function that removes it.
+
+    Raises:
+        UnsupportedOperatorsError: operators that ONNX cannot express; lists all of them.
+        RuntimeError: the graph was never called.
+    """
+    path = Path(onnx_model_path)
+    path = path / "model.onnx" if path.is_dir() else path
+    Export(
+        graph,
+        flow_weight_dir,
+        path,
+        opset=opset,
+        external_data=external_data,
+        dynamic_batch_size=dynamic_batch_size,
+    )
+
+    def cleanup() -> None:
+        for each in [path, *path.parent.glob(f"{path.name}.*.data")]:
+            each.unlink(missing_ok=True)
+
+    return str(path), cleanup
+
+
+def run_onnx(
+    onnx_model_path: str | os.PathLike,
+    providers: Sequence[str],
+    ipt_dict: Mapping[str, np.ndarray] | None = None,
+    ort_optimize: bool = True,
+    input_tensor_range: Sequence[float] | None = None,
+) -> tuple[dict[str, np.ndarray], Any]:
+    """Run a model in ONNX Runtime.
+
+    Args:
+        onnx_model_path: the file.
+        providers: ONNX Runtime's execution providers.
+        ipt_dict: the inputs by name; None: uniform random numbers.
+        ort_optimize: let ONNX Runtime optimise the graph.
+        input_tensor_range: the interval of the random numbers; None: from -10 to 10.
+
+    Returns:
+        The inputs by name, and the output; a list if there are several.
+
+    Raises:
+        ValueError: the range is not two increasing numbers, or inputs are missing.
+    """
+    low, high = _checked_range(input_tensor_range)
+    settings = onnxruntime.SessionOptions()
+    if not ort_optimize:
+        level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+        settings.graph_optimization_level = level
+    session = onnxruntime.InferenceSession(str(onnx_model_path), settings, providers=providers)
+    if ipt_dict is None:
+        ipt_dict = {each.name: _random(each, low, high) for each in session.get_inputs()}
+    missing = sorted({each.name for each in session.get_inputs()} - set(ipt_dict))
+    if missing:
+        raise ValueError(f"`ipt_dict` lacks the inputs {missing}")
+    outputs = session.run(None, dict(ipt_dict))
+    return dict(ipt_dict), outputs[0] if len(outputs) == 1 else outputs
+
+
+def _checked_range(given: Sequence[float] | None) -> tuple[float, float]:
+    if given is None:
+        return -10.0, 10.0
+    if len(given) != 2 or given[0] >= given[1]:
+        raise ValueError(f"`input_tensor_range` must be two increasing numbers, got {given}")
+    return float(given[0]), float(given[1])
+
+
+def _random(node: Any, low: float, high: float) -> np.ndarray:
+    """Random numbers for an input; a symbolic size is 1."""
+    if node.type not in _TYPES:
+        raise ValueError(f"input `{node.name}` is {node.type}; give it in `ipt_dict`")
+    shape = [each if isinstance(each, int) else 1 for each in node.shape]
+    numbers = np.random.default_rng(0).uniform(low, high, shape)
+    return numbers.astype(_TYPES[node.type])
+
+
+def compare_result(
+    a: np.ndarray,
+    b: np.ndarray,
+    rtol: float = 1e-2,
+    atol: float = 1e-5,
+    print_outlier: bool = False,
+) -> None:
+    """Check that two arrays are close.
+
+    Args:
+        a: one.
+        b: the other.
+        rtol: relative tolerance.
+        atol: absolute tolerance.
+        print_outlier: name the places where they are not.
+
+    Raises:
+        AssertionError: they are not.
+    """
+    close = np.isclose(a, b, rtol=rtol, atol=atol, equal_nan=True)
+    if close.all():
+        return
+    worst = np.abs(np.asarray(a, np.float64) - np.asarray(b, np.float64))
+    text = f"{int((~close).sum())} of {close.size} numbers differ, by up to {worst.max():.3g}"
+    if print_outlier:
+        places = np.argwhere(~close)[:10]
+        rows = [f"  at {tuple(map(int, p))}: {a[tuple(p)]} and {b[tuple(p)]}" for p in places]
+        text += "\n" + "\n".join(rows)
+    raise AssertionError(text)
+
+
+def convert_to_onnx_and_check(
+    graph: Any,
+    print_outlier: bool = True,
+    external_data: bool = False,
+    ort_optimize: bool = True,
+    opset: int | None = None,
+    flow_weight_dir: str | os.PathLike | None = None,
+    onnx_model_path: str | os.PathLike = "/tmp",
+    dynamic_batch_size: bool = False,
+    device: str = "cpu",
+    input_tensor_range: Sequence[float] | None = None,
+) -> None:
+    """Export a graph that was called before, and compare it with itself in ONNX Runtime.
+
+    All outputs are compared, with rtol 1e-2 and atol 1e-5.
+
+    Args:
+        graph: an `nn.Graph`.
+        print_outlier: name the places that differ.
+        external_data: store weights in a file of their own.
+        ort_optimize: let ONNX Runtime optimise the graph.
+        opset: the opset; None: 10, or the lowest that can express the graph.
+        flow_weight_dir: a folder with weights from ``flow.save(graph.state_dict(), folder)``.
+        onnx_model_path: the file, or a folder, in which it is called ``model.onnx``.
+        dynamic_batch_size: dimension 0 of the first input is symbolic.
+        device: ``"cpu"`` or ``"gpu"``, where ONNX Runtime runs it; with ``"_global"`` for graphs
+            on a placement.
+        input_tensor_range: the interval of the random inputs; None: from -10 to 10.
+
+    Raises:
+        AssertionError: the results differ.
+        ValueError: `device` is another one, or ONNX Runtime has no such provider.
+    """
+    kind = device.removesuffix("_global")
+    if kind not in _PROVIDERS:
+        raise ValueError(
+            f'`device` must be "cpu", "gpu", "cpu_global" or "gpu_global", got {device!r}'
+        )
+    provider = _PROVIDERS[kind]
+    if provider not in onnxruntime.get_available_providers():
+        raise ValueError(f"ONNX Runtime here has no {provider}; install `onnxruntime-gpu`")
+    path, _ = export_onnx_model(
+        graph, external_data, opset, flow_weight_dir, onnx_model_path, dynamic_batch_size
+    )
+    inputs, outputs = run_onnx(path, [provider], None, ort_optimize, input_tensor_range)
+    expected = _call(graph, list(inputs.values()))
+    found = [outputs] if len(expected) == 1 else outputs
+    for mine, theirs in zip(found, expected, strict=True):
+        compare_result(mine, theirs, print_outlier=print_outlier)
+
+
+def _call(graph: Graph, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """The tensors that a graph returns for these arguments."""
+    given, _ = compiled_arguments(graph)
+    tensors = [_like(flow.tensor(array), each) for array, each in zip(arrays, given, strict=True)]
+    results: list[Tensor] = []
+    tree_flatten(graph(*tensors), results, "the results")
+    return [each.detach().numpy() for each in results]
+
+
+def _like(x: Tensor, other: Tensor) -> Tensor:
+    """`x` on the device, or placement, of another tensor."""
+    if other.is_global:
+        return x.to_global(other.placement, other.sbp)
+    return x.to(other.device)

@@ -1,0 +1,193 @@
+"""Every operator of the table in `tests/samples`, exported and run by ONNX Runtime."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import oneflow as flow
+from oneflow_onnx.oneflow2onnx.errors import UnsupportedOperatorsError
+from tests.onnx.runtime import difference, exported, run, session_of
+from tests.oracle import FLOW, flat_tensors
+from tests.samples.table import Case, Operator, operators
+
+ROWS = [(family, row) for family, row in operators() if row.values]
+# Of each row as many cases run; the rest with --exhaustive.
+CASES = 3
+OPSETS = (None, 13, 17, 21)
+TOLERANCE = 2e-4
+
+_COMPLEX = "complex numbers, with which ONNX does not compute"
+_DECOMPOSITIONS = "ONNX has no decompositions of matrices"
+_SPECIAL = "a special function that ONNX does not have"
+_BITS = "ONNX does not show the bits of numbers"
+# Rows that cannot be exported, and why; the export must say so.
+UNSUPPORTED = {
+    **dict.fromkeys(
+        (
+            "Tensor.cfloat",
+            "addcdiv",
+            "addcmul",
+            "complex",
+            "conj",
+            "imag",
+            "linalg.eig",
+            "linalg.eigvals",
+            "polar",
+            "real",
+            "view_as_complex",
+            "view_as_real",
+        ),
+        _COMPLEX,
+    ),
+    **dict.fromkeys(
+        (
+            "cholesky",
+            "cholesky_inverse",
+            "cholesky_solve",
+            "cholesky_upper",
+            "cond_of_inverse",
+            "eigvalsh_gradient",
+            "inverse",
+            "linalg.cholesky",
+            "linalg.cond",
+            "linalg.eigh",
+            "linalg.eigvalsh",
+            "linalg.inv",
+            "linalg.lstsq",
+            "linalg.matrix_norm",
+            "linalg.matrix_power",
+            "linalg.matrix_rank",
+            "linalg.pinv",
+            "linalg.qr",
+            "linalg.slogdet",
+            "linalg.solve",
+            "linalg.solve_triangular",
+            "linalg.svd",
+            "linalg.svdvals",
+            "logdet",
+            "pinv_hermitian",
+            "qr",
+            "svd",
+        ),
+        _DECOMPOSITIONS,
+    ),
+    **dict.fromkeys(
+        (
+            "Tensor.polygamma",
+            "digamma",
+            "digamma_below_0",
+            "erfinv",
+            "i0",
+            "lgamma",
+            "mvlgamma",
+            "polygamma",
+            "special.gammainc",
+            "special.gammaincc",
+            "special.i0e",
+            "special.i1",
+            "special.i1e",
+            "special.zeta",
+        ),
+        _SPECIAL,
+    ),
+    **dict.fromkeys(("Tensor.view_dtype", "frexp", "nextafter"), _BITS),
+    **dict.fromkeys(("gcd", "lcm"), "a loop of unknown length"),
+    "nn.functional.ctc_loss": "its steps read blocks of tensors",
+}
+# Rows that are exported but cannot be compared, and why.
+INCOMPARABLE = {
+    "as_strided": "an input of a graph has no strides",
+    "Tensor.bfloat16": "ONNX Runtime gives no NumPy array of bfloat16",
+}
+
+
+def cases(row: Operator, exhaustive: bool) -> Iterator[Case]:
+    """The cases that run of a row."""
+    yield from row.cases if exhaustive else row.cases[:CASES]
+
+
+def expected(row: Operator, case: Case) -> list[flow.Tensor] | None:
+    """What OneFlow gives; None where it raises or gives no tensors."""
+    arguments = FLOW.arguments(case, row.dtypes[0], row.name)
+    try:
+        result = FLOW.function(row)(*arguments.args, **arguments.kwargs)
+        return [each.clone() for each in flat_tensors(result)] or None
+    except Exception:
+        return None
+
+
+def with_tensors(value: Any, tensors: Iterator[flow.Tensor]) -> Any:
+    """The value with these tensors in place of its own."""
+    if isinstance(value, flow.Tensor):
+        return next(tensors)
+    if type(value) in (list, tuple):
+        return type(value)(with_tensors(each, tensors) for each in value)
+    return value
+
+
+def problem(row: Operator, case: Case, opset: int | None) -> str | None:
+    """Say what is wrong with a case, if anything is."""
+    wanted = expected(row, case)
+    if wanted is None:
+        return None
+    arguments = FLOW.arguments(case, row.dtypes[0], row.name)
+    flat = flat_tensors([arguments.args, list(arguments.kwargs.values())])
+
+    def function(*given: flow.Tensor) -> tuple[flow.Tensor, ...]:
+        tensors = iter(given)
+        args = with_tensors(arguments.args, tensors)
+        kwargs = {key: with_tensors(each, tensors) for key, each in arguments.kwargs.items()}
+        return tuple(flat_tensors(FLOW.function(row)(*args, **kwargs)))
+
+    try:
+        proto = exported(function, flat, opset=opset)
+    except RuntimeError as error:
+        if "read inside `build`" in str(error):
+            return None
+        raise
+    return difference(run(session_of(proto), flat), wanted, TOLERANCE * row.tolerance)
+
+
+@pytest.mark.parametrize(
+    "row", [pytest.param(row, id=f"{family}-{row.name}") for family, row in ROWS]
+)
+def test_operator(row: Operator, exhaustive: bool) -> None:
+    if row.name in INCOMPARABLE:
+        pytest.skip(INCOMPARABLE[row.name])
+    problems, refused = [], []
+    for case in cases(row, exhaustive):
+        try:
+            found = problem(row, case, None)
+        except UnsupportedOperatorsError as error:
+            refused.append(f"{case}: {error}")
+            continue
+        if found is not None:
+            problems.append(f"{case}: {found}")
+    if row.name not in UNSUPPORTED:
+        problems += refused
+    else:
+        assert refused, f"{row.name} can be exported now: take it off the list"
+    assert not problems, "\n".join(problems)
+
+
+@pytest.mark.parametrize("opset", OPSETS[1:])
+def test_operators_in_later_opsets(opset: int, sample: Any) -> None:
+    """Of each family some operators, other ones each day, in opsets beyond the default."""
+    problems = []
+    for family, row in ROWS:
+        if row.name in INCOMPARABLE or row.name in UNSUPPORTED or not row.cases:
+            continue
+        try:
+            sample.take(f"{family} {row.name} {opset}", one_in=6)
+        except pytest.skip.Exception:
+            continue
+        try:
+            found = problem(row, row.cases[0], opset)
+        except ValueError as error:
+            found = None if "cannot express the model" in str(error) else repr(error)
+        if found is not None:
+            problems.append(f"{row.name}{row.cases[0]}: {found}")
+    assert not problems, "\n".join(problems)
