@@ -4,12 +4,16 @@ import gzip
 import json
 import pickle
 import struct
+import tarfile
+import zipfile
 
 import numpy as np
 import pytest
 from PIL import Image
 
 import oneflow as flow
+from oneflow.data.vision import archives
+from oneflow.data.vision.datasets import load_image
 from oneflow.utils.vision import datasets, transforms
 
 RNG = np.random.default_rng(0)
@@ -209,8 +213,8 @@ def test_mnist(tmp_path, kind, ending):
 
 
 def test_missing_and_damaged_files_say_what_to_do(tmp_path):
-    with pytest.raises(RuntimeError, match=r"t10k-images-idx3-ubyte.*Nothing is downloaded.*https"):
-        datasets.MNIST(tmp_path, train=False, download=True)
+    with pytest.raises(RuntimeError, match=r"t10k-images-idx3-ubyte.*download=True.*https"):
+        datasets.MNIST(tmp_path, train=False)
     (tmp_path / "train-images-idx3-ubyte").write_bytes(b"\0\0\x08\x01\0\0\0\x05abc")
     (tmp_path / "train-labels-idx1-ubyte").write_bytes(b"text")
     with pytest.raises(RuntimeError, match="damaged"):
@@ -245,7 +249,7 @@ def test_cifar(tmp_path, kind, folder, files, labels, names):
     assert label == 1
     np.testing.assert_array_equal(np.asarray(image), batch[1].reshape(3, 32, 32).transpose(1, 2, 0))
     assert data.class_to_idx["class 3"] == 3
-    with pytest.raises(RuntimeError, match="Nothing is downloaded"):
+    with pytest.raises(RuntimeError, match="get "):
         getattr(datasets, kind)(tmp_path, train=False)
 
 
@@ -287,12 +291,128 @@ def test_image_folders(tmp_path):
         datasets.ImageFolder(tmp_path / "dog")
 
 
+@pytest.mark.parametrize(
+    ("mode", "options"), [("L", {}), ("P", {"transparency": 3}), ("CMYK", {}), ("RGBA", {})]
+)
+def test_files_of_other_modes_are_in_colors(tmp_path, mode, options):
+    image = Image.fromarray(PIXELS).convert(mode)
+    path = tmp_path / ("a.tif" if mode == "CMYK" else "a.png")
+    image.save(path, **options)
+    loaded = load_image(path)
+    assert loaded.mode == "RGB"
+    np.testing.assert_array_equal(np.asarray(loaded), np.asarray(image.convert("RGB")))
+
+
+def test_grays_of_16_bits_keep_the_upper_ones(tmp_path):
+    Image.fromarray(np.array([[0, 255, 256, 65535]], np.uint16)).save(tmp_path / "a.png")
+    np.testing.assert_array_equal(
+        np.asarray(load_image(tmp_path / "a.png"))[0, :, 1], [0, 0, 1, 255]
+    )
+
+
+def test_damaged_and_huge_images_are_named(tmp_path, monkeypatch):
+    Image.fromarray(PIXELS.repeat(20, 0)).save(tmp_path / "whole.png")
+    Image.fromarray(PIXELS.repeat(20, 0)).save(tmp_path / "whole.jpg")
+    for name in ("whole.png", "whole.jpg"):
+        part = tmp_path / name.replace("whole", "part")
+        part.write_bytes((tmp_path / name).read_bytes()[:-300])
+        with pytest.raises(OSError, match="part"):
+            load_image(part)
+    (tmp_path / "text.png").write_text("no image")
+    with pytest.raises(OSError, match=r"cannot read the image .*text\.png"):
+        load_image(tmp_path / "text.png")
+    with pytest.raises(FileNotFoundError):
+        load_image(tmp_path / "none.png")
+    monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 100)
+    with pytest.raises(OSError, match=r"whole\.png.*exceeds limit"):
+        load_image(tmp_path / "whole.png")
+
+
+def test_class_folders_without_images(tmp_path):
+    for name in ("cat", "dog"):
+        (tmp_path / name).mkdir()
+    Image.fromarray(PIXELS).save(tmp_path / "cat" / "1.png")
+    (tmp_path / "dog" / "notes.txt").write_text("x")
+    with pytest.raises(FileNotFoundError, match="no valid file for the class dog"):
+        datasets.ImageFolder(tmp_path)
+    data = datasets.ImageFolder(tmp_path, allow_empty=True)
+    assert data.classes == ["cat", "dog"]
+    assert data.targets == [0]
+    with pytest.raises(FileNotFoundError, match="there is no folder"):
+        datasets.ImageFolder(tmp_path / "none")
+
+
+# --- downloads, from a folder instead of the network
+
+
+def packed_cifar(folder):
+    """A CIFAR-100 of two images as an archive; returns its MD5."""
+    inner = folder / "cifar-100-python"
+    inner.mkdir(parents=True)
+    batch = {"data": RNG.integers(0, 256, (2, 3072), dtype=np.uint8), "fine_labels": [3, 1]}
+    for name in ("train", "test"):
+        (inner / name).write_bytes(pickle.dumps(batch, protocol=2))
+    (inner / "meta").write_bytes(pickle.dumps({"fine_label_names": list("abcd")}, protocol=2))
+    with tarfile.open(folder / "cifar.tar.gz", "w:gz") as tar:
+        tar.add(inner, "cifar-100-python")
+    return archives.calculate_md5(folder / "cifar.tar.gz")
+
+
+def test_archives_are_downloaded_checked_and_unpacked(tmp_path, monkeypatch):
+    md5 = packed_cifar(tmp_path / "site")
+    source = (tmp_path / "site" / "cifar.tar.gz").as_uri()
+    with pytest.raises(RuntimeError, match="MD5"):
+        datasets.CIFAR100(tmp_path / "data", download=True, source_url=source)
+    assert not (tmp_path / "data" / "cifar.tar.gz").exists()
+    monkeypatch.setattr(datasets.CIFAR100, "tgz_md5", md5)
+    data = datasets.CIFAR100(tmp_path / "data", download=True, source_url=source)
+    assert data.targets == [3, 1]
+    (tmp_path / "site" / "cifar.tar.gz").unlink()
+    assert len(datasets.CIFAR100(tmp_path / "data", False, download=True, source_url=source)) == 2
+
+
+def test_mnist_is_downloaded_from_the_first_mirror_that_has_it(tmp_path, monkeypatch):
+    site = tmp_path / "site"
+    site.mkdir()
+    write_idx(site / "t10k-images-idx3-ubyte.gz", PIXELS.transpose(2, 0, 1))
+    write_idx(site / "t10k-labels-idx1-ubyte.gz", np.array([5, 0, 9]))
+    files = [(path.name, archives.calculate_md5(path)) for path in sorted(site.iterdir())]
+    monkeypatch.setattr(datasets.MNIST, "resources", files)
+    monkeypatch.setattr(datasets.MNIST, "mirrors", [(tmp_path / "gone").as_uri(), site.as_uri()])
+    assert len(datasets.MNIST(tmp_path / "data", train=False, download=True)) == 3
+    (site / "t10k-labels-idx1-ubyte.gz").unlink()
+    with pytest.raises(ConnectionError, match="labels"):
+        datasets.MNIST(tmp_path / "more", train=False, download=True)
+
+
+def test_archives_cannot_write_elsewhere(tmp_path):
+    with tarfile.open(tmp_path / "evil.tar", "w") as tar:
+        (tmp_path / "x").write_text("x")
+        tar.add(tmp_path / "x", "../outside")
+    with pytest.raises(RuntimeError, match="cannot unpack"):
+        archives.extract_archive(tmp_path / "evil.tar", tmp_path / "in")
+    assert not (tmp_path / "outside").exists()
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as packed:
+        packed.writestr("b/c.txt", "text")
+    archives.extract_archive(tmp_path / "a.zip", tmp_path / "zip", remove_finished=True)
+    assert (tmp_path / "zip" / "b" / "c.txt").read_text() == "text"
+    assert not (tmp_path / "a.zip").exists()
+    (tmp_path / "n.gz").write_bytes(gzip.compress(b"numbers"))
+    assert archives.extract_archive(tmp_path / "n.gz") == str(tmp_path / "n")
+    for content, name in ((gzip.compress(b"numbers")[:-4], "cut.gz"), (b"text", "text.rar")):
+        (tmp_path / name).write_bytes(content)
+        with pytest.raises(RuntimeError, match="cannot unpack"):
+            archives.extract_archive(tmp_path / name)
+
+
 def test_imagenet(tmp_path):
     (tmp_path / "val" / "n01440764").mkdir(parents=True)
     Image.fromarray(PIXELS).save(tmp_path / "val" / "n01440764" / "1.png")
     assert datasets.ImageNet(tmp_path, "val").wnids == ["n01440764"]
-    with pytest.raises(RuntimeError, match="Nothing is downloaded"):
+    with pytest.raises(RuntimeError, match="get "):
         datasets.ImageNet(tmp_path, "train")
+    with pytest.raises(RuntimeError, match="not for free download"):
+        datasets.ImageNet(tmp_path, "val", download=True)
 
 
 def test_pascal_voc(tmp_path):
@@ -320,6 +440,8 @@ def test_pascal_voc(tmp_path):
     assert mask.size == (8, 6)
     with pytest.raises(ValueError, match="year"):
         datasets.VOCDetection(tmp_path, "1999")
+    with pytest.raises(RuntimeError, match="VOCtest_06-Nov-2007"):
+        datasets.VOCDetection(tmp_path, "2007", "test")
 
 
 def test_coco(tmp_path):
@@ -333,6 +455,10 @@ def test_coco(tmp_path):
     assert image.size == (8, 6)
     assert about[0]["bbox"] == [0, 0, 1, 1]
     assert datasets.CocoCaptions(tmp_path, tmp_path / "about.json")[0][1] == ["noise"]
+    content["annotations"].append({"image_id": 8, "caption": "nothing"})
+    (tmp_path / "about.json").write_text(json.dumps(content))
+    with pytest.raises(ValueError, match="image 8"):
+        datasets.CocoDetection(tmp_path, tmp_path / "about.json")
 
 
 def test_image_backend():

@@ -5,14 +5,64 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
+from oneflow.data.vision.archives import download_and_extract_archive
 from oneflow.data.vision.datasets import VisionDataset, load_image, require_files
 from oneflow.data.vision.image import pillow
 
-YEARS = tuple(str(year) for year in range(2007, 2013))
+
+@dataclass(frozen=True)
+class _Archive:
+    """A published archive: its address, its MD5 and the folder of the photos in it."""
+
+    url: str
+    md5: str
+    folder: str
+
+
+_SITE = "http://host.robots.ox.ac.uk/pascal/VOC"
+_ARCHIVES = {
+    "2012": _Archive(
+        f"{_SITE}/voc2012/VOCtrainval_11-May-2012.tar",
+        "6cd6e144f989b92b3379bac3b3de84fd",
+        "VOCdevkit/VOC2012",
+    ),
+    "2011": _Archive(
+        f"{_SITE}/voc2011/VOCtrainval_25-May-2011.tar",
+        "6c3384ef61512963050cb5d687e5bf1e",
+        "TrainVal/VOCdevkit/VOC2011",
+    ),
+    "2010": _Archive(
+        f"{_SITE}/voc2010/VOCtrainval_03-May-2010.tar",
+        "da459979d0c395079b5c75ee67908abb",
+        "VOCdevkit/VOC2010",
+    ),
+    "2009": _Archive(
+        f"{_SITE}/voc2009/VOCtrainval_11-May-2009.tar",
+        "a3e00b113cfcfebf17e343f59da3caa1",
+        "VOCdevkit/VOC2009",
+    ),
+    "2008": _Archive(
+        f"{_SITE}/voc2008/VOCtrainval_14-Jul-2008.tar",
+        "2629fa636546599198acfcfbfcf1904a",
+        "VOCdevkit/VOC2008",
+    ),
+    "2007": _Archive(
+        f"{_SITE}/voc2007/VOCtrainval_06-Nov-2007.tar",
+        "c52e279531787c972589f7e41ab4ae64",
+        "VOCdevkit/VOC2007",
+    ),
+    "2007-test": _Archive(
+        f"{_SITE}/voc2007/VOCtest_06-Nov-2007.tar",
+        "b6e924de25625d8de591ea690078ad9f",
+        "VOCdevkit/VOC2007",
+    ),
+}
+YEARS = tuple(sorted({key[:4] for key in _ARCHIVES}))
 
 
 class _VOC(VisionDataset):
@@ -34,9 +84,12 @@ class _VOC(VisionDataset):
         if year not in YEARS:
             raise ValueError(f"Unknown value '{year}' for argument year; expected one of {YEARS}")
         self.year = year
-        folder = self.root / "VOCdevkit" / f"VOC{year}"
+        archive = _ARCHIVES["2007-test" if (year, image_set) == ("2007", "test") else year]
+        folder = self.root / archive.folder
         split_file = folder / "ImageSets" / self._splits / f"{image_set}.txt"
-        source = f"http://host.robots.ox.ac.uk/pascal/VOC/voc{year}"
+        if download and not split_file.exists():
+            download_and_extract_archive(archive.url, self.root, md5=archive.md5)
+        source = f"get it with download=True, or from {archive.url}"
         require_files([split_file], f"Pascal VOC {year}", source)
         names = split_file.read_text().split()
         self.images = [str(folder / "JPEGImages" / f"{name}.jpg") for name in names]
@@ -56,16 +109,17 @@ class VOCSegmentation(_VOC):
     """Photos of Pascal VOC, each with an image of the classes of its pixels.
 
     Args:
-        root: folder that contains ``VOCdevkit``, unpacked.
+        root: folder that contains ``VOCdevkit``, unpacked, or the archive goes to.
         year: 2007 to 2012.
         image_set: ``"train"``, ``"val"``, ``"trainval"`` or ``"test"``.
-        download: accepted; nothing is downloaded.
+        download: get and unpack the archive, up to 2 GB, if files are missing.
         transform: applied to each photo.
         target_transform: applied to each image of classes.
         transforms: applied to both together.
 
     Raises:
         RuntimeError: the files are missing; says where to get them.
+        ConnectionError: they cannot be downloaded.
     """
 
     _splits, _targets, _suffix = "Segmentation", "SegmentationClass", ".png"
@@ -84,16 +138,17 @@ class VOCDetection(_VOC):
     """Photos of Pascal VOC, each with a dict of the objects in it.
 
     Args:
-        root: folder that contains ``VOCdevkit``, unpacked.
+        root: folder that contains ``VOCdevkit``, unpacked, or the archive goes to.
         year: 2007 to 2012.
         image_set: ``"train"``, ``"val"``, ``"trainval"`` or ``"test"``.
-        download: accepted; nothing is downloaded.
+        download: get and unpack the archive, up to 2 GB, if files are missing.
         transform: applied to each photo.
         target_transform: applied to each dict.
         transforms: applied to both together.
 
     Raises:
         RuntimeError: the files are missing; says where to get them.
+        ConnectionError: they cannot be downloaded.
     """
 
     _splits, _targets, _suffix = "Main", "Annotations", ".xml"
@@ -133,6 +188,7 @@ class CocoDetection(VisionDataset):
 
     Raises:
         RuntimeError: the file of annotations is missing.
+        ValueError: it has annotations of images that it does not list.
     """
 
     def __init__(
@@ -144,12 +200,17 @@ class CocoDetection(VisionDataset):
         transforms: Callable | None = None,
     ) -> None:
         super().__init__(root, transforms, transform, target_transform)
-        require_files([Path(annFile)], "COCO", "https://cocodataset.org/#download")
+        require_files([Path(annFile)], "COCO", "get it from https://cocodataset.org/#download")
         content = json.loads(Path(annFile).read_text())
         self._photos = {photo["id"]: photo["file_name"] for photo in content["images"]}
         self.ids = sorted(self._photos)
         self._targets_of: dict[int, list] = {number: [] for number in self.ids}
         for annotation in content["annotations"]:
+            if annotation["image_id"] not in self._targets_of:
+                raise ValueError(
+                    f"`{annFile}` has an annotation of the image {annotation['image_id']}, "
+                    "which it does not list"
+                )
             self._targets_of[annotation["image_id"]].append(annotation)
 
     def __getitem__(self, index: int) -> tuple[Any, Any]:

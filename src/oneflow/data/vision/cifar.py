@@ -10,6 +10,7 @@ import numpy as np
 
 from oneflow.checkpoint.load_errors import load_errors
 from oneflow.checkpoint.numpy_pickle import read_numpy_pickle
+from oneflow.data.vision.archives import download_and_extract_archive
 from oneflow.data.vision.datasets import VisionDataset, require_files
 from oneflow.data.vision.image import pillow
 
@@ -18,12 +19,12 @@ class CIFAR10(VisionDataset):
     """Small photos of ten kinds of things, 32x32 color pixels: 50,000 to train on, 10,000 to test.
 
     Args:
-        root: folder that contains ``cifar-10-batches-py``, unpacked.
+        root: folder that contains ``cifar-10-batches-py``, unpacked, or the archive goes to.
         train: the images to train on.
         transform: applied to each image, a Pillow image.
         target_transform: applied to each class number.
-        download: accepted; nothing is downloaded, but a missing file's error says where to get it.
-        source_url: accepted, as `download`.
+        download: get and unpack the archive, about 170 MB, if files are missing.
+        source_url: its address, by default the publishers'.
 
     Attributes:
         data: all images, a uint8 array ``[N, 32, 32, 3]``.
@@ -32,6 +33,7 @@ class CIFAR10(VisionDataset):
 
     Raises:
         RuntimeError: a file is missing or damaged.
+        ConnectionError: it cannot be downloaded.
     """
 
     _folder = "cifar-10-batches-py"
@@ -40,7 +42,8 @@ class CIFAR10(VisionDataset):
         False: ["test_batch"],
     }
     _meta, _labels, _names = "batches.meta", "labels", "label_names"
-    _source = "https://www.cs.toronto.edu/~kriz/cifar-10-python.tar.gz"
+    url = "https://www.cs.toronto.edu/~kriz/cifar-10-python.tar.gz"
+    tgz_md5 = "c58f30108f718f92721af3b95e74349a"
 
     def __init__(
         self,
@@ -55,7 +58,10 @@ class CIFAR10(VisionDataset):
         self.train = train
         folder = self.root / self._folder
         files = [folder / name for name in (*self._files[train], self._meta)]
-        require_files(files, type(self).__name__, source_url or self._source)
+        url = source_url or self.url
+        if download and not all(file.exists() for file in files):
+            download_and_extract_archive(url, self.root, md5=self.tgz_md5)
+        require_files(files, type(self).__name__, f"get it with download=True, or from {url}")
         batches = [self._read(file) for file in files[:-1]]
         self.data = np.concatenate([array for array, _ in batches])
         self.targets: list[int] = [label for _, labels in batches for label in labels]
@@ -89,4 +95,5 @@ class CIFAR100(CIFAR10):
     _folder = "cifar-100-python"
     _files: ClassVar[dict[bool, list[str]]] = {True: ["train"], False: ["test"]}
     _meta, _labels, _names = "meta", "fine_labels", "fine_label_names"
-    _source = "https://www.cs.toronto.edu/~kriz/cifar-100-python.tar.gz"
+    url = "https://www.cs.toronto.edu/~kriz/cifar-100-python.tar.gz"
+    tgz_md5 = "eb9058c3a382ffc7106e4002c42a8d85"

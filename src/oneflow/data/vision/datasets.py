@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from oneflow.data.dataset import Dataset
 from oneflow.data.vision.image import pillow
@@ -54,9 +57,100 @@ def set_image_backend(backend: str) -> None:
 
 
 def load_image(path: str | Path) -> Any:
-    """An image file as a Pillow image with three color channels."""
-    with Path(path).open("rb") as file:
-        return pillow().open(file).convert("RGB")
+    """Return an image file as a Pillow image with three color channels.
+
+    Palettes and CMYK are converted, opacity is left out, and grays of 16 bits keep their upper 8.
+
+    Raises:
+        OSError: it is no image, it is damaged or cut off, or it has more pixels than Pillow
+            permits (`PIL.Image.MAX_IMAGE_PIXELS`); says which file.
+    """
+    library = pillow()
+    try:
+        with Path(path).open("rb") as file:
+            return _in_colors(library.open(file))
+    except FileNotFoundError:
+        raise
+    except (OSError, SyntaxError, ValueError, library.DecompressionBombError) as error:
+        raise OSError(f"cannot read the image `{path}`: {error}") from error
+
+
+def _in_colors(image: Any) -> Any:
+    if image.mode.startswith("I;16"):
+        # Pillow's own conversion makes all that is above 255 white.
+        gray = (np.asarray(image) >> 8).astype(np.uint8)
+        return pillow().fromarray(gray).convert("RGB")
+    if image.mode == "P" and "transparency" in image.info:
+        image = image.convert("RGBA")
+    return image.convert("RGB")
+
+
+def has_file_allowed_extension(filename: str, extensions: str | tuple[str, ...]) -> bool:
+    """Return whether a file's name ends with one of these, in capitals or not."""
+    return filename.lower().endswith(extensions)
+
+
+def is_image_file(filename: str) -> bool:
+    """Return whether a file's name ends as those of images do."""
+    return has_file_allowed_extension(filename, IMAGE_EXTENSIONS)
+
+
+def find_classes(directory: str | Path) -> tuple[list[str], dict[str, int]]:
+    """Return the names of the folders in a folder, sorted, and the number of each.
+
+    Raises:
+        FileNotFoundError: there is no such folder, or none in it.
+    """
+    root = Path(directory)
+    if not root.is_dir():
+        raise FileNotFoundError(f"there is no folder `{root}`")
+    classes = sorted(each.name for each in root.iterdir() if each.is_dir())
+    if not classes:
+        raise FileNotFoundError(f"Couldn't find any class folder in {root}.")
+    return classes, {name: index for index, name in enumerate(classes)}
+
+
+def make_dataset(
+    directory: str | Path,
+    class_to_idx: dict[str, int] | None = None,
+    extensions: str | tuple[str, ...] | None = None,
+    is_valid_file: Callable[[str], bool] | None = None,
+    allow_empty: bool = False,
+) -> list[tuple[str, int]]:
+    """Return path and class number of each file in the class folders of a folder.
+
+    Args:
+        directory: the folder.
+        class_to_idx: the number of each class, by default those of `find_classes`.
+        extensions: endings of the files to take.
+        is_valid_file: says which files to take, instead of `extensions`.
+        allow_empty: accept classes without a file.
+
+    Raises:
+        ValueError: both or neither of `extensions` and `is_valid_file` are given.
+        FileNotFoundError: a class has no file.
+    """
+    if (extensions is None) == (is_valid_file is None):
+        raise ValueError("give either `extensions` or `is_valid_file`")
+    if class_to_idx is None:
+        class_to_idx = find_classes(directory)[1]
+    samples: list[tuple[str, int]] = []
+    for name, target in sorted(class_to_idx.items()):
+        before = len(samples)
+        for folder, _, files in sorted(os.walk(Path(directory) / name, followlinks=True)):
+            for path in (os.path.join(folder, file) for file in sorted(files)):
+                if is_valid_file is not None:
+                    valid = is_valid_file(path)
+                else:
+                    valid = has_file_allowed_extension(path, extensions or ())
+                if valid:
+                    samples.append((path, target))
+        if len(samples) == before and not allow_empty:
+            ending = f"; files end with {extensions}" if extensions else ""
+            raise FileNotFoundError(
+                f"Found no valid file for the class {name} in {directory}{ending}"
+            )
+    return samples
 
 
 class VisionDataset(Dataset):
@@ -116,6 +210,7 @@ class DatasetFolder(VisionDataset):
         transform: applied to each sample.
         target_transform: applied to each class number.
         is_valid_file: says which files to take, instead of `extensions`.
+        allow_empty: accept classes without a file.
 
     Attributes:
         classes: names of the classes, sorted.
@@ -136,37 +231,20 @@ class DatasetFolder(VisionDataset):
         transform: Callable | None = None,
         target_transform: Callable | None = None,
         is_valid_file: Callable[[str], bool] | None = None,
+        allow_empty: bool = False,
     ) -> None:
         super().__init__(root, transform=transform, target_transform=target_transform)
-        if (extensions is None) == (is_valid_file is None):
-            raise ValueError("give either `extensions` or `is_valid_file`")
         self.loader = loader
         self.extensions = extensions
-        self.classes = self._find_classes()
-        self.class_to_idx = {name: index for index, name in enumerate(self.classes)}
-        self.samples = self._files(is_valid_file)
+        self.classes, self.class_to_idx = self.find_classes(self.root)
+        self.samples = make_dataset(
+            self.root, self.class_to_idx, extensions, is_valid_file, allow_empty
+        )
         self.targets = [target for _, target in self.samples]
 
-    def _find_classes(self) -> list[str]:
-        if not self.root.is_dir():
-            raise FileNotFoundError(f"there is no folder `{self.root}`")
-        classes = sorted(each.name for each in self.root.iterdir() if each.is_dir())
-        if not classes:
-            raise FileNotFoundError(f"Couldn't find any class folder in {self.root}.")
-        return classes
-
-    def _files(self, is_valid_file: Callable[[str], bool] | None) -> list[tuple[str, int]]:
-        samples: list[tuple[str, int]] = []
-        for name, target in self.class_to_idx.items():
-            files = sorted(str(p) for p in (self.root / name).rglob("*") if p.is_file())
-            if is_valid_file is not None:
-                chosen = [f for f in files if is_valid_file(f)]
-            else:
-                chosen = [f for f in files if f.lower().endswith(self.extensions or ())]
-            if not chosen:
-                raise FileNotFoundError(f"Found no valid file for the class {name} in {self.root}")
-            samples += [(file, target) for file in chosen]
-        return samples
+    def find_classes(self, directory: str | Path) -> tuple[list[str], dict[str, int]]:
+        """Return the names of the classes and the number of each; a subclass may choose others."""
+        return find_classes(directory)
 
     def __getitem__(self, index: int) -> tuple[Any, Any]:
         path, target = self.samples[index]
@@ -185,6 +263,7 @@ class ImageFolder(DatasetFolder):
         target_transform: applied to each class number.
         loader: loads a file, default as a Pillow image.
         is_valid_file: says which files to take, default those with the usual endings of images.
+        allow_empty: accept classes without a file.
     """
 
     def __init__(
@@ -194,23 +273,29 @@ class ImageFolder(DatasetFolder):
         target_transform: Callable | None = None,
         loader: Callable[[str], Any] = load_image,
         is_valid_file: Callable[[str], bool] | None = None,
+        allow_empty: bool = False,
     ) -> None:
         extensions = IMAGE_EXTENSIONS if is_valid_file is None else None
-        super().__init__(root, loader, extensions, transform, target_transform, is_valid_file)
+        super().__init__(
+            root, loader, extensions, transform, target_transform, is_valid_file, allow_empty
+        )
         self.imgs: Sequence[tuple[str, int]] = self.samples
 
 
 def require_files(files: Sequence[Path], name: str, source: str) -> None:
     """Check that the files of a data set are there.
 
+    Args:
+        files: the files.
+        name: the data set's.
+        source: says how to get them.
+
     Raises:
-        RuntimeError: some are not; says which, and where they come from.
+        RuntimeError: some are not; says which, and how to get them.
     """
     missing = [file for file in files if not file.exists()]
     if missing:
         missing_names = ", ".join(file.name for file in missing)
         raise RuntimeError(
-            f"{name} is not in `{missing[0].parent}`: {missing_names} is missing. "
-            "Nothing is downloaded here; get the files "
-            f"from {source} and put them there"
+            f"{name} is not in `{missing[0].parent}`: {missing_names} is missing; {source}"
         )

@@ -8,6 +8,8 @@ from typing import Any
 
 from oneflow.data.vision.datasets import ImageFolder, load_image, require_files
 
+_SOURCE = "get the archives from https://image-net.org/challenges/LSVRC/2012 and unpack them"
+
 
 class ImageNet(ImageFolder):
     """ImageNet 2012: photos of 1,000 kinds of things.
@@ -16,7 +18,7 @@ class ImageNet(ImageFolder):
         root: folder with ``train`` and ``val``, each with one folder per class, named by WordNet
             number (``n01440764``).
         split: ``"train"`` or ``"val"``.
-        download: accepted; nothing is downloaded.
+        download: an error says where to get the files, which asks for an account.
         transform: applied to each image.
         target_transform: applied to each class number.
         loader: loads a file, default as a Pillow image.
@@ -43,7 +45,9 @@ class ImageNet(ImageFolder):
                 f"Unknown value '{split}' for argument split; expected 'train' or 'val'"
             )
         folder = Path(root).expanduser() / split
-        require_files([folder], "ImageNet", "https://image-net.org/challenges/LSVRC/2012")
+        if download:
+            raise RuntimeError(f"ImageNet is not for free download; {_SOURCE}")
+        require_files([folder], "ImageNet", _SOURCE)
         super().__init__(folder, transform, target_transform, loader)
         self.split = split
         self.wnids = self.classes

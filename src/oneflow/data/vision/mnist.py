@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from oneflow.checkpoint.load_errors import load_errors
+from oneflow.data.vision.archives import download_from_mirrors
 from oneflow.data.vision.datasets import VisionDataset, require_files
 from oneflow.data.vision.image import pillow
 from oneflow.tensor.tensor import Tensor
@@ -52,8 +53,8 @@ class MNIST(VisionDataset):
         train: the images to train on.
         transform: applied to each image, a Pillow image.
         target_transform: applied to each digit.
-        download: accepted; nothing is downloaded, but a missing file's error says where to get it.
-        source_url: accepted, as `download`.
+        download: get the files that are missing, about 11 MB.
+        source_url: the folder on the network to get them from, by default the publishers'.
 
     Attributes:
         data: all images, a uint8 tensor ``[N, 28, 28]``.
@@ -62,6 +63,7 @@ class MNIST(VisionDataset):
 
     Raises:
         RuntimeError: a file is missing or damaged.
+        ConnectionError: it cannot be downloaded.
     """
 
     classes: ClassVar[list[str]] = [
@@ -76,7 +78,17 @@ class MNIST(VisionDataset):
         "8 - eight",
         "9 - nine",
     ]
-    _source = "https://ossci-datasets.s3.amazonaws.com/mnist"
+    mirrors: ClassVar[list[str]] = [
+        "https://ossci-datasets.s3.amazonaws.com/mnist/",
+        "http://yann.lecun.com/exdb/mnist/",
+    ]
+    # Each file with its MD5.
+    resources: ClassVar[list[tuple[str, str]]] = [
+        ("train-images-idx3-ubyte.gz", "f68b3c2dcbeaaa9fbdd348bbdeb94873"),
+        ("train-labels-idx1-ubyte.gz", "d53e105ee54ea40749a09fcbcd1e9432"),
+        ("t10k-images-idx3-ubyte.gz", "9fb629c4189551a2d022fa330f9573f3"),
+        ("t10k-labels-idx1-ubyte.gz", "ec29112dd5afa0611ce80d1b7f02629c"),
+    ]
 
     def __init__(
         self,
@@ -89,15 +101,32 @@ class MNIST(VisionDataset):
     ) -> None:
         super().__init__(root, transform=transform, target_transform=target_transform)
         self.train = train
+        if source_url is not None:
+            self.mirrors = [source_url]
+        if download:
+            self.download()
         part = "train" if train else "t10k"
         images = self._file(f"{part}-images-idx3-ubyte")
         labels = self._file(f"{part}-labels-idx1-ubyte")
-        require_files([images, labels], type(self).__name__, source_url or self._source)
+        source = f"get it with download=True, or from {self.mirrors[0]}"
+        require_files([images, labels], type(self).__name__, source)
         self._images, self._labels = read_idx(images), read_idx(labels).astype(np.int64)
+
+    @property
+    def raw_folder(self) -> str:
+        """Folder that downloads go to."""
+        return str(self.root / type(self).__name__ / "raw")
+
+    def download(self) -> None:
+        """Get the files of this part that are missing."""
+        for name, md5 in self.resources:
+            mine = name.startswith("train" if self.train else "t10k")
+            if mine and not self._file(name.removesuffix(".gz")).exists():
+                download_from_mirrors(self.mirrors, self.raw_folder, name, md5)
 
     def _file(self, name: str) -> Path:
         """The file, wherever it is; if it is nowhere, where it should be."""
-        raw = self.root / type(self).__name__ / "raw"
+        raw = Path(self.raw_folder)
         for folder in (raw, self.root):
             for file in (folder / name, folder / f"{name}.gz"):
                 if file.exists():
@@ -142,4 +171,10 @@ class FashionMNIST(MNIST):
         "Bag",
         "Ankle boot",
     ]
-    _source = "http://fashion-mnist.s3-website.eu-central-1.amazonaws.com"
+    mirrors: ClassVar[list[str]] = ["http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/"]
+    resources: ClassVar[list[tuple[str, str]]] = [
+        ("train-images-idx3-ubyte.gz", "8d4fb7e6c68d591d4c3dfef9ec88bf0d"),
+        ("train-labels-idx1-ubyte.gz", "25c81989df183df01b3e8a0aad5dffbe"),
+        ("t10k-images-idx3-ubyte.gz", "bef4ecab320f06d8554ea6380940ec79"),
+        ("t10k-labels-idx1-ubyte.gz", "bb300cfdad3c16e7a12a480ee83cd310"),
+    ]

@@ -1,0 +1,5 @@
+"""ImageNet."""
+
+from oneflow.utils.vision.datasets import (
+    ImageNet as ImageNet,
+)

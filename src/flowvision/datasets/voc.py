@@ -1,0 +1,6 @@
+"""Pascal VOC."""
+
+from oneflow.utils.vision.datasets import (
+    VOCDetection as VOCDetection,
+    VOCSegmentation as VOCSegmentation,
+)
