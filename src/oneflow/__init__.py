@@ -129,6 +129,7 @@ from oneflow import (
     special as special,
     train as train,
     typing as typing,
+    util as util,
     utils as utils,
 )
 from oneflow.amp.autocast import (
@@ -146,6 +147,11 @@ from oneflow.amp.autocast import (
 )
 from oneflow.checkpoint.serialization import load as load, save as save
 from oneflow.legacy import blob as _blob
+from oneflow.legacy.annotations import (
+    ListNumpyPlaceholder as MirroredTensorDef,
+    NumpyPlaceholder as FixedTensorDef,
+)
+from oneflow.legacy.context import namespace as name_scope
 from oneflow.legacy.function_config import (
     FunctionConfig as FunctionConfig,
     function_config as function_config,
@@ -168,6 +174,7 @@ from oneflow.legacy.initializers import (
 from oneflow.legacy.job import global_function as global_function
 from oneflow.legacy.session import (
     clear_default_session as clear_default_session,
+    enable_eager_execution as enable_eager_execution,
     get_all_variables as get_all_variables,
     load_variables as load_variables,
 )

@@ -2,6 +2,8 @@
 
 import importlib.util
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -55,3 +57,25 @@ def test_code_in_the_page_about_graphs_runs():
     assert len(blocks) == 3
     flow.manual_seed(0)
     exec("\n".join(blocks), {"__name__": "docs_graph"})
+
+
+def test_a_job_function_trains_lenet_and_a_module_takes_its_variables(tmp_path):
+    command = [sys.executable, str(EXAMPLES / "legacy" / "lenet.py"), "--epochs", "1"]
+    command += ["--output", str(tmp_path / "snapshot")]
+    run = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300)
+    accuracy = re.search(r"held-out accuracy: ([\d.]+)%", run.stdout)
+    assert float(accuracy[1]) > 80
+    assert "the module agrees on 100.0% of them" in run.stdout
+    assert (tmp_path / "snapshot" / "snapshot_done").exists()
+
+
+def test_code_in_the_page_about_job_functions_runs(capsys):
+    text = (ROOT / "docs" / "job_functions.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    assert len(blocks) == 2
+    flow.clear_default_session()
+    exec("\n".join(blocks), {"__name__": "docs_job_functions"})
+    *losses, operator = capsys.readouterr().out.splitlines()
+    assert float(losses[-1]) < float(losses[0])
+    assert operator == "tensor([2., 2.], dtype=oneflow.float32)"
+    flow.clear_default_session()

@@ -141,6 +141,15 @@ def clear_default_session() -> None:
     _session = Session()
 
 
+def enable_eager_execution(val: bool = True) -> None:
+    """Accept the choice of eager mode: code outside of jobs is eager, their bodies are graphs.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.enable_eager_execution(True)
+    """
+
+
 def get_all_variables() -> dict[str, Tensor]:
     """Return the variables of all jobs by name.
 
