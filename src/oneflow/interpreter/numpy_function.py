@@ -41,9 +41,9 @@ class NumpyFunction:
 
 def numpy_function_of(traced: Traced) -> NumpyFunction | None:
     """The traced implementation on NumPy, made once; None if a primitive of JAX's has no rule."""
-    jaxpr = traced.jaxpr
-    if traced.numpy_function is None and jaxpr is not None:
+    if traced.numpy_function is None and traced.jaxpr is not None:
         try:
+            jaxpr = traced.jaxpr()
             traced.numpy_function = NumpyFunction(FlatJaxpr(jaxpr), estimate(jaxpr.jaxpr))
         except UnsupportedEquation as reason:
             logger.debug("compiled instead of interpreted: %s", reason)

@@ -63,6 +63,12 @@ def _iota(equation: Any) -> Callable:
     return count
 
 
+@rule("size_value")
+def _size_value(equation: Any) -> Callable:
+    size = np.int64(equation.params["size"])
+    return lambda: size
+
+
 @rule("concatenate")
 def _concatenate(equation: Any) -> Callable:
     dimension = equation.params["dimension"]

@@ -11,7 +11,8 @@ import numpy as np
 
 from oneflow.base.dtype import from_numpy_dtype
 from oneflow.base.spec import TensorSpec, spec_of, with_sbp
-from oneflow.primitives.tracing import Traced, trace, trace_elementwise
+from oneflow.primitives.shared_trace import trace_at_any_sizes
+from oneflow.primitives.tracing import Traced, trace_elementwise
 from oneflow.primitives.traits import Kind
 
 # Elements of a result up to which nothing that an elementwise implementation makes is too large.
@@ -72,9 +73,7 @@ def _trace(operation: Any) -> tuple[Traced, tuple[int, ...] | None]:
         attributes = tuple(operation.attributes.items())
         shared = trace_elementwise(primitive.name, primitive.impl, dtypes, attributes)
     if shared is None:
-        return trace(
-            primitive.name, operation.evaluate_unsharded, abstract_operands(operation)
-        ), None
+        return _trace_general(operation), None
     shapes = {spec.shape for spec in operation.in_specs}
     if len(shapes) == 1 or shared.broadcasts:
         try:
@@ -83,7 +82,7 @@ def _trace(operation: Any) -> tuple[Traced, tuple[int, ...] | None]:
             shape = None  # the implementation says why not
         if shape is not None and math.prod(shape) <= _MAX_SIMPLE:
             return shared, shape
-    general = trace(primitive.name, operation.evaluate_unsharded, abstract_operands(operation))
+    general = _trace_general(operation)
     # From now on it is known that operands of different shapes are taken.
     shared.broadcasts = True
     return general, None
@@ -97,6 +96,13 @@ def jaxpr_of(operation: Any) -> Any:
     """
     function = functools.partial(operation.primitive.impl, **operation.attributes)
     return jax.make_jaxpr(function)(*abstract_operands(operation))
+
+
+def _trace_general(operation: Any) -> Traced:
+    """The trace of an operation's implementation for its platform on whole operands."""
+    name = operation.primitive.name
+    function = operation.primitive.implementation(operation.device.type)
+    return trace_at_any_sizes(name, function, abstract_operands(operation), operation.attributes)
 
 
 def abstract_operands(operation: Any) -> list[jax.ShapeDtypeStruct]:

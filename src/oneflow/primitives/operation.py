@@ -22,7 +22,8 @@ from oneflow.primitives.inference import abstract_operands, infer
 from oneflow.primitives.registry import NO_GRADIENT, Primitive, Rule
 from oneflow.primitives.shard_index import ShardIndex
 from oneflow.primitives.shard_shapes import traced_offsets
-from oneflow.primitives.tracing import Traced, trace
+from oneflow.primitives.shared_trace import trace_at_any_sizes
+from oneflow.primitives.tracing import Traced
 from oneflow.primitives.traits import Kind
 
 _ALL_OPERANDS = "all_operands"
@@ -144,8 +145,11 @@ class Operation:
     def trace_check(self) -> Traced:
         """The primitive's value check as traced by JAX, once."""
         if self.traced_check is None:
-            self.traced_check = trace(
-                self.primitive.name, self.evaluate_check, abstract_operands(self)
+            self.traced_check = trace_at_any_sizes(
+                self.primitive.name,
+                self.primitive.check,
+                abstract_operands(self),
+                self.attributes,
             )
         return self.traced_check
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import jax
@@ -34,7 +34,8 @@ class Traced:
     """An implementation as traced by JAX.
 
     Attributes:
-        jaxpr: closed; None once the interpreter has made a function of NumPy arrays of it.
+        jaxpr: makes the closed jaxpr; None once the interpreter has made a function of NumPy arrays
+            of that.
         numpy_function: that function; None before, False if there is none.
         results: shapes and dtypes of what the implementation returns.
         elementwise: it was traced on arrays without dimensions and holds for all shapes that
@@ -44,8 +45,8 @@ class Traced:
 
     __slots__ = ("broadcasts", "elementwise", "jaxpr", "numpy_function", "results")
 
-    def __init__(self, jaxpr: Any, results: Any, elementwise: bool = False) -> None:
-        self.jaxpr = jaxpr
+    def __init__(self, jaxpr: Callable[[], Any], results: Any, elementwise: bool = False) -> None:
+        self.jaxpr: Callable[[], Any] | None = jaxpr
         self.numpy_function: Any = None
         self.results = results
         self.elementwise = elementwise
@@ -74,14 +75,24 @@ def trace(name: str, function: Callable, operands: Sequence[jax.ShapeDtypeStruct
         RuntimeError: an array that it makes, the results included, is too large for XLA, which
             would end the process.
     """
+    closed, results = make_jaxpr(function, operands)
+    require_sizes(name, ((each.shape, each.dtype) for each in arrays_of(closed)))
+    return Traced(lambda: closed, results)
+
+
+def make_jaxpr(function: Callable, operands: Sequence[jax.ShapeDtypeStruct]) -> tuple[Any, Any]:
+    """The closed jaxpr of a function of arrays, and shapes and dtypes of what it returns."""
     before = time.perf_counter()
-    traced, results = run_uninterruptible(
-        lambda: jax.make_jaxpr(function, return_shape=True)(*operands)
-    )
-    for array in (*traced.out_avals, *_arrays(traced.jaxpr)):
-        require_size(name, array.shape, array.dtype)
-    TracingTime.seconds += time.perf_counter() - before
-    return Traced(traced, results)
+    try:
+        return run_uninterruptible(lambda: jax.make_jaxpr(function, return_shape=True)(*operands))
+    finally:
+        TracingTime.seconds += time.perf_counter() - before
+
+
+def require_sizes(name: str, arrays: Iterable[tuple[tuple[int, ...], Any]]) -> None:
+    """Check that arrays of these shapes and dtypes can exist, see `require_size`."""
+    for shape, dtype in arrays:
+        require_size(name, shape, dtype)
 
 
 @functools.lru_cache(maxsize=1 << 14)
@@ -108,7 +119,7 @@ def trace_elementwise(
     except (TypeError, ValueError, OverflowError):
         return None
     traced.elementwise = True
-    return traced if _is_elementwise(traced.jaxpr.jaxpr) else None
+    return traced if _is_elementwise(traced.jaxpr().jaxpr) else None
 
 
 def _is_elementwise(jaxpr: Any) -> bool:
@@ -127,8 +138,13 @@ def _is_elementwise(jaxpr: Any) -> bool:
     return True
 
 
+def arrays_of(closed: Any) -> Iterator[Any]:
+    """Shape and dtype of every array that a closed jaxpr makes, results included."""
+    yield from closed.out_avals
+    yield from _arrays(closed.jaxpr)
+
+
 def _arrays(jaxpr: Any) -> Iterator[Any]:
-    """Shape and dtype of every array that the steps make."""
     for equation in jaxpr.eqns:
         yield from (each.aval for each in equation.outvars)
         for body in sub_jaxprs(equation):

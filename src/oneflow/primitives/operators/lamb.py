@@ -62,7 +62,8 @@ def _sum_of_squares(x):
 
 def _numbers(vector, kind) -> LAMBNumbers:
     scalars = vector.astype(kind)
-    return LAMBNumbers(*[scalars[index] for index in range(len(scalars))])
+    count = len(LAMBNumbers._fields)
+    return LAMBNumbers(*[scalars[index] for index in range(count)])
 
 
 def _lamb_direction(p, g, *rest):

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
+from jax import lax
 
 from oneflow.primitives.operation import Operation
 from oneflow.primitives.registry import Primitive, primitive
@@ -85,11 +86,14 @@ def update_rule(
                 parameter, gradient, *kept = arrays[first : first + states + 2]
                 kind = computed_in(parameter.dtype)
                 scalars = numbers.astype(kind)
+                count = len(numbers_type._fields)
                 updated = rule(
                     as_real(parameter, kind),
                     as_real(gradient, kind),
                     [as_real(state, kind) for state in kept],
-                    numbers_type(*[scalars[index] for index in range(len(scalars))]),
+                    numbers_type(
+                        *[lax.index_in_dim(scalars, n, keepdims=False) for n in range(count)]
+                    ),
                     **attributes,
                 )
                 results += map(closed, updated, (parameter, *kept))

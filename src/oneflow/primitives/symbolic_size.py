@@ -1,0 +1,201 @@
+"""Sizes that a trace may depend on: one trace then serves every shape for which it would be equal.
+
+An implementation is traced with symbolic sizes in place of numbers. Each knows its number, so that
+Python code and JAX can compute and compare with it as they do with numbers; what is computed is
+noted as an expression, and the outcome of every comparison as a guard. For other sizes the trace is
+the same if all guards hold, with the expressions evaluated anew. What needs the number itself, such
+as `range`, raises `TypeError`: then there is no such trace.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from jax import core, lax
+from jax.interpreters import mlir
+
+_Binary = Callable[[int, int], Any]
+
+
+class ShapeEnvironment:
+    """The sizes of one trace: those given, constants, and all that was computed from them.
+
+    Args:
+        given: the numbers that the trace is made with.
+    """
+
+    def __init__(self, given: Sequence[int]) -> None:
+        self._num_given = len(given)
+        self._values = list(given)
+        # How each value after the given ones comes about: from two others, or a constant.
+        self._steps: list[tuple[_Binary | None, int, int]] = []
+        self._known: dict[tuple[_Binary | None, int, int], int] = {}
+        self._guards: dict[tuple[_Binary, int, int], bool] = {}
+
+    def symbols(self) -> list[SymbolicSize]:
+        """The given sizes."""
+        return [SymbolicSize(self, number) for number in range(self._num_given)]
+
+    def value(self, number: int) -> int:
+        """The value that the trace is made with."""
+        return self._values[number]
+
+    def computed(self, function: _Binary, x: int, y: int) -> SymbolicSize:
+        """The size that a function gives for two sizes."""
+        step = function, x, y
+        if step not in self._known:
+            self._values.append(function(self._values[x], self._values[y]))
+            self._steps.append(step)
+            self._known[step] = len(self._values) - 1
+        return SymbolicSize(self, self._known[step])
+
+    def constant(self, value: int) -> int:
+        """The number of a constant among the sizes."""
+        step = None, value, 0
+        if step not in self._known:
+            self._values.append(value)
+            self._steps.append(step)
+            self._known[step] = len(self._values) - 1
+        return self._known[step]
+
+    def compare(self, function: _Binary, x: int, y: int) -> bool:
+        """The outcome of a comparison of two sizes, on which the trace depends from now on."""
+        outcome = bool(function(self._values[x], self._values[y]))
+        self._guards[function, x, y] = outcome
+        return outcome
+
+    def evaluate(self, given: Sequence[int]) -> list[int] | None:
+        """All sizes for other given ones; None if the trace would be another."""
+        values = list(given)
+        try:
+            for function, x, y in self._steps:
+                values.append(x if function is None else function(values[x], values[y]))
+        except ZeroDivisionError:
+            return None
+        for (function, x, y), outcome in self._guards.items():
+            if function(values[x], values[y]) is not outcome:
+                return None
+        return values
+
+
+def _computing(function: _Binary) -> Callable[[SymbolicSize, Any], Any]:
+    """A method that computes a size from two."""
+
+    def method(self: SymbolicSize, other: Any) -> Any:
+        number = self.number_of(other)
+        if number is None:
+            return NotImplemented
+        return self.environment.computed(function, self.number, number)
+
+    return method
+
+
+def _computing_reversed(function: _Binary) -> Callable[[SymbolicSize, Any], Any]:
+    """A method that computes a size from two, of which this one is the second."""
+
+    def method(self: SymbolicSize, other: Any) -> Any:
+        number = self.number_of(other)
+        if number is None:
+            return NotImplemented
+        return self.environment.computed(function, number, self.number)
+
+    return method
+
+
+def _comparing(function: _Binary) -> Callable[[SymbolicSize, Any], Any]:
+    """A method that compares two sizes."""
+
+    def method(self: SymbolicSize, other: Any) -> Any:
+        number = self.number_of(other)
+        if number is None:
+            return NotImplemented
+        return self.environment.compare(function, self.number, number)
+
+    return method
+
+
+class SymbolicSize:
+    """A size of a trace. JAX takes it for a symbolic dimension.
+
+    Attributes:
+        environment: the sizes that it belongs to.
+        number: of this one among them.
+    """
+
+    __slots__ = ("environment", "number")
+    # So that arrays of NumPy's leave arithmetic to it.
+    __array_ufunc__ = None
+    # Of the array that it stands for in arithmetic with arrays.
+    dtype, shape, weak_type = np.dtype(np.int64), (), True
+
+    def __init__(self, environment: ShapeEnvironment, number: int) -> None:
+        self.environment = environment
+        self.number = number
+
+    def __repr__(self) -> str:
+        return f"s{self.number}"
+
+    def __hash__(self) -> int:
+        # Equal sizes have one hash, so that sets and dictionaries compare them; but not that of
+        # their number, for which JAX may have cached a trace with numbers.
+        return hash((id(self.environment), self.environment.value(self.number)))
+
+    def __bool__(self) -> bool:
+        return self != 0
+
+    def number_of(self, other: Any) -> int | None:
+        """The number of another size or integer in the same environment; None if it has none."""
+        if type(other) is SymbolicSize:
+            return other.number if other.environment is self.environment else None
+        if isinstance(other, int | np.integer):
+            return self.environment.constant(int(other))
+        return None
+
+    __add__ = _computing(operator.add)
+    __sub__ = _computing(operator.sub)
+    __mul__ = _computing(operator.mul)
+    __floordiv__ = _computing(operator.floordiv)
+    __mod__ = _computing(operator.mod)
+    __radd__ = _computing_reversed(operator.add)
+    __rsub__ = _computing_reversed(operator.sub)
+    __rmul__ = _computing_reversed(operator.mul)
+    __rfloordiv__ = _computing_reversed(operator.floordiv)
+    __rmod__ = _computing_reversed(operator.mod)
+    rmin, rmax = _computing_reversed(min), _computing_reversed(max)
+    min, max = _computing(min), _computing(max)
+    __eq__ = _comparing(operator.eq)
+    __ne__ = _comparing(operator.ne)
+    __lt__ = _comparing(operator.lt)
+    __le__ = _comparing(operator.le)
+    __gt__ = _comparing(operator.gt)
+    __ge__ = _comparing(operator.ge)
+
+    def __neg__(self) -> SymbolicSize:
+        return 0 - self
+
+    def __divmod__(self, other: Any) -> tuple[Any, Any]:
+        return self // other, self % other
+
+    def __rdivmod__(self, other: Any) -> tuple[Any, Any]:
+        return other // self, other % self
+
+    def __truediv__(self, other: Any) -> Any:
+        return self.__jax_array__() / other
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return other / self.__jax_array__()
+
+    def dimension_as_value(self) -> Any:
+        """The size as an array of the trace, which has the type of a Python number."""
+        return size_value_p.bind(size=self)
+
+    __jax_array__ = dimension_as_value
+
+
+size_value_p: Any = type(lax.add_p)("size_value")
+size_value_p.def_abstract_eval(
+    lambda *, size: core.ShapedArray((), np.dtype(np.int64), weak_type=True)
+)

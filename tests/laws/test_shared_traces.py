@@ -1,0 +1,150 @@
+"""One trace for many shapes: it computes what a trace for the very shape computes.
+
+For what the operator table and the calls of `layer_calls` record, implementations and run-time
+checks are traced with symbolic sizes for other shapes than the recorded ones, then taken up for
+these. The results must be the same, to the bit, as those of a trace with numbers.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+
+from oneflow.interpreter.flat_jaxpr import FlatJaxpr
+from oneflow.interpreter.rules import UnsupportedEquation
+from oneflow.primitives import shared_trace, tracing
+from oneflow.primitives.inference import abstract_operands
+from oneflow.primitives.operation import Operation
+from oneflow.primitives.registry import PRIMITIVES
+from oneflow.primitives.shared_trace import trace_at_any_sizes
+from oneflow.primitives.tracing import Traced, make_jaxpr, trace
+from tests.laws.recording import recorded_programs
+from tests.sampling import Sample
+
+_MAX_OPERATIONS = 6  # of a primitive
+# Primitives of which every shape is traced, by the reason.
+NOT_SHARED = {
+    name: reason
+    for reason, names in {
+        "the interpreter has no rule for JAX's primitives": """
+            cholesky eigh eigvals inverse matrix_rank pinv polygamma qr slogdet solve
+            solve_triangular svd svdvals zeta""",
+        "sizes decide how many results or steps there are": """
+            adaptive_max_pool roi_align roi_align_backward searchsorted unbind unfold
+            unfold_update""",
+        "JAX wants numbers: for padding, paths of contractions, bounds of indices": """
+            affine_grid conv_input_adjoint conv_weight_adjoint embedding_bag grid_sample median
+            median_of_all""",
+    }.items()
+    for name in names.split()
+}
+
+
+@functools.cache
+def operations() -> dict[str, list[Operation]]:
+    """What is recorded, by primitive."""
+    found: dict[str, dict[Operation, None]] = {}
+    for program in recorded_programs():
+        for instruction in program.instructions:
+            operation = instruction.operation
+            found.setdefault(operation.primitive.name, {})[operation] = None
+    return {name: list(each) for name, each in found.items()}
+
+
+def other_sizes(operation: Operation) -> Iterator[Callable[[int], int]]:
+    """Functions that give another size for each, by which a call often stays right."""
+    sizes = {size for spec in operation.in_specs for size in spec.shape if size > 1}
+    yield lambda size: size + 1 if size > 1 else size
+    for chosen in sorted(sizes):
+        yield lambda size: size * 3 if size and size % chosen == 0 else size  # noqa: B023
+    yield lambda size: size + 5
+
+
+def resized(value: Any, change: Callable[[int], int]) -> Any:
+    """An attribute that holds sizes, with others."""
+    return tuple(map(change, value)) if isinstance(value, tuple) else change(value)
+
+
+def array_like(operand: jax.ShapeDtypeStruct, rng: np.random.Generator) -> np.ndarray:
+    """Numbers that are right for most operators: positive, and small where they are integers."""
+    if operand.dtype.kind in "iub":
+        return rng.integers(0, 2, operand.shape).astype(operand.dtype)
+    return np.asarray(rng.uniform(0.1, 0.9, operand.shape)).astype(operand.dtype)
+
+
+def results(traced: Traced, arrays: list[np.ndarray]) -> list[tuple[Any, ...]]:
+    """Shapes, dtypes and bits of the results on NumPy."""
+    assert traced.jaxpr is not None
+    leaves = jax.tree.leaves(traced.results)
+    with np.errstate(all="ignore"):
+        computed = FlatJaxpr(traced.jaxpr())(*arrays)
+    assert [each.shape for each in computed] == [each.shape for each in leaves]
+    return [(each.shape, each.dtype, np.asarray(each).tobytes()) for each in computed]
+
+
+def taken_up(operation: Operation, function: Callable, traces: list[None]) -> int:
+    """Check an implementation; returns for how many other sizes its trace served as well.
+
+    Args:
+        operation: the operation that it belongs to.
+        function: the implementation.
+        traces: gets an entry for each trace that is made.
+    """
+    operands, attributes = abstract_operands(operation), operation.attributes
+    rng = np.random.default_rng(1)
+    arrays = [array_like(each, rng) for each in operands]
+    name = operation.primitive.name
+    exact = trace(name, lambda *given: function(*given, **attributes), operands)
+    try:
+        expected = results(exact, arrays)
+    except UnsupportedEquation:
+        return 0
+    count = 0
+    for change in other_sizes(operation):
+        others = [
+            jax.ShapeDtypeStruct(tuple(map(change, each.shape)), each.dtype) for each in operands
+        ]
+        changed = {
+            key: resized(value, change) if key in shared_trace.SIZE_ATTRIBUTES else value
+            for key, value in attributes.items()
+        }
+        shared_trace.TRACES.clear()
+        try:
+            trace_at_any_sizes(name, function, others, changed)
+        except Exception:
+            continue  # a wrong call
+        traces.clear()
+        traced = trace_at_any_sizes(name, function, operands, attributes)
+        count += not traces
+        assert results(traced, arrays) == expected
+    return count
+
+
+@pytest.mark.parametrize("name", sorted(PRIMITIVES))
+def test_traces_for_other_sizes_compute_the_same(
+    name: str, sample: Sample, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sample.take(name, one_in=8)
+    recorded = operations().get(name)
+    if recorded is None:
+        pytest.skip("no sample records it")
+    traces: list[None] = []
+
+    def counted(*arguments: Any) -> Any:
+        traces.append(None)
+        return make_jaxpr(*arguments)
+
+    for module in (shared_trace, tracing):
+        monkeypatch.setattr(module, "make_jaxpr", counted)
+    monkeypatch.setattr(shared_trace, "TRACES", {})
+    count = 0
+    for operation in recorded[:_MAX_OPERATIONS]:
+        count += taken_up(operation, operation.primitive.implementation("cpu"), traces)
+        if operation.primitive.check is not None:
+            taken_up(operation, operation.primitive.check, traces)
+    assert (count == 0) == (name in NOT_SHARED)

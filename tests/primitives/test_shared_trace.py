@@ -1,0 +1,137 @@
+"""One trace for many shapes: what it depends on decides which."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import oneflow as flow
+from oneflow.interpreter.flat_jaxpr import FlatJaxpr
+from oneflow.primitives import shared_trace, tracing
+from oneflow.primitives.shared_trace import trace_at_any_sizes
+from oneflow.primitives.symbolic_size import ShapeEnvironment
+from oneflow.primitives.tracing import make_jaxpr
+
+
+def test_sizes_compute_and_compare_as_their_numbers_do() -> None:
+    environment = ShapeEnvironment([6, 4])
+    x, y = environment.symbols()
+    computed = [x + y, 1 - x, x * y // 3, divmod(x, y)[1], x.max(y), y.rmin(5), -x, 7 % y]
+    assert all([x > y, x == 6, y != 6, bool(x - 6) is False, y <= 5, len({x, y + 2}) == 1])
+    values = environment.evaluate([6, 4])
+    assert values is not None
+    assert [values[each.number] for each in computed] == [10, -5, 8, 2, 6, 4, -6, 3]
+
+
+@pytest.mark.parametrize(
+    ("depends_on", "same", "others"),
+    [
+        (lambda x, y: x > y, [(9, 1)], [(4, 4), (1, 9)]),
+        (lambda x, y: x % 2 == 0, [(8, 7), (2, 1)], [(7, 4)]),
+        (lambda x, y: y in (1, 4), [(7, 4)], [(6, 5)]),
+        (lambda x, y: x // (y - 3) == 6, [(12, 5), (6, 4)], [(6, 3), (6, 6)]),
+        (lambda x, y: x * y, [(0, 0), (1, 2)], []),
+        (lambda x, y: len({x, y + 2}) == 1, [(9, 7), (6, 4)], [(6, 5)]),
+    ],
+)
+def test_a_trace_serves_the_sizes_for_which_comparisons_come_out_alike(
+    depends_on: Callable, same: list, others: list
+) -> None:
+    environment = ShapeEnvironment([6, 4])
+    depends_on(*environment.symbols())
+    assert all(environment.evaluate(each) is not None for each in same)
+    assert all(environment.evaluate(each) is None for each in others)
+
+
+def test_what_needs_the_number_itself_fails() -> None:
+    (size,) = ShapeEnvironment([3]).symbols()
+    (other,) = ShapeEnvironment([3]).symbols()
+    for use in (range, int, float, np.zeros, lambda x: [0] * x, lambda x: "abc"[x]):
+        with pytest.raises((TypeError, ValueError)):
+            use(size)
+    assert size != other
+    assert len({size, other}) == 2
+
+
+@pytest.fixture
+def traces(monkeypatch: pytest.MonkeyPatch) -> list[None]:
+    """Gets an entry for each trace that is made."""
+    made: list[None] = []
+
+    def counted(*arguments: Any) -> Any:
+        made.append(None)
+        return make_jaxpr(*arguments)
+
+    for module in (shared_trace, tracing):
+        monkeypatch.setattr(module, "make_jaxpr", counted)
+    return made
+
+
+def check(function: Callable, *shapes: tuple[int, ...], **attributes: Any) -> None:
+    """Compare what the trace for some shapes computes with what the function does."""
+    operands = [jax.ShapeDtypeStruct(shape, np.dtype(np.float32)) for shape in shapes]
+    traced = trace_at_any_sizes("doc", function, operands, attributes)
+    assert traced.jaxpr is not None
+    arrays = [np.arange(np.prod(shape), dtype=np.float32).reshape(shape) for shape in shapes]
+    expected = jax.tree.leaves(function(*map(jnp.asarray, arrays), **attributes))
+    computed = FlatJaxpr(traced.jaxpr())(*arrays)
+    assert [each.shape for each in jax.tree.leaves(traced.results)] == [
+        each.shape for each in expected
+    ]
+    for mine, theirs in zip(computed, expected, strict=True):
+        np.testing.assert_array_equal(mine, theirs, strict=True)
+
+
+def test_one_trace_serves_all_shapes(traces: list[None]) -> None:
+    def function(x: Any, *, shape: tuple[int, ...], dims: tuple[int, ...]) -> Any:
+        total = x.sum(dims, keepdims=True) / x.shape[dims[0]]
+        return jnp.broadcast_to(total, shape), x.reshape(-1)[::-1]
+
+    for rows in (2, 3, 7):
+        check(function, (rows, 5), shape=(rows, 4), dims=(1,))
+    assert len(traces) == 1
+    check(function, (2, 5), shape=(2, 5), dims=(0,))
+    assert len(traces) == 2
+
+
+def test_branches_on_sizes_have_a_trace_each(traces: list[None]) -> None:
+    def function(x: Any) -> Any:
+        return (x * 2 if x.shape[0] % 2 else x[: x.shape[0] // 2]) if x.shape[0] > 4 else x + 1
+
+    for size in (3, 8, 5, 4, 1, 6, 10, 9, 7):
+        check(function, (size,))
+    assert len(traces) == 3
+
+
+def test_loops_over_sizes_are_traced_for_each_shape(traces: list[None]) -> None:
+    def function(x: Any) -> Any:
+        return tuple(x[row] for row in range(x.shape[0]))
+
+    for size in (3, 2, 4):
+        check(function, (size, 2))
+    assert len(traces) == 1 + 3
+
+
+def test_a_wrong_call_says_so_and_spoils_nothing(traces: list[None]) -> None:
+    def function(x: Any, y: Any) -> Any:
+        return x @ y
+
+    for _ in range(2):
+        with pytest.raises(TypeError, match=r"got \(3,\) and \(4,\)"):
+            check(function, (2, 3), (4, 3))
+    traces.clear()
+    for size in (2, 5, 9):
+        check(function, (size, 3), (3, size + 2))
+    assert len(traces) == 1
+
+
+def test_what_is_too_large_is_an_error_for_shared_traces_too() -> None:
+    assert flow.ones(3, 5).sum(0).shape == (5,)
+    with pytest.raises(RuntimeError, match="no array has more than"):
+        flow.ones(2**40, 2**40)
+    assert flow.ones(4, 2).sum(0).shape == (2,)
