@@ -15,8 +15,7 @@ import jax
 import numpy as np
 import pytest
 
-from oneflow.interpreter.flat_jaxpr import FlatJaxpr
-from oneflow.interpreter.rules import UnsupportedEquation
+from oneflow.interpreter.numpy_function import numpy_function_of
 from oneflow.primitives import shared_trace, tracing
 from oneflow.primitives.inference import abstract_operands
 from oneflow.primitives.operation import Operation
@@ -77,12 +76,14 @@ def array_like(operand: jax.ShapeDtypeStruct, rng: np.random.Generator) -> np.nd
     return np.asarray(rng.uniform(0.1, 0.9, operand.shape)).astype(operand.dtype)
 
 
-def results(traced: Traced, arrays: list[np.ndarray]) -> list[tuple[Any, ...]]:
-    """Shapes, dtypes and bits of the results on NumPy."""
-    assert traced.jaxpr is not None
+def results(traced: Traced, arrays: list[np.ndarray]) -> list[tuple[Any, ...]] | None:
+    """Shapes, dtypes and bits of the results on NumPy; None if a rule is missing."""
+    function = numpy_function_of(traced)
+    if function is None:
+        return None
     leaves = jax.tree.leaves(traced.results)
     with np.errstate(all="ignore"):
-        computed = FlatJaxpr(traced.jaxpr())(*arrays)
+        computed = function(*arrays)
     assert [each.shape for each in computed] == [each.shape for each in leaves]
     return [(each.shape, each.dtype, np.asarray(each).tobytes()) for each in computed]
 
@@ -100,9 +101,8 @@ def taken_up(operation: Operation, function: Callable, traces: list[None]) -> in
     arrays = [array_like(each, rng) for each in operands]
     name = operation.primitive.name
     exact = trace(name, lambda *given: function(*given, **attributes), operands)
-    try:
-        expected = results(exact, arrays)
-    except UnsupportedEquation:
+    expected = results(exact, arrays)
+    if expected is None:
         return 0
     count = 0
     for change in other_sizes(operation):

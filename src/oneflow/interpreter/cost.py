@@ -1,4 +1,4 @@
-"""Estimates of the time that NumPy takes for a jaxpr: enough to tell what is better compiled.
+"""Estimates of the time that NumPy takes for equations: enough to tell what is better compiled.
 
 Rates are round figures for one CPU core and arrays that fit into its caches.
 """
@@ -6,16 +6,19 @@ Rates are round figures for one CPU core and arrays that fit into its caches.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from oneflow.interpreter.jaxpr_template import Equation, JaxprAtSizes
 from oneflow.interpreter.rules import is_float
-from oneflow.primitives.tracing import SCATTERS, sub_jaxprs
+from oneflow.primitives.tracing import SCATTERS
 
 # Of a call of a NumPy function.
 _CALL = 1.5e-6
-# Iterations of a loop whose number is not known.
+# Primitives that run jaxprs, and iterations of a loop whose number is not known.
+_REPEATED = frozenset(("scan", "while", "cond"))
 _ITERATIONS = 16
 # Nanoseconds per element: of the larger of operands and results. Views cost nothing.
 _VIEWS = (
@@ -93,31 +96,36 @@ class Seconds(NamedTuple):
     num_eqns: int
 
 
-def estimate(jaxpr: Any) -> Seconds:
-    """Seconds that NumPy takes for a jaxpr."""
+def estimate(equations: Sequence[Equation]) -> Seconds:
+    """Seconds that NumPy takes for equations."""
     calls = elements = 0.0
-    num_eqns = 0
-    for equation in jaxpr.eqns:
-        inner = [estimate(each) for each in sub_jaxprs(equation)]
-        if inner:
-            name = equation.primitive.name
-            times = equation.params.get("length", 1) if name == "scan" else 1
-            times = _ITERATIONS if name == "while" else times
-            calls += times * sum(each.calls for each in inner)
-            elements += times * sum(each.elements for each in inner)
-            num_eqns += sum(each.num_eqns for each in inner)
-        else:
+    num_eqns = len(equations)
+    for equation in equations:
+        if equation.primitive.name not in _REPEATED:
             calls += _CALL
             elements += _element_seconds(equation)
-            num_eqns += 1
+            continue
+        name, times = equation.primitive.name, 1
+        if name != "cond":
+            times = equation.params["length"] if name == "scan" else _ITERATIONS
+        for body in _bodies(equation):
+            calls += times * body.calls
+            elements += times * body.elements
+            num_eqns += body.num_eqns
     return Seconds(calls, elements, num_eqns)
 
 
-def _element_seconds(equation: Any) -> float:
+def _bodies(equation: Equation) -> list[Seconds]:
+    """Estimates of the jaxprs inside a loop or branch, each run once."""
+    found: list[Any] = []
+    for value in equation.params.values():
+        found += value if type(value) is tuple else [value]
+    return [estimate(each.equations()) for each in found if type(each) is JaxprAtSizes]
+
+
+def _element_seconds(equation: Equation) -> float:
     name = equation.primitive.name
-    shapes: list[Any] = [
-        getattr(each.aval, "shape", ()) for each in (*equation.invars, *equation.outvars)
-    ]
+    shapes = [each.aval.shape for each in (*equation.invars, *equation.outvars)]
     if name == "dot_general":
         (contracting, _), _ = equation.params["dimension_numbers"]
         flops = 2 * math.prod(shapes[2]) * math.prod(shapes[0][dim] for dim in contracting)
@@ -134,6 +142,6 @@ def _element_seconds(equation: Any) -> float:
     return 1e-9 * _NS_PER_ELEMENT.get(name, _OTHERS) * size
 
 
-def _product_rate(equation: Any) -> float:
+def _product_rate(equation: Equation) -> float:
     dtype = np.dtype(equation.outvars[0].aval.dtype)
     return _PRODUCTS if is_float(dtype) or dtype.kind == "c" else _INTEGER_PRODUCTS

@@ -11,9 +11,15 @@ from typing import Any
 
 import jax
 
-from oneflow.primitives.jaxpr_at_sizes import JaxprAtSizes, shape_at
-from oneflow.primitives.symbolic_size import ShapeEnvironment
-from oneflow.primitives.tracing import Traced, arrays_of, make_jaxpr, require_sizes, trace
+from oneflow.primitives.symbolic_size import ShapeEnvironment, shape_at
+from oneflow.primitives.tracing import (
+    Traced,
+    TracedJaxpr,
+    arrays_of,
+    make_jaxpr,
+    require_sizes,
+    trace,
+)
 
 # Attributes that hold sizes in every primitive that has them.
 SIZE_ATTRIBUTES = frozenset(("shape", "size", "sizes"))
@@ -34,7 +40,7 @@ class SharedTrace:
     def __init__(self, name: str, environment: ShapeEnvironment, closed: Any, results: Any) -> None:
         self._name = name
         self._environment = environment
-        self._closed = closed
+        self._source = TracedJaxpr(closed)
         self._results, self._tree = jax.tree.flatten(results)
         self._arrays = {(each.shape, each.dtype) for each in arrays_of(closed)}
 
@@ -53,9 +59,7 @@ class SharedTrace:
         results = [
             jax.ShapeDtypeStruct(shape_at(each.shape, values), each.dtype) for each in self._results
         ]
-        return Traced(
-            lambda: JaxprAtSizes(self._closed, values), jax.tree.unflatten(self._tree, results)
-        )
+        return Traced(self._source, jax.tree.unflatten(self._tree, results), values)
 
 
 # By kind of call; None where sizes must be numbers.
@@ -79,6 +83,7 @@ def trace_at_any_sizes(
     """
     in_attributes = tuple([each for each in attributes if each in SIZE_ATTRIBUTES])
     failed = []
+    traced: Traced | None = None
     for symbolic in (in_attributes, ()) if in_attributes else ((),):
         call = _Call(name, function, operands, attributes, symbolic)
         traces = TRACES.setdefault(call.kind, [])
@@ -94,7 +99,7 @@ def trace_at_any_sizes(
             traced = shared.at(call.sizes)
             break
         failed += [] if traces else [call.kind]
-    else:
+    if traced is None:
         traced = trace(name, lambda *arrays: function(*arrays, **attributes), operands)
     # The call is right, and still fails with symbolic sizes.
     TRACES.update(dict.fromkeys(failed))

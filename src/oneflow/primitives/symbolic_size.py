@@ -199,3 +199,13 @@ size_value_p: Any = type(lax.add_p)("size_value")
 size_value_p.def_abstract_eval(
     lambda *, size: core.ShapedArray((), np.dtype(np.int64), weak_type=True)
 )
+
+
+def shape_at(shape: Sequence[Any], sizes: Sequence[int]) -> tuple[int, ...]:
+    """The shape with numbers in place of symbolic sizes.
+
+    Args:
+        shape: symbolic sizes and numbers.
+        sizes: the numbers of all sizes of an environment.
+    """
+    return tuple([sizes[each.number] if type(each) is SymbolicSize else each for each in shape])

@@ -30,23 +30,45 @@ SCATTERS: dict[str, str | None] = {
 _ACROSS = ("reduce_", "arg", "cum", "sort", "random", "rng", "threefry", "custom_linear_solve")
 
 
+class TracedJaxpr:
+    """A jaxpr that JAX has traced.
+
+    Attributes:
+        closed: the jaxpr, maybe with symbolic sizes; None once the interpreter has a template.
+        template: what the interpreter has prepared of it; None before, False if it lacks a rule.
+    """
+
+    __slots__ = ("closed", "template")
+
+    def __init__(self, closed: Any) -> None:
+        self.closed = closed
+        self.template: Any = None
+
+
 class Traced:
     """An implementation as traced by JAX.
 
     Attributes:
-        jaxpr: makes the closed jaxpr; None once the interpreter has made a function of NumPy arrays
-            of that.
-        numpy_function: that function; None before, False if there is none.
+        source: the jaxpr.
+        sizes: the numbers for its symbolic sizes.
+        numpy_function: on NumPy; None before it is made, False if there is none.
         results: shapes and dtypes of what the implementation returns.
         elementwise: it was traced on arrays without dimensions and holds for all shapes that
             broadcast.
         broadcasts: it has been seen to take operands of different shapes.
     """
 
-    __slots__ = ("broadcasts", "elementwise", "jaxpr", "numpy_function", "results")
+    __slots__ = ("broadcasts", "elementwise", "numpy_function", "results", "sizes", "source")
 
-    def __init__(self, jaxpr: Callable[[], Any], results: Any, elementwise: bool = False) -> None:
-        self.jaxpr: Callable[[], Any] | None = jaxpr
+    def __init__(
+        self,
+        source: TracedJaxpr,
+        results: Any,
+        sizes: Sequence[int] = (),
+        elementwise: bool = False,
+    ) -> None:
+        self.source = source
+        self.sizes = sizes
         self.numpy_function: Any = None
         self.results = results
         self.elementwise = elementwise
@@ -77,7 +99,7 @@ def trace(name: str, function: Callable, operands: Sequence[jax.ShapeDtypeStruct
     """
     closed, results = make_jaxpr(function, operands)
     require_sizes(name, ((each.shape, each.dtype) for each in arrays_of(closed)))
-    return Traced(lambda: closed, results)
+    return Traced(TracedJaxpr(closed), results)
 
 
 def make_jaxpr(function: Callable, operands: Sequence[jax.ShapeDtypeStruct]) -> tuple[Any, Any]:
@@ -119,7 +141,7 @@ def trace_elementwise(
     except (TypeError, ValueError, OverflowError):
         return None
     traced.elementwise = True
-    return traced if _is_elementwise(traced.jaxpr().jaxpr) else None
+    return traced if _is_elementwise(traced.source.closed.jaxpr) else None
 
 
 def _is_elementwise(jaxpr: Any) -> bool:

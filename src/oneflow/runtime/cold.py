@@ -23,7 +23,8 @@ from oneflow.base.placement import Placement
 from oneflow.base.quantities import bytes_text
 from oneflow.base.uninterruptible import run_uninterruptible
 from oneflow.compiler.lower import check_executable, operation_executable, typed_scalar
-from oneflow.interpreter.numpy_function import NumpyFunction, numpy_function_of
+from oneflow.interpreter.flat_jaxpr import FlatJaxpr
+from oneflow.interpreter.numpy_function import is_expensive, numpy_function_of
 from oneflow.primitives.operation import Operation
 from oneflow.primitives.operators.checked_update import update_unless_failed
 from oneflow.primitives.tracing import Traced
@@ -212,7 +213,7 @@ def _operand_bytes(operation: Operation) -> int:
     return sum(spec.nbytes for spec in (*operation.in_specs, *operation.out_specs))
 
 
-def _numpy_function(operation: Operation, traced: Traced | None) -> NumpyFunction | None:
+def _numpy_function(operation: Operation, traced: Traced | None) -> FlatJaxpr | None:
     """The interpretation of a trace of an operation; None if it is better compiled."""
     if traced is None or not COLD.interpret or operation.device.type != "cpu":
         return None
@@ -222,12 +223,12 @@ def _numpy_function(operation: Operation, traced: Traced | None) -> NumpyFunctio
     if function is None:
         return None
     repeats = operation.out_specs[0].numel if traced.elementwise else 1
-    return None if function.is_expensive(repeats) else function
+    return None if is_expensive(function, repeats) else function
 
 
-def _interpret(operation: Operation, function: NumpyFunction, operands: Sequence[Any]) -> Any:
+def _interpret(operation: Operation, function: FlatJaxpr, operands: Sequence[Any]) -> Any:
     """Run an operation on NumPy."""
-    results = function.run(*map(_as_numpy, operands))
+    results = function(*map(_as_numpy, operands))
     broadcasted = [
         each if each.shape == spec.shape else np.broadcast_to(each, spec.shape)
         for each, spec in zip(results, operation.out_specs, strict=True)
@@ -274,7 +275,7 @@ def _run_check(operation: Operation, operands: Sequence[Any]) -> tuple[int, int]
     traced = operation.trace_check() if operation.traced is not None else None
     function = _numpy_function(operation, traced)
     if function is not None:
-        bad, value = function.run(*map(_as_numpy, operands))
+        bad, value = function(*map(_as_numpy, operands))
         return int(bad), int(value)
     is_new = operation.check_executable is None
     executable = check_executable(operation)
