@@ -14,6 +14,7 @@ from jax import lax
 
 from oneflow.interpreter.flat_jaxpr import FlatJaxpr
 from oneflow.interpreter.rules import RULES, UnsupportedEquation, rule
+from oneflow.primitives.operators.philox import philox
 
 FLOATS = np.array(
     [0.0, -0.0, 0.5, -0.5, 1.5, 2.5, -2.5, 300.0, -3e9, 3e9, 1e30, np.inf, -np.inf, np.nan],
@@ -199,3 +200,11 @@ def test_what_has_no_rule_is_not_interpreted() -> None:
         interpreted(lax.linalg.cholesky, np.eye(3, dtype=np.float32))
     with pytest.raises(ValueError, match="`add` of JAX already has a rule"):
         rule("add")(RULES["add"])
+
+
+@pytest.mark.parametrize("shape", [(), (0,), (5, 3), (2**14 + 3,), (3, 2**14)])
+def test_random_words(shape: tuple[int, ...]) -> None:
+    index = np.arange(np.prod(shape, dtype=int), dtype=np.uint32).reshape(shape) * 77
+    words = np.uint32([0x243F6A88, 1, 0xFFFFFFFF, 0xA4093822])
+    assert_same(lambda i, w: philox((i, w[0], i, w[1]), (w[2], w[3])), index, words)
+    assert_same(lambda i, w: philox((w[0], w[1], w[2], i), (w[3], w[0])), index, words)

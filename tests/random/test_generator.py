@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import oneflow as flow
-from oneflow.primitives.operators.random import philox, random_bits
+from oneflow.primitives.operators.philox import philox
+from oneflow.primitives.operators.random import random_bits
 from oneflow.runtime.counters import STATISTICS
 from oneflow.runtime.eager import SETTINGS
 

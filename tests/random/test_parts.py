@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from oneflow.primitives.operators.random import philox, random_bits
+from oneflow.primitives.operators.philox import philox
+from oneflow.primitives.operators.random import random_bits
 from oneflow.primitives.shard_index import ShardIndex, global_linear_index
 
 WHOLE = (3, 4, 5)

@@ -10,6 +10,7 @@ from oneflow.interpreter import (
     elementwise as elementwise,
     indexing as indexing,
     products as products,
+    random_words as random_words,
     reducing as reducing,
     shaping as shaping,
     special_functions as special_functions,

@@ -54,6 +54,8 @@ _NO_FLOPS = frozenset(
         "hidden",
     )
 )
+# Operations for each element of the result, where there are many.
+_FLOPS_PER_ELEMENT = {"philox4x32": 150}
 # Steps that read more elements than they produce.
 _REDUCTIONS = frozenset(
     (
@@ -228,7 +230,7 @@ def _count(equation: Any) -> int:
         return 0
     if name in _REDUCTIONS:
         return max(math.prod(each.aval.shape) for each in equation.invars)
-    return output_size
+    return output_size * _FLOPS_PER_ELEMENT.get(name, 1)
 
 
 def _temporary(jaxpr: Any) -> int:

@@ -1,10 +1,9 @@
 """Random numbers as a function of position: counter-based, so the same on any number of devices.
 
 Element `index` of the tensor drawn with `(seed, stream)` is a hash of these three 64-bit numbers
-and of nothing else. The hash is Philox 4x32-10 (Salmon, Moraes, Dror, Shaw: "Parallel random
-numbers: as easy as 1, 2, 3", SC 2011): `seed` is its key, `index` and `stream` are its counter, so
-two streams of one seed never meet. There is no state to pass on, and the numbers fuse into whatever
-consumes them.
+and of nothing else. The hash is Philox 4x32-10: `seed` is its key, `index` and `stream` are its
+counter, so two streams of one seed never meet. There is no state to pass on, and the numbers fuse
+into whatever consumes them.
 """
 
 from __future__ import annotations
@@ -19,34 +18,14 @@ import numpy as np
 from jax import lax
 
 from oneflow.base.dtype import DType
+from oneflow.primitives.operators.philox import philox
 from oneflow.primitives.operators.shape import kept_shape
 from oneflow.primitives.registry import Primitive, primitive
 from oneflow.primitives.shard_index import ShardIndex, global_linear_index
 from oneflow.primitives.sharding.axes import creation_axes, elementwise_axes
 from oneflow.primitives.traits import Positional
 
-_ROUNDS = 10
-_PHILOX_FACTORS = (0xD2511F53, 0xCD9E8D57)
-_KEY_STEPS = (0x9E3779B9, 0xBB67AE85)
 _u32, _u64 = jnp.uint32, jnp.uint64
-
-
-def _multiply_wide(x: jax.Array, factor: int) -> tuple[jax.Array, jax.Array]:
-    """High and low word of the 64-bit product of 32-bit words."""
-    product = x.astype(_u64) * _u64(factor)
-    return (product >> _u64(32)).astype(_u32), product.astype(_u32)
-
-
-def philox(counter: tuple, key: tuple) -> tuple[jax.Array, jax.Array, jax.Array, jax.Array]:
-    """Four random words from a counter of four words and a key of two: Philox 4x32-10."""
-    c0, c1, c2, c3 = counter
-    k0, k1 = key
-    for _ in range(_ROUNDS):
-        high0, low0 = _multiply_wide(c0, _PHILOX_FACTORS[0])
-        high1, low1 = _multiply_wide(c2, _PHILOX_FACTORS[1])
-        c0, c1, c2, c3 = high1 ^ c1 ^ k0, low1, high0 ^ c3 ^ k1, low0
-        k0, k1 = k0 + _u32(_KEY_STEPS[0]), k1 + _u32(_KEY_STEPS[1])
-    return c0, c1, c2, c3
 
 
 def _split64(x: jax.Array) -> tuple[jax.Array, jax.Array]:
@@ -65,11 +44,10 @@ def random_bits(
 ) -> tuple[jax.Array, ...]:
     """Four independent random 32-bit words per element of `shape`, or of that shard of a whole."""
     if _numel(shape, shard) < 2**32:
-        low, high = global_linear_index(shape, shard, _u32), jnp.zeros(shape, _u32)
+        low, high = global_linear_index(shape, shard, _u32), jnp.zeros((), _u32)
     else:
         low, high = _split64(global_linear_index(shape, shard, _u64))
-    rest = (jnp.broadcast_to(bits, shape) for bits in _split64(stream))
-    return philox((low, high, *rest), _split64(seed))
+    return philox((low, high, *_split64(stream)), _split64(seed))
 
 
 def more_random_bits(
@@ -82,8 +60,7 @@ def more_random_bits(
     """Words of attempt 0, 1, ... at each element, for methods that need an unknown number."""
     numel = _u64(_numel(shape, shard))
     index = global_linear_index(shape, shard, _u64) + attempt.astype(_u64) * numel
-    rest = (jnp.broadcast_to(bits, shape) for bits in _split64(stream))
-    return philox((*_split64(index), *rest), _split64(seed))
+    return philox((*_split64(index), *_split64(stream)), _split64(seed))
 
 
 # --- from words to numbers

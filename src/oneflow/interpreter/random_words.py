@@ -1,0 +1,50 @@
+"""The rule of Philox, see `oneflow.primitives.operators.philox`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from oneflow.interpreter.rules import rule, shape_of
+from oneflow.primitives.operators.philox import FACTORS, KEY_STEPS, ROUNDS
+
+# Elements that are computed together: their words stay in a core's cache.
+_BLOCK = 1 << 14
+_SHIFT = np.uint64(32)
+
+
+@rule("philox4x32")
+def _philox(equation: Any) -> Callable:
+    shape = shape_of(equation.outvars[0])
+
+    def draw(*words: Any) -> list[np.ndarray]:
+        flat = [np.broadcast_to(each, shape).reshape(-1) if each.ndim else each for each in words]
+        results = [np.empty(shape, np.uint32) for _ in range(4)]
+        targets = [each.reshape(-1) for each in results]
+        for start in range(0, targets[0].size, _BLOCK):
+            block = slice(start, start + _BLOCK)
+            found = _words(*[each[block] if each.ndim else each for each in flat])
+            for target, part in zip(targets, found, strict=True):
+                target[block] = part
+        return results
+
+    return draw
+
+
+def _words(c0: Any, c1: Any, c2: Any, c3: Any, k0: Any, k1: Any) -> tuple[Any, Any, Any, Any]:
+    """Four words of each element; what has no dimensions is the same for all."""
+    factors = [np.uint64(each) for each in FACTORS]
+    steps = [np.uint32(each) for each in KEY_STEPS]
+    for _ in range(ROUNDS):
+        product0 = c0.astype(np.uint64) * factors[0]
+        product1 = c2.astype(np.uint64) * factors[1]
+        low0, low1 = product0.astype(np.uint32), product1.astype(np.uint32)
+        high0, high1 = (
+            (product0 >> _SHIFT).astype(np.uint32),
+            (product1 >> _SHIFT).astype(np.uint32),
+        )
+        c0, c1, c2, c3 = high1 ^ c1 ^ k0, low1, high0 ^ c3 ^ k1, low0
+        k0, k1 = k0 + steps[0], k1 + steps[1]
+    return c0, c1, c2, c3
