@@ -31,6 +31,7 @@ from oneflow.primitives.tracing import Traced
 from oneflow.program.ir import Program
 from oneflow.runtime import checks
 from oneflow.runtime.background import COMPILER
+from oneflow.runtime.chunked_draws import draw_in_chunks, is_chunked
 from oneflow.runtime.counters import STATISTICS
 from oneflow.tuning.while_compiling import fewer_blas_threads
 
@@ -196,6 +197,8 @@ def _run_operation(operation: Operation, operands: list[Any]) -> Any:
         function = _numpy_function(operation, operation.traced)
         if function is not None:
             return _interpret(operation, function, operands)
+        if COLD.interpret and is_chunked(operation):
+            return draw_in_chunks(operation, operands)
         return _run_compiled(operation, operands)
     except (MemoryError, jax.errors.JaxRuntimeError) as error:
         if not isinstance(error, MemoryError) and "RESOURCE_EXHAUSTED" not in str(error):
