@@ -12,6 +12,34 @@ from flowvision.models.cait import (
     cait_S36_384 as cait_S36_384,
     cait_XS24_384 as cait_XS24_384,
 )
+from flowvision.models.conv_mixer import (
+    ConvMixer as ConvMixer,
+    convmixer_768_32_relu as convmixer_768_32_relu,
+    convmixer_1024_20 as convmixer_1024_20,
+    convmixer_1536_20 as convmixer_1536_20,
+)
+from flowvision.models.convnext import (
+    ConvNeXt as ConvNeXt,
+    ConvNeXtIsotropic as ConvNeXtIsotropic,
+    convnext_base_224 as convnext_base_224,
+    convnext_base_224_22k as convnext_base_224_22k,
+    convnext_base_224_22k_to_1k as convnext_base_224_22k_to_1k,
+    convnext_base_384 as convnext_base_384,
+    convnext_base_384_22k_to_1k as convnext_base_384_22k_to_1k,
+    convnext_iso_base_224 as convnext_iso_base_224,
+    convnext_iso_large_224 as convnext_iso_large_224,
+    convnext_iso_small_224 as convnext_iso_small_224,
+    convnext_large_224 as convnext_large_224,
+    convnext_large_224_22k as convnext_large_224_22k,
+    convnext_large_224_22k_to_1k as convnext_large_224_22k_to_1k,
+    convnext_large_384 as convnext_large_384,
+    convnext_large_384_22k_to_1k as convnext_large_384_22k_to_1k,
+    convnext_small_224 as convnext_small_224,
+    convnext_tiny_224 as convnext_tiny_224,
+    convnext_xlarge_224_22k as convnext_xlarge_224_22k,
+    convnext_xlarge_224_22k_to_1k as convnext_xlarge_224_22k_to_1k,
+    convnext_xlarge_384_22k_to_1k as convnext_xlarge_384_22k_to_1k,
+)
 from flowvision.models.creator import ModelCreator as ModelCreator
 from flowvision.models.crossformer import (
     CrossFormer as CrossFormer,
@@ -75,6 +103,22 @@ from flowvision.models.densenet import (
     densenet169 as densenet169,
     densenet201 as densenet201,
 )
+from flowvision.models.dla import (
+    DLA as DLA,
+    BottleneckX as BottleneckX,
+    Root as Root,
+    Tree as Tree,
+    dla34 as dla34,
+    dla46_c as dla46_c,
+    dla46x_c as dla46x_c,
+    dla60 as dla60,
+    dla60x as dla60x,
+    dla60x_c as dla60x_c,
+    dla102 as dla102,
+    dla102x as dla102x,
+    dla102x2 as dla102x2,
+    dla169 as dla169,
+)
 from flowvision.models.efficientnet import (
     EfficientNet as EfficientNet,
     efficientnet_b0 as efficientnet_b0,
@@ -86,11 +130,31 @@ from flowvision.models.efficientnet import (
     efficientnet_b6 as efficientnet_b6,
     efficientnet_b7 as efficientnet_b7,
 )
+from flowvision.models.face_recognition import iresnet50 as iresnet50, iresnet101 as iresnet101
+from flowvision.models.genet import (
+    PlainNet as PlainNet,
+    genet_large as genet_large,
+    genet_normal as genet_normal,
+    genet_small as genet_small,
+)
 from flowvision.models.ghostnet import ghostnet as ghostnet
 from flowvision.models.googlenet import (
     GoogLeNet as GoogLeNet,
     GoogLeNetOutputs as GoogLeNetOutputs,
     googlenet as googlenet,
+)
+from flowvision.models.hrnet import (
+    HighResolutionModule as HighResolutionModule,
+    HighResolutionNet as HighResolutionNet,
+    hrnet_w18 as hrnet_w18,
+    hrnet_w18_small as hrnet_w18_small,
+    hrnet_w18_small_v2 as hrnet_w18_small_v2,
+    hrnet_w30 as hrnet_w30,
+    hrnet_w32 as hrnet_w32,
+    hrnet_w40 as hrnet_w40,
+    hrnet_w44 as hrnet_w44,
+    hrnet_w48 as hrnet_w48,
+    hrnet_w64 as hrnet_w64,
 )
 from flowvision.models.inception_v3 import (
     Inception3 as Inception3,
@@ -128,6 +192,28 @@ from flowvision.models.mobilenet_v3 import (
     MobileNetV3 as MobileNetV3,
     mobilenet_v3_large as mobilenet_v3_large,
     mobilenet_v3_small as mobilenet_v3_small,
+)
+from flowvision.models.mobilevit import (
+    ConvLayer as ConvLayer,
+    GlobalPool as GlobalPool,
+    MobileViT as MobileViT,
+    MobileViTBlock as MobileViTBlock,
+    MultiHeadAttention as MultiHeadAttention,
+    TransformerEncoder as TransformerEncoder,
+    mobilevit_small as mobilevit_small,
+    mobilevit_x_small as mobilevit_x_small,
+    mobilevit_xx_small as mobilevit_xx_small,
+)
+from flowvision.models.poolformer import (
+    GroupNorm as GroupNorm,
+    PoolFormer as PoolFormer,
+    PoolFormerBlock as PoolFormerBlock,
+    Pooling as Pooling,
+    poolformer_m36 as poolformer_m36,
+    poolformer_m48 as poolformer_m48,
+    poolformer_s12 as poolformer_s12,
+    poolformer_s24 as poolformer_s24,
+    poolformer_s36 as poolformer_s36,
 )
 from flowvision.models.pvt import (
     PyramidBlock as PyramidBlock,
@@ -188,7 +274,10 @@ from flowvision.models.resnest import (
     resnest269 as resnest269,
 )
 from flowvision.models.resnet import (
+    BasicBlock as BasicBlock,
+    Bottleneck as Bottleneck,
     ResNet as ResNet,
+    conv1x1 as conv1x1,
     resnet18 as resnet18,
     resnet34 as resnet34,
     resnet50 as resnet50,
@@ -198,6 +287,23 @@ from flowvision.models.resnet import (
     resnext101_32x8d as resnext101_32x8d,
     wide_resnet50_2 as wide_resnet50_2,
     wide_resnet101_2 as wide_resnet101_2,
+)
+from flowvision.models.rexnet import (
+    SE as SE,
+    RexNetV1 as RexNetV1,
+    rexnetv1_1_0 as rexnetv1_1_0,
+    rexnetv1_1_3 as rexnetv1_1_3,
+    rexnetv1_1_5 as rexnetv1_1_5,
+    rexnetv1_2_0 as rexnetv1_2_0,
+    rexnetv1_3_0 as rexnetv1_3_0,
+)
+from flowvision.models.rexnet_lite import (
+    LinearBottleneck as LinearBottleneck,
+    ReXNetV1_lite as ReXNetV1_lite,
+    rexnet_lite_1_0 as rexnet_lite_1_0,
+    rexnet_lite_1_3 as rexnet_lite_1_3,
+    rexnet_lite_1_5 as rexnet_lite_1_5,
+    rexnet_lite_2_0 as rexnet_lite_2_0,
 )
 from flowvision.models.senet import (
     SENet as SENet,
@@ -234,6 +340,15 @@ from flowvision.models.swin_transformer import (
     swin_large_patch4_window12_384_in22k_to_1k as swin_large_patch4_window12_384_in22k_to_1k,
     swin_small_patch4_window7_224 as swin_small_patch4_window7_224,
     swin_tiny_patch4_window7_224 as swin_tiny_patch4_window7_224,
+)
+from flowvision.models.van import (
+    VAN as VAN,
+    AttentionModule as AttentionModule,
+    SpatialAttention as SpatialAttention,
+    van_base as van_base,
+    van_large as van_large,
+    van_small as van_small,
+    van_tiny as van_tiny,
 )
 from flowvision.models.vgg import (
     VGG as VGG,

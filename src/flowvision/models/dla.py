@@ -1,0 +1,283 @@
+"""DLA: blocks that are aggregated in trees."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import oneflow as flow
+from flowvision.layers.blocks import ConvBn, ConvBnAct
+from flowvision.layers.weight_init import init_convolutional_
+from flowvision.models.registry import register_model
+from oneflow import Tensor, nn
+
+_PAPER = "1707.06484"
+
+
+class DlaBasic(nn.Module):
+    """Two 3 x 3 convolutions, to which a shortcut is added that the tree provides.
+
+    Input (N, inplanes, H, W), output (N, planes, H / stride, W / stride).
+    """
+
+    def __init__(self, inplanes: int, planes: int, stride: int = 1) -> None:
+        super().__init__()
+        self.conv1 = nn.Conv2d(inplanes, planes, 3, stride=stride, padding=1, bias=False)
+        self.bn1 = nn.BatchNorm2d(planes)
+        self.relu = nn.ReLU(inplace=True)
+        self.conv2 = nn.Conv2d(planes, planes, 3, padding=1, bias=False)
+        self.bn2 = nn.BatchNorm2d(planes)
+
+    def forward(self, x: Tensor, shortcut: Tensor | None = None) -> Tensor:
+        shortcut = x if shortcut is None else shortcut
+        x = self.relu(self.bn1(self.conv1(x)))
+        return self.relu(self.bn2(self.conv2(x)) + shortcut)
+
+
+class DlaBottleneck(nn.Module):
+    """A 3 x 3 convolution between two of 1 x 1, with a shortcut that the tree provides.
+
+    Input (N, inplanes, H, W), output (N, planes, H / stride, W / stride).
+
+    Args:
+        inplanes: channels of the input.
+        planes: channels of the output.
+        stride: of the 3 x 3 convolution.
+        cardinality: groups of the 3 x 3 convolution; with more than one it has as many channels
+            as the output (or twice as many with 64), else half.
+    """
+
+    def __init__(self, inplanes: int, planes: int, stride: int = 1, cardinality: int = 1) -> None:
+        super().__init__()
+        width = planes // 2 if cardinality == 1 else planes * cardinality // 32
+        self.conv1 = nn.Conv2d(inplanes, width, 1, bias=False)
+        self.bn1 = nn.BatchNorm2d(width)
+        self.conv2 = nn.Conv2d(
+            width, width, 3, stride=stride, padding=1, groups=cardinality, bias=False
+        )
+        self.bn2 = nn.BatchNorm2d(width)
+        self.conv3 = nn.Conv2d(width, planes, 1, bias=False)
+        self.bn3 = nn.BatchNorm2d(planes)
+        self.relu = nn.ReLU(inplace=True)
+
+    def forward(self, x: Tensor, shortcut: Tensor | None = None) -> Tensor:
+        shortcut = x if shortcut is None else shortcut
+        x = self.relu(self.bn1(self.conv1(x)))
+        x = self.relu(self.bn2(self.conv2(x)))
+        return self.relu(self.bn3(self.conv3(x)) + shortcut)
+
+
+BottleneckX = functools.partial(DlaBottleneck, cardinality=32)
+BottleneckX2 = functools.partial(DlaBottleneck, cardinality=64)
+
+
+class Root(nn.Module):
+    """The aggregation of a tree: a convolution of all its children.
+
+    Input: tensors with `in_channels` channels together; output (N, out_channels, H, W).
+
+    Args:
+        in_channels: of all children together.
+        out_channels: of the output.
+        kernel_size: of the convolution.
+        residual: whether the first child is added.
+    """
+
+    def __init__(
+        self, in_channels: int, out_channels: int, kernel_size: int, residual: bool
+    ) -> None:
+        super().__init__()
+        padding = (kernel_size - 1) // 2
+        self.conv = nn.Conv2d(in_channels, out_channels, kernel_size, padding=padding, bias=False)
+        self.bn = nn.BatchNorm2d(out_channels)
+        self.relu = nn.ReLU(inplace=True)
+        self.residual = residual
+
+    def forward(self, *children: Tensor) -> Tensor:
+        x = self.bn(self.conv(flow.cat(children, dim=1)))
+        return self.relu(x + children[0] if self.residual else x)
+
+
+class Tree(nn.Module):
+    """Two blocks or two trees of one level less, and a root (the paper's figure 3).
+
+    Input (N, in_channels, H, W), output (N, out_channels, H / stride, W / stride).
+
+    Args:
+        levels: the depth.
+        block: makes a block from channels of the input, of the output, and stride.
+        in_channels: of the input.
+        out_channels: of the output.
+        stride: of the first block.
+        level_root: whether the input goes to the root, too.
+        root_dim: channels of all that the root aggregates; by default those of two blocks.
+        root_kernel_size: of the root's convolution.
+        root_residual: whether the root adds its first child.
+    """
+
+    def __init__(
+        self,
+        levels: int,
+        block: Callable[..., nn.Module],
+        in_channels: int,
+        out_channels: int,
+        stride: int = 1,
+        level_root: bool = False,
+        root_dim: int = 0,
+        root_kernel_size: int = 1,
+        root_residual: bool = False,
+    ) -> None:
+        super().__init__()
+        root_dim = root_dim or 2 * out_channels
+        if level_root:
+            root_dim += in_channels
+        self.levels = levels
+        self.level_root = level_root
+        self.downsample = nn.MaxPool2d(stride, stride=stride) if stride > 1 else nn.Identity()
+        # Only the trees of one level use it; published weights have it for all.
+        self.project = nn.Identity()
+        if in_channels != out_channels:
+            self.project = ConvBn(in_channels, out_channels)
+        if levels == 1:
+            self.tree1 = block(in_channels, out_channels, stride)
+            self.tree2 = block(out_channels, out_channels, 1)
+            self.root = Root(root_dim, out_channels, root_kernel_size, root_residual)
+        else:
+            tree = functools.partial(
+                Tree,
+                levels - 1,
+                block,
+                root_kernel_size=root_kernel_size,
+                root_residual=root_residual,
+            )
+            self.tree1 = tree(in_channels, out_channels, stride)
+            self.tree2 = tree(out_channels, out_channels, root_dim=root_dim + out_channels)
+
+    def forward(self, x: Tensor, children: Sequence[Tensor] = ()) -> Tensor:
+        bottom = self.downsample(x)
+        if self.level_root:
+            children = (*children, bottom)
+        if self.levels > 1:
+            first = self.tree1(x)
+            return self.tree2(first, (*children, first))
+        first = self.tree1(x, self.project(bottom))
+        return self.root(self.tree2(first), first, *children)
+
+
+class DLA(nn.Module):
+    """Deep layer aggregation (https://arxiv.org/abs/1707.06484).
+
+    Input (N, 3, H, W); output (N, num_classes).
+
+    Args:
+        levels: convolutions of the first two stages, and depths of the trees of the other four.
+        channels: of each of the six stages.
+        num_classes: the number of classes.
+        block: makes a block from channels of the input, of the output, and stride.
+        residual_root: whether roots add their first child.
+    """
+
+    def __init__(
+        self,
+        levels: Sequence[int],
+        channels: Sequence[int],
+        num_classes: int = 1000,
+        block: Callable[..., nn.Module] = DlaBasic,
+        residual_root: bool = False,
+    ) -> None:
+        super().__init__()
+        tree = functools.partial(Tree, block=block, stride=2, root_residual=residual_root)
+        self.base_layer = ConvBnAct(3, channels[0], 7)
+        self.level0 = self._convolutions(channels[0], channels[0], levels[0], 1)
+        self.level1 = self._convolutions(channels[0], channels[1], levels[1], 2)
+        stages = [
+            tree(levels[index], in_channels=before, out_channels=after, level_root=index > 2)
+            for index, (before, after) in enumerate(itertools.pairwise(channels[1:]), start=2)
+        ]
+        self.level2, self.level3, self.level4, self.level5 = stages
+        self.avgpool = nn.AdaptiveAvgPool2d((1, 1))
+        self.fc = nn.Conv2d(channels[-1], num_classes, 1)
+        init_convolutional_(self)
+
+    @staticmethod
+    def _convolutions(before: int, after: int, depth: int, stride: int) -> nn.Sequential:
+        layers: list[nn.Module] = []
+        for index in range(depth):
+            first = index == 0
+            layers += ConvBnAct(before if first else after, after, 3, stride if first else 1)
+        return nn.Sequential(*layers)
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = self.level1(self.level0(self.base_layer(x)))
+        x = self.level5(self.level4(self.level3(self.level2(x))))
+        return flow.flatten(self.fc(self.avgpool(x)), 1)
+
+
+_SMALL = (16, 32, 64, 64, 128, 256)
+_LARGE = (16, 32, 128, 256, 512, 1024)
+
+
+@register_model(paper=_PAPER)
+def dla34(**kwargs: Any) -> DLA:
+    """DLA-34: 16 million parameters."""
+    return DLA((1, 1, 1, 2, 2, 1), (16, 32, 64, 128, 256, 512), **kwargs)
+
+
+@register_model(paper=_PAPER)
+def dla46_c(**kwargs: Any) -> DLA:
+    """DLA-46-C, a compact one: 1.3 million parameters."""
+    return DLA((1, 1, 1, 2, 2, 1), _SMALL, block=DlaBottleneck, **kwargs)
+
+
+@register_model(paper=_PAPER)
+def dla46x_c(**kwargs: Any) -> DLA:
+    """DLA-X-46-C, a compact one with groups: 1.1 million parameters."""
+    return DLA((1, 1, 1, 2, 2, 1), _SMALL, block=BottleneckX, **kwargs)
+
+
+@register_model(paper=_PAPER)
+def dla60x_c(**kwargs: Any) -> DLA:
+    """DLA-X-60-C, a compact one with groups: 1.3 million parameters."""
+    return DLA((1, 1, 1, 2, 3, 1), _SMALL, block=BottleneckX, **kwargs)
+
+
+@register_model(paper=_PAPER)
+def dla60(**kwargs: Any) -> DLA:
+    """DLA-60: 22 million parameters."""
+    return DLA((1, 1, 1, 2, 3, 1), _LARGE, block=DlaBottleneck, **kwargs)
+
+
+@register_model(paper=_PAPER)
+def dla60x(**kwargs: Any) -> DLA:
+    """DLA-X-60, with groups: 18 million parameters."""
+    return DLA((1, 1, 1, 2, 3, 1), _LARGE, block=BottleneckX, **kwargs)
+
+
+@register_model(paper=_PAPER)
+def dla102(**kwargs: Any) -> DLA:
+    """DLA-102: 34 million parameters."""
+    levels = (1, 1, 1, 3, 4, 1)
+    return DLA(levels, _LARGE, block=DlaBottleneck, residual_root=True, **kwargs)
+
+
+@register_model(paper=_PAPER)
+def dla102x(**kwargs: Any) -> DLA:
+    """DLA-X-102, with groups: 27 million parameters."""
+    levels = (1, 1, 1, 3, 4, 1)
+    return DLA(levels, _LARGE, block=BottleneckX, residual_root=True, **kwargs)
+
+
+@register_model(paper=_PAPER)
+def dla102x2(**kwargs: Any) -> DLA:
+    """DLA-X-102 with twice the groups: 42 million parameters."""
+    levels = (1, 1, 1, 3, 4, 1)
+    return DLA(levels, _LARGE, block=BottleneckX2, residual_root=True, **kwargs)
+
+
+@register_model(paper=_PAPER)
+def dla169(**kwargs: Any) -> DLA:
+    """DLA-169: 54 million parameters."""
+    levels = (1, 1, 2, 3, 5, 1)
+    return DLA(levels, _LARGE, block=DlaBottleneck, residual_root=True, **kwargs)

@@ -1,0 +1,324 @@
+"""MobileViT: inverted residuals, and transformers over the pixels of patches."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import oneflow as flow
+from flowvision.layers.helpers import make_divisible
+from flowvision.models.registry import register_model
+from oneflow import Tensor, nn
+
+_PAPER = "2110.02178"
+
+
+class ConvLayer(nn.Module):
+    """A convolution that keeps the size at a stride of 1, with normalization and swish.
+
+    Input (N, in_channels, H, W), output (N, out_channels, H / stride, W / stride).
+
+    Args:
+        in_channels: of the input.
+        out_channels: of the output.
+        kernel_size: an odd number.
+        stride: of the convolution.
+        groups: of the convolution.
+        use_norm: whether there is batch normalization.
+        use_act: whether there is an activation.
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: int,
+        stride: int = 1,
+        groups: int = 1,
+        use_norm: bool = True,
+        use_act: bool = True,
+    ) -> None:
+        super().__init__()
+        self.block = nn.Sequential()
+        convolution = nn.Conv2d(
+            in_channels,
+            out_channels,
+            kernel_size,
+            stride=stride,
+            padding=kernel_size // 2,
+            groups=groups,
+            bias=False,
+        )
+        self.block.add_module("conv", convolution)
+        if use_norm:
+            self.block.add_module("norm", nn.BatchNorm2d(out_channels))
+        if use_act:
+            self.block.add_module("act", nn.SiLU())
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.block(x)
+
+
+class MobileViTInvertedResidual(nn.Module):
+    """An inverted residual of MobileNetV2, with swish.
+
+    Input (N, in_channels, H, W), output (N, out_channels, H / stride, W / stride); with equal
+    shapes the input is added to the output.
+
+    Args:
+        in_channels: of the input.
+        out_channels: of the output.
+        stride: of the depthwise convolution.
+        expand_ratio: by how many times it has more channels than the input.
+    """
+
+    def __init__(
+        self, in_channels: int, out_channels: int, stride: int, expand_ratio: float
+    ) -> None:
+        super().__init__()
+        width = make_divisible(round(in_channels * expand_ratio))
+        self.use_res_connect = stride == 1 and in_channels == out_channels
+        self.block = nn.Sequential()
+        self.block.add_module("exp_1x1", ConvLayer(in_channels, width, 1))
+        self.block.add_module("conv_3x3", ConvLayer(width, width, 3, stride, groups=width))
+        self.block.add_module("red_1x1", ConvLayer(width, out_channels, 1, use_act=False))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x + self.block(x) if self.use_res_connect else self.block(x)
+
+
+class MultiHeadAttention(nn.Module):
+    """Self-attention; input and output (N, tokens, embed_dim).
+
+    Args:
+        embed_dim: features of a token.
+        num_heads: the number of heads, which divides `embed_dim`.
+        attn_dropout: the probability with which an attention weight is dropped.
+    """
+
+    def __init__(self, embed_dim: int, num_heads: int, attn_dropout: float = 0.0) -> None:
+        super().__init__()
+        self.num_heads = num_heads
+        self.attn_dropout = attn_dropout
+        self.qkv_proj = nn.Linear(embed_dim, 3 * embed_dim)
+        self.out_proj = nn.Linear(embed_dim, embed_dim)
+
+    def forward(self, x: Tensor) -> Tensor:
+        batch, tokens, features = x.shape
+        qkv = self.qkv_proj(x).reshape(batch, tokens, 3, self.num_heads, -1)
+        query, key, value = qkv.permute(2, 0, 3, 1, 4).unbind(0)
+        attended = nn.functional.scaled_dot_product_attention(
+            query, key, value, dropout_p=self.attn_dropout if self.training else 0.0
+        )
+        return self.out_proj(attended.transpose(1, 2).reshape(batch, tokens, features))
+
+
+class TransformerEncoder(nn.Module):
+    """Attention and a perceptron, each after a normalization and beside a shortcut.
+
+    Input and output (N, tokens, embed_dim).
+
+    Args:
+        embed_dim: features of a token.
+        ffn_latent_dim: hidden features of the perceptron.
+        num_heads: the number of heads.
+        attn_dropout: the probability with which an attention weight is dropped.
+        dropout: the probability with which an element of a branch's output is dropped.
+        ffn_dropout: the probability with which a hidden element is dropped.
+    """
+
+    def __init__(
+        self,
+        embed_dim: int,
+        ffn_latent_dim: int,
+        num_heads: int = 8,
+        attn_dropout: float = 0.0,
+        dropout: float = 0.1,
+        ffn_dropout: float = 0.0,
+    ) -> None:
+        super().__init__()
+        self.pre_norm_mha = nn.Sequential(
+            nn.LayerNorm(embed_dim),
+            MultiHeadAttention(embed_dim, num_heads, attn_dropout),
+            nn.Dropout(dropout),
+        )
+        self.pre_norm_ffn = nn.Sequential(
+            nn.LayerNorm(embed_dim),
+            nn.Linear(embed_dim, ffn_latent_dim),
+            nn.SiLU(),
+            nn.Dropout(ffn_dropout),
+            nn.Linear(ffn_latent_dim, embed_dim),
+            nn.Dropout(dropout),
+        )
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = x + self.pre_norm_mha(x)
+        return x + self.pre_norm_ffn(x)
+
+
+class MobileViTBlock(nn.Module):
+    """The paper's figure 1 (b): a transformer over pixels at the same place of all patches.
+
+    Input and output (N, in_channels, H, W); sizes that patches do not divide are interpolated.
+
+    Args:
+        in_channels: of the input.
+        transformer_dim: features of the transformer.
+        ffn_dim: hidden features of the transformer's perceptrons.
+        n_transformer_blocks: the depth of the transformer.
+        num_heads: the number of heads.
+        dropout: see `TransformerEncoder`.
+        patch_h: the height of patches.
+        patch_w: the width of patches.
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        transformer_dim: int,
+        ffn_dim: int,
+        n_transformer_blocks: int = 2,
+        num_heads: int = 4,
+        dropout: float = 0.1,
+        patch_h: int = 2,
+        patch_w: int = 2,
+    ) -> None:
+        super().__init__()
+        self.patch_h, self.patch_w = patch_h, patch_w
+        self.local_rep = nn.Sequential()
+        self.local_rep.add_module("conv_3x3", ConvLayer(in_channels, in_channels, 3))
+        plain = ConvLayer(in_channels, transformer_dim, 1, use_norm=False, use_act=False)
+        self.local_rep.add_module("conv_1x1", plain)
+        self.global_rep = nn.Sequential(
+            *(
+                TransformerEncoder(transformer_dim, ffn_dim, num_heads, dropout=dropout)
+                for _ in range(n_transformer_blocks)
+            ),
+            nn.LayerNorm(transformer_dim),
+        )
+        self.conv_proj = ConvLayer(transformer_dim, in_channels, 1)
+        self.fusion = ConvLayer(2 * in_channels, in_channels, 3)
+
+    def _transform(self, x: Tensor) -> Tensor:
+        """Return the transformer's output for all pixels of (N, C, H, W), patches dividing it."""
+        batch, channels, height, width = x.shape
+        rows, columns = height // self.patch_h, width // self.patch_w
+        x = x.reshape(batch, channels, rows, self.patch_h, columns, self.patch_w)
+        # Tokens are patches; the places within a patch are samples.
+        x = x.permute(0, 3, 5, 2, 4, 1).reshape(-1, rows * columns, channels)
+        x = self.global_rep(x)
+        x = x.reshape(batch, self.patch_h, self.patch_w, rows, columns, channels)
+        return x.permute(0, 5, 3, 1, 4, 2).reshape(batch, channels, height, width)
+
+    def forward(self, x: Tensor) -> Tensor:
+        features = self.local_rep(x)
+        height, width = features.shape[2:]
+        fitting = (
+            -(-height // self.patch_h) * self.patch_h,
+            -(-width // self.patch_w) * self.patch_w,
+        )
+        if fitting != (height, width):
+            features = nn.functional.interpolate(features, fitting, mode="bilinear")
+        features = self._transform(features)
+        if fitting != (height, width):
+            features = nn.functional.interpolate(features, (height, width), mode="bilinear")
+        return self.fusion(flow.cat([x, self.conv_proj(features)], dim=1))
+
+
+class GlobalPool(nn.Module):
+    """The mean over height and width; input (N, C, H, W), output (N, C)."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x.mean((2, 3))
+
+
+@dataclass(frozen=True)
+class MobileViTConfig:
+    """The sizes of a MobileViT: a column of the paper's table 4.
+
+    Attributes:
+        widths: channels of the five stages.
+        dims: features of the transformers of the last three stages.
+        expand_ratio: of the inverted residuals.
+    """
+
+    widths: tuple[int, int, int, int, int]
+    dims: tuple[int, int, int]
+    expand_ratio: int
+
+
+class MobileViT(nn.Module):
+    """MobileViT (https://arxiv.org/abs/2110.02178).
+
+    Input (N, 3, H, W), made for 256 x 256; output (N, num_classes).
+
+    Args:
+        arch: the sizes.
+        num_classes: the number of classes.
+        classifier_dropout: the probability with which a feature is dropped before the classifier.
+        dropout: see `TransformerEncoder`.
+    """
+
+    def __init__(
+        self,
+        arch: MobileViTConfig,
+        num_classes: int = 1000,
+        classifier_dropout: float = 0.1,
+        dropout: float = 0.1,
+    ) -> None:
+        super().__init__()
+
+        def residual(before: int, after: int, stride: int = 1) -> MobileViTInvertedResidual:
+            return MobileViTInvertedResidual(before, after, stride, arch.expand_ratio)
+
+        first, second, *rest = arch.widths
+        self.conv_1 = ConvLayer(3, 16, 3, 2)
+        self.layer_1 = nn.Sequential(residual(16, first))
+        self.layer_2 = nn.Sequential(
+            residual(first, second, 2), residual(second, second), residual(second, second)
+        )
+        stages = []
+        channels = second
+        for width, dim, depth in zip(rest, arch.dims, (2, 4, 3), strict=True):
+            block = MobileViTBlock(width, dim, 2 * dim, depth, dropout=dropout)
+            stages.append(nn.Sequential(residual(channels, width, 2), block))
+            channels = width
+        self.layer_3, self.layer_4, self.layer_5 = stages
+        last = min(4 * channels, 960)
+        self.conv_1x1_exp = ConvLayer(channels, last, 1)
+        self.classifier = nn.Sequential()
+        self.classifier.add_module("global_pool", GlobalPool())
+        self.classifier.add_module("dropout", nn.Dropout(classifier_dropout))
+        self.classifier.add_module("fc", nn.Linear(last, num_classes))
+        self._initialize()
+
+    def _initialize(self) -> None:
+        for module in self.modules():
+            if isinstance(module, nn.Conv2d):
+                nn.init.kaiming_normal_(module.weight, mode="fan_out")
+            elif isinstance(module, nn.Linear):
+                nn.init.trunc_normal_(module.weight, std=0.02)
+                nn.init.zeros_(module.bias)
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = self.layer_2(self.layer_1(self.conv_1(x)))
+        x = self.layer_5(self.layer_4(self.layer_3(x)))
+        return self.classifier(self.conv_1x1_exp(x))
+
+
+@register_model(paper=_PAPER, image_size=256)
+def mobilevit_xx_small(**kwargs: Any) -> MobileViT:
+    """MobileViT-XXS: 1.3 million parameters."""
+    return MobileViT(MobileViTConfig((16, 24, 48, 64, 80), (64, 80, 96), 2), **kwargs)
+
+
+@register_model(paper=_PAPER, image_size=256)
+def mobilevit_x_small(**kwargs: Any) -> MobileViT:
+    """MobileViT-XS: 2.3 million parameters."""
+    return MobileViT(MobileViTConfig((32, 48, 64, 80, 96), (96, 120, 144), 4), **kwargs)
+
+
+@register_model(paper=_PAPER, image_size=256)
+def mobilevit_small(**kwargs: Any) -> MobileViT:
+    """MobileViT-S: 5.6 million parameters."""
+    return MobileViT(MobileViTConfig((32, 64, 96, 128, 160), (144, 192, 240), 4), **kwargs)

@@ -1,0 +1,179 @@
+"""ReXNet: channels that grow a little with each block, instead of with each stage."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import oneflow as flow
+from flowvision.layers.weight_init import init_convolutional_
+from flowvision.models.registry import register_model
+from oneflow import Tensor, nn
+
+_PAPER = "2007.00992"
+_DEPTHS = (1, 2, 2, 3, 3, 5)
+_STRIDES = (1, 2, 2, 2, 1, 2)
+_SQUEEZED = (False, False, True, True, True, True)
+
+
+class SE(nn.Module):
+    """Squeeze-and-excitation with a normalization between its two layers.
+
+    Input and output (N, channels, H, W).
+
+    Args:
+        channels: of the input.
+        se_ratio: by how many times the layer between has fewer channels.
+    """
+
+    def __init__(self, channels: int, se_ratio: int = 12) -> None:
+        super().__init__()
+        self.fc = nn.Sequential(
+            nn.Conv2d(channels, channels // se_ratio, 1),
+            nn.BatchNorm2d(channels // se_ratio),
+            nn.ReLU(inplace=True),
+            nn.Conv2d(channels // se_ratio, channels, 1),
+            nn.Sigmoid(),
+        )
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x * self.fc(x.mean((2, 3), keepdim=True))
+
+
+def add_to_first_channels(x: Tensor, shortcut: Tensor) -> Tensor:
+    """Return `x` with `shortcut`, which has as many channels or fewer, added to its first ones."""
+    channels = shortcut.shape[1]
+    if channels == x.shape[1]:
+        return x + shortcut
+    return flow.cat([x[:, :channels] + shortcut, x[:, channels:]], dim=1)
+
+
+def conv_bn(
+    in_channels: int, out_channels: int, kernel_size: int = 1, stride: int = 1, groups: int = 1
+) -> tuple[nn.Module, nn.Module]:
+    """Return a convolution without bias that keeps the size at a stride of 1, and its norm."""
+    convolution = nn.Conv2d(
+        in_channels,
+        out_channels,
+        kernel_size,
+        stride=stride,
+        padding=kernel_size // 2,
+        groups=groups,
+        bias=False,
+    )
+    return convolution, nn.BatchNorm2d(out_channels)
+
+
+class RexNetBottleneck(nn.Module):
+    """An inverted residual whose shortcut goes to the first channels of the output.
+
+    Input (N, in_channels, H, W), output (N, channels, H / stride, W / stride).
+
+    Args:
+        in_channels: of the input.
+        channels: of the output.
+        t: by how many times the depthwise convolution has more channels than the input.
+        stride: of the depthwise convolution.
+        se_ratio: of squeeze-and-excitation; 0 for none.
+    """
+
+    def __init__(self, in_channels: int, channels: int, t: int, stride: int, se_ratio: int) -> None:
+        super().__init__()
+        self.use_shortcut = stride == 1 and in_channels <= channels
+        width = in_channels * t
+        layers: list[nn.Module] = []
+        if t != 1:
+            layers += [*conv_bn(in_channels, width), nn.SiLU(inplace=True)]
+        layers += conv_bn(width, width, 3, stride, groups=width)
+        if se_ratio:
+            layers.append(SE(width, se_ratio))
+        layers += [nn.ReLU6(inplace=True), *conv_bn(width, channels)]
+        self.out = nn.Sequential(*layers)
+
+    def forward(self, x: Tensor) -> Tensor:
+        out = self.out(x)
+        return add_to_first_channels(out, x) if self.use_shortcut else out
+
+
+class RexNetV1(nn.Module):
+    """ReXNet (https://arxiv.org/abs/2007.00992).
+
+    Input (N, 3, H, W); output (N, num_classes).
+
+    Args:
+        input_ch: channels of the first block.
+        final_ch: by how many the channels grow.
+        width_mult: by which all numbers of channels are multiplied.
+        depth_mult: by which the depths of stages are multiplied.
+        num_classes: the number of classes.
+        use_se: whether the last four stages have squeeze-and-excitation.
+        se_ratio: by how many times squeeze-and-excitation reduces the channels.
+        dropout_ratio: the probability with which a feature is dropped before the classifier.
+    """
+
+    def __init__(
+        self,
+        input_ch: int = 16,
+        final_ch: int = 180,
+        width_mult: float = 1.0,
+        depth_mult: float = 1.0,
+        num_classes: int = 1000,
+        use_se: bool = True,
+        se_ratio: int = 12,
+        dropout_ratio: float = 0.2,
+    ) -> None:
+        super().__init__()
+        depths = [math.ceil(depth * depth_mult) for depth in _DEPTHS]
+        total = sum(depths)
+        scale = max(width_mult, 1.0)  # narrow networks keep the channels of their beginning
+        channels = round(32 * scale)
+        layers: list[nn.Module] = [*conv_bn(3, channels, 3, 2), nn.SiLU(inplace=True)]
+        built = 0
+        for depth, first_stride, squeezed in zip(depths, _STRIDES, _SQUEEZED, strict=True):
+            for index in range(depth):
+                base = input_ch * scale / width_mult + built * final_ch / total
+                width = round(base * width_mult)
+                stride = 1 if index else first_stride
+                ratio = se_ratio if use_se and squeezed else 0
+                expansion = 6 if built >= depths[0] else 1
+                layers.append(RexNetBottleneck(channels, width, expansion, stride, ratio))
+                channels = width
+                built += 1
+        last = int(1280 * width_mult)
+        layers += [*conv_bn(channels, last), nn.SiLU(inplace=True), nn.AdaptiveAvgPool2d(1)]
+        self.features = nn.Sequential(*layers)
+        self.output = nn.Sequential(nn.Dropout(dropout_ratio), nn.Conv2d(last, num_classes, 1))
+        init_convolutional_(self)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return flow.flatten(self.output(self.features(x)), 1)
+
+
+@register_model(paper=_PAPER)
+def rexnetv1_1_0(**kwargs: Any) -> RexNetV1:
+    """ReXNet: 4.8 million parameters."""
+    return RexNetV1(width_mult=1.0, **kwargs)
+
+
+@register_model(paper=_PAPER)
+def rexnetv1_1_3(**kwargs: Any) -> RexNetV1:
+    """ReXNet of 1.3 times the channels: 7.6 million parameters."""
+    return RexNetV1(width_mult=1.3, **kwargs)
+
+
+@register_model(paper=_PAPER)
+def rexnetv1_1_5(**kwargs: Any) -> RexNetV1:
+    """ReXNet of 1.5 times the channels: 9.7 million parameters."""
+    return RexNetV1(width_mult=1.5, **kwargs)
+
+
+@register_model(paper=_PAPER)
+def rexnetv1_2_0(**kwargs: Any) -> RexNetV1:
+    """ReXNet of twice the channels: 16 million parameters."""
+    return RexNetV1(width_mult=2.0, **kwargs)
+
+
+@register_model(paper=_PAPER)
+def rexnetv1_3_0(**kwargs: Any) -> RexNetV1:
+    """ReXNet of three times the channels: 35 million parameters."""
+    return RexNetV1(width_mult=3.0, **kwargs)
