@@ -30,14 +30,6 @@ MISSING_FAMILIES = {
     "RetinaNet",
     "SSD",
     "SSDLite",
-    "cait",
-    "crossformer",
-    "cswin",
-    "fan",
-    "levit",
-    "pvt",
-    "regionvit",
-    "uniformer",
 }
 
 FAMILIES = sorted({row["family"] for row in model_facts().values()} - MISSING_FAMILIES)

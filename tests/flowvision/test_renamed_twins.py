@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from flowvision import models
-from tests.flowvision.zoo import assert_equal_to_twin
+from tests.flowvision.zoo import assert_equal_to_twin, timm_module
 
 # A regular expression in timm's names, and what stands for it in ours.
 Renaming = dict[str, str]
@@ -27,6 +27,26 @@ RES_MLP: Renaming = {
     "linear_tokens": "attn",
     "mlp_channels": "mlp",
 }
+
+
+def levit(*depths: int) -> Renaming:
+    """Return the renaming of a LeViT with these numbers of blocks, which we count through."""
+    renaming = {rf"^stem\.conv{layer}\.": f"patch_embed.{2 * layer - 2}." for layer in range(1, 5)}
+    index = 0
+    for stage, depth in enumerate(depths):
+        if stage:
+            before = rf"stages\.{stage}\.downsample\."
+            renaming[before + "attn_downsample"] = f"blocks.{index}"
+            renaming[before + "mlp"] = f"blocks.{index + 1}.m"
+            index += 2
+        for block in range(depth):
+            before = rf"stages\.{stage}\.blocks\.{block}\."
+            renaming[before + "attn"] = f"blocks.{index}.m"
+            renaming[before + "mlp"] = f"blocks.{index + 1}.m"
+            index += 2
+    layers = {r"\.ln1\.": ".0.", r"\.ln2\.": ".2.", r"\.ln\.": ".1."}
+    return renaming | layers | {r"^(head\w*)\.linear": r"\1.l", r"\.linear": ".c"}
+
 
 # By our name: timm's, its renaming, and the arguments for small images, which are the same.
 TWINS: dict[str, tuple[str, Renaming, dict[str, Any]]] = {
@@ -46,14 +66,13 @@ TWINS: dict[str, tuple[str, Renaming, dict[str, Any]]] = {
         DEIT3,
         {"img_size": 64, "depth": 3},
     ),
+    "levit_128s": ("levit_128s", levit(2, 3, 4), {}),
     "resmlp_12_224": ("resmlp_12_224", RES_MLP, {"img_size": 64}),
 }
 
 
 @pytest.mark.parametrize("name", TWINS)
 def test_equals_twin(name: str) -> None:
-    import timm
-
     timm_name, renaming, options = TWINS[name]
 
     def rename(parameter: str) -> str:
@@ -65,4 +84,6 @@ def test_equals_twin(name: str) -> None:
     size = options.get("img_size", 224)
     torch.manual_seed(0)
     images = torch.randn(2, 3, size, size)
-    assert_equal_to_twin(model, timm.create_model(timm_name, **options), images, rename)
+    assert_equal_to_twin(
+        model, timm_module("models").create_model(timm_name, **options), images, rename
+    )

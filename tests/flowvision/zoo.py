@@ -5,9 +5,11 @@ from __future__ import annotations
 import csv
 import functools
 import gzip
+import importlib
 import json
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -55,6 +57,11 @@ def twin(name: str, **options: Any) -> torch.nn.Module:
     if classes:
         options["num_classes"] = int(classes)
     return timm.create_model(timm_name, **options)
+
+
+def timm_module(name: str) -> ModuleType:
+    """Return a module of timm, such as "models.xcit"."""
+    return importlib.import_module(f"timm.{name}")
 
 
 def calibrate(model: torch.nn.Module, images: torch.Tensor) -> None:

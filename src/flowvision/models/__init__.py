@@ -131,6 +131,34 @@ from flowvision.models.efficientnet import (
     efficientnet_b7 as efficientnet_b7,
 )
 from flowvision.models.face_recognition import iresnet50 as iresnet50, iresnet101 as iresnet101
+from flowvision.models.fan import (
+    FAN as FAN,
+    ChannelProcessing as ChannelProcessing,
+    ClassAttentionBlock as ClassAttentionBlock,
+    ConvPatchEmbed as ConvPatchEmbed,
+    DWConv as DWConv,
+    FANBlock as FANBlock,
+    HybridEmbed as HybridEmbed,
+    LocalMlp as LocalMlp,
+    PositionalEncodingFourier as PositionalEncodingFourier,
+    fan_base_16_p4_hybrid as fan_base_16_p4_hybrid,
+    fan_base_16_p4_hybrid_in22k_1k as fan_base_16_p4_hybrid_in22k_1k,
+    fan_base_16_p4_hybrid_in22k_1k_384 as fan_base_16_p4_hybrid_in22k_1k_384,
+    fan_base_18_p16_224 as fan_base_18_p16_224,
+    fan_large_16_p4_hybrid as fan_large_16_p4_hybrid,
+    fan_large_16_p4_hybrid_in22k_1k as fan_large_16_p4_hybrid_in22k_1k,
+    fan_large_16_p4_hybrid_in22k_1k_384 as fan_large_16_p4_hybrid_in22k_1k_384,
+    fan_large_24_p16_224 as fan_large_24_p16_224,
+    fan_small_12_p4_hybrid as fan_small_12_p4_hybrid,
+    fan_small_12_p16_224 as fan_small_12_p16_224,
+    fan_tiny_8_p4_hybrid as fan_tiny_8_p4_hybrid,
+    fan_tiny_12_p16_224 as fan_tiny_12_p16_224,
+)
+from flowvision.models.fan_hybrid import (
+    HybridBackbone as HybridBackbone,
+    HybridBlock as HybridBlock,
+    HybridStage as HybridStage,
+)
 from flowvision.models.genet import (
     PlainNet as PlainNet,
     genet_large as genet_large,
@@ -160,6 +188,21 @@ from flowvision.models.inception_v3 import (
     Inception3 as Inception3,
     InceptionOutputs as InceptionOutputs,
     inception_v3 as inception_v3,
+)
+from flowvision.models.levit import (
+    AttentionSubsample as AttentionSubsample,
+    BN_Linear as BN_Linear,
+    Conv2d_BN as Conv2d_BN,
+    LeViT as LeViT,
+    LevitAttention as LevitAttention,
+    Linear_BN as Linear_BN,
+    Residual as Residual,
+    Subsample as Subsample,
+    levit_128 as levit_128,
+    levit_128s as levit_128s,
+    levit_192 as levit_192,
+    levit_256 as levit_256,
+    levit_384 as levit_384,
 )
 from flowvision.models.mlp_mixer import (
     MixerBlock as MixerBlock,
@@ -222,6 +265,25 @@ from flowvision.models.pvt import (
     pvt_medium as pvt_medium,
     pvt_small as pvt_small,
     pvt_tiny as pvt_tiny,
+)
+from flowvision.models.regionvit import (
+    AttentionWithRelPos as AttentionWithRelPos,
+    ChannelNorm as ChannelNorm,
+    ConvAttBlock as ConvAttBlock,
+    OverlappingPatches as OverlappingPatches,
+    Projection as Projection,
+    R2LAttentionPlusFFN as R2LAttentionPlusFFN,
+    RegionViT as RegionViT,
+    convert_to_flatten_layout as convert_to_flatten_layout,
+    convert_to_spatial_layout as convert_to_spatial_layout,
+    regionvit_base_224 as regionvit_base_224,
+    regionvit_base_w14_224 as regionvit_base_w14_224,
+    regionvit_base_w14_peg_224 as regionvit_base_w14_peg_224,
+    regionvit_medium_224 as regionvit_medium_224,
+    regionvit_small_224 as regionvit_small_224,
+    regionvit_small_w14_224 as regionvit_small_w14_224,
+    regionvit_small_w14_peg_224 as regionvit_small_w14_peg_224,
+    regionvit_tiny_224 as regionvit_tiny_224,
 )
 from flowvision.models.regnet import (
     RegNet as RegNet,
@@ -340,6 +402,16 @@ from flowvision.models.swin_transformer import (
     swin_large_patch4_window12_384_in22k_to_1k as swin_large_patch4_window12_384_in22k_to_1k,
     swin_small_patch4_window7_224 as swin_small_patch4_window7_224,
     swin_tiny_patch4_window7_224 as swin_tiny_patch4_window7_224,
+)
+from flowvision.models.uniformer import (
+    CBlock as CBlock,
+    SABlock as SABlock,
+    ShrinkingEmbedding as ShrinkingEmbedding,
+    UniFormer as UniFormer,
+    uniformer_base as uniformer_base,
+    uniformer_base_ls as uniformer_base_ls,
+    uniformer_small as uniformer_small,
+    uniformer_small_plus as uniformer_small_plus,
 )
 from flowvision.models.van import (
     VAN as VAN,

@@ -1,0 +1,324 @@
+"""LeViT: a transformer for fast inference, with convolutions first and shrinking attention."""
+
+from __future__ import annotations
+
+import itertools
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+import oneflow as flow
+from flowvision.layers.attention.self_attention import merge_heads
+from flowvision.layers.blocks.patch_embed import check_image_size
+from flowvision.layers.regularization.droppath import DropPath
+from flowvision.layers.weight_init import init_transformer_
+from flowvision.models.registry import register_model
+from oneflow import Tensor, nn
+
+MakeActivation = Callable[[], nn.Module]
+
+
+class Conv2d_BN(nn.Sequential):
+    """A 3 x 3 convolution that halves the grid, and batch normalisation."""
+
+    def __init__(self, in_channels: int, out_channels: int) -> None:
+        convolution = nn.Conv2d(in_channels, out_channels, 3, stride=2, padding=1, bias=False)
+        super().__init__(OrderedDict(c=convolution, bn=nn.BatchNorm2d(out_channels)))
+
+
+class Linear_BN(nn.Sequential):
+    """A linear map of tokens, and batch normalisation of their features.
+
+    Input (N, tokens, in_features), output (N, tokens, out_features).
+
+    Args:
+        in_features: the length of an input token.
+        out_features: the length of an output token.
+        bn_weight_init: what the factors of the normalisation begin with.
+    """
+
+    def __init__(self, in_features: int, out_features: int, bn_weight_init: float = 1.0) -> None:
+        norm = nn.BatchNorm1d(out_features)
+        nn.init.constant_(norm.weight, bn_weight_init)
+        super().__init__(OrderedDict(c=nn.Linear(in_features, out_features, bias=False), bn=norm))
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = self.c(x)
+        return self.bn(x.flatten(0, 1)).reshape(x.shape)
+
+
+class BN_Linear(nn.Sequential):
+    """Batch normalisation and a linear map with truncated normal weights of deviation 0.02."""
+
+    def __init__(self, in_features: int, out_features: int) -> None:
+        linear = nn.Linear(in_features, out_features)
+        super().__init__(OrderedDict(bn=nn.BatchNorm1d(in_features), l=linear))
+        init_transformer_(self)
+
+
+class Residual(nn.Module):
+    """The sum of the input and `m` of it, which may be left out in training."""
+
+    def __init__(self, m: nn.Module, drop: float) -> None:
+        super().__init__()
+        self.m = m
+        self.drop_path = DropPath(drop)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x + self.drop_path(self.m(x))
+
+
+class Subsample(nn.Module):
+    """Every `stride`-th token of every `stride`-th row of a square grid.
+
+    Input (N, resolution * resolution, C).
+    """
+
+    def __init__(self, stride: int, resolution: int) -> None:
+        super().__init__()
+        self.stride = stride
+        self.resolution = resolution
+
+    def forward(self, x: Tensor) -> Tensor:
+        grid = x.unflatten(1, (self.resolution, self.resolution))
+        return grid[:, :: self.stride, :: self.stride].flatten(1, 2)
+
+
+class _BiasedAttention(nn.Module):
+    """What both attentions share: scores get a learned addend for each distance.
+
+    Args:
+        resolution: height and width of the grid of keys.
+        stride: how far apart queries are, in keys.
+        num_heads: the number of heads.
+    """
+
+    attention_bias_idxs: Tensor
+
+    def __init__(self, resolution: int, stride: int, num_heads: int) -> None:
+        super().__init__()
+        self.num_heads = num_heads
+        keys = np.indices((resolution, resolution)).reshape(2, 1, -1)
+        queries = stride * np.indices((-(-resolution // stride),) * 2).reshape(2, -1, 1)
+        rows, columns = np.abs(queries - keys)
+        self.attention_biases = nn.Parameter(flow.zeros(num_heads, resolution**2))
+        self.register_buffer("attention_bias_idxs", flow.tensor(rows * resolution + columns))
+
+    def attend(self, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+        """Return (N, queries, heads * C) from tensors of shape (N, tokens, heads, C)."""
+        bias = self.attention_biases[:, self.attention_bias_idxs]
+        heads = nn.functional.scaled_dot_product_attention(
+            *(each.transpose(1, 2) for each in (query, key, value)), bias
+        )
+        return merge_heads(heads)
+
+    def heads(self, x: Tensor, sizes: Sequence[int]) -> tuple[Tensor, ...]:
+        """Return the parts of each head, each of shape (N, tokens, heads, size)."""
+        return x.unflatten(-1, (self.num_heads, -1)).split(list(sizes), dim=-1)
+
+
+class LevitAttention(_BiasedAttention):
+    """Attention with narrow keys, wide values, and an addend for each distance.
+
+    Input and output (N, resolution * resolution, dim).
+
+    Args:
+        dim: the length of a token.
+        key_dim: the length of a key, of each head.
+        num_heads: the number of heads.
+        attn_ratio: the length of a value, as a multiple of `key_dim`.
+        activation: makes what is applied before the last linear map.
+        resolution: height and width of the grid.
+    """
+
+    def __init__(
+        self,
+        dim: int,
+        key_dim: int,
+        num_heads: int,
+        attn_ratio: int,
+        activation: MakeActivation,
+        resolution: int,
+    ) -> None:
+        super().__init__(resolution, 1, num_heads)
+        self.sizes = (key_dim, key_dim, attn_ratio * key_dim)
+        self.qkv = Linear_BN(dim, num_heads * sum(self.sizes))
+        self.proj = nn.Sequential(
+            activation(), Linear_BN(num_heads * attn_ratio * key_dim, dim, bn_weight_init=0)
+        )
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.proj(self.attend(*self.heads(self.qkv(x), self.sizes)))
+
+
+class AttentionSubsample(_BiasedAttention):
+    """Attention of every other token of every other row to all: the way to a smaller grid.
+
+    Input (N, resolution * resolution, in_dim); output (N, tokens, out_dim).
+
+    Args:
+        in_dim: the length of an input token.
+        out_dim: the length of an output token.
+        key_dim: the length of a key, of each head.
+        num_heads: the number of heads.
+        attn_ratio: the length of a value, as a multiple of `key_dim`.
+        activation: makes what is applied before the last linear map.
+        stride: how far apart the queries are.
+        resolution: height and width of the grid of the input.
+    """
+
+    def __init__(
+        self,
+        in_dim: int,
+        out_dim: int,
+        key_dim: int,
+        num_heads: int,
+        attn_ratio: int,
+        activation: MakeActivation,
+        stride: int,
+        resolution: int,
+    ) -> None:
+        super().__init__(resolution, stride, num_heads)
+        self.sizes = (key_dim, attn_ratio * key_dim)
+        self.kv = Linear_BN(in_dim, num_heads * sum(self.sizes))
+        self.q = nn.Sequential(
+            Subsample(stride, resolution), Linear_BN(in_dim, num_heads * key_dim)
+        )
+        self.proj = nn.Sequential(
+            activation(), Linear_BN(num_heads * attn_ratio * key_dim, out_dim)
+        )
+
+    def forward(self, x: Tensor) -> Tensor:
+        (query,) = self.heads(self.q(x), self.sizes[:1])
+        return self.proj(self.attend(query, *self.heads(self.kv(x), self.sizes)))
+
+
+class LeViT(nn.Module):
+    """LeViT (https://arxiv.org/abs/2104.01136).
+
+    Input (N, in_chans, img_size, img_size); output (N, num_classes). With distillation it gives the
+    scores of both heads while it is trained, and their mean otherwise.
+
+    Args:
+        img_size: height and width of the images, a multiple of 16.
+        in_chans: the number of channels of the images.
+        num_classes: the number of classes.
+        embed_dim: the length of a token in each stage.
+        key_dim: the length of a key, of each head.
+        depth: the number of pairs of attention and perceptron in each stage.
+        num_heads: the number of heads of each stage.
+        attn_ratio: the length of a value, as a multiple of that of a key.
+        mlp_ratio: the hidden features of a perceptron, as a multiple of the length of a token.
+        attention_activation: makes the activation in attention.
+        mlp_activation: makes the activation of a perceptron.
+        distillation: whether there is a second head that learns from a teacher.
+        drop_path: the probability with which a branch is left out.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision.models.levit import LeViT
+        >>> model = LeViT(64, embed_dim=(16, 24), key_dim=4, depth=(1, 1), num_heads=(2, 3)).eval()
+        >>> model(flow.randn(2, 3, 64, 64)).shape
+        oneflow.Size([2, 1000])
+    """
+
+    def __init__(
+        self,
+        img_size: int = 224,
+        in_chans: int = 3,
+        num_classes: int = 1000,
+        embed_dim: Sequence[int] = (192, 288, 384),
+        key_dim: int = 32,
+        depth: Sequence[int] = (4, 4, 4),
+        num_heads: Sequence[int] = (3, 5, 6),
+        attn_ratio: int = 2,
+        mlp_ratio: int = 2,
+        attention_activation: MakeActivation = nn.Hardswish,
+        mlp_activation: MakeActivation = nn.Hardswish,
+        distillation: bool = True,
+        drop_path: float = 0.0,
+    ) -> None:
+        super().__init__()
+        self.img_size = img_size
+        self.patch_embed = _stem(in_chans, embed_dim[0], attention_activation)
+
+        def perceptron(dim: int) -> nn.Module:
+            hidden = mlp_ratio * dim
+            return nn.Sequential(
+                Linear_BN(dim, hidden), mlp_activation(), Linear_BN(hidden, dim, bn_weight_init=0)
+            )
+
+        blocks: list[nn.Module] = []
+        side = img_size // 16
+        for stage, (dim, heads) in enumerate(zip(embed_dim, num_heads, strict=True)):
+            if stage:
+                before, values = embed_dim[stage - 1], 4
+                shrinking = (before // key_dim, values, attention_activation, 2, side)
+                blocks.append(AttentionSubsample(before, dim, key_dim, *shrinking))
+                blocks.append(Residual(perceptron(dim), drop_path))
+                side = -(-side // 2)
+            for _ in range(depth[stage]):
+                attention = LevitAttention(
+                    dim, key_dim, heads, attn_ratio, attention_activation, side
+                )
+                blocks += [Residual(each, drop_path) for each in (attention, perceptron(dim))]
+        self.blocks = nn.Sequential(*blocks)
+        self.head = BN_Linear(embed_dim[-1], num_classes)
+        self.head_dist = BN_Linear(embed_dim[-1], num_classes) if distillation else None
+
+    def forward(self, x: Tensor) -> Any:
+        check_image_size(x, (self.img_size, self.img_size))
+        x = self.blocks(self.patch_embed(x).flatten(2).transpose(1, 2)).mean(1)
+        if self.head_dist is None:
+            return self.head(x)
+        scores, distilled = self.head(x), self.head_dist(x)
+        return (scores, distilled) if self.training else (scores + distilled) / 2
+
+
+def _stem(in_chans: int, dim: int, activation: MakeActivation) -> nn.Sequential:
+    channels = (in_chans, dim // 8, dim // 4, dim // 2, dim)
+    layers: list[nn.Module] = []
+    for before, after in itertools.pairwise(channels):
+        layers += [Conv2d_BN(before, after), activation()]
+    return nn.Sequential(*layers[:-1])
+
+
+_PAPER = "2104.01136"
+
+
+def _levit(options: dict[str, Any], **configuration: Any) -> LeViT:
+    return LeViT(**(configuration | options))
+
+
+@register_model(paper=_PAPER)
+def levit_128s(**kwargs: Any) -> LeViT:
+    """LeViT-128S."""
+    return _levit(
+        kwargs, embed_dim=(128, 256, 384), key_dim=16, depth=(2, 3, 4), num_heads=(4, 6, 8)
+    )
+
+
+@register_model(paper=_PAPER)
+def levit_128(**kwargs: Any) -> LeViT:
+    """LeViT-128."""
+    return _levit(kwargs, embed_dim=(128, 256, 384), key_dim=16, num_heads=(4, 8, 12))
+
+
+@register_model(paper=_PAPER)
+def levit_192(**kwargs: Any) -> LeViT:
+    """LeViT-192."""
+    return _levit(kwargs, embed_dim=(192, 288, 384), num_heads=(3, 5, 6))
+
+
+@register_model(paper=_PAPER)
+def levit_256(**kwargs: Any) -> LeViT:
+    """LeViT-256."""
+    return _levit(kwargs, embed_dim=(256, 384, 512), num_heads=(4, 6, 8))
+
+
+@register_model(paper=_PAPER)
+def levit_384(**kwargs: Any) -> LeViT:
+    """LeViT-384."""
+    return _levit(kwargs, embed_dim=(384, 512, 768), num_heads=(6, 9, 12), drop_path=0.1)

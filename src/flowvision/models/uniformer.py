@@ -1,0 +1,222 @@
+"""UniFormer: convolutions among near positions first, attention among all of them later."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from flowvision.layers.attention.self_attention import SelfAttention
+from flowvision.layers.blocks.mlp import ConvMlp
+from flowvision.layers.blocks.transformer import TransformerBlock
+from flowvision.layers.regularization.droppath import DropPath, drop_path_rates
+from flowvision.layers.regularization.norm import LayerNorm2d, layer_norm
+from flowvision.layers.weight_init import init_transformer_
+from flowvision.models.image_classifier import ImageClassifier, make_head
+from flowvision.models.registry import register_model
+from oneflow import Tensor, nn
+
+
+class CBlock(nn.Module):
+    """A block whose positions are mixed by a depthwise convolution.
+
+    Input and output (N, dim, H, W).
+
+    Args:
+        dim: the number of channels.
+        mlp_ratio: the hidden channels of the perceptron, as a multiple of `dim`.
+        drop: the probability with which a feature is dropped in the perceptron.
+        drop_path: the probability with which a branch is left out.
+    """
+
+    def __init__(
+        self, dim: int, mlp_ratio: float = 4.0, drop: float = 0.0, drop_path: float = 0.0
+    ) -> None:
+        super().__init__()
+        self.pos_embed = nn.Conv2d(dim, dim, 3, padding=1, groups=dim)
+        self.norm1 = nn.BatchNorm2d(dim)
+        self.conv1 = nn.Conv2d(dim, dim, 1)
+        self.conv2 = nn.Conv2d(dim, dim, 1)
+        self.attn = nn.Conv2d(dim, dim, 5, padding=2, groups=dim)
+        self.drop_path = DropPath(drop_path)
+        self.norm2 = nn.BatchNorm2d(dim)
+        self.mlp = ConvMlp(dim, int(dim * mlp_ratio), act_layer=nn.GELU, drop=drop)
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = x + self.pos_embed(x)
+        x = x + self.drop_path(self.conv2(self.attn(self.conv1(self.norm1(x)))))
+        return x + self.drop_path(self.mlp(self.norm2(x)))
+
+
+class SABlock(TransformerBlock):
+    """A block whose positions are mixed by attention; a convolution tells where they are.
+
+    Input and output (N, dim, H, W).
+
+    Args:
+        dim: the number of channels.
+        num_heads: the number of heads.
+        qkv_bias: whether queries, keys and values have biases.
+        attn_drop: the probability with which a weight of attention is dropped.
+        drop: the probability with which a feature is dropped.
+        **options: see `TransformerBlock`.
+    """
+
+    def __init__(
+        self,
+        dim: int,
+        num_heads: int,
+        *,
+        qkv_bias: bool = False,
+        attn_drop: float = 0.0,
+        drop: float = 0.0,
+        **options: Any,
+    ) -> None:
+        attention = SelfAttention(dim, num_heads, qkv_bias, attn_drop, drop)
+        super().__init__(dim, attention, drop=drop, **options)
+        self.pos_embed = nn.Conv2d(dim, dim, 3, padding=1, groups=dim)
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = x + self.pos_embed(x)
+        tokens = super().forward(x.flatten(2).transpose(1, 2))
+        return tokens.transpose(1, 2).reshape(x.shape)
+
+
+class ShrinkingEmbedding(nn.Module):
+    """A smaller grid: of patches, or with `conv_stem` by overlapping convolutions.
+
+    Input (N, in_channels, H, W), output (N, dim, H / stride, W / stride).
+
+    Args:
+        in_channels: of the input.
+        dim: the channels of the output.
+        stride: 2 or 4.
+        conv_stem: whether 3 x 3 convolutions with stride 2 take the place of patches.
+    """
+
+    def __init__(self, in_channels: int, dim: int, stride: int, conv_stem: bool) -> None:
+        super().__init__()
+        self.norm: nn.Module = nn.Identity()
+        if not conv_stem:
+            self.proj: nn.Module = nn.Conv2d(in_channels, dim, stride, stride=stride)
+            self.norm = LayerNorm2d(dim)
+        elif stride == 2:
+            self.proj = nn.Sequential(*_halving(in_channels, dim))
+        else:
+            first, second = _halving(in_channels, dim // 2), _halving(dim // 2, dim)
+            self.proj = nn.Sequential(*first, nn.GELU(), *second)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.norm(self.proj(x))
+
+
+def _halving(in_channels: int, out_channels: int) -> tuple[nn.Module, nn.Module]:
+    convolution = nn.Conv2d(in_channels, out_channels, 3, stride=2, padding=1)
+    return convolution, nn.BatchNorm2d(out_channels)
+
+
+class UniFormer(ImageClassifier):
+    """UniFormer (https://arxiv.org/abs/2201.09450).
+
+    Input (N, in_chans, H, W), both sides multiples of 32; output (N, num_classes).
+
+    Args:
+        depth: the number of blocks of each of the four stages; the first two convolve, the last two
+            attend.
+        in_chans: the number of channels of the images.
+        num_classes: the number of classes; 0 gives features.
+        embed_dim: the number of channels of each stage.
+        head_dim: the number of channels of a head.
+        mlp_ratio: the hidden features of a perceptron, as a multiple of the channels.
+        qkv_bias: whether queries, keys and values have biases.
+        drop_rate: the probability with which a feature is dropped.
+        attn_drop_rate: the probability with which a weight of attention is dropped.
+        drop_path_rate: the probability with which a branch of the last block is left out; it grows
+            linearly from 0 in the first.
+        norm_layer: makes a normalisation of tokens; default layer normalisation with ``eps=1e-6``.
+        conv_stem: whether grids shrink by overlapping convolutions.
+        layer_scale: what the learned factors of the branches begin with in the stages with
+            attention; by default there are none.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision.models.uniformer import UniFormer
+        >>> model = UniFormer((1, 1, 1, 1), embed_dim=(8, 8, 16, 16), head_dim=8)
+        >>> model(flow.randn(2, 3, 64, 64)).shape
+        oneflow.Size([2, 1000])
+    """
+
+    def __init__(
+        self,
+        depth: Sequence[int] = (3, 4, 8, 3),
+        in_chans: int = 3,
+        num_classes: int = 1000,
+        embed_dim: Sequence[int] = (64, 128, 320, 512),
+        head_dim: int = 64,
+        mlp_ratio: float = 4.0,
+        qkv_bias: bool = True,
+        drop_rate: float = 0.0,
+        attn_drop_rate: float = 0.0,
+        drop_path_rate: float = 0.0,
+        norm_layer: Callable[[int], nn.Module] = layer_norm,
+        conv_stem: bool = False,
+        layer_scale: float | None = None,
+    ) -> None:
+        super().__init__()
+        self.num_features = embed_dim[-1]
+        rates = iter(drop_path_rates(drop_path_rate, sum(depth)))
+        common: dict[str, Any] = {"mlp_ratio": mlp_ratio, "drop": drop_rate}
+        attention: dict[str, Any] = {"qkv_bias": qkv_bias, "attn_drop": attn_drop_rate}
+        attention |= {"norm_layer": norm_layer, "layer_scale": layer_scale}
+        channels = (in_chans, *embed_dim)
+        for stage in range(1, 5):
+            dim = channels[stage]
+            stride = 4 if stage == 1 else 2
+            embedding = ShrinkingEmbedding(channels[stage - 1], dim, stride, conv_stem)
+            setattr(self, f"patch_embed{stage}", embedding)
+            blocks = [
+                CBlock(dim, drop_path=next(rates), **common)
+                if stage <= 2
+                else SABlock(dim, dim // head_dim, drop_path=next(rates), **common, **attention)
+                for _ in range(depth[stage - 1])
+            ]
+            setattr(self, f"blocks{stage}", nn.Sequential(*blocks))
+        self.pos_drop = nn.Dropout(drop_rate)
+        self.norm = nn.BatchNorm2d(self.num_features)
+        self.head = make_head(self.num_features, num_classes)
+        init_transformer_(self)
+
+    def forward_features(self, x: Tensor) -> Tensor:
+        for stage in range(1, 5):
+            x = getattr(self, f"patch_embed{stage}")(x)
+            if stage == 1:
+                x = self.pos_drop(x)
+            x = getattr(self, f"blocks{stage}")(x)
+        return self.norm(x).flatten(2).mean(-1)
+
+
+_PAPER = "2201.09450"
+_BASE = {"depth": (5, 8, 20, 7)}
+
+
+@register_model(paper=_PAPER)
+def uniformer_small(**kwargs: Any) -> UniFormer:
+    """UniFormer-S."""
+    return UniFormer(**kwargs)
+
+
+@register_model(paper=_PAPER)
+def uniformer_small_plus(**kwargs: Any) -> UniFormer:
+    """UniFormer-S with overlapping convolutions, more blocks and narrower heads."""
+    return UniFormer(**({"depth": (3, 5, 9, 3), "conv_stem": True, "head_dim": 32} | kwargs))
+
+
+@register_model(paper=_PAPER)
+def uniformer_base(**kwargs: Any) -> UniFormer:
+    """UniFormer-B."""
+    return UniFormer(**(_BASE | kwargs))
+
+
+@register_model(paper=_PAPER)
+def uniformer_base_ls(**kwargs: Any) -> UniFormer:
+    """UniFormer-B with layer scale."""
+    return UniFormer(**(_BASE | {"layer_scale": 1e-6} | kwargs))
