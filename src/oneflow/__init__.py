@@ -10,6 +10,8 @@ from oneflow.control_plane.launcher import early as _early
 from oneflow import runtime as _runtime  # then: configures JAX before anything makes an array
 
 # isort: split
+from typing import TYPE_CHECKING
+
 from oneflow import nn as nn, random as random, sbp as sbp
 from oneflow.base.device import Device as device
 from oneflow.base.dtype import (
@@ -42,6 +44,7 @@ from oneflow.base.dtype import (
     uint64 as uint64,
 )
 from oneflow.base.errors import OutOfMemoryError as OutOfMemoryError
+from oneflow.base.lazy_import import lazy_dir as _lazy_dir, lazy_getattr as _lazy_getattr
 from oneflow.base.limits import finfo as finfo, iinfo as iinfo
 from oneflow.base.placement import Placement as placement
 from oneflow.base.shape import Size as Size
@@ -105,32 +108,14 @@ from oneflow import (
     boxing as boxing,
     checkpoint as checkpoint,
     comm as comm,
-    compatible as compatible,
-    config as config,
     cuda as cuda,
-    distribute as distribute,
     distributed as distributed,
-    distributions as distributions,
     eager as eager,
     env as env,
-    experimental as experimental,
     framework as framework,
-    hub as hub,
-    layers as layers,
     linalg as linalg,
-    math as math,
-    one_embedding as one_embedding,
-    onnx as onnx,
     optim as optim,
-    optimizer as optimizer,
-    plan as plan,
-    regularizers as regularizers,
-    scope as scope,
     special as special,
-    train as train,
-    typing as typing,
-    util as util,
-    utils as utils,
 )
 from oneflow.amp.autocast import (
     autocast as autocast,
@@ -185,6 +170,52 @@ from oneflow.runtime.determinism import (
     are_deterministic_algorithms_enabled as are_deterministic_algorithms_enabled,
     use_deterministic_algorithms as use_deterministic_algorithms,
 )
+
+if TYPE_CHECKING:
+    from oneflow import (
+        compatible as compatible,
+        config as config,
+        distribute as distribute,
+        distributions as distributions,
+        experimental as experimental,
+        hub as hub,
+        layers as layers,
+        math as math,
+        one_embedding as one_embedding,
+        onnx as onnx,
+        optimizer as optimizer,
+        plan as plan,
+        regularizers as regularizers,
+        scope as scope,
+        train as train,
+        typing as typing,
+        util as util,
+        utils as utils,
+    )
+
+# Most programs do without these.
+__lazy_modules__ = (
+    "compatible",
+    "config",
+    "distribute",
+    "distributions",
+    "experimental",
+    "hub",
+    "layers",
+    "math",
+    "one_embedding",
+    "onnx",
+    "optimizer",
+    "plan",
+    "regularizers",
+    "scope",
+    "train",
+    "typing",
+    "util",
+    "utils",
+)
+__getattr__ = _lazy_getattr(__name__, __lazy_modules__)
+__dir__ = _lazy_dir(__name__, __lazy_modules__)
 
 # isort: split
 # Generated from the function registry by `tools/make_facades.py` (make stubs).

@@ -57,8 +57,10 @@ def belongs_in_a_facade(statement: ast.stmt) -> bool:
     match statement:
         case ast.Import() | ast.ImportFrom() | ast.Expr(ast.Constant(str())):
             return True
-        case ast.Assign([ast.Name("__all__" | "__version__")]):
+        case ast.Assign([ast.Name(name)]) if name.startswith("__") and name.endswith("__"):
             return True
+        case ast.If(ast.Name("TYPE_CHECKING"), imports, []):
+            return all(map(belongs_in_a_facade, imports))
         case ast.Assign([ast.Name(name)], ast.Attribute(ast.Name("Tensor"), method)):
             return name == method
         case _:

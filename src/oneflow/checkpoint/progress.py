@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from tqdm import tqdm
+from typing import TYPE_CHECKING
 
 from oneflow.base import cluster
+
+if TYPE_CHECKING:
+    from tqdm import tqdm
 
 _MIN_BYTES = 2**30
 
@@ -18,6 +21,8 @@ def progress_bar(label: str, unit: str, total: int, size: int) -> tqdm:
         total: how many there are.
         size: bytes that are moved.
     """
+    from tqdm import tqdm  # noqa: PLC0415 - few programs show a bar
+
     # `disable=None` shows the bar on terminals only.
     hidden = None if size >= _MIN_BYTES and cluster.rank() == 0 else True
     return tqdm(desc=label, unit=unit, total=total, disable=hidden, unit_scale=unit == "B")

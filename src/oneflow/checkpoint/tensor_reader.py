@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
-from tqdm import tqdm
 
 from oneflow.base.device import Device
 from oneflow.base.dtype import from_numpy_dtype
@@ -17,6 +16,9 @@ from oneflow.runtime.lazy_array import LazyArray
 from oneflow.tensor.call import wrap
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import import_array
+
+if TYPE_CHECKING:
+    from tqdm import tqdm
 
 
 class ArraySource(Protocol):

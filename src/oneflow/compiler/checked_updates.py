@@ -17,7 +17,6 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 from jax import lax
-from jax.extend.core import Literal
 
 from oneflow.compiler.check_rows import check_rows
 from oneflow.primitives.operation import Operation
@@ -236,7 +235,8 @@ def _can_miss(operand: Any, indices: Any) -> bool:
 
 
 def _read(atom: Any, values: Mapping[Any, Any]) -> Any:
-    return atom.val if isinstance(atom, Literal) else values[atom]
+    # A literal; `jax.extend`, which names its class, imports Pallas too.
+    return atom.val if hasattr(atom, "val") else values[atom]
 
 
 def _eval_eqn(equation: Any, given: Sequence[Any], changed: Mapping[str, Any] = {}) -> list[Any]:
