@@ -129,10 +129,17 @@ class GraphBuilder:
             for each, given in zip(made, outputs, strict=True)
         ]
 
-    def missing(self, kind: tuple[Shape, np.dtype], reason: str) -> Ref:
-        """A value that cannot be given; it is an error only if something needs it."""
+    def missing(
+        self, kind: tuple[Shape, np.dtype], reason: str, operands: Sequence[Ref] = ()
+    ) -> Ref:
+        """A value that cannot be given; it is an error only if something needs it.
+
+        A node stands for it, so that what is missing before it is found too.
+        """
         made = self._output(kind)
         self.unavailable[made.value] = reason
+        inputs = [each.value for each in operands]
+        self.nodes.append(ir.node("Missing", inputs, outputs=[made.value]))
         return made
 
     def _widened(

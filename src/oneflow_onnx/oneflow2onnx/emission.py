@@ -133,7 +133,8 @@ def _written(
     made = []
     for place, (ref, kind) in enumerate(zip(refs, call.results, strict=True)):
         if ref is None:
-            ref = b.missing((kind.shape, kind.dtype), reason or f"result {place}")
+            why = reason or f"its result {place} is not among those of ONNX's operator"
+            ref = b.missing((kind.shape, kind.dtype), why, call.operands)
         if ref.value in b.unavailable:
             failure = Failure(traced.primitive, traced.scope, b.unavailable[ref.value])
             emission.failures.setdefault(ref.value, failure)

@@ -79,7 +79,9 @@ def _normalize(b: GraphBuilder, call: Call) -> Ref:
             layer = _layer_norm(b, call)
             if layer is not None:
                 return layer
-        if x.rank > 2 and dims == tuple(range(2, x.rank)):
+        # Weights of layer normalisation have the shape of what is normalised.
+        is_layer = len(dims) in (weight.rank, bias.rank)
+        if x.rank > 2 and dims == tuple(range(2, x.rank)) and not is_layer:
             return _group_norm(b, call)
     return _arithmetic(b, x, mean, variance, weight, bias, eps)
 

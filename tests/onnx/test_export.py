@@ -1,0 +1,488 @@
+"""What an export offers: names, symbolic sizes, opsets, files, and its errors."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import onnx
+import pytest
+
+import oneflow as flow
+from oneflow import nn
+from oneflow_onnx.oneflow2onnx import util
+from oneflow_onnx.oneflow2onnx.errors import OpsetError, UnsupportedOperatorsError
+from oneflow_onnx.oneflow2onnx.flow2onnx import Export, ProcessFlowGraph
+from oneflow_onnx.oneflow2onnx.handler import flow_op
+from oneflow_onnx.oneflow2onnx.sizes import DynamicSizeError
+from tests.onnx.runtime import assert_exported, exported, operators_of, run, session_of
+
+
+class Wrapped(nn.Graph):
+    """A graph around a module."""
+
+    def __init__(self, module: nn.Module) -> None:
+        super().__init__()
+        self.module = module
+
+    def build(self, x):
+        return self.module(x)
+
+
+class Applied(nn.Module):
+    """A module that applies a function."""
+
+    def __init__(self, function) -> None:
+        super().__init__()
+        self.function = function
+
+    def forward(self, x):
+        return self.function(x)
+
+
+def small_network() -> nn.Module:
+    return nn.Sequential(
+        nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.Flatten(), nn.Linear(144, 5)
+    ).eval()
+
+
+# --- names
+
+
+def test_parameters_keep_their_names():
+    model = small_network()
+    proto = assert_exported(model, flow.randn(2, 3, 8, 8))
+    names = {each.name for each in proto.graph.initializer}
+    assert names == {n for n in model.state_dict() if "num_batches" not in n}
+
+
+def test_inputs_are_named_after_parameters_of_forward():
+    def scaled(value, factor, *rest):
+        return value * factor + rest[0], value
+
+    x = flow.randn(3)
+    proto = assert_exported(scaled, x, flow.randn(3), flow.randn(3))
+    assert [each.name for each in proto.graph.input] == ["value", "factor", "input_2"]
+    assert [each.name for each in proto.graph.output] == ["output_0", "output_1"]
+
+
+def test_given_names():
+    proto = exported(nn.Linear(2, 3), [flow.randn(1, 2)], input_names=["x"], output_names=["y"])
+    assert (proto.graph.input[0].name, proto.graph.output[0].name) == ("x", "y")
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        {"input_names": ["a", "b"]},
+        {"output_names": ["a", "b"]},
+        {"output_names": ["input"]},
+    ],
+)
+def test_names_that_do_not_fit(names):
+    with pytest.raises(ValueError, match="names"):
+        exported(nn.Linear(2, 3), [flow.randn(1, 2)], **names)
+
+
+def test_shared_parameters_are_written_once():
+    class Tied(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.embedding = nn.Embedding(7, 4)
+            self.head = nn.Linear(4, 7, bias=False)
+            self.head.weight = self.embedding.weight
+
+        def forward(self, tokens):
+            return self.head(self.embedding(tokens))
+
+    proto = assert_exported(Tied(), flow.tensor([[1, 2, 6]]))
+    assert [each.name for each in proto.graph.initializer] == ["embedding.weight"]
+
+
+def test_results_that_are_arguments_or_parameters():
+    class Echo(nn.Linear):
+        def forward(self, x):
+            return x, x, self.weight, self.bias
+
+    proto = assert_exported(Echo(2, 2), flow.randn(2))
+    assert len({each.name for each in proto.graph.output}) == 4
+
+
+# --- symbolic sizes
+
+
+def test_batch_that_runs_at_other_sizes():
+    model = small_network()
+    others = [(flow.randn(n, 3, 8, 8),) for n in (1, 7)]
+    proto = assert_exported(model, flow.randn(1, 3, 8, 8), dynamic={0: {0: "batch"}}, others=others)
+    assert proto.graph.input[0].type.tensor_type.shape.dim[0].dim_param == "batch"
+    assert proto.graph.output[0].type.tensor_type.shape.dim[0].dim_param == "batch"
+
+
+def test_symbolic_image_size():
+    model = nn.Sequential(
+        nn.Conv2d(3, 4, 3, stride=2, padding=1),
+        nn.Upsample(scale_factor=2, mode="bilinear", align_corners=False),
+        nn.AdaptiveAvgPool2d(1),
+        nn.Flatten(1),
+        nn.Softmax(1),
+    ).eval()
+    others = [(flow.randn(2, 3, 12, 20),)]
+    sizes = {0: {2: "height", 3: "width"}}
+    assert_exported(model, flow.randn(2, 3, 8, 8), dynamic=sizes, others=others)
+
+
+def test_symbolic_sequence_in_attention():
+    layer = nn.TransformerEncoderLayer(8, 2, 16, dropout=0.0, batch_first=True).eval()
+    others = [(flow.randn(3, 9, 8),)]
+    sizes = {0: {0: "batch", 1: "length"}}
+    for opset in (None, 17):
+        assert_exported(layer, flow.randn(2, 5, 8), dynamic=sizes, others=others, opset=opset)
+
+
+def test_sizes_computed_from_symbolic_ones():
+    def function(x):
+        n, t = x.shape
+        grown = flow.cat([x, flow.zeros(n, t)], dim=1).reshape(n * 2, t)
+        causal = flow.tril(flow.ones(t, t))
+        return grown @ causal, flow.arange(t) + 1, x.repeat(3, 1)
+
+    assert_exported(
+        function, flow.randn(2, 3), dynamic={0: {0: "n", 1: "t"}}, others=[(flow.randn(5, 4),)]
+    )
+
+
+def test_a_model_that_does_other_things_at_other_sizes_is_refused():
+    def unrolled(x):
+        total = x[0]
+        for row in range(1, len(x)):
+            total = total + x[row]
+        return total
+
+    with pytest.raises(DynamicSizeError, match="at other sizes"):
+        exported(unrolled, [flow.randn(3, 2)], dynamic={0: {0: "n"}})
+
+
+def test_a_number_that_depends_on_a_symbolic_size_is_refused():
+    with pytest.raises(DynamicSizeError, match="a number"):
+        exported(lambda x: x * (1 / len(x)), [flow.randn(3)], dynamic={0: {0: "n"}})
+
+
+@pytest.mark.parametrize("dynamic", [{0: {5: "n"}}, {3: {0: "n"}}])
+def test_symbolic_dimensions_that_are_not_there(dynamic):
+    with pytest.raises(ValueError, match="symbolic"):
+        exported(nn.ReLU(), [flow.randn(3)], dynamic=dynamic)
+
+
+def test_torchs_ways_to_name_sizes():
+    model, x = nn.Linear(3, 2), flow.randn(2, 3)
+    for options in (
+        {"dynamic_axes": {"input": {0: "batch"}, "output": {0: "batch"}}},
+        {"dynamic_shapes": ({0: "batch"},)},
+        {"dynamic_shapes": {"input": {0: "batch", 1: None}}},
+        {"dynamic_shapes": (("batch", None),)},
+    ):
+        proto = flow.onnx.export(model, x, **options)
+        assert proto.graph.output[0].type.tensor_type.shape.dim[0].dim_param == "batch"
+    with pytest.raises(ValueError, match="names"):
+        flow.onnx.export(model, x, dynamic_axes={"other": [0]})
+
+
+# --- opsets
+
+
+@pytest.mark.parametrize(
+    ("opset", "operator"), [(10, "Erf"), (17, "LayerNormalization"), (20, "Gelu")]
+)
+def test_composites_stay_composite_where_the_opset_has_them(opset, operator):
+    model = nn.Sequential(nn.LayerNorm(4), nn.GELU()).eval()
+    assert operator in operators_of(assert_exported(model, flow.randn(2, 4), opset=opset))
+
+
+def test_group_normalization_and_attention_in_later_opsets():
+    model = nn.GroupNorm(2, 4).eval()
+    model.weight.data.copy_(flow.tensor([1.0, 2.0, 3.0, 4.0]))
+    x = flow.randn(2, 4, 3, 3)
+    assert operators_of(assert_exported(model, x, opset=21)) == ["GroupNormalization"]
+    assert "InstanceNormalization" in operators_of(assert_exported(model, x, opset=17))
+
+    def attention(q):
+        return nn.functional.scaled_dot_product_attention(q, q, q, is_causal=True)
+
+    q = flow.randn(2, 2, 5, 4)
+    assert "Attention" in operators_of(assert_exported(attention, q, opset=23))
+    assert "Softmax" in operators_of(assert_exported(attention, q))
+
+
+def test_the_default_is_10_or_the_lowest_that_can_express_the_model():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert flow.onnx.export(nn.ReLU(), flow.randn(2)).opset_import[0].version == 10
+    with pytest.warns(UserWarning, match="opset 11"):
+        proto = flow.onnx.export(Applied(lambda x: flow.cumsum(x, 0)), flow.randn(2))
+    assert proto.opset_import[0].version == 11
+
+
+def test_an_opset_that_is_too_low_or_unknown():
+    with pytest.raises(OpsetError, match="`CumSum` needs opset 11"):
+        flow.onnx.export(lambda x: flow.cumsum(x, 0), flow.randn(2), opset_version=10)
+    for opset in (8, 999):
+        with pytest.raises(OpsetError, match="must be from 9 to"):
+            flow.onnx.export(nn.ReLU(), flow.randn(2), opset_version=opset)
+
+
+# --- unsupported operators, training
+
+
+def test_one_error_lists_all_unsupported_operators(tmp_path):
+    model = nn.Sequential(Applied(flow.lgamma), nn.ReLU(), Applied(flow.erfinv))
+    with pytest.raises(UnsupportedOperatorsError) as caught:
+        flow.onnx.export(model, flow.rand(3), tmp_path / "model.onnx")
+    text = str(caught.value)
+    for part in ("2 operators", "0: `lgamma`", "2: `erfinv`", "opset 10", "flow_op"):
+        assert part in text
+    assert not list(tmp_path.iterdir())
+
+
+def test_unsupported_operators_that_no_result_needs_do_not_matter():
+    assert_exported(lambda x: (flow.lgamma(x), x + 1)[1], flow.rand(3))
+
+
+def test_training_mode():
+    model = nn.Sequential(nn.Linear(4, 4), nn.Dropout(0.5))
+    x = flow.ones(200, 4)
+    proto = flow.onnx.export(model, x, training="train", opset_version=13)
+    (first,) = run(session_of(proto), [x])
+    dropped = (first == 0).mean()
+    assert 0.3 < dropped < 0.7
+    assert model.training
+    assert "Dropout" not in operators_of(flow.onnx.export(model, x))
+    with pytest.raises(ValueError, match="training"):
+        flow.onnx.export(model, x, training="sometimes")
+
+
+def test_a_training_graph_is_exported_without_its_backward_pass():
+    class Train(nn.Graph):
+        def __init__(self):
+            super().__init__()
+            self.layer = nn.Linear(3, 1)
+            self.add_optimizer(flow.optim.SGD(self.layer.parameters(), lr=0.1))
+
+        def build(self, x):
+            loss = self.layer(x).sum()
+            loss.backward()
+            return loss
+
+    graph, x = Train(), flow.randn(2, 3)
+    proto = exported(graph, [x])
+    weight, bias = graph.layer.weight.numpy(), graph.layer.bias.numpy()
+    (loss,) = run(session_of(proto), [x])
+    np.testing.assert_allclose(loss, (x.numpy() @ weight.T + bias).sum(), rtol=1e-5)
+    graph(x)
+
+
+def test_what_is_not_a_model():
+    with pytest.raises(TypeError, match=r"must be an `nn.Graph`"):
+        flow.onnx.export(3, flow.randn(2))
+
+
+# --- dtypes
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float64"])
+def test_float_types(dtype):
+    kind = getattr(flow, dtype)
+    # ONNX Runtime convolves no float64.
+    layers = [nn.Conv2d(2, 3, 3), nn.GELU()] if dtype == "float16" else [nn.Tanh()]
+    model = nn.Sequential(*layers, nn.Softmax(1), nn.Flatten(), nn.ELU()).to(kind).eval()
+    tolerance = 2e-2 if dtype == "float16" else 1e-7
+    assert_exported(model, flow.randn(2, 2, 5, 5).to(kind), tolerance=tolerance)
+
+
+def test_bfloat16_weights_are_stored_as_such():
+    model = nn.Sequential(nn.Linear(4, 8), nn.ReLU()).to(flow.bfloat16)
+    proto = exported(model, [flow.randn(2, 4).to(flow.bfloat16)])
+    assert {each.data_type for each in proto.graph.initializer} == {onnx.TensorProto.BFLOAT16}
+
+
+def test_integer_weights():
+    table = flow.tensor(np.arange(12, dtype=np.int8).reshape(4, 3))
+
+    class Lookup(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("table", table)
+
+        def forward(self, index):
+            return self.table[index]
+
+    proto = assert_exported(Lookup(), flow.tensor([3, 0, -1]))
+    assert proto.graph.initializer[0].data_type == onnx.TensorProto.INT8
+
+
+# --- files
+
+
+def test_external_data_and_replacement(tmp_path):
+    path = tmp_path / "model.onnx"
+    large, x = nn.Linear(64, 64), flow.randn(2, 64)
+    for _ in range(2):
+        flow.onnx.export(large, x, path, external_data=True)
+        assert len(list(tmp_path.iterdir())) == 2
+        path_size = path.stat().st_size
+        assert path_size < 4096
+        import onnxruntime
+
+        session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+        (result,) = session.run(None, {"input": x.numpy()})
+        np.testing.assert_allclose(result, large(x).detach().numpy(), rtol=1e-5, atol=1e-6)
+    flow.onnx.export(large, x, path)
+    assert [each.name for each in tmp_path.iterdir()] == ["model.onnx"]
+
+
+def test_a_failed_export_leaves_the_file_as_it_was(tmp_path, monkeypatch):
+    path = tmp_path / "model.onnx"
+    flow.onnx.export(nn.ReLU(), flow.randn(2), path)
+    before = path.read_bytes()
+
+    def full_disk(*args):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full_disk)
+    for options in ({}, {"external_data": True}):
+        with pytest.raises(OSError, match="No space"):
+            flow.onnx.export(nn.Linear(64, 64), flow.randn(2, 64), path, **options)
+    assert path.read_bytes() == before
+    assert [each.name for each in tmp_path.iterdir()] == ["model.onnx"]
+
+
+def test_a_folder_that_does_not_exist(tmp_path):
+    with pytest.raises(FileNotFoundError, match="does not exist"):
+        flow.onnx.export(nn.ReLU(), flow.randn(2), tmp_path / "none" / "model.onnx")
+
+
+# --- the functions of oneflow_onnx
+
+
+def test_convert_to_onnx_and_check(tmp_path):
+    graph = Wrapped(small_network())
+    with pytest.raises(RuntimeError, match="was not called yet"):
+        util.export_onnx_model(graph, onnx_model_path=tmp_path)
+    graph._compile(flow.randn(2, 3, 8, 8))
+    util.convert_to_onnx_and_check(graph, onnx_model_path=tmp_path, input_tensor_range=[-1, 1])
+    assert [each.name for each in tmp_path.iterdir()] == ["model.onnx"]
+
+
+def test_weights_from_a_folder(tmp_path):
+    source, graph = Wrapped(nn.Linear(3, 2)), Wrapped(nn.Linear(3, 2))
+    flow.save(source.state_dict(), str(tmp_path / "weights"))
+    graph(flow.randn(1, 3))
+    path, cleanup = util.export_onnx_model(
+        graph, flow_weight_dir=tmp_path / "weights", onnx_model_path=tmp_path / "a.onnx"
+    )
+    stored = {each.name: each for each in onnx.load(path).graph.initializer}
+    weight = onnx.numpy_helper.to_array(stored["module.weight"])
+    np.testing.assert_array_equal(weight, source.module.weight.detach().numpy())
+    cleanup()
+    assert [each.name for each in tmp_path.iterdir()] == ["weights"]
+
+
+def test_dynamic_batch_of_a_graph(tmp_path):
+    graph = Wrapped(nn.Linear(3, 2))
+    graph(flow.randn(1, 3))
+    path, _ = util.export_onnx_model(
+        graph, onnx_model_path=tmp_path, dynamic_batch_size=True, opset=13
+    )
+    x = flow.randn(5, 3)
+    inputs, result = util.run_onnx(path, ["CPUExecutionProvider"], {"x": x.numpy()})
+    assert list(inputs) == ["x"]
+    util.compare_result(result, graph.module(x).detach().numpy())
+
+
+def test_compare_result_names_what_differs():
+    with pytest.raises(AssertionError, match=r"1 of 3 numbers differ(.|\n)*at \(1,\)"):
+        util.compare_result(np.float32([1, 2, 3]), np.float32([1, 9, 3]), print_outlier=True)
+
+
+def test_bad_arguments_of_the_functions(tmp_path):
+    graph = Wrapped(nn.ReLU())
+    graph(flow.randn(2))
+    with pytest.raises(ValueError, match="device"):
+        util.convert_to_onnx_and_check(graph, onnx_model_path=tmp_path, device="tpu")
+    path, _ = util.export_onnx_model(graph, onnx_model_path=tmp_path)
+    with pytest.raises(ValueError, match="increasing"):
+        util.run_onnx(path, ["CPUExecutionProvider"], input_tensor_range=[1, 0])
+    with pytest.raises(ValueError, match="lacks the inputs"):
+        util.run_onnx(path, ["CPUExecutionProvider"], {})
+    with pytest.raises(TypeError, match=r"expected an `nn.Graph`"):
+        ProcessFlowGraph(nn.ReLU(), None)
+    with pytest.raises(ValueError, match="shape_override"):
+        Export(graph, None, tmp_path / "x.onnx", shape_override={"z": [3]})
+
+
+def test_the_signature_of_oneflow_0_3(tmp_path):
+    graph = Wrapped(nn.ReLU())
+    graph(flow.randn(2))
+    flow.onnx.export(graph, None, tmp_path / "a.onnx", opset=11)
+    assert onnx.load(tmp_path / "a.onnx").opset_import[0].version == 11
+
+
+def test_continue_on_error_writes_nothing(tmp_path):
+    graph = Wrapped(Applied(flow.lgamma))
+    graph(flow.rand(2))
+    with pytest.warns(UserWarning, match="nothing is written"):
+        Export(graph, None, tmp_path / "a.onnx", continue_on_error=True)
+    assert not list(tmp_path.iterdir())
+
+
+# --- handlers of users
+
+
+@pytest.fixture
+def _restored_handlers():
+    before = dict(flow_op._OPSETS)
+    flow_op._OPSETS.clear()
+    yield
+    flow_op._OPSETS.clear()
+    flow_op._OPSETS.update(before)
+
+
+@pytest.mark.usefixtures("_restored_handlers")
+def test_a_handler_of_the_user_is_used():
+    @flow_op("lgamma", flow_ibns=["x"])
+    class Lgamma:
+        """Stirling's formula."""
+
+        @classmethod
+        def Version_9(cls, ctx, node, factor=1.0, **kwargs):
+            (x,) = node.inputs
+            log = ctx.MakeNode("Log", [x])
+            product = ctx.MakeNode("Mul", [x, log.output])
+            return ctx.MakeNode("Sub", [product.output, x])
+
+    @flow_op("relu", "LeakyRelu")
+    class Relu:
+        @classmethod
+        def Version_9(cls, ctx, node, **kwargs):
+            node.attrs["alpha"] = 0.5
+
+        @classmethod
+        def Version_13(cls, ctx, node, **kwargs):
+            node.attrs["alpha"] = 0.25
+
+    x = flow.tensor([-1.0, 4.0])
+    for opset, alpha in ((9, 0.5), (12, 0.5), (13, 0.25)):
+        proto = flow.onnx.export(nn.ReLU(), x, opset_version=opset)
+        assert run(session_of(proto), [x])[0].tolist() == [-alpha, 4.0]
+    proto = flow.onnx.export(lambda x: flow.lgamma(x), flow.tensor([4.0]))
+    assert operators_of(proto) == ["Log", "Mul", "Sub"]
+    assert set(flow_op.CreateMapping(12)) == {"lgamma", "relu"}
+
+
+@pytest.mark.parametrize(("name", "error"), [("no_such_operator", ValueError), ("relu", TypeError)])
+def test_handlers_that_do_not_fit(name, error):
+    with pytest.raises(error):
+
+        @flow_op(name)
+        class Handler:
+            pass
