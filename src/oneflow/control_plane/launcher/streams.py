@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import contextlib
 import os
+import select
 import threading
 from pathlib import Path
 from typing import BinaryIO
 
 _CHUNK = 65536
+# How long the rest of a line may take; then what there is of it is shown, a question for instance.
+_SECONDS_FOR_A_LINE = 0.1
+# Held while a line is written. Python writes one in pieces if it does not buffer, and those of
+# several processes would be mixed.
+_WRITING = threading.Lock()
 # Bytes that are kept of the end of a process's output.
 _TAIL_BYTES = 16384
 
 
 class Tee:
-    """A thread that copies a pipe to a file descriptor and a log, and keeps its last lines.
+    """A thread that copies a pipe, line by line, to a file descriptor and a log; keeps its end.
 
     Args:
         source: the file descriptor of the pipe.
@@ -31,17 +37,29 @@ class Tee:
         self._thread.start()
 
     def _run(self) -> None:
+        begun = b""
         while True:
+            if begun and not select.select([self._source], [], [], _SECONDS_FOR_A_LINE)[0]:
+                self._copy(begun)
+                begun = b""
             data = os.read(self._source, _CHUNK)
             if not data:
+                self._copy(begun)
                 return
-            self._tail = (self._tail + data)[-_TAIL_BYTES:]
-            if self._log is not None:
-                self._log.write(data)
-                self._log.flush()
-            # The reader of the target may be gone.
-            with contextlib.suppress(OSError):
-                _write_all(self._target, data)
+            begun += data
+            # A progress bar ends with a carriage return.
+            end = max(begun.rfind(b"\n"), begun.rfind(b"\r")) + 1
+            self._copy(begun[:end])
+            begun = begun[end:]
+
+    def _copy(self, data: bytes) -> None:
+        self._tail = (self._tail + data)[-_TAIL_BYTES:]
+        if self._log is not None:
+            self._log.write(data)
+            self._log.flush()
+        # The reader of the target may be gone.
+        with contextlib.suppress(OSError), _WRITING:
+            _write_all(self._target, data)
 
     def join(self) -> None:
         """Wait for the rest of the output; a descendant of the process may keep the pipe open."""
