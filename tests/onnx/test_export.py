@@ -294,7 +294,7 @@ def test_float_types(dtype):
     kind = getattr(flow, dtype)
     # ONNX Runtime convolves no float64.
     layers = [nn.Conv2d(2, 3, 3), nn.GELU()] if dtype == "float16" else [nn.Tanh()]
-    model = nn.Sequential(*layers, nn.Softmax(1), nn.Flatten(), nn.ELU()).to(kind).eval()
+    model = nn.Sequential(*layers, nn.Softmax(1), nn.Flatten()).to(kind).eval()
     tolerance = 2e-2 if dtype == "float16" else 1e-7
     assert_exported(model, flow.randn(2, 2, 5, 5).to(kind), tolerance=tolerance)
 
