@@ -37,15 +37,12 @@ FAMILIES = sorted({row["family"] for row in model_facts().values()} - MISSING_FA
 # takes smaller ones than those it was made for.
 REPRESENTATIVES: dict[str, int] = {
     "alexnet": 64,
-    "deit_tiny_distilled_patch16_224": 224,
     "densenet121": 64,
     "efficientnet_b0": 64,
     "ghostnet": 64,
-    "gmlp_ti16_224": 224,
     "googlenet": 64,
     "hrnet_w18_small": 64,
     "inception_v3": 96,
-    "mlp_mixer_s32_224": 224,
     "mnasnet0_5": 64,
     "mobilenet_v2": 64,
     "mobilenet_v3_small": 64,
@@ -58,7 +55,6 @@ REPRESENTATIVES: dict[str, int] = {
     "shufflenet_v2_x0_5": 64,
     "squeezenet1_1": 64,
     "vgg11_bn": 32,
-    "vit_tiny_patch16_224": 224,
 }
 
 

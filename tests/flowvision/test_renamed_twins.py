@@ -60,13 +60,21 @@ TWINS: dict[str, tuple[str, Renaming, dict[str, Any]]] = {
         SWIN,
         {"img_size": 64, "window_size": 4, "depths": (1, 2), "num_heads": (4, 8)},
     ),
+    "vit_tiny_patch16_224": ("vit_tiny_patch16_224", {}, {"img_size": 64, "depth": 3}),
+    "deit_tiny_distilled_patch16_224": (
+        "deit_tiny_distilled_patch16_224",
+        {},
+        {"img_size": 64, "depth": 3},
+    ),
+    "mlp_mixer_s16_224": ("mixer_s16_224", {}, {"img_size": 64}),
+    "gmlp_ti16_224": ("gmlp_ti16_224", {}, {"img_size": 64}),
     "cait_XS24_384": ("cait_xs24_384", {}, {"img_size": 32, "depth": 3}),
     "deit_small_patch16_LS_224": (
         "deit3_small_patch16_224",
         DEIT3,
         {"img_size": 64, "depth": 3},
     ),
-    "levit_128s": ("levit_128s", levit(2, 3, 4), {}),
+    "levit_128s": ("levit_128s", levit(1, 2, 1), {"depth": (1, 2, 1)}),
     "resmlp_12_224": ("resmlp_12_224", RES_MLP, {"img_size": 64}),
 }
 
