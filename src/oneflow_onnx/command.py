@@ -7,8 +7,10 @@ import sys
 from collections.abc import Sequence
 
 from oneflow_onnx.commands.check import CHECK
+from oneflow_onnx.commands.code import CODE
+from oneflow_onnx.commands.import_model import IMPORT
 
-SUBCOMMANDS = (CHECK,)
+SUBCOMMANDS = (CHECK, CODE, IMPORT)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -25,7 +25,7 @@ def run_plan(plan: Plan, values: Mapping[str, Value], training: bool) -> list[Va
     known: dict[str, Value] = {**plan.constants, **values}
     for step, dead in zip(plan.steps, plan.dead_after, strict=True):
         try:
-            results = _run_step(step, known, training)
+            results = run_step(step, known, training)
         except StepError:
             raise
         except Exception as error:
@@ -51,7 +51,8 @@ class UnsupportedStepError(StepError, NotImplementedError):
     """A node of the model needs something that is not supported."""
 
 
-def _run_step(step: Step, known: dict[str, Value], training: bool) -> Sequence[Value]:
+def run_step(step: Step, known: dict[str, Value], training: bool) -> Sequence[Value]:
+    """Return the results of one step, whose operands are among the values `known` by name."""
     operands = [known[name] if name else None for name in step.node.input]
     while operands and operands[-1] is None:
         operands.pop()

@@ -9,6 +9,7 @@ import numpy as np
 import onnx
 
 import oneflow as flow
+import oneflow_onnx.x2oneflow.operators  # noqa: F401  (fills the table of operators)
 from oneflow import Tensor, nn
 from oneflow_onnx.x2oneflow.execution import run_plan
 from oneflow_onnx.x2oneflow.plan import Planner

@@ -14,7 +14,6 @@ import numpy as np
 import onnx
 
 import oneflow as flow
-import oneflow_onnx.x2oneflow.operators  # noqa: F401  (fills the table of operators)
 from oneflow_onnx.x2oneflow.files import load_model
 from oneflow_onnx.x2oneflow.module import ImportedModule
 from oneflow_onnx.x2oneflow.values import Value, as_host

@@ -131,6 +131,17 @@ class Planner:
         self._check_supported()
         return plan
 
+    def plan_call(self, node: onnx.NodeProto) -> Step:
+        """Return the step of a node that stands alone.
+
+        Raises:
+            NotImplementedError: its operator is not supported.
+        """
+        step = self._plan_node(node, self._opsets, 0)
+        self._check_supported()
+        assert step is not None
+        return step
+
     def _check_supported(self) -> None:
         if self.unsupported:
             raise NotImplementedError(

@@ -1,0 +1,75 @@
+"""`call`: one ONNX operator, for generated code."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import helper, numpy_helper
+
+import oneflow_onnx.x2oneflow.operators  # noqa: F401  (fills the table of operators)
+from oneflow_onnx.x2oneflow.execution import run_step
+from oneflow_onnx.x2oneflow.plan import Planner, Step
+from oneflow_onnx.x2oneflow.values import Value
+
+
+def call(
+    name: str, opset: int, *operands: Value, domain: str = "", outputs: int = 1, **attributes: Any
+) -> Any:
+    """Return the result of an ONNX operator, or a tuple of several.
+
+    Args:
+        name: the operator's name.
+        opset: the version of the operator set.
+        operands: tensors, host values, sequences, or None for one that is left out.
+        domain: the operator's domain.
+        outputs: how many results are wanted.
+        attributes: as the operator defines them; tensors as arrays.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from oneflow_onnx.x2oneflow.calls import call
+        >>> call("Celu", 12, flow.tensor([1.0, 2.0]), alpha=2.0).tolist()
+        [1.0, 2.0]
+    """
+    present = tuple(value is not None for value in operands)
+    items = tuple((key, _Attribute(value)) for key, value in sorted(attributes.items()))
+    step = _step(name, opset, domain, present, outputs, items)
+    names = [key for key in step.node.input if key]
+    given = (value for value in operands if value is not None)
+    results = run_step(step, dict(zip(names, given, strict=True)), training=False)
+    return results[0] if outputs == 1 else tuple(results)
+
+
+class _Attribute:
+    """The value of an attribute as part of a key."""
+
+    def __init__(self, value: Any) -> None:
+        is_array = isinstance(value, np.ndarray)
+        self.value: Any = numpy_helper.from_array(value) if is_array else value
+        self._key = self.value.SerializeToString() if is_array else repr(value)
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Attribute) and self._key == other._key
+
+
+@functools.lru_cache(maxsize=4096)
+def _step(
+    name: str,
+    opset: int,
+    domain: str,
+    present: tuple[bool, ...],
+    outputs: int,
+    attributes: tuple[tuple[str, _Attribute], ...],
+) -> Step:
+    inputs = [f"x{index}" if there else "" for index, there in enumerate(present)]
+    values: dict[str, Any] = {key: attribute.value for key, attribute in attributes}
+    results = [f"y{index}" for index in range(outputs)]
+    node = helper.make_node(name, inputs, results, domain=domain, **values)
+    model = onnx.ModelProto(opset_import=[helper.make_opsetid(domain, opset)])
+    return Planner(model).plan_call(node)

@@ -1,0 +1,1 @@
+"""Code generation: readable Python for an ONNX model."""

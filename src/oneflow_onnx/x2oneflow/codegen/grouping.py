@@ -1,0 +1,142 @@
+"""Grouping: blocks that repeat one after the other, and parts of readable length."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from oneflow_onnx.x2oneflow.codegen.lines import Line
+from oneflow_onnx.x2oneflow.codegen.structure import Body, Item, Part
+
+# Statements of one `forward`.
+_LONGEST_BODY = 24
+_SHORTEST_PART = 6
+_SHORTEST_BLOCK = 3
+# Values that a block may take and return, in all.
+_MOST_VALUES = 8
+
+
+def grouped(items: Sequence[Item], inputs: Sequence[str], outputs: Sequence[str]) -> Body:
+    """Return a body in which repeated blocks, and parts of what is left, are modules."""
+    found = _with_blocks(list(items), set(outputs))
+    while len(found) > _LONGEST_BODY:
+        found = _with_parts(found, set(outputs))
+    return Body(found, inputs, outputs)
+
+
+def _part(kind: str, items: Sequence[Item], outputs: Sequence[str]) -> Part:
+    made = {name for item in items for name in item.outputs}
+    inputs = [name for item in items for name in item.inputs if name not in made]
+    return Part(kind, grouped(items, list(dict.fromkeys(inputs)), outputs))
+
+
+def _outputs(items: Sequence[Item], read_later: set[str]) -> list[str]:
+    """Return the values made by `items` that others read, in order."""
+    return [name for item in items for name in item.outputs if name in read_later]
+
+
+def _reads(items: Sequence[Item]) -> set[str]:
+    return {name for item in items for name in item.inputs}
+
+
+# --- repeated blocks
+
+
+def _with_blocks(items: list[Item], outputs: set[str]) -> list[Item]:
+    """Replace the repetition that saves most lines by blocks, and go on left and right of it."""
+    best = _best_repetition(items, outputs)
+    if best is None:
+        return items
+    start, period, count = best
+    end = start + period * count
+    blocks: list[Item] = []
+    for index in range(start, end, period):
+        read_later = _reads(items[index + period :]) | outputs
+        segment = items[index : index + period]
+        blocks.append(_part("block", segment, _outputs(segment, read_later)))
+    before = _with_blocks(items[:start], outputs | _reads(items[start:]))
+    return [*before, *blocks, *_with_blocks(items[end:], outputs)]
+
+
+def _best_repetition(items: list[Item], outputs: set[str]) -> tuple[int, int, int] | None:
+    """Return start, period and count of the repetition that saves most lines."""
+    # Parts repeat inside of what repeats, not by themselves.
+    keys = [item.template if isinstance(item, Line) else item for item in items]
+    candidates: list[tuple[int, int, int, int]] = []
+    for period in range(_SHORTEST_BLOCK, len(items) // 2 + 1):
+        run = 0
+        for index in range(len(items) - period + 1):
+            if index + period < len(items) and keys[index] == keys[index + period]:
+                run += 1
+                continue
+            if run >= period:
+                candidates.append(((run // period) * period, -period, index - run, run))
+            run = 0
+    for _, negative, first, run in sorted(candidates, reverse=True)[:32]:
+        found = _aligned(items, outputs, first, -negative, run)
+        if found is not None:
+            return found
+    return None
+
+
+def _aligned(
+    items: list[Item], outputs: set[str], first: int, period: int, run: int
+) -> tuple[int, int, int] | None:
+    """Return the repetition in a run whose blocks are alike and exchange fewest values."""
+    choices = []
+    for start in range(first, first + min(run % period, period - 1) + 1):
+        count = (first + run - start) // period + 1
+        shapes = [_shape(items, outputs, start + period * k, period) for k in range(count)]
+        alike = 1
+        while alike < count and shapes[alike][0] == shapes[0][0]:
+            alike += 1
+        if alike >= 2 and shapes[0][1] <= _MOST_VALUES:
+            # Blocks begin with a layer where they can, not with the activation before it.
+            head = items[start]
+            plain = isinstance(head, Line) and not head.layers
+            choices.append((-alike, shapes[0][1], plain, start))
+    if not choices:
+        return None
+    negative, _, _, start = min(choices)
+    return start, period, -negative
+
+
+def _shape(items: list[Item], outputs: set[str], start: int, period: int) -> tuple[object, int]:
+    """Return what blocks must have in common, and how many values one exchanges."""
+    segment = items[start : start + period]
+    read_later = _reads(items[start + period :]) | outputs
+    results = _outputs(segment, read_later)
+    made = {name for item in segment for name in item.outputs}
+    inputs = list(dict.fromkeys(n for item in segment for n in item.inputs if n not in made))
+    return Body(segment, inputs, results).key, len(inputs) + len(results)
+
+
+# --- parts
+
+
+def _with_parts(items: list[Item], outputs: set[str]) -> list[Item]:
+    """Cut a long list where fewest values pass, and make the pieces parts."""
+    pieces: list[Item] = []
+    start = 0
+    while start < len(items):
+        end = _best_cut(items, outputs, start)
+        segment = items[start:end]
+        if len(segment) < _SHORTEST_PART:
+            pieces += segment
+        else:
+            read_later = _reads(items[end:]) | outputs
+            pieces.append(_part("part", segment, _outputs(segment, read_later)))
+        start = end
+    return pieces
+
+
+def _best_cut(items: list[Item], outputs: set[str], start: int) -> int:
+    """Return where to end the piece that begins at `start`."""
+    if len(items) - start <= _LONGEST_BODY:
+        return len(items)
+    ends = range(start + _SHORTEST_PART, start + _LONGEST_BODY + 1)
+
+    def passing(end: int) -> tuple[int, int]:
+        made = {name for item in items[start:end] for name in item.outputs}
+        return len(made & (_reads(items[end:]) | outputs)), -end
+
+    return min(ends, key=passing)

@@ -1,0 +1,155 @@
+"""`Source`: what the templates of lines want to know about a model."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import onnx
+
+from oneflow_onnx.x2oneflow.codegen.folding import Partial, Shapes, fold
+from oneflow_onnx.x2oneflow.codegen.lines import Layer, Slot
+from oneflow_onnx.x2oneflow.plan import Plan, Step
+from oneflow_onnx.x2oneflow.registry import Evaluation
+from oneflow_onnx.x2oneflow.trainable import Kind, classify
+
+# Longer constants are stored with the weights.
+_LONGEST_LITERAL = 64
+
+
+@dataclass(frozen=True)
+class Source:
+    """A model's plan with facts about its values.
+
+    Attributes:
+        state: parameters and buffers by name.
+        kinds: whether they are parameters or buffers.
+        constants: constants by name.
+        uses: how often every value is read.
+        host: the names of values that stay on the host.
+        partial: shapes of which some sizes are known.
+        shapes: of values, as far as ONNX infers them.
+    """
+
+    plan: Plan
+    state: Mapping[str, np.ndarray]
+    kinds: Mapping[str, Kind]
+    constants: Mapping[str, np.ndarray]
+    uses: Counter[str]
+    host: frozenset[str]
+    partial: Mapping[str, Partial]
+    shapes: Mapping[str, list[int | None]]
+
+    @classmethod
+    def of(cls, model: onnx.ModelProto, plan: Plan) -> Source:
+        """Return the source of a model and its plan."""
+        kinds = classify(plan)
+        constants = {n: a for n, a in plan.constants.items() if kinds[n] is Kind.CONSTANT}
+        state = {n: a for n, a in plan.constants.items() if n not in constants}
+        shapes = Shapes(model)
+        known, partial = fold(plan, constants, shapes)
+        uses = Counter(name for step in plan.steps for name in step.node.input if name)
+        uses.update(plan.outputs)
+        host = _host_names(plan, known)
+        for step in plan.steps:
+            _turn_weight(step, state, kinds, uses)
+        return cls(plan, state, kinds, known, uses, host, partial, shapes.known)
+
+    @property
+    def done(self) -> set[str]:
+        """The names of values that need no line: constants, and weights that were transposed."""
+        return self.constants.keys() | self.state.keys()
+
+    def rank(self, name: str) -> int:
+        """Return the number of dimensions of a value, 0 if it is not known."""
+        return len(self.shapes.get(name, ()))
+
+    def alone(self, name: str) -> bool:
+        """Return True for state that one node reads, once."""
+        return name in self.state and self.uses[name] == 1
+
+    def stored(self, name: str, array: np.ndarray | None = None) -> Layer:
+        """Return a parameter or buffer that is read by itself."""
+        value = self.state[name] if array is None else array
+        slots = (Slot("shape", tuple(value.shape)),)
+        if self.kinds[name] is Kind.PARAMETER:
+            made = "nn.Parameter(flow.empty({}" + _dtype_argument(value) + "))"
+            return Layer("weight", made, slots, {"": value})
+        return Layer("buffer", "flow.empty({}" + _dtype_argument(value) + ")", slots, {"": value})
+
+    def scalar(self, name: str) -> str | None:
+        """Return the literal of a constant that is one number, or None."""
+        array = self.constants.get(name)
+        return None if array is None or array.size != 1 else number_literal(array)
+
+
+def _turn_weight(
+    step: Step, state: dict[str, np.ndarray], kinds: dict[str, Kind], uses: Counter[str]
+) -> None:
+    """Store the weight that a Transpose alone reads in its result's layout."""
+    name = step.node.input[0] if step.node.op_type == "Transpose" else ""
+    if name in state and uses[name] == 1 and step.node.output[0] not in step.node.input:
+        turned = step.node.output[0]
+        state[turned] = state.pop(name).transpose(step.attributes.get("perm"))
+        kinds[turned] = kinds[name]
+
+
+def number_literal(array: np.ndarray) -> str:
+    """Return a number as Python writes it, as short as its precision allows."""
+    value = array.reshape(-1)[0]
+    text = str(value)
+    if array.dtype.kind == "f" and not np.isfinite(value):
+        return f'float("{text}")'
+    return text
+
+
+def array_literal(array: np.ndarray) -> str:
+    """Return an expression for an array."""
+    if array.dtype.kind == "O":
+        return f"np.array({array.tolist()!r}, object)"
+    if array.dtype.kind in "ib" and array.dtype.itemsize in (1, 8) and array.size:
+        plain = array.dtype in (np.dtype(np.int64), np.dtype(np.bool_))
+        if plain:
+            return f"np.array({array.tolist()!r})"
+    values = np.array2string(
+        array,
+        separator=", ",
+        threshold=array.size + 1,
+        max_line_width=10**9,
+        formatter={"float_kind": str},
+    )
+    return f"np.array({' '.join(values.split())}, np.{array.dtype.name})"
+
+
+def is_short(array: np.ndarray) -> bool:
+    """Return True if `array` is written as a literal."""
+    return array.size <= _LONGEST_LITERAL
+
+
+def _dtype_argument(array: np.ndarray) -> str:
+    return "" if array.dtype == np.float32 else f", dtype=flow.{array.dtype.name}"
+
+
+def _host_names(plan: Plan, constants: Mapping[str, np.ndarray]) -> frozenset[str]:
+    """Return the names of values that execution keeps on the host."""
+    host = set(constants)
+    for step in plan.steps:
+        if _stays_on_host(step, host):
+            host.update(step.node.output)
+    return frozenset(host)
+
+
+def _stays_on_host(step: Step, host: set[str]) -> bool:
+    if step.operator is None:
+        return False
+    if step.node.op_type in ("Shape", "Size", "ConstantOfShape", "Range", "SequenceLength"):
+        return True
+    inputs = [name for name in step.node.input if name]
+    folds = step.operator.evaluation is Evaluation.FOLDED or step.node.op_type in (
+        "Identity",
+        "Cast",
+        "CastLike",
+    )
+    return bool(inputs) and folds and host.issuperset(inputs)

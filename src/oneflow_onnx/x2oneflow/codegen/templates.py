@@ -1,0 +1,434 @@
+"""Templates: how operators are written, as layers, functions and methods of OneFlow.
+
+A template returns None where an operator's attributes or operands have no plain form; the operator
+is then written as `call`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+
+from oneflow_onnx.x2oneflow.codegen.lines import Layer, Line, Slot
+from oneflow_onnx.x2oneflow.codegen.source import Source, number_literal
+from oneflow_onnx.x2oneflow.plan import Step
+
+Template = Callable[[Step, Source], Line | None]
+TEMPLATES: dict[str, Template] = {}
+
+
+def _template(*names: str) -> Callable[[Template], Template]:
+    def register(function: Template) -> Template:
+        for name in names:
+            TEMPLATES[name] = function
+        return function
+
+    return register
+
+
+def _line(step: Step, inputs: Sequence[str], text: str, *layers: Layer) -> Line:
+    return Line(tuple(step.node.output), tuple(inputs), text, layers)
+
+
+# --- functions of one or two operands
+
+_FUNCTIONS = {
+    "Abs": "flow.abs({0})",
+    "Ceil": "flow.ceil({0})",
+    "Cos": "flow.cos({0})",
+    "Erf": "flow.erf({0})",
+    "Exp": "flow.exp({0})",
+    "Floor": "flow.floor({0})",
+    "HardSwish": "F.hardswish({0})",
+    "Log": "flow.log({0})",
+    "Mish": "F.mish({0})",
+    "Neg": "-{0}",
+    "Reciprocal": "1 / {0}",
+    "Relu": "F.relu({0})",
+    "Sigmoid": "flow.sigmoid({0})",
+    "Sin": "flow.sin({0})",
+    "Softsign": "F.softsign({0})",
+    "Sqrt": "flow.sqrt({0})",
+    "Tanh": "flow.tanh({0})",
+}
+_OPERATORS = {"Add": "+", "Sub": "-", "Mul": "*", "Div": "/", "MatMul": "@", "Pow": "**"}
+
+
+def _write_function(step: Step, source: Source) -> Line | None:
+    return _line(step, step.node.input, _FUNCTIONS[step.node.op_type])
+
+
+for _name in _FUNCTIONS:
+    TEMPLATES[_name] = _write_function
+
+
+@_template("Add", "Sub", "Mul", "Div", "Pow")
+def _write_binary(step: Step, source: Source) -> Line | None:
+    """Write an operator between two tensors, or a tensor and a number."""
+    if step.opset < 7:
+        return None
+    terms: list[str] = []
+    inputs: list[str] = []
+    layers: list[Layer] = []
+    for name in step.node.input:
+        literal = source.scalar(name)
+        if literal is not None and not _is_plain_scalar(source, name):
+            return None
+        if literal is not None:
+            terms.append(literal if not literal.startswith("-") else f"({literal})")
+        elif source.alone(name):
+            terms.append(f"{{layer{len(layers)}}}")
+            layers.append(source.stored(name))
+        else:
+            terms.append(f"{{{len(inputs)}}}")
+            inputs.append(name)
+    if not inputs or any(name in source.host for name in inputs):
+        return None
+    known = [array for n in step.node.input if (array := _array(source, n)) is not None]
+    floating = bool(known) and all(array.dtype.kind == "f" for array in known)
+    if step.node.op_type in ("Div", "Pow") and not floating:
+        return None
+    text = f"{terms[0]} {_OPERATORS[step.node.op_type]} {terms[1]}"
+    return _line(step, inputs, text, *layers)
+
+
+def _array(source: Source, name: str) -> np.ndarray | None:
+    array = source.constants.get(name)
+    return source.state.get(name) if array is None else array
+
+
+def _is_plain_scalar(source: Source, name: str) -> bool:
+    """Return True for a number that does not add dimensions to what it meets."""
+    array = source.constants[name]
+    return array.ndim <= 1 and array.dtype.kind in "fi" and array.dtype.itemsize >= 4
+
+
+@_template("MatMul")
+def _write_matmul(step: Step, source: Source) -> Line | None:
+    """Write a product; with a weight of two dimensions it is a linear layer."""
+    left, right = step.node.input
+    if left in source.host or right in source.host:
+        return None
+    if source.alone(right) and source.state[right].ndim == 2 and left not in source.state:
+        weight = source.state[right]
+        return _line(step, [left], "{layer0}({0})", _linear(weight.T, None))
+    layers = [source.stored(name) for name in (left, right) if source.alone(name)]
+    terms, inputs = [], []
+    for name in (left, right):
+        if source.alone(name):
+            terms.append(f"{{layer{sum(t.startswith('{layer') for t in terms)}}}")
+        else:
+            terms.append(f"{{{len(inputs)}}}")
+            inputs.append(name)
+    return _line(step, inputs, " @ ".join(terms), *layers)
+
+
+def _linear(weight: np.ndarray, bias: np.ndarray | None) -> Layer:
+    slots = (Slot("in_features", weight.shape[1]), Slot("out_features", weight.shape[0]))
+    state = {"weight": np.ascontiguousarray(weight)}
+    if bias is None:
+        return Layer("linear", "nn.Linear({}, {}, bias=False)", slots, state)
+    return Layer("linear", "nn.Linear({}, {})", slots, {**state, "bias": bias})
+
+
+@_template("Gemm")
+def _write_gemm(step: Step, source: Source) -> Line | None:
+    """Write a linear layer."""
+    a = step.attributes
+    x, weight, *rest = step.node.input
+    plain = a.get("alpha", 1) == 1 and a.get("beta", 1) == 1 and not a.get("transA", 0)
+    if not plain or not source.alone(weight):
+        return None
+    matrix = source.state[weight] if a.get("transB", 0) else source.state[weight].T
+    bias = None
+    if rest and rest[0]:
+        if not source.alone(rest[0]) or source.state[rest[0]].shape != (matrix.shape[0],):
+            return None
+        bias = source.state[rest[0]]
+    return _line(step, [x], "{layer0}({0})", _linear(matrix, bias))
+
+
+def with_biases(lines: list[Line], uses: Mapping[str, int]) -> list[Line]:
+    """Return `lines` with a linear layer and the addition of a vector as one layer."""
+    merged: list[Line] = []
+    for line in lines:
+        before = merged[-1] if merged else None
+        layer = _biased(before, line, uses) if before else None
+        if before and layer:
+            merged[-1] = Line(line.outputs, before.inputs, before.text, (layer,))
+        else:
+            merged.append(line)
+    return merged
+
+
+def _biased(before: Line, line: Line, uses: Mapping[str, int]) -> Layer | None:
+    """Return the layer of two lines: a product with a weight, and an addition to it."""
+    if line.inputs != before.outputs or uses[before.outputs[0]] != 1:
+        return None
+    if line.text not in ("{0} + {layer0}", "{layer0} + {0}") or len(before.layers) != 1:
+        return None
+    (layer,), (addend,) = before.layers, line.layers
+    bias = addend.state.get("")
+    if layer.construction != "nn.Linear({}, {}, bias=False)" or bias is None:
+        return None
+    weight = layer.state["weight"]
+    return _linear(weight, bias) if bias.shape == weight.shape[:1] else None
+
+
+# --- layers with weights
+
+
+def _pair(values: Sequence[int]) -> int | tuple[int, ...]:
+    return values[0] if len(set(values)) == 1 else tuple(values)
+
+
+@_template("Conv")
+def _write_conv(step: Step, source: Source) -> Line | None:
+    """Write a convolution with symmetric padding."""
+    a = step.attributes
+    x, weight, *rest = step.node.input
+    names = [weight, *[name for name in rest if name]]
+    if not all(source.alone(name) for name in names) or a.get("auto_pad", "NOTSET") != "NOTSET":
+        return None
+    kernel = source.state[weight]
+    rank = kernel.ndim - 2
+    pads = list(a.get("pads") or [0] * (2 * rank))
+    if pads[:rank] != pads[rank:] or min(pads) < 0 or rank > 3:
+        return None
+    group = a.get("group", 1)
+    slots = [
+        Slot("in_channels", kernel.shape[1] * group),
+        Slot("out_channels", kernel.shape[0]),
+        Slot("kernel_size", _pair(kernel.shape[2:])),
+        Slot("stride", _pair(a.get("strides") or [1] * rank), 1),
+        Slot("padding", _pair(pads[:rank]), 0),
+        Slot("dilation", _pair(a.get("dilations") or [1] * rank), 1),
+        Slot("groups", group, 1),
+    ]
+    state: dict[str, np.ndarray] = dict(
+        zip(("weight", "bias"), (source.state[n] for n in names), strict=False)
+    )
+    bias = "" if len(names) == 2 else ", bias=False"
+    made = f"nn.Conv{rank}d({{}}, {{}}, {{}}{{}}{{}}{{}}{{}}{bias})"
+    return _line(step, [x], "{layer0}({0})", Layer("conv", made, tuple(slots), state))
+
+
+@_template("BatchNormalization")
+def _write_batch_norm(step: Step, source: Source) -> Line | None:
+    """Write batch normalisation."""
+    a = step.attributes
+    x, *names = step.node.input
+    rank = source.rank(x) - 2
+    plain = all(source.alone(name) for name in names) and len(step.node.output) == 1
+    plain = plain and not a.get("training_mode", 0) and a.get("spatial", 1) == 1
+    if not plain or rank not in (0, 1, 2, 3):
+        return None
+    keys = ("weight", "bias", "running_mean", "running_var")
+    state: dict[str, np.ndarray] = dict(
+        zip(keys, (source.state[name] for name in names), strict=True)
+    )
+    slots = (Slot("channels", len(state["weight"])),)
+    eps = _keyword("eps", a.get("epsilon", 1e-5), 1e-5)
+    # ONNX's momentum is the weight of the old statistics.
+    momentum = _keyword("momentum", round(1 - a.get("momentum", 0.9), 6), 0.1)
+    made = f"nn.BatchNorm{max(rank, 1)}d({{}}{eps}{momentum})"
+    return _line(step, [x], "{layer0}({0})", Layer("norm", made, slots, state))
+
+
+def _keyword(name: str, value: float, default: float) -> str:
+    text = _short(value)
+    return "" if text == _short(default) else f", {name}={text}"
+
+
+def _short(value: float) -> str:
+    return number_literal(np.array(value, np.float32))
+
+
+@_template("LayerNormalization")
+def _write_layer_norm(step: Step, source: Source) -> Line | None:
+    """Write layer normalisation with weights."""
+    x, *names = step.node.input
+    plain = len(names) == 2 and all(source.alone(name) for name in names)
+    if not plain or len(step.node.output) != 1 or step.attributes.get("axis", -1) != -1:
+        return None
+    weight, bias = (source.state[name] for name in names)
+    if weight.ndim != 1 or bias.shape != weight.shape:
+        return None
+    eps = _keyword("eps", step.attributes.get("epsilon", 1e-5), 1e-5)
+    made = f"nn.LayerNorm({{}}{eps})"
+    slots = (Slot("features", len(weight)),)
+    layer = Layer("norm", made, slots, {"weight": weight, "bias": bias})
+    return _line(step, [x], "{layer0}({0})", layer)
+
+
+@_template("Gather")
+def _write_gather(step: Step, source: Source) -> Line | None:
+    """Write an embedding, or the selection of one entry."""
+    table, indices = step.node.input
+    axis = step.attributes.get("axis", 0)
+    index = source.constants.get(indices)
+    if index is not None and index.ndim == 0 and table not in source.state:
+        return _line(step, [table], f"{{0}}.select({axis}, {index.item()})")
+    if not source.alone(table) or axis or indices in source.host:
+        return None
+    weight = source.state[table]
+    if weight.ndim != 2 or weight.dtype.kind != "f":
+        return None
+    slots = (Slot("count", weight.shape[0]), Slot("features", weight.shape[1]))
+    layer = Layer("embedding", "nn.Embedding({}, {})", slots, {"weight": weight})
+    return _line(step, [indices], "{layer0}({0})", layer)
+
+
+# --- pooling, activation functions with attributes, shapes
+
+
+@_template("MaxPool", "AveragePool")
+def _write_pool(step: Step, source: Source) -> Line | None:
+    """Write pooling with symmetric padding and without partial windows."""
+    a = step.attributes
+    kernel = list(a["kernel_shape"])
+    rank = len(kernel)
+    pads = list(a.get("pads") or [0] * (2 * rank))
+    halves = zip(pads[:rank], pads[rank:], kernel, strict=True)
+    fits = all(before == after and 2 * before <= k for before, after, k in halves)
+    special = a.get("ceil_mode", 0) or a.get("auto_pad", "NOTSET") != "NOTSET"
+    spread = set(a.get("dilations") or [1]) != {1}
+    if not fits or special or spread or len(step.node.output) > 1 or rank > 3:
+        return None
+    stride = _pair(a.get("strides") or [1] * rank)
+    if step.node.op_type == "MaxPool":
+        tail = f", {_pair(pads[:rank])}" if any(pads) else ""
+        text = f"F.max_pool{rank}d({{0}}, {_pair(kernel)}, {stride}{tail})"
+    elif any(pads) and not a.get("count_include_pad", 0):
+        return None
+    else:
+        tail = f", {_pair(pads[:rank])}" if any(pads) else ""
+        text = f"F.avg_pool{rank}d({{0}}, {_pair(kernel)}, {stride}{tail})"
+    return _line(step, step.node.input, text)
+
+
+@_template("GlobalAveragePool")
+def _write_global_pool(step: Step, source: Source) -> Line | None:
+    """Write the mean over the pixels."""
+    rank = source.rank(step.node.input[0])
+    if rank < 3:
+        return None
+    return _line(step, step.node.input, f"{{0}}.mean({list(range(2, rank))}, keepdim=True)")
+
+
+@_template("Softmax", "LogSoftmax")
+def _write_softmax(step: Step, source: Source) -> Line | None:
+    """Write softmax over one dimension."""
+    name = {"Softmax": "softmax", "LogSoftmax": "log_softmax"}[step.node.op_type]
+    if step.opset < 13:
+        return None
+    return _line(step, step.node.input, f"F.{name}({{0}}, {step.attributes.get('axis', -1)})")
+
+
+@_template("LeakyRelu")
+def _write_leaky_relu(step: Step, source: Source) -> Line | None:
+    slope = _short(step.attributes.get("alpha", 0.01))
+    return _line(step, step.node.input, f"F.leaky_relu({{0}}, {slope})")
+
+
+@_template("Gelu")
+def _write_gelu(step: Step, source: Source) -> Line | None:
+    if step.attributes.get("approximate", "none") == "tanh":
+        return _line(step, step.node.input, 'F.gelu({0}, approximate="tanh")')
+    return _line(step, step.node.input, "F.gelu({0})")
+
+
+@_template("Clip")
+def _write_clip(step: Step, source: Source) -> Line | None:
+    """Write limits that are constants."""
+    x, *limits = step.node.input
+    if step.opset < 11 or len(limits) != 2:
+        return None
+    low, high = (source.scalar(name) for name in limits)
+    if low is None or high is None:
+        return None
+    return _line(step, [x], f"flow.clamp({{0}}, {low}, {high})")
+
+
+@_template("Concat")
+def _write_concat(step: Step, source: Source) -> Line | None:
+    """Write the joining of tensors."""
+    names = list(step.node.input)
+    if any(name in source.host or name in source.state for name in names):
+        return None
+    marks = ", ".join(f"{{{index}}}" for index in range(len(names)))
+    return _line(step, names, f"flow.cat([{marks}], {step.attributes.get('axis', 1)})")
+
+
+@_template("Transpose")
+def _write_transpose(step: Step, source: Source) -> Line | None:
+    order = step.attributes.get("perm")
+    if order is None:
+        return None
+    return _line(step, step.node.input, f"{{0}}.permute({', '.join(map(str, order))})")
+
+
+@_template("Flatten")
+def _write_flatten(step: Step, source: Source) -> Line | None:
+    if step.attributes.get("axis", 1) != 1:
+        return None
+    return _line(step, step.node.input, "flow.flatten({0}, 1)")
+
+
+@_template("Reshape")
+def _write_reshape(step: Step, source: Source) -> Line | None:
+    """Write a shape in which nothing stands for the operand's sizes."""
+    x, *rest = step.node.input
+    if not rest:
+        return None
+    shape = source.constants.get(rest[0])
+    if shape is None:
+        shape = source.partial.get(rest[0], np.zeros(1))
+    # One size that is not known follows from the others.
+    sizes = [-1 if size is None else size for size in shape.tolist()]
+    if 0 in sizes or sizes.count(-1) > 1:
+        return None
+    return _line(step, [x], f"{{0}}.reshape({', '.join(map(str, sizes))})")
+
+
+@_template("Unsqueeze", "Squeeze")
+def _write_squeeze(step: Step, source: Source) -> Line | None:
+    """Write the insertion or removal of one dimension."""
+    x, *rest = step.node.input
+    axes = step.attributes.get("axes")
+    if rest and rest[0] in source.constants:
+        axes = source.constants[rest[0]].tolist()
+    if axes is None or len(axes) != 1:
+        return None
+    return _line(step, [x], f"{{0}}.{step.node.op_type.lower()}({axes[0]})")
+
+
+@_template("ReduceMean")
+def _write_mean(step: Step, source: Source) -> Line | None:
+    x, *rest = step.node.input
+    axes = step.attributes.get("axes")
+    if rest and rest[0] in source.constants:
+        axes = source.constants[rest[0]].tolist()
+    if not axes:
+        return None
+    keep = ", keepdim=True" if step.attributes.get("keepdims", 1) else ""
+    return _line(step, [x], f"{{0}}.mean({list(axes)}{keep})")
+
+
+@_template("Identity")
+def _write_identity(step: Step, source: Source) -> Line | None:
+    """Write nothing but the operand."""
+    return _line(step, step.node.input, "{0}")
+
+
+@_template("Dropout")
+def _write_dropout(step: Step, source: Source) -> Line | None:
+    """Write a layer, which drops while the module trains."""
+    x, *rest = step.node.input
+    ratio = _short(step.attributes.get("ratio", 0.5))
+    if rest and rest[0]:
+        ratio = source.scalar(rest[0]) or ""
+    if len(step.node.output) > 1 or not ratio or len(rest) > 1:
+        return None
+    return _line(step, [x], "{layer0}({0})", Layer("dropout", f"nn.Dropout({ratio})", (), {}))

@@ -1,0 +1,175 @@
+"""Generated code: readable, clean by the linter, and with the outputs of the model."""
+
+from __future__ import annotations
+
+import importlib.util
+import io
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+import oneflow as flow
+from oneflow_onnx.command import main
+from oneflow_onnx.x2oneflow.codegen.writer import write_code
+from tests.onnx.models import parsed
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+class Residual(nn.Module):
+    """A block with an addition."""
+
+    def __init__(self, before, after):
+        super().__init__()
+        self.first = nn.Conv2d(before, after, 3, padding=1, bias=False)
+        self.norm = nn.BatchNorm2d(after)
+        self.second = nn.Conv2d(after, after, 3, padding=1)
+        self.skip = nn.Conv2d(before, after, 1)
+
+    def forward(self, x):
+        y = torch.relu(self.norm(self.first(x)))
+        return torch.relu(self.second(y) + self.skip(x))
+
+
+class Attention(nn.Module):
+    """One layer of a transformer."""
+
+    def __init__(self, size=16, heads=4):
+        super().__init__()
+        self.heads = heads
+        self.norm1, self.norm2 = nn.LayerNorm(size), nn.LayerNorm(size)
+        self.qkv, self.out = nn.Linear(size, 3 * size), nn.Linear(size, size)
+        self.mlp = nn.Sequential(nn.Linear(size, 2 * size), nn.GELU(), nn.Linear(2 * size, size))
+
+    def forward(self, x):
+        batch, steps, size = x.shape
+        split = self.qkv(self.norm1(x)).reshape(batch, steps, 3, self.heads, size // self.heads)
+        q, k, v = split.permute(2, 0, 3, 1, 4)
+        weights = torch.softmax(q @ k.transpose(-1, -2) * 0.5, -1)
+        x = x + self.out((weights @ v).transpose(1, 2).reshape(batch, steps, size))
+        return x + self.mlp(self.norm2(x))
+
+
+def convnet():
+    blocks = [Residual(4, 4), Residual(4, 8), Residual(8, 16), Residual(16, 16)]
+    pool = [nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(16, 3)]
+    return nn.Sequential(nn.Conv2d(3, 4, 3), *blocks, nn.MaxPool2d(2), *pool), (2, 3, 12, 12)
+
+
+def transformer():
+    return nn.Sequential(*[Attention() for _ in range(5)], nn.LayerNorm(16)), (2, 6, 16)
+
+
+def mixed():
+    """Operators without a plain form."""
+
+    class Mixed(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.lstm = nn.LSTM(4, 6, batch_first=True)
+            self.table = nn.Parameter(torch.randn(1, 6))
+
+        def forward(self, x):
+            y = self.lstm(x)[0] + self.table
+            y = nn.functional.interpolate(y.unsqueeze(1), scale_factor=2, mode="bilinear")
+            return nn.functional.pad(y, (1, 2, 0, 1), mode="reflect").cumsum(-1) * self.table.sum()
+
+    return Mixed(), (2, 5, 4)
+
+
+def exported(network, shape):
+    """A network as ONNX, with a batch of any size."""
+    buffer = io.BytesIO()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        torch.onnx.export(
+            network.eval(),
+            (torch.randn(shape),),
+            buffer,
+            input_names=["x"],
+            dynamic_axes={"x": {0: "n"}},
+            opset_version=17,
+            training=torch.onnx.TrainingMode.PRESERVE,
+            do_constant_folding=False,
+            dynamo=False,
+        )
+    return buffer.getvalue()
+
+
+def loaded(path):
+    """The module of generated code."""
+    spec = importlib.util.spec_from_file_location("generated_model", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("make", [convnet, transformer, mixed])
+def test_code_is_clean_and_computes_the_same(make, tmp_path):
+    network, shape = make()
+    x = torch.randn(shape)
+    with torch.no_grad():
+        network(x)
+    network.eval()
+    path = write_code(exported(network, shape), tmp_path)
+    ruff = [Path(sys.executable).with_name("ruff"), "check", "--config", ROOT / "pyproject.toml"]
+    checked = subprocess.run(
+        [*ruff, "--ignore", "INP001", path], capture_output=True, text=True, check=False
+    )
+    assert checked.returncode == 0, checked.stdout
+    module = loaded(path).load()
+    wanted = network(x).detach().numpy()
+    np.testing.assert_allclose(module(flow.tensor(x.numpy())).numpy(), wanted, rtol=1e-4, atol=1e-5)
+    other = torch.randn(5, *shape[1:])
+    wanted = network(other).detach().numpy()
+    output = module(flow.tensor(other.numpy())).numpy()
+    np.testing.assert_allclose(output, wanted, rtol=1e-4, atol=1e-5)
+
+
+def test_repeated_blocks_are_classes(tmp_path):
+    text = write_code(exported(*convnet()), tmp_path).read_text()
+    assert '"""A block that occurs 4 times: conv, norm."""' in text
+    assert "Block1(4, 8)" in text
+    text = write_code(exported(*transformer()), tmp_path).read_text()
+    assert '"""A block that occurs 5 times' in text
+    assert "nn.Linear(16, 48)" in text
+    assert '"Shape"' not in text
+
+
+def test_parameters_have_the_numbers_of_the_model(tmp_path):
+    network, shape = transformer()
+    model = loaded(write_code(exported(network, shape), tmp_path)).load()
+    count = sum(p.numel() for p in network.parameters())
+    assert sum(p.numel() for p in model.parameters()) == count
+
+
+def test_subgraphs_are_refused(tmp_path):
+    model = parsed("""g (float[n] x, bool c) => (float[n] y) {
+        y = If (c) <
+            then_branch = t () => (float[n] a) { a = Neg(x) },
+            else_branch = e () => (float[n] b) { b = Abs(x) }
+        >
+    }""")
+    with pytest.raises(NotImplementedError, match=r"If \(y\)"):
+        write_code(model, tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_command_line(tmp_path, capsys):
+    path = tmp_path / "model.onnx"
+    path.write_bytes(exported(*convnet()))
+    assert main(["code", str(path), str(tmp_path / "out")]) == 0
+    assert (tmp_path / "out" / "model.py").exists()
+    assert main(["import", str(path), str(tmp_path / "weights")]) == 0
+    assert "x -> " in capsys.readouterr().out
+    assert "1.weight" not in flow.load(tmp_path / "weights")
+    assert "0.weight" in flow.load(tmp_path / "weights")
+    path.write_bytes(b"nothing")
+    assert main(["import", str(path)]) == 1
+    assert "error: " in capsys.readouterr().err
