@@ -6,6 +6,7 @@ from flowvision import (
     layers as layers,
     loss as loss,
     models as models,
+    ops as ops,
     scheduler as scheduler,
     transforms as transforms,
     utils as utils,

@@ -10,9 +10,20 @@ from flowvision.layers.blocks import (
     ConvBn as ConvBn,
     ConvBnAct as ConvBnAct,
     ConvMlp as ConvMlp,
+    ExtraFPNBlock as ExtraFPNBlock,
+    FeaturePyramidNetwork as FeaturePyramidNetwork,
+    FrozenBatchNorm2d as FrozenBatchNorm2d,
     GluMlp as GluMlp,
+    LastLevelMaxPool as LastLevelMaxPool,
+    LastLevelP6P7 as LastLevelP6P7,
     Mlp as Mlp,
+    MultiScaleRoIAlign as MultiScaleRoIAlign,
     PatchEmbed as PatchEmbed,
+    batched_nms as batched_nms,
+    box_iou as box_iou,
+    generalized_box_iou_loss as generalized_box_iou_loss,
+    nms as nms,
+    sigmoid_focal_loss as sigmoid_focal_loss,
 )
 from flowvision.layers.helpers import make_divisible as make_divisible
 from flowvision.layers.regularization import (

@@ -1,5 +1,6 @@
 """The model zoo: a factory per model, and `ModelCreator` to find them by name."""
 
+from flowvision.models import detection as detection, segmentation as segmentation
 from flowvision.models.alexnet import AlexNet as AlexNet, alexnet as alexnet
 from flowvision.models.cait import (
     CaiT as CaiT,
@@ -387,6 +388,11 @@ from flowvision.models.squeezenet import (
     SqueezeNet as SqueezeNet,
     squeezenet1_0 as squeezenet1_0,
     squeezenet1_1 as squeezenet1_1,
+)
+from flowvision.models.style_transfer import (
+    FastNeuralStyle as FastNeuralStyle,
+    fast_neural_style as fast_neural_style,
+    neural_style_transfer as neural_style_transfer,
 )
 from flowvision.models.swin_transformer import (
     PatchReduction as PatchReduction,

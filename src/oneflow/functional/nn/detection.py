@@ -12,7 +12,7 @@ from oneflow.tensor.tensor import Tensor
 
 
 @function()
-def nms(boxes: Tensor, scores: Tensor, iou_threshold: float) -> Tensor:
+def nms(boxes: Tensor, scores: Tensor, iou_threshold: float, keep_n: int = -1) -> Tensor:
     """Non-maximum suppression: the boxes that no better kept box overlaps too much.
 
     Args:
@@ -20,6 +20,8 @@ def nms(boxes: Tensor, scores: Tensor, iou_threshold: float) -> Tensor:
         scores: ``[n]``.
         iou_threshold: boxes are dropped if their intersection with a better one is more than this
             part of the union.
+        keep_n: how many boxes to keep at most, the best; fewer take less time. A negative number:
+            all.
 
     Returns:
         int64 positions of the kept boxes, the best first.
@@ -40,7 +42,7 @@ def nms(boxes: Tensor, scores: Tensor, iou_threshold: float) -> Tensor:
             f"`scores` must have shape [{boxes.shape[0]}], one for each of `boxes`, got "
             f"{list(scores.shape)}"
         )
-    order, kept = call(nms_mask, boxes.detach(), scores.detach(), float(iou_threshold))
+    order, kept = call(nms_mask, boxes.detach(), scores.detach(), float(iou_threshold), int(keep_n))
     return order[kept]
 
 

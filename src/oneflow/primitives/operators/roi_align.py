@@ -1,7 +1,9 @@
 """RoIAlign: features of rectangles of an image, all of one size.
 
-He et al., Mask R-CNN, https://arxiv.org/abs/1703.06870. The mean over samples of a bin, each
-interpolated between four elements, is separable: ``weights of rows @ image @ weights of columns``.
+He et al., Mask R-CNN, https://arxiv.org/abs/1703.06870. A bin is the mean over samples, each
+interpolated between four elements. With a fixed number of samples those elements are gathered. With
+one sample per element their number depends on the rectangle, and the mean is computed separably, as
+``weights of rows @ image @ weights of columns``.
 
 Shapes: x is ``[n, c, h, w]``, rois ``[r, 5]`` (number of the image, x1, y1, x2, y2), the result
 ``[r, c, pooled_h, pooled_w]``.
@@ -17,20 +19,55 @@ from oneflow.primitives.operators.rounding import quotient
 from oneflow.primitives.registry import primitive
 
 
-def _weights(low, high, size: int, bins: int, sampling_ratio: int, aligned: bool):
-    """The weights of `size` elements in the bins between `low` and `high`: [bins, size]."""
-    span = high - low if aligned else jnp.maximum(high - low, 1)
-    width = quotient(span, bins)
-    samples = jnp.full_like(span, sampling_ratio) if sampling_ratio > 0 else jnp.ceil(width)
+def _span(low, high, aligned: bool):
+    return high - low if aligned else jnp.maximum(high - low, 1)
+
+
+def _both_sides(roi, spatial_scale, aligned: bool):
+    """The rows and the columns between which a rectangle lies: two pairs."""
+    x1, y1, x2, y2 = roi[1:] * spatial_scale.astype(roi.dtype) - (0.5 if aligned else 0.0)
+    return (y1, y2), (x1, x2)
+
+
+def _neighbours(low, high, size: int, bins: int, sampling_ratio: int, aligned: bool):
+    """The elements before and after each sample, and their weights: [2, bins * sampling_ratio]."""
+    step = quotient(_span(low, high, aligned), bins * sampling_ratio)
+    positions = low + (jnp.arange(bins * sampling_ratio, dtype=step.dtype) + 0.5) * step
+    counts = (positions >= -1) & (positions <= size)
+    positions = jnp.clip(positions, 0, size - 1)
+    first = jnp.floor(positions)
+    share = positions - first
+    before = first.astype(jnp.int32)
+    after = jnp.minimum(before + 1, size - 1)
+    return jnp.stack([before, after]), jnp.where(counts, jnp.stack([1 - share, share]), 0)
+
+
+def _samples(roi, spatial_scale, shape, pooled_h, pooled_w, sampling_ratio, aligned):
+    """The elements that the bins of a rectangle are made of, and their weights.
+
+    Elements are numbered through all images of `shape`, channels apart. Both results have the
+    shape [2, pooled_h, sampling_ratio, 2, pooled_w, sampling_ratio].
+    """
+    images, _, height, width = shape
+    vertical, horizontal = _both_sides(roi, spatial_scale, aligned)
+    rows, row_weights = _neighbours(*vertical, height, pooled_h, sampling_ratio, aligned)
+    columns, weights = _neighbours(*horizontal, width, pooled_w, sampling_ratio, aligned)
+    rows = rows + jnp.clip(roi[0].astype(jnp.int32), 0, images - 1) * height
+    numbers = rows[:, :, None, None] * width + columns
+    weights = quotient(row_weights[:, :, None, None] * weights, sampling_ratio**2)
+    bins = (2, pooled_h, sampling_ratio, 2, pooled_w, sampling_ratio)
+    return numbers.reshape(bins), weights.reshape(bins)
+
+
+def _dense_weights(low, high, size: int, bins: int, aligned: bool):
+    """The weights of `size` elements in the bins, one sample per element: [bins, size]."""
+    width = quotient(_span(low, high, aligned), bins)
+    samples = jnp.ceil(width)
     step = quotient(width, jnp.maximum(samples, 1))
-    start = (low + jnp.arange(bins, dtype=span.dtype) * width)[:, None]
-    if sampling_ratio > 0:
-        count, first = sampling_ratio, jnp.zeros_like(start)
-    else:
-        # Samples are more than half an element apart, so no more than these are inside.
-        count = 2 * size + 4
-        first = jnp.maximum(jnp.ceil((-1 - start) / jnp.maximum(step, 0.5) - 0.5), 0)
-    numbers = first + jnp.arange(count, dtype=span.dtype)
+    start = (low + jnp.arange(bins, dtype=width.dtype) * width)[:, None]
+    # Samples are more than half an element apart, so no more than these are inside.
+    first = jnp.maximum(jnp.ceil((-1 - start) / jnp.maximum(step, 0.5) - 0.5), 0)
+    numbers = first + jnp.arange(2 * size + 4, dtype=width.dtype)
     positions = start + (numbers + 0.5) * step
     counts = (numbers < samples) & (positions >= -1) & (positions <= size)
     distance = jnp.abs(jnp.clip(positions, 0, size - 1)[..., None] - jnp.arange(size))
@@ -38,12 +75,11 @@ def _weights(low, high, size: int, bins: int, sampling_ratio: int, aligned: bool
     return quotient(sums, jnp.maximum(samples, 1))
 
 
-def _both_weights(roi, spatial_scale, shape, pooled_h, pooled_w, sampling_ratio, aligned):
-    offset = 0.5 if aligned else 0.0
-    x1, y1, x2, y2 = roi[1:] * spatial_scale.astype(roi.dtype) - offset
+def _both_dense_weights(roi, spatial_scale, shape, pooled_h, pooled_w, aligned):
+    vertical, horizontal = _both_sides(roi, spatial_scale, aligned)
     return (
-        _weights(y1, y2, shape[-2], pooled_h, sampling_ratio, aligned),
-        _weights(x1, x2, shape[-1], pooled_w, sampling_ratio, aligned),
+        _dense_weights(*vertical, shape[-2], pooled_h, aligned),
+        _dense_weights(*horizontal, shape[-1], pooled_w, aligned),
     )
 
 
@@ -54,14 +90,25 @@ def _wide(rois, x):
 def _roi_align(
     x, rois, spatial_scale, *, pooled_h: int, pooled_w: int, sampling_ratio: int, aligned: bool
 ):
-    def one(roi):
-        rows, columns = _both_weights(
+    # Channels last: what belongs to one element lies together.
+    elements = x.transpose(0, 2, 3, 1).reshape(-1, x.shape[1])
+
+    def gathered(roi):
+        numbers, weights = _samples(
             roi, spatial_scale, x.shape, pooled_h, pooled_w, sampling_ratio, aligned
+        )
+        parts = elements.at[numbers].get(mode="clip").astype(weights.dtype) * weights[..., None]
+        return parts.sum((0, 2, 3, 5)).transpose(2, 0, 1).astype(x.dtype)
+
+    def dense(roi):
+        rows, columns = _both_dense_weights(
+            roi, spatial_scale, x.shape, pooled_h, pooled_w, aligned
         )
         image = x[roi[0].astype(jnp.int32)].astype(rows.dtype)
         return (rows @ (image @ columns.T)).astype(x.dtype)
 
-    return lax.map(one, _wide(rois, x))  # one after the other: there may be a thousand
+    # One after the other: there may be a thousand.
+    return lax.map(gathered if sampling_ratio > 0 else dense, _wide(rois, x))
 
 
 def _roi_align_backward(
@@ -75,17 +122,29 @@ def _roi_align_backward(
     aligned: bool,
 ):
     """The gradient of x, which holds so many images of these sizes."""
-    shape = (images, dy.shape[1], *sizes)
+    _, channels, pooled_h, pooled_w = dy.shape
+    shape = (images, channels, *sizes)
+    wide = _wide(rois, dy)
 
-    def add(total, roi_and_grad):
+    def scatter(total, roi_and_grad):
         roi, grad_bins = roi_and_grad
-        rows, columns = _both_weights(
-            roi, spatial_scale, shape, dy.shape[-2], dy.shape[-1], sampling_ratio, aligned
+        numbers, weights = _samples(
+            roi, spatial_scale, shape, pooled_h, pooled_w, sampling_ratio, aligned
         )
+        grad_bins = grad_bins.transpose(1, 2, 0)[None, :, None, None, :, None]
+        return total.at[numbers].add(weights[..., None] * grad_bins, mode="clip"), None
+
+    def dense(total, roi_and_grad):
+        roi, grad_bins = roi_and_grad
+        rows, columns = _both_dense_weights(roi, spatial_scale, shape, pooled_h, pooled_w, aligned)
         return total.at[roi[0].astype(jnp.int32)].add(rows.T @ (grad_bins @ columns)), None
 
-    wide = _wide(rois, dy)
-    total, _ = lax.scan(add, jnp.zeros(shape, wide.dtype), (wide, dy))
+    if sampling_ratio > 0:
+        start = jnp.zeros((images * sizes[0] * sizes[1], channels), wide.dtype)
+        total = lax.scan(scatter, start, (wide, dy))[0]
+        total = total.reshape(images, *sizes, channels).transpose(0, 3, 1, 2)
+    else:
+        total = lax.scan(dense, jnp.zeros(shape, wide.dtype), (wide, dy))[0]
     return total.astype(dy.dtype)
 
 
