@@ -62,10 +62,11 @@ types: $(STAMPS)-lint  ## Check the types with pyright
 	$(BIN)/pyright --pythonpath $(BIN)/python
 
 .PHONY: stubs
-stubs: $(STAMPS)-demo  ## Write the façades of public names, the type stub of Tensor and the list of features
+stubs: $(STAMPS)-demo  ## Write what is generated: façades, the type stub of Tensor, lists of features and models
 	$(BIN)/python tools/make_facades.py
 	$(BIN)/python tools/make_stubs.py
 	$(BIN)/python tools/make_features.py
+	$(BIN)/python tools/make_model_table.py
 
 .PHONY: docs
 docs: $(STAMPS)-docs  ## Build the documentation into docs/_build/html
