@@ -32,7 +32,7 @@ _TYPES = ("predict", "train")
 
 def global_function(
     type: str | FunctionConfig = "predict", function_config: FunctionConfig | None = None
-) -> Callable[[Callable], Job]:
+) -> Callable[[Callable], JobFunction]:
     """Make a function a job: a graph with variables of its own, called with NumPy arrays.
 
     Args:
@@ -62,18 +62,18 @@ def global_function(
         raise ValueError(f"the type of a job is one of {_TYPES}, got {type!r}")
     config = function_config or FunctionConfig()
 
-    def decorate(function: Callable) -> Job:
+    def decorate(function: Callable) -> JobFunction:
         frame = inspect.currentframe()
         # An annotation kept as a text may name something local to where the function is defined.
         names = frame.f_back.f_locals if frame is not None and frame.f_back is not None else {}
-        job = Job(function, type == "train", config, names)
+        job = JobFunction(function, type == "train", config, names)
         default_session().add_job(job)
         return job
 
     return decorate
 
 
-class Job:
+class JobFunction:
     """A function that runs as a graph.
 
     Args:

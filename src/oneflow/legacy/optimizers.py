@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from oneflow.legacy.context import current_run
-from oneflow.legacy.schedulers import Scheduler
+from oneflow.legacy.schedulers import LrScheduler
 from oneflow.optim.adam import Adam as AdamOptimizer, AdamW as AdamWOptimizer
 from oneflow.optim.gradient_clipping import clip_grad_norm_
 from oneflow.optim.lamb import LAMB as LAMBOptimizer
@@ -40,7 +40,7 @@ class JobOptimizer:
 
     def __init__(
         self,
-        lr_scheduler: Scheduler,
+        lr_scheduler: LrScheduler,
         options: Mapping[str, Any],
         grad_clipping: float | None = None,
         variables: Names = None,
@@ -133,7 +133,7 @@ class SGD(JobOptimizer):
 
     def __init__(
         self,
-        lr_scheduler: Scheduler,
+        lr_scheduler: LrScheduler,
         loss_scale_factor: float | None = None,
         momentum: float = 0.9,
         grad_clipping: float | None = None,
@@ -151,7 +151,7 @@ class Adam(JobOptimizer):
 
     def __init__(
         self,
-        lr_scheduler: Scheduler,
+        lr_scheduler: LrScheduler,
         beta1: float = 0.9,
         beta2: float = 0.999,
         epsilon: float = 1e-8,
@@ -175,7 +175,7 @@ class LazyAdam(Adam):
 
     def __init__(
         self,
-        lr_scheduler: Scheduler,
+        lr_scheduler: LrScheduler,
         beta1: float = 0.9,
         beta2: float = 0.999,
         epsilon: float = 1e-8,
@@ -197,7 +197,7 @@ class AdamW(JobOptimizer):
 
     def __init__(
         self,
-        lr_scheduler: Scheduler,
+        lr_scheduler: LrScheduler,
         beta1: float = 0.9,
         beta2: float = 0.999,
         epsilon: float = 1e-8,
@@ -234,7 +234,7 @@ class LAMB(JobOptimizer):
 
     def __init__(
         self,
-        lr_scheduler: Scheduler,
+        lr_scheduler: LrScheduler,
         beta1: float = 0.9,
         beta2: float = 0.999,
         epsilon: float = 1e-6,
@@ -266,7 +266,7 @@ class RMSProp(JobOptimizer):
 
     def __init__(
         self,
-        lr_scheduler: Scheduler,
+        lr_scheduler: LrScheduler,
         decay_rate: float = 0.99,
         epsilon: float = 1e-8,
         centered: bool = False,

@@ -1,4 +1,4 @@
-"""Learning rates as functions of the step, counted from 0: `oneflow.optimizer.*Scheduler`.
+"""Learning rates as functions of the step, counted from 0: `oneflow.optimizer.*LrScheduler`.
 
 Those with `steps` reach their end after that many; `warmup` changes the first ones.
 """
@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from oneflow.legacy.warmup import Warmup
 
 
-class Scheduler:
+class LrScheduler:
     """A learning rate for each step.
 
     Args:
@@ -35,7 +35,7 @@ class Scheduler:
         raise NotImplementedError
 
 
-class PiecewiseConstantScheduler(Scheduler):
+class PiecewiseConstantScheduler(LrScheduler):
     """``values[i]`` between two boundaries.
 
     Args:
@@ -69,7 +69,7 @@ class PiecewiseConstantScheduler(Scheduler):
         return self.values[bisect.bisect_right(self.boundaries, step)]
 
 
-class PiecewiseScalingScheduler(Scheduler):
+class PiecewiseScalingScheduler(LrScheduler):
     """`base_lr`, multiplied by a scale at each boundary.
 
     Args:
@@ -106,7 +106,7 @@ class PiecewiseScalingScheduler(Scheduler):
         return self.base_lr * math.prod(self.scales[: bisect.bisect_right(self.boundaries, step)])
 
 
-class _Decay(Scheduler):
+class _Decay(LrScheduler):
     """A schedule that ends after `steps`."""
 
     def __init__(self, base_lr: float, steps: int, warmup: Warmup | None) -> None:
