@@ -3,6 +3,7 @@
 from oneflow.legacy import grad_clipping as grad_clipping, warmup as warmup
 from oneflow.legacy.optimizers import (
     LAMB as LAMB,
+    LARS as LARS,
     SGD as SGD,
     Adam as Adam,
     AdamW as AdamW,

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+import torch
 
 import oneflow as flow
 import oneflow.typing as tp
@@ -109,6 +110,38 @@ CASES = {
         lambda m: flow.optim.RMSprop(m.parameters(), lr=0.01, alpha=0.99, centered=True),
     ),
 }
+
+
+def test_lars():
+    coefficient, decay, momentum, rate = 0.02, 0.1, 0.9, 0.5
+    losses = _losses_of_job(
+        O.LARS(
+            _constant(rate),
+            lars_coefficient=coefficient,
+            weight_decay=decay,
+            weight_decay_includes="weight",
+        ),
+        steps=5,
+    )
+    values = {name: value.astype(np.float64) for name, value in _start().items()}
+    buffers = dict.fromkeys(values, 0.0)
+    expected = []
+    for _ in range(5):
+        weights = {name: torch.tensor(value, requires_grad=True) for name, value in values.items()}
+        hidden = torch.tanh(
+            torch.tensor(X, dtype=torch.float64) @ weights["first-weight"].T + weights["first-bias"]
+        )
+        logits = hidden @ weights["second-weight"].T + weights["second-bias"]
+        loss = torch.nn.functional.cross_entropy(logits, torch.tensor(Y, dtype=torch.int64))
+        loss.backward()
+        expected.append(loss.item())
+        for name, value in values.items():
+            gradient, lam = weights[name].grad.numpy(), decay * ("weight" in name)
+            size, slope = np.linalg.norm(value), np.linalg.norm(gradient)
+            ratio = coefficient * size / (slope + lam * size + 1e-9)
+            buffers[name] = momentum * buffers[name] + ratio * (gradient + lam * value)
+            values[name] = value - rate * buffers[name]
+    np.testing.assert_allclose(losses, expected, rtol=1e-4)
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -98,7 +98,7 @@ class JobGraph(Graph):
         if losses:
             self._total(list(losses.values())).backward()
             for optimizer, created in self._optimizers_of_job:
-                optimizer.clip(created)
+                optimizer.change_gradients(created)
         self._watchers = [
             *(watcher for run in runs for _, watcher in run.watched),
             *(watcher for run in runs for _, watcher in run.watched_gradients),

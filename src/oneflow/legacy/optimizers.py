@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from oneflow.functional.elementwise.clamp import where
 from oneflow.legacy.context import current_run
 from oneflow.legacy.schedulers import LrScheduler
 from oneflow.optim.adam import Adam as AdamOptimizer, AdamW as AdamWOptimizer
@@ -99,7 +100,7 @@ class JobOptimizer:
         )
         return optimizer, LambdaLR(optimizer, self.lr_scheduler)
 
-    def clip(self, optimizer: Optimizer) -> None:
+    def change_gradients(self, optimizer: Optimizer) -> None:
         """Clip the gradients of the variables that `optimizer` updates, if that was asked for."""
         if self.grad_clipping is not None:
             variables = [each for group in optimizer.param_groups for each in group["params"]]
@@ -278,6 +279,76 @@ class RMSProp(JobOptimizer):
     ) -> None:
         options = {"alpha": decay_rate, "eps": epsilon, "centered": centered}
         super().__init__(lr_scheduler, options, grad_clipping, variables)
+
+
+class LARS(JobOptimizer):
+    """Layer-wise adaptive rate scaling (https://arxiv.org/abs/1708.03888).
+
+    Gradient descent with momentum, for which the gradient of each variable, with its decay, is
+    multiplied by ``lars_coefficient * |w| / (|g| + weight_decay * |w| + epsilon)``.
+
+    Args:
+        lr_scheduler: the learning rate of each step.
+        momentum_beta: the momentum.
+        epsilon: added to the divisor.
+        lars_coefficient: the trust that a variable's size deserves.
+        loss_scale_factor: accepted, like the two that end in `lbn` and `policy`.
+        weight_decay: as in `AdamW`, like the two that follow.
+        weight_decay_includes: parts of names that decay.
+        weight_decay_excludes: parts of names that do not.
+        grad_clipping: the largest norm of all gradients together.
+        train_step_lbn: accepted.
+        loss_scale_policy: accepted.
+        variables: names of the variables to update.
+    """
+
+    kind = SGDOptimizer
+
+    def __init__(
+        self,
+        lr_scheduler: LrScheduler,
+        momentum_beta: float = 0.9,
+        epsilon: float = 1e-9,
+        lars_coefficient: float = 0.0001,
+        loss_scale_factor: float | None = None,
+        weight_decay: float | None = None,
+        weight_decay_includes: Sequence[str] | str | None = None,
+        weight_decay_excludes: Sequence[str] | str | None = None,
+        grad_clipping: float | None = None,
+        train_step_lbn: str | None = None,
+        loss_scale_policy: Any = None,
+        variables: Names = None,
+    ) -> None:
+        super().__init__(
+            lr_scheduler,
+            {"momentum": momentum_beta},
+            grad_clipping,
+            variables,
+            weight_decay,
+            weight_decay_includes,
+            weight_decay_excludes,
+        )
+        self.epsilon, self.lars_coefficient = epsilon, lars_coefficient
+
+    def create(self, trainable: Mapping[str, Tensor]) -> tuple[Optimizer, LambdaLR]:
+        """Return the optimizer, whose decay `change_gradients` adds; see `SGD.create`."""
+        optimizer, schedule = super().create(trainable)
+        for group in optimizer.param_groups:
+            group["lars_weight_decay"], group["weight_decay"] = group["weight_decay"], 0.0
+        return optimizer, schedule
+
+    def change_gradients(self, optimizer: Optimizer) -> None:
+        """Clip gradients, add the decay, and scale the gradient of each variable."""
+        super().change_gradients(optimizer)
+        for group in optimizer.param_groups:
+            decay = group["lars_weight_decay"]
+            for variable in group["params"]:
+                if variable.grad is None:
+                    continue
+                size, slope = variable.detach().norm(), variable.grad.norm()
+                ratio = self.lars_coefficient * size / (slope + decay * size + self.epsilon)
+                ratio = where((size > 0) & (slope > 0), ratio, 1.0)
+                variable.grad = ratio * (variable.grad + decay * variable.detach())
 
 
 class CombinedOptimizer:
