@@ -12,7 +12,7 @@ from flowvision.layers.blocks.patch_embed import PatchEmbed
 from flowvision.layers.blocks.transformer import TransformerBlock
 from flowvision.layers.regularization.norm import layer_norm
 from flowvision.layers.weight_init import init_transformer_, learned_tokens
-from flowvision.models.image_classifier import ImageClassifier, make_head
+from flowvision.models.image_classifier import ImageClassifier, configure, make_head
 from flowvision.models.registry import register_model
 from oneflow import Tensor, nn
 
@@ -47,14 +47,13 @@ def _mix_heads(linear: nn.Module, x: Tensor) -> Tensor:
 
 
 class ClassAttentionLayer(TransformerBlock):
-    """A transformer block that only the class token passes.
+    """A transformer block that only the class token, the first, passes.
 
-    Input: the class token (N, 1, dim) and the other tokens (N, tokens, dim); output (N, 1, dim).
+    Input (N, 1 + tokens, dim), output (N, 1, dim).
     """
 
-    def forward(self, cls_token: Tensor, tokens: Tensor) -> Tensor:
-        attended = self.attend(flow.cat([cls_token, tokens], dim=1))
-        cls_token = self.add(cls_token, attended, self.gamma_1)
+    def forward(self, x: Tensor) -> Tensor:
+        cls_token = self.add(x[:, :1], self.attend(x), self.gamma_1)
         return self.add(cls_token, self.mlp(self.norm2(cls_token)), self.gamma_2)
 
 
@@ -117,14 +116,14 @@ class CaiT(ImageClassifier):
         heads = (embed_dim, num_heads, qkv_bias)
         block: dict[str, Any] = {"norm_layer": norm_layer, "act_layer": act_layer}
         block |= {"mlp_ratio": mlp_ratio, "layer_scale": init_scale}
-        regularisation = {"drop": drop_rate, "drop_path": drop_path_rate}
         self.blocks = nn.Sequential(
             *[
                 TransformerBlock(
                     embed_dim,
                     TalkingHeadAttention(*heads, attn_drop_rate, drop_rate),
+                    drop=drop_rate,
+                    drop_path=drop_path_rate,
                     **block,
-                    **regularisation,
                 )
                 for _ in range(depth)
             ]
@@ -141,50 +140,50 @@ class CaiT(ImageClassifier):
         tokens = self.blocks(self.pos_drop(self.patch_embed(x) + self.pos_embed))
         cls_token = self.cls_token.expand(x.shape[0], -1, -1)
         for block in self.blocks_token_only:
-            cls_token = block(cls_token, tokens)
+            cls_token = block(flow.cat([cls_token, tokens], dim=1))
         return self.norm(cls_token[:, 0])
 
 
 _PAPER = "2103.17239"
 _WEIGHTS = "https://huggingface.co/timm/{}.fb_dist_in1k/resolve/main/model.safetensors"
-_XS24 = {"embed_dim": 288, "depth": 24, "num_heads": 6, "init_scale": 1e-5}
-_S24 = {"embed_dim": 384, "depth": 24, "num_heads": 8, "init_scale": 1e-5}
-_S36 = {"embed_dim": 384, "depth": 36, "num_heads": 8, "init_scale": 1e-6}
-_M36 = {"embed_dim": 768, "depth": 36, "num_heads": 16, "init_scale": 1e-6}
-_M48 = {"embed_dim": 768, "depth": 48, "num_heads": 16, "init_scale": 1e-6}
+_XS24: dict[str, Any] = {"embed_dim": 288, "depth": 24, "num_heads": 6, "init_scale": 1e-5}
+_S24: dict[str, Any] = {"embed_dim": 384, "depth": 24, "num_heads": 8, "init_scale": 1e-5}
+_S36: dict[str, Any] = {"embed_dim": 384, "depth": 36, "num_heads": 8, "init_scale": 1e-6}
+_M36: dict[str, Any] = {"embed_dim": 768, "depth": 36, "num_heads": 16, "init_scale": 1e-6}
+_M48: dict[str, Any] = {"embed_dim": 768, "depth": 48, "num_heads": 16, "init_scale": 1e-6}
 
 
 @register_model(paper=_PAPER, url=_WEIGHTS.format("cait_s24_224"))
 def cait_S24_224(**kwargs: Any) -> CaiT:
     """CaiT-S24 for images of 224 x 224 pixels."""
-    return CaiT(**(_S24 | kwargs))
+    return configure(CaiT, kwargs, _S24)
 
 
 @register_model(paper=_PAPER, url=_WEIGHTS.format("cait_xs24_384"), image_size=384)
 def cait_XS24_384(**kwargs: Any) -> CaiT:
     """CaiT-XS24 for images of 384 x 384 pixels."""
-    return CaiT(**(_XS24 | {"img_size": 384} | kwargs))
+    return configure(CaiT, kwargs, _XS24, img_size=384)
 
 
 @register_model(paper=_PAPER, url=_WEIGHTS.format("cait_s24_384"), image_size=384)
 def cait_S24_384(**kwargs: Any) -> CaiT:
     """CaiT-S24 for images of 384 x 384 pixels."""
-    return CaiT(**(_S24 | {"img_size": 384} | kwargs))
+    return configure(CaiT, kwargs, _S24, img_size=384)
 
 
 @register_model(paper=_PAPER, url=_WEIGHTS.format("cait_s36_384"), image_size=384)
 def cait_S36_384(**kwargs: Any) -> CaiT:
     """CaiT-S36 for images of 384 x 384 pixels."""
-    return CaiT(**(_S36 | {"img_size": 384} | kwargs))
+    return configure(CaiT, kwargs, _S36, img_size=384)
 
 
 @register_model(paper=_PAPER, url=_WEIGHTS.format("cait_m36_384"), image_size=384)
 def cait_M36_384(**kwargs: Any) -> CaiT:
     """CaiT-M36 for images of 384 x 384 pixels."""
-    return CaiT(**(_M36 | {"img_size": 384} | kwargs))
+    return configure(CaiT, kwargs, _M36, img_size=384)
 
 
 @register_model(paper=_PAPER, url=_WEIGHTS.format("cait_m48_448"), image_size=448)
 def cait_M48_448(**kwargs: Any) -> CaiT:
     """CaiT-M48 for images of 448 x 448 pixels."""
-    return CaiT(**(_M48 | {"img_size": 448} | kwargs))
+    return configure(CaiT, kwargs, _M48, img_size=448)

@@ -19,7 +19,7 @@ from flowvision.layers.blocks.window import (
 )
 from flowvision.layers.regularization.droppath import drop_path_rates
 from flowvision.layers.weight_init import init_transformer_
-from flowvision.models.image_classifier import ImageClassifier, make_head
+from flowvision.models.image_classifier import ImageClassifier, configure, make_head
 from flowvision.models.registry import register_model
 from oneflow import Tensor, nn
 
@@ -306,33 +306,36 @@ class CrossFormer(ImageClassifier):
 
 
 _PAPER = "2108.00154"
-_CROSS_SCALE = {"patch_size": (4, 8, 16, 32), "merge_size": ((2, 4),) * 3}
-
-
-def _crossformer(options: dict[str, Any], **configuration: Any) -> CrossFormer:
-    return CrossFormer(**(_CROSS_SCALE | configuration | options))
+_CROSS_SCALE: dict[str, Any] = {"patch_size": (4, 8, 16, 32), "merge_size": ((2, 4),) * 3}
 
 
 @register_model(paper=_PAPER)
 def crossformer_tiny_patch4_group7_224(**kwargs: Any) -> CrossFormer:
     """CrossFormer-T."""
-    return _crossformer(kwargs, embed_dim=64, depths=(1, 1, 8, 6), num_heads=(2, 4, 8, 16))
+    return configure(
+        CrossFormer,
+        kwargs,
+        _CROSS_SCALE,
+        embed_dim=64,
+        depths=(1, 1, 8, 6),
+        num_heads=(2, 4, 8, 16),
+    )
 
 
 @register_model(paper=_PAPER)
 def crossformer_small_patch4_group7_224(**kwargs: Any) -> CrossFormer:
     """CrossFormer-S."""
-    return _crossformer(kwargs, drop_path_rate=0.2)
+    return configure(CrossFormer, kwargs, _CROSS_SCALE, drop_path_rate=0.2)
 
 
 @register_model(paper=_PAPER)
 def crossformer_base_patch4_group7_224(**kwargs: Any) -> CrossFormer:
     """CrossFormer-B."""
-    return _crossformer(kwargs, depths=(2, 2, 18, 2), drop_path_rate=0.3)
+    return configure(CrossFormer, kwargs, _CROSS_SCALE, depths=(2, 2, 18, 2), drop_path_rate=0.3)
 
 
 @register_model(paper=_PAPER)
 def crossformer_large_patch4_group7_224(**kwargs: Any) -> CrossFormer:
     """CrossFormer-L."""
     large = {"embed_dim": 128, "depths": (2, 2, 18, 2), "num_heads": (4, 8, 16, 32)}
-    return _crossformer(kwargs, **large, drop_path_rate=0.5)
+    return configure(CrossFormer, kwargs, _CROSS_SCALE, **large, drop_path_rate=0.5)

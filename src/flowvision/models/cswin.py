@@ -13,7 +13,7 @@ from flowvision.layers.blocks.transformer import TransformerBlock
 from flowvision.layers.blocks.window import window_partition, window_reverse
 from flowvision.layers.regularization.droppath import drop_path_rates
 from flowvision.layers.weight_init import init_transformer_
-from flowvision.models.image_classifier import ImageClassifier, make_head
+from flowvision.models.image_classifier import ImageClassifier, configure, make_head
 from flowvision.models.registry import register_model
 from oneflow import Tensor, nn
 
@@ -255,45 +255,45 @@ class CSWinTransformer(ImageClassifier):
 
 
 _PAPER = "2107.00652"
-_TINY = {"embed_dim": 64, "depth": (1, 2, 21, 1), "num_heads": (2, 4, 8, 16)}
-_SMALL = {"embed_dim": 64, "depth": (2, 4, 32, 2), "num_heads": (2, 4, 8, 16)}
-_BASE = {"embed_dim": 96, "depth": (2, 4, 32, 2), "num_heads": (4, 8, 16, 32)}
-_LARGE = {"embed_dim": 144, "depth": (2, 4, 32, 2), "num_heads": (6, 12, 24, 24)}
-_224 = {"split_size": (1, 2, 7, 7)}
-_384 = {"img_size": 384, "split_size": (1, 2, 12, 12)}
+_TINY: dict[str, Any] = {"embed_dim": 64, "depth": (1, 2, 21, 1), "num_heads": (2, 4, 8, 16)}
+_SMALL: dict[str, Any] = {"embed_dim": 64, "depth": (2, 4, 32, 2), "num_heads": (2, 4, 8, 16)}
+_BASE: dict[str, Any] = {"embed_dim": 96, "depth": (2, 4, 32, 2), "num_heads": (4, 8, 16, 32)}
+_LARGE: dict[str, Any] = {"embed_dim": 144, "depth": (2, 4, 32, 2), "num_heads": (6, 12, 24, 24)}
+_224: dict[str, Any] = {"split_size": (1, 2, 7, 7)}
+_384: dict[str, Any] = {"img_size": 384, "split_size": (1, 2, 12, 12)}
 
 
 @register_model(paper=_PAPER)
 def cswin_tiny_224(**kwargs: Any) -> CSWinTransformer:
     """CSWin-T."""
-    return CSWinTransformer(**(_TINY | _224 | kwargs))
+    return configure(CSWinTransformer, kwargs, _TINY, _224)
 
 
 @register_model(paper=_PAPER)
 def cswin_small_224(**kwargs: Any) -> CSWinTransformer:
     """CSWin-S."""
-    return CSWinTransformer(**(_SMALL | _224 | kwargs))
+    return configure(CSWinTransformer, kwargs, _SMALL, _224)
 
 
 @register_model(paper=_PAPER)
 def cswin_base_224(**kwargs: Any) -> CSWinTransformer:
     """CSWin-B."""
-    return CSWinTransformer(**(_BASE | _224 | kwargs))
+    return configure(CSWinTransformer, kwargs, _BASE, _224)
 
 
 @register_model(paper=_PAPER)
 def cswin_large_224(**kwargs: Any) -> CSWinTransformer:
     """CSWin-L."""
-    return CSWinTransformer(**(_LARGE | _224 | kwargs))
+    return configure(CSWinTransformer, kwargs, _LARGE, _224)
 
 
 @register_model(paper=_PAPER, image_size=384)
 def cswin_base_384(**kwargs: Any) -> CSWinTransformer:
     """CSWin-B for images of 384 x 384 pixels."""
-    return CSWinTransformer(**(_BASE | _384 | kwargs))
+    return configure(CSWinTransformer, kwargs, _BASE, _384)
 
 
 @register_model(paper=_PAPER, image_size=384)
 def cswin_large_384(**kwargs: Any) -> CSWinTransformer:
     """CSWin-L for images of 384 x 384 pixels."""
-    return CSWinTransformer(**(_LARGE | _384 | kwargs))
+    return configure(CSWinTransformer, kwargs, _LARGE, _384)

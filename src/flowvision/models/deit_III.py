@@ -11,7 +11,7 @@ from flowvision.layers.blocks.patch_embed import PatchEmbed
 from flowvision.layers.blocks.transformer import TransformerBlock
 from flowvision.layers.regularization.norm import layer_norm
 from flowvision.layers.weight_init import init_transformer_, learned_tokens
-from flowvision.models.image_classifier import ImageClassifier, make_head
+from flowvision.models.image_classifier import ImageClassifier, configure, make_head
 from flowvision.models.registry import register_model
 from oneflow import Tensor, nn
 
@@ -100,91 +100,91 @@ class DeiT3(ImageClassifier):
 
 
 _PAPER = "2204.07118"
-_SMALL = {"embed_dim": 384, "depth": 12, "num_heads": 6}
-_BASE = {"embed_dim": 768, "depth": 12, "num_heads": 12}
-_LARGE = {"embed_dim": 1024, "depth": 24, "num_heads": 16}
-_HUGE = {"patch_size": 14, "embed_dim": 1280, "depth": 32, "num_heads": 16}
+_SMALL: dict[str, Any] = {"embed_dim": 384, "depth": 12, "num_heads": 6}
+_BASE: dict[str, Any] = {"embed_dim": 768, "depth": 12, "num_heads": 12}
+_LARGE: dict[str, Any] = {"embed_dim": 1024, "depth": 24, "num_heads": 16}
+_HUGE: dict[str, Any] = {"patch_size": 14, "embed_dim": 1280, "depth": 32, "num_heads": 16}
 
 
 @register_model(paper=_PAPER)
 def deit_small_patch16_LS_224(**kwargs: Any) -> DeiT3:
     """DeiT III-S for images of 224 x 224 pixels."""
-    return DeiT3(**(_SMALL | kwargs))
+    return configure(DeiT3, kwargs, _SMALL)
 
 
 @register_model(paper=_PAPER)
 def deit_small_patch16_LS_224_in21k(**kwargs: Any) -> DeiT3:
     """DeiT III-S for images of 224 x 224 pixels, pretrained on ImageNet-21k."""
-    return DeiT3(**(_SMALL | kwargs))
+    return configure(DeiT3, kwargs, _SMALL)
 
 
 @register_model(paper=_PAPER, image_size=384)
 def deit_small_patch16_LS_384(**kwargs: Any) -> DeiT3:
     """DeiT III-S for images of 384 x 384 pixels."""
-    return DeiT3(**(_SMALL | {"img_size": 384} | kwargs))
+    return configure(DeiT3, kwargs, _SMALL, img_size=384)
 
 
 @register_model(paper=_PAPER, image_size=384)
 def deit_small_patch16_LS_384_in21k(**kwargs: Any) -> DeiT3:
     """DeiT III-S for images of 384 x 384 pixels, pretrained on ImageNet-21k."""
-    return DeiT3(**(_SMALL | {"img_size": 384} | kwargs))
+    return configure(DeiT3, kwargs, _SMALL, img_size=384)
 
 
 @register_model(paper=_PAPER)
 def deit_base_patch16_LS_224(**kwargs: Any) -> DeiT3:
     """DeiT III-B for images of 224 x 224 pixels."""
-    return DeiT3(**(_BASE | kwargs))
+    return configure(DeiT3, kwargs, _BASE)
 
 
 @register_model(paper=_PAPER)
 def deit_base_patch16_LS_224_in21k(**kwargs: Any) -> DeiT3:
     """DeiT III-B for images of 224 x 224 pixels, pretrained on ImageNet-21k."""
-    return DeiT3(**(_BASE | kwargs))
+    return configure(DeiT3, kwargs, _BASE)
 
 
 @register_model(paper=_PAPER, image_size=384)
 def deit_base_patch16_LS_384(**kwargs: Any) -> DeiT3:
     """DeiT III-B for images of 384 x 384 pixels."""
-    return DeiT3(**(_BASE | {"img_size": 384} | kwargs))
+    return configure(DeiT3, kwargs, _BASE, img_size=384)
 
 
 @register_model(paper=_PAPER, image_size=384)
 def deit_base_patch16_LS_384_in21k(**kwargs: Any) -> DeiT3:
     """DeiT III-B for images of 384 x 384 pixels, pretrained on ImageNet-21k."""
-    return DeiT3(**(_BASE | {"img_size": 384} | kwargs))
+    return configure(DeiT3, kwargs, _BASE, img_size=384)
 
 
 @register_model(paper=_PAPER)
 def deit_large_patch16_LS_224(**kwargs: Any) -> DeiT3:
     """DeiT III-L for images of 224 x 224 pixels."""
-    return DeiT3(**(_LARGE | kwargs))
+    return configure(DeiT3, kwargs, _LARGE)
 
 
 @register_model(paper=_PAPER)
 def deit_large_patch16_LS_224_in21k(**kwargs: Any) -> DeiT3:
     """DeiT III-L for images of 224 x 224 pixels, pretrained on ImageNet-21k."""
-    return DeiT3(**(_LARGE | kwargs))
+    return configure(DeiT3, kwargs, _LARGE)
 
 
 @register_model(paper=_PAPER, image_size=384)
 def deit_large_patch16_LS_384(**kwargs: Any) -> DeiT3:
     """DeiT III-L for images of 384 x 384 pixels."""
-    return DeiT3(**(_LARGE | {"img_size": 384} | kwargs))
+    return configure(DeiT3, kwargs, _LARGE, img_size=384)
 
 
 @register_model(paper=_PAPER, image_size=384)
 def deit_large_patch16_LS_384_in21k(**kwargs: Any) -> DeiT3:
     """DeiT III-L for images of 384 x 384 pixels, pretrained on ImageNet-21k."""
-    return DeiT3(**(_LARGE | {"img_size": 384} | kwargs))
+    return configure(DeiT3, kwargs, _LARGE, img_size=384)
 
 
 @register_model(paper=_PAPER)
 def deit_huge_patch14_LS_224(**kwargs: Any) -> DeiT3:
     """DeiT III-H for images of 224 x 224 pixels."""
-    return DeiT3(**(_HUGE | kwargs))
+    return configure(DeiT3, kwargs, _HUGE)
 
 
 @register_model(paper=_PAPER)
 def deit_huge_patch14_LS_224_in21k(**kwargs: Any) -> DeiT3:
     """DeiT III-H for images of 224 x 224 pixels, pretrained on ImageNet-21k."""
-    return DeiT3(**(_HUGE | kwargs))
+    return configure(DeiT3, kwargs, _HUGE)

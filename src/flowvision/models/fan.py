@@ -19,7 +19,7 @@ from flowvision.layers.regularization.droppath import DropPath
 from flowvision.layers.regularization.norm import layer_norm
 from flowvision.layers.weight_init import init_transformer_, learned_tokens
 from flowvision.models.fan_hybrid import HybridBackbone
-from flowvision.models.image_classifier import ImageClassifier, make_head
+from flowvision.models.image_classifier import ImageClassifier, configure, make_head
 from flowvision.models.registry import register_model
 from oneflow import Tensor, nn
 
@@ -363,81 +363,87 @@ class FAN(ImageClassifier):
 
 
 _PAPER = "2204.12451"
-_BASE_HYBRID = {"embed_dim": 448, "depth": 16, "num_heads": 8, "hybrid_depths": (3, 3)}
-_LARGE_HYBRID = {"embed_dim": 480, "depth": 22, "num_heads": 10, "hybrid_depths": (3, 5)}
-
-
-def _fan(options: dict[str, Any], **configuration: Any) -> FAN:
-    return FAN(**(configuration | options))
+_BASE_HYBRID: dict[str, Any] = {
+    "embed_dim": 448,
+    "depth": 16,
+    "num_heads": 8,
+    "hybrid_depths": (3, 3),
+}
+_LARGE_HYBRID: dict[str, Any] = {
+    "embed_dim": 480,
+    "depth": 22,
+    "num_heads": 10,
+    "hybrid_depths": (3, 5),
+}
 
 
 @register_model(paper=_PAPER)
 def fan_tiny_12_p16_224(**kwargs: Any) -> FAN:
     """FAN-T-ViT."""
-    return _fan(kwargs, embed_dim=192, depth=12, num_heads=4)
+    return configure(FAN, kwargs, embed_dim=192, depth=12, num_heads=4)
 
 
 @register_model(paper=_PAPER)
 def fan_small_12_p16_224(**kwargs: Any) -> FAN:
     """FAN-S-ViT."""
-    return _fan(kwargs, embed_dim=384, depth=12, num_heads=8)
+    return configure(FAN, kwargs, embed_dim=384, depth=12, num_heads=8)
 
 
 @register_model(paper=_PAPER)
 def fan_base_18_p16_224(**kwargs: Any) -> FAN:
     """FAN-B-ViT."""
-    return _fan(kwargs, embed_dim=448, depth=18, num_heads=8)
+    return configure(FAN, kwargs, embed_dim=448, depth=18, num_heads=8)
 
 
 @register_model(paper=_PAPER)
 def fan_large_24_p16_224(**kwargs: Any) -> FAN:
     """FAN-L-ViT."""
-    return _fan(kwargs, embed_dim=480, depth=24, num_heads=10)
+    return configure(FAN, kwargs, embed_dim=480, depth=24, num_heads=10)
 
 
 @register_model(paper=_PAPER)
 def fan_tiny_8_p4_hybrid(**kwargs: Any) -> FAN:
     """FAN-T-Hybrid."""
-    return _fan(kwargs, embed_dim=192, depth=8, num_heads=8, hybrid_depths=(3, 3))
+    return configure(FAN, kwargs, embed_dim=192, depth=8, num_heads=8, hybrid_depths=(3, 3))
 
 
 @register_model(paper=_PAPER)
 def fan_small_12_p4_hybrid(**kwargs: Any) -> FAN:
     """FAN-S-Hybrid."""
-    return _fan(kwargs, embed_dim=384, depth=10, num_heads=8, hybrid_depths=(3, 3))
+    return configure(FAN, kwargs, embed_dim=384, depth=10, num_heads=8, hybrid_depths=(3, 3))
 
 
 @register_model(paper=_PAPER)
 def fan_base_16_p4_hybrid(**kwargs: Any) -> FAN:
     """FAN-B-Hybrid."""
-    return _fan(kwargs, **_BASE_HYBRID)
+    return configure(FAN, kwargs, _BASE_HYBRID)
 
 
 @register_model(paper=_PAPER)
 def fan_base_16_p4_hybrid_in22k_1k(**kwargs: Any) -> FAN:
     """FAN-B-Hybrid, pretrained on ImageNet-22k."""
-    return _fan(kwargs, **_BASE_HYBRID)
+    return configure(FAN, kwargs, _BASE_HYBRID)
 
 
 @register_model(paper=_PAPER, image_size=384)
 def fan_base_16_p4_hybrid_in22k_1k_384(**kwargs: Any) -> FAN:
     """FAN-B-Hybrid for images of 384 x 384 pixels, pretrained on ImageNet-22k."""
-    return _fan(kwargs, img_size=384, **_BASE_HYBRID)
+    return configure(FAN, kwargs, _BASE_HYBRID, img_size=384)
 
 
 @register_model(paper=_PAPER)
 def fan_large_16_p4_hybrid(**kwargs: Any) -> FAN:
     """FAN-L-Hybrid."""
-    return _fan(kwargs, **_LARGE_HYBRID)
+    return configure(FAN, kwargs, _LARGE_HYBRID)
 
 
 @register_model(paper=_PAPER)
 def fan_large_16_p4_hybrid_in22k_1k(**kwargs: Any) -> FAN:
     """FAN-L-Hybrid, pretrained on ImageNet-22k."""
-    return _fan(kwargs, **_LARGE_HYBRID)
+    return configure(FAN, kwargs, _LARGE_HYBRID)
 
 
 @register_model(paper=_PAPER, image_size=384)
 def fan_large_16_p4_hybrid_in22k_1k_384(**kwargs: Any) -> FAN:
     """FAN-L-Hybrid for images of 384 x 384 pixels, pretrained on ImageNet-22k."""
-    return _fan(kwargs, img_size=384, **_LARGE_HYBRID)
+    return configure(FAN, kwargs, _LARGE_HYBRID, img_size=384)

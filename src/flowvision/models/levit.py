@@ -14,6 +14,7 @@ from flowvision.layers.attention.self_attention import merge_heads
 from flowvision.layers.blocks.patch_embed import check_image_size
 from flowvision.layers.regularization.droppath import DropPath
 from flowvision.layers.weight_init import init_transformer_
+from flowvision.models.image_classifier import configure
 from flowvision.models.registry import register_model
 from oneflow import Tensor, nn
 
@@ -44,8 +45,8 @@ class Linear_BN(nn.Sequential):
         nn.init.constant_(norm.weight, bn_weight_init)
         super().__init__(OrderedDict(c=nn.Linear(in_features, out_features, bias=False), bn=norm))
 
-    def forward(self, x: Tensor) -> Tensor:
-        x = self.c(x)
+    def forward(self, input: Tensor) -> Tensor:
+        x = self.c(input)
         return self.bn(x.flatten(0, 1)).reshape(x.shape)
 
 
@@ -288,37 +289,33 @@ def _stem(in_chans: int, dim: int, activation: MakeActivation) -> nn.Sequential:
 _PAPER = "2104.01136"
 
 
-def _levit(options: dict[str, Any], **configuration: Any) -> LeViT:
-    return LeViT(**(configuration | options))
-
-
 @register_model(paper=_PAPER)
 def levit_128s(**kwargs: Any) -> LeViT:
     """LeViT-128S."""
-    return _levit(
-        kwargs, embed_dim=(128, 256, 384), key_dim=16, depth=(2, 3, 4), num_heads=(4, 6, 8)
+    return configure(
+        LeViT, kwargs, embed_dim=(128, 256, 384), key_dim=16, depth=(2, 3, 4), num_heads=(4, 6, 8)
     )
 
 
 @register_model(paper=_PAPER)
 def levit_128(**kwargs: Any) -> LeViT:
     """LeViT-128."""
-    return _levit(kwargs, embed_dim=(128, 256, 384), key_dim=16, num_heads=(4, 8, 12))
+    return configure(LeViT, kwargs, embed_dim=(128, 256, 384), key_dim=16, num_heads=(4, 8, 12))
 
 
 @register_model(paper=_PAPER)
 def levit_192(**kwargs: Any) -> LeViT:
     """LeViT-192."""
-    return _levit(kwargs, embed_dim=(192, 288, 384), num_heads=(3, 5, 6))
+    return configure(LeViT, kwargs, embed_dim=(192, 288, 384), num_heads=(3, 5, 6))
 
 
 @register_model(paper=_PAPER)
 def levit_256(**kwargs: Any) -> LeViT:
     """LeViT-256."""
-    return _levit(kwargs, embed_dim=(256, 384, 512), num_heads=(4, 6, 8))
+    return configure(LeViT, kwargs, embed_dim=(256, 384, 512), num_heads=(4, 6, 8))
 
 
 @register_model(paper=_PAPER)
 def levit_384(**kwargs: Any) -> LeViT:
     """LeViT-384."""
-    return _levit(kwargs, embed_dim=(384, 512, 768), num_heads=(6, 9, 12), drop_path=0.1)
+    return configure(LeViT, kwargs, embed_dim=(384, 512, 768), num_heads=(6, 9, 12), drop_path=0.1)

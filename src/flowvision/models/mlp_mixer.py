@@ -11,7 +11,7 @@ from flowvision.layers.blocks.patch_embed import PatchEmbed
 from flowvision.layers.regularization.droppath import DropPath, drop_path_rates
 from flowvision.layers.regularization.norm import layer_norm
 from flowvision.layers.weight_init import lecun_normal_
-from flowvision.models.image_classifier import ImageClassifier, make_head
+from flowvision.models.image_classifier import ImageClassifier, configure, make_head
 from flowvision.models.registry import register_model
 from oneflow import Tensor, nn
 
@@ -211,93 +211,85 @@ class MlpMixer(ImageClassifier):
 
 _MIXER, _GMLP = "2105.01601", "2105.08050"
 _RELEASES = "https://github.com/rwightman/pytorch-image-models/releases/download"
-_SMALL = {"num_blocks": 8, "embed_dim": 512}
-_BASE = {"num_blocks": 12, "embed_dim": 768}
-_LARGE = {"num_blocks": 24, "embed_dim": 1024}
-
-
-def _mixer(size: dict[str, Any], options: dict[str, Any], **configuration: Any) -> MlpMixer:
-    return MlpMixer(**(size | configuration | options))
-
-
-def _gmlp(options: dict[str, Any], **configuration: Any) -> MlpMixer:
-    gated = {"num_blocks": 30, "mlp_ratio": 6.0, "block_layer": SpatialGatingBlock}
-    return MlpMixer(**(gated | configuration | options))
+_SMALL: dict[str, Any] = {"num_blocks": 8, "embed_dim": 512}
+_BASE: dict[str, Any] = {"num_blocks": 12, "embed_dim": 768}
+_LARGE: dict[str, Any] = {"num_blocks": 24, "embed_dim": 1024}
+_GATED: dict[str, Any] = {"num_blocks": 30, "mlp_ratio": 6.0, "block_layer": SpatialGatingBlock}
 
 
 @register_model(paper=_MIXER)
 def mlp_mixer_s16_224(**kwargs: Any) -> MlpMixer:
     """Mixer-S/16."""
-    return _mixer(_SMALL, kwargs)
+    return configure(MlpMixer, kwargs, _SMALL)
 
 
 @register_model(paper=_MIXER)
 def mlp_mixer_s32_224(**kwargs: Any) -> MlpMixer:
     """Mixer-S/32."""
-    return _mixer(_SMALL, kwargs, patch_size=32)
+    return configure(MlpMixer, kwargs, _SMALL, patch_size=32)
 
 
 @register_model(paper=_MIXER, url=f"{_RELEASES}/v0.1-vitjx/jx_mixer_b16_224-76587d61.pth")
 def mlp_mixer_b16_224(**kwargs: Any) -> MlpMixer:
     """Mixer-B/16."""
-    return _mixer(_BASE, kwargs)
+    return configure(MlpMixer, kwargs, _BASE)
 
 
 @register_model(paper=_MIXER)
 def mlp_mixer_b32_224(**kwargs: Any) -> MlpMixer:
     """Mixer-B/32."""
-    return _mixer(_BASE, kwargs, patch_size=32)
+    return configure(MlpMixer, kwargs, _BASE, patch_size=32)
 
 
 @register_model(paper=_MIXER, url=f"{_RELEASES}/v0.1-vitjx/jx_mixer_b16_224_in21k-617b3de2.pth")
 def mlp_mixer_b16_224_in21k(**kwargs: Any) -> MlpMixer:
     """Mixer-B/16, trained on ImageNet-21k."""
-    return _mixer(_BASE, kwargs, num_classes=21843)
+    return configure(MlpMixer, kwargs, _BASE, num_classes=21843)
 
 
 @register_model(paper=_MIXER, url=f"{_RELEASES}/v0.1-vitjx/jx_mixer_l16_224-92f9adc4.pth")
 def mlp_mixer_l16_224(**kwargs: Any) -> MlpMixer:
     """Mixer-L/16."""
-    return _mixer(_LARGE, kwargs)
+    return configure(MlpMixer, kwargs, _LARGE)
 
 
 @register_model(paper=_MIXER)
 def mlp_mixer_l32_224(**kwargs: Any) -> MlpMixer:
     """Mixer-L/32."""
-    return _mixer(_LARGE, kwargs, patch_size=32)
+    return configure(MlpMixer, kwargs, _LARGE, patch_size=32)
 
 
 @register_model(paper=_MIXER, url=f"{_RELEASES}/v0.1-vitjx/jx_mixer_l16_224_in21k-846aa33c.pth")
 def mlp_mixer_l16_224_in21k(**kwargs: Any) -> MlpMixer:
     """Mixer-L/16, trained on ImageNet-21k."""
-    return _mixer(_LARGE, kwargs, num_classes=21843)
+    return configure(MlpMixer, kwargs, _LARGE, num_classes=21843)
 
 
 @register_model(paper=_MIXER, url=f"{_RELEASES}/v0.1-tresnet/mixer_b16_224_miil-9229a591.pth")
 def mlp_mixer_b16_224_miil(**kwargs: Any) -> MlpMixer:
     """Mixer-B/16, trained by Alibaba MIIL."""
-    return _mixer(_BASE, kwargs)
+    return configure(MlpMixer, kwargs, _BASE)
 
 
 @register_model(paper=_MIXER, url=f"{_RELEASES}/v0.1-tresnet/mixer_b16_224_miil_in21k-2a558a71.pth")
 def mlp_mixer_b16_224_miil_in21k(**kwargs: Any) -> MlpMixer:
     """Mixer-B/16, trained by Alibaba MIIL on ImageNet-21k."""
-    return _mixer(_BASE, kwargs, num_classes=11221)
+    return configure(MlpMixer, kwargs, _BASE, num_classes=11221)
 
 
 @register_model(paper=_GMLP)
 def gmlp_ti16_224(**kwargs: Any) -> MlpMixer:
     """gMLP-Ti/16."""
-    return _gmlp(kwargs, embed_dim=128)
+    return configure(MlpMixer, kwargs, _GATED, embed_dim=128)
 
 
 @register_model(paper=_GMLP, url=f"{_RELEASES}/v0.1-weights/gmlp_s16_224_raa-10536d42.pth")
 def gmlp_s16_224(**kwargs: Any) -> MlpMixer:
     """gMLP-S/16."""
-    return _gmlp(kwargs, embed_dim=256)
+    return configure(MlpMixer, kwargs, _GATED, embed_dim=256)
 
 
 @register_model(paper=_GMLP)
 def gmlp_b16_224(**kwargs: Any) -> MlpMixer:
     """gMLP-B/16."""
-    return _gmlp(kwargs, embed_dim=512)
+    return configure(MlpMixer, kwargs, _GATED, embed_dim=512)

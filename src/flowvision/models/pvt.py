@@ -12,7 +12,7 @@ from flowvision.layers.blocks.transformer import TransformerBlock
 from flowvision.layers.regularization.droppath import drop_path_rates
 from flowvision.layers.regularization.norm import layer_norm
 from flowvision.layers.weight_init import init_transformer_, learned_tokens
-from flowvision.models.image_classifier import ImageClassifier, make_head
+from flowvision.models.image_classifier import ImageClassifier, configure, make_head
 from flowvision.models.registry import register_model
 from oneflow import Tensor, nn
 
@@ -123,6 +123,7 @@ class PyramidVisionTransformer(ImageClassifier):
         init_transformer_(self)
 
     def forward_features(self, x: Tensor) -> Tensor:
+        tokens = x
         for stage in range(1, self.num_stages + 1):
             embedding = getattr(self, f"patch_embed{stage}")
             tokens = embedding(x)
@@ -140,38 +141,35 @@ class PyramidVisionTransformer(ImageClassifier):
 _PAPER = "2102.12122"
 
 
-def _pvt(options: dict[str, Any], depths: tuple[int, ...]) -> PyramidVisionTransformer:
-    configuration = {
-        "patch_size": 4,
-        "embed_dims": (64, 128, 320, 512),
-        "num_heads": (1, 2, 5, 8),
-        "mlp_ratios": (8, 8, 4, 4),
-        "qkv_bias": True,
-        "norm_layer": layer_norm,
-        "depths": depths,
-    }
-    return PyramidVisionTransformer(**(configuration | options))
+_PYRAMID: dict[str, Any] = {
+    "patch_size": 4,
+    "embed_dims": (64, 128, 320, 512),
+    "num_heads": (1, 2, 5, 8),
+    "mlp_ratios": (8, 8, 4, 4),
+    "qkv_bias": True,
+    "norm_layer": layer_norm,
+}
 
 
 @register_model(paper=_PAPER)
 def pvt_tiny(**kwargs: Any) -> PyramidVisionTransformer:
     """PVT-Tiny."""
-    return _pvt(kwargs, (2, 2, 2, 2))
+    return configure(PyramidVisionTransformer, kwargs, _PYRAMID, depths=(2, 2, 2, 2))
 
 
 @register_model(paper=_PAPER)
 def pvt_small(**kwargs: Any) -> PyramidVisionTransformer:
     """PVT-Small."""
-    return _pvt(kwargs, (3, 4, 6, 3))
+    return configure(PyramidVisionTransformer, kwargs, _PYRAMID, depths=(3, 4, 6, 3))
 
 
 @register_model(paper=_PAPER)
 def pvt_medium(**kwargs: Any) -> PyramidVisionTransformer:
     """PVT-Medium."""
-    return _pvt(kwargs, (3, 4, 18, 3))
+    return configure(PyramidVisionTransformer, kwargs, _PYRAMID, depths=(3, 4, 18, 3))
 
 
 @register_model(paper=_PAPER)
 def pvt_large(**kwargs: Any) -> PyramidVisionTransformer:
     """PVT-Large."""
-    return _pvt(kwargs, (3, 8, 27, 3))
+    return configure(PyramidVisionTransformer, kwargs, _PYRAMID, depths=(3, 8, 27, 3))

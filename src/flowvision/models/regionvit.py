@@ -15,7 +15,7 @@ from flowvision.layers.blocks.window import window_partition, window_reverse
 from flowvision.layers.regularization.droppath import drop_path_rates
 from flowvision.layers.regularization.norm import LayerNorm2d, layer_norm
 from flowvision.layers.weight_init import init_transformer_
-from flowvision.models.image_classifier import ImageClassifier, make_head
+from flowvision.models.image_classifier import ImageClassifier, configure, make_head
 from flowvision.models.registry import register_model
 from oneflow import Tensor, nn
 
@@ -222,7 +222,8 @@ class ConvAttBlock(nn.Module):
     def forward(self, regional: Tensor, local: Tensor) -> tuple[Tensor, Tensor]:
         projection, *blocks = self.block
         regional, local = projection(regional, local)
-        regions, size = tuple(regional.shape[2:]), tuple(local.shape[2:])
+        regions = (regional.shape[2], regional.shape[3])
+        size = (local.shape[2], local.shape[3])
         tokens, mask = convert_to_flatten_layout(regional, local, self.window_size)
         for index, block in enumerate(blocks):
             tokens = block(tokens, mask)
@@ -340,8 +341,8 @@ class RegionViT(ImageClassifier):
 
 
 _PAPER = "2106.02689"
-_SMALL = {"embed_dim": (96, 192, 384, 768), "num_heads": (3, 6, 12, 24)}
-_BASE = {
+_SMALL: dict[str, Any] = {"embed_dim": (96, 192, 384, 768), "num_heads": (3, 6, 12, 24)}
+_BASE: dict[str, Any] = {
     "embed_dim": (128, 256, 512, 1024),
     "num_heads": (4, 8, 16, 32),
     "depth": (2, 2, 14, 2),
@@ -358,40 +359,40 @@ def regionvit_tiny_224(**kwargs: Any) -> RegionViT:
 @register_model(paper=_PAPER)
 def regionvit_small_224(**kwargs: Any) -> RegionViT:
     """RegionViT-S."""
-    return RegionViT(**(_SMALL | kwargs))
+    return configure(RegionViT, kwargs, _SMALL)
 
 
 @register_model(paper=_PAPER)
 def regionvit_small_w14_224(**kwargs: Any) -> RegionViT:
     """RegionViT-S with windows of 14 x 14 tokens."""
-    return RegionViT(**(_SMALL | {"window_size": 14} | kwargs))
+    return configure(RegionViT, kwargs, _SMALL, window_size=14)
 
 
 @register_model(paper=_PAPER)
 def regionvit_small_w14_peg_224(**kwargs: Any) -> RegionViT:
     """RegionViT-S with windows of 14 x 14 tokens and convolutions that tell positions."""
-    return RegionViT(**(_SMALL | {"window_size": 14, "peg": True} | kwargs))
+    return configure(RegionViT, kwargs, _SMALL, window_size=14, peg=True)
 
 
 @register_model(paper=_PAPER)
 def regionvit_medium_224(**kwargs: Any) -> RegionViT:
     """RegionViT-M."""
-    return RegionViT(**(_SMALL | {"depth": (2, 2, 14, 2), "conv_stem": False} | kwargs))
+    return configure(RegionViT, kwargs, _SMALL, depth=(2, 2, 14, 2), conv_stem=False)
 
 
 @register_model(paper=_PAPER)
 def regionvit_base_224(**kwargs: Any) -> RegionViT:
     """RegionViT-B."""
-    return RegionViT(**(_BASE | kwargs))
+    return configure(RegionViT, kwargs, _BASE)
 
 
 @register_model(paper=_PAPER)
 def regionvit_base_w14_224(**kwargs: Any) -> RegionViT:
     """RegionViT-B with windows of 14 x 14 tokens."""
-    return RegionViT(**(_BASE | {"window_size": 14} | kwargs))
+    return configure(RegionViT, kwargs, _BASE, window_size=14)
 
 
 @register_model(paper=_PAPER)
 def regionvit_base_w14_peg_224(**kwargs: Any) -> RegionViT:
     """RegionViT-B with windows of 14 x 14 tokens and convolutions that tell positions."""
-    return RegionViT(**(_BASE | {"window_size": 14, "peg": True} | kwargs))
+    return configure(RegionViT, kwargs, _BASE, window_size=14, peg=True)

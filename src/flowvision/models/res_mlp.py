@@ -9,7 +9,7 @@ import oneflow as flow
 from flowvision.layers.blocks.patch_embed import PatchEmbed
 from flowvision.layers.blocks.transformer import TransformerBlock
 from flowvision.layers.weight_init import init_transformer_
-from flowvision.models.image_classifier import ImageClassifier, make_head
+from flowvision.models.image_classifier import ImageClassifier, configure, make_head
 from flowvision.models.registry import register_model
 from oneflow import Tensor, nn
 
@@ -35,8 +35,8 @@ class CrossPatchLinear(nn.Linear):
     Input (N, in_features, C), output (N, out_features, C).
     """
 
-    def forward(self, x: Tensor) -> Tensor:
-        return super().forward(x.transpose(1, 2)).transpose(1, 2)
+    def forward(self, input: Tensor) -> Tensor:
+        return super().forward(input.transpose(1, 2)).transpose(1, 2)
 
 
 class ResMLP(ImageClassifier):
@@ -106,73 +106,73 @@ class ResMLP(ImageClassifier):
 
 
 _PAPER = "2105.03404"
-_12 = {"embed_dim": 384, "depth": 12, "init_scale": 0.1}
-_24 = {"embed_dim": 384, "depth": 24, "init_scale": 1e-5}
-_36 = {"embed_dim": 384, "depth": 36, "init_scale": 1e-6}
-_BIG_24 = {"patch_size": 8, "embed_dim": 768, "depth": 24, "init_scale": 1e-6}
+_12: dict[str, Any] = {"embed_dim": 384, "depth": 12, "init_scale": 0.1}
+_24: dict[str, Any] = {"embed_dim": 384, "depth": 24, "init_scale": 1e-5}
+_36: dict[str, Any] = {"embed_dim": 384, "depth": 36, "init_scale": 1e-6}
+_BIG_24: dict[str, Any] = {"patch_size": 8, "embed_dim": 768, "depth": 24, "init_scale": 1e-6}
 
 
 @register_model(paper=_PAPER, aliases=("resmlp_12",))
 def resmlp_12_224(**kwargs: Any) -> ResMLP:
     """ResMLP-S12."""
-    return ResMLP(**(_12 | kwargs))
+    return configure(ResMLP, kwargs, _12)
 
 
 @register_model(paper=_PAPER, aliases=("resmlp_12_dist",))
 def resmlp_12_distilled_224(**kwargs: Any) -> ResMLP:
     """ResMLP-S12, trained with a teacher."""
-    return ResMLP(**(_12 | kwargs))
+    return configure(ResMLP, kwargs, _12)
 
 
 @register_model(paper=_PAPER)
 def resmlp_12_224_dino(**kwargs: Any) -> ResMLP:
     """ResMLP-S12, trained without labels by DINO."""
-    return ResMLP(**(_12 | kwargs))
+    return configure(ResMLP, kwargs, _12)
 
 
 @register_model(paper=_PAPER, aliases=("resmlp_24",))
 def resmlp_24_224(**kwargs: Any) -> ResMLP:
     """ResMLP-S24."""
-    return ResMLP(**(_24 | kwargs))
+    return configure(ResMLP, kwargs, _24)
 
 
 @register_model(paper=_PAPER, aliases=("resmlp_24_dist",))
 def resmlp_24_distilled_224(**kwargs: Any) -> ResMLP:
     """ResMLP-S24, trained with a teacher."""
-    return ResMLP(**(_24 | kwargs))
+    return configure(ResMLP, kwargs, _24)
 
 
 @register_model(paper=_PAPER, aliases=("resmlp_24_dino",))
 def resmlp_24_224_dino(**kwargs: Any) -> ResMLP:
     """ResMLP-S24, trained without labels by DINO."""
-    return ResMLP(**(_24 | kwargs))
+    return configure(ResMLP, kwargs, _24)
 
 
 @register_model(paper=_PAPER, aliases=("resmlp_36",))
 def resmlp_36_224(**kwargs: Any) -> ResMLP:
     """ResMLP-S36."""
-    return ResMLP(**(_36 | kwargs))
+    return configure(ResMLP, kwargs, _36)
 
 
 @register_model(paper=_PAPER, aliases=("resmlp_36_dist",))
 def resmlp_36_distilled_224(**kwargs: Any) -> ResMLP:
     """ResMLP-S36, trained with a teacher."""
-    return ResMLP(**(_36 | kwargs))
+    return configure(ResMLP, kwargs, _36)
 
 
 @register_model(paper=_PAPER, aliases=("resmlpB_24",))
 def resmlp_big_24_224(**kwargs: Any) -> ResMLP:
     """ResMLP-B24."""
-    return ResMLP(**(_BIG_24 | kwargs))
+    return configure(ResMLP, kwargs, _BIG_24)
 
 
 @register_model(paper=_PAPER, aliases=("resmlpB_24_dist",))
 def resmlp_big_24_distilled_224(**kwargs: Any) -> ResMLP:
     """ResMLP-B24, trained with a teacher."""
-    return ResMLP(**(_BIG_24 | kwargs))
+    return configure(ResMLP, kwargs, _BIG_24)
 
 
 @register_model(paper=_PAPER, aliases=("resmlpB_24_in22k",))
 def resmlp_big_24_224_in22k_to_1k(**kwargs: Any) -> ResMLP:
     """ResMLP-B24, pretrained on ImageNet-22k."""
-    return ResMLP(**(_BIG_24 | kwargs))
+    return configure(ResMLP, kwargs, _BIG_24)

@@ -18,7 +18,7 @@ from flowvision.layers.blocks.window import (
 )
 from flowvision.layers.regularization.droppath import drop_path_rates
 from flowvision.layers.weight_init import init_transformer_, learned_tokens
-from flowvision.models.image_classifier import ImageClassifier, make_head
+from flowvision.models.image_classifier import ImageClassifier, configure, make_head
 from flowvision.models.registry import register_model
 from oneflow import Tensor, nn
 
@@ -146,6 +146,7 @@ class SwinTransformerBlock(TransformerBlock):
         if self.shift_size:
             x = flow.roll(x, (-self.shift_size, -self.shift_size), (1, 2))
         windows = window_partition(x, self.window_size).flatten(1, 2)
+        assert self.attn is not None
         windows = self.attn(windows, self.attn_mask)
         windows = windows.unflatten(1, (self.window_size, self.window_size))
         x = window_reverse(windows, self.window_size, *self.input_resolution)
@@ -270,60 +271,54 @@ class SwinTransformer(ImageClassifier):
 
 
 _PAPER = "2103.14030"
-_BASE = {"embed_dim": 128, "depths": (2, 2, 18, 2), "num_heads": (4, 8, 16, 32)}
-_LARGE = {"embed_dim": 192, "depths": (2, 2, 18, 2), "num_heads": (6, 12, 24, 48)}
-_384 = {"img_size": 384, "window_size": 12}
-
-
-def _swin(*configurations: dict[str, Any], **configuration: Any) -> SwinTransformer:
-    for each in configurations:
-        configuration |= each
-    return SwinTransformer(**configuration)
+_BASE: dict[str, Any] = {"embed_dim": 128, "depths": (2, 2, 18, 2), "num_heads": (4, 8, 16, 32)}
+_LARGE: dict[str, Any] = {"embed_dim": 192, "depths": (2, 2, 18, 2), "num_heads": (6, 12, 24, 48)}
+_384: dict[str, Any] = {"img_size": 384, "window_size": 12}
 
 
 @register_model(paper=_PAPER)
 def swin_tiny_patch4_window7_224(**kwargs: Any) -> SwinTransformer:
     """Swin-T."""
-    return _swin(kwargs, drop_path_rate=0.2)
+    return configure(SwinTransformer, kwargs, drop_path_rate=0.2)
 
 
 @register_model(paper=_PAPER)
 def swin_small_patch4_window7_224(**kwargs: Any) -> SwinTransformer:
     """Swin-S."""
-    return _swin(kwargs, depths=(2, 2, 18, 2), drop_path_rate=0.3)
+    return configure(SwinTransformer, kwargs, depths=(2, 2, 18, 2), drop_path_rate=0.3)
 
 
 @register_model(paper=_PAPER)
 def swin_base_patch4_window7_224(**kwargs: Any) -> SwinTransformer:
     """Swin-B."""
-    return _swin(_BASE, kwargs, drop_path_rate=0.5)
+    return configure(SwinTransformer, kwargs, _BASE, drop_path_rate=0.5)
 
 
 @register_model(paper=_PAPER, image_size=384)
 def swin_base_patch4_window12_384(**kwargs: Any) -> SwinTransformer:
     """Swin-B for images of 384 x 384 pixels."""
-    return _swin(_BASE, _384, kwargs)
+    return configure(SwinTransformer, kwargs, _BASE, _384)
 
 
 @register_model(paper=_PAPER)
 def swin_base_patch4_window7_224_in22k_to_1k(**kwargs: Any) -> SwinTransformer:
     """Swin-B, pretrained on ImageNet-22k."""
-    return _swin(_BASE, kwargs)
+    return configure(SwinTransformer, kwargs, _BASE)
 
 
 @register_model(paper=_PAPER, image_size=384)
 def swin_base_patch4_window12_384_in22k_to_1k(**kwargs: Any) -> SwinTransformer:
     """Swin-B for images of 384 x 384 pixels, pretrained on ImageNet-22k."""
-    return _swin(_BASE, _384, kwargs)
+    return configure(SwinTransformer, kwargs, _BASE, _384)
 
 
 @register_model(paper=_PAPER)
 def swin_large_patch4_window7_224_in22k_to_1k(**kwargs: Any) -> SwinTransformer:
     """Swin-L, pretrained on ImageNet-22k."""
-    return _swin(_LARGE, kwargs)
+    return configure(SwinTransformer, kwargs, _LARGE)
 
 
 @register_model(paper=_PAPER, image_size=384)
 def swin_large_patch4_window12_384_in22k_to_1k(**kwargs: Any) -> SwinTransformer:
     """Swin-L for images of 384 x 384 pixels, pretrained on ImageNet-22k."""
-    return _swin(_LARGE, _384, kwargs)
+    return configure(SwinTransformer, kwargs, _LARGE, _384)

@@ -11,7 +11,7 @@ from flowvision.layers.blocks.transformer import TransformerBlock
 from flowvision.layers.regularization.droppath import DropPath, drop_path_rates
 from flowvision.layers.regularization.norm import LayerNorm2d, layer_norm
 from flowvision.layers.weight_init import init_transformer_
-from flowvision.models.image_classifier import ImageClassifier, make_head
+from flowvision.models.image_classifier import ImageClassifier, configure, make_head
 from flowvision.models.registry import register_model
 from oneflow import Tensor, nn
 
@@ -195,7 +195,7 @@ class UniFormer(ImageClassifier):
 
 
 _PAPER = "2201.09450"
-_BASE = {"depth": (5, 8, 20, 7)}
+_BASE: dict[str, Any] = {"depth": (5, 8, 20, 7)}
 
 
 @register_model(paper=_PAPER)
@@ -207,16 +207,16 @@ def uniformer_small(**kwargs: Any) -> UniFormer:
 @register_model(paper=_PAPER)
 def uniformer_small_plus(**kwargs: Any) -> UniFormer:
     """UniFormer-S with overlapping convolutions, more blocks and narrower heads."""
-    return UniFormer(**({"depth": (3, 5, 9, 3), "conv_stem": True, "head_dim": 32} | kwargs))
+    return configure(UniFormer, kwargs, depth=(3, 5, 9, 3), conv_stem=True, head_dim=32)
 
 
 @register_model(paper=_PAPER)
 def uniformer_base(**kwargs: Any) -> UniFormer:
     """UniFormer-B."""
-    return UniFormer(**(_BASE | kwargs))
+    return configure(UniFormer, kwargs, _BASE)
 
 
 @register_model(paper=_PAPER)
 def uniformer_base_ls(**kwargs: Any) -> UniFormer:
     """UniFormer-B with layer scale."""
-    return UniFormer(**(_BASE | {"layer_scale": 1e-6} | kwargs))
+    return configure(UniFormer, kwargs, _BASE, layer_scale=1e-06)

@@ -13,7 +13,7 @@ from flowvision.layers.blocks.transformer import TransformerBlock
 from flowvision.layers.regularization.droppath import drop_path_rates
 from flowvision.layers.regularization.norm import layer_norm
 from flowvision.layers.weight_init import init_transformer_, learned_tokens
-from flowvision.models.image_classifier import ImageClassifier, make_head
+from flowvision.models.image_classifier import ImageClassifier, configure, make_head
 from flowvision.models.registry import register_model
 from oneflow import Tensor, nn
 
@@ -177,13 +177,19 @@ def _timm(weights: str) -> str:
 
 _PAPER = "2010.11929"
 _MIIL = "https://github.com/rwightman/pytorch-image-models/releases/download/v0.1-tresnet"
-_TINY = {"embed_dim": 192, "depth": 12, "num_heads": 3}
-_SMALL = {"embed_dim": 384, "depth": 12, "num_heads": 6}
-_BASE = {"embed_dim": 768, "depth": 12, "num_heads": 12}
-_LARGE = {"embed_dim": 1024, "depth": 24, "num_heads": 16}
-_HUGE = {"patch_size": 14, "embed_dim": 1280, "depth": 32, "num_heads": 16}
-_GIANT = {"patch_size": 14, "embed_dim": 1408, "depth": 40, "num_heads": 16, "mlp_ratio": 48 / 11}
-_GIGANTIC = {
+_TINY: dict[str, Any] = {"embed_dim": 192, "depth": 12, "num_heads": 3}
+_SMALL: dict[str, Any] = {"embed_dim": 384, "depth": 12, "num_heads": 6}
+_BASE: dict[str, Any] = {"embed_dim": 768, "depth": 12, "num_heads": 12}
+_LARGE: dict[str, Any] = {"embed_dim": 1024, "depth": 24, "num_heads": 16}
+_HUGE: dict[str, Any] = {"patch_size": 14, "embed_dim": 1280, "depth": 32, "num_heads": 16}
+_GIANT: dict[str, Any] = {
+    "patch_size": 14,
+    "embed_dim": 1408,
+    "depth": 40,
+    "num_heads": 16,
+    "mlp_ratio": 48 / 11,
+}
+_GIGANTIC: dict[str, Any] = {
     "patch_size": 14,
     "embed_dim": 1664,
     "depth": 48,
@@ -192,20 +198,16 @@ _GIGANTIC = {
 }
 
 
-def _vit(size: dict[str, Any], options: dict[str, Any], **configuration: Any) -> VisionTransformer:
-    return VisionTransformer(**(size | configuration | options))
-
-
 @register_model(paper=_PAPER, url=_timm("vit_tiny_patch16_224.augreg_in21k_ft_in1k"))
 def vit_tiny_patch16_224(**kwargs: Any) -> VisionTransformer:
     """ViT-Ti/16 for images of 224 x 224 pixels."""
-    return _vit(_TINY, kwargs, patch_size=16)
+    return configure(VisionTransformer, kwargs, _TINY, patch_size=16)
 
 
 @register_model(paper=_PAPER, url=_timm("vit_tiny_patch16_224.augreg_in21k"))
 def vit_tiny_patch16_224_in21k(**kwargs: Any) -> VisionTransformer:
     """ViT-Ti/16 for images of 224 x 224 pixels, trained on ImageNet-21k."""
-    return _vit(_TINY, kwargs, patch_size=16, num_classes=21843)
+    return configure(VisionTransformer, kwargs, _TINY, patch_size=16, num_classes=21843)
 
 
 @register_model(
@@ -213,19 +215,19 @@ def vit_tiny_patch16_224_in21k(**kwargs: Any) -> VisionTransformer:
 )
 def vit_tiny_patch16_384(**kwargs: Any) -> VisionTransformer:
     """ViT-Ti/16 for images of 384 x 384 pixels."""
-    return _vit(_TINY, kwargs, patch_size=16, img_size=384)
+    return configure(VisionTransformer, kwargs, _TINY, patch_size=16, img_size=384)
 
 
 @register_model(paper=_PAPER, url=_timm("vit_small_patch16_224.augreg_in21k_ft_in1k"))
 def vit_small_patch16_224(**kwargs: Any) -> VisionTransformer:
     """ViT-S/16 for images of 224 x 224 pixels."""
-    return _vit(_SMALL, kwargs, patch_size=16)
+    return configure(VisionTransformer, kwargs, _SMALL, patch_size=16)
 
 
 @register_model(paper=_PAPER, url=_timm("vit_small_patch16_224.augreg_in21k"))
 def vit_small_patch16_224_in21k(**kwargs: Any) -> VisionTransformer:
     """ViT-S/16 for images of 224 x 224 pixels, trained on ImageNet-21k."""
-    return _vit(_SMALL, kwargs, patch_size=16, num_classes=21843)
+    return configure(VisionTransformer, kwargs, _SMALL, patch_size=16, num_classes=21843)
 
 
 @register_model(
@@ -233,19 +235,19 @@ def vit_small_patch16_224_in21k(**kwargs: Any) -> VisionTransformer:
 )
 def vit_small_patch16_384(**kwargs: Any) -> VisionTransformer:
     """ViT-S/16 for images of 384 x 384 pixels."""
-    return _vit(_SMALL, kwargs, patch_size=16, img_size=384)
+    return configure(VisionTransformer, kwargs, _SMALL, patch_size=16, img_size=384)
 
 
 @register_model(paper=_PAPER, url=_timm("vit_small_patch32_224.augreg_in21k_ft_in1k"))
 def vit_small_patch32_224(**kwargs: Any) -> VisionTransformer:
     """ViT-S/32 for images of 224 x 224 pixels."""
-    return _vit(_SMALL, kwargs, patch_size=32)
+    return configure(VisionTransformer, kwargs, _SMALL, patch_size=32)
 
 
 @register_model(paper=_PAPER, url=_timm("vit_small_patch32_224.augreg_in21k"))
 def vit_small_patch32_224_in21k(**kwargs: Any) -> VisionTransformer:
     """ViT-S/32 for images of 224 x 224 pixels, trained on ImageNet-21k."""
-    return _vit(_SMALL, kwargs, patch_size=32, num_classes=21843)
+    return configure(VisionTransformer, kwargs, _SMALL, patch_size=32, num_classes=21843)
 
 
 @register_model(
@@ -253,19 +255,19 @@ def vit_small_patch32_224_in21k(**kwargs: Any) -> VisionTransformer:
 )
 def vit_small_patch32_384(**kwargs: Any) -> VisionTransformer:
     """ViT-S/32 for images of 384 x 384 pixels."""
-    return _vit(_SMALL, kwargs, patch_size=32, img_size=384)
+    return configure(VisionTransformer, kwargs, _SMALL, patch_size=32, img_size=384)
 
 
 @register_model(paper=_PAPER, url=_timm("vit_base_patch8_224.augreg2_in21k_ft_in1k"))
 def vit_base_patch8_224(**kwargs: Any) -> VisionTransformer:
     """ViT-B/8 for images of 224 x 224 pixels."""
-    return _vit(_BASE, kwargs, patch_size=8)
+    return configure(VisionTransformer, kwargs, _BASE, patch_size=8)
 
 
 @register_model(paper=_PAPER, url=_timm("vit_base_patch8_224.augreg_in21k"))
 def vit_base_patch8_224_in21k(**kwargs: Any) -> VisionTransformer:
     """ViT-B/8 for images of 224 x 224 pixels, trained on ImageNet-21k."""
-    return _vit(_BASE, kwargs, patch_size=8, num_classes=21843)
+    return configure(VisionTransformer, kwargs, _BASE, patch_size=8, num_classes=21843)
 
 
 @register_model(
@@ -273,13 +275,13 @@ def vit_base_patch8_224_in21k(**kwargs: Any) -> VisionTransformer:
 )
 def vit_base_patch16_224(**kwargs: Any) -> VisionTransformer:
     """ViT-B/16 for images of 224 x 224 pixels."""
-    return _vit(_BASE, kwargs, patch_size=16)
+    return configure(VisionTransformer, kwargs, _BASE, patch_size=16)
 
 
 @register_model(paper=_PAPER, url=_timm("vit_base_patch16_224.augreg_in21k"))
 def vit_base_patch16_224_in21k(**kwargs: Any) -> VisionTransformer:
     """ViT-B/16 for images of 224 x 224 pixels, trained on ImageNet-21k."""
-    return _vit(_BASE, kwargs, patch_size=16, num_classes=21843)
+    return configure(VisionTransformer, kwargs, _BASE, patch_size=16, num_classes=21843)
 
 
 @register_model(
@@ -290,25 +292,27 @@ def vit_base_patch16_224_in21k(**kwargs: Any) -> VisionTransformer:
 )
 def vit_base_patch16_384(**kwargs: Any) -> VisionTransformer:
     """ViT-B/16 for images of 384 x 384 pixels."""
-    return _vit(_BASE, kwargs, patch_size=16, img_size=384)
+    return configure(VisionTransformer, kwargs, _BASE, patch_size=16, img_size=384)
 
 
 @register_model(paper=_PAPER, url=_timm("vit_base_patch16_224.sam_in1k"))
 def vit_base_patch16_224_sam(**kwargs: Any) -> VisionTransformer:
     """ViT-B/16 for images of 224 x 224 pixels, trained by sharpness-aware minimisation."""
-    return _vit(_BASE, kwargs, patch_size=16)
+    return configure(VisionTransformer, kwargs, _BASE, patch_size=16)
 
 
 @register_model(paper=_PAPER, url=f"{_MIIL}/vit_base_patch16_224_1k_miil_84_4-2deb18e3.pth")
 def vit_base_patch16_224_miil(**kwargs: Any) -> VisionTransformer:
     """ViT-B/16 for images of 224 x 224 pixels, trained by Alibaba MIIL."""
-    return _vit(_BASE, kwargs, patch_size=16, qkv_bias=False)
+    return configure(VisionTransformer, kwargs, _BASE, patch_size=16, qkv_bias=False)
 
 
 @register_model(paper=_PAPER, url=f"{_MIIL}/vit_base_patch16_224_in21k_miil-887286df.pth")
 def vit_base_patch16_224_miil_in21k(**kwargs: Any) -> VisionTransformer:
     """ViT-B/16 for images of 224 x 224 pixels, trained by Alibaba MIIL on ImageNet-21k."""
-    return _vit(_BASE, kwargs, patch_size=16, qkv_bias=False, num_classes=11221)
+    return configure(
+        VisionTransformer, kwargs, _BASE, patch_size=16, qkv_bias=False, num_classes=11221
+    )
 
 
 @register_model(
@@ -316,13 +320,13 @@ def vit_base_patch16_224_miil_in21k(**kwargs: Any) -> VisionTransformer:
 )
 def vit_base_patch32_224(**kwargs: Any) -> VisionTransformer:
     """ViT-B/32 for images of 224 x 224 pixels."""
-    return _vit(_BASE, kwargs, patch_size=32)
+    return configure(VisionTransformer, kwargs, _BASE, patch_size=32)
 
 
 @register_model(paper=_PAPER, url=_timm("vit_base_patch32_224.augreg_in21k"))
 def vit_base_patch32_224_in21k(**kwargs: Any) -> VisionTransformer:
     """ViT-B/32 for images of 224 x 224 pixels, trained on ImageNet-21k."""
-    return _vit(_BASE, kwargs, patch_size=32, num_classes=21843)
+    return configure(VisionTransformer, kwargs, _BASE, patch_size=32, num_classes=21843)
 
 
 @register_model(
@@ -333,25 +337,25 @@ def vit_base_patch32_224_in21k(**kwargs: Any) -> VisionTransformer:
 )
 def vit_base_patch32_384(**kwargs: Any) -> VisionTransformer:
     """ViT-B/32 for images of 384 x 384 pixels."""
-    return _vit(_BASE, kwargs, patch_size=32, img_size=384)
+    return configure(VisionTransformer, kwargs, _BASE, patch_size=32, img_size=384)
 
 
 @register_model(paper=_PAPER, url=_timm("vit_base_patch32_224.sam_in1k"))
 def vit_base_patch32_224_sam(**kwargs: Any) -> VisionTransformer:
     """ViT-B/32 for images of 224 x 224 pixels, trained by sharpness-aware minimisation."""
-    return _vit(_BASE, kwargs, patch_size=32)
+    return configure(VisionTransformer, kwargs, _BASE, patch_size=32)
 
 
 @register_model(paper=_PAPER, url=_timm("vit_large_patch16_224.augreg_in21k_ft_in1k"))
 def vit_large_patch16_224(**kwargs: Any) -> VisionTransformer:
     """ViT-L/16 for images of 224 x 224 pixels."""
-    return _vit(_LARGE, kwargs, patch_size=16)
+    return configure(VisionTransformer, kwargs, _LARGE, patch_size=16)
 
 
 @register_model(paper=_PAPER, url=_timm("vit_large_patch16_224.augreg_in21k"))
 def vit_large_patch16_224_in21k(**kwargs: Any) -> VisionTransformer:
     """ViT-L/16 for images of 224 x 224 pixels, trained on ImageNet-21k."""
-    return _vit(_LARGE, kwargs, patch_size=16, num_classes=21843)
+    return configure(VisionTransformer, kwargs, _LARGE, patch_size=16, num_classes=21843)
 
 
 @register_model(
@@ -362,19 +366,26 @@ def vit_large_patch16_224_in21k(**kwargs: Any) -> VisionTransformer:
 )
 def vit_large_patch16_384(**kwargs: Any) -> VisionTransformer:
     """ViT-L/16 for images of 384 x 384 pixels."""
-    return _vit(_LARGE, kwargs, patch_size=16, img_size=384)
+    return configure(VisionTransformer, kwargs, _LARGE, patch_size=16, img_size=384)
 
 
 @register_model(paper=_PAPER)
 def vit_large_patch32_224(**kwargs: Any) -> VisionTransformer:
     """ViT-L/32 for images of 224 x 224 pixels."""
-    return _vit(_LARGE, kwargs, patch_size=32)
+    return configure(VisionTransformer, kwargs, _LARGE, patch_size=32)
 
 
 @register_model(paper=_PAPER)
 def vit_large_patch32_224_in21k(**kwargs: Any) -> VisionTransformer:
     """ViT-L/32 for images of 224 x 224 pixels, trained on ImageNet-21k."""
-    return _vit(_LARGE, kwargs, patch_size=32, num_classes=21843, representation_size=1024)
+    return configure(
+        VisionTransformer,
+        kwargs,
+        _LARGE,
+        patch_size=32,
+        num_classes=21843,
+        representation_size=1024,
+    )
 
 
 @register_model(
@@ -385,28 +396,28 @@ def vit_large_patch32_224_in21k(**kwargs: Any) -> VisionTransformer:
 )
 def vit_large_patch32_384(**kwargs: Any) -> VisionTransformer:
     """ViT-L/32 for images of 384 x 384 pixels."""
-    return _vit(_LARGE, kwargs, patch_size=32, img_size=384)
+    return configure(VisionTransformer, kwargs, _LARGE, patch_size=32, img_size=384)
 
 
 @register_model(paper=_PAPER, image_size=384)
 def vit_huge_patch14_224(**kwargs: Any) -> VisionTransformer:
     """ViT-H/14 for images of 384 x 384 pixels."""
-    return _vit(_HUGE, kwargs, img_size=384)
+    return configure(VisionTransformer, kwargs, _HUGE, img_size=384)
 
 
 @register_model(paper=_PAPER)
 def vit_huge_patch14_224_in21k(**kwargs: Any) -> VisionTransformer:
     """ViT-H/14 for images of 224 x 224 pixels, trained on ImageNet-21k."""
-    return _vit(_HUGE, kwargs, num_classes=21843, representation_size=1280)
+    return configure(VisionTransformer, kwargs, _HUGE, num_classes=21843, representation_size=1280)
 
 
 @register_model(paper=_PAPER)
 def vit_giant_patch14_224(**kwargs: Any) -> VisionTransformer:
     """ViT-g/14 for images of 224 x 224 pixels."""
-    return _vit(_GIANT, kwargs)
+    return configure(VisionTransformer, kwargs, _GIANT)
 
 
 @register_model(paper=_PAPER, image_size=384)
 def vit_gigantic_patch14_224(**kwargs: Any) -> VisionTransformer:
     """ViT-G/14 for images of 384 x 384 pixels."""
-    return _vit(_GIGANTIC, kwargs, img_size=384)
+    return configure(VisionTransformer, kwargs, _GIGANTIC, img_size=384)

@@ -25,8 +25,8 @@ class LayerNorm2d(nn.LayerNorm):
     def __init__(self, num_channels: int, eps: float = 1e-5) -> None:
         super().__init__(num_channels, eps=eps)
 
-    def forward(self, x: Tensor) -> Tensor:
-        return super().forward(x.permute(0, 2, 3, 1)).permute(0, 3, 1, 2)
+    def forward(self, input: Tensor) -> Tensor:
+        return super().forward(input.permute(0, 2, 3, 1)).permute(0, 3, 1, 2)
 
 
 def layer_norm(dim: int) -> nn.LayerNorm:
