@@ -80,12 +80,8 @@ def _timm_convmixer(activation: type[torch.nn.Module]) -> torch.nn.Module:
 def _timm_poolformer() -> torch.nn.Module:
     """Return timm's PoolFormer with the paper's head, which normalizes before it pools."""
     model = _timm("poolformer_s12")
-    head = torch.nn.Sequential()
-    head.add_module("norm", torch.nn.GroupNorm(1, 512))
-    head.add_module("pool", torch.nn.AdaptiveAvgPool2d(1))
-    head.add_module("flatten", torch.nn.Flatten())
-    head.add_module("fc", model.head.fc)
-    model.head = head
+    model.head.global_pool = torch.nn.Identity()
+    model.head.norm = torch.nn.Sequential(torch.nn.GroupNorm(1, 512), torch.nn.AdaptiveAvgPool2d(1))
     return model
 
 
@@ -97,14 +93,16 @@ CONVNEXT = {
     r"^stages\.(\d)\.blocks": r"stages.\1",
     "conv_dw": "dwconv",
     r"mlp\.fc": "pwconv",
-    r"^head\.(norm\.)?(fc)?": lambda match: match[1] or "head",
+    r"^head\.norm": "norm",
+    r"^head\.fc": "head",
 }
 POOLFORMER = {
     r"^stem\.conv": "patch_embed.proj",
     r"^stages\.(\d)\.downsample\.conv": lambda match: f"network.{2 * int(match[1]) - 1}.proj",
     r"^stages\.(\d)\.blocks": lambda match: f"network.{2 * int(match[1])}",
     r"layer_scale(\d)\.scale": r"layer_scale_\1",
-    r"^head\.(norm\.)?(fc)?": lambda match: match[1] or "head",
+    r"^head\.norm\.0": "norm",
+    r"^head\.fc": "head",
 }
 CONVNEXT_SIZES: dict[str, Any] = {"depths": (1, 1, 2, 1), "dims": (8, 12, 16, 24)}
 

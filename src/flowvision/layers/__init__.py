@@ -4,8 +4,19 @@ from flowvision.layers.activation import (
     hard_sigmoid as hard_sigmoid,
     hard_swish as hard_swish,
 )
-from flowvision.layers.attention import SEModule as SEModule, SR_Attention as SR_Attention
+from flowvision.layers.attention import (
+    BAMModule as BAMModule,
+    CbamModule as CbamModule,
+    CoordAttModule as CoordAttModule,
+    EcaModule as EcaModule,
+    GCTModule as GCTModule,
+    GlobalContext as GlobalContext,
+    NonLocalAttn as NonLocalAttn,
+    SEModule as SEModule,
+    SR_Attention as SR_Attention,
+)
 from flowvision.layers.blocks import (
+    Conv2dSame as Conv2dSame,
     ConvAct as ConvAct,
     ConvBn as ConvBn,
     ConvBnAct as ConvBnAct,

@@ -6,6 +6,7 @@ from flowvision.layers.blocks.boxes import (
     box_iou_np as box_iou_np,
     nms as nms,
 )
+from flowvision.layers.blocks.conv2d_same import Conv2dSame as Conv2dSame
 from flowvision.layers.blocks.conv_bn_act import (
     ConvAct as ConvAct,
     ConvBn as ConvBn,
