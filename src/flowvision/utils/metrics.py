@@ -61,5 +61,5 @@ def accuracy(
         [50.0, 100.0]
     """
     most = min(max(topk), output.shape[1])
-    hits = output.topk(most, dim=1).indices == target.reshape(-1, 1)
+    hits = output.topk(most, dim=1)[1] == target.reshape(-1, 1)
     return [hits[:, :k].to(flow.float32).sum() * (100.0 / len(target)) for k in topk]

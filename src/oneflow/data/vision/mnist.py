@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import math
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -78,7 +78,7 @@ class MNIST(VisionDataset):
         "8 - eight",
         "9 - nine",
     ]
-    mirrors: ClassVar[list[str]] = [
+    mirrors: Sequence[str] = [
         "https://ossci-datasets.s3.amazonaws.com/mnist/",
         "http://yann.lecun.com/exdb/mnist/",
     ]
@@ -171,7 +171,7 @@ class FashionMNIST(MNIST):
         "Bag",
         "Ankle boot",
     ]
-    mirrors: ClassVar[list[str]] = ["http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/"]
+    mirrors: Sequence[str] = ["http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/"]
     resources: ClassVar[list[tuple[str, str]]] = [
         ("train-images-idx3-ubyte.gz", "8d4fb7e6c68d591d4c3dfef9ec88bf0d"),
         ("train-labels-idx1-ubyte.gz", "25c81989df183df01b3e8a0aad5dffbe"),
