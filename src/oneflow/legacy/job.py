@@ -123,6 +123,16 @@ class JobFunction:
             self._graph = graph
         return self._graph
 
+    @property
+    def arguments(self) -> dict[str, Tensor]:
+        """Arguments of zeros, by name, as the graph takes them."""
+        graph = self.define()
+        return {
+            name: from_data.from_numpy(self._blank(each))
+            for name, each in self._placeholders.items()
+            if graph.replicas == 1
+        }
+
     def _blank(self, placeholder: Placeholder) -> np.ndarray:
         return np.zeros(placeholder.shape, placeholder.dtype.numpy)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -11,6 +12,7 @@ import onnx_ir as ir
 
 from oneflow.tensor.tensor import Tensor
 from oneflow.version import __version__
+from oneflow_onnx.oneflow2onnx.builder import UNSUPPORTED_DOMAIN
 from oneflow_onnx.oneflow2onnx.emission import Emission
 from oneflow_onnx.oneflow2onnx.errors import UnsupportedOperatorsError
 from oneflow_onnx.oneflow2onnx.reference import onnx_type
@@ -33,8 +35,21 @@ class ModelNames:
     sizes: Mapping[Size, str]
 
 
-def assemble(emission: Emission, trace: Trace, names: ModelNames) -> ir.Model:
+def assemble(
+    emission: Emission,
+    trace: Trace,
+    names: ModelNames,
+    domains: Mapping[str, int],
+    keep_unsupported: bool = False,
+) -> ir.Model:
     """Return the model of an emission.
+
+    Args:
+        emission: the graph.
+        trace: from which it was made.
+        names: names of what is seen from outside.
+        domains: versions of further domains, by name.
+        keep_unsupported: leave nodes of the domain ``oneflow`` for what is missing, and warn.
 
     Raises:
         UnsupportedOperatorsError: results depend on what could not be written.
@@ -43,8 +58,13 @@ def assemble(emission: Emission, trace: Trace, names: ModelNames) -> ir.Model:
     results = [ref.value for ref in emission.outputs]
     needed, nodes = _needed(b.nodes, results)
     missing = [failure for value, failure in emission.failures.items() if value in needed]
+    opsets = {"": b.opset, **domains}
     if missing:
-        raise UnsupportedOperatorsError(list(dict.fromkeys(missing)), b.opset)
+        error = UnsupportedOperatorsError(list(dict.fromkeys(missing)), b.opset)
+        if not keep_unsupported:
+            raise error
+        warnings.warn(f"the file will not run: {error}", stacklevel=4)
+        opsets[UNSUPPORTED_DOMAIN] = 1
     inner = [value for node in nodes for value in node.outputs]
     initializers = [each for each in b.initializers if each in needed]
     for number, value in emission.parameters.items():
@@ -74,7 +94,7 @@ def assemble(emission: Emission, trace: Trace, names: ModelNames) -> ir.Model:
         outputs,
         nodes=nodes,
         initializers=initializers,
-        opset_imports={"": b.opset},
+        opset_imports=opsets,
         name=names.graph,
     )
     version = onnx.helper.find_min_ir_version_for([onnx.helper.make_opsetid("", b.opset)])

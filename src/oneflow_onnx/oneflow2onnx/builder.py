@@ -29,6 +29,8 @@ from oneflow_onnx.oneflow2onnx.sizes import (
 )
 
 INT64 = np.dtype(np.int64)
+# Of nodes that stand for what ONNX does not have.
+UNSUPPORTED_DOMAIN = "oneflow"
 # Constants above this number of bytes are stored as initializers, not in `Constant` nodes.
 _SMALL = 1024
 
@@ -139,7 +141,8 @@ class GraphBuilder:
         made = self._output(kind)
         self.unavailable[made.value] = reason
         inputs = [each.value for each in operands]
-        self.nodes.append(ir.node("Missing", inputs, outputs=[made.value]))
+        node = ir.node(self.primitive, inputs, domain=UNSUPPORTED_DOMAIN, outputs=[made.value])
+        self.nodes.append(node)
         return made
 
     def _widened(

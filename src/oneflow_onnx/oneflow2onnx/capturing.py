@@ -13,6 +13,8 @@ from oneflow.graph.capture import capture, scope_of
 from oneflow.graph.captured_step import CapturedStep
 from oneflow.graph.graph import Graph
 from oneflow.graph.pytree import flatten_call, tree_unflatten
+from oneflow.legacy.job import Job
+from oneflow.legacy.session import default_session
 
 _ATTRIBUTE = "exported"
 
@@ -45,11 +47,14 @@ class ExportedModel:
 
 
 def exported_model(model: Any) -> ExportedModel:
-    """Return the graph that stands for a graph, a module or a function.
+    """Return the graph that stands for a graph, a job function, a module or a function.
 
     Raises:
         TypeError: it is none of these.
     """
+    if isinstance(model, Job):
+        default_session().define_jobs()
+        return ExportedModel(model.define(), "variables.", tuple(model.arguments))
     if isinstance(model, Graph):
         return ExportedModel(model, "", _parameters(model.build))
     if isinstance(model, flow.nn.Module):
@@ -69,12 +74,14 @@ def _parameters(function: Callable[..., Any]) -> tuple[str, ...]:
     return tuple(each.name for each in parameters if each.kind in kinds)
 
 
-def compiled_arguments(graph: Graph) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Arguments like those of the last call of a graph.
+def compiled_arguments(graph: Graph | Job) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Arguments like those of the last call of a graph, or as a job's placeholders say.
 
     Raises:
-        RuntimeError: it was never called.
+        RuntimeError: the graph was never called.
     """
+    if isinstance(graph, Job):
+        return tuple(graph.arguments.values()), {}
     step = graph.last_step
     if step is None:
         raise RuntimeError(

@@ -38,6 +38,8 @@ class ExportOptions:
         training: export the model in training mode, or not; None: as it is.
         handlers: lowerings of primitives that take the place of the built-in ones.
         progress: wraps the iteration over the operators, as `tqdm.tqdm` does.
+        domains: versions of further domains, by name.
+        keep_unsupported: warn of what ONNX does not have, and write it in the domain ``oneflow``.
     """
 
     opset: int | None = None
@@ -47,6 +49,8 @@ class ExportOptions:
     training: bool | None = None
     handlers: Mapping[str, Lowering] = field(default_factory=dict)
     progress: Callable[[Iterable[Any]], Iterable[Any]] | None = None
+    domains: Mapping[str, int] = field(default_factory=dict)
+    keep_unsupported: bool = False
 
 
 def export_model(
@@ -95,7 +99,7 @@ def export_model(
         _output_names(len(trace.results), options.output_names, inputs.values()),
         _size_names(trace, options.dynamic),
     )
-    return assemble(emission, trace, outside)
+    return assemble(emission, trace, outside, options.domains, options.keep_unsupported)
 
 
 def _check_opset(opset: int | None) -> None:

@@ -39,6 +39,7 @@ def write_model(
     Raises:
         FileNotFoundError: its folder does not exist.
         OSError: the disk is full, or the file system refuses anything else.
+        ValueError: it is too large for one file and `external_data` is False.
     """
     path = Path(path)
     weights = _weights(model)
@@ -48,7 +49,7 @@ def write_model(
         raise FileNotFoundError(f"cannot export to `{path}`: the folder does not exist")
     before = _data_files(path)
     if not external_data:
-        content = ir.to_proto(model).SerializeToString()
+        content = _serialized(model)
         with atomic_write(path) as file:
             file.write(content)
     else:
@@ -79,10 +80,25 @@ def _write_with_data(
             value.const_value = tensor
         with atomic_write(path) as file:
             _flush(data)
-            file.write(ir.to_proto(model).SerializeToString())
+            file.write(_serialized(model))
     except BaseException:
         data.unlink(missing_ok=True)
         raise
+
+
+def _serialized(model: ir.Model) -> bytes:
+    """The content of the file.
+
+    Raises:
+        ValueError: protocol buffers refuse it.
+    """
+    try:
+        return ir.to_proto(model).SerializeToString()
+    except Exception as error:
+        raise ValueError(
+            f"the model cannot be written as one file ({error}); export it with "
+            "`external_data=True`, which stores the weights beside it"
+        ) from error
 
 
 def _flush(path: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ import onnx_ir as ir
 
 import oneflow as flow
 from oneflow.graph.graph import Graph
+from oneflow.legacy.job import Job
 from oneflow_onnx.oneflow2onnx.capturing import compiled_arguments, exported_model
 from oneflow_onnx.oneflow2onnx.exporting import ExportOptions, export_model
 from oneflow_onnx.oneflow2onnx.files import write_model
@@ -32,14 +32,15 @@ def Export(
     """Write a graph that was called before to an ONNX file.
 
     Args:
-        graph: an `nn.Graph`.
-        model_save_dir: a folder that ``flow.save(graph.state_dict(), folder)`` made, whose weights
-            are taken; None: those that the graph has.
+        graph: an `nn.Graph`, or a job function.
+        model_save_dir: a folder that ``flow.save(graph.state_dict(), folder)`` made, or
+            ``flow.checkpoint.save(folder)`` for jobs, whose weights are taken; None: those that the
+            graph has.
         onnx_filename: the file.
-        continue_on_error: warn of operators that cannot be written, and write nothing, instead of
-            raising.
+        continue_on_error: write operators that ONNX does not have as nodes of the domain
+            ``oneflow``, which no runtime knows, and warn of them, instead of raising.
         opset: the opset; None: 10, or the lowest that can express the graph.
-        extra_opset: must be None: all operators are those of ONNX.
+        extra_opset: further domains that handlers use, as `onnx.helper.make_opsetid` gives them.
         shape_override: other shapes of inputs, by name.
         external_data: store weights in a file of their own.
         dynamic_batch_size: dimension 0 of the first input is symbolic.
@@ -57,8 +58,7 @@ def Export(
         shape_override,
         dynamic_batch_size=dynamic_batch_size,
     )
-    if model is not None:
-        write_model(model, onnx_filename, external_data or None)
+    write_model(model, onnx_filename, external_data or None)
 
 
 def ProcessFlowGraph(
@@ -70,43 +70,39 @@ def ProcessFlowGraph(
     shape_override: Mapping[str, Sequence[int]] | None = None,
     dynamic_batch_size: bool = False,
     progress: Callable[[Iterable[Any]], Iterable[Any]] | None = None,
-) -> ir.Model | None:
+) -> ir.Model:
     """Return the ONNX model of a graph; see `Export` for the arguments.
 
     Raises:
         UnsupportedOperatorsError: operators that ONNX cannot express; lists all of them.
         RuntimeError: the graph was never called.
-        ValueError: an argument is not supported, or names an input that is not there.
+        ValueError: what is to be exported is no graph, or `shape_override` names no input.
     """
-    if extra_opset:
-        raise ValueError("`extra_opset`: operators of other domains come from handlers alone")
-    if not isinstance(flow_graph, Graph):
-        raise TypeError(
-            f"expected an `nn.Graph`, got {type(flow_graph).__name__}; modules and functions are "
-            "exported by `oneflow.onnx.export`"
+    if not isinstance(flow_graph, Graph | Job):
+        raise ValueError(
+            f'Cannot find job "{getattr(flow_graph, "__name__", flow_graph)}" in jobset: it is '
+            "neither a job function nor an `nn.Graph`; modules are exported by "
+            "`oneflow.onnx.export(module, args, path)`"
         )
     args, kwargs = compiled_arguments(flow_graph)
     if shape_override:
         args = _reshaped(flow_graph, args, shape_override)
     if model_save_dir is not None:
         _load_weights(flow_graph, Path(model_save_dir))
+    domains = {each.domain: each.version for each in extra_opset or ()}
     options = ExportOptions(
         opset=opset or None,
         dynamic={0: {0: "batch"}} if dynamic_batch_size else {},
         handlers=registered_handlers(opset or None),
         progress=progress,
+        domains=domains,
+        keep_unsupported=continue_on_error,
     )
-    try:
-        return export_model(flow_graph, args, kwargs, options)
-    except RuntimeError as error:
-        if not continue_on_error:
-            raise
-        warnings.warn(f"nothing is written: {error}", stacklevel=2)
-        return None
+    return export_model(flow_graph, args, kwargs, options)
 
 
 def _reshaped(
-    graph: Graph, args: tuple[Any, ...], shapes: Mapping[str, Sequence[int]]
+    graph: Graph | Job, args: tuple[Any, ...], shapes: Mapping[str, Sequence[int]]
 ) -> tuple[Any, ...]:
     names = exported_model(graph).signature
     unknown = sorted(set(shapes) - set(names))
@@ -118,8 +114,17 @@ def _reshaped(
     )
 
 
-def _load_weights(graph: Graph, folder: Path) -> None:
-    """Load the modules of a graph from what ``flow.save(graph.state_dict(), folder)`` wrote."""
+def _load_weights(graph: Graph | Job, folder: Path) -> None:
+    """Load the modules of a graph from what ``flow.save(graph.state_dict(), folder)`` wrote.
+
+    Raises:
+        FileNotFoundError: the folder does not exist.
+    """
+    if not folder.exists():
+        raise FileNotFoundError(f"there are no weights at `{folder}`")
+    if isinstance(graph, Job):
+        flow.load_variables(flow.checkpoint.get(str(folder)))
+        return
     state = flow.load(str(folder))
     for name, module in graph.named_modules():
         if name in state:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,9 +14,12 @@ import onnxruntime
 import oneflow as flow
 from oneflow.graph.graph import Graph
 from oneflow.graph.pytree import tree_flatten
+from oneflow.legacy.job import Job
 from oneflow.tensor.tensor import Tensor
 from oneflow_onnx.oneflow2onnx.capturing import compiled_arguments
+from oneflow_onnx.oneflow2onnx.exporting import DEFAULT_OPSET
 from oneflow_onnx.oneflow2onnx.flow2onnx import Export
+from oneflow_onnx.oneflow2onnx.schemas import newest_opset
 
 _PROVIDERS = {"cpu": "CPUExecutionProvider", "gpu": "CUDAExecutionProvider"}
 _TYPES = {
@@ -69,6 +73,21 @@ def export_onnx_model(
             each.unlink(missing_ok=True)
 
     return str(path), cleanup
+
+
+def FindOpset(opset: int | None) -> int:
+    """Return the opset that an export begins with: `opset`, or 10.
+
+    A warning says so if the installed onnx does not know it yet.
+    """
+    chosen = opset or DEFAULT_OPSET
+    if chosen > newest_opset():
+        warnings.warn(
+            f"opset {chosen} is newer than {newest_opset()}, the newest that the installed onnx "
+            "knows; update onnx, or choose a lower one",
+            stacklevel=2,
+        )
+    return chosen
 
 
 def run_onnx(
@@ -207,12 +226,13 @@ def convert_to_onnx_and_check(
         compare_result(mine, theirs, print_outlier=print_outlier)
 
 
-def _call(graph: Graph, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """The tensors that a graph returns for these arguments."""
+def _call(graph: Graph | Job, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """The arrays that a graph, or a job, returns for these arguments."""
     given, _ = compiled_arguments(graph)
     tensors = [_like(flow.tensor(array), each) for array, each in zip(arrays, given, strict=True)]
+    called = graph.define() if isinstance(graph, Job) else graph
     results: list[Tensor] = []
-    tree_flatten(graph(*tensors), results, "the results")
+    tree_flatten(called(*tensors), results, "the results")
     return [each.detach().numpy() for each in results]
 
 
