@@ -8,9 +8,11 @@ from collections.abc import Sequence
 
 from oneflow_onnx.commands.check import CHECK
 from oneflow_onnx.commands.code import CODE
+from oneflow_onnx.commands.export import EXPORT
 from oneflow_onnx.commands.import_model import IMPORT
+from oneflow_onnx.commands.info import INFO
 
-SUBCOMMANDS = (CHECK, CODE, IMPORT)
+SUBCOMMANDS = (EXPORT, IMPORT, CODE, CHECK, INFO)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
