@@ -12,12 +12,32 @@ from oneflow_onnx.oneflow2onnx.builder import INT64, GraphBuilder
 from oneflow_onnx.oneflow2onnx.lowering import Call, Unsupported, lowering
 from oneflow_onnx.oneflow2onnx.reference import Ref
 from oneflow_onnx.oneflow2onnx.schemas import NeedsOpset
-from oneflow_onnx.oneflow2onnx.sizes import Dim, Size, combine, product, require_static
+from oneflow_onnx.oneflow2onnx.sizes import Dim, Shape, Size, combine, product, require_static
 
 
 @lowering("reshape")
 def _reshape(b: GraphBuilder, call: Call) -> Ref:
-    return o.reshape(b, call.operands[0], call["shape"])
+    (x,), shape = call.operands, call["shape"]
+    dropped = _ones_between(shape, x.shape)
+    if dropped:
+        return o.squeeze(b, x, dropped)
+    added = _ones_between(x.shape, shape)
+    return o.unsqueeze(b, x, added) if added else o.reshape(b, x, shape)
+
+
+def _ones_between(short: Shape, long: Shape) -> list[int]:
+    """The dimensions of size 1 that `long` has beside those of `short`; empty if it is not so."""
+    if len(short) >= len(long):
+        return []
+    ones, place = [], 0
+    for dim, size in enumerate(long):
+        if place < len(short) and short[place] == size:
+            place += 1
+        elif size == 1:
+            ones.append(dim)
+        else:
+            return []
+    return ones if place == len(short) else []
 
 
 @lowering("transpose")
