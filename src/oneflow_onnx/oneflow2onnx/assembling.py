@@ -72,16 +72,7 @@ def assemble(
             value.const_value = _weight(value, trace.inputs[number][1].source)
             value.shape = _shape(trace.inputs[number][0].shape, {})
             initializers.append(value)
-    made = {value for value in inner if value.name}
-    outputs = []
-    for place, (ref, name) in enumerate(zip(emission.outputs, names.outputs, strict=True)):
-        value = ref.value
-        if value not in made or value in outputs or value in emission.inputs:
-            copy = ir.Value(name=f"output_{place}", type=value.type)
-            nodes.append(ir.node("Identity", [value], outputs=[copy], name=f"Identity_{place}"))
-            value = copy
-        value.name, value.shape = name, _shape(ref.shape, names.sizes)
-        outputs.append(value)
+    outputs = _outputs(emission, names, nodes)
     for value in inner:
         if value not in outputs:
             # Runtimes infer types within the graph themselves.
@@ -101,6 +92,21 @@ def assemble(
     return ir.Model(
         graph, ir_version=version, producer_name="oneflow_onnx", producer_version=__version__
     )
+
+
+def _outputs(emission: Emission, names: ModelNames, nodes: list[ir.Node]) -> list[ir.Value]:
+    """The outputs, each a value of its own: a copy where one is an input, or two are one."""
+    made = {value for node in nodes for value in node.outputs}
+    outputs: list[ir.Value] = []
+    for place, (ref, name) in enumerate(zip(emission.outputs, names.outputs, strict=True)):
+        value = ref.value
+        if value not in made or value in outputs:
+            copy = ir.Value(name=f"output_{place}", type=value.type)
+            nodes.append(ir.node("Identity", [value], outputs=[copy], name=f"Identity_{place}"))
+            value = copy
+        value.name, value.shape = name, _shape(ref.shape, names.sizes)
+        outputs.append(value)
+    return outputs
 
 
 def _needed(

@@ -13,7 +13,7 @@ from oneflow.graph.capture import capture, scope_of
 from oneflow.graph.captured_step import CapturedStep
 from oneflow.graph.graph import Graph
 from oneflow.graph.pytree import flatten_call, tree_unflatten
-from oneflow.legacy.job import Job
+from oneflow.legacy.job import JobFunction
 from oneflow.legacy.session import default_session
 
 _ATTRIBUTE = "exported"
@@ -52,7 +52,7 @@ def exported_model(model: Any) -> ExportedModel:
     Raises:
         TypeError: it is none of these.
     """
-    if isinstance(model, Job):
+    if isinstance(model, JobFunction):
         default_session().define_jobs()
         return ExportedModel(model.define(), "variables.", tuple(model.arguments))
     if isinstance(model, Graph):
@@ -74,13 +74,13 @@ def _parameters(function: Callable[..., Any]) -> tuple[str, ...]:
     return tuple(each.name for each in parameters if each.kind in kinds)
 
 
-def compiled_arguments(graph: Graph | Job) -> tuple[tuple[Any, ...], dict[str, Any]]:
+def compiled_arguments(graph: Graph | JobFunction) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Arguments like those of the last call of a graph, or as a job's placeholders say.
 
     Raises:
         RuntimeError: the graph was never called.
     """
-    if isinstance(graph, Job):
+    if isinstance(graph, JobFunction):
         return tuple(graph.arguments.values()), {}
     step = graph.last_step
     if step is None:

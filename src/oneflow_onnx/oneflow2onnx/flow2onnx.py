@@ -11,7 +11,7 @@ import onnx_ir as ir
 
 import oneflow as flow
 from oneflow.graph.graph import Graph
-from oneflow.legacy.job import Job
+from oneflow.legacy.job import JobFunction
 from oneflow_onnx.oneflow2onnx.capturing import compiled_arguments, exported_model
 from oneflow_onnx.oneflow2onnx.exporting import ExportOptions, export_model
 from oneflow_onnx.oneflow2onnx.files import write_model
@@ -78,7 +78,7 @@ def ProcessFlowGraph(
         RuntimeError: the graph was never called.
         ValueError: what is to be exported is no graph, or `shape_override` names no input.
     """
-    if not isinstance(flow_graph, Graph | Job):
+    if not isinstance(flow_graph, Graph | JobFunction):
         raise ValueError(
             f'Cannot find job "{getattr(flow_graph, "__name__", flow_graph)}" in jobset: it is '
             "neither a job function nor an `nn.Graph`; modules are exported by "
@@ -102,7 +102,7 @@ def ProcessFlowGraph(
 
 
 def _reshaped(
-    graph: Graph | Job, args: tuple[Any, ...], shapes: Mapping[str, Sequence[int]]
+    graph: Graph | JobFunction, args: tuple[Any, ...], shapes: Mapping[str, Sequence[int]]
 ) -> tuple[Any, ...]:
     names = exported_model(graph).signature
     unknown = sorted(set(shapes) - set(names))
@@ -114,7 +114,7 @@ def _reshaped(
     )
 
 
-def _load_weights(graph: Graph | Job, folder: Path) -> None:
+def _load_weights(graph: Graph | JobFunction, folder: Path) -> None:
     """Load the modules of a graph from what ``flow.save(graph.state_dict(), folder)`` wrote.
 
     Raises:
@@ -122,7 +122,7 @@ def _load_weights(graph: Graph | Job, folder: Path) -> None:
     """
     if not folder.exists():
         raise FileNotFoundError(f"there are no weights at `{folder}`")
-    if isinstance(graph, Job):
+    if isinstance(graph, JobFunction):
         flow.load_variables(flow.checkpoint.get(str(folder)))
         return
     state = flow.load(str(folder))

@@ -14,7 +14,7 @@ import onnxruntime
 import oneflow as flow
 from oneflow.graph.graph import Graph
 from oneflow.graph.pytree import tree_flatten
-from oneflow.legacy.job import Job
+from oneflow.legacy.job import JobFunction
 from oneflow.tensor.tensor import Tensor
 from oneflow_onnx.oneflow2onnx.capturing import compiled_arguments
 from oneflow_onnx.oneflow2onnx.exporting import DEFAULT_OPSET
@@ -226,11 +226,11 @@ def convert_to_onnx_and_check(
         compare_result(mine, theirs, print_outlier=print_outlier)
 
 
-def _call(graph: Graph | Job, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
+def _call(graph: Graph | JobFunction, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
     """The arrays that a graph, or a job, returns for these arguments."""
     given, _ = compiled_arguments(graph)
     tensors = [_like(flow.tensor(array), each) for array, each in zip(arrays, given, strict=True)]
-    called = graph.define() if isinstance(graph, Job) else graph
+    called = graph.define() if isinstance(graph, JobFunction) else graph
     results: list[Tensor] = []
     tree_flatten(called(*tensors), results, "the results")
     return [each.detach().numpy() for each in results]
