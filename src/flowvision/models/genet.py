@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import oneflow as flow
+from flowvision.layers.blocks import ConvBn
 from flowvision.layers.weight_init import init_convolutional_
 from flowvision.models.registry import register_model
 from oneflow import Tensor, nn
@@ -45,21 +46,6 @@ class NetBlock(nn.Module):
         return self.netblock(x)
 
 
-def _conv_bn(
-    in_channels: int, out_channels: int, kernel: int, stride: int = 1, groups: int = 1
-) -> tuple[nn.Module, nn.Module]:
-    convolution = nn.Conv2d(
-        in_channels,
-        out_channels,
-        kernel,
-        stride=stride,
-        padding=kernel // 2,
-        groups=groups,
-        bias=False,
-    )
-    return convolution, nn.BatchNorm2d(out_channels)
-
-
 class SuperBlock(nn.Module):
     """The blocks of a stage, each a branch and a shortcut with a rectifier after their sum.
 
@@ -77,7 +63,7 @@ class SuperBlock(nn.Module):
         for _ in range(stage.depth):
             shortcut = nn.Sequential()
             if stride != 1 or channels != stage.channels:
-                shortcut = nn.Sequential(*_conv_bn(channels, stage.channels, 1, stride))
+                shortcut = nn.Sequential(*ConvBn(channels, stage.channels, 1, stride))
             shortcuts.append(shortcut)
             branches.append(self._branch(channels, stage, stride))
             channels, stride = stage.channels, 1
@@ -88,17 +74,17 @@ class SuperBlock(nn.Module):
     def _branch(channels: int, stage: GENetStage, stride: int) -> nn.Sequential:
         if stage.kind == "XX":
             return nn.Sequential(
-                *_conv_bn(channels, stage.width, 3, stride),
+                *ConvBn(channels, stage.width, 3, stride),
                 nn.ReLU(inplace=True),
-                *_conv_bn(stage.width, stage.channels, 3),
+                *ConvBn(stage.width, stage.channels, 3),
             )
         groups = stage.width if stage.kind == "DW" else 1
         return nn.Sequential(
-            *_conv_bn(channels, stage.width, 1),
+            *ConvBn(channels, stage.width, 1),
             nn.ReLU(inplace=True),
-            *_conv_bn(stage.width, stage.width, 3, stride, groups),
+            *ConvBn(stage.width, stage.width, 3, stride, groups=groups),
             nn.ReLU(inplace=True),
-            *_conv_bn(stage.width, stage.channels, 1),
+            *ConvBn(stage.width, stage.channels, 1),
         )
 
     def forward(self, x: Tensor) -> Tensor:
@@ -123,12 +109,12 @@ class PlainNet(nn.Module):
         self, stem: int, stages: Sequence[GENetStage], last: int, num_classes: int = 1000
     ) -> None:
         super().__init__()
-        layers = [*map(NetBlock, _conv_bn(3, stem, 3, 2)), nn.ReLU(inplace=True)]
+        layers = [*map(NetBlock, ConvBn(3, stem, 3, 2)), nn.ReLU(inplace=True)]
         channels = stem
         for stage in stages:
             layers.append(SuperBlock(channels, stage))
             channels = stage.channels
-        layers += [*map(NetBlock, _conv_bn(channels, last, 1)), nn.ReLU(inplace=True)]
+        layers += [*map(NetBlock, ConvBn(channels, last, 1)), nn.ReLU(inplace=True)]
         self.module_list = nn.ModuleList(layers)
         self.global_pool = nn.AdaptiveAvgPool2d((1, 1))
         self.fc_linear = nn.Linear(last, num_classes)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import oneflow as flow
+from flowvision.layers.blocks import ConvBn
 from flowvision.layers.helpers import make_divisible
 from flowvision.layers.weight_init import init_convolutional_
 from flowvision.models.registry import register_model
@@ -36,13 +37,6 @@ _STAGES = (
 )
 
 
-def _conv_bn(in_channels: int, out_channels: int, kernel: int, **kwargs: Any) -> list[nn.Module]:
-    convolution = nn.Conv2d(
-        in_channels, out_channels, kernel, padding=kernel // 2, bias=False, **kwargs
-    )
-    return [convolution, nn.BatchNorm2d(out_channels)]
-
-
 class GhostModule(nn.Module):
     """A 1 x 1 convolution, and a depthwise convolution of its output beside it.
 
@@ -58,8 +52,8 @@ class GhostModule(nn.Module):
         super().__init__()
         half = out_channels // 2
         activation = nn.ReLU(inplace=True) if relu else nn.Identity()
-        self.primary_conv = nn.Sequential(*_conv_bn(in_channels, half, 1), activation)
-        self.cheap_operation = nn.Sequential(*_conv_bn(half, half, 3, groups=half), activation)
+        self.primary_conv = nn.Sequential(*ConvBn(in_channels, half, 1), activation)
+        self.cheap_operation = nn.Sequential(*ConvBn(half, half, 3, groups=half), activation)
 
     def forward(self, x: Tensor) -> Tensor:
         primary = self.primary_conv(x)
@@ -110,7 +104,7 @@ class GhostBottleneck(nn.Module):
         self.ghost1 = GhostModule(in_channels, mid_channels)
         self.conv_dw, self.bn_dw = nn.Identity(), nn.Identity()
         if stride > 1:
-            self.conv_dw, self.bn_dw = _conv_bn(
+            self.conv_dw, self.bn_dw = ConvBn(
                 mid_channels, mid_channels, kernel, stride=stride, groups=mid_channels
             )
         self.se = GhostSqueezeExcite(mid_channels) if use_se else nn.Identity()
@@ -118,8 +112,8 @@ class GhostBottleneck(nn.Module):
         self.shortcut = nn.Sequential()
         if in_channels != out_channels or stride != 1:
             self.shortcut = nn.Sequential(
-                *_conv_bn(in_channels, in_channels, kernel, stride=stride, groups=in_channels),
-                *_conv_bn(in_channels, out_channels, 1),
+                *ConvBn(in_channels, in_channels, kernel, stride=stride, groups=in_channels),
+                *ConvBn(in_channels, out_channels, 1),
             )
 
     def forward(self, x: Tensor) -> Tensor:
@@ -133,7 +127,7 @@ class ConvBn1Act(nn.Module):
 
     def __init__(self, in_channels: int, out_channels: int) -> None:
         super().__init__()
-        self.conv, self.bn1 = _conv_bn(in_channels, out_channels, 1)
+        self.conv, self.bn1 = ConvBn(in_channels, out_channels, 1)
 
     def forward(self, x: Tensor) -> Tensor:
         return nn.functional.relu(self.bn1(self.conv(x)))

@@ -120,7 +120,7 @@ class HighResolutionModule(nn.Module):
         outputs = [blocks(x) for blocks, x in zip(self.branches, branches, strict=True)]
         fused = []
         for layers in self.fuse_layers:
-            first, *rest = (layer(x) for layer, x in zip(layers, outputs, strict=True))
+            first, *rest = (layer(x) for layer, x in zip(layers.children(), outputs, strict=True))
             fused.append(nn.functional.relu(sum(rest, first)))
         return fused
 

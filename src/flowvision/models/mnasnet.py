@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
+from flowvision.layers.blocks import ConvBn, ConvBnAct
 from flowvision.layers.helpers import make_divisible
 from flowvision.models.registry import register_model
 from oneflow import Tensor, nn
@@ -11,7 +13,7 @@ from oneflow import Tensor, nn
 _PAPER = "1807.11626"
 _WEIGHTS = "https://download.pytorch.org/models"
 # The running statistics of the paper's training: momentum 0.9997 in TensorFlow's sense.
-_MOMENTUM = 1 - 0.9997
+_NORM: dict[str, Any] = {"norm_layer": functools.partial(nn.BatchNorm2d, momentum=1 - 0.9997)}
 # The stages of MNASNet-B1: channels, kernel, stride, expansion, number of blocks.
 _STAGES = (
     (24, 3, 2, 3, 3),
@@ -44,33 +46,13 @@ class MNASInvertedResidual(nn.Module):
         width = in_channels * expansion
         self.apply_residual = in_channels == out_channels and stride == 1
         self.layers = nn.Sequential(
-            nn.Conv2d(in_channels, width, 1, bias=False),
-            nn.BatchNorm2d(width, momentum=_MOMENTUM),
-            nn.ReLU(inplace=True),
-            *_depthwise(width, kernel_size, stride),
-            nn.Conv2d(width, out_channels, 1, bias=False),
-            nn.BatchNorm2d(out_channels, momentum=_MOMENTUM),
+            *ConvBnAct(in_channels, width, **_NORM),
+            *ConvBnAct(width, width, kernel_size, stride, groups=width, **_NORM),
+            *ConvBn(width, out_channels, **_NORM),
         )
 
     def forward(self, x: Tensor) -> Tensor:
         return x + self.layers(x) if self.apply_residual else self.layers(x)
-
-
-def _depthwise(channels: int, kernel_size: int, stride: int) -> tuple[nn.Module, ...]:
-    padding = kernel_size // 2
-    return (
-        nn.Conv2d(
-            channels,
-            channels,
-            kernel_size,
-            stride=stride,
-            padding=padding,
-            groups=channels,
-            bias=False,
-        ),
-        nn.BatchNorm2d(channels, momentum=_MOMENTUM),
-        nn.ReLU(inplace=True),
-    )
 
 
 class MNASNet(nn.Module):
@@ -93,12 +75,9 @@ class MNASNet(nn.Module):
         super().__init__()
         stem, channels = make_divisible(32 * alpha), make_divisible(16 * alpha)
         layers: list[nn.Module] = [
-            nn.Conv2d(3, stem, 3, stride=2, padding=1, bias=False),
-            nn.BatchNorm2d(stem, momentum=_MOMENTUM),
-            nn.ReLU(inplace=True),
-            *_depthwise(stem, 3, 1),
-            nn.Conv2d(stem, channels, 1, bias=False),
-            nn.BatchNorm2d(channels, momentum=_MOMENTUM),
+            *ConvBnAct(3, stem, 3, 2, **_NORM),
+            *ConvBnAct(stem, stem, 3, groups=stem, **_NORM),
+            *ConvBn(stem, channels, **_NORM),
         ]
         for base, kernel_size, stride, expansion, depth in _STAGES:
             width = make_divisible(base * alpha)
@@ -107,11 +86,7 @@ class MNASNet(nn.Module):
             blocks += [block(width, width, kernel_size, 1, expansion) for _ in range(1, depth)]
             layers.append(nn.Sequential(*blocks))
             channels = width
-        layers += [
-            nn.Conv2d(channels, 1280, 1, bias=False),
-            nn.BatchNorm2d(1280, momentum=_MOMENTUM),
-            nn.ReLU(inplace=True),
-        ]
+        layers += ConvBnAct(channels, 1280, **_NORM)
         self.layers = nn.Sequential(*layers)
         self.classifier = nn.Sequential(
             nn.Dropout(dropout, inplace=True), nn.Linear(1280, num_classes)

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import oneflow as flow
+from flowvision.layers.blocks import ConvBn
 from flowvision.layers.weight_init import init_convolutional_
 from flowvision.models.registry import register_model
 from oneflow import Tensor, nn
@@ -48,22 +49,6 @@ def add_to_first_channels(x: Tensor, shortcut: Tensor) -> Tensor:
     return flow.cat([x[:, :channels] + shortcut, x[:, channels:]], dim=1)
 
 
-def conv_bn(
-    in_channels: int, out_channels: int, kernel_size: int = 1, stride: int = 1, groups: int = 1
-) -> tuple[nn.Module, nn.Module]:
-    """Return a convolution without bias that keeps the size at a stride of 1, and its norm."""
-    convolution = nn.Conv2d(
-        in_channels,
-        out_channels,
-        kernel_size,
-        stride=stride,
-        padding=kernel_size // 2,
-        groups=groups,
-        bias=False,
-    )
-    return convolution, nn.BatchNorm2d(out_channels)
-
-
 class RexNetBottleneck(nn.Module):
     """An inverted residual whose shortcut goes to the first channels of the output.
 
@@ -83,11 +68,11 @@ class RexNetBottleneck(nn.Module):
         width = in_channels * t
         layers: list[nn.Module] = []
         if t != 1:
-            layers += [*conv_bn(in_channels, width), nn.SiLU(inplace=True)]
-        layers += conv_bn(width, width, 3, stride, groups=width)
+            layers += [*ConvBn(in_channels, width), nn.SiLU(inplace=True)]
+        layers += ConvBn(width, width, 3, stride, groups=width)
         if se_ratio:
             layers.append(SE(width, se_ratio))
-        layers += [nn.ReLU6(inplace=True), *conv_bn(width, channels)]
+        layers += [nn.ReLU6(inplace=True), *ConvBn(width, channels)]
         self.out = nn.Sequential(*layers)
 
     def forward(self, x: Tensor) -> Tensor:
@@ -127,7 +112,7 @@ class RexNetV1(nn.Module):
         total = sum(depths)
         scale = max(width_mult, 1.0)  # narrow networks keep the channels of their beginning
         channels = round(32 * scale)
-        layers: list[nn.Module] = [*conv_bn(3, channels, 3, 2), nn.SiLU(inplace=True)]
+        layers: list[nn.Module] = [*ConvBn(3, channels, 3, 2), nn.SiLU(inplace=True)]
         built = 0
         for depth, first_stride, squeezed in zip(depths, _STRIDES, _SQUEEZED, strict=True):
             for index in range(depth):
@@ -140,7 +125,7 @@ class RexNetV1(nn.Module):
                 channels = width
                 built += 1
         last = int(1280 * width_mult)
-        layers += [*conv_bn(channels, last), nn.SiLU(inplace=True), nn.AdaptiveAvgPool2d(1)]
+        layers += [*ConvBn(channels, last), nn.SiLU(inplace=True), nn.AdaptiveAvgPool2d(1)]
         self.features = nn.Sequential(*layers)
         self.output = nn.Sequential(nn.Dropout(dropout_ratio), nn.Conv2d(last, num_classes, 1))
         init_convolutional_(self)

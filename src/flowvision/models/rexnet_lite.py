@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import oneflow as flow
+from flowvision.layers.blocks import ConvBn
 from flowvision.layers.helpers import make_divisible
 from flowvision.layers.weight_init import init_convolutional_
 from flowvision.models.registry import register_model
-from flowvision.models.rexnet import add_to_first_channels, conv_bn
+from flowvision.models.rexnet import add_to_first_channels
 from oneflow import Tensor, nn
 
 _PAPER = "2007.00992"
@@ -37,11 +38,11 @@ class LinearBottleneck(nn.Module):
         width = in_channels * t
         layers: list[nn.Module] = []
         if t != 1:
-            layers += [*conv_bn(in_channels, width), nn.ReLU6(inplace=True)]
+            layers += [*ConvBn(in_channels, width), nn.ReLU6(inplace=True)]
         layers += [
-            *conv_bn(width, width, kernel_size, stride, groups=width),
+            *ConvBn(width, width, kernel_size, stride, groups=width),
             nn.ReLU6(inplace=True),
-            *conv_bn(width, channels),
+            *ConvBn(width, channels),
         ]
         self.out = nn.Sequential(*layers)
 
@@ -83,7 +84,7 @@ class ReXNetV1_lite(nn.Module):
             return make_divisible(round(channels * multiplier), divisible_value)
 
         channels = 32 if fix_head_stem else scaled(32)
-        layers: list[nn.Module] = [*conv_bn(3, channels, 3, 2), nn.ReLU6(inplace=True)]
+        layers: list[nn.Module] = [*ConvBn(3, channels, 3, 2), nn.ReLU6(inplace=True)]
         total, built = sum(_DEPTHS), 0
         for depth, first_stride, kernel in zip(_DEPTHS, _STRIDES, kernel_conf, strict=True):
             for index in range(depth):
@@ -95,7 +96,7 @@ class ReXNetV1_lite(nn.Module):
                 channels = width
                 built += 1
         last = 1280 if fix_head_stem else scaled(1280)
-        layers += [*conv_bn(channels, last), nn.ReLU6(inplace=True), nn.AdaptiveAvgPool2d(1)]
+        layers += [*ConvBn(channels, last), nn.ReLU6(inplace=True), nn.AdaptiveAvgPool2d(1)]
         self.features = nn.Sequential(*layers)
         self.output = nn.Sequential(
             nn.Conv2d(last, 1024, 1),

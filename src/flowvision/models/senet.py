@@ -206,25 +206,17 @@ def _one_convolution(out_channels: int) -> nn.Sequential:
     return stem
 
 
-def _se_resnet(layers: Sequence[int], options: dict[str, Any]) -> SENet:
+def _se_resnet(
+    block: Callable[..., SEBottleneckBase],
+    layers: Sequence[int],
+    groups: int,
+    options: dict[str, Any],
+) -> SENet:
+    """Return a network with ResNet's beginning and shortcuts."""
     return SENet(
-        SEResNetBottleneck,
+        block,
         layers,
-        groups=1,
-        reduction=16,
-        **{"dropout_p": None, **options},
-        inplanes=64,
-        input_3x3=False,
-        downsample_kernel_size=1,
-        downsample_padding=0,
-    )
-
-
-def _se_resnext(layers: Sequence[int], options: dict[str, Any]) -> SENet:
-    return SENet(
-        SEResNeXtBottleneck,
-        layers,
-        groups=32,
+        groups=groups,
         reduction=16,
         **{"dropout_p": None, **options},
         inplanes=64,
@@ -243,25 +235,25 @@ def senet154(**kwargs: Any) -> SENet:
 @register_model(paper=_PAPER, url=f"{_WEIGHTS}/v0.1-cadene/se_resnet50-ce0d4300.pth")
 def se_resnet50(**kwargs: Any) -> SENet:
     """SE-ResNet with 50 layers: 28 million parameters."""
-    return _se_resnet((3, 4, 6, 3), kwargs)
+    return _se_resnet(SEResNetBottleneck, (3, 4, 6, 3), 1, kwargs)
 
 
 @register_model(paper=_PAPER, url=f"{_WEIGHTS}/v0.1-cadene/se_resnet101-7e38fcc6.pth")
 def se_resnet101(**kwargs: Any) -> SENet:
     """SE-ResNet with 101 layers: 49 million parameters."""
-    return _se_resnet((3, 4, 23, 3), kwargs)
+    return _se_resnet(SEResNetBottleneck, (3, 4, 23, 3), 1, kwargs)
 
 
 @register_model(paper=_PAPER, url=f"{_WEIGHTS}/v0.1-cadene/se_resnet152-d17c99b7.pth")
 def se_resnet152(**kwargs: Any) -> SENet:
     """SE-ResNet with 152 layers: 67 million parameters."""
-    return _se_resnet((3, 8, 36, 3), kwargs)
+    return _se_resnet(SEResNetBottleneck, (3, 8, 36, 3), 1, kwargs)
 
 
 @register_model(paper=_PAPER, url=f"{_WEIGHTS}/v0.1-weights/legacy_se_resnext50_32x4d-f3651bad.pth")
 def se_resnext50_32x4d(**kwargs: Any) -> SENet:
     """SE-ResNeXt with 50 layers: 28 million parameters."""
-    return _se_resnext((3, 4, 6, 3), kwargs)
+    return _se_resnet(SEResNeXtBottleneck, (3, 4, 6, 3), 32, kwargs)
 
 
 @register_model(
@@ -269,4 +261,4 @@ def se_resnext50_32x4d(**kwargs: Any) -> SENet:
 )
 def se_resnext101_32x4d(**kwargs: Any) -> SENet:
     """SE-ResNeXt with 101 layers: 49 million parameters."""
-    return _se_resnext((3, 4, 23, 3), kwargs)
+    return _se_resnet(SEResNeXtBottleneck, (3, 4, 23, 3), 32, kwargs)

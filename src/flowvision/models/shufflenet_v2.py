@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import oneflow as flow
+from flowvision.layers.blocks import ConvBn, ConvBnAct
 from flowvision.models.registry import register_model
 from oneflow import Tensor, nn
 
@@ -47,14 +48,12 @@ class ShuffleUnit(nn.Module):
         self.branch1 = nn.Sequential()
         if stride == 2:
             self.branch1 = nn.Sequential(
-                *_depthwise(inp, stride), *_pointwise(inp, half), nn.ReLU(inplace=True)
+                *ConvBn(inp, inp, 3, stride, groups=inp), *ConvBnAct(inp, half)
             )
         self.branch2 = nn.Sequential(
-            *_pointwise(inp if stride == 2 else half, half),
-            nn.ReLU(inplace=True),
-            *_depthwise(half, stride),
-            *_pointwise(half, half),
-            nn.ReLU(inplace=True),
+            *ConvBnAct(inp if stride == 2 else half, half),
+            *ConvBn(half, half, 3, stride, groups=half),
+            *ConvBnAct(half, half),
         )
 
     def forward(self, x: Tensor) -> Tensor:
@@ -64,17 +63,6 @@ class ShuffleUnit(nn.Module):
         else:
             x = flow.cat([self.branch1(x), self.branch2(x)], dim=1)
         return channel_shuffle(x, 2)
-
-
-def _depthwise(channels: int, stride: int) -> tuple[nn.Module, nn.Module]:
-    convolution = nn.Conv2d(
-        channels, channels, 3, stride=stride, padding=1, groups=channels, bias=False
-    )
-    return convolution, nn.BatchNorm2d(channels)
-
-
-def _pointwise(in_channels: int, out_channels: int) -> tuple[nn.Module, nn.Module]:
-    return nn.Conv2d(in_channels, out_channels, 1, bias=False), nn.BatchNorm2d(out_channels)
 
 
 class ShuffleNetV2(nn.Module):
@@ -98,11 +86,7 @@ class ShuffleNetV2(nn.Module):
     ) -> None:
         super().__init__()
         first, *widths, last = stages_out_channels
-        self.conv1 = nn.Sequential(
-            nn.Conv2d(3, first, 3, stride=2, padding=1, bias=False),
-            nn.BatchNorm2d(first),
-            nn.ReLU(inplace=True),
-        )
+        self.conv1 = ConvBnAct(3, first, 3, 2)
         self.maxpool = nn.MaxPool2d(3, stride=2, padding=1)
         stages = []
         channels = first
@@ -112,7 +96,7 @@ class ShuffleNetV2(nn.Module):
             stages.append(nn.Sequential(*units))
             channels = width
         self.stage2, self.stage3, self.stage4 = stages
-        self.conv5 = nn.Sequential(*_pointwise(channels, last), nn.ReLU(inplace=True))
+        self.conv5 = ConvBnAct(channels, last)
         self.fc = nn.Linear(last, num_classes)
 
     def forward(self, x: Tensor) -> Tensor:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from flowvision.layers.blocks.padding import get_padding_value, pad_same
@@ -12,9 +13,9 @@ def conv2d_same(
     x: Tensor,
     weight: Tensor,
     bias: Tensor | None = None,
-    stride: tuple[int, int] = (1, 1),
-    padding: tuple[int, int] = (0, 0),
-    dilation: tuple[int, int] = (1, 1),
+    stride: Sequence[int] = (1, 1),
+    padding: Sequence[int] = (0, 0),
+    dilation: Sequence[int] = (1, 1),
     groups: int = 1,
 ) -> Tensor:
     """Convolve with TensorFlow's "SAME" padding: the output has size / stride, rounded up.
@@ -48,9 +49,9 @@ class Conv2dSame(nn.Conv2d):
         oneflow.Size([1, 8, 5, 5])
     """
 
-    def forward(self, x: Tensor) -> Tensor:
+    def forward(self, input: Tensor) -> Tensor:
         return conv2d_same(
-            x, self.weight, self.bias, self.stride, (0, 0), self.dilation, self.groups
+            input, self.weight, self.bias, self.stride, (0, 0), self.dilation, self.groups
         )
 
 
