@@ -170,7 +170,11 @@ def _check_input(declared: onnx.ValueInfoProto, value: Value) -> None:
         )
     if not wanted.HasField("shape"):
         return
-    sizes = [d.dim_value if d.HasField("dim_value") else None for d in wanted.shape.dim]
+    # Old versions of paddle2onnx write -1 for a size that is not fixed.
+    sizes = [
+        d.dim_value if d.HasField("dim_value") and d.dim_value >= 0 else None
+        for d in wanted.shape.dim
+    ]
     fits = len(sizes) == len(value.shape) and all(
         size is None or size == actual for size, actual in zip(sizes, value.shape, strict=True)
     )

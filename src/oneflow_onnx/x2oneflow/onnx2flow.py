@@ -80,7 +80,7 @@ def from_pytorch(
     Raises:
         ModuleNotFoundError: PyTorch is not installed.
     """
-    torch = _framework("torch", "from_pytorch")
+    torch = framework("torch", "from_pytorch")
     examples = tuple(torch.from_numpy(np.array(array)) for array in _arrays(inputs))
     names = [f"x_{index}" for index in range(len(examples))]
     was_training = torch_model.training
@@ -127,8 +127,8 @@ def from_tensorflow2(
     Raises:
         ModuleNotFoundError: TensorFlow or tf2onnx is not installed.
     """
-    tensorflow = _framework("tensorflow", "from_tensorflow2")
-    convert = _framework("tf2onnx.convert", "from_tensorflow2")
+    tensorflow = framework("tensorflow", "from_tensorflow2")
+    convert = framework("tf2onnx.convert", "from_tensorflow2")
     signature = [
         tensorflow.TensorSpec(array.shape, array.dtype, name=f"x_{index}")
         for index, array in enumerate(_arrays(inputs))
@@ -156,8 +156,8 @@ def from_paddle(
     Raises:
         ModuleNotFoundError: Paddle or paddle2onnx is not installed.
     """
-    paddle = _framework("paddle", "from_paddle")
-    _framework("paddle2onnx", "from_paddle")
+    paddle = framework("paddle", "from_paddle")
+    framework("paddle2onnx", "from_paddle")
     specification = [
         paddle.static.InputSpec(list(array.shape), str(array.dtype), f"x_{index}")
         for index, array in enumerate(_arrays(inputs))
@@ -172,7 +172,7 @@ def from_paddle(
     return module.train(train_flag)
 
 
-def _framework(name: str, caller: str) -> ModuleType:
+def framework(name: str, caller: str) -> ModuleType:
     """Import a framework that only the user of a converter has."""
     try:
         return importlib.import_module(name)
