@@ -98,7 +98,7 @@ def remove_small_boxes(boxes: Tensor, min_size: float) -> Tensor:
         [0]
     """
     width, height = _sides(boxes)
-    return ((width >= min_size) & (height >= min_size)).nonzero().squeeze(1)
+    return ((width >= min_size) & (height >= min_size)).nonzero(as_tuple=True)[0]
 
 
 def clip_boxes_to_image(boxes: Tensor, size: tuple[int, int]) -> Tensor:

@@ -92,9 +92,9 @@ class LastLevelMaxPool(ExtraFPNBlock):
     """Adds a level "pool": every second row and column of the last one."""
 
     def forward(
-        self, x: list[Tensor], y: list[Tensor], names: list[str]
+        self, results: list[Tensor], x: list[Tensor], names: list[str]
     ) -> tuple[list[Tensor], list[str]]:
-        return [*x, F.max_pool2d(x[-1], 1, 2, 0)], [*names, "pool"]
+        return [*results, F.max_pool2d(results[-1], 1, 2, 0)], [*names, "pool"]
 
 
 class LastLevelP6P7(ExtraFPNBlock):
@@ -116,11 +116,11 @@ class LastLevelP6P7(ExtraFPNBlock):
         self.use_P5 = in_channels == out_channels
 
     def forward(
-        self, p: list[Tensor], c: list[Tensor], names: list[str]
+        self, results: list[Tensor], x: list[Tensor], names: list[str]
     ) -> tuple[list[Tensor], list[str]]:
-        p6 = self.p6(p[-1] if self.use_P5 else c[-1])
+        p6 = self.p6(results[-1] if self.use_P5 else x[-1])
         p7 = self.p7(F.relu(p6))
-        return [*p, p6, p7], [*names, "p6", "p7"]
+        return [*results, p6, p7], [*names, "p6", "p7"]
 
 
 def rename_wrapped_convolution(state_dict: dict[str, Any], prefix: str) -> None:

@@ -126,7 +126,7 @@ class MultiScaleRoIAlign(nn.Module):
     ) -> Tensor:
         parts, positions = [], []
         for level, (feature, scale) in enumerate(zip(features, scales, strict=True)):
-            here = (levels == level).nonzero().squeeze(1)
+            here = (levels == level).nonzero(as_tuple=True)[0]
             positions.append(here)
             parts.append(
                 roi_align(feature, rois[here], self.output_size, scale, self.sampling_ratio)

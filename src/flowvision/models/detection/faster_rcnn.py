@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, TypedDict, Unpack
+from dataclasses import dataclass
+from typing import Any
 
 from flowvision.layers.blocks.poolers import MultiScaleRoIAlign
 from flowvision.models.detection.anchor_utils import AnchorGenerator
@@ -28,7 +29,8 @@ IMAGENET_MEAN = (0.485, 0.456, 0.406)
 IMAGENET_STD = (0.229, 0.224, 0.225)
 
 
-class RCNNNumbers(TypedDict, total=False):
+@dataclass(frozen=True)
+class RCNNNumbers:
     """The numbers that set up the two stages of R-CNN.
 
     Attributes:
@@ -52,46 +54,24 @@ class RCNNNumbers(TypedDict, total=False):
         bbox_reg_weights: see there.
     """
 
-    rpn_pre_nms_top_n_train: int
-    rpn_pre_nms_top_n_test: int
-    rpn_post_nms_top_n_train: int
-    rpn_post_nms_top_n_test: int
-    rpn_nms_thresh: float
-    rpn_fg_iou_thresh: float
-    rpn_bg_iou_thresh: float
-    rpn_batch_size_per_image: int
-    rpn_positive_fraction: float
-    rpn_score_thresh: float
-    box_score_thresh: float
-    box_nms_thresh: float
-    box_detections_per_img: int
-    box_fg_iou_thresh: float
-    box_bg_iou_thresh: float
-    box_batch_size_per_image: int
-    box_positive_fraction: float
-    bbox_reg_weights: tuple[float, float, float, float] | None
-
-
-_DEFAULTS: RCNNNumbers = {
-    "rpn_pre_nms_top_n_train": 2000,
-    "rpn_pre_nms_top_n_test": 1000,
-    "rpn_post_nms_top_n_train": 2000,
-    "rpn_post_nms_top_n_test": 1000,
-    "rpn_nms_thresh": 0.7,
-    "rpn_fg_iou_thresh": 0.7,
-    "rpn_bg_iou_thresh": 0.3,
-    "rpn_batch_size_per_image": 256,
-    "rpn_positive_fraction": 0.5,
-    "rpn_score_thresh": 0.0,
-    "box_score_thresh": 0.05,
-    "box_nms_thresh": 0.5,
-    "box_detections_per_img": 100,
-    "box_fg_iou_thresh": 0.5,
-    "box_bg_iou_thresh": 0.5,
-    "box_batch_size_per_image": 512,
-    "box_positive_fraction": 0.25,
-    "bbox_reg_weights": None,
-}
+    rpn_pre_nms_top_n_train: int = 2000
+    rpn_pre_nms_top_n_test: int = 1000
+    rpn_post_nms_top_n_train: int = 2000
+    rpn_post_nms_top_n_test: int = 1000
+    rpn_nms_thresh: float = 0.7
+    rpn_fg_iou_thresh: float = 0.7
+    rpn_bg_iou_thresh: float = 0.3
+    rpn_batch_size_per_image: int = 256
+    rpn_positive_fraction: float = 0.5
+    rpn_score_thresh: float = 0.0
+    box_score_thresh: float = 0.05
+    box_nms_thresh: float = 0.5
+    box_detections_per_img: int = 100
+    box_fg_iou_thresh: float = 0.5
+    box_bg_iou_thresh: float = 0.5
+    box_batch_size_per_image: int = 512
+    box_positive_fraction: float = 0.25
+    bbox_reg_weights: tuple[float, float, float, float] | None = None
 
 
 class FasterRCNN(GeneralizedRCNN):
@@ -138,13 +118,10 @@ class FasterRCNN(GeneralizedRCNN):
         box_head: nn.Module | None = None,
         box_predictor: nn.Module | None = None,
         mask_heads: Mapping[str, nn.Module] | None = None,
-        **numbers: Unpack[RCNNNumbers],
+        **numbers: Any,
     ) -> None:
         channels = _check(backbone, num_classes, box_predictor)
-        unknown = set(numbers) - set(_DEFAULTS)
-        if unknown:
-            raise TypeError(f"FasterRCNN has no arguments {sorted(unknown)}")
-        chosen: RCNNNumbers = {**_DEFAULTS, **numbers}
+        chosen = RCNNNumbers(**numbers)
         heads = (
             box_roi_pool or MultiScaleRoIAlign(["0", "1", "2", "3"], 7, 2),
             box_head or TwoMLPHead(channels * 7**2, 1024),
@@ -172,20 +149,20 @@ def _proposal_network(
     return RegionProposalNetwork(
         anchors,
         head or RPNHead(channels, anchors.num_anchors_per_location()[0]),
-        numbers["rpn_fg_iou_thresh"],
-        numbers["rpn_bg_iou_thresh"],
-        numbers["rpn_batch_size_per_image"],
-        numbers["rpn_positive_fraction"],
+        numbers.rpn_fg_iou_thresh,
+        numbers.rpn_bg_iou_thresh,
+        numbers.rpn_batch_size_per_image,
+        numbers.rpn_positive_fraction,
         {
-            "training": numbers["rpn_pre_nms_top_n_train"],
-            "testing": numbers["rpn_pre_nms_top_n_test"],
+            "training": numbers.rpn_pre_nms_top_n_train,
+            "testing": numbers.rpn_pre_nms_top_n_test,
         },
         {
-            "training": numbers["rpn_post_nms_top_n_train"],
-            "testing": numbers["rpn_post_nms_top_n_test"],
+            "training": numbers.rpn_post_nms_top_n_train,
+            "testing": numbers.rpn_post_nms_top_n_test,
         },
-        numbers["rpn_nms_thresh"],
-        numbers["rpn_score_thresh"],
+        numbers.rpn_nms_thresh,
+        numbers.rpn_score_thresh,
     )
 
 
@@ -196,14 +173,14 @@ def _roi_heads(
 ) -> RoIHeads:
     return RoIHeads(
         *box_heads,
-        numbers["box_fg_iou_thresh"],
-        numbers["box_bg_iou_thresh"],
-        numbers["box_batch_size_per_image"],
-        numbers["box_positive_fraction"],
-        numbers["bbox_reg_weights"],
-        numbers["box_score_thresh"],
-        numbers["box_nms_thresh"],
-        numbers["box_detections_per_img"],
+        numbers.box_fg_iou_thresh,
+        numbers.box_bg_iou_thresh,
+        numbers.box_batch_size_per_image,
+        numbers.box_positive_fraction,
+        numbers.bbox_reg_weights,
+        numbers.box_score_thresh,
+        numbers.box_nms_thresh,
+        numbers.box_detections_per_img,
         **mask_heads,
     )
 

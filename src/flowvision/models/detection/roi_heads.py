@@ -192,7 +192,7 @@ class RoIHeads(nn.Module):
         positives, negatives = self.fg_bg_sampler(labels)
         chosen_objects = []
         for index, (positive, negative) in enumerate(zip(positives, negatives, strict=True)):
-            chosen = (positive | negative).nonzero().squeeze(1)
+            chosen = (positive | negative).nonzero(as_tuple=True)[0]
             proposals[index] = proposals[index][chosen]
             labels[index] = labels[index][chosen]
             matched[index] = matched[index][chosen]
@@ -221,7 +221,7 @@ class RoIHeads(nn.Module):
         # Class 0 is background.
         boxes = clip_boxes_to_image(boxes, image_shape)[:, 1:].reshape(-1, 4)
         scores, labels = scores[:, 1:].flatten(), labels[:, 1:].flatten()
-        probable = (scores > self.score_thresh).nonzero().squeeze(1)
+        probable = (scores > self.score_thresh).nonzero(as_tuple=True)[0]
         boxes, scores, labels = boxes[probable], scores[probable], labels[probable]
         large = remove_small_boxes(boxes, _SMALLEST_SIDE)
         boxes, scores, labels = boxes[large], scores[large], labels[large]
@@ -260,7 +260,7 @@ class RoIHeads(nn.Module):
         matched: Sequence[Tensor],
         labels: Sequence[Tensor],
     ) -> Tensor:
-        positive = [(each > 0).nonzero().squeeze(1) for each in labels]
+        positive = [(each > 0).nonzero(as_tuple=True)[0] for each in labels]
         boxes = [each[index] for each, index in zip(proposals, positive, strict=True)]
         objects = [each[index] for each, index in zip(matched, positive, strict=True)]
         return maskrcnn_loss(

@@ -261,9 +261,9 @@ class SSDFeatureExtractorVGG(nn.Module):
         highres: whether there is a seventh, for images of 512 x 512 pixels.
     """
 
-    def __init__(self, backbone: nn.Sequential, highres: bool) -> None:
+    def __init__(self, backbone: nn.Module, highres: bool) -> None:
         super().__init__()
-        layers = list(backbone)
+        layers = list(backbone.children())
         pools = [place for place, each in enumerate(layers) if isinstance(each, nn.MaxPool2d)]
         layers[pools[2]].ceil_mode = True
         self.scale_weight = nn.Parameter(flow.ones(512) * 20)

@@ -13,7 +13,7 @@ from flowvision.models.detection.backbone_utils import trainable_layers
 from flowvision.models.detection.one_stage import HeadOutputs
 from flowvision.models.detection.ssd import SSD, SSDScoringHead
 from flowvision.models.registry import register_model
-from flowvision.models.segmentation.seg_utils import stage_beginnings
+from flowvision.models.segmentation.seg_utils import block_channels, stage_beginnings
 from oneflow import Tensor, nn
 
 Norm = Callable[[int], nn.Module]
@@ -151,14 +151,14 @@ class SSDLiteFeatureExtractorMobileNet(nn.Module):
 
     def __init__(
         self,
-        backbone: nn.Sequential,
+        backbone: nn.Module,
         c4_pos: int,
         norm_layer: Norm,
         width_mult: float = 1.0,
         min_depth: int = 16,
     ) -> None:
         super().__init__()
-        blocks = list(backbone)
+        blocks = list(backbone.children())
         cut = blocks[c4_pos]
         if cut.use_res_connect:
             raise ValueError(f"block {c4_pos} of the backbone has a shortcut and cannot be cut")
@@ -166,7 +166,7 @@ class SSDLiteFeatureExtractorMobileNet(nn.Module):
             nn.Sequential(*blocks[:c4_pos], cut.block[0]),
             nn.Sequential(cut.block[1:], *blocks[c4_pos + 1 :]),
         )
-        channels = [cut.block[0][0].out_channels, blocks[-1][0].out_channels]
+        channels = [block_channels(cut.block[0]), block_channels(blocks[-1])]
         further = nn.ModuleList()
         for width in (512, 256, 256, 128):
             out_channels = max(min_depth, int(width * width_mult))

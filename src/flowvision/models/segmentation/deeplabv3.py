@@ -86,8 +86,8 @@ class ASPPPooling(nn.Sequential):
             nn.ReLU(),
         )
 
-    def forward(self, x: Tensor) -> Tensor:
-        return enlarge(super().forward(x), x)
+    def forward(self, input: Tensor) -> Tensor:
+        return enlarge(super().forward(input), input)
 
 
 class ASPP(nn.Module):

