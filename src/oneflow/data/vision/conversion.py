@@ -30,7 +30,7 @@ def pil_to_tensor(pic: Any) -> Tensor:
     """
     if not is_pillow(pic):
         raise TypeError(f"pic should be PIL Image. Got {type(pic).__name__}")
-    return import_array(_channels_first(np.array(pic)))
+    return import_array(np.ascontiguousarray(_channels_first(np.asarray(pic))))
 
 
 def to_tensor(pic: Any) -> Tensor:
@@ -42,18 +42,20 @@ def to_tensor(pic: Any) -> Tensor:
         TypeError: it is neither.
     """
     if is_pillow(pic):
-        # torchvision's choice, from before there were tensors of uint16.
-        pic = np.array(pic, np.int16 if pic.mode == "I;16" else None)
+        # torchvision's choice of int16 is from before there were tensors of uint16.
+        pic = np.asarray(pic, np.int16 if pic.mode == "I;16" else None)
     array = _channels_first(pic)
     if array.dtype == np.bool_:
         return import_array(array.astype(np.float32))
-    if array.dtype == np.uint8:
-        return import_array(array.astype(np.float32) / np.float32(255))
-    return import_array(array)
+    if array.dtype != np.uint8:
+        return import_array(np.ascontiguousarray(array))
+    # Transposed, converted and divided in one pass.
+    numbers = np.empty(array.shape, np.float32)
+    return import_array(np.divide(array, np.float32(255), out=numbers))
 
 
 def _channels_first(array: Any) -> np.ndarray:
-    """Return an array ``[H, W(, C)]`` as ``[C, H, W]``."""
+    """Return a view ``[C, H, W]`` of an array ``[H, W(, C)]``."""
     if not isinstance(array, np.ndarray) or array.ndim not in (2, 3):
         raise TypeError(
             "pic should be a Pillow image or an array of 2 or 3 dimensions, got "
@@ -61,7 +63,7 @@ def _channels_first(array: Any) -> np.ndarray:
         )
     if array.ndim == 2:
         array = array[:, :, None]
-    return np.ascontiguousarray(array.transpose(2, 0, 1))
+    return array.transpose(2, 0, 1)
 
 
 def to_pil_image(pic: Any, mode: str | None = None) -> Any:
