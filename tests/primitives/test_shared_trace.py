@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -14,15 +15,17 @@ import oneflow as flow
 from oneflow.interpreter.numpy_function import numpy_function_of
 from oneflow.primitives import shared_trace, tracing
 from oneflow.primitives.shared_trace import trace_at_any_sizes
-from oneflow.primitives.symbolic_size import ShapeEnvironment
+from oneflow.primitives.symbolic_size import NumberNeeded, ShapeEnvironment
 from oneflow.primitives.tracing import make_jaxpr
 
 
 def test_sizes_compute_and_compare_as_their_numbers_do() -> None:
     environment = ShapeEnvironment([6, 4])
     x, y = environment.symbols()
-    computed = [x + y, 1 - x, x * y // 3, divmod(x, y)[1], x.max(y), y.rmin(5), -x, 7 % y]
-    assert all([x > y, x == 6, y != 6, bool(x - 6) is False, y <= 5, len({x, y + 2}) == 1])
+    with environment.tracing():
+        computed = [x + y, 1 - x, x * y // 3, divmod(x, y)[1], x.max(y), y.rmin(5), -x, 7 % y]
+        assert all([x > y, x == y + 2, y != 6, x - y * 1 != 3, y <= 5, len({x, y + 2}) == 1])
+        assert (x % 2, y // 4, bool(x - 6)) == (0, 1, False)
     values = environment.evaluate([6, 4])
     assert values is not None
     assert [values[each.number] for each in computed] == [10, -5, 8, 2, 6, 4, -6, 3]
@@ -33,8 +36,8 @@ def test_sizes_compute_and_compare_as_their_numbers_do() -> None:
     [
         (lambda x, y: x > y, [(9, 1)], [(4, 4), (1, 9)]),
         (lambda x, y: x % 2 == 0, [(8, 7), (2, 1)], [(7, 4)]),
-        (lambda x, y: y in (1, 4), [(7, 4)], [(6, 5)]),
-        (lambda x, y: x // (y - 3) == 6, [(12, 5), (6, 4)], [(6, 3), (6, 6)]),
+        (lambda x, y: y in (1, 5), [(7, 4)], [(6, 5), (6, 1)]),
+        (lambda x, y: x // (y - 2) == 7, [(12, 5), (6, 4)], [(6, 2), (14, 4)]),
         (lambda x, y: x * y, [(0, 0), (1, 2)], []),
         (lambda x, y: len({x, y + 2}) == 1, [(9, 7), (6, 4)], [(6, 5)]),
     ],
@@ -43,9 +46,44 @@ def test_a_trace_serves_the_sizes_for_which_comparisons_come_out_alike(
     depends_on: Callable, same: list, others: list
 ) -> None:
     environment = ShapeEnvironment([6, 4])
-    depends_on(*environment.symbols())
+    with environment.tracing():
+        depends_on(*environment.symbols())
     assert all(environment.evaluate(each) is not None for each in same)
     assert all(environment.evaluate(each) is None for each in others)
+
+
+def test_no_size_is_equal_to_a_number() -> None:
+    """Hash tables in JAX compare them with numbers, also if their hashes differ."""
+    environment = ShapeEnvironment([6, 6, 5])
+    x, y, z = environment.symbols()
+    outside: list[bool] = []
+    with environment.tracing():
+        assert x == y
+        with pytest.raises(NumberNeeded):
+            assert x + z == 11
+        other = threading.Thread(target=lambda: outside.extend((x == 6, x == y, x == x + 0)))
+        other.start()
+        other.join()
+    assert environment.needed == {0, 2}
+    assert outside == [False, False, False]
+    assert x != y
+    assert x != 6
+    assert 6 != x  # noqa: SIM300
+    with pytest.raises(TypeError):
+        x < 7  # noqa: B015
+    again = ShapeEnvironment([6, 6, 5], frozenset(environment.needed))
+    assert again.symbols()[::2] == [6, 5]
+    assert again.evaluate([6, 2, 5]) is not None
+    assert again.evaluate([7, 6, 5]) is None
+
+
+def test_sizes_that_are_compared_with_their_number_are_numbers(traces: list[None]) -> None:
+    def function(x: Any) -> Any:
+        return x.sum(0) if x.shape[1] == 3 else x * 2
+
+    for shape in ((4, 3), (5, 3), (6, 3), (6, 2), (7, 5), (2, 3)):
+        check(function, shape)
+    assert len(traces) == 3  # one of them in vain
 
 
 def test_what_needs_the_number_itself_fails() -> None:

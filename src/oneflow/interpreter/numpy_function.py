@@ -3,19 +3,51 @@
 from __future__ import annotations
 
 import logging
+from collections import deque
+from collections.abc import Sequence
+from typing import Any, Literal
 
+from oneflow.interpreter.cost import Seconds
 from oneflow.interpreter.flat_jaxpr import FlatJaxpr
 from oneflow.interpreter.jaxpr_template import JaxprAtSizes, JaxprTemplate
 from oneflow.interpreter.rules import UnsupportedEquation
-from oneflow.primitives.tracing import Traced, TracedJaxpr
+from oneflow.primitives.tracing import Traced, TracedJaxpr, TracedParts
 
 logger = logging.getLogger("oneflow.eager")
 
+# Functions that are kept, those made last; they are soon made again.
+_MAX_FUNCTIONS = 2048
+_newest: deque[Traced] = deque()
 # Seconds that compiling takes at least for what it saves, and for each equation.
 _COMPILING, _COMPILING_EQUATION = 0.015, 0.0005
 
 
-def is_expensive(function: FlatJaxpr, repeats: int) -> bool:
+class JoinedFunctions:
+    """Functions of some operands each, whose results follow each other.
+
+    Attributes:
+        seconds: an estimate of the time that they take.
+
+    Args:
+        parts: the operand positions of each function, and the function.
+    """
+
+    def __init__(self, parts: Sequence[tuple[tuple[int, ...], NumpyFunction]]) -> None:
+        self._parts = parts
+        self.seconds = Seconds(*map(sum, zip(*[each.seconds for _, each in parts], strict=True)))
+
+    def __call__(self, *operands: Any) -> list[Any]:
+        """All results."""
+        results: list[Any] = []
+        for places, function in self._parts:
+            results += function(*[operands[each] for each in places])
+        return results
+
+
+NumpyFunction = FlatJaxpr | JoinedFunctions
+
+
+def is_expensive(function: NumpyFunction, repeats: int) -> bool:
     """Return True if compiling takes less time.
 
     Args:
@@ -26,20 +58,35 @@ def is_expensive(function: FlatJaxpr, repeats: int) -> bool:
     return calls + elements * repeats > _COMPILING + _COMPILING_EQUATION * num_eqns
 
 
-def numpy_function_of(traced: Traced) -> FlatJaxpr | None:
-    """The traced implementation on NumPy, made once; None if a primitive of JAX's has no rule."""
-    if traced.numpy_function is None:
-        traced.numpy_function = False
-        try:
-            template = _template_of(traced.source)
-            if template is not None:
-                traced.numpy_function = FlatJaxpr(JaxprAtSizes(template, traced.sizes))
-        except UnsupportedEquation as reason:
-            logger.debug("compiled instead of interpreted: %s", reason)
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
-            # Another release of JAX, whose primitives have other parameters.
-            logger.warning("compiled instead of interpreted, which failed: %r", error)
-    return traced.numpy_function or None
+def numpy_function_of(traced: Traced) -> NumpyFunction | None:
+    """The traced implementation on NumPy; None if a primitive of JAX's has no rule."""
+    function = traced.numpy_function
+    if function is None:
+        function = traced.numpy_function = _checked(traced)
+        _newest.append(traced)
+        if len(_newest) > _MAX_FUNCTIONS:
+            _newest.popleft().numpy_function = None
+    return function or None
+
+
+def _checked(traced: Traced) -> NumpyFunction | Literal[False]:
+    try:
+        return _make(traced) or False
+    except UnsupportedEquation as reason:
+        logger.debug("compiled instead of interpreted: %s", reason)
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        # Another release of JAX, whose primitives have other parameters.
+        logger.warning("compiled instead of interpreted, which failed: %r", error)
+    return False
+
+
+def _make(traced: Traced) -> NumpyFunction | None:
+    if isinstance(traced, TracedParts):
+        parts = [(places, numpy_function_of(each)) for places, each in traced.parts]
+        known = [(places, function) for places, function in parts if function is not None]
+        return JoinedFunctions(known) if len(known) == len(parts) else None
+    template = _template_of(traced.source)
+    return None if template is None else FlatJaxpr(JaxprAtSizes(template, traced.sizes))
 
 
 def _template_of(source: TracedJaxpr) -> JaxprTemplate | None:

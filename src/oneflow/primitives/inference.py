@@ -12,7 +12,7 @@ import numpy as np
 from oneflow.base.dtype import from_numpy_dtype
 from oneflow.base.spec import TensorSpec, spec_of, with_sbp
 from oneflow.primitives.shared_trace import trace_at_any_sizes
-from oneflow.primitives.tracing import Traced, trace_elementwise
+from oneflow.primitives.tracing import Traced, TracedParts, trace_elementwise
 from oneflow.primitives.traits import Kind
 
 # Elements of a result up to which nothing that an elementwise implementation makes is too large.
@@ -100,9 +100,21 @@ def jaxpr_of(operation: Any) -> Any:
 
 def _trace_general(operation: Any) -> Traced:
     """The trace of an operation's implementation for its platform on whole operands."""
-    name = operation.primitive.name
     function = operation.primitive.implementation(operation.device.type)
-    return trace_at_any_sizes(name, function, abstract_operands(operation), operation.attributes)
+
+    @functools.cache
+    def trace_call(*operands: jax.ShapeDtypeStruct) -> Traced:
+        name = operation.primitive.name
+        return trace_at_any_sizes(name, function, operands, operation.attributes)
+
+    operands, update = abstract_operands(operation), operation.primitive.traits.update
+    if update is None or update.parts is None:
+        return trace_call(*operands)
+    parts = [
+        (places, trace_call(*[operands[each] for each in places]))
+        for places in update.parts(operation)
+    ]
+    return TracedParts(parts)
 
 
 def abstract_operands(operation: Any) -> list[jax.ShapeDtypeStruct]:

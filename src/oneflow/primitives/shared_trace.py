@@ -25,6 +25,8 @@ from oneflow.primitives.tracing import (
 SIZE_ATTRIBUTES = frozenset(("shape", "size", "sizes"))
 # Traces of one kind of call, whose Python code takes different paths; and kinds of calls.
 _MAX_TRACES, _MAX_KINDS = 8, 2048
+# To find the sizes that must be numbers.
+_MAX_ATTEMPTS = 4
 
 
 class SharedTrace:
@@ -40,8 +42,7 @@ class SharedTrace:
     def __init__(self, name: str, environment: ShapeEnvironment, closed: Any, results: Any) -> None:
         self._name = name
         self._environment = environment
-        self._source = TracedJaxpr(closed)
-        self._results, self._tree = jax.tree.flatten(results)
+        self._source = TracedJaxpr(closed, results)
         self._arrays = {(each.shape, each.dtype) for each in arrays_of(closed)}
 
     def at(self, sizes: Sequence[int]) -> Traced | None:
@@ -56,10 +57,7 @@ class SharedTrace:
         require_sizes(
             self._name, ((shape_at(shape, values), dtype) for shape, dtype in self._arrays)
         )
-        results = [
-            jax.ShapeDtypeStruct(shape_at(each.shape, values), each.dtype) for each in self._results
-        ]
-        return Traced(self._source, jax.tree.unflatten(self._tree, results), values)
+        return Traced(self._source, values)
 
 
 # By kind of call; None where sizes must be numbers.
@@ -143,7 +141,23 @@ class _Call:
         """The trace with symbolic sizes; None if something fails."""
         if not all(type(size) is int for size in self.sizes):
             return None
-        environment = ShapeEnvironment(self.sizes)
+        # Whether sizes are 0 or 1 matters everywhere.
+        fixed = {place for place, size in enumerate(self.sizes) if size < 2}
+        for _ in range(_MAX_ATTEMPTS):
+            environment = ShapeEnvironment(self.sizes, frozenset(fixed))
+            try:
+                closed, results = self._make_jaxpr(environment)
+            except Exception:
+                if not environment.needed:
+                    return None
+            else:
+                if not environment.needed:
+                    return SharedTrace(self._name, environment, closed, results)
+            fixed |= environment.needed
+        return None
+
+    def _make_jaxpr(self, environment: ShapeEnvironment) -> tuple[Any, Any]:
+        """Trace with the symbols of an environment."""
         symbols = iter(environment.symbols())
         operands = [
             jax.ShapeDtypeStruct(tuple([next(symbols) for _ in range(ndim)]), dtype)
@@ -153,15 +167,11 @@ class _Call:
             name: _symbols_for(value, symbols) if name in self._symbolic else value
             for name, value in self._attributes.items()
         }
-        try:
-            closed, results = make_jaxpr(
-                lambda *arrays: self._function(*arrays, **attributes), operands
-            )
-        except Exception:
-            return None
-        return SharedTrace(self._name, environment, closed, results)
+        return make_jaxpr(
+            lambda *arrays: self._function(*arrays, **attributes), operands, environment.tracing()
+        )
 
 
 def _symbols_for(value: Any, symbols: Iterator[Any]) -> Any:
-    """The next symbolic sizes, in place of a number or a tuple of numbers."""
+    """The next sizes, in place of a number or a tuple of numbers."""
     return tuple([next(symbols) for _ in value]) if isinstance(value, tuple) else next(symbols)

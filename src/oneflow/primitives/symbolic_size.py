@@ -9,8 +9,10 @@ as `range`, raises `TypeError`: then there is no such trace.
 
 from __future__ import annotations
 
+import contextlib
 import operator
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence, Set
 from typing import Any
 
 import numpy as np
@@ -20,37 +22,74 @@ from jax.interpreters import mlir
 _Binary = Callable[[int, int], Any]
 
 
+class NumberNeeded(Exception):
+    """Raised where a symbolic size is equal to a number; the trace must be made with the number."""
+
+
 class ShapeEnvironment:
     """The sizes of one trace: those given, constants, and all that was computed from them.
 
+    JAX keeps shapes in hash tables, and so compares sizes and numbers of any traces, on any thread.
+    So no symbolic size is ever equal to a number: 0 and 1 are numbers, and a size that turns out
+    to be equal to another number, where somebody asks, is a number in the next attempt to trace.
+    Two sizes may be equal, but only during their trace.
+
+    Attributes:
+        needed: positions of given sizes that must be numbers.
+
     Args:
         given: the numbers that the trace is made with.
+        fixed: positions of those that stay numbers.
     """
 
-    def __init__(self, given: Sequence[int]) -> None:
+    def __init__(self, given: Sequence[int], fixed: Set[int] = frozenset()) -> None:
+        self.needed: set[int] = set()
+        self._fixed = fixed
         self._num_given = len(given)
         self._values = list(given)
         # How each value after the given ones comes about: from two others, or a constant.
         self._steps: list[tuple[_Binary | None, int, int]] = []
         self._known: dict[tuple[_Binary | None, int, int], int] = {}
         self._guards: dict[tuple[_Binary, int, int], bool] = {}
+        self._thread: int | None = None
 
-    def symbols(self) -> list[SymbolicSize]:
-        """The given sizes."""
-        return [SymbolicSize(self, number) for number in range(self._num_given)]
+    @contextlib.contextmanager
+    def tracing(self) -> Iterator[None]:
+        """Let this thread compare sizes by their numbers."""
+        self._thread = threading.get_ident()
+        try:
+            yield
+        finally:
+            self._thread = None
+
+    def is_tracing(self) -> bool:
+        """Return True on the thread of the trace, while it goes on."""
+        return self._thread == threading.get_ident()
+
+    def symbols(self) -> list[Any]:
+        """The given sizes: symbolic, or numbers."""
+        return [
+            self._values[number] if number in self._fixed else SymbolicSize(self, number)
+            for number in range(self._num_given)
+        ]
 
     def value(self, number: int) -> int:
         """The value that the trace is made with."""
         return self._values[number]
 
-    def computed(self, function: _Binary, x: int, y: int) -> SymbolicSize:
-        """The size that a function gives for two sizes."""
+    def computed(self, function: _Binary, x: int, y: int) -> SymbolicSize | int:
+        """The size that a function gives for two sizes; as a number if it is 0 or 1."""
         step = function, x, y
         if step not in self._known:
             self._values.append(function(self._values[x], self._values[y]))
             self._steps.append(step)
             self._known[step] = len(self._values) - 1
-        return SymbolicSize(self, self._known[step])
+        number = self._known[step]
+        value = self._values[number]
+        if value not in (0, 1):
+            return SymbolicSize(self, number)
+        self.compare(operator.eq, number, self.constant(value))
+        return value
 
     def constant(self, value: int) -> int:
         """The number of a constant among the sizes."""
@@ -67,8 +106,25 @@ class ShapeEnvironment:
         self._guards[function, x, y] = outcome
         return outcome
 
-    def evaluate(self, given: Sequence[int]) -> list[int] | None:
+    def require_number(self, number: int) -> None:
+        """Note that a size must be a number, and so all that it was computed from.
+
+        Raises:
+            NumberNeeded: always.
+        """
+        if number < self._num_given:
+            self.needed.add(number)
+            raise NumberNeeded(f"size {number} is compared with its number")
+        function, x, y = self._steps[number - self._num_given]
+        for each in (x, y) if function is not None else ():
+            with contextlib.suppress(NumberNeeded):
+                self.require_number(each)
+        raise NumberNeeded(f"size {number} is compared with its number")
+
+    def evaluate(self, given: Sequence[int]) -> tuple[int, ...] | None:
         """All sizes for other given ones; None if the trace would be another."""
+        if any(given[each] != self._values[each] for each in self._fixed):
+            return None
         values = list(given)
         try:
             for function, x, y in self._steps:
@@ -78,7 +134,7 @@ class ShapeEnvironment:
         for (function, x, y), outcome in self._guards.items():
             if function(values[x], values[y]) is not outcome:
                 return None
-        return values
+        return tuple(values)
 
 
 def _computing(function: _Binary) -> Callable[[SymbolicSize, Any], Any]:
@@ -110,7 +166,7 @@ def _comparing(function: _Binary) -> Callable[[SymbolicSize, Any], Any]:
 
     def method(self: SymbolicSize, other: Any) -> Any:
         number = self.number_of(other)
-        if number is None:
+        if number is None or not self.environment.is_tracing():
             return NotImplemented
         return self.environment.compare(function, self.number, number)
 
@@ -146,6 +202,21 @@ class SymbolicSize:
     def __bool__(self) -> bool:
         return self != 0
 
+    def __eq__(self, other: Any) -> bool:
+        if not self.environment.is_tracing():
+            return (
+                type(other) is SymbolicSize
+                and other.environment is self.environment
+                and other.number == self.number
+            )
+        number = self.number_of(other)
+        if number is None:
+            return False
+        is_equal = self.environment.compare(operator.eq, self.number, number)
+        if is_equal and type(other) is not SymbolicSize:
+            self.environment.require_number(self.number)
+        return is_equal
+
     def number_of(self, other: Any) -> int | None:
         """The number of another size or integer in the same environment; None if it has none."""
         if type(other) is SymbolicSize:
@@ -166,14 +237,12 @@ class SymbolicSize:
     __rmod__ = _computing_reversed(operator.mod)
     rmin, rmax = _computing_reversed(min), _computing_reversed(max)
     min, max = _computing(min), _computing(max)
-    __eq__ = _comparing(operator.eq)
-    __ne__ = _comparing(operator.ne)
     __lt__ = _comparing(operator.lt)
     __le__ = _comparing(operator.le)
     __gt__ = _comparing(operator.gt)
     __ge__ = _comparing(operator.ge)
 
-    def __neg__(self) -> SymbolicSize:
+    def __neg__(self) -> SymbolicSize | int:
         return 0 - self
 
     def __divmod__(self, other: Any) -> tuple[Any, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -12,6 +13,7 @@ import numpy as np
 
 from oneflow.base.spec import require_size
 from oneflow.base.uninterruptible import run_uninterruptible
+from oneflow.primitives.symbolic_size import shape_at
 
 # Primitives of JAX that only hold another jaxpr, by the parameter that it is in.
 CALLS = {
@@ -31,17 +33,19 @@ _ACROSS = ("reduce_", "arg", "cum", "sort", "random", "rng", "threefry", "custom
 
 
 class TracedJaxpr:
-    """A jaxpr that JAX has traced.
+    """A jaxpr that JAX has traced, maybe with symbolic sizes.
 
     Attributes:
-        closed: the jaxpr, maybe with symbolic sizes; None once the interpreter has a template.
+        closed: the jaxpr; None once the interpreter has a template.
+        results: shapes and dtypes of what it returns.
         template: what the interpreter has prepared of it; None before, False if it lacks a rule.
     """
 
-    __slots__ = ("closed", "template")
+    __slots__ = ("closed", "results", "template")
 
-    def __init__(self, closed: Any) -> None:
+    def __init__(self, closed: Any, results: Any) -> None:
         self.closed = closed
+        self.results = results
         self.template: Any = None
 
 
@@ -51,28 +55,47 @@ class Traced:
     Attributes:
         source: the jaxpr.
         sizes: the numbers for its symbolic sizes.
-        numpy_function: on NumPy; None before it is made, False if there is none.
-        results: shapes and dtypes of what the implementation returns.
+        numpy_function: on NumPy; None while it is not made, False if there is none.
         elementwise: it was traced on arrays without dimensions and holds for all shapes that
             broadcast.
         broadcasts: it has been seen to take operands of different shapes.
     """
 
-    __slots__ = ("broadcasts", "elementwise", "numpy_function", "results", "sizes", "source")
+    __slots__ = ("broadcasts", "elementwise", "numpy_function", "sizes", "source")
 
-    def __init__(
-        self,
-        source: TracedJaxpr,
-        results: Any,
-        sizes: Sequence[int] = (),
-        elementwise: bool = False,
-    ) -> None:
+    def __init__(self, source: TracedJaxpr, sizes: Sequence[int] = ()) -> None:
         self.source = source
         self.sizes = sizes
         self.numpy_function: Any = None
-        self.results = results
-        self.elementwise = elementwise
+        self.elementwise = False
         self.broadcasts = False
+
+    @property
+    def results(self) -> Any:
+        """Shapes and dtypes of what the implementation returns."""
+        return jax.tree.map(
+            lambda each: jax.ShapeDtypeStruct(shape_at(each.shape, self.sizes), each.dtype),
+            self.source.results,
+        )
+
+
+class TracedParts(Traced):
+    """An implementation that is several calls of itself, each traced for its operands.
+
+    Attributes:
+        parts: the operand positions of each call, and its trace. It gives the next results.
+    """
+
+    __slots__ = ("parts",)
+
+    def __init__(self, parts: Sequence[tuple[tuple[int, ...], Traced]]) -> None:
+        super().__init__(TracedJaxpr(None, None))
+        self.parts = parts
+
+    @property
+    def results(self) -> tuple[Any, ...]:
+        """Shapes and dtypes of the results of all calls."""
+        return tuple([result for _, each in self.parts for result in each.results])
 
 
 class TracingTime:
@@ -99,14 +122,32 @@ def trace(name: str, function: Callable, operands: Sequence[jax.ShapeDtypeStruct
     """
     closed, results = make_jaxpr(function, operands)
     require_sizes(name, ((each.shape, each.dtype) for each in arrays_of(closed)))
-    return Traced(TracedJaxpr(closed), results)
+    return Traced(TracedJaxpr(closed, results))
 
 
-def make_jaxpr(function: Callable, operands: Sequence[jax.ShapeDtypeStruct]) -> tuple[Any, Any]:
-    """The closed jaxpr of a function of arrays, and shapes and dtypes of what it returns."""
+def make_jaxpr(
+    function: Callable,
+    operands: Sequence[jax.ShapeDtypeStruct],
+    context: contextlib.AbstractContextManager[None] | None = None,
+) -> tuple[Any, Any]:
+    """Trace a function of arrays.
+
+    Args:
+        function: takes and returns arrays.
+        operands: shapes and dtypes of what it takes.
+        context: entered on the thread that traces.
+
+    Returns:
+        The closed jaxpr, and shapes and dtypes of what the function returns.
+    """
+
+    def run() -> tuple[Any, Any]:
+        with context or contextlib.nullcontext():
+            return jax.make_jaxpr(function, return_shape=True)(*operands)
+
     before = time.perf_counter()
     try:
-        return run_uninterruptible(lambda: jax.make_jaxpr(function, return_shape=True)(*operands))
+        return run_uninterruptible(run)
     finally:
         TracingTime.seconds += time.perf_counter() - before
 

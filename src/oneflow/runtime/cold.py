@@ -23,8 +23,7 @@ from oneflow.base.placement import Placement
 from oneflow.base.quantities import bytes_text
 from oneflow.base.uninterruptible import run_uninterruptible
 from oneflow.compiler.lower import check_executable, operation_executable, typed_scalar
-from oneflow.interpreter.flat_jaxpr import FlatJaxpr
-from oneflow.interpreter.numpy_function import is_expensive, numpy_function_of
+from oneflow.interpreter.numpy_function import NumpyFunction, is_expensive, numpy_function_of
 from oneflow.primitives.operation import Operation
 from oneflow.primitives.operators.checked_update import update_unless_failed
 from oneflow.primitives.tracing import Traced
@@ -216,7 +215,7 @@ def _operand_bytes(operation: Operation) -> int:
     return sum(spec.nbytes for spec in (*operation.in_specs, *operation.out_specs))
 
 
-def _numpy_function(operation: Operation, traced: Traced | None) -> FlatJaxpr | None:
+def _numpy_function(operation: Operation, traced: Traced | None) -> NumpyFunction | None:
     """The interpretation of a trace of an operation; None if it is better compiled."""
     if traced is None or not COLD.interpret or operation.device.type != "cpu":
         return None
@@ -229,7 +228,7 @@ def _numpy_function(operation: Operation, traced: Traced | None) -> FlatJaxpr | 
     return None if is_expensive(function, repeats) else function
 
 
-def _interpret(operation: Operation, function: FlatJaxpr, operands: Sequence[Any]) -> Any:
+def _interpret(operation: Operation, function: NumpyFunction, operands: Sequence[Any]) -> Any:
     """Run an operation on NumPy."""
     results = function(*map(_as_numpy, operands))
     broadcasted = [

@@ -66,6 +66,13 @@ def _updated(operation: Operation) -> Iterator[tuple[int, int]]:
         yield first, first + 1
 
 
+def _parts(operation: Operation) -> Iterator[tuple[int, ...]]:
+    """Positions of each parameter, its gradient and its states, and of the numbers."""
+    size, numbers = 2 + operation.attributes["states"], len(operation.in_specs) - 1
+    for first in range(0, numbers, size):
+        yield (*range(first, first + size), numbers)
+
+
 def update_rule(
     name: str, numbers_type: type, axes: Any = _update_axes, **declared: Any
 ) -> Callable[[Callable], Primitive]:
@@ -116,7 +123,7 @@ def update_rule(
                 differentiable=False,
                 update=UpdateRule(_replaced_in_order),
             )
-        update = UpdateRule(_replaced, _updated, of_rows)
+        update = UpdateRule(_replaced, _updated, of_rows, _parts)
         return primitive(name, impl, differentiable=False, axes=axes, update=update, **declared)
 
     return register
