@@ -26,7 +26,7 @@ SIZE_ATTRIBUTES = frozenset(("shape", "size", "sizes"))
 # Traces of one kind of call, whose Python code takes different paths; and kinds of calls.
 _MAX_TRACES, _MAX_KINDS = 8, 2048
 # To find the sizes that must be numbers.
-_MAX_ATTEMPTS = 4
+_MAX_ATTEMPTS = 8
 
 
 class SharedTrace:
@@ -143,6 +143,7 @@ class _Call:
             return None
         # Whether sizes are 0 or 1 matters everywhere.
         fixed = {place for place, size in enumerate(self.sizes) if size < 2}
+        needed: set[int] = set()
         for _ in range(_MAX_ATTEMPTS):
             environment = ShapeEnvironment(self.sizes, frozenset(fixed))
             try:
@@ -153,7 +154,9 @@ class _Call:
             else:
                 if not environment.needed:
                     return SharedTrace(self._name, environment, closed, results)
-            fixed |= environment.needed
+            # Once can be a hash table's doing, in which other sizes lie elsewhere.
+            fixed |= environment.needed & needed
+            needed = environment.needed
         return None
 
     def _make_jaxpr(self, environment: ShapeEnvironment) -> tuple[Any, Any]:
