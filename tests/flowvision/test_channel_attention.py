@@ -191,3 +191,27 @@ def test_padding_by_name() -> None:
         get_padding_value("sane", 3)
     assert isinstance(create_conv2d_pad(3, 4, 3, stride=2, padding="same"), layers.Conv2dSame)
     assert create_conv2d_pad(3, 4, 3, padding="same").padding == (1, 1)
+
+
+@pytest.mark.parametrize("groups", [1, 2])
+def test_dynamic_convolution_mixes_kernels(groups: int) -> None:
+    layer = layers.Dynamic_conv2d(8, 6, 3, stride=2, padding=1, groups=groups, temperature=4)
+    nn.init.normal_(layer.bias)
+    assert all(kernel.std().item() > 0.05 for kernel in layer.weight)
+    x = flow.randn(3, 8, 7, 7)
+    mixture = layer.attention(x)
+    assert flow.allclose(mixture.sum(1), flow.ones(3))
+    assert mixture.std().item() > 1e-4
+    single = [
+        nn.functional.conv2d(x, weight, bias, 2, 1, groups=groups)
+        for weight, bias in zip(layer.weight, layer.bias, strict=True)
+    ]
+    expected = sum(mixture[:, index, None, None, None] * each for index, each in enumerate(single))
+    assert flow.allclose(layer(x), expected, atol=1e-5)
+    layer.update_temperature()
+    layer.update_temperature()
+    assert layer.attention.temperature == 1
+    with pytest.raises(ValueError, match="temperature"):
+        layers.Dynamic_conv2d(8, 6, 3, temperature=3)
+    with pytest.raises(ValueError, match="groups"):
+        layers.Dynamic_conv2d(8, 6, 3, groups=3)

@@ -150,3 +150,15 @@ def test_networks_trained_on_other_images_transform_them() -> None:
         3, 1, 1
     )
     assert flow.allclose(transform(normalized), (image - 0.5) / 0.5, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("name", "size", "parts"), [("googlenet", 64, 3), ("inception_v3", 299, 2)]
+)
+def test_auxiliary_classifiers_answer_in_training(name: str, size: int, parts: int) -> None:
+    with planning():
+        model = models.ModelCreator.create_model(name, num_classes=5)
+        images = flow.zeros(2, 3, size, size)
+        trained, evaluated = model(images), model.eval()(images)
+    assert [part.shape for part in trained] == [(2, 5)] * parts
+    assert [part is None for part in evaluated] == [False] + [True] * (parts - 1)

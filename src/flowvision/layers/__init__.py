@@ -36,6 +36,7 @@ from flowvision.layers.blocks import (
     nms as nms,
     sigmoid_focal_loss as sigmoid_focal_loss,
 )
+from flowvision.layers.dynamic_conv import Dynamic_conv2d as Dynamic_conv2d
 from flowvision.layers.helpers import make_divisible as make_divisible
 from flowvision.layers.regularization import (
     DropBlock as DropBlock,
