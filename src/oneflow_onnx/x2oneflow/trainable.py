@@ -16,6 +16,9 @@ _SHAPE_LIKE = 1024
 # Where a single number is a constant of a formula, as in ``x * 0.5``.
 _ARITHMETIC = {"Add", "Sub", "Mul", "Div", "Pow", "Max", "Min", "Mod", "Sum", "Mean", "Where"}
 
+# What cuts an initial state of zeros into those of layers and directions.
+_MOVES = {"Slice", "Split", "Squeeze", "Unsqueeze", "Expand", "Identity"}
+
 
 class Kind(Enum):
     """What becomes of an initializer."""
@@ -41,12 +44,15 @@ def classify(plan: Plan) -> dict[str, Kind]:
 
 def _uses(plan: Plan) -> Iterator[tuple[str, tuple[str, int, bool]]]:
     """Every use of a value: its name, the operator, the position, and whether it is trained."""
-    for _, step in plan.walk():
+    for inner, step in plan.walk():
+        name_of_use = step.node.op_type
+        if name_of_use == "Gather" and step.node.input[1] in inner.constants:
+            name_of_use = "Slice"  # Of fixed entries, it reads no table.
         for position, name in enumerate(step.node.input):
             held = step.operator is not None and (
                 position in step.operator.constant or position in step.operator.host
             )
-            yield name, (step.node.op_type, position, not held)
+            yield name, (name_of_use, position, not held)
 
 
 def _kind(array: np.ndarray, uses: list[tuple[str, int, bool]]) -> Kind:
@@ -60,5 +66,7 @@ def _kind(array: np.ndarray, uses: list[tuple[str, int, bool]]) -> Kind:
     if not trained or array.ndim == 0 or array.dtype.kind == "c":
         return Kind.CONSTANT
     if array.size == 1 and set(trained) <= _ARITHMETIC:
+        return Kind.CONSTANT
+    if set(trained) <= _MOVES and not array.any():
         return Kind.CONSTANT
     return Kind.PARAMETER

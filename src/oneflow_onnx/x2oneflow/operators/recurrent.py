@@ -161,7 +161,7 @@ def _biases(bias: Tensor | None, index: int, like: Tensor, width: int) -> tuple[
     return bias[index][:width], bias[index][width:]
 
 
-@operator("RNN", host=(4,))
+@operator("RNN", host=(4,), constant=(5,))
 def rnn(
     x: Tensor,
     weight: Tensor,
@@ -198,7 +198,7 @@ def rnn(
     return _run_layer(x, settings, [initial_h], lengths, hidden, make_cell)
 
 
-@operator("GRU", host=(4,))
+@operator("GRU", host=(4,), constant=(5,))
 def gru(
     x: Tensor,
     weight: Tensor,
@@ -247,7 +247,7 @@ def gru(
     return _run_layer(x, settings, [initial_h], lengths, hidden, make_cell)
 
 
-@operator("LSTM", host=(4,))
+@operator("LSTM", host=(4,), constant=(5, 6))
 def lstm(
     x: Tensor,
     weight: Tensor,
