@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import datetime
+import gc
 import os
+from collections.abc import Iterator
+from pathlib import Path
 
+import jax
 import numpy as np
 import pytest
 import torch
@@ -18,6 +22,7 @@ import oneflow as flow
 from oneflow.passes.pipeline import PASS_CALLBACKS
 from oneflow.program.ir import Program
 from oneflow.program.verifier import verify_structure
+from oneflow.tuning.linux import trim_heap
 from tests.sampling import Sample
 
 # Tests run in parallel processes; one thread each is the fair share, and sums repeat exactly.
@@ -53,6 +58,42 @@ def pytest_report_header(config: pytest.Config) -> str:
     if config.getoption("--exhaustive"):
         return "sample: everything"
     return f"sample: --sample-seed={config.getoption('--sample-seed')}"
+
+
+class ResidentMemory:
+    """The memory of this process, most of which JAX's caches fill with what tests compiled.
+
+    Attributes:
+        limit: bytes from which on the caches are cleared.
+    """
+
+    limit = 3 * 2**29
+
+    @staticmethod
+    def bytes() -> int:
+        """The resident memory; 0 where the system does not say."""
+        try:
+            pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+        except OSError:
+            return 0
+        return pages * os.sysconf("SC_PAGE_SIZE")
+
+    @classmethod
+    def bound(cls) -> None:
+        """Clear JAX's caches if there is too much in them."""
+        if cls.bytes() > cls.limit:
+            jax.clear_caches()
+            gc.collect()
+            trim_heap()
+            # What is left is needed.
+            cls.limit = max(cls.limit, cls.bytes() * 5 // 4)
+
+
+@pytest.fixture(autouse=True)
+def _bounded_memory() -> Iterator[None]:
+    """No test leaves more than 1.5 GB to the next one."""
+    yield
+    ResidentMemory.bound()
 
 
 @pytest.fixture(autouse=True)

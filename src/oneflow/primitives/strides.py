@@ -5,6 +5,7 @@ They are derived from the views, since arrays have none.
 
 from __future__ import annotations
 
+import functools
 from typing import Any, NamedTuple
 
 
@@ -23,6 +24,7 @@ class StridedLayout(NamedTuple):
     terms: tuple[tuple[Any, int], ...] = ()
 
 
+@functools.lru_cache(maxsize=1 << 12)
 def row_major(shape: tuple[int, ...]) -> tuple[int, ...]:
     """Strides of a new, contiguous tensor."""
     strides, step = [], 1
@@ -48,6 +50,7 @@ def is_row_major(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
     return True
 
 
+@functools.lru_cache(maxsize=1 << 12)
 def reshaped_strides(
     shape: tuple[int, ...], strides: tuple[int, ...], new_shape: tuple[int, ...]
 ) -> tuple[int, ...] | None:

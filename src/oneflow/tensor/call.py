@@ -7,7 +7,7 @@ from typing import Any
 from oneflow.dispatch.call import bind
 from oneflow.primitives.registry import Primitive
 from oneflow.tensor.tensor import Tensor
-from oneflow.tensor.views import join
+from oneflow.tensor.views import ViewStep, join
 
 _new = Tensor.__new__
 
@@ -58,5 +58,13 @@ def call(primitive: Primitive, *operands: Any, **attributes: Any) -> Any:
 
 def call_view(primitive: Primitive, base: Tensor, *numbers: Any, **attributes: Any) -> Tensor:
     """Apply a view primitive; the result shares memory with `base`."""
-    view = wrap(primitive(base.value, *numbers, **attributes))
-    return join(view, base, (primitive, numbers, attributes))
+    return apply_view_step(base, (primitive, numbers, attributes))
+
+
+def apply_view_step(base: Tensor, step: ViewStep) -> Tensor:
+    """The view that `step` makes of `base`, with which it shares memory."""
+    primitive, numbers, attributes = step
+    value = base._value if base._family is None else base.value
+    view = _new(Tensor)
+    view._value = bind(primitive, (value, *numbers), attributes)
+    return join(view, base, step)

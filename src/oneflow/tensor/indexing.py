@@ -18,15 +18,16 @@ from oneflow.base.shape import broadcast_shapes
 from oneflow.primitives.operators import indexing as p, shape as views
 from oneflow.primitives.operators.elementwise import add, cast, where
 from oneflow.program.value import Value
-from oneflow.tensor.call import call_view, wrap
+from oneflow.tensor.call import apply_view_step, call_view, wrap
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import filled_value, import_array, on_device
-from oneflow.tensor.views import Chain, ViewStep, join, keep_history, replay, scatter_back, write
+from oneflow.tensor.views import Chain, ViewStep, keep_history, replay, scatter_back, write
 
 _NO_DIMENSIONS = (
     "invalid index of a 0-dim tensor. Use `tensor.item()` in Python to convert a 0-dim tensor to a "
     "number"
 )
+_BOUNDS = frozenset({int, type(None)})
 _INDEX_DTYPES = (dt.int64, dt.int32, dt.int16, dt.int8)
 
 
@@ -46,10 +47,9 @@ class ParsedIndex:
 class _Parser:
     """Walks over the entries of an index and the dimensions of the tensor side by side."""
 
-    def __init__(self, tensor: Tensor, entries: tuple) -> None:
-        spec = tensor._value.spec
-        self.shape = spec.shape
-        self.device = spec.device
+    def __init__(self, shape: tuple[int, ...], device: Any, entries: tuple) -> None:
+        self.shape = shape
+        self.device = device
         self.dim = 0
         self.selected: dict[int, Any] = {}
         self.sliced: dict[int, tuple[int, int, int]] = {}
@@ -196,17 +196,45 @@ def parse(tensor: Tensor, index: Any) -> ParsedIndex:
         IndexError: a position that does not exist, too many entries, or a mask of another shape.
         TypeError: text.
     """
+    steps = _basic_steps(tensor, index)
+    if steps is not None:
+        return ParsedIndex(steps)
     try:
         entries = _entries(index)
         if not tensor.ndim and any(_dims_taken(entry) for entry in entries):
             raise IndexError(_NO_DIMENSIONS)
-        return _Parser(tensor, entries).parsed_index()
+        spec = tensor._value.spec
+        return _Parser(spec.shape, spec.device, entries).parsed_index()
     except TypeError as error:
         kind = TypeError if isinstance(index, str) else IndexError
         raise kind(
             "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are "
             f"valid indices (got {index!r}): {error}"
         ) from None
+
+
+def _basic_steps(tensor: Tensor, index: Any) -> Chain | None:
+    """The views of an index of numbers, slices, None and Ellipsis; None if it has other entries."""
+    shape = tensor._value.spec.shape
+    if not shape:
+        return None
+    entries = []
+    for entry in index if type(index) is tuple else (index,):
+        if type(entry) is slice:
+            entry = entry.start, entry.stop, entry.step
+            if not _BOUNDS.issuperset(map(type, entry)):
+                return None
+        elif type(entry) is not int and entry is not None and entry is not Ellipsis:
+            return None
+        entries.append(entry)
+    return _known_steps(shape, tuple(entries))
+
+
+@functools.lru_cache(maxsize=1 << 12)
+def _known_steps(shape: tuple[int, ...], entries: tuple) -> Chain:
+    """The views that an index makes of a tensor of this shape; slices are given as tuples."""
+    index = tuple([slice(*each) if type(each) is tuple else each for each in entries])
+    return _Parser(shape, None, index).parsed_index().steps
 
 
 def get_item(self: Tensor, key: Any) -> Tensor:
@@ -225,8 +253,11 @@ def get_item(self: Tensor, key: Any) -> Tensor:
     """
     if type(key) is int:
         return call_view(views.select, self, _first_position(self, key), dims=(0,))
+    steps = _basic_steps(self, key)
+    if steps is not None:
+        return functools.reduce(apply_view_step, steps, self)
     parsed_index = parse(self, key)
-    result = functools.reduce(_step, parsed_index.steps, self)
+    result = functools.reduce(apply_view_step, parsed_index.steps, self)
     if not parsed_index.indices:
         return result
     dims, indices = _index_values(parsed_index.indices)
@@ -242,11 +273,6 @@ def _first_position(tensor: Tensor, index: int) -> int:
     if not -shape[0] <= index < shape[0]:
         raise p.out_of_bounds(index, 0, shape[0])
     return index + shape[0] if index < 0 else index
-
-
-def _step(base: Tensor, step: ViewStep) -> Tensor:
-    primitive, numbers, attributes = step
-    return join(wrap(primitive(base.value, *numbers, **attributes)), base, step)
 
 
 def _index_values(indices: list[tuple[int, Tensor]]) -> tuple[tuple[int, ...], list[Value]]:

@@ -79,9 +79,10 @@ class Storage:
 
     def track(self, value: Value) -> None:
         """Remember a value read from here: the next write makes it stale."""
-        self._tracked.append(ref(value))
-        if len(self._tracked) > self._prune_at:
-            self._tracked = [reference for reference in self._tracked if reference() is not None]
+        tracked = self._tracked
+        tracked.append(ref(value))
+        if len(tracked) > self._prune_at:
+            self._tracked = [reference for reference in tracked if reference() is not None]
             self._prune_at = 2 * len(self._tracked) + 32
 
     def replace(self, root: Value, silent: bool) -> None:
@@ -266,15 +267,20 @@ def share(tensor: Handle) -> Family:
 
 def join(view: T, base: Handle, step: ViewStep) -> T:
     """Make the fresh tensor `view`, computed by `step` from `base`, share memory with it."""
-    family = share(base)
-    if base._value.stale is INFERENCE or (not MODE.enabled and MODE.inference):
-        marked_like(view._value, base._value)
-    if MODE.enabled or not base.requires_grad:
-        view._family, view._chain = family, (*base._chain, step)
-        view._seen = family.storage.version
+    family = base._family
+    if family is None:
+        family = share(base)
+    value, records = view._value, MODE.enabled
+    if base._value.stale is INFERENCE or (not records and MODE.inference):
+        marked_like(value, base._value)
+    storage = family.storage
+    if records or not base.requires_grad:
+        view._family = family
+        view._chain = (*base._chain, step)
+        view._seen = storage.version
     else:
         start_family(view, base, (step,)).unrecorded = True
-    family.storage.track(view._value)
+    storage.track(value)
     return view
 
 
