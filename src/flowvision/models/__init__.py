@@ -172,6 +172,15 @@ from flowvision.models.googlenet import (
     GoogLeNetOutputs as GoogLeNetOutputs,
     googlenet as googlenet,
 )
+from flowvision.models.helpers import (
+    make_divisible as make_divisible,
+    named_apply as named_apply,
+    named_modules as named_modules,
+    to_1tuple as to_1tuple,
+    to_2tuple as to_2tuple,
+    to_3tuple as to_3tuple,
+    to_4tuple as to_4tuple,
+)
 from flowvision.models.hrnet import (
     HighResolutionModule as HighResolutionModule,
     HighResolutionNet as HighResolutionNet,
