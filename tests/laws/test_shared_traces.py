@@ -26,7 +26,7 @@ from tests.laws.recording import recorded_programs
 from tests.sampling import Sample
 
 _MAX_OPERATIONS = 6  # of a primitive
-# Primitives of which every shape is traced, by the reason.
+# Primitives of which every shape, or nearly every one, is traced; by the reason.
 NOT_SHARED = {
     name: reason
     for reason, names in {
@@ -37,7 +37,7 @@ NOT_SHARED = {
             adaptive_max_pool roi_align roi_align_backward searchsorted unbind unfold
             unfold_update""",
         "JAX wants numbers: for padding, paths of contractions, bounds of indices": """
-            affine_grid conv_input_adjoint conv_weight_adjoint embedding_bag grid_sample median
+            affine_grid embedding_bag grid_sample median
             median_of_all""",
     }.items()
     for name in names.split()
@@ -147,4 +147,4 @@ def test_traces_for_other_sizes_compute_the_same(
         count += taken_up(operation, operation.primitive.implementation("cpu"), traces)
         if operation.primitive.check is not None:
             taken_up(operation, operation.primitive.check, traces)
-    assert (count == 0) == (name in NOT_SHARED)
+    assert count or name in NOT_SHARED
