@@ -37,7 +37,7 @@ NOT_SHARED = {
             adaptive_max_pool roi_align roi_align_backward searchsorted unbind unfold
             unfold_update""",
         "JAX wants numbers: for padding, paths of contractions, bounds of indices": """
-            affine_grid embedding_bag grid_sample median
+            affine_grid conv_input_adjoint embedding_bag grid_sample median
             median_of_all""",
     }.items()
     for name in names.split()
