@@ -74,7 +74,7 @@ def _padded(b: GraphBuilder, x: Ref, padding: Sequence[tuple[int, int]]) -> tupl
 def _transposed_pads(call: Call, kernel: Sequence[int]) -> tuple[list[int], list[int]]:
     """The padding of a transposed convolution, and what is added at its end."""
     lows, highs, extras = [], [], []
-    for place, (low, high) in enumerate(call["padding"]):
+    for place, (low, _) in enumerate(call["padding"]):
         step, spread = call["stride"][place], call["dilation"][place]
         given = call.operands[0].shape[place + 2]
         span = spread * (kernel[place] - 1) + 1
@@ -86,5 +86,4 @@ def _transposed_pads(call: Call, kernel: Sequence[int]) -> tuple[list[int], list
         lows.append(low)
         highs.append(max(cut - low, 0))
         extras.append(max(low - cut, 0))
-        del high
     return lows + highs, extras
