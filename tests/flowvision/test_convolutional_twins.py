@@ -25,6 +25,7 @@ from flowvision.models.senet import SEBottleneck, SENet
 from flowvision.models.van import VAN
 from oneflow import nn
 from tests.flowvision.zoo import assert_equal_to_twin, assert_same_up_to_spread
+from tests.sampling import Sample
 
 State = dict[str, torch.Tensor]
 
@@ -143,7 +144,8 @@ TWINS: dict[str, tuple[Callable[[], nn.Module], Callable[[], torch.nn.Module], A
 
 
 @pytest.mark.parametrize("name", TWINS)
-def test_equals_twin(name: str) -> None:
+def test_equals_twin(name: str, sample: Sample) -> None:
+    sample.take(name, one_in=3)
     build, build_twin, renaming = TWINS[name]
     model, reference = build(), build_twin()
     if renaming is None:

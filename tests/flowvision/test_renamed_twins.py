@@ -10,6 +10,7 @@ import torch
 
 from flowvision import models
 from tests.flowvision.zoo import assert_equal_to_twin, timm_module
+from tests.sampling import Sample
 
 # A regular expression in timm's names, and what stands for it in ours.
 Renaming = dict[str, str]
@@ -80,7 +81,8 @@ TWINS: dict[str, tuple[str, Renaming, dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize("name", TWINS)
-def test_equals_twin(name: str) -> None:
+def test_equals_twin(name: str, sample: Sample) -> None:
+    sample.take(name, one_in=3)
     timm_name, renaming, options = TWINS[name]
 
     def rename(parameter: str) -> str:
