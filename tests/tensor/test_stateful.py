@@ -166,15 +166,16 @@ class Twins(RuleBasedStateMachine):
     @rule(data=st.data(), name=st.sampled_from(sorted(FUNCTIONS)))
     def compute(self, data: st.DataObject, name: str) -> None:
         pair = self._pick(data)
-        self._keep(
-            self._both(lambda: FUNCTIONS[name](pair.mine), lambda: FUNCTIONS[name](pair.theirs))
-        )
+        # PyTorch lays results out as a transposed operand, and cannot view those in rows.
+        theirs = lambda: FUNCTIONS[name](pair.theirs).contiguous()  # noqa: E731
+        self._keep(self._both(lambda: FUNCTIONS[name](pair.mine), theirs))
 
     @rule(data=st.data())
     def add(self, data: st.DataObject) -> None:
         x, y = self._pick(data), self._pick(data)
         if x.mine.shape == y.mine.shape:
-            self._keep(self._both(lambda: x.mine * y.mine, lambda: x.theirs * y.theirs))
+            theirs = lambda: (x.theirs * y.theirs).contiguous()  # noqa: E731
+            self._keep(self._both(lambda: x.mine * y.mine, theirs))
 
     def _write(self, name: str, grad: bool, mine: Callable, theirs: Callable) -> None:
         with flow.set_grad_enabled(grad), torch.set_grad_enabled(grad):
