@@ -43,7 +43,7 @@ class Backend:
                 stacklevel=5,
             )
             return
-        missing = "an ONNX exporter, which hands it the graph and does not exist yet"
+        missing = "graphs to be handed to it, which does not happen yet"
         if self.needs_gpu and not is_available():
             missing = "a GPU, and there is none"
         raise RuntimeError(
