@@ -15,7 +15,7 @@ _DEVIATION = (0.229, 0.224, 0.225)
 
 
 class GoogLeNetOutputs(NamedTuple):
-    """What GoogLeNet gives: logits, and in training those of its two auxiliary classifiers."""
+    """The results of GoogLeNet: logits, and in training those of its two auxiliary classifiers."""
 
     logits: Tensor
     aux_logits2: Tensor | None

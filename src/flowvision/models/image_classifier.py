@@ -1,4 +1,4 @@
-"""What the transformers and perceptrons for image classification have in common."""
+"""The common parts of the transformers and perceptrons for image classification."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from oneflow import Tensor, nn
 
 
 class InceptionOutputs(NamedTuple):
-    """What Inception v3 gives: logits, and in training those of its auxiliary classifier."""
+    """The results of Inception v3: logits, and in training those of its auxiliary classifier."""
 
     logits: Tensor
     aux_logits: Tensor | None

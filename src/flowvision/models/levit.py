@@ -88,7 +88,7 @@ class Subsample(nn.Module):
 
 
 class _BiasedAttention(nn.Module):
-    """What both attentions share: scores get a learned addend for each distance.
+    """The part that both attentions share: scores get a learned addend for each distance.
 
     Args:
         resolution: height and width of the grid of keys.

@@ -49,7 +49,7 @@ class ModelEmaV2(nn.Module):
         return self.module(*args, **kwargs)
 
     def update(self, model: nn.Module) -> None:
-        """Take a step towards the model; whole numbers, such as counters, are taken over."""
+        """Take a step towards the model; integers, such as counters, are taken over."""
         self._change(model, lambda mine, its: mine * self.decay + its * (1.0 - self.decay))
 
     def set(self, model: nn.Module) -> None:

@@ -20,7 +20,7 @@ _WITH_BODIES = frozenset(("scan", "while", "cond", "reduce_window"))
 
 
 class ArrayType(NamedTuple):
-    """What JAX calls the aval of a variable."""
+    """The aval of a variable, as JAX calls it."""
 
     shape: tuple[Any, ...]
     dtype: np.dtype

@@ -1,4 +1,4 @@
-"""What tensors offer as blobs of a job beside their other methods."""
+"""The methods that tensors have as blobs of a job."""
 
 from __future__ import annotations
 

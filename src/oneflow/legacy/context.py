@@ -1,4 +1,4 @@
-"""What belongs to the job whose body runs, and to the session: devices, scopes, variables."""
+"""The state of the job whose body runs: its devices, scopes and variables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a call of a job gives back."""
+"""The results of a call of a job."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the values of a job are: `oneflow.scope`."""
+"""The devices and names of the values of a job: `oneflow.scope`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from oneflow.legacy import context
 
 
 class View:
-    """How many logical values there are of each blob; see `FunctionConfig.default_logical_view`."""
+    """The number of logical values of each blob; see `FunctionConfig.default_logical_view`."""
 
     is_mirrored = False
 

@@ -15,7 +15,7 @@ from oneflow.tensor.tensor import Tensor
 
 
 class SessionJob(Protocol):
-    """What the session asks of its jobs; see `oneflow.legacy.job.JobFunction`."""
+    """The members of jobs that the session uses; see `oneflow.legacy.job.JobFunction`."""
 
     @property
     def is_defined(self) -> bool:

@@ -41,7 +41,7 @@ class BackgroundCompiler:
 
     @property
     def is_busy(self) -> bool:
-        """Whether something is being compiled, or waits for it."""
+        """True if something is being compiled, or waits for it."""
         return not self._idle.is_set()
 
     def submit(self, run: Callable[[], None], urgency: Callable[[], float] = lambda: 0.0) -> None:

@@ -1,4 +1,4 @@
-"""What keeps a process responsive while a background thread compiles.
+"""Settings that keep a process responsive while a background thread compiles.
 
 The compiler keeps all cores busy and, while JAX traces and lowers, Python's global lock too. What
 runs meanwhile loses far more than its share of the time:

@@ -28,7 +28,7 @@ DEFAULT_OPSET = 10
 
 @dataclass(frozen=True)
 class ExportOptions:
-    """How a model is exported.
+    """The options of an export.
 
     Attributes:
         opset: the opset; None: 10, or the lowest after it that can express the model.

@@ -229,7 +229,7 @@ def where(b: GraphBuilder, condition: Ref, x: Ref, y: Ref) -> Ref:
 
 
 def as_bool(b: GraphBuilder, x: Ref) -> Ref:
-    """Whether elements are not zero."""
+    """True where elements are not zero."""
     return b.cast(x, np.bool_)
 
 

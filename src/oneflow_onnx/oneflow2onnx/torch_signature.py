@@ -93,7 +93,7 @@ def export(
 
 
 def _training(value: Any) -> bool | None:
-    """Whether modules are to be in training mode; None: as they are."""
+    """True if modules are to be in training mode; None: as they are."""
     if value is None or isinstance(value, bool):
         return value
     name = str(getattr(value, "name", value)).lower()

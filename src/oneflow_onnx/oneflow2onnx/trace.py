@@ -52,7 +52,7 @@ class TracedCall:
 
 @dataclass(frozen=True)
 class Trace:
-    """What a model computes.
+    """The computation of a model.
 
     Attributes:
         inputs: type and origin of each input, by number.

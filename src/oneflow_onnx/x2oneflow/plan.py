@@ -49,7 +49,7 @@ class Step:
 
     @cached_property
     def context(self) -> frozenset[str]:
-        """What the operator's function wants to know about the call."""
+        """The facts about the call that the operator's function asks for."""
         return self.operator.context if self.operator else frozenset()
 
     def plans(self) -> Iterator[Plan]:

@@ -16,7 +16,7 @@ _IGNORED_ATTRIBUTES = {"consumed_inputs"}
 
 
 class Evaluation(Enum):
-    """Where an operator is evaluated, and on what."""
+    """The place where an operator is evaluated, and the kind of its operands."""
 
     FOLDED = auto()
     """On the host if all operands are host values, which keeps arithmetic on shapes concrete."""

@@ -21,7 +21,7 @@ _MOVES = {"Slice", "Split", "Squeeze", "Unsqueeze", "Expand", "Identity"}
 
 
 class Kind(Enum):
-    """What becomes of an initializer."""
+    """The use that an initializer is put to."""
 
     PARAMETER = auto()
     BUFFER = auto()

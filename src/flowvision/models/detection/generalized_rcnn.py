@@ -1,4 +1,4 @@
-"""What the detectors with two stages have in common."""
+"""The common parts of detectors with two stages."""
 
 from __future__ import annotations
 

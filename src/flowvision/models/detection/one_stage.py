@@ -1,4 +1,4 @@
-"""What the detectors with one stage have in common: anchors, a head, losses or detections."""
+"""The common parts of detectors with one stage: anchors, a head, losses or detections."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What segmentation models have in common."""
+"""The common parts of segmentation models."""
 
 from __future__ import annotations
 

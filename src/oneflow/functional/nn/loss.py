@@ -57,7 +57,7 @@ def _check_labels(input: Tensor, target: Tensor) -> None:
     logits, labels = input.value.spec.shape, target.value.spec.shape
     if target.value.spec.dtype.category is not Category.INTEGER:
         raise RuntimeError(
-            f"expected `target` to have whole-number labels, got {target.dtype} of shape "
+            f"expected `target` to have integer labels, got {target.dtype} of shape "
             f"{labels}; probabilities of classes need the shape of `input`"
         )
     if not logits:
@@ -107,7 +107,7 @@ def cross_entropy(
 
     Args:
         input: logits of shape ``(N, C, d1, ...)``, or ``(C,)`` for one sample.
-        target: whole-number labels of shape ``(N, d1, ...)``, or probabilities of `input`'s shape.
+        target: integer labels of shape ``(N, d1, ...)``, or probabilities of `input`'s shape.
         weight: weight of each class, shape ``(C,)``.
         ignore_index: samples with this label do not count.
         reduction: ``"none"``, ``"mean"`` (weighted by the labels' weights) or ``"sum"``.
@@ -159,7 +159,7 @@ def nll_loss(
 
     Args:
         input: logarithms of probabilities, shape ``(N, C, d1, ...)`` or ``(C,)``.
-        target: whole-number labels of shape ``(N, d1, ...)``.
+        target: integer labels of shape ``(N, d1, ...)``.
         weight: weight of each class, shape ``(C,)``.
         ignore_index: samples with this label do not count.
         reduction: ``"none"``, ``"mean"`` (weighted by the labels' weights) or ``"sum"``.
@@ -187,7 +187,7 @@ def sparse_softmax_cross_entropy(labels: Tensor, logits: Tensor) -> Tensor:
     """Cross entropy of each sample, without reduction.
 
     Args:
-        labels: whole-number labels of shape ``(N,)``.
+        labels: integer labels of shape ``(N,)``.
         logits: shape ``(N, C)``.
 
     Example:

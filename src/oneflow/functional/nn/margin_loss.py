@@ -192,7 +192,7 @@ def multi_margin_loss(
 
     Args:
         input: scores, shape ``(N, C)`` or ``(C,)``.
-        target: whole-number labels, shape ``(N,)`` or none.
+        target: integer labels, shape ``(N,)`` or none.
         p: power of each violation, 1 or 2.
         margin: the distance asked for.
         weight: weight of each class, shape ``(C,)``.
@@ -269,7 +269,7 @@ def combined_margin_loss(
 
     Args:
         input: cosines, shape ``(N, C)``.
-        target: whole-number labels, shape ``(N,)``.
+        target: integer labels, shape ``(N,)``.
         m1: factor of the angle (SphereFace).
         m2: added to the angle (ArcFace).
         m3: subtracted from the cosine (CosFace).

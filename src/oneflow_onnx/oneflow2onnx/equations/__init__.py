@@ -1,4 +1,4 @@
-"""How the primitives of JAX are written in ONNX, one file per family."""
+"""The primitives of JAX written in ONNX, one file per family."""
 
 from oneflow_onnx.oneflow2onnx.equations import (
     arithmetic as arithmetic,

@@ -53,7 +53,7 @@ def _gather(b: GraphBuilder, each: Equation) -> Ref:
 
 
 def _order(offset_dims: Sequence[int], lead: int, rest: int) -> list[int]:
-    """Where the dimensions of the indices, and those of the slices, go in the result."""
+    """The places of the dimensions of the indices, and of those of the slices, in the result."""
     indices, slices = iter(range(lead)), iter(range(lead, lead + rest))
     return [next(slices) if d in offset_dims else next(indices) for d in range(lead + rest)]
 

@@ -1,4 +1,4 @@
-"""How primitives are written in ONNX, one file per family; importing it fills the table."""
+"""Primitives written in ONNX, one file per family; importing it fills the table."""
 
 from oneflow_onnx.oneflow2onnx.lowerings import (
     activation as activation,

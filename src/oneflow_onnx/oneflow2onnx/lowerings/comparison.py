@@ -129,7 +129,7 @@ def _signbit(b: GraphBuilder, call: Call) -> Ref:
 
 
 def is_negative(b: GraphBuilder, x: Ref) -> Ref:
-    """Whether numbers have a minus sign; that of 0 shows in its reciprocal."""
+    """True where numbers have a minus sign; that of 0 shows in its reciprocal."""
     zero = b.constant(0, x.dtype)
     below = b.op("Less", x, zero, dtype=BOOL)
     if not x.is_float:

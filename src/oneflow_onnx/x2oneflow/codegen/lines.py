@@ -58,6 +58,6 @@ class Line:
 
     @property
     def template(self) -> tuple[Any, ...]:
-        """What alike lines have in common."""
+        """The part that alike lines have in common."""
         constructions = tuple((layer.kind, layer.construction) for layer in self.layers)
         return self.text, constructions, len(self.outputs), len(self.inputs)

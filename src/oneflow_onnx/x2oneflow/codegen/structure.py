@@ -81,7 +81,7 @@ class Body:
 
     @cached_property
     def key(self) -> tuple[Any, ...]:
-        """What bodies of the same class have in common."""
+        """The part that bodies of the same class have in common."""
         constructions = tuple(
             (m.name, m.made.body.key if isinstance(m.made, Part) else m.made.construction)
             for m in self.members

@@ -107,7 +107,7 @@ def quantize(
 
 
 def _limited(y: Tensor, kind: int) -> Value:
-    """Return whole numbers as integers of an element type, those out of range at its limits."""
+    """Return integral numbers as integers of an element type, clipped to its limits."""
     y = flow.clamp(y, *_INTEGER_LIMITS[kind])
     numpy_type = helper.tensor_dtype_to_np_dtype(kind)
     if kind in (onnx.TensorProto.UINT4, onnx.TensorProto.INT4) or numpy_type.itemsize < 1:

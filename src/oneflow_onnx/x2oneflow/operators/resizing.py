@@ -17,7 +17,7 @@ from oneflow_onnx.x2oneflow.values import check_size, integers, normalize_axis
 
 @dataclass(frozen=True)
 class Resampling:
-    """How positions in a resized dimension are found and what is read there."""
+    """The choice of positions in a resized dimension, and of what is read there."""
 
     mode: str = "nearest"
     coordinates: str = "half_pixel"
@@ -46,7 +46,7 @@ class Resampling:
                     return places + (start + end) / 2
                 return start + places * (end - start) / (wanted - 1)
             case "half_pixel_symmetric":
-                # Where the scaled size is no whole number, the result is centred.
+                # Where the scaled size is no integer, the result is centred.
                 offset = length / 2 * (1 - wanted / (scale * length))
                 return offset + (places + 0.5) / scale - 0.5
             case "half_pixel":
