@@ -486,7 +486,8 @@ def test_backends_that_are_not_installed_leave_the_graph_to_xla():
 
 
 @pytest.mark.parametrize(
-    ("package", "missing"), [("tensorrt", "needs a GPU"), ("openvino", "needs graphs to be handed to it")]
+    ("package", "missing"),
+    [("tensorrt", "needs a GPU"), ("openvino", "needs graphs to be handed to it")],
 )
 def test_backends_that_are_installed_say_what_else_they_need(package, missing, monkeypatch):
     monkeypatch.setattr("oneflow.graph.backends.importlib.util.find_spec", lambda name: name)

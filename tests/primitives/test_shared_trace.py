@@ -96,6 +96,12 @@ def test_what_needs_the_number_itself_fails() -> None:
     assert len({size, other}) == 2
 
 
+@pytest.fixture(autouse=True)
+def _fresh_caches() -> None:
+    """JAX's tables hold no shapes of other tests, which it would compare sizes with."""
+    jax.clear_caches()
+
+
 def shared_traces(function: Callable) -> int | None:
     """The number of traces that serve an implementation; None if none can."""
     found = [traces for kind, traces in shared_trace.TRACES.items() if kind[1] is function]

@@ -81,7 +81,9 @@ def test_s001_02_calls_cost_less_than_in_eager_mode():
     for function in (eagerly, as_graph) * 4:
         function()
     flow.eager.synchronize()
-    assert python_calls(as_graph) < python_calls(eagerly) / 2
+    # The least of several: a garbage collection in between runs Python code of its own.
+    least = {each: min(python_calls(each) for _ in range(3)) for each in (as_graph, eagerly)}
+    assert least[as_graph] < least[eagerly] / 2
 
 
 def test_s001_03_results_come_before_the_work_is_done():

@@ -148,7 +148,8 @@ class _Call:
             environment = ShapeEnvironment(self.sizes, frozenset(fixed))
             try:
                 closed, results = self._make_jaxpr(environment)
-            except Exception:
+            except Exception as error:
+                _drop_tracebacks(error)
                 if not environment.needed:
                     return None
             else:
@@ -178,3 +179,15 @@ class _Call:
 def _symbols_for(value: Any, symbols: Iterator[Any]) -> Any:
     """The next sizes, in place of a number or a tuple of numbers."""
     return tuple([next(symbols) for _ in value]) if isinstance(value, tuple) else next(symbols)
+
+
+def _drop_tracebacks(error: BaseException | None) -> None:
+    """Let go of the frames that an error that is over refers to.
+
+    JAX keeps errors in variables of such frames. Until the next garbage collection they would keep
+    the frames of all callers alive, and so their tensors.
+    """
+    while error is not None:
+        error.__traceback__ = None
+        _drop_tracebacks(error.__cause__)
+        error = error.__context__

@@ -31,6 +31,8 @@ def planning() -> Iterator[None]:
     set_planning(True)
     try:
         yield
-        flush_all("sync")
     finally:
-        set_planning(before)
+        try:
+            flush_all("sync")  # after an error, too
+        finally:
+            set_planning(before)

@@ -68,7 +68,7 @@ def export(
     Example:
         >>> import oneflow as flow
         >>> model = flow.nn.Sequential(flow.nn.Linear(3, 4), flow.nn.ReLU())
-        >>> proto = export(model, flow.randn(2, 3), dynamic_axes={"input": {0: "batch"}})
+        >>> proto = flow.onnx.export(model, flow.randn(2, 3), dynamic_axes={"input": {0: "batch"}})
         >>> [node.op_type for node in proto.graph.node], proto.opset_import[0].version
         (['Gemm', 'Relu'], 10)
         >>> [each.name for each in proto.graph.initializer]

@@ -67,6 +67,8 @@ class WorkerProcess:
         elif logdir is not None:
             self._log = self._open(Path(logdir, f"rank_{self.rank}.log"))
             out = subprocess.PIPE
+        elif not os.isatty(1):  # a terminal is the process's own: it may draw bars and colours
+            out = subprocess.PIPE
         self._process = subprocess.Popen(
             command,
             env=environment,

@@ -62,7 +62,7 @@ def _index(b: GraphBuilder, call: Call) -> Ref:
 
 
 def _result_order(dims: tuple[int, ...], lead: int, rest: int) -> list[int]:
-    """The place of the dimensions of index tensors: in place of `dims`, or first if they are apart."""
+    """The dimensions of index tensors go in place of `dims`, or first if they are apart."""
     together = dims == tuple(range(dims[0], dims[-1] + 1))
     before = dims[0] if together else 0
     kept = list(range(lead, lead + rest))
