@@ -9,6 +9,7 @@ import numpy as np
 
 from oneflow.interpreter.flat_jaxpr import FlatJaxpr
 from oneflow.interpreter.rules import dtype_of, rule, shape_of
+from oneflow.primitives.tracing import scan_counts
 
 
 @rule("cond")
@@ -41,7 +42,7 @@ def _while(equation: Any) -> Callable:
 def _scan(equation: Any) -> Callable:
     params = equation.params
     body, length = FlatJaxpr(params["jaxpr"]), params["length"]
-    constants, num_carry = params["num_consts"], params["num_carry"]
+    constants, num_carry = scan_counts(params)
     order = range(length - 1, -1, -1) if params["reverse"] else range(length)
     stacked = [(shape_of(each), dtype_of(each)) for each in equation.outvars[num_carry:]]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -199,6 +199,18 @@ def _is_elementwise(jaxpr: Any) -> bool:
         if not all(map(_is_elementwise, inner)):
             return False
     return True
+
+
+def scan_counts(params: Mapping[str, Any]) -> tuple[int, int]:
+    """Return how many constants and carried values an equation of `scan` has.
+
+    Args:
+        params: of the equation, as any release of JAX states them.
+    """
+    if "num_consts" in params:
+        return params["num_consts"], params["num_carry"]
+    constants, carried, _ = params["ft_in"].unpack()
+    return len(constants), len(carried)
 
 
 def arrays_of(closed: Any) -> Iterator[Any]:

@@ -13,7 +13,7 @@ import numpy as np
 
 from oneflow.primitives.inference import jaxpr_of
 from oneflow.primitives.operation import Operation
-from oneflow.primitives.tracing import CALLS
+from oneflow.primitives.tracing import CALLS, scan_counts
 from oneflow_onnx.oneflow2onnx import operators as o
 from oneflow_onnx.oneflow2onnx.builder import GraphBuilder
 from oneflow_onnx.oneflow2onnx.equations import EQUATIONS, IDENTITIES, Equation
@@ -116,8 +116,8 @@ def _unrolled(b: GraphBuilder, equations: Sequence[Any], sources: list[Ref]) -> 
     length, reverse = params["length"], params["reverse"]
     if any(each.params["length"] != length for each in equations) or length > _MAX_ITERATIONS:
         raise Unsupported(f"a loop of more than {_MAX_ITERATIONS} or a symbolic number of steps")
-    fixed = params["num_consts"]
-    first = fixed + params["num_carry"]
+    fixed, num_carry = scan_counts(params)
+    first = fixed + num_carry
     carry, stacked = sources[fixed:first], sources[first:]
     bodies = [each.params["jaxpr"] for each in equations]
     rows: list[list[Ref]] = []
@@ -126,8 +126,8 @@ def _unrolled(b: GraphBuilder, equations: Sequence[Any], sources: list[Ref]) -> 
         place = b.constant(np.int64(step))
         inputs = [o.gather(b, each, place, 0) for each in stacked]
         results = _inlined(b, bodies, [*sources[:fixed], *carry, *inputs])
-        carry = results[: params["num_carry"]]
-        rows.append(results[params["num_carry"] :])
+        carry = results[:num_carry]
+        rows.append(results[num_carry:])
     rows = rows[::-1] if reverse else rows
     columns = zip(*rows, strict=True)
     joined = [o.concat(b, [o.unsqueeze(b, each, [0]) for each in column], 0) for column in columns]
