@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from typing import IO
 
 import pytest
 
@@ -11,25 +12,22 @@ from oneflow.control_plane.launcher import streams
 
 @pytest.fixture
 def pipe():
-    ends = []
+    files = []
 
     def make():
         reader, writer = os.pipe()
-        ends.extend((reader, writer))
-        return reader, writer
+        files.extend((os.fdopen(reader, "rb", buffering=0), os.fdopen(writer, "wb", buffering=0)))
+        return files[-2:]
 
     yield make
-    for each in ends:
-        try:
-            os.close(each)
-        except OSError:  # closed by the test
-            continue
+    for file in files:
+        file.close()
 
 
-def _read_until(reader: int, end: bytes) -> bytes:
+def _read_until(reader: IO[bytes], end: bytes) -> bytes:
     data = b""
     while not data.endswith(end):
-        data += os.read(reader, 4096)
+        data += reader.read(4096)
     return data
 
 
@@ -37,17 +35,17 @@ def test_lines_that_come_in_pieces_stay_whole(pipe, monkeypatch):
     monkeypatch.setattr(streams, "_SECONDS_FOR_A_LINE", 60.0)
     shown, target = pipe()
     (first, to_first), (second, to_second) = pipe(), pipe()
-    tees = [streams.Tee(first, target, None), streams.Tee(second, target, None)]
-    os.write(to_first, b"rank ")
-    os.write(to_second, b"rank 1 ")
-    os.write(to_second, b"done\nmore")
+    tees = [streams.Tee(each, target.fileno(), None) for each in (first, second)]
+    to_first.write(b"rank ")
+    to_second.write(b"rank 1 ")
+    to_second.write(b"done\nmore")
     assert _read_until(shown, b"\n") == b"rank 1 done\n"
-    os.write(to_first, b"0 done\r\n")
+    to_first.write(b"0 done\r\n")
     assert _read_until(shown, b"\n") == b"rank 0 done\r\n"
-    os.write(to_first, b"10 %\r")
+    to_first.write(b"10 %\r")
     assert _read_until(shown, b"\r") == b"10 %\r"
-    os.close(to_first)
-    os.close(to_second)
+    to_first.close()
+    to_second.close()
     for tee in tees:
         tee.join()
     assert _read_until(shown, b"more") == b"more"
@@ -57,6 +55,8 @@ def test_lines_that_come_in_pieces_stay_whole(pipe, monkeypatch):
 def test_a_question_is_shown_although_its_line_does_not_end(pipe):
     shown, target = pipe()
     source, to_source = pipe()
-    streams.Tee(source, target, None)
-    os.write(to_source, b"continue? ")
+    tee = streams.Tee(source, target.fileno(), None)
+    to_source.write(b"continue? ")
     assert _read_until(shown, b"? ") == b"continue? "
+    to_source.close()
+    tee.join()

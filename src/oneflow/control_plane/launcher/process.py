@@ -87,7 +87,7 @@ class WorkerProcess:
         """Start to show the output; after all processes have started, because of threads."""
         for source, target in ((self._process.stdout, 1), (self._process.stderr, 2)):
             if source is not None:
-                self._tees.append(Tee(source.fileno(), target, self._log))
+                self._tees.append(Tee(source, target, self._log))
 
     def poll(self) -> int | None:
         """Return the exit code, negative for a signal, or None while the process runs.

@@ -7,7 +7,7 @@ import os
 import select
 import threading
 from pathlib import Path
-from typing import BinaryIO
+from typing import IO, BinaryIO
 
 _CHUNK = 65536
 # How long the rest of a line may take; then what there is of it is shown, a question for instance.
@@ -23,12 +23,12 @@ class Tee:
     """A thread that copies a pipe, line by line, to a file descriptor and a log; keeps its end.
 
     Args:
-        source: the file descriptor of the pipe.
+        source: the pipe, which stays open as long as the thread runs.
         target: the file descriptor on which the output is shown.
         log: a file that gets it too, or None.
     """
 
-    def __init__(self, source: int, target: int, log: BinaryIO | None) -> None:
+    def __init__(self, source: IO[bytes], target: int, log: BinaryIO | None) -> None:
         self._source = source
         self._target = target
         self._log = log
@@ -38,11 +38,12 @@ class Tee:
 
     def _run(self) -> None:
         begun = b""
+        source = self._source.fileno()
         while True:
-            if begun and not select.select([self._source], [], [], _SECONDS_FOR_A_LINE)[0]:
+            if begun and not select.select([source], [], [], _SECONDS_FOR_A_LINE)[0]:
                 self._copy(begun)
                 begun = b""
-            data = os.read(self._source, _CHUNK)
+            data = os.read(source, _CHUNK)
             if not data:
                 self._copy(begun)
                 return
