@@ -391,7 +391,7 @@ def test_a_module_may_be_replaced_or_deleted():
     assert not hasattr(graph, "model")
 
 
-# --- options that XLA makes true, and backends
+# --- options that XLA makes true, and engines
 
 
 def test_updates_casts_and_additions_are_fused():
@@ -467,7 +467,8 @@ def test_options_that_xla_makes_true():
         config.enable_straighten_algorithm("Fast")
 
 
-def test_backends_that_are_not_installed_leave_the_graph_to_xla():
+def test_engines_that_are_not_installed_leave_the_graph_to_xla(monkeypatch):
+    monkeypatch.setattr("oneflow.graph.engines.importlib.util.find_spec", lambda name: None)
     graph = graph_of(lambda x: F.relu(x))
     graph.config.enable_xla_jit(True)
     graph.config.enable_cudnn_conv_heuristic_search_algo(False)
@@ -485,16 +486,13 @@ def test_backends_that_are_not_installed_leave_the_graph_to_xla():
         training(flow.ones(1, 1))
 
 
-@pytest.mark.parametrize(
-    ("package", "missing"),
-    [("tensorrt", "needs a GPU"), ("openvino", "needs graphs to be handed to it")],
-)
-def test_backends_that_are_installed_say_what_else_they_need(package, missing, monkeypatch):
-    monkeypatch.setattr("oneflow.graph.backends.importlib.util.find_spec", lambda name: name)
-    monkeypatch.setattr("oneflow.graph.backends.is_available", lambda: False)
+@pytest.mark.parametrize(("has_gpu", "missing"), [(False, "needs a GPU"), (True, "needs graphs")])
+def test_engines_that_are_installed_say_what_else_they_need(has_gpu, missing, monkeypatch):
+    monkeypatch.setattr("oneflow.graph.engines.importlib.util.find_spec", lambda name: name)
+    monkeypatch.setattr("oneflow.graph.engines.is_available", lambda: has_gpu)
     graph = graph_of(lambda x: F.relu(x))
-    getattr(graph.config, f"enable_{package}")(True)
+    graph.config.enable_tensorrt(True)
     with pytest.raises(RuntimeError, match=missing):
         graph(flow.ones(1))
-    getattr(graph.config, f"enable_{package}")(False)
+    graph.config.enable_tensorrt(False)
     assert graph(flow.ones(1)).item() == 1.0

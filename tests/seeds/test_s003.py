@@ -376,7 +376,8 @@ def test_s003_40_zero_min_size():
 @pytest.mark.parametrize(
     ("row", "option"), [("s003_42", "enable_tensorrt"), ("s003_43", "enable_openvino")]
 )
-def test_missing_backends_warn(row, option):
+def test_missing_engines_warn(row, option, monkeypatch):
+    monkeypatch.setattr("oneflow.graph.engines.importlib.util.find_spec", lambda name: None)
     graph, plain = LinearGraph(), LinearGraph()
     plain.linear.load_state_dict(graph.linear.state_dict())
     getattr(graph.config, option)(True)
@@ -384,6 +385,15 @@ def test_missing_backends_warn(row, option):
     with pytest.warns(UserWarning, match=option):
         result = graph(x)
     assert flow.equal(result, plain(x))
+
+
+def test_s003_43_openvino_runs_the_graph():
+    graph, plain = LinearGraph(), LinearGraph()
+    plain.linear.load_state_dict(graph.linear.state_dict())
+    graph.config.enable_openvino(True)
+    x = flow.randn(2, 3)
+    np.testing.assert_allclose(graph(x).numpy(), plain(x).numpy(), rtol=1e-5, atol=1e-6)
+    assert graph.last_step.executable.left_to_xla == {}
 
 
 def test_s003_43_openvino_is_for_inference():

@@ -8,16 +8,19 @@ compile_step(captured)     -> Step
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from oneflow.base.placement import Placement
 from oneflow.compiler.lower import Executable
 from oneflow.graph.auto_parallel import auto_parallel_text, reshard_variables, sharding_search
-from oneflow.graph.binding import bind
+from oneflow.graph.binding import StepBinding, bind
 from oneflow.graph.capture import Capturable, CaptureSettings, capture, scope_of
 from oneflow.graph.captured_step import CapturedStep
+from oneflow.graph.engine_executable import EngineExecutable
+from oneflow.graph.engines import Engine
 from oneflow.graph.pipeline_parallel import PipelineExecutable
 from oneflow.graph.program_consistency import check_consistency
 from oneflow.graph.render_schedule import schedule_text
@@ -30,7 +33,11 @@ from oneflow.tensor.tensor import Tensor
 
 
 def compile_graph(
-    graph: Capturable, build: Callable[..., Any], called: Any, arguments: Sequence[Tensor]
+    graph: Capturable,
+    build: Callable[..., Any],
+    called: Any,
+    arguments: Sequence[Tensor],
+    engine: Engine | None = None,
 ) -> Step:
     """Capture and compile the step of a graph; on an error everything is as before.
 
@@ -39,20 +46,27 @@ def compile_graph(
         build: the function to capture.
         called: structure of its positional and keyword arguments.
         arguments: the tensors in them.
+        engine: runs what it can of the step; None: XLA runs it.
     """
     scope = scope_of(graph, arguments)
     with scope.restore_on_error():
-        return compile_step(capture(graph, build, called, arguments, scope), graph.settings)
+        return compile_step(capture(graph, build, called, arguments, scope), graph.settings, engine)
 
 
 def optimize(
-    captured: CapturedStep, settings: CaptureSettings, observer: PassObserver | None = None
+    captured: CapturedStep,
+    settings: CaptureSettings,
+    observer: PassObserver | None = None,
+    has_engine: bool = False,
 ) -> Program:
     """Return the program of a captured step after all passes that apply to it.
 
-    A program on several placements is split into tasks; most passes are left to these.
+    A program on several placements, or of which an engine runs a part, is split into tasks; most
+    passes are left to these.
     """
     context = pass_context(captured, settings)
+    if has_engine:
+        context = replace(context, partitioned=True)
     groups = [PassGroup.STEP, PassGroup.PROGRAM]
     if not context.partitioned:
         groups.append(PassGroup.EXECUTABLE)
@@ -82,8 +96,16 @@ def pass_context(captured: CapturedStep, settings: CaptureSettings) -> PassConte
     )
 
 
-def compile_step(captured: CapturedStep, settings: CaptureSettings) -> Step:
-    """Run the passes of a captured step, bind it to tensors, and compile it."""
+def compile_step(
+    captured: CapturedStep, settings: CaptureSettings, engine: Engine | None = None
+) -> Step:
+    """Run the passes of a captured step, bind it to tensors, and compile it.
+
+    Args:
+        captured: the step.
+        settings: of its graph.
+        engine: runs what it can of the step; None: XLA runs it.
+    """
     dump = dump_callback(captured.name)
     verbosity = settings.verbosity.here()
 
@@ -93,7 +115,10 @@ def compile_step(captured: CapturedStep, settings: CaptureSettings) -> Step:
         if name == "auto_parallel" and verbosity.level >= 1:
             verbosity.print(1, auto_parallel_text(before, after, settings.config.auto_parallel))
 
-    optimized = optimize(captured, settings, on_pass)
+    if engine is not None and (obstacle := engine.obstacle(captured)) is not None:
+        warnings.warn(f"{engine.option}: XLA runs {captured.name}: {obstacle}", stacklevel=5)
+        engine = None
+    optimized = optimize(captured, settings, on_pass, engine is not None)
     program, binding = bind(captured, optimized)
     check_overlap(captured.arguments, binding.written, (*binding.variables, *binding.write_only))
     reshard_variables(captured, optimized)
@@ -104,7 +129,7 @@ def compile_step(captured: CapturedStep, settings: CaptureSettings) -> Step:
     first = len(binding.arguments)
     donated = range(first, first + binding.changed)
     summary = captured.summary
-    executable: Executable | PipelineExecutable
+    executable: Executable | EngineExecutable | PipelineExecutable
     if len(program.devices) > 1:
         # Passes may add instructions behind those that were captured.
         last = Phase(UPDATE)
@@ -114,10 +139,33 @@ def compile_step(captured: CapturedStep, settings: CaptureSettings) -> Step:
         )
         summary = replace(summary, stages=schedule_text(executable))
         verbosity.print(1, "\n".join(summary.stages))
+    elif engine is not None:
+        executable = _with_engine(engine, program, binding, constants, captured)
     else:
         executable = Executable(program, donated, device, constants, name)
     executable.compile()
     return Step(executable, binding, captured, summary)
+
+
+def _with_engine(
+    engine: Engine,
+    program: Program,
+    binding: StepBinding,
+    constants: Mapping[int, Any],
+    captured: CapturedStep,
+) -> EngineExecutable:
+    """The step as an engine runs it; a warning says what is left to XLA."""
+    weights = [*[each.value.read() for each in binding.variables], *binding.constants]
+    executable = EngineExecutable(
+        engine, program, captured.device, constants, captured.checks, captured.name, weights
+    )
+    reasons: dict[str, str] = {}
+    for index, reason in executable.left_to_xla.items():
+        reasons.setdefault(program.instructions[index].operation.primitive.name, reason)
+    if reasons:
+        listed = "; ".join(f"`{name}` ({reason})" for name, reason in sorted(reasons.items()))
+        warnings.warn(f"{engine.option}: XLA runs in {captured.name}: {listed}", stacklevel=6)
+    return executable
 
 
 def _hidden_numbers(program: Program) -> set[int]:

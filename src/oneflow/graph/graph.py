@@ -266,7 +266,7 @@ class Graph:
     def _new_step(self, called: tuple, args: tuple, kwargs: dict[str, Any]) -> Step:
         """Capture and compile the step for arguments like these."""
         self._check_call(args, kwargs)
-        self.config.check_backends(self.training)
+        engine = self.config.chosen_engine(self.training)
         known = {each for each, _ in self._steps}
         if known and called not in known and not self._has_warned_of_recompiling:
             self.__dict__["_has_warned_of_recompiling"] = True
@@ -280,7 +280,7 @@ class Graph:
         structure = flatten_call(args, kwargs, tensors, self.name)
         self.__dict__["_attributes"] = attributes_of(self.named_modules())
         key = called, capture_modes(self.training, self._attributes)
-        step = self._steps[key] = compile_graph(self, self.build, structure, tensors)
+        step = self._steps[key] = compile_graph(self, self.build, structure, tensors, engine)
         if len(self._steps) > _MAX_STEPS:
             self._steps.popitem(last=False)
         return step

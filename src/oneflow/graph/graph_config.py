@@ -7,7 +7,7 @@ from typing import Any
 
 from oneflow.base.dtype import DType, bfloat16, float16
 from oneflow.graph.auto_parallel import AutoParallelOptions
-from oneflow.graph.backends import BACKENDS
+from oneflow.graph.engines import ENGINES, Engine
 
 _ORDERS = ("Disable", "SpeedFirst", "MemoryFirst", "OverlapCpuGpu", "DelayShortGpu")
 # The modes of ZeRO by their names in OneFlow 0.6, and their stages.
@@ -107,15 +107,17 @@ class GraphConfig:
             latency=self._options[f"{prefix}_wait_time"],
         )
 
-    def check_backends(self, training: bool) -> None:
-        """Check that the backends that were asked for can run the graph; without one, XLA does.
+    def chosen_engine(self, training: bool) -> Engine | None:
+        """The engine that was asked for; None if there is none, or it is not installed.
 
         Raises:
-            RuntimeError: a backend is installed but cannot run this graph.
+            RuntimeError: it is installed but cannot run this graph.
         """
-        for backend in BACKENDS:
-            if self._options[backend.package]:
-                backend.check(training)
+        chosen = None
+        for engine in ENGINES:
+            if self._options[engine.package] and engine.check(training):
+                chosen = engine
+        return chosen
 
     # --- set by users
 
@@ -276,16 +278,18 @@ class GraphConfig:
     def enable_tensorrt(self, value: bool = True) -> None:
         """Run with TensorRT.
 
-        Where it is not installed, the first call warns and XLA runs the graph; where it is
-        installed but cannot run the graph, the first call raises and says what is missing.
+        Where it is not installed, the first call warns and XLA runs the graph; where it is, the
+        first call raises and says what is missing: graphs are not handed to it yet.
         """
         self._set("tensorrt", _flag("value", value))
 
     def enable_openvino(self, value: bool = True) -> None:
         """Run inference with OpenVINO; a graph with an optimizer raises.
 
-        Where it is not installed, the first call warns and XLA runs the graph; where it is
-        installed but cannot run the graph, the first call raises and says what is missing.
+        It runs on the CPU, with the weights as they are; XLA runs the operators that it lacks,
+        those whose indices are checked, and those on float64 and int64. The first call says which.
+        Where it is not installed, or a call changes more than its results, XLA runs the graph, with
+        a warning.
         """
         self._set("openvino", _flag("value", value))
 

@@ -31,6 +31,7 @@ from oneflow.checkpoint.manifest import PROGRAM_FILE
 from oneflow.checkpoint.save_versions import make_folder, remove_old_saves
 from oneflow.compiler.export import to_bytes
 from oneflow.compiler.lower import Executable
+from oneflow.graph.engine_executable import EngineExecutable
 from oneflow.graph.pipeline_parallel import PipelineExecutable
 from oneflow.graph.pytree_json import tree_to_json
 from oneflow.graph.step import Step
@@ -181,6 +182,8 @@ def _executable_of(step: Step, name: str) -> Executable:
             f"{name} runs on several placements, and only programs on one device or placement are "
             "saved; make a graph for inference with its modules on one placement"
         )
+    if isinstance(step.executable, EngineExecutable):
+        return step.executable.in_xla()
     return step.executable
 
 

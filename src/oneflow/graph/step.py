@@ -19,6 +19,7 @@ from oneflow.compiler.lower import Executable
 from oneflow.differentiation.grad_mode import MODE, no_grad
 from oneflow.graph.binding import StepBinding
 from oneflow.graph.captured_step import CapturedStep, StepSummary
+from oneflow.graph.engine_executable import EngineExecutable
 from oneflow.graph.pipeline_parallel import PipelineExecutable
 from oneflow.graph.program_consistency import runner_for
 from oneflow.graph.pytree import tree_unflatten
@@ -75,7 +76,7 @@ class Step:
 
     def __init__(
         self,
-        executable: Executable | PipelineExecutable,
+        executable: Executable | EngineExecutable | PipelineExecutable,
         binding: StepBinding,
         captured: CapturedStep,
         summary: StepSummary,
@@ -88,8 +89,8 @@ class Step:
         self.argument_specs = [tensor._value.spec for tensor in captured.arguments]
         self.draws = list(captured.draws)
         self.checks = list(captured.checks)
-        is_pipeline = isinstance(executable, PipelineExecutable)
-        self._run = executable if is_pipeline else runner_for(executable)
+        is_whole = isinstance(executable, Executable)
+        self._run = runner_for(executable) if is_whole else executable
         self._specs = [tensor._value.spec for tensor in binding.variables]
         depends_on_gradients = self.optimizer_steps or binding.gradients
         self._requires_grad = self._variables_require_grad() if depends_on_gradients else None

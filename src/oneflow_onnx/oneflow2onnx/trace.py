@@ -11,7 +11,7 @@ import numpy as np
 from oneflow.base.spec import TensorSpec
 from oneflow.graph.captured_step import CapturedStep, StepInput
 from oneflow.primitives.operation import Operation
-from oneflow.program.ir import Instruction
+from oneflow.program.ir import Instruction, Program
 from oneflow.tensor.tensor import Tensor
 from oneflow_onnx.oneflow2onnx.sizes import DynamicSizeError, Shape, merge
 
@@ -104,6 +104,25 @@ def merged_trace(steps: Sequence[CapturedStep], prefix: str = "") -> Trace:
         if start + place in needed
     }
     return Trace(inputs, numbers, calls, results, step.outputs.structure)
+
+
+def program_trace(program: Program, inputs: Sequence[StepInput], numbers: Sequence[Any]) -> Trace:
+    """Return the trace of a program.
+
+    Args:
+        program: the program.
+        inputs: the origin of each of its inputs.
+        numbers: its Python numbers.
+    """
+    calls = tuple([_merged_call([each], "") for each in program.instructions])
+    kinds = [_merged_type([spec]) for spec in program.inputs]
+    given = dict(enumerate(zip(kinds, inputs, strict=True)))
+    first = len(program.inputs)
+    values = {
+        first + place: (number, _merged_type([spec]))
+        for place, (number, spec) in enumerate(zip(numbers, program.scalars, strict=True))
+    }
+    return Trace(given, values, calls, program.outputs, None)
 
 
 def _results(step: CapturedStep) -> tuple[int, ...]:

@@ -1,0 +1,142 @@
+"""Engines that may run a graph in place of XLA, and what is missing for that."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from oneflow.base.device import Device
+from oneflow.base.dtype import DType, bool_, float16, float32, int32
+from oneflow.cuda.devices import is_available
+from oneflow.graph.captured_step import CapturedStep
+from oneflow.program.ir import Program
+
+# A compiled program of an engine. Its results are overwritten by the next call.
+EngineProgram = Callable[[Sequence[np.ndarray]], Sequence[np.ndarray]]
+
+
+class UnsupportedByEngine(Exception):
+    """An engine cannot compile a program; the message says why."""
+
+
+class Connector(Protocol):
+    """A module of `oneflow_onnx` that hands programs to an engine."""
+
+    def compile_program(
+        self, program: Program, numbers: Sequence[Any], weights: Mapping[int, Any]
+    ) -> EngineProgram:
+        """Compile a program.
+
+        Args:
+            program: the program.
+            numbers: its Python numbers, which are always the same.
+            weights: arrays that are always the same, by number of the input.
+
+        Returns:
+            A function from its other inputs, in order, to its outputs.
+
+        Raises:
+            UnsupportedByEngine: the engine lacks an operator, or ONNX does.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class Engine:
+    """An engine.
+
+    Attributes:
+        name: as its makers write it.
+        package: the Python package; the option is called after it.
+        needs_gpu: it runs on GPUs only.
+        training: graphs with optimizers may ask for it.
+        connector: the module that hands programs to it; None: there is none yet.
+        dtypes: what it computes with as XLA does.
+    """
+
+    name: str
+    package: str
+    needs_gpu: bool
+    training: bool
+    connector: str | None = None
+    dtypes: frozenset[DType] = frozenset()
+
+    @property
+    def option(self) -> str:
+        """The method that asks for it."""
+        return f"config.enable_{self.package}"
+
+    def check(self, training: bool) -> bool:
+        """Return whether the engine is there; if it is not, warn that XLA runs the graph.
+
+        Raises:
+            RuntimeError: it is installed, but cannot run here; or it never trains.
+        """
+        if training and not self.training:
+            raise RuntimeError(
+                f"{self.name} runs inference only, and this graph has an optimizer; "
+                f"call {self.option}(False)"
+            )
+        if importlib.util.find_spec(self.package) is None:
+            warnings.warn(
+                f"{self.option}: the package `{self.package}` is not installed; XLA runs the graph",
+                stacklevel=5,
+            )
+            return False
+        missing = None
+        if self.needs_gpu and not is_available():
+            missing = "a GPU, and there is none"
+        elif self.connector is None:
+            missing = "graphs to be handed to it, which does not happen yet"
+        if missing is not None:
+            raise RuntimeError(
+                f"{self.option}: {self.name} is installed but needs {missing}; "
+                f"call {self.option}(False), and XLA runs the graph"
+            )
+        return True
+
+    def connect(self) -> Connector:
+        """Import the module that hands programs to it.
+
+        Raises:
+            ImportError: the packages for ONNX are not installed.
+        """
+        assert self.connector is not None
+        try:
+            connector: Any = importlib.import_module(self.connector)
+        except ImportError as error:
+            raise ImportError(
+                f"{self.option}: graphs get to {self.name} as ONNX, which needs `{error.name}`; "
+                "install it by `pip install oneflow-xla[onnx]`"
+            ) from error
+        return connector
+
+    def obstacle(self, captured: CapturedStep) -> str | None:
+        """Return what keeps the engine from running a step, if anything does."""
+        if not isinstance(captured.device, Device) or captured.device.type != "cpu":
+            return f"it is on {captured.device}"
+        outputs = captured.outputs
+        if captured.updates or outputs.written or outputs.gradients:
+            return "it changes buffers, parameters, arguments or gradients; call `eval()`"
+        return None
+
+
+ENGINES = (
+    Engine("TensorRT", "tensorrt", needs_gpu=True, training=True),
+    Engine(
+        "OpenVINO",
+        "openvino",
+        needs_gpu=False,
+        training=False,
+        connector="oneflow_onnx.openvino_connector",
+        # On the CPU it computes int64 in int32 and float64 in float32; its Python package does not
+        # know NumPy's bfloat16.
+        dtypes=frozenset([float32, float16, int32, bool_]),
+    ),
+)
