@@ -46,7 +46,11 @@ class CachedProgram:
 
 
 class ProgramCache(OrderedDict[tuple, CachedProgram]):
-    """Programs by key, least recently used first; one that was dropped is simply new again."""
+    """Programs by key, least recently used first; one that was dropped is simply new again.
+
+    While it is less than half full it keeps the order in which they came: hashing a key again to
+    move its entry takes some microseconds.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -56,7 +60,8 @@ class ProgramCache(OrderedDict[tuple, CachedProgram]):
         """The entry of a program, which becomes the most recently used; None if it is new."""
         cached = self.get(key)
         if cached is not None:
-            self.move_to_end(key)
+            if self.instructions > _MAX_INSTRUCTIONS // 2:
+                self.move_to_end(key)
             EXECUTABLES.touch(cached)
         return cached
 

@@ -366,7 +366,8 @@ def write(tensor: Handle, new: Value, steps: Chain = ()) -> None:
     if not steps:
         new = _in_place_of(old, new)
     if family is None:
-        _notify(tensor, new)
+        if WRITE_HOOKS:
+            _notify(tensor, new)
         note_replacement(new, old)
         tensor._value = new
         mark_stale(old)
@@ -377,10 +378,11 @@ def write(tensor: Handle, new: Value, steps: Chain = ()) -> None:
 def _in_place_of(old: Value, new: Value) -> Value:
     """`new` with the SBP and the autograd history of the content `old` that it replaces."""
     new = _with_spec(new, old.spec)
-    if (new.stale is INFERENCE) is not (old.stale is INFERENCE):
+    if new.stale is not old.stale and INFERENCE in (new.stale, old.stale):
         new = marked_like(with_history_of(new.alias(), new), old)
     if not MODE.enabled:
-        return new if new is old else with_history_of(new, old)
+        new.node, new.output_index = old.node, old.output_index
+        return new
     return keep_history(old, new) if new.node is None else new
 
 
