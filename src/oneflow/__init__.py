@@ -38,6 +38,7 @@ from oneflow.base.dtype import (
     int64 as int64,
     int64 as long,
     set_default_dtype as set_default_dtype,
+    tensor_buffer as tensor_buffer,
     uint8 as uint8,
     uint16 as uint16,
     uint32 as uint32,
@@ -175,10 +176,12 @@ if TYPE_CHECKING:
     from oneflow import (
         compatible as compatible,
         config as config,
+        data as data,
         distribute as distribute,
         distributions as distributions,
         experimental as experimental,
         hub as hub,
+        image as image,
         layers as layers,
         math as math,
         one_embedding as one_embedding,
@@ -192,15 +195,24 @@ if TYPE_CHECKING:
         util as util,
         utils as utils,
     )
+    from oneflow.data.readers.buffers import (
+        gen_tensor_buffer as gen_tensor_buffer,
+        tensor_buffer_to_list_of_tensors as tensor_buffer_to_list_of_tensors,
+        tensor_buffer_to_tensor as tensor_buffer_to_tensor,
+        tensor_to_tensor_buffer as tensor_to_tensor_buffer,
+    )
+    from oneflow.data.readers.images import image_decode as image_decode
 
 # Most programs do without these.
 __lazy_modules__ = (
     "compatible",
     "config",
+    "data",
     "distribute",
     "distributions",
     "experimental",
     "hub",
+    "image",
     "layers",
     "math",
     "one_embedding",
@@ -214,8 +226,15 @@ __lazy_modules__ = (
     "util",
     "utils",
 )
-__getattr__ = _lazy_getattr(__name__, __lazy_modules__)
-__dir__ = _lazy_dir(__name__, __lazy_modules__)
+__lazy_names__ = {
+    "gen_tensor_buffer": "oneflow.data.readers.buffers",
+    "image_decode": "oneflow.data.readers.images",
+    "tensor_buffer_to_list_of_tensors": "oneflow.data.readers.buffers",
+    "tensor_buffer_to_tensor": "oneflow.data.readers.buffers",
+    "tensor_to_tensor_buffer": "oneflow.data.readers.buffers",
+}
+__getattr__ = _lazy_getattr(__name__, __lazy_modules__, __lazy_names__)
+__dir__ = _lazy_dir(__name__, (*__lazy_modules__, *__lazy_names__))
 
 # isort: split
 # Generated from the function registry by `tools/make_facades.py` (make stubs).

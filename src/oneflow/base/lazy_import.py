@@ -1,4 +1,4 @@
-"""Modules of a package that are imported when they are first asked for.
+"""Modules and names of a package that are imported when they are first asked for.
 
 Type checkers read the same names from an import under ``if TYPE_CHECKING``.
 """
@@ -7,21 +7,34 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Callable, Sequence
-from types import ModuleType
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+NO_NAMES: Mapping[str, str] = MappingProxyType({})
 
 
-def lazy_getattr(package: str, modules: Sequence[str]) -> Callable[[str], ModuleType]:
-    """Return the function `__getattr__` of a package, which imports one of its lazy modules."""
+def lazy_getattr(
+    package: str, modules: Sequence[str] = (), names: Mapping[str, str] = NO_NAMES
+) -> Callable[[str], Any]:
+    """Return the function `__getattr__` of a package.
 
-    def import_module(name: str) -> ModuleType:
-        if name not in modules:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        return importlib.import_module(f"{package}.{name}")
+    Args:
+        package: its name.
+        modules: modules of the package that are imported when they are asked for.
+        names: other names, each with the module that has it.
+    """
 
-    return import_module
+    def import_name(name: str) -> Any:
+        if name in modules:
+            return importlib.import_module(f"{package}.{name}")
+        if name in names:
+            return getattr(importlib.import_module(names[name]), name)
+        raise AttributeError(f"module {package!r} has no attribute {name!r}")
+
+    return import_name
 
 
-def lazy_dir(package: str, modules: Sequence[str]) -> Callable[[], list[str]]:
-    """Return the function `__dir__` of a package, which names its lazy modules too."""
+def lazy_dir(package: str, modules: Iterable[str]) -> Callable[[], list[str]]:
+    """Return the function `__dir__` of a package, which names what is lazy too."""
     return lambda: sorted({*vars(sys.modules[package]), *modules})

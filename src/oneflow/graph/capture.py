@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from oneflow.amp.grad_scaler import StaticGradScaler
-from oneflow.base.device import CPU
 from oneflow.differentiation.grad_mode import MODE
 from oneflow.graph.block import Blocks
 from oneflow.graph.capture_scope import CaptureScope
@@ -54,7 +53,13 @@ class CaptureSettings:
 
 
 class Capturable(Protocol):
-    """A graph, as capture sees it."""
+    """A graph, as capture sees it.
+
+    Attributes:
+        default_device: the device, or placement, of a step without parameters and arguments.
+    """
+
+    default_device: Any
 
     @property
     def name(self) -> str:
@@ -296,6 +301,7 @@ class _Capture:
             numbers=tuple(recorder.scalars),
             dynamic_numbers=dynamic.union(*(step.slots() for step in steps)),
             draws=draws,
+            feeds=tuple(self._scope.feeds.feeds),
             optimizer_steps=tuple(steps),
             checks=tuple(recorder.checked),
             phases={
@@ -336,6 +342,8 @@ class _Capture:
         }
         for each in self._variables:
             inputs[each.input] = StepInput(each.kind, each.name, each.tensor)
+        for number, each in enumerate(self._scope.feeds.feeds):
+            inputs[~each.captured.position] = StepInput("tensor", f"reader.{number}", each.tensor)
         constants = 0
         for number, array in enumerate(self._recorder.arrays):
             if array is not None:
@@ -367,10 +375,10 @@ class _Capture:
 
 
 def _device_of(graph: Capturable, arguments: Sequence[Tensor]) -> Any:
-    """The device, or placement, of the first parameter, buffer or argument."""
+    """The device, or placement, of the first parameter, buffer or argument, if there is one."""
     for _, module in graph.named_modules():
         for tensor in (*module.parameters(), *module.buffers()):
             return tensor.device
     for tensor in arguments:
         return tensor.device
-    return CPU
+    return graph.default_device

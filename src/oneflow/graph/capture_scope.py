@@ -9,7 +9,9 @@ from typing import Any
 from oneflow.amp.autocast import autocast
 from oneflow.amp.grad_scaler import StaticGradScaler
 from oneflow.autograd.gradients import initial_gradient_transform
+from oneflow.base.device import Device
 from oneflow.base.dtype import DType
+from oneflow.base.spec import TensorSpec
 from oneflow.differentiation.grad_mode import set_grad_enabled
 from oneflow.graph.capturing_recorder import CapturingRecorder, capturing
 from oneflow.graph.external_writes import ExternalWrites
@@ -18,6 +20,10 @@ from oneflow.graph.optimizer_steps import OptimizerStep
 from oneflow.graph.variables import GraphVariables
 from oneflow.program.value import Value
 from oneflow.random.generator import DrawCapture, capture_draws
+from oneflow.tensor.batch_sharding import BatchSharding
+from oneflow.tensor.call import wrap
+from oneflow.tensor.feeds import FeedCapture, capture_feeds
+from oneflow.tensor.tensor import Tensor
 
 
 class CaptureScope:
@@ -29,6 +35,7 @@ class CaptureScope:
     | ---------------------------------------------------------------- | ------------------- |
     | this thread's recorders: operators are recorded, and do not run  | `capturing`         |
     | generators' numbers: draws get numbers that calls fill in         | `capturing`         |
+    | what readers and decoders do: calls of the step read              | `capturing`         |
     | values, views, gradients of variables, and names assigned anew   | `capturing`         |
     | values of other tensors that `build` writes to                   | `capturing`         |
     | `forward` of modules, and this thread's operand casts            | `build_context`          |
@@ -40,6 +47,7 @@ class CaptureScope:
         variables: the tensors that stand for inputs during capture.
         optimizer_steps: the steps of optimizers that were captured.
         draws: the draws of the step.
+        feeds: what readers read for the step.
 
     Args:
         graph_name: name of the graph, for errors.
@@ -52,7 +60,23 @@ class CaptureScope:
         self.variables = GraphVariables(self.recorder)
         self.optimizer_steps: list[OptimizerStep] = []
         self.draws = DrawCapture()
+        self.feeds = FeedCapture(self._new_feed)
+        if isinstance(device, Device):
+            self.feeds.sharding = BatchSharding(device)
         self._scaler = scaler
+
+    def _new_feed(self, spec: TensorSpec) -> Tensor:
+        """Return the tensor that stands for what a reader reads.
+
+        Raises:
+            RuntimeError: the reader has a placement, and the graph runs on a device.
+        """
+        if not self.recorder.takes(spec.device):
+            raise RuntimeError(
+                f"{self.recorder.graph_name}: a reader gives tensors on {spec.device}, but the "
+                f"graph runs on `{self.recorder.device}`, where its parameters or arguments are"
+            )
+        return wrap(self.recorder.new_input(spec))
 
     @contextlib.contextmanager
     def restore_on_error(self) -> Iterator[None]:
@@ -76,7 +100,12 @@ class CaptureScope:
         writes = ExternalWrites(self.recorder)
         line = None
         try:
-            with capturing(self.recorder), capture_draws() as self.draws, writes:
+            with (
+                capturing(self.recorder),
+                capture_draws() as self.draws,
+                capture_feeds(self.feeds),
+                writes,
+            ):
                 yield
         finally:
             self.variables.restore()

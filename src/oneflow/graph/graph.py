@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from oneflow.amp.grad_scaler import StaticGradScaler
+from oneflow.base.device import CPU
 from oneflow.base.hook import Hook
 from oneflow.checkpoint.serialization import PROGRAM_STORE, ProgramStore
 from oneflow.graph.block import Block, Blocks
@@ -40,8 +41,7 @@ from oneflow.optim.utils import SparseOptimizer
 from oneflow.tensor.tensor import Tensor
 
 _counts: defaultdict[str, Iterator[int]] = defaultdict(itertools.count)
-# Compiled steps that a graph keeps, one per combination of argument shapes and modes.
-_MAX_STEPS = 10
+_MAX_STEPS = 10  # that a graph keeps, one per combination of argument shapes and modes
 # `Graph.plan` calls it.
 PLAN_GRAPH: Hook[Callable[..., Any]] = Hook("PLAN_GRAPH", "oneflow.plan.plan")
 
@@ -69,6 +69,7 @@ class Graph:
 
     config: GraphConfig
     settings: CaptureSettings
+    default_device: Any = CPU  # of a step without parameters and arguments
     _steps: OrderedDict[tuple, Step]
 
     def __init__(self) -> None:

@@ -177,6 +177,10 @@ def program_name(index: int) -> str:
 
 def _executable_of(step: Step, name: str) -> Executable:
     """The program of a step on one device or placement."""
+    if step.feeds:
+        raise RuntimeError(
+            f"{name} reads data files in `build`; give it the data as arguments to save it"
+        )
     if isinstance(step.executable, PipelineExecutable):
         raise RuntimeError(
             f"{name} runs on several placements, and only programs on one device or placement are "

@@ -30,6 +30,7 @@ from oneflow.runtime import checks
 from oneflow.runtime.checks import ProgramChecks
 from oneflow.runtime.eager import flush_all
 from oneflow.tensor.call import wrap
+from oneflow.tensor.feeds import refill
 from oneflow.tensor.tensor import Tensor, accumulate_grad, restore_gradient
 from oneflow.tensor.views import write
 
@@ -70,6 +71,7 @@ class Step:
         numbers: its run-time numbers.
         summary: its description.
         draws: its draws from generators.
+        feeds: tensors that are read from the host before each call.
         argument_specs: specs of the tensor arguments.
         checks: operations with a run-time check, and the user's lines that called them.
     """
@@ -88,6 +90,7 @@ class Step:
         self.summary = summary
         self.argument_specs = [tensor._value.spec for tensor in captured.arguments]
         self.draws = list(captured.draws)
+        self.feeds = captured.feeds
         self.checks = list(captured.checks)
         is_whole = isinstance(executable, Executable)
         self._run = runner_for(executable) if is_whole else executable
@@ -142,6 +145,8 @@ class Step:
             arguments: the tensors of the call.
             first: the optimizers have counted this step already, while it was captured.
         """
+        if self.feeds:
+            refill(self.feeds)
         flush_all("graph")
         binding = self.binding
         if binding.written:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from oneflow.base.placement import Placement
 from oneflow.base.sbp import BROADCAST, Sbp, split
-from oneflow.functional.creation import from_data
+from oneflow.base.spec import TensorSpec
+from oneflow.functional.creation import factory_functions, from_data
 from oneflow.graph.graph import Graph
 from oneflow.legacy.annotations import Leaf, map_leaves
 from oneflow.legacy.context import BodyRun, distributed, running
@@ -17,6 +19,8 @@ from oneflow.legacy.session import default_session
 from oneflow.module.module import Module
 from oneflow.module.parameter import Parameter
 from oneflow.runtime.planning_mode import planning
+from oneflow.tensor.batch_sharding import BatchSharding
+from oneflow.tensor.feeds import FeedCapture, capture_feeds, current_feeds
 from oneflow.tensor.tensor import Tensor
 
 
@@ -44,6 +48,7 @@ class JobGraph(Graph):
         self.job_name, self.body, self.trains = name, body, trains
         self.placement, self.replicas = placement, replicas
         self._specs: dict[str, Any] = {}
+        self._readers: dict[Any, Any] = {}
         self._watchers: list[Callable] = []
         self._optimizers_of_job: list[tuple[Any, Any]] = []
 
@@ -61,6 +66,8 @@ class JobGraph(Graph):
                 # Blobs come from and go to the devices of all scopes.
                 self.placement = _union(run.placements)
                 run, _ = self._run_body([self._blob(each) for each in blanks], records=False)
+        if self.placement is not None:
+            self.default_device = self.placement
         session = default_session()
         for spec in run.variables.values():
             session.add_variable(spec)
@@ -74,10 +81,23 @@ class JobGraph(Graph):
             self.add_optimizer(created, lr_sch=schedule)
             self._optimizers_of_job.append((optimizer, created))
 
-    def _run_body(self, blobs: Sequence[Tensor], records: bool) -> tuple[BodyRun, Any]:
+    def _run_body(
+        self, blobs: Sequence[Tensor], records: bool, replica: int = 0
+    ) -> tuple[BodyRun, Any]:
         run = BodyRun(self.job_name, self.trains, records)
-        with running(run, self.placement):
+        with running(run, self.placement), capture_feeds(self._feeds(replica)):
             return run, self.body(*blobs)
+
+    def _feeds(self, replica: int) -> FeedCapture:
+        """Return what collects the feeds of a run of the body; without a graph they are blank."""
+        sharding = BatchSharding(replica=(replica, self.replicas))
+        if self.placement is not None:
+            sbp = (split(0), *[BROADCAST] * (self.placement.ndim - 1))
+            sharding = replace(sharding, placement=self.placement, sbp=sbp)
+        graph = current_feeds()
+        if graph is None:
+            return FeedCapture(_blank_tensor, sharding, self._readers)
+        return FeedCapture(graph.new_tensor, sharding, self._readers, graph.feeds)
 
     # --- recording
 
@@ -87,7 +107,7 @@ class JobGraph(Graph):
         runs, trees = [], []
         for replica in range(self.replicas):
             part = blobs[replica * count : (replica + 1) * count]
-            run, tree = self._run_body(part, records=True)
+            run, tree = self._run_body(part, records=True, replica=replica)
             runs.append(run)
             trees.append(tree)
         watched = [blob for run in runs for blob, _ in run.watched]
@@ -140,6 +160,13 @@ class JobGraph(Graph):
         divisible = array.ndim and array.shape[0] % self.placement.size == 0
         sbp: Sbp = split(0) if divisible else BROADCAST
         return distributed(blob, self.placement, sbp)
+
+
+def _blank_tensor(spec: TensorSpec) -> Tensor:
+    place = {"device": spec.device}
+    if spec.sbp is not None:
+        place = {"placement": spec.device, "sbp": spec.sbp}
+    return factory_functions.zeros(*spec.shape, dtype=spec.dtype, **place)
 
 
 def _union(placements: Sequence[Placement]) -> Placement:

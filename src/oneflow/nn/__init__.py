@@ -1,5 +1,8 @@
 """Neural network layers, losses and models: PyTorch's and OneFlow's `nn`."""
 
+from typing import TYPE_CHECKING
+
+from oneflow.base.lazy_import import lazy_dir as _lazy_dir, lazy_getattr as _lazy_getattr
 from oneflow.graph.graph import Graph as Graph
 from oneflow.module.module import Module as Module
 from oneflow.module.parameter import Parameter as Parameter
@@ -196,6 +199,43 @@ from oneflow.nn.modules.upsampling import (
     UpsamplingBilinear2d as UpsamplingBilinear2d,
     UpsamplingNearest2d as UpsamplingNearest2d,
 )
+
+if TYPE_CHECKING:
+    from oneflow.nn import image as image
+    from oneflow.nn.modules.image import CropMirrorNormalize as CropMirrorNormalize
+    from oneflow.nn.modules.readers import (
+        COCOReader as COCOReader,
+        CoinFlip as CoinFlip,
+        GPTIndexedBinDataReader as GPTIndexedBinDataReader,
+        OFRecordBytesDecoder as OFRecordBytesDecoder,
+        OFRecordImageDecoder as OFRecordImageDecoder,
+        OFRecordImageDecoderRandomCrop as OFRecordImageDecoderRandomCrop,
+        OFRecordImageGpuDecoderRandomCropResize as OFRecordImageGpuDecoderRandomCropResize,
+        OFRecordRawDecoder as OFRecordRawDecoder,
+        OfrecordRawDecoder as OfrecordRawDecoder,
+        OFRecordReader as OFRecordReader,
+        OfrecordReader as OfrecordReader,
+        RawReader as RawReader,
+    )
+
+# Most programs do without these.
+__lazy_names__ = {
+    "CropMirrorNormalize": "oneflow.nn.modules.image",
+    "COCOReader": "oneflow.nn.modules.readers",
+    "CoinFlip": "oneflow.nn.modules.readers",
+    "GPTIndexedBinDataReader": "oneflow.nn.modules.readers",
+    "OFRecordBytesDecoder": "oneflow.nn.modules.readers",
+    "OFRecordImageDecoder": "oneflow.nn.modules.readers",
+    "OFRecordImageDecoderRandomCrop": "oneflow.nn.modules.readers",
+    "OFRecordImageGpuDecoderRandomCropResize": "oneflow.nn.modules.readers",
+    "OFRecordRawDecoder": "oneflow.nn.modules.readers",
+    "OfrecordRawDecoder": "oneflow.nn.modules.readers",
+    "OFRecordReader": "oneflow.nn.modules.readers",
+    "OfrecordReader": "oneflow.nn.modules.readers",
+    "RawReader": "oneflow.nn.modules.readers",
+}
+__getattr__ = _lazy_getattr(__name__, ("image",), __lazy_names__)
+__dir__ = _lazy_dir(__name__, ("image", *__lazy_names__))
 
 # isort: split
 # Generated from the function registry by `tools/make_facades.py` (make stubs).

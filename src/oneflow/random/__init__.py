@@ -1,5 +1,6 @@
 """Seeds and states of the default random number generator."""
 
+from oneflow.base.lazy_import import lazy_getattr as _lazy_getattr
 from oneflow.random.generator import (
     default_generator as default_generator,
     fork_rng as fork_rng,
@@ -8,4 +9,8 @@ from oneflow.random.generator import (
     manual_seed as manual_seed,
     seed as seed,
     set_rng_state as set_rng_state,
+)
+
+__getattr__ = _lazy_getattr(
+    __name__, names=dict.fromkeys(("CoinFlip", "coin_flip"), "oneflow.data.readers.coins")
 )

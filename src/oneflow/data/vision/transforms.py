@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -11,6 +10,7 @@ import numpy as np
 from oneflow.base.dtype import DType
 from oneflow.data.randomness import random_numbers
 from oneflow.data.vision import conversion, image as im
+from oneflow.data.vision.random_box import random_box
 from oneflow.data.vision.resizing import (
     InterpolationMode,
     interpolation_mode,
@@ -386,20 +386,7 @@ class RandomResizedCrop(Transform):
         img: Any, scale: Sequence[float], ratio: Sequence[float]
     ) -> tuple[int, int, int, int]:
         """Return a random rectangle (top, left, height, width) with area and form in the ranges."""
-        random = random_numbers()
-        height, width = im.size_of(img)
-        low, high = math.log(ratio[0]), math.log(ratio[1])
-        for _ in range(10):
-            area = height * width * random.uniform(scale[0], scale[1])
-            form = math.exp(random.uniform(low, high))
-            w, h = round(math.sqrt(area * form)), round(math.sqrt(area / form))
-            if 0 < w <= width and 0 < h <= height:
-                top, left = random.integers(height - h + 1), random.integers(width - w + 1)
-                return int(top), int(left), h, w
-        # Nothing fits: the largest rectangle in the middle whose form is allowed.
-        form = min(max(width / height, ratio[0]), ratio[1])
-        w, h = min(width, round(height * form)), min(height, round(width / form))
-        return (height - h) // 2, (width - w) // 2, h, w
+        return random_box(*im.size_of(img), scale, ratio, random_numbers())
 
     def forward(self, img: Any) -> Any:
         box = self.get_params(img, self.scale, self.ratio)

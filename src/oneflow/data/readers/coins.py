@@ -1,0 +1,59 @@
+"""Random truth values for samples: which images to mirror."""
+
+from __future__ import annotations
+
+from oneflow.base import dtype as dt
+from oneflow.functional.random.creation import rand
+from oneflow.random.generator import Generator
+from oneflow.tensor.batch_sharding import BatchSharding
+from oneflow.tensor.feeds import current_feeds
+from oneflow.tensor.tensor import Tensor
+
+
+def seeded_generator(seed: int | None) -> Generator | None:
+    """Return a generator that starts from `seed`; None for None and -1, the default generator."""
+    if seed in (None, -1):
+        return None
+    generator = Generator()
+    generator.manual_seed(int(seed or 0))
+    return generator
+
+
+def flip_coins(
+    batch_size: int, probability: float, generator: Generator | None, sharding: BatchSharding
+) -> Tensor:
+    """Return int8 (batch_size,), each 1 with the given probability.
+
+    Raises:
+        ValueError: the probability is outside [0, 1].
+    """
+    if not 0 <= probability <= 1:
+        raise ValueError(f"`probability` must be from 0 to 1, got {probability}")
+    place = {"device": sharding.device}
+    if sharding.placement is not None:
+        place = {"placement": sharding.placement, "sbp": sharding.sbp}
+    return (rand(batch_size, generator=generator, **place) < probability).to(dt.int8)
+
+
+def coin_flip(
+    batch_size: int = 1,
+    seed: int | None = None,
+    probability: float = 0.5,
+    name: str = "CoinFlip",
+) -> Tensor:
+    """Return zeros and ones, one for each sample of a batch; see `oneflow.nn.CoinFlip`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.random.coin_flip(3, probability=1.0)
+        tensor([1, 1, 1], dtype=oneflow.int8)
+    """
+    capture = current_feeds()
+    if capture is None:
+        return flip_coins(batch_size, probability, seeded_generator(seed), BatchSharding())
+    generator = capture.reader(lambda: seeded_generator(seed))
+    own = batch_size // capture.sharding.replica[1]
+    return flip_coins(own, probability, generator, capture.sharding)
+
+
+CoinFlip = coin_flip

@@ -1,0 +1,114 @@
+"""`TensorBuffer`: a batch of values on the host."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from oneflow.base.dtype import DType, tensor_buffer
+from oneflow.tensor.batch_sharding import BatchSharding
+from oneflow.tensor.feeds import Values, current_feeds
+from oneflow.tensor.tensor import Tensor
+
+
+class TensorBuffer:
+    """A batch of values on the host, each of any shape: records, bytes, images.
+
+    While a graph or job is recorded nothing is read, and every call of it computes the values anew.
+
+    Attributes:
+        shape: the number of values of the whole batch.
+        dtype: `oneflow.tensor_buffer`.
+        sharding: where tensors made of the values are.
+        is_deferred: True if it was made while a graph or job was recorded.
+    """
+
+    dtype = tensor_buffer
+
+    def __init__(
+        self,
+        compute: Callable[..., list],
+        *sources: TensorBuffer,
+        length: int | None = None,
+        sharding: BatchSharding | None = None,
+    ) -> None:
+        self.shape = (sources[0].shape[0] if length is None else length,)
+        self.sharding = sources[0].sharding if sharding is None else sharding
+        self.is_deferred = current_feeds() is not None
+        self._compute, self._sources = compute, sources
+        self._values: list | None = None if self.is_deferred else self._computed({})
+
+    def _computed(self, values: Values) -> list:
+        return self._compute(*[each.values(values) for each in self._sources])
+
+    def values(self, step: Values | None = None) -> list:
+        """Return the values.
+
+        Args:
+            step: of a deferred buffer, what has been computed for the present call.
+
+        Raises:
+            RuntimeError: the buffer is deferred, and no call of the graph is under way.
+        """
+        if self._values is not None:
+            return self._values
+        if step is None:
+            raise RuntimeError(
+                "this TensorBuffer was made while a graph or job was recorded, and has no values "
+                "outside of its calls; return tensors that are decoded from it"
+            )
+        if id(self) not in step:
+            step[id(self)] = self._computed(step)
+        return step[id(self)]
+
+    def numpy(self) -> np.ndarray:
+        """Return the values as an array of objects."""
+        values = self.values()
+        array = np.empty(len(values), object)
+        array[:] = values
+        return array
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __repr__(self) -> str:
+        return f"TensorBuffer({len(self)} values{', deferred' if self.is_deferred else ''})"
+
+
+def dense(buffer: TensorBuffer, shape: Sequence[int] | None, dtype: DType) -> Tensor:
+    """Return the values of a buffer, which all have one shape, as a tensor.
+
+    Args:
+        buffer: the values.
+        shape: of each value; None takes that of the first, which is not known while a graph is
+            recorded.
+        dtype: of the tensor.
+
+    Raises:
+        ValueError: the values have another shape, or different ones.
+        RuntimeError: `shape` is None and the buffer is deferred.
+    """
+
+    def read(values: Values) -> Tensor:
+        arrays = [np.asarray(each) for each in buffer.values(values)]
+        expected = arrays[0].shape if shape is None else tuple(shape)
+        for each in arrays:
+            if each.shape != expected:
+                raise ValueError(
+                    f"values of one tensor must have the shape {expected}, got {each.shape}; give "
+                    "images one size first, with Resize or a crop"
+                )
+        return sharding.tensor(np.stack(arrays).astype(dtype.numpy, copy=False))
+
+    capture, sharding = current_feeds(), buffer.sharding
+    if capture is not None and sharding.placement is None:
+        sharding = capture.sharding
+    if capture is None or not buffer.is_deferred:
+        return read({})
+    if shape is None:
+        raise RuntimeError(
+            "the size of these images is not known while a graph or job is recorded; give them one "
+            "with Resize, or with `crop_h` and `crop_w`"
+        )
+    return capture.add(sharding.spec((buffer.shape[0], *shape), dtype), read)

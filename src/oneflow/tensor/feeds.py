@@ -1,0 +1,91 @@
+"""`Feed`: a tensor that a captured step reads from the host before it runs."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import Any
+
+from oneflow.base.spec import TensorSpec
+from oneflow.program.value import Value
+from oneflow.tensor.batch_sharding import BatchSharding
+from oneflow.tensor.call import wrap
+from oneflow.tensor.tensor import Tensor
+
+# What each buffer on the host holds during a call of the step, by its identity.
+Values = dict[int, list]
+
+
+@dataclass(frozen=True)
+class Feed:
+    """A tensor that a step reads from the host before it runs.
+
+    Attributes:
+        captured: the value that stands for it while the step is recorded.
+        tensor: an input of the step; its value is replaced before each call.
+        read: returns the next value, given the values of the call's buffers.
+    """
+
+    captured: Value
+    tensor: Tensor
+    read: Callable[[Values], Tensor]
+
+
+@dataclass
+class FeedCapture:
+    """The feeds of a step that is being recorded.
+
+    Attributes:
+        new_tensor: returns the tensor that stands for values of a spec while the step is recorded.
+        sharding: where local tensors are, and those of readers that are not told where.
+        readers: those that functions without a module have opened, in their order.
+        feeds: the feeds.
+        opened: how many readers the functions have opened so far.
+    """
+
+    new_tensor: Callable[[TensorSpec], Tensor]
+    sharding: BatchSharding = field(default_factory=BatchSharding)
+    readers: dict[Any, Any] = field(default_factory=dict)
+    feeds: list[Feed] = field(default_factory=list)
+    opened: int = 0
+
+    def add(self, spec: TensorSpec, read: Callable[[Values], Tensor]) -> Tensor:
+        """Return the tensor of a new feed."""
+        tensor = self.new_tensor(spec)
+        self.feeds.append(Feed(tensor.value, wrap(Value(spec, None)), read))
+        return tensor
+
+    def reader(self, make: Callable[[], Any]) -> Any:
+        """Return the reader that an earlier recording opened at this place, or a new one."""
+        key = self.sharding.replica, self.opened
+        self.opened += 1
+        if key not in self.readers:
+            self.readers[key] = make()
+        return self.readers[key]
+
+
+_capture: ContextVar[FeedCapture | None] = ContextVar("_capture", default=None)
+
+
+def current_feeds() -> FeedCapture | None:
+    """Return the capture that is under way, if any."""
+    return _capture.get()
+
+
+@contextlib.contextmanager
+def capture_feeds(capture: FeedCapture) -> Iterator[FeedCapture]:
+    """Defer what is read and decoded, and collect the feeds that come of it."""
+    token = _capture.set(capture)
+    try:
+        yield capture
+    finally:
+        _capture.reset(token)
+
+
+def refill(feeds: Sequence[Feed]) -> None:
+    """Read the next values of all feeds; those that come from one batch stay together."""
+    values: Values = {}
+    for each in feeds:
+        each.tensor._value = each.read(values).value

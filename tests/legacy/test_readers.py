@@ -1,0 +1,159 @@
+"""Readers, decoders and images in the bodies of jobs."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+import oneflow as flow
+import oneflow.typing as tp
+from oneflow.compatible import single_client
+from oneflow.data.readers.indexed import write_indexed_texts
+from tests.data.readers.test_images import SIZES, picture, png
+from tests.data.readers.test_ofrecord import write_parts
+
+
+@pytest.fixture(autouse=True)
+def fresh_session():
+    flow.clear_default_session()
+    yield
+    flow.clear_default_session()
+
+
+@pytest.fixture
+def numbers(tmp_path):
+    """Two files with the numbers 0 to 3 and 4 to 7."""
+    return write_parts(tmp_path, [range(4), range(4, 8)], lambda i: {"n": np.int32([i])})
+
+
+def _numbers(folder, **options):
+    records = flow.data.ofrecord_reader(folder, data_part_num=2, **options)
+    return flow.data.OFRecordRawDecoder(records, "n", (1,), flow.int32)
+
+
+def test_each_call_reads_a_batch(numbers):
+    @flow.global_function()
+    def job() -> tuple[tp.Numpy, tp.Numpy]:
+        return _numbers(numbers, batch_size=3), _numbers(numbers, batch_size=2)
+
+    # Each reader goes its own way.
+    assert [[each.ravel().tolist() for each in job()] for _ in range(3)] == [
+        [[0, 1, 2], [0, 1]],
+        [[3, 4, 5], [2, 3]],
+        [[6, 7, 0], [4, 5]],
+    ]
+
+
+def test_arguments_of_another_shape_do_not_start_readers_again(numbers):
+    @flow.global_function()
+    def job(x: tp.ListNumpy.Placeholder((2,))) -> tp.ListNumpy:
+        return _numbers(numbers, batch_size=1) + x.sum()
+
+    given = [np.zeros(2, np.float32)], [np.zeros(1, np.float32)]
+    with pytest.warns(UserWarning, match="compiled again"):
+        found = [job(each)[0].item() for each in (given[0], given[1], given[0])]
+    assert found == [0, 1, 2]
+
+
+@pytest.mark.parametrize("mirrored", [False, True])
+def test_devices_share_a_batch(numbers, mirrored):
+    flow.config.cpu_device_num(2)
+    config = flow.FunctionConfig()
+    if mirrored:
+        config.default_logical_view(flow.scope.mirrored_view())
+
+    @flow.global_function(function_config=config)
+    def job() -> tp.ListNumpy:
+        return _numbers(numbers, batch_size=4)
+
+    found = [np.concatenate(job()).ravel().tolist() for _ in range(2)]
+    assert found == [[0, 1, 4, 5], [2, 3, 6, 7]]
+
+
+def test_training_on_images(tmp_path):
+    with flow.data.OFRecordWriter(tmp_path / "part-0") as file:
+        for number, size in enumerate(SIZES):
+            file.write({"encoded": png(picture(*size, number)), "label": number})
+
+    @flow.global_function(type="train")
+    def job() -> tuple[tp.Numpy, tp.Numpy]:
+        records = flow.data.ofrecord_reader(tmp_path, batch_size=3)
+        label = flow.data.ofrecord_raw_decoder(records, "label", (), flow.int32)
+        image = flow.data.OFRecordImageDecoder(records, "encoded", color_space="RGB")
+        image, _, _ = flow.image.Resize(image, target_size=(6, 6))
+        coin = flow.random.CoinFlip(batch_size=3, seed=1)
+        image = flow.image.CropMirrorNormalize(
+            image, mirror_blob=coin, color_space="RGB", mean=[127.0] * 3, std=[127.0] * 3
+        )
+        flat = flow.reshape(image, (3, -1))
+        logits = flow.layers.dense(flat, 3, name="logits")
+        loss = flow.nn.sparse_softmax_cross_entropy_with_logits(label, logits)
+        schedule = flow.optimizer.PiecewiseConstantScheduler([], [0.1])
+        flow.optimizer.SGD(schedule, momentum=0.9).minimize(loss)
+        return loss, image
+
+    losses, images = zip(*[job() for _ in range(15)], strict=True)
+    assert images[0].shape == (3, 3, 6, 6)
+    assert losses[-1].mean() < 0.5 * losses[0].mean()
+    # Coins are flipped anew.
+    assert len({each.tobytes() for each in images}) > 1
+
+
+def test_image_readers(tmp_path):
+    with flow.data.OFRecordWriter(tmp_path / "part-0") as file:
+        for number, size in enumerate(SIZES):
+            file.write({"encoded": png(picture(*size, number)), "label": number})
+
+    @flow.global_function()
+    def job() -> tuple[tp.Numpy, ...]:
+        images, labels = flow.data.ofrecord_image_classification_reader(
+            tmp_path, "encoded", "label", batch_size=3
+        )
+        records = flow.data.ofrecord_loader(tmp_path, batch_size=3)
+        files = flow.data.ofrecord_bytes_decoder(records, "encoded")
+        small = flow.data.ImageDecoderRandomCropResize(files, 4, 3, seed=1)
+        crops = flow.data.OFRecordImageDecoderRandomCrop(records, "encoded", "RGB", seed=2)
+        return (
+            flow.image.resize(images, 5)[0],
+            flow.tensor_buffer_to_tensor(labels, flow.int32, (1,)),
+            small,
+            flow.image.resize(crops, 5)[0],
+        )
+
+    images, labels, small, crops = job()
+    assert (images.shape, crops.shape) == ((3, 5, 5, 3), (3, 5, 5, 3))
+    assert labels.ravel().tolist() == [0, 1, 2]
+    assert (small.shape, small.dtype) == ((3, 3, 4, 3), np.uint8)
+    # Random numbers go on in the next call.
+    assert (job()[3] != crops).any()
+
+
+def test_texts_and_annotations(tmp_path):
+    write_indexed_texts(f"{tmp_path}/texts", [np.arange(21, dtype=np.int32)])
+    (tmp_path / "image.png").write_bytes(png(picture(4, 4)))
+    image = {"id": 5, "file_name": "image.png", "height": 4, "width": 4}
+    objects = {"image_id": 5, "category_id": 1, "bbox": [0, 0, 2, 2]}
+    content = {"images": [image], "annotations": [objects], "categories": [{"id": 1}]}
+    (tmp_path / "annotations.json").write_text(json.dumps(content))
+
+    @flow.global_function()
+    def job() -> tuple[tp.Numpy, ...]:
+        tokens = flow.data.megatron_gpt_mmap_data_loader(
+            f"{tmp_path}/texts", 10, 2, batch_size=1, shuffle=False
+        )
+        file, number, *_ = flow.data.coco_reader(tmp_path / "annotations.json", tmp_path, 1)
+        return tokens, number, flow.image.resize(flow.image_decode(file), (2, 2))[0]
+
+    found = [job() for _ in range(2)]
+    assert [each[0].tolist() for each in found] == [[list(range(11))], [list(range(10, 21))]]
+    assert (found[0][1].tolist(), found[0][2].shape) == ([5], (1, 2, 2, 3))
+
+
+def test_outside_of_a_job(numbers):
+    with pytest.raises(RuntimeError, match=r"ofrecord_reader\(\) belongs into the body of a job"):
+        flow.data.ofrecord_reader(numbers)
+    with pytest.raises(AttributeError, match="no attribute 'dice'"):
+        flow.random.dice()
+    assert single_client.data.ofrecord_reader is flow.data.ofrecord_reader
