@@ -250,8 +250,17 @@ def test_missing_files_and_folders(tmp_path):
         flow.load(tmp_path / "nothing")
     with pytest.raises(FileNotFoundError, match="folder does not exist"):
         flow.save(1, tmp_path / "nowhere" / "file")
+
+
+def test_saving_into_an_existing_folder(tmp_path):
+    net = flow.nn.Linear(2, 3)
+    for count in (1, 2):
+        flow.save({"net": net.state_dict(), "count": count}, tmp_path)
+        loaded = flow.load(tmp_path)
+        assert loaded["count"] == count
+        np.testing.assert_array_equal(loaded["net"]["weight"].numpy(), net.weight.numpy())
     with pytest.raises(IsADirectoryError):
-        flow.save(1, tmp_path)
+        flow.save(1, tmp_path, global_dst_rank=0)
 
 
 @pytest.mark.parametrize("keep", [0, 4, 60, -3])

@@ -84,7 +84,8 @@ def test_schedules(name, options, renamed, t_in_epochs):
         theirs_optimizer, **theirs_options, t_in_epochs=t_in_epochs
     )
     for t in range(20):
-        got = [group["lr"] for group in ours_optimizer.param_groups]
+        # Here the optimizer multiplies with the scale.
+        got = [g["lr"] * g.get("lr_scale", 1.0) for g in ours_optimizer.param_groups]
         want = [group["lr"] for group in theirs_optimizer.param_groups]
         np.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-12)
         for each in (ours, theirs):

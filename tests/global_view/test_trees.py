@@ -62,6 +62,6 @@ def test_names_of_older_versions():
     assert not net.consistent
     assert net.to_consistent(PAIR, B).consistent
     assert isinstance(net.weight.consistent_id, type(net.weight.global_id))
-    assert flow.env.all_device_placement("cpu").ranks[:2] == [0, 1]
+    assert flow.env.all_device_placement("cpu").ranks[:2].tolist() == [0, 1]
     x = flow.local_to_global(flow.ones(2), PAIR, S(0))
     assert flow.global_to_global(x, sbp=B).sbp == (B,)

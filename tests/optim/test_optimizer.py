@@ -52,7 +52,6 @@ def test_accepts_generators_names_and_both_spellings():
     ("params", "error"),
     [
         (lambda: flow.ones(2), TypeError),
-        (list, ValueError),
         (lambda: [1.0], TypeError),
         (lambda: {"params": []}, TypeError),
         (lambda: [tensor(1.0) * 2], ValueError),
@@ -75,17 +74,16 @@ def test_a_parameter_in_two_groups_is_refused():
     "make",
     [
         lambda p: flow.optim.SGD(p, lr=-1.0),
-        lambda p: flow.optim.SGD(p, nesterov=True),
         lambda p: flow.optim.Adam(p, betas=(1.0, 0.9)),
         lambda p: flow.optim.Adam(p, eps=-1.0),
         lambda p: flow.optim.Adadelta(p, rho=1.5),
         lambda p: flow.optim.Rprop(p, etas=(1.5, 0.5)),
         lambda p: flow.optim.LBFGS(p, line_search_fn="armijo"),
-        lambda p: flow.one_embedding.Ftrl(p, lr_power=0.5),
+        lambda p: flow.one_embedding.Ftrl(p, initial_accumulator_value=0.0),
     ],
 )
 def test_wrong_options(make):
-    with pytest.raises(ValueError, match=r"Invalid|Nesterov|line_search"):
+    with pytest.raises(ValueError, match=r"Invalid|line_search"):
         make([tensor(1.0)])
 
 
@@ -327,22 +325,84 @@ def test_lamb_of_a_zero_parameter_takes_a_plain_step():
     np.testing.assert_allclose(one.numpy(), -0.1 * np.ones(3), rtol=1e-5)
 
 
-def test_ftrl_is_its_formula():
+@pytest.mark.parametrize("power", [0.5, 0.8, -0.5])
+def test_ftrl_is_its_formula(power):
     start, gradients = np.array([1.0, -2.0, 0.5]), np.random.default_rng(0).normal(size=(4, 3))
     one = flow.tensor(start).requires_grad_()
     optimizer = flow.one_embedding.Ftrl(
-        [one], lr=0.3, lambda1=0.4, lambda2=0.1, beta=0.2, weight_decay=0.05
+        [one],
+        lr=0.3,
+        lr_power=power,
+        lambda1=0.4,
+        lambda2=0.1,
+        beta=0.2,
+        weight_decay=0.05,
     )
     x, n, z = start, np.full(3, 0.1), np.zeros(3)
     for gradient in gradients:
         one.grad = flow.tensor(gradient)
         optimizer.step()
         total = n + gradient**2
-        z = z + gradient - (np.sqrt(total) - np.sqrt(n)) / 0.3 * x
+        z = z + gradient - (total**power - n**power) / 0.3 * x
         n = total
-        solution = (np.sign(z) * 0.4 - z) / ((0.2 + np.sqrt(n)) / 0.3 + 0.1)
+        solution = (np.sign(z) * 0.4 - z) / ((0.2 + n**power) / 0.3 + 0.1)
         x = np.where(np.abs(z) <= 0.4, 0, solution) - 0.3 * 0.05 * x
     np.testing.assert_allclose(one.numpy(), x, rtol=1e-10)
+
+
+@pytest.mark.parametrize(("centered", "momentum"), [(False, 0.0), (True, 0.0), (True, 0.6)])
+def test_rmsprop_adds_eps_within_the_root(centered, momentum):
+    one = tensor(1.0)
+    optimizer = flow.optim.RMSprop(
+        [one], lr=0.5, alpha=0.9, eps=0.01, momentum=momentum, centered=centered
+    )
+    x, square, mean, velocity = 1.0, 0.0, 0.0, 0.0
+    for gradient in (0.1, -0.3, 0.2):
+        one.grad = flow.tensor([gradient])
+        optimizer.step()
+        square = 0.9 * square + 0.1 * gradient**2
+        mean = 0.9 * mean + 0.1 * gradient
+        root = np.sqrt(square - (mean**2 if centered else 0) + 0.01)
+        velocity = momentum * velocity + gradient / root
+        x -= 0.5 * velocity
+    assert one.item() == pytest.approx(x, rel=1e-6)
+
+
+def test_nesterov_with_dampening_and_without_momentum():
+    for options, expected in (
+        ({"momentum": 0.5, "dampening": 0.2}, [1 - 1.5, -0.5 - (1 + 0.5 * 1.3)]),
+        ({}, [0.0, -1.0]),
+    ):
+        one = tensor(1.0)
+        optimizer = flow.optim.SGD([one], lr=1.0, nesterov=True, **options)
+        for value in expected:
+            one.grad = flow.ones(1)
+            optimizer.step()
+            assert one.item() == pytest.approx(value)
+
+
+def test_lr_scale_of_a_group_multiplies_its_learning_rate():
+    for make in (flow.optim.SGD, flow.optim.Adam, flow.optim.LBFGS):
+        plain, scaled = tensor(1.0, 2.0), tensor(1.0, 2.0)
+        steps = ((plain, {"lr": 0.05}), (scaled, {"lr": 0.5, "lr_scale": 0.1}))
+        for one, options in steps:
+            optimizer = make([{"params": [one], **options}])
+
+            def closure(one=one):
+                one.grad = None
+                loss = (one**4).sum()
+                loss.backward()
+                return loss
+
+            optimizer.step(closure)
+        assert plain.tolist() == scaled.tolist()
+
+
+def test_an_optimizer_without_parameters():
+    optimizer = flow.optim.Adam(iter([]))
+    optimizer.step()
+    optimizer.add_param_group({"params": [tensor(1.0)]})
+    assert [len(group["params"]) for group in optimizer.param_groups] == [0, 1]
 
 
 # --- L-BFGS

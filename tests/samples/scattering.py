@@ -142,7 +142,7 @@ OPERATORS = [
             case(tensor(0, 3), MASK, 1.0),
         ],
         dtypes=("float32", "int64", "bool", "complex64"),
-        errors=[case(tensor(3), index([1, 0, 1]), 0.0), case(tensor(3), MASK, tensor(2))],
+        errors=[case(tensor(3), tensor(3), 0.0), case(tensor(3), MASK, tensor(2))],
     ),
     Operator(
         "masked_scatter",

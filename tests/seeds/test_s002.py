@@ -164,7 +164,7 @@ def test_s002_18_distribution_of_a_blob():
     @flow.global_function()
     def job(x: tp.Numpy.Placeholder((4, 3))) -> tp.Numpy:
         x = x.with_distribute(flow.distribute.split(0))
-        rows.append((x.sbp, x.placement.ranks))
+        rows.append((x.sbp, x.placement.ranks.tolist()))
         return x * 2
 
     x = np.arange(12, dtype=np.float32).reshape(4, 3)

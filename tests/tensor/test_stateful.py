@@ -192,7 +192,9 @@ class Twins(RuleBasedStateMachine):
     @rule(data=st.data(), name=st.sampled_from(sorted(WRITES_OF_OTHER)), grad=st.booleans())
     def write_other(self, data: st.DataObject, name: str, grad: bool) -> None:
         x, y = self._pick(data), self._pick(data, "other")
-        if not x.expanded:
+        # OneFlow lets programs copy into parameters.
+        refused = name == "copy_" and x.theirs.is_leaf and x.theirs.requires_grad
+        if not x.expanded and not refused:
             action = WRITES_OF_OTHER[name]
             if x is not y and _one_memory(x.theirs, y.theirs):
                 # PyTorch refuses overlapping operands when it notices, else the order decides.

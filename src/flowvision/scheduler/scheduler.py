@@ -98,7 +98,9 @@ class Scheduler:
         groups = self.optimizer.param_groups
         each = values if isinstance(values, Sequence) else [values] * len(groups)
         for group, value in zip(groups, each, strict=True):
-            group[self.param_group_field] = value * group.get("lr_scale", 1.0)
+            # The optimizer itself multiplies learning rates.
+            scale = 1.0 if self.param_group_field == "lr" else group.get("lr_scale", 1.0)
+            group[self.param_group_field] = value * scale
 
     def _noise(self, t: int) -> float:
         """Return the noise at a time, the same each time it is asked for."""

@@ -44,7 +44,7 @@ class finfo:
             )
         limits: Any = jnp.finfo(chosen.numpy)
         self.dtype, self.bits = chosen.name, int(limits.bits)
-        self.eps, self.resolution = float(limits.eps), float(limits.resolution)
+        self.eps, self.resolution = float(limits.eps), 10.0**-limits.precision
         self.min, self.max = float(limits.min), float(limits.max)
         self.tiny = self.smallest_normal = float(limits.tiny)
 

@@ -72,9 +72,9 @@ class Placement:
         )
 
     @property
-    def ranks(self) -> list:
-        """The ranks, nested as the grid is."""
-        return np.array(self.flat).reshape(self.hierarchy).tolist()
+    def ranks(self) -> np.ndarray:
+        """The ranks as an int64 array of the grid's shape."""
+        return np.array(self.flat, np.int64).reshape(self.hierarchy)
 
     @property
     def ndim(self) -> int:
@@ -146,10 +146,10 @@ class Placement:
         return (BROADCAST,) * self.ndim
 
     def __repr__(self) -> str:
-        return f'oneflow.placement(type="{self.type}", ranks={self.ranks})'
+        return f'oneflow.placement(type="{self.type}", ranks={self.ranks.tolist()})'
 
     def __reduce__(self) -> tuple:
-        return (Placement, (self.type, self.ranks))
+        return (Placement, (self.type, self.ranks.tolist()))
 
 
 def mesh_axis(dimension: int) -> str:

@@ -55,7 +55,8 @@ def save(
     Args:
         obj: what to save, such as ``{"model": model.state_dict(), "optimizer":
             optimizer.state_dict()}``; or a graph, see `nn.Graph.save`.
-        path: file or folder name, or a file open for writing bytes.
+        path: file or folder name, or a file open for writing bytes. Into a folder that exists the
+            object is saved as one with global tensors is.
         global_dst_rank: save a file with whole tensors, which this rank writes alone; all processes
             call this together.
         consistent_dst_rank: another name of `global_dst_rank`.
@@ -85,7 +86,8 @@ def save(
     structure = encoder.encode(obj)
     target = Path(path) if isinstance(path, str | os.PathLike) else path
     is_shared = any(map(is_global, encoder.tensors.values()))
-    if is_shared and rank is None:
+    is_folder = isinstance(target, Path) and target.is_dir()
+    if rank is None and (is_shared or is_folder):
         if not isinstance(target, Path):
             raise TypeError(
                 "an object with global tensors is saved as a folder: give the name of one, or "

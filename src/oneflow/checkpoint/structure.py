@@ -114,7 +114,7 @@ class Encoder:
             return {"device": str(Device(spec.device.type, 0))}
         placement: Placement = spec.device
         return {
-            "placement": [placement.type, placement.ranks],
+            "placement": [placement.type, placement.ranks.tolist()],
             "sbp": [str(each) for each in spec.sbp],
         }
 

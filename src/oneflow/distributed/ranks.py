@@ -58,7 +58,7 @@ def all_device_placement(device_type: str) -> Placement:
 
     Example:
         >>> import oneflow as flow
-        >>> flow.env.all_device_placement("cpu").ranks[0]
+        >>> flow.env.all_device_placement("cpu").ranks[0].item()
         0
     """
     return Placement.all(device_type)

@@ -111,6 +111,7 @@ def _accept_keyword_aliases(body: Callable, extra: Mapping[str, str], inplace: b
     takes_name = "name" in parameter_names
     writes_back = inplace and "inplace" not in parameter_names
     first = parameter_names[0]
+    defaults = body.__defaults__ or ()
 
     @functools.wraps(body)
     def public(*args: Any, **kwargs: Any) -> Any:
@@ -123,13 +124,31 @@ def _accept_keyword_aliases(body: Callable, extra: Mapping[str, str], inplace: b
         if writes_back and kwargs.pop("inplace", False):
             out = args[0] if args else kwargs[first]
         if variadic in kwargs:  # `size=(2, 3)` for `*size`
-            args = (*args, kwargs.pop(variadic))
+            values = kwargs.pop(variadic)
+            before = _by_position(body.__name__, parameters.positional, defaults, args, kwargs)
+            args = (*before, values)
         result = body(*args, **kwargs)
         return result if out is None else _put_out(out, result, body.__name__)
 
     if inplace:
         setattr(public, "__signature__", _public_signature(body))  # noqa: B010
     return public
+
+
+def _by_position(
+    function_name: str, names: Sequence[str], defaults: tuple, args: tuple, kwargs: dict[str, Any]
+) -> tuple:
+    """The arguments of all positional parameters, those given by keyword or left out as well.
+
+    Raises:
+        TypeError: one without a default is missing.
+    """
+    for name in names[len(args) :]:
+        index = names.index(name) - len(names)
+        if name not in kwargs and -index > len(defaults):
+            raise TypeError(f"{function_name}() missing argument '{name}'")
+        args = (*args, kwargs.pop(name) if name in kwargs else defaults[index])
+    return args
 
 
 def _public_signature(body: Callable) -> inspect.Signature:

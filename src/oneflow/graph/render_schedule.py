@@ -96,7 +96,7 @@ class _ScheduleFigure:
 
     def _row(self, number: int, stage: Placement, top: int, fraction: float) -> list[str]:
         peak = max((size for _, size in self._live[stage]), default=0)
-        ranks = escape(f"{stage.type} {stage.ranks}")
+        ranks = escape(f"{stage.type} {stage.ranks.tolist()}")
         lines = [
             f'<text x="{_MARGIN}" y="{top + 14}">stage {number}: {ranks}</text>',
             f'<text class="small" x="{_MARGIN}" y="{top + 28}">'

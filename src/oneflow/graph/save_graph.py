@@ -263,7 +263,7 @@ def _spec_data(spec: TensorSpec) -> list:
 
 def _device_data(device: Device | Placement) -> dict[str, Any]:
     if isinstance(device, Placement):
-        return {"placement": [device.type, device.ranks]}
+        return {"placement": [device.type, device.ranks.tolist()]}
     return {"device": str(device)}
 
 

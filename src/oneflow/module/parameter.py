@@ -20,7 +20,7 @@ class Parameter(Tensor):
     Args:
         data: the values; memory is shared with this tensor, as in PyTorch. Default: an empty
             tensor.
-        requires_grad: whether it gets a gradient.
+        requires_grad: whether it gets a gradient; integers and truth values get none.
 
     Example:
         >>> import oneflow as flow
@@ -36,7 +36,9 @@ class Parameter(Tensor):
             raise TypeError(f"Parameter(): `data` must be a Tensor, got {type(data).__name__}")
         parameter = object.__new__(cls)
         parameter._value = data.value.alias()
-        alias_storage(parameter, data, silent=False).requires_grad_(requires_grad)
+        differentiable = data.dtype.is_floating_point or data.dtype.is_complex
+        alias_storage(parameter, data, silent=False)
+        parameter.requires_grad_(requires_grad and differentiable)
         return parameter
 
     def __init__(self, data: Tensor | None = None, requires_grad: bool = True) -> None:

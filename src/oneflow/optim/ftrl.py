@@ -15,7 +15,8 @@ class Ftrl(Optimizer):
         params: tensors or parameter groups.
         lr: learning rate.
         weight_decay: parameters shrink by ``lr * weight_decay`` in each step.
-        lr_power: how the learning rate falls with the squared gradients, at most 0.
+        lr_power: the power of the sums of squared gradients by which the learning rate is divided;
+            0.5 gives the algorithm of McMahan et al., "Ad Click Prediction" (2013).
         initial_accumulator_value: what the sums of squared gradients start with.
         lambda1: strength of the L1 penalty.
         lambda2: strength of the L2 penalty.
@@ -27,7 +28,7 @@ class Ftrl(Optimizer):
     Example:
         >>> import oneflow as flow
         >>> w = flow.tensor([0.5], requires_grad=True)
-        >>> optimizer = flow.one_embedding.Ftrl([w], lr=0.1, lambda1=10.0)
+        >>> optimizer = flow.one_embedding.Ftrl([w], lr=0.1, lr_power=0.5, lambda1=10.0)
         >>> (w * w).sum().backward()
         >>> optimizer.step()
         >>> w.item()
@@ -53,8 +54,10 @@ class Ftrl(Optimizer):
         check_range("initial_accumulator_value", initial_accumulator_value, 0.0)
         check_range("lambda1", lambda1, 0.0)
         check_range("lambda2", lambda2, 0.0)
-        if lr_power > 0:
-            raise ValueError(f"Invalid lr_power: {lr_power}; it must be at most 0")
+        if lr_power < 0 and not initial_accumulator_value:
+            raise ValueError(
+                f"Invalid initial_accumulator_value: 0; lr_power {lr_power} needs a positive one"
+            )
         defaults = {
             "lr": lr,
             "weight_decay": weight_decay,
@@ -72,7 +75,7 @@ class Ftrl(Optimizer):
     def _numbers(self, group: dict[str, Any], state: dict[str, Any]) -> FTRLNumbers:
         return FTRLNumbers(
             lr=group["lr"],
-            power=-group["lr_power"],
+            power=group["lr_power"],
             lasso=group["lambda1"],
             ridge=group["lambda2"],
             beta=group["beta"],

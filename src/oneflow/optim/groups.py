@@ -19,9 +19,7 @@ def as_groups(params: Any) -> list[dict[str, Any]]:
             f"but got {type(params).__name__}"
         )
     given = list(params)
-    if not given:
-        raise ValueError("optimizer got an empty parameter list")
-    return given if isinstance(given[0], dict) else [{"params": given}]
+    return given if given and isinstance(given[0], dict) else [{"params": given}]
 
 
 def tensors_of(params: Any) -> list[Tensor]:
@@ -42,6 +40,11 @@ def tensors_of(params: Any) -> list[Tensor]:
                 "that requires grad"
             )
     return list(OrderedDict.fromkeys(tensors))
+
+
+def with_scaled_lr(group: dict[str, Any]) -> dict[str, Any]:
+    """Return the options of a group with ``lr * lr_scale`` as `lr`, if it has an `lr_scale`."""
+    return {**group, "lr": group["lr"] * group["lr_scale"]} if "lr_scale" in group else group
 
 
 def check_clipping(group: Mapping[str, Any]) -> None:

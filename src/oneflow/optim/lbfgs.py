@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from oneflow.differentiation.grad_mode import enable_grad, no_grad
+from oneflow.optim.groups import with_scaled_lr
 from oneflow.optim.line_search import strong_wolfe
 from oneflow.optim.optimizer import Optimizer, accept_common_keywords, check_range
 from oneflow.primitives.operators.shape import concat, reshape, slice_
@@ -109,7 +110,7 @@ class LBFGS(Optimizer):
             slope = _dot(gradient, direction).item()
             if slope > -group["tolerance_change"]:
                 break
-            length = group["lr"]
+            length = with_scaled_lr(group)["lr"]
             if state["n_iter"] == 1:
                 length *= min(1.0, 1.0 / gradient.abs().sum().item())
             before = loss

@@ -24,7 +24,7 @@ from oneflow.differentiation.grad_mode import MODE, enable_grad
 from oneflow.differentiation.hooks import HookHandle
 from oneflow.optim.counting import Counting
 from oneflow.optim.gradient_clipping import clip_grad_norm_
-from oneflow.optim.groups import CLIPPING, as_groups, check_clipping, tensors_of
+from oneflow.optim.groups import CLIPPING, as_groups, check_clipping, tensors_of, with_scaled_lr
 from oneflow.primitives.operators.optimizer import pack_numbers
 from oneflow.primitives.registry import Primitive
 from oneflow.program.value import Value
@@ -70,7 +70,7 @@ class Optimizer:
     Args:
         parameters: tensors, ``(name, tensor)`` pairs, or dicts with `params` and their own options
             (parameter groups). A group with `clip_grad_max_norm` and `clip_grad_norm_type` has its
-            gradients clipped by `clip_grad`.
+            gradients clipped by `clip_grad`; one with `lr_scale` learns with ``lr * lr_scale``.
         options: options of groups that do not set them.
 
     Attributes:
@@ -81,7 +81,7 @@ class Optimizer:
 
     Raises:
         TypeError: `parameters` is a single tensor, or something in it is not a tensor.
-        ValueError: no parameters, one that is not a leaf, or one in two groups.
+        ValueError: a parameter that is not a leaf, or one in two groups.
 
     A class of your own overrides `step`, and writes to the parameters in place under
     `oneflow.no_grad`:
@@ -246,7 +246,7 @@ class Optimizer:
         """
         return tuple(
             each.value if isinstance(each, Tensor) else float(each)
-            for each in self._numbers(group, state)
+            for each in self._numbers(with_scaled_lr(group), state)
         )
 
     def advance(self, state: dict[str, Any], group: dict[str, Any]) -> Any:

@@ -11,11 +11,14 @@ from oneflow.primitives.operators.optimizer import RMSpropNumbers, rmsprop_updat
 class RMSprop(Optimizer):
     """RMSprop: steps divided by a running root mean square of the gradients.
 
+    As OneFlow's documentation has it, the gradient is divided by ``sqrt(square_avg + eps)``;
+    PyTorch adds `eps` to the root.
+
     Args:
         params: tensors or parameter groups.
         lr: learning rate.
         alpha: decay rate of the running mean of squares.
-        eps: added to the divisor.
+        eps: added to the mean square, within the root.
         weight_decay: factor of the L2 penalty added to the gradient.
         momentum: how much of the previous direction is kept.
         centered: divide by the running standard deviation instead.

@@ -18,12 +18,12 @@ class SGD(Optimizer):
         momentum: how much of the previous direction is kept.
         dampening: how much of the new gradient is left out of the direction.
         weight_decay: factor of the L2 penalty added to the gradient.
-        nesterov: look ahead along the momentum; needs `momentum` and no `dampening`.
+        nesterov: look ahead along the momentum; without `momentum` it changes nothing.
         maximize: go up instead of down.
         fused: accepted; all updates are one program anyway.
 
     Raises:
-        ValueError: a number is negative, or `nesterov` without momentum or with dampening.
+        ValueError: a number is negative.
 
     Example:
         >>> import oneflow as flow
@@ -54,8 +54,6 @@ class SGD(Optimizer):
         check_range("lr", lr, 0.0)
         check_range("momentum", momentum, 0.0)
         check_range("weight_decay", weight_decay, 0.0)
-        if nesterov and (momentum <= 0 or dampening != 0):
-            raise ValueError("Nesterov momentum requires a momentum and zero dampening")
         defaults = {
             "lr": lr,
             "momentum": momentum,

@@ -17,23 +17,15 @@ from oneflow.tensor.views import alias_storage
 
 
 def deep_copy(self: Tensor, memo: dict[int, Any]) -> Tensor:
-    """A leaf with a copy of the values, the gradient and `requires_grad`.
-
-    Raises:
-        RuntimeError: the tensor was computed from one that requires grad.
-    """
+    """A leaf with a copy of the values; that of a leaf has its gradient and `requires_grad` too."""
     known = memo.get(id(self))
     if known is not None:
         return known
-    if not self.is_leaf:
-        raise RuntimeError(
-            "Only Tensors created explicitly by the user (graph leaves) support the deepcopy "
-            "protocol at the moment."
-        )
     result = memo[id(self)] = wrap(clone(self.value.alias()))
-    result.requires_grad_(self.requires_grad)
-    if self.grad is not None:
-        result._grad = deep_copy(self.grad, memo)
+    if self.is_leaf:
+        result.requires_grad_(self.requires_grad)
+        if self.grad is not None:
+            result._grad = deep_copy(self.grad, memo)
     return result
 
 

@@ -167,7 +167,12 @@ def _as_integer(bound: Any) -> int | None:
 
 
 def _entries(index: Any) -> tuple:
-    """The entries of an index; lists and arrays become tensors."""
+    """The entries of an index; lists and arrays become tensors.
+
+    A list that holds lists, tensors, slices, None or Ellipsis stands for a tuple, as in PyTorch.
+    """
+    if isinstance(index, list) and any(map(_is_entry, index)):
+        index = tuple(index)
     entries = index if isinstance(index, tuple) else (index,)
     return tuple(
         [
@@ -179,6 +184,13 @@ def _entries(index: Any) -> tuple:
             for entry in entries
         ]
     )
+
+
+def _is_entry(each: Any) -> bool:
+    """Return whether an element of a list shows that the list is an index of several entries."""
+    if isinstance(each, Tensor):
+        return each.ndim > 0
+    return each is None or each is Ellipsis or isinstance(each, list | tuple | slice)
 
 
 def _index_array(entry: Any) -> np.ndarray:

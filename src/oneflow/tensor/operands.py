@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from oneflow.base.device import CPU, Device
-from oneflow.base.dtype import Category, DType, get_default_dtype
+from oneflow.base.dtype import Category, DType, bool_, get_default_dtype
 from oneflow.base.placement import Placement
 from oneflow.primitives.operators.elementwise import cast
 from oneflow.tensor.call import call
@@ -43,6 +43,22 @@ def cast_to(operand: Any, dtype: DType) -> Any:
     if isinstance(operand, Tensor) and operand._value.spec.dtype is not dtype:
         return call(cast, operand, dtype=dtype)
     return operand
+
+
+def as_mask(mask: Tensor, complaint: str) -> Tensor:
+    """Return a mask as truth values; of integers all but 0 are true, as in OneFlow.
+
+    Args:
+        mask: a tensor of truth values or integers.
+        complaint: the start of the message about others; their dtype follows.
+
+    Raises:
+        RuntimeError: it is neither.
+    """
+    dtype = mask._value.spec.dtype
+    if dtype.category not in (Category.BOOL, Category.INTEGER):
+        raise RuntimeError(f"{complaint} {dtype!r}")
+    return cast_to(mask, bool_)
 
 
 def on_one_device(operands: tuple) -> tuple:

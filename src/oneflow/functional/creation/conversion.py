@@ -10,6 +10,7 @@ from oneflow.base.device import CPU, Device
 from oneflow.base.dtype import DType
 from oneflow.base.placement import Placement, Sharding, parse_device
 from oneflow.base.shape import broadcast_shapes
+from oneflow.differentiation.grad_mode import no_grad
 from oneflow.functional.creation.factory_functions import plain_number
 from oneflow.functional.creation.options import as_dtype
 from oneflow.functional.registry import function
@@ -219,11 +220,19 @@ attach("type", type_)
 def copy_(self: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
     """Write `other` (tensor, array or number) into this tensor.
 
-    It is broadcast, and converted to this tensor's dtype and device.
+    It is broadcast, and converted to this tensor's dtype and device. A parameter may be written to
+    outside `no_grad` too, with values that need no gradient.
 
     Raises:
         RuntimeError: the shapes do not broadcast to this tensor's.
     """
+    if self.requires_grad and self.is_leaf and not getattr(other, "requires_grad", False):
+        with no_grad():
+            return _write_copy(self, other)
+    return _write_copy(self, other)
+
+
+def _write_copy(self: Tensor, other: Any) -> Tensor:
     spec = self._value.spec
     source = other if isinstance(other, Tensor) else import_array(other)
     source = source.to(spec.device, spec.dtype)
@@ -250,7 +259,7 @@ def fill_(self: Tensor, value: Any) -> Tensor:
                 "fill_ only supports 0-dimension value tensor but got tensor with "
                 f"{value.ndim} dimensions."
             )
-        return copy_(self, value)
+        return _write_copy(self, value)
     return self.assign(filled_value(plain_number(value), spec.shape, spec.dtype, spec.device))
 
 

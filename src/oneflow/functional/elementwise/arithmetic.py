@@ -55,12 +55,13 @@ def ordering(primitive: Primitive, x: Any, y: Any) -> Tensor:
 
 
 @function(inplace=True, also=("_C.add",))
-def add(input: Tensor, other: Tensor | float, *, alpha: float = 1) -> Tensor:
+def add(input: Tensor, other: Tensor | float, *others: Tensor | float, alpha: float = 1) -> Tensor:
     """``input + alpha * other``, broadcast.
 
     Args:
         input: tensor or number.
         other: tensor or number.
+        others: more tensors or numbers, added as well if `other` is a tensor.
         alpha: factor of `other`.
 
     Returns:
@@ -74,9 +75,12 @@ def add(input: Tensor, other: Tensor | float, *, alpha: float = 1) -> Tensor:
         >>> flow.add(flow.tensor([1.0, 2.0]), 10, alpha=2)
         tensor([21., 22.], dtype=oneflow.float32)
     """
-    if alpha == 1:
-        return binary(p.add, input, other)
-    return _add_scaled(input, other, alpha)
+    result = binary(p.add, input, other) if alpha == 1 else _add_scaled(input, other, alpha)
+    if others and not isinstance(other, Tensor):
+        raise TypeError("add(): more than two operands need a tensor as the second")
+    for each in others:
+        result = binary(p.add, result, each)
+    return result
 
 
 def subtract(x: Any, y: Any) -> Tensor:

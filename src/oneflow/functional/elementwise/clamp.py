@@ -13,7 +13,7 @@ from oneflow.functional.registry import function
 from oneflow.primitives.operators import elementwise as p
 from oneflow.tensor.call import call
 from oneflow.tensor.methods import attach
-from oneflow.tensor.operands import as_operand, promote_operands
+from oneflow.tensor.operands import as_mask, as_operand, promote_operands
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import import_array
 
@@ -140,7 +140,7 @@ def where(condition: Tensor, x: Any = None, y: Any = None) -> Any:
     """`x` where `condition` holds, `y` elsewhere, broadcast.
 
     Args:
-        condition: bool tensor.
+        condition: bool tensor, or one of integers, of which all but 0 are true.
         x: tensor or number.
         y: tensor or number.
 
@@ -149,7 +149,7 @@ def where(condition: Tensor, x: Any = None, y: Any = None) -> Any:
         condition alone: the indices where it holds, one tensor per dimension.
 
     Raises:
-        RuntimeError: `condition` is not bool.
+        RuntimeError: `condition` is neither bool nor integer.
 
     Example:
         >>> import oneflow as flow
@@ -160,11 +160,9 @@ def where(condition: Tensor, x: Any = None, y: Any = None) -> Any:
     require_tensor(condition, "where")
     if x is None and y is None:
         return nonzero(condition, as_tuple=True)
-    dtype = condition._value.spec.dtype
-    if dtype is not dt.bool_ and dtype is not dt.uint8:
-        raise RuntimeError(
-            f"where expected condition to be a boolean tensor, but got one with dtype {dtype!r}"
-        )
+    condition = as_mask(
+        condition, "where expected condition to be a boolean tensor, but got one with dtype"
+    )
     if not isinstance(x, Tensor) and not isinstance(y, Tensor):
         x = import_array(as_operand(x), None, condition.device)
     return call(p.where, condition, *promote_operands((x, y)))
@@ -174,11 +172,13 @@ def where(condition: Tensor, x: Any = None, y: Any = None) -> Any:
 def _where_method(self: Tensor, x: Any = None, y: Any = None) -> Any:
     """`where` with this tensor as the condition, as in OneFlow, or as the first choice.
 
-    The latter, PyTorch's ``self.where(condition, other)``, is meant if this tensor is not bool, or
-    if both it and `x` are.
+    The latter, PyTorch's ``self.where(condition, other)``, is meant if `x` is bool, or this tensor
+    cannot be a condition.
     """
-    is_condition = self.dtype is dt.bool_ and not (isinstance(x, Tensor) and x.dtype is dt.bool_)
-    return where(self, x, y) if is_condition else where(cast(Tensor, x), self, y)
+    masks = (dt.bool_,) if self.dtype is dt.bool_ else (dt.bool_, dt.uint8)
+    takes_mask = isinstance(x, Tensor) and x.dtype in masks
+    is_mask = self.dtype.category in (dt.Category.BOOL, dt.Category.INTEGER)
+    return where(self, x, y) if is_mask and not takes_mask else where(cast(Tensor, x), self, y)
 
 
 attach("where", _where_method)

@@ -6,13 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from oneflow.base.dtype import bool_, int32, int64
+from oneflow.base.dtype import int32, int64
 from oneflow.base.shape import broadcast_shapes, wrap_dim
 from oneflow.functional.registry import function
 from oneflow.primitives.operators import indexing as p, scatter as s
 from oneflow.primitives.operators.shape import unbind
 from oneflow.program.value import Value
 from oneflow.tensor.call import call, wrap
+from oneflow.tensor.operands import as_mask
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import import_array
 
@@ -179,7 +180,7 @@ def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     """The elements where `mask` is true, in one dimension. Reads the mask: a sync point.
 
     Raises:
-        RuntimeError: the mask is not bool.
+        RuntimeError: the mask is neither bool nor integer.
 
     Example:
         >>> import oneflow as flow
@@ -187,8 +188,7 @@ def masked_select(input: Tensor, mask: Tensor) -> Tensor:
         >>> flow.masked_select(x, x > 1)
         tensor([2, 3], dtype=oneflow.int64)
     """
-    if mask.dtype is not bool_:
-        raise RuntimeError("masked_select: expected BoolTensor for mask")
+    mask = as_mask(mask, "masked_select: expected BoolTensor for mask, got")
     shape = broadcast_shapes(input.shape, mask.shape)
     source = input.expand(shape).reshape(-1)
     found = np.flatnonzero(np.broadcast_to(mask.numpy(), shape))

@@ -17,6 +17,7 @@ from oneflow.primitives.operators.shape import broadcast_to
 from oneflow.program.value import Value
 from oneflow.tensor.call import call, wrap
 from oneflow.tensor.indexing import index_put_value
+from oneflow.tensor.operands import as_mask
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import filled_value
 
@@ -324,7 +325,8 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
     """A copy of `input` with a number (or 0-dim tensor) where `mask` is true.
 
     Raises:
-        RuntimeError: the mask is not bool, or the value is a tensor with dimensions.
+        RuntimeError: the mask is neither bool nor integer, or the value is a tensor with
+            dimensions.
 
     Example:
         >>> import oneflow as flow
@@ -332,10 +334,7 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
         >>> x.masked_fill(x < 0, 0)
         tensor([1., 0.], dtype=oneflow.float32)
     """
-    if mask.dtype is not bool_:
-        raise RuntimeError(
-            f"masked_fill only supports boolean masks, but got mask with dtype {mask.dtype!r}"
-        )
+    mask = as_mask(mask, "masked_fill only supports boolean masks, but got mask with dtype")
     return wrap(where(mask.value, _number_value(value, input, (), "masked_fill"), input.value))
 
 
@@ -344,8 +343,8 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     """A copy of `input` with the elements of `source`, in order, where `mask` is true.
 
     Raises:
-        RuntimeError: dtypes differ, the mask is not bool, or (at the next read of a value) `source`
-            is too short.
+        RuntimeError: dtypes differ, the mask is neither bool nor integer, or (at the next read of a
+            value) `source` is too short.
 
     Example:
         >>> import oneflow as flow
@@ -353,8 +352,7 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
         >>> flow.zeros(3).masked_scatter(mask, flow.tensor([1.0, 2.0]))
         tensor([1., 0., 2.], dtype=oneflow.float32)
     """
-    if mask.dtype is not bool_:
-        raise RuntimeError(f"masked_scatter_ only supports boolean masks, but got {mask.dtype!r}")
+    mask = as_mask(mask, "masked_scatter_ only supports boolean masks, but got")
     if source.dtype is not input.dtype:
         raise RuntimeError(
             f"masked_scatter: expected self and source to have same dtypes but got {input.dtype!r} "

@@ -214,7 +214,7 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
 def _paired(dims: Any, left: int, right: int) -> tuple[list[int], list[int]]:
     """The dimensions of both tensors that `tensordot` sums over."""
     if isinstance(dims, Tensor):
-        dims = dims.tolist()
+        dims = dims.item() if dims.numel() == 1 else dims.tolist()
     if isinstance(dims, int):
         if dims < 0:
             raise RuntimeError(f"tensordot expects dims >= 0, but got dims={dims}")

@@ -11,7 +11,7 @@ from oneflow.functional.elementwise.unary import require_tensor
 from oneflow.functional.reduce.sums import reduced_dims
 from oneflow.functional.registry import function
 from oneflow.primitives.operators import linalg as p, reduce
-from oneflow.primitives.operators.elementwise import abs_
+from oneflow.primitives.operators.elementwise import abs_, ne, sign, where
 from oneflow.primitives.operators.statistics import norm as any_norm, norm2
 from oneflow.tensor.call import call
 from oneflow.tensor.operands import cast_to
@@ -86,7 +86,10 @@ def vector_norm(
         return call(norm2, x, **keep)
     real = real_dtype(x._value.spec.dtype)
     if ord == 0:
-        return cast_to(call(reduce.count_nonzero, x, **keep), real)
+        # A sum of constants that depend on the elements: their gradient is 0, as in PyTorch.
+        signs = call(sign, call(abs_, x))
+        counted = call(where, call(ne, x, 0), 1.0, signs)
+        return cast_to(call(reduce.sum_, counted, **keep), real)
     if ord == 1 or math.isinf(ord):
         chosen = reduce.sum_ if ord == 1 else reduce.amax if ord > 0 else reduce.amin
         return call(chosen, call(abs_, x), **keep)

@@ -47,8 +47,10 @@ def legacy_reduction(
     return "sum" if size_average is False else "mean"
 
 
-def _check_labels(input: Tensor, target: Tensor) -> None:
-    """Refuse labels that are not integers, or of a shape that does not fit the logits.
+def _checked_labels(input: Tensor, target: Tensor) -> Tensor:
+    """Return the labels in the shape that fits the logits.
+
+    OneFlow also takes them with further dimensions of size 1, such as ``(N, 1)``.
 
     Raises:
         RuntimeError: the dtype is a floating point one, or the class dimension is missing.
@@ -63,11 +65,15 @@ def _check_labels(input: Tensor, target: Tensor) -> None:
     if not logits:
         raise RuntimeError("expected `input` to have a dimension of classes, got a 0-dim tensor")
     if len(logits) == 1:
+        if labels == (1,):
+            target, labels = target.reshape(()), ()
         matches = len(labels) <= 1 and target.numel() == 1
         expected = labels
     else:
         matches = bool(labels) and logits[0] == labels[0]
         expected = (logits[0], *logits[2:])
+        if labels[:1] == logits[:1] and _without_ones(labels) == _without_ones(expected):
+            return target.reshape(expected)
     if not matches:
         raise ValueError(
             f"Expected input batch_size ({logits[0] if len(logits) > 1 else 1}) to match "
@@ -75,6 +81,11 @@ def _check_labels(input: Tensor, target: Tensor) -> None:
         )
     if labels != expected:
         raise RuntimeError(f"expected `target` of shape {expected}, got {labels}")
+    return target
+
+
+def _without_ones(shape: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple([size for size in shape if size != 1])
 
 
 def _weights(input: Tensor, weight: Tensor | None) -> tuple[Tensor, ...]:
@@ -107,7 +118,8 @@ def cross_entropy(
 
     Args:
         input: logits of shape ``(N, C, d1, ...)``, or ``(C,)`` for one sample.
-        target: integer labels of shape ``(N, d1, ...)``, or probabilities of `input`'s shape.
+        target: integer labels of shape ``(N, d1, ...)`` or ``(N, 1, d1, ...)``, or probabilities of
+            `input`'s shape.
         weight: weight of each class, shape ``(C,)``.
         ignore_index: samples with this label do not count.
         reduction: ``"none"``, ``"mean"`` (weighted by the labels' weights) or ``"sum"``.
@@ -132,9 +144,7 @@ def cross_entropy(
     if labels.shape == logits.shape and labels.dtype.category is Category.FLOAT:
         operands = (*promote_operands((input, target)), label_smoothing, *weights)
         return call(c.cross_entropy_probabilities, *operands, reduction=reduction)
-    _check_labels(input, target)
-    if logits.ndim == labels.ndim == 1:
-        target = target.reshape(())
+    target = _checked_labels(input, target)
     return call(
         c.cross_entropy,
         input,
@@ -175,9 +185,7 @@ def nll_loss(
     """
     check_reduction(reduction)
     require_floating(input, "nll_loss")
-    _check_labels(input, target)
-    if input.ndim == 1 and target.ndim == 1:
-        target = target.reshape(())
+    target = _checked_labels(input, target)
     weights = _weights(input, weight)
     return call(c.nll, input, target, *weights, reduction=reduction, ignore_index=ignore_index)
 

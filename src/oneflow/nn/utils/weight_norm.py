@@ -40,7 +40,8 @@ def weight_norm(module: AnyModule, name: str = "weight", dim: int | None = 0) ->
     Args:
         module: has the parameter.
         name: of the parameter.
-        dim: each slice along this dimension has a size of its own; None: one size for all.
+        dim: each slice along this dimension has a size of its own; None, or -1 as in PyTorch: one
+            size for all.
 
     Returns:
         The module itself.
@@ -60,7 +61,7 @@ def weight_norm(module: AnyModule, name: str = "weight", dim: int | None = 0) ->
                 f"Cannot register two weight_norm hooks on the same parameter {name}"
             )
     weight = getattr(module, name)
-    rule = WeightNorm(name, None if dim is None else dim % weight.ndim)
+    rule = WeightNorm(name, None if dim in (None, -1) else dim % weight.ndim)
     del module._parameters[name]
     with no_grad():
         size = call(slice_norms, weight, dim=rule.dim)

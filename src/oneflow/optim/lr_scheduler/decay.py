@@ -198,7 +198,7 @@ class PolynomialLR(LRScheduler):
         decay_batch: steps until the end.
         end_learning_rate: what it ends with.
         power: the power; 1 is a line.
-        cycle: start again, over a longer time, when the end is reached.
+        cycle: start again, over a longer time, when the end is reached; counts from step 1.
         last_step: number of the last step done.
         verbose: print every change.
 
@@ -230,6 +230,7 @@ class PolynomialLR(LRScheduler):
     def get_lr(self, base_lr: float, step: int) -> float:
         length = self.max_decay_steps
         if self.cycle:
-            length *= max(1, math.ceil(step / length))
+            step = max(step, 1)
+            length *= math.ceil(step / length)
         left = 1 - min(step, length) / length
         return (base_lr - self.end_learning_rate) * left**self.power + self.end_learning_rate

@@ -360,7 +360,7 @@ def rmsprop_update(p, g, states, n, *, centered: bool, momentum: bool):
     square = n.alpha * states[0] + n.fresh * g * g
     means = [states[-1] + n.fresh * (g - states[-1])] if centered else []
     variance = square - means[0] * means[0] if centered else square
-    step = g / (jnp.sqrt(variance) + n.eps)
+    step = g / jnp.sqrt(variance + n.eps)
     if not momentum:
         return p - n.lr * step, square, *means
     step = n.momentum * states[1] + step

@@ -88,7 +88,11 @@ def _layout_expanded(layout, shape):
         stride if size == wanted else 0
         for size, stride, wanted in zip(layout.shape, layout.strides, shape[added:], strict=True)
     )
-    return StridedLayout(shape, (0,) * added + strides, layout.terms)
+    # PyTorch's stride of a new dimension of size 1 steps over all that follow it.
+    for dim in reversed(range(added)):
+        step = shape[dim + 1] * strides[0] if shape[dim] == 1 and strides else 0
+        strides = (step, *strides)
+    return StridedLayout(shape, strides, layout.terms)
 
 
 broadcast_to = primitive(

@@ -49,11 +49,12 @@ def _log_softmax_backward(g, out, *, dim: int):
 softmax_backward = primitive(
     "softmax_backward", _softmax_backward, axes=free_dims("dim"), linear=("g",)
 )
-softmax.gradient(x=lambda g, out, dim: softmax_backward(g, out, dim=dim))
+# Programs drop out parts of attention weights in place, which OneFlow allows.
+softmax.gradient(x=lambda g, out, dim: softmax_backward(g, out, dim=dim), writable="out")
 log_softmax_backward = primitive(
     "log_softmax_backward", _log_softmax_backward, axes=free_dims("dim"), linear=("g",)
 )
-log_softmax.gradient(x=lambda g, out, dim: log_softmax_backward(g, out, dim=dim))
+log_softmax.gradient(x=lambda g, out, dim: log_softmax_backward(g, out, dim=dim), writable="out")
 
 # Every element's index along `dim`.
 

@@ -5,7 +5,7 @@ import numpy as np
 import oneflow as flow
 
 placement = flow.placement("cpu", ranks=[[0, 1], [2, 3]])
-assert placement.ranks == [[0, 1], [2, 3]]
+assert placement.ranks.tolist() == [[0, 1], [2, 3]]
 a = flow.Tensor([[1, 2], [3, 4]])
 sbp = (flow.sbp.broadcast, flow.sbp.split(0))
 a_to_global = a.to_global(placement=placement, sbp=sbp)
