@@ -550,6 +550,7 @@ from oneflow.functional.nn.adaptive_pooling import (
     adaptive_avg_pool2d as adaptive_avg_pool2d,
     adaptive_avg_pool3d as adaptive_avg_pool3d,
 )
+from oneflow.functional.nn.deform_conv import deform_conv2d as deform_conv2d
 from oneflow.functional.nn.detection import in_top_k as in_top_k, nms as nms, roi_align as roi_align
 from oneflow.functional.nn.padding import pad as pad
 from oneflow.functional.nn.softmax import log_softmax as log_softmax, softmax as softmax

@@ -167,6 +167,83 @@ def test_ps_roi_align_reads_its_own_channels() -> None:
     np.testing.assert_array_equal(layer(x, boxes).numpy(), found.numpy())
 
 
+def _largest_of_bins(
+    x: np.ndarray, rois: np.ndarray, size: tuple[int, int], scale: float
+) -> np.ndarray:
+    """The maxima bin by bin, as the paper says it; torchvision's operator is compiled code."""
+    found = np.zeros((len(rois), x.shape[1], *size), x.dtype)
+    for index, (image, *corners) in enumerate(rois):
+        left, top, right, bottom = (
+            int(np.copysign(np.floor(abs(each * scale) + 0.5), each)) for each in corners
+        )
+        height, width = max(bottom - top + 1, 1) / size[0], max(right - left + 1, 1) / size[1]
+        for row, column in np.ndindex(*size):
+            rows = slice(
+                max(top + int(row * height), 0), max(top + int(np.ceil((row + 1) * height)), 0)
+            )
+            columns = slice(
+                max(left + int(column * width), 0),
+                max(left + int(np.ceil((column + 1) * width)), 0),
+            )
+            part = x[int(image)][:, rows, columns]
+            if part.size:
+                found[index, :, row, column] = part.max((1, 2))
+    return found
+
+
+@pytest.mark.parametrize("count", [0, 5, 70])
+def test_roi_pool(count: int) -> None:
+    x = _RANDOM.normal(size=(2, 3, 12, 15)).astype("f")
+    rois = np.concatenate([_RANDOM.integers(0, 2, (count, 1)), _boxes(count, 20.0) - 5], 1)
+    rois = rois.astype("f")
+    ours = flow.tensor(x, requires_grad=True)
+    found = ops.roi_pool(ours, flow.tensor(rois), (3, 2), 0.5)
+    wanted = _largest_of_bins(x, rois, (3, 2), 0.5)
+    np.testing.assert_array_equal(found.numpy(), wanted)
+    layer = ops.RoIPool((3, 2), 0.5)
+    np.testing.assert_array_equal(layer(ours, flow.tensor(rois)).numpy(), wanted)
+    # Each bin that is not empty hands its gradient to one element.
+    found.sum().backward()
+    assert ours.grad.sum().item() == np.count_nonzero(wanted)
+
+
+@pytest.mark.parametrize(
+    ("shapes", "options", "message"),
+    [
+        ([(2, 4, 4), (2, 8, 3, 3), (2, 2, 2, 2)], {}, "four dimensions"),
+        ([(2, 2, 4, 4), (2, 8, 4, 4), (2, 2, 2, 2)], {}, r"`offset` .* groups \* 8, 3, 3\]"),
+        ([(2, 2, 4, 4), (2, 7, 3, 3), (2, 2, 2, 2)], {}, "`offset`"),
+        ([(2, 3, 4, 4), (2, 8, 3, 3), (2, 2, 2, 2)], {}, "into groups"),
+        ([(2, 2, 4, 4), (2, 8, 3, 3), (2, 2, 2, 2)], {"stride": 0}, "`stride`"),
+        ([(2, 2, 1, 1), (2, 8, 3, 3), (2, 2, 2, 2)], {}, "larger than"),
+        ([(2, 2, 4, 4), (2, 8, 3, 3), (2, 2, 2, 2)], {"mask": flow.ones(2, 3, 3, 3)}, "`mask`"),
+    ],
+)
+def test_deform_conv2d_refuses_other_sizes(
+    shapes: list[tuple[int, ...]], options: dict, message: str
+) -> None:
+    with pytest.raises(RuntimeError, match=message):
+        ops.deform_conv2d(*(flow.zeros(*shape) for shape in shapes), **options)
+
+
+def test_deform_conv2d_as_a_layer() -> None:
+    layer = ops.DeformConv2d(4, 6, (3, 2), stride=(1, 2), padding=1, dilation=(2, 1), groups=2)
+    theirs = torchvision.ops.DeformConv2d(4, 6, (3, 2), groups=2)
+    assert {name: tuple(each.shape) for name, each in layer.state_dict().items()} == {
+        name: tuple(each.shape) for name, each in theirs.state_dict().items()
+    }
+    x = flow.randn(2, 4, 7, 6)
+    plain = flow.nn.functional.conv2d(x, layer.weight, layer.bias, (1, 2), 1, (2, 1), 2)
+    offset = flow.zeros(2, 2 * 6, *plain.shape[2:])
+    np.testing.assert_allclose(layer(x, offset).numpy(), plain.detach().numpy(), atol=1e-5)
+    half = flow.full((2, 6, *plain.shape[2:]), 0.5)
+    halved = (layer(x, offset, half) - layer.bias.reshape(1, -1, 1, 1)).detach().numpy()
+    unbiased = (plain - layer.bias.reshape(1, -1, 1, 1)).detach().numpy()
+    np.testing.assert_allclose(halved, unbiased / 2, atol=1e-5)
+    with pytest.raises(ValueError, match="multiples of `groups`"):
+        ops.DeformConv2d(3, 4, 1, groups=2)
+
+
 def test_rectangles_of_other_shapes_are_refused() -> None:
     x = flow.rand(1, 2, 4, 4)
     with pytest.raises(ValueError, match=r"\(n, 5\)"):
@@ -213,13 +290,18 @@ def test_losses(reduction: str) -> None:
 
 class _Overlaps(flow.nn.Graph):
     def build(self, x: flow.Tensor, rois: flow.Tensor, boxes: flow.Tensor) -> tuple:
-        return ops.roi_align(x, rois, 2, 0.5, 2), ops.generalized_box_iou(boxes, boxes)
+        return (
+            ops.roi_align(x, rois, 2, 0.5, 2),
+            ops.roi_pool(x, rois, 2, 0.5),
+            ops.generalized_box_iou(boxes, boxes),
+        )
 
 
 def test_graph() -> None:
     x, boxes = flow.randn(2, 3, 8, 8), flow.tensor(_boxes(3, 10.0))
     rois = convert_boxes_to_roi_format([boxes[:2], boxes[2:]])
-    features, overlaps = _Overlaps()(x, rois, boxes)
+    features, maxima, overlaps = _Overlaps()(x, rois, boxes)
+    np.testing.assert_array_equal(maxima.numpy(), ops.roi_pool(x, rois, 2, 0.5).numpy())
     np.testing.assert_allclose(
         features.numpy(), ops.roi_align(x, rois, 2, 0.5, 2).numpy(), atol=1e-6
     )
@@ -250,6 +332,28 @@ def test_split_by_box() -> None:
     assert features.sbp == (split,)
     wanted = ops.roi_align(flow.tensor(x), flow.tensor(rois), 2, sampling_ratio=2)
     np.testing.assert_allclose(features.numpy(), wanted.numpy(), atol=1e-6)
+
+
+def test_split_by_image() -> None:
+    placement, split, whole = flow.placement("cpu", [0, 1]), flow.sbp.split(0), flow.sbp.broadcast
+
+    def as_global(tensor: flow.Tensor, sbp: flow.sbp.sbp) -> flow.Tensor:
+        return flow.tensor(tensor.numpy(), placement=placement, sbp=sbp)
+
+    x, offset = flow.randn(2, 3, 6, 6), flow.randn(2, 18, 4, 4)
+    weight = flow.randn(4, 3, 3, 3)
+    found = ops.deform_conv2d(
+        as_global(x, split),
+        as_global(offset, split),
+        as_global(weight, whole),
+    )
+    assert found.sbp == (split,)
+    wanted = ops.deform_conv2d(x, offset, weight)
+    np.testing.assert_allclose(found.numpy(), wanted.numpy(), atol=1e-5)
+    rois = flow.tensor([[0.0, 1, 1, 4, 5], [1, 0, 0, 3, 3], [0, 2, 2, 9, 9], [1, 3, 1, 4, 4]])
+    pooled = ops.roi_pool(as_global(x, whole), as_global(rois, split), 2)
+    assert pooled.sbp == (split,)
+    np.testing.assert_array_equal(pooled.numpy(), ops.roi_pool(x, rois, 2).numpy())
 
 
 def test_split_normalization_params_refuses_what_is_no_module() -> None:

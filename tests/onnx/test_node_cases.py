@@ -22,7 +22,6 @@ ROUNDED = "half precision is rounded once, from single precision; the case round
 EXPECTED_FAILURES = {
     "test_attention_4d_causal_fp16": ROUNDED,
     "test_attention_4d_causal_fp16_expanded": ROUNDED,
-    "test_basic_deform_conv_with_padding": "a sum of 0 is off by 2e-7, the tolerance is 1e-7",
     "test_bernoulli": RANDOM,
     "test_bernoulli_double": RANDOM,
     "test_bernoulli_double_expanded": RANDOM,

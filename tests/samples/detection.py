@@ -1,5 +1,6 @@
-"""Rectangles of images."""
+"""Rectangles of images, and patches whose elements are moved."""
 
+import itertools
 import math
 
 import torch
@@ -63,6 +64,37 @@ def _roi_align(x, rois, spatial_scale, pooled_h, pooled_w, sampling_ratio, align
     return stacked.permute(0, 3, 1, 2).to(x.dtype)
 
 
+def _deform_conv2d(x, offset, weight, bias=None, stride=1, padding=0, dilation=1, mask=None):
+    """Tap by tap, each through PyTorch's `grid_sample`; torchvision needs compiled code for it."""
+    batch, channels, height, width = x.shape
+    outputs, per_group, rows, columns = weight.shape
+    taps, places = rows * columns, offset.shape[2:]
+    (down, right), (top, left), (tall, wide) = (
+        (each, each) if isinstance(each, int) else each for each in (stride, padding, dilation)
+    )
+    groups = offset.shape[1] // (2 * taps)
+    moves = offset.reshape(batch, groups, taps, 2, *places)
+    total = x.new_zeros(batch, outputs, *places)
+    for group, tap in itertools.product(range(groups), range(taps)):
+        y = torch.arange(places[0])[:, None] * down + tap // columns * tall - top
+        z = torch.arange(places[1]) * right + tap % columns * wide - left
+        y, z = y + moves[:, group, tap, 0], z + moves[:, group, tap, 1]
+        grid = torch.stack([(2 * z + 1) / width - 1, (2 * y + 1) / height - 1], -1).to(x.dtype)
+        share = channels // groups
+        part = x[:, group * share : (group + 1) * share]
+        read = torch.nn.functional.grid_sample(part, grid, align_corners=False)
+        if mask is not None:
+            read = read * mask.reshape(batch, groups, taps, *places)[:, group, tap, None]
+        for channel in range(share):
+            number = group * share + channel
+            first = number // per_group * (outputs // (channels // per_group))
+            last = first + outputs // (channels // per_group)
+            factors = weight[first:last, number % per_group, tap // columns, tap % columns]
+            part = read[:, channel, None] * factors[:, None, None]
+            total[:, first:last] = total[:, first:last] + part
+    return total if bias is None else total + bias[:, None, None]
+
+
 OPERATORS = [
     Operator(
         "roi_align",
@@ -76,5 +108,29 @@ OPERATORS = [
         dtypes=FLOATS,
         tolerance=20,
         vary_numbers=False,  # Numbers of bins are shapes.
-    )
+    ),
+    Operator(
+        "nn.functional.deform_conv2d",
+        torch=_deform_conv2d,
+        cases=[
+            case(tensor(2, 3, 5, 6), tensor(2, 8, 4, 5), tensor(4, 3, 2, 2), tensor(4)),
+            case(
+                tensor(1, 4, 6, 5),
+                tensor(1, 36, 6, 3),
+                tensor(6, 2, 3, 3),
+                None,
+                (1, 2),
+                (2, 1),
+                (2, 1),
+                tensor(1, 18, 6, 3),
+            ),
+            case(
+                tensor(2, 2, 4, 4), tensor(2, 2, 4, 4), tensor(2, 1, 1, 1), mask=tensor(2, 1, 4, 4)
+            ),
+            case(tensor(0, 2, 4, 4), tensor(0, 2, 4, 4), tensor(2, 2, 1, 1)),
+        ],
+        dtypes=FLOATS,
+        tolerance=20,
+        vary_numbers=False,  # Strides and padding are shapes.
+    ),
 ]

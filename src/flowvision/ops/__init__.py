@@ -1,5 +1,18 @@
 """Operators of detectors: boxes, non-maximum suppression, features of rectangles."""
 
+from flowvision.layers.blocks.feature_pyramid_network import (
+    FeaturePyramidNetwork as FeaturePyramidNetwork,
+)
+from flowvision.layers.blocks.focal_loss import sigmoid_focal_loss as sigmoid_focal_loss
+from flowvision.layers.blocks.giou_loss import (
+    generalized_box_iou_loss as generalized_box_iou_loss,
+)
+from flowvision.layers.blocks.misc import FrozenBatchNorm2d as FrozenBatchNorm2d
+from flowvision.layers.blocks.poolers import MultiScaleRoIAlign as MultiScaleRoIAlign
+from flowvision.layers.regularization.stochastic_depth import (
+    StochasticDepth as StochasticDepth,
+    stochastic_depth as stochastic_depth,
+)
 from flowvision.ops.boxes import (
     batched_nms as batched_nms,
     box_area as box_area,
@@ -13,9 +26,14 @@ from flowvision.ops.boxes import (
     nms as nms,
     remove_small_boxes as remove_small_boxes,
 )
+from flowvision.ops.deform_conv import (
+    DeformConv2d as DeformConv2d,
+    deform_conv2d as deform_conv2d,
+)
 from flowvision.ops.roi_align import (
     PSRoIAlign as PSRoIAlign,
     RoIAlign as RoIAlign,
     ps_roi_align as ps_roi_align,
     roi_align as roi_align,
 )
+from flowvision.ops.roi_pool import RoIPool as RoIPool, roi_pool as roi_pool

@@ -31,6 +31,12 @@ def convert_boxes_to_roi_format(boxes: Sequence[Tensor]) -> Tensor:
     )
 
 
+def pair(size: int | Sequence[int]) -> tuple[int, int]:
+    """Return rows and columns; one number stands for both."""
+    height, width = (size, size) if isinstance(size, int) else size
+    return height, width
+
+
 def check_roi_boxes_shape(boxes: Tensor | Sequence[Tensor]) -> None:
     """Check the shapes of rectangles.
 

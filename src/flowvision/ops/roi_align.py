@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import oneflow as flow
-from flowvision.ops._utils import check_roi_boxes_shape, convert_boxes_to_roi_format
+from flowvision.ops._utils import check_roi_boxes_shape, convert_boxes_to_roi_format, pair
 from oneflow import Tensor, nn
 
 
@@ -47,7 +47,7 @@ def roi_align(
     """
     check_roi_boxes_shape(boxes)
     rois = boxes if isinstance(boxes, Tensor) else convert_boxes_to_roi_format(boxes)
-    height, width = _pair(output_size)
+    height, width = pair(output_size)
     return flow.roi_align(input, rois, spatial_scale, height, width, sampling_ratio, aligned)
 
 
@@ -83,7 +83,7 @@ def ps_roi_align(
         >>> ps_roi_align(x, [flow.tensor([[1.0, 1, 5, 5]])], 2, sampling_ratio=1).tolist()
         [[[[0.0, 1.0], [2.0, 3.0]]]]
     """
-    height, width = _pair(output_size)
+    height, width = pair(output_size)
     bins = height * width
     if input.shape[1] % bins:
         raise ValueError(
@@ -146,8 +146,3 @@ class PSRoIAlign(nn.Module):
     def forward(self, input: Tensor, rois: Tensor | Sequence[Tensor]) -> Tensor:
         """Return the features of rectangles, see `ps_roi_align`."""
         return ps_roi_align(input, rois, self.output_size, self.spatial_scale, self.sampling_ratio)
-
-
-def _pair(size: int | Sequence[int]) -> tuple[int, int]:
-    height, width = (size, size) if isinstance(size, int) else size
-    return height, width

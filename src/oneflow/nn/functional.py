@@ -56,6 +56,7 @@ from oneflow.functional.nn.conv import (
     conv_transpose3d as conv_transpose3d,
 )
 from oneflow.functional.nn.ctc import ctc_greedy_decoder as ctc_greedy_decoder, ctc_loss as ctc_loss
+from oneflow.functional.nn.deform_conv import deform_conv2d as deform_conv2d
 from oneflow.functional.nn.dense import bilinear as bilinear, linear as linear
 from oneflow.functional.nn.distance import (
     cosine_similarity as cosine_similarity,

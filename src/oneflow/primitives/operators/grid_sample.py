@@ -1,4 +1,4 @@
-"""Sampling an image at arbitrary positions, and the grid of an affine map.
+"""Sampling an image at arbitrary positions: a grid, that of an affine map, moved patches.
 
 Shapes: x is ``[N, C, *S]``, the grid ``[N, *O, n]`` with n = len(S), its last dimension in the
 order (x, y, z), so backwards; coordinates run from -1 to 1.
@@ -75,6 +75,26 @@ def _cubic_outer(x):
     return ((_CUBIC * x - 5 * _CUBIC) * x + 8 * _CUBIC) * x - 4 * _CUBIC
 
 
+def _interpolated(flat, sizes: list[int], along: list[list[tuple]]):
+    """The weighted sums of elements: ``[N, C, P]`` of images ``[N, C, product of sizes]``.
+
+    `along` holds for each dimension the pairs of `_interpolation_points`, each ``[N, P]``; elements
+    outside count as 0.
+    """
+    terms = []
+    for corner in itertools.product(*along):
+        index = jnp.zeros(corner[0][0].shape, jnp.int64)
+        weight = functools.reduce(jnp.multiply, [each for _, each in corner])
+        for (position, _), size in zip(corner, sizes, strict=True):
+            element = jnp.nan_to_num(position, nan=-1.0).astype(jnp.int64)
+            valid = (element >= 0) & (element < size)
+            index = index * size + jnp.clip(element, 0, size - 1)
+            weight = jnp.where(valid, weight, 0)
+        values = jnp.take_along_axis(flat, index[:, None, :], axis=2)
+        terms.append(values * weight[:, None, :].astype(flat.dtype))
+    return functools.reduce(jnp.add, terms)
+
+
 def _grid_sample(x, grid, *, mode: str, padding_mode: str, align_corners: bool):
     batch, channels, *sizes = x.shape
     flat = x.reshape(batch, channels, math.prod(sizes))
@@ -88,19 +108,7 @@ def _grid_sample(x, grid, *, mode: str, padding_mode: str, align_corners: bool):
         )
         for dim, size in enumerate(sizes)
     ]
-    terms = []
-    for corner in itertools.product(*along):
-        index = jnp.zeros(corner[0][0].shape, jnp.int64)
-        weight = functools.reduce(jnp.multiply, [each for _, each in corner])
-        for (position, _), size in zip(corner, sizes, strict=True):
-            element = jnp.nan_to_num(position, nan=-1.0).astype(jnp.int64)
-            valid = (element >= 0) & (element < size)
-            index = index * size + jnp.clip(element, 0, size - 1)
-            weight = jnp.where(valid, weight, 0)
-        values = jnp.take_along_axis(flat, index[:, None, :], axis=2)
-        terms.append(values * weight[:, None, :].astype(x.dtype))
-    total = functools.reduce(jnp.add, terms)
-    return total.reshape(batch, channels, *grid.shape[1:-1])
+    return _interpolated(flat, sizes, along).reshape(batch, channels, *grid.shape[1:-1])
 
 
 def _axes(operation: Operation) -> Axes:
@@ -131,3 +139,48 @@ def _affine_grid(theta, *, size: tuple[int, ...], align_corners: bool, dtype: DT
 
 
 affine_grid = primitive("affine_grid", _affine_grid, axes=leading_axes(2), linear=("theta",))
+
+
+def _deformed_patches(
+    x,
+    offset,
+    *,
+    kernel: tuple[int, int],
+    stride: tuple[int, int],
+    padding: tuple[int, int],
+    dilation: tuple[int, int],
+    groups: int,
+):
+    """What each tap of a kernel reads where `offset` moves it: ``[N, C, taps, H', W']``.
+
+    The offset is ``[N, groups * taps * 2, H', W']``, (y, x) for each tap; each group of channels is
+    moved by offsets of its own.
+    """
+    batch, channels, *sizes = x.shape
+    taps, places = kernel[0] * kernel[1], offset.shape[2:]
+    wide = jnp.promote_types(offset.dtype, jnp.float32)
+    moves = offset.astype(wide).reshape(batch * groups, taps, 2, *places)
+    along = []
+    for dim, size in enumerate(sizes):
+        tap_shape, place_shape = [1, 1], [1, 1]
+        tap_shape[dim], place_shape[dim] = kernel[dim], places[dim]
+        tap = (jnp.arange(kernel[dim]) * dilation[dim] - padding[dim]).reshape(tap_shape)
+        place = (jnp.arange(places[dim]) * stride[dim]).reshape(place_shape)
+        still = jnp.broadcast_to(tap, kernel).reshape(taps, 1, 1) + place
+        positions = still.astype(wide) + moves[:, :, dim]
+        positions = positions.reshape(batch * groups, taps * places[0] * places[1])
+        along.append(_interpolation_points(positions, size, "bilinear", "zeros", False))
+    flat = x.reshape(batch * groups, channels // groups, math.prod(sizes))
+    return _interpolated(flat, sizes, along).reshape(batch, channels, taps, *places)
+
+
+def _patch_axes(operation: Operation) -> Axes:
+    """Images are independent; channels are, too, if all are moved by the same offsets."""
+    channel = "c" if operation.attributes["groups"] == 1 else None
+    return Axes(
+        (("n", channel, None, None), ("n", None, None, None)),
+        (("n", channel, None, None, None),),
+    )
+
+
+deformed_patches = primitive("deformed_patches", _deformed_patches, axes=_patch_axes, linear=("x",))

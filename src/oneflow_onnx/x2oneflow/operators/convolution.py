@@ -158,52 +158,9 @@ def deform_conv(
     """
     if x.ndim != 4:
         raise NotImplementedError(f"deformable convolution over {x.ndim - 2} dimensions, not 2")
-    taps = _deformed_taps(x, weight, offset, mask, offset_group, pads, strides, dilations)
-    batch, channels, _, height, width = taps.shape
-    columns = taps.reshape(batch, group, channels // group * taps.shape[2], height * width)
-    kernels = weight.reshape(group, weight.shape[0] // group, -1)
-    out = flow.einsum("bgkp,gok->bgop", columns, kernels)
-    out = out.reshape(batch, weight.shape[0], height, width)
-    return out if bias is None else out + bias.reshape(1, -1, 1, 1)
-
-
-def _deformed_taps(
-    x: Tensor,
-    weight: Tensor,
-    offset: Tensor,
-    mask: Tensor | None,
-    offset_group: int,
-    pads: Sequence[int] | None,
-    strides: Sequence[int] | None,
-    dilations: Sequence[int] | None,
-) -> Tensor:
-    """Return the interpolated inputs of every tap: (batch, channels, taps, height, width)."""
-    batch, channels, in_height, in_width = x.shape
-    kernel_height, kernel_width = weight.shape[2:]
-    height, width = offset.shape[2:]
-    top, left = (pads or [0, 0])[:2]
-    (down, right), (spread_y, spread_x) = strides or [1, 1], dilations or [1, 1]
-    taps = kernel_height * kernel_width
-    moves = offset.reshape(batch * offset_group, taps, 2, height, width)
-
-    def positions(taps_along: Tensor, cells: Tensor, moved: Tensor) -> Tensor:
-        return taps_along.reshape(1, taps, 1, 1) + cells + moved
-
-    rows = flow.arange(kernel_height).repeat_interleave(kernel_width) * spread_y - top
-    columns = flow.arange(kernel_width).repeat(kernel_height) * spread_x - left
-    cells_y = (flow.arange(height) * down).reshape(1, 1, height, 1)
-    cells_x = (flow.arange(width) * right).reshape(1, 1, 1, width)
-    y = positions(rows, cells_y, moves[:, :, 0])
-    x_positions = positions(columns, cells_x, moves[:, :, 1])
-    grid = flow.stack([(2 * x_positions + 1) / in_width - 1, (2 * y + 1) / in_height - 1], -1)
-    image = x.reshape(batch * offset_group, channels // offset_group, in_height, in_width)
-    flat = grid.reshape(batch * offset_group, taps * height, width, 2).to(x.dtype)
-    sampled: Any = F.grid_sample(image, flat, "bilinear", "zeros", False)
-    shape = (batch, offset_group, channels // offset_group, taps, height, width)
-    sampled = sampled.reshape(shape)
-    if mask is not None:
-        sampled = sampled * mask.reshape(batch, offset_group, 1, taps, height, width)
-    return sampled.reshape(batch, channels, taps, height, width)
+    begins, ends = resolve_padding(x.shape[2:], weight.shape[2:], [1, 1], "NOTSET", pads)
+    x = pad_sides(x, begins, ends, 0)  # what is outside counts as 0 anyway
+    return F.deform_conv2d(x, offset, weight, bias, strides or 1, 0, dilations or 1, mask)
 
 
 @operator("Col2Im", since=18, host=(1, 2))
