@@ -180,6 +180,7 @@ if TYPE_CHECKING:
         distribute as distribute,
         distributions as distributions,
         experimental as experimental,
+        fft as fft,
         hub as hub,
         image as image,
         layers as layers,
@@ -190,6 +191,7 @@ if TYPE_CHECKING:
         plan as plan,
         regularizers as regularizers,
         scope as scope,
+        signal as signal,
         train as train,
         typing as typing,
         util as util,
@@ -211,6 +213,7 @@ __lazy_modules__ = (
     "distribute",
     "distributions",
     "experimental",
+    "fft",
     "hub",
     "image",
     "layers",
@@ -221,6 +224,7 @@ __lazy_modules__ = (
     "plan",
     "regularizers",
     "scope",
+    "signal",
     "train",
     "typing",
     "util",
@@ -448,6 +452,14 @@ from oneflow.functional.elementwise.unary import (
     rsqrt as rsqrt,
     sqrt as sqrt,
     square as square,
+)
+from oneflow.functional.fourier.short_time import istft as istft, stft as stft
+from oneflow.functional.fourier.windows import (
+    bartlett_window as bartlett_window,
+    blackman_window as blackman_window,
+    hamming_window as hamming_window,
+    hann_window as hann_window,
+    kaiser_window as kaiser_window,
 )
 from oneflow.functional.global_tensors.conversion import (
     global_to_global as global_to_global,

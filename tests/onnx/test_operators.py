@@ -22,6 +22,8 @@ TOLERANCE = 2e-4
 
 _COMPLEX = "complex numbers, with which ONNX does not compute"
 _DECOMPOSITIONS = "ONNX has no decompositions of matrices"
+_TRANSFORMS = "ONNX transforms no complex numbers"
+_FOURIER = [f"fft.{kind}fft{n}" for kind in ("", "i", "r", "ir", "h", "ih") for n in ("", "2", "n")]
 _SPECIAL = "a special function that ONNX does not have"
 _BITS = "ONNX does not show the bits of numbers"
 # Rows that cannot be exported, and why; the export must say so.
@@ -82,9 +84,11 @@ UNSUPPORTED = {
             "digamma_below_0",
             "erfinv",
             "i0",
+            "kaiser_window",
             "lgamma",
             "mvlgamma",
             "polygamma",
+            "signal.windows.kaiser",
             "special.gammainc",
             "special.gammaincc",
             "special.i0e",
@@ -93,6 +97,9 @@ UNSUPPORTED = {
             "special.zeta",
         ),
         _SPECIAL,
+    ),
+    **dict.fromkeys(
+        (*_FOURIER, "istft", "istft_of_stft", "stft", "stft_of_complex_numbers"), _TRANSFORMS
     ),
     **dict.fromkeys(("Tensor.view_dtype", "frexp", "nextafter"), _BITS),
     **dict.fromkeys(("gcd", "lcm"), "a loop of unknown length"),

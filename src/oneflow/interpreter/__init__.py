@@ -8,6 +8,7 @@ NumPy function. A jaxpr with a primitive that has none is not interpreted; it is
 from oneflow.interpreter import (
     control_flow as control_flow,
     elementwise as elementwise,
+    fourier as fourier,
     indexing as indexing,
     products as products,
     random_words as random_words,

@@ -72,6 +72,7 @@ _NS_PER_ELEMENT = {
     **dict.fromkeys(_VIEWS, 0.0),
     **dict.fromkeys(_FUNCTIONS, 6.0),
     **dict.fromkeys(("sort", "top_k"), 80.0),
+    "fft": 20.0,
     "philox4x32": 20.0,
     **dict.fromkeys(SCATTERS, 25.0),
     **dict.fromkeys(("gather", "scatter", "select_n"), 4.0),

@@ -1,0 +1,31 @@
+"""Discrete Fourier transforms."""
+
+# Generated from the function registry by `tools/make_facades.py` (make stubs).
+from oneflow.functional.fourier.frequencies import (
+    fftfreq as fftfreq,
+    fftshift as fftshift,
+    ifftshift as ifftshift,
+    rfftfreq as rfftfreq,
+)
+from oneflow.functional.fourier.planes import (
+    fft2 as fft2,
+    hfft2 as hfft2,
+    ifft2 as ifft2,
+    ihfft2 as ihfft2,
+    irfft2 as irfft2,
+    rfft2 as rfft2,
+)
+from oneflow.functional.fourier.transforms import (
+    fft as fft,
+    fftn as fftn,
+    hfft as hfft,
+    hfftn as hfftn,
+    ifft as ifft,
+    ifftn as ifftn,
+    ihfft as ihfft,
+    ihfftn as ihfftn,
+    irfft as irfft,
+    irfftn as irfftn,
+    rfft as rfft,
+    rfftn as rfftn,
+)
