@@ -189,6 +189,7 @@ if TYPE_CHECKING:
         onnx as onnx,
         optimizer as optimizer,
         plan as plan,
+        profiler as profiler,
         regularizers as regularizers,
         scope as scope,
         signal as signal,
@@ -222,6 +223,7 @@ __lazy_modules__ = (
     "onnx",
     "optimizer",
     "plan",
+    "profiler",
     "regularizers",
     "scope",
     "signal",
@@ -252,7 +254,9 @@ from oneflow.functional.creation.conversion import (
     cast as cast,
     clone as clone,
     contiguous as contiguous,
+    fill_ as fill_,
     to as to,
+    zero_ as zero_,
 )
 from oneflow.functional.creation.factory_functions import (
     arange as arange,
@@ -278,11 +282,17 @@ from oneflow.functional.creation.from_data import (
     to_dlpack as to_dlpack,
 )
 from oneflow.functional.elementwise.activation import (
+    celu as celu,
+    celu_ as celu_,
     gelu as gelu,
     mish as mish,
+    prelu as prelu,
     quick_gelu as quick_gelu,
     relu as relu,
+    rrelu as rrelu,
+    rrelu_ as rrelu_,
     selu as selu,
+    selu_ as selu_,
     sigmoid as sigmoid,
     silu as silu,
     softplus as softplus,
@@ -386,8 +396,10 @@ from oneflow.functional.elementwise.logic import (
     signbit as signbit,
 )
 from oneflow.functional.elementwise.piecewise import (
+    hardshrink as hardshrink,
     softshrink as softshrink,
     threshold as threshold,
+    threshold_ as threshold_,
 )
 from oneflow.functional.elementwise.rounding import (
     ceil as ceil,
@@ -562,9 +574,63 @@ from oneflow.functional.nn.adaptive_pooling import (
     adaptive_avg_pool2d as adaptive_avg_pool2d,
     adaptive_avg_pool3d as adaptive_avg_pool3d,
 )
+from oneflow.functional.nn.argument_order import (
+    batch_norm as batch_norm,
+    embedding as embedding,
+    instance_norm as instance_norm,
+)
+from oneflow.functional.nn.conv import (
+    conv1d as conv1d,
+    conv2d as conv2d,
+    conv3d as conv3d,
+    conv_transpose1d as conv_transpose1d,
+    conv_transpose2d as conv_transpose2d,
+    conv_transpose3d as conv_transpose3d,
+)
+from oneflow.functional.nn.ctc import ctc_loss as ctc_loss
 from oneflow.functional.nn.deform_conv import deform_conv2d as deform_conv2d
+from oneflow.functional.nn.dense import bilinear as bilinear
 from oneflow.functional.nn.detection import in_top_k as in_top_k, nms as nms, roi_align as roi_align
+from oneflow.functional.nn.distance import (
+    cosine_similarity as cosine_similarity,
+    pairwise_distance as pairwise_distance,
+)
+from oneflow.functional.nn.dropout import (
+    alpha_dropout as alpha_dropout,
+    alpha_dropout_ as alpha_dropout_,
+    dropout as dropout,
+    dropout_ as dropout_,
+    feature_alpha_dropout as feature_alpha_dropout,
+    feature_alpha_dropout_ as feature_alpha_dropout_,
+)
+from oneflow.functional.nn.elementwise_loss import (
+    binary_cross_entropy_with_logits as binary_cross_entropy_with_logits,
+    kl_div as kl_div,
+    poisson_nll_loss as poisson_nll_loss,
+)
+from oneflow.functional.nn.margin_loss import (
+    cosine_embedding_loss as cosine_embedding_loss,
+    hinge_embedding_loss as hinge_embedding_loss,
+    margin_ranking_loss as margin_ranking_loss,
+    triplet_margin_loss as triplet_margin_loss,
+)
+from oneflow.functional.nn.normalization import (
+    group_norm as group_norm,
+    layer_norm as layer_norm,
+    rms_norm as rms_norm,
+)
 from oneflow.functional.nn.padding import pad as pad
+from oneflow.functional.nn.patches import (
+    channel_shuffle as channel_shuffle,
+    pixel_shuffle as pixel_shuffle,
+    pixel_unshuffle as pixel_unshuffle,
+)
+from oneflow.functional.nn.pooling import (
+    avg_pool1d as avg_pool1d,
+    max_pool1d as max_pool1d,
+    max_pool2d as max_pool2d,
+    max_pool3d as max_pool3d,
+)
 from oneflow.functional.nn.softmax import log_softmax as log_softmax, softmax as softmax
 from oneflow.functional.random.counts import binomial as binomial, poisson as poisson
 from oneflow.functional.random.creation import (
@@ -714,6 +780,7 @@ from oneflow.functional.shape.strided_views import (
 abs_ = Tensor.abs_
 acos_ = Tensor.acos_
 acosh_ = Tensor.acosh_
+addmv_ = Tensor.addmv_
 arccos_ = Tensor.arccos_
 arccosh_ = Tensor.arccosh_
 arcsin_ = Tensor.arcsin_
@@ -733,6 +800,8 @@ conj_physical_ = Tensor.conj_physical_
 cos_ = Tensor.cos_
 cosh_ = Tensor.cosh_
 deg2rad_ = Tensor.deg2rad_
+detach = Tensor.detach
+detach_ = Tensor.detach_
 div_ = Tensor.div_
 erf_ = Tensor.erf_
 erfc_ = Tensor.erfc_
@@ -746,6 +815,7 @@ frac_ = Tensor.frac_
 gcd_ = Tensor.gcd_
 gt_ = Tensor.gt_
 i0_ = Tensor.i0_
+index_add_ = Tensor.index_add_
 lcm_ = Tensor.lcm_
 ldexp_ = Tensor.ldexp_
 lerp_ = Tensor.lerp_
@@ -754,18 +824,22 @@ log2_ = Tensor.log2_
 log10_ = Tensor.log10_
 log_ = Tensor.log_
 logit_ = Tensor.logit_
+masked_fill_ = Tensor.masked_fill_
 nan_to_num_ = Tensor.nan_to_num_
 neg_ = Tensor.neg_
 negative_ = Tensor.negative_
 rad2deg_ = Tensor.rad2deg_
 reciprocal_ = Tensor.reciprocal_
+relu_ = Tensor.relu_
 round_ = Tensor.round_
 rsqrt_ = Tensor.rsqrt_
+sigmoid_ = Tensor.sigmoid_
 sin_ = Tensor.sin_
 sinc_ = Tensor.sinc_
 sinh_ = Tensor.sinh_
 sqrt_ = Tensor.sqrt_
 square_ = Tensor.square_
 tan_ = Tensor.tan_
+tanh_ = Tensor.tanh_
 trunc_ = Tensor.trunc_
 xlogy_ = Tensor.xlogy_

@@ -19,7 +19,7 @@ FACADES = sorted(
         *(PACKAGE / "nn" / file for file in ("functional.py", "parallel.py", "parameter.py")),
         *(
             path
-            for folder in ("boxing", "framework", "nn/graph", "nn/optimizer", "utils")
+            for folder in ("boxing", "framework", "nn/graph", "nn/optimizer", "signal", "utils")
             for path in (PACKAGE / folder).rglob("*.py")
         ),
     }

@@ -53,7 +53,8 @@ def function(
         aliases: further names of the function in its namespace, of the method and of its in-place
             form, such as ``absolute`` for ``abs``.
         also: further paths of the function below `oneflow`, such as ``"special.expit"`` for
-            ``sigmoid``; a path that is the name of an in-place method (``"sin_"``) publishes that.
+            ``sigmoid``; a path that ends in the name of an in-place method (``"sin_"``) publishes
+            that.
         keyword_aliases: further argument names of this function alone, each with the declared name
             that it stands for.
 
@@ -74,7 +75,7 @@ def function(
             for each in (name, *aliases):
                 publish(f"{namespace}.{each}" if namespace else each, public)
         for path in also:
-            publish(path, inplace_methods.get(path, public))
+            publish(path, inplace_methods.get(path.rpartition(".")[2], public))
         return public
 
     return register
@@ -89,6 +90,27 @@ def publish(path: str, public: Callable) -> None:
     if path in FUNCTIONS:
         raise ValueError(f"function `{path}` is already defined")
     FUNCTIONS[path] = public
+
+
+def inplace_form(public: Callable, *paths: str) -> Callable:
+    """Publish the in-place form of a function that takes `inplace`, and return it.
+
+    Raises:
+        ValueError: a path is taken.
+    """
+
+    @functools.wraps(public)
+    def inplace(*args: Any, **kwargs: Any) -> Any:
+        return public(*args, inplace=True, **kwargs)
+
+    inplace.__name__ = f"{public.__name__}_"
+    inplace.__doc__ = f"In-place version of `{public.__name__}`."
+    signature = inspect.signature(public)
+    kept = [each for name, each in signature.parameters.items() if name != "inplace"]
+    setattr(inplace, "__signature__", signature.replace(parameters=kept))  # noqa: B010
+    for path in paths:
+        publish(path, inplace)
+    return inplace
 
 
 def _accept_keyword_aliases(body: Callable, extra: Mapping[str, str], inplace: bool) -> Callable:

@@ -29,6 +29,7 @@ from oneflow.passes.dump import dump_callback
 from oneflow.passes.partition import UPDATE, Phase
 from oneflow.passes.pipeline import PassContext, PassGroup, PassObserver, run_passes
 from oneflow.program.ir import Program
+from oneflow.runtime.events import EventKind, span
 from oneflow.tensor.tensor import Tensor
 
 
@@ -49,7 +50,7 @@ def compile_graph(
         engine: runs what it can of the step; None: XLA runs it.
     """
     scope = scope_of(graph, arguments)
-    with scope.restore_on_error():
+    with scope.restore_on_error(), span(EventKind.COMPILATION, f"compile {graph.name}"):
         return compile_step(capture(graph, build, called, arguments, scope), graph.settings, engine)
 
 

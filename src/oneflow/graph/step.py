@@ -29,6 +29,7 @@ from oneflow.program.value import INFERENCE, Value
 from oneflow.runtime import checks
 from oneflow.runtime.checks import ProgramChecks
 from oneflow.runtime.eager import flush_all
+from oneflow.runtime.events import SINK, EventKind, span
 from oneflow.tensor.call import wrap
 from oneflow.tensor.feeds import refill
 from oneflow.tensor.tensor import Tensor, accumulate_grad, restore_gradient
@@ -84,6 +85,7 @@ class Step:
         summary: StepSummary,
     ) -> None:
         self.executable = executable
+        self._name = captured.name
         self.binding = binding
         self.optimizer_steps = list(captured.optimizer_steps)
         self.numbers = list(captured.numbers)
@@ -174,7 +176,11 @@ class Step:
         try:
             checks.require_valid([*given, *arrays])
             self._update_numbers(first)
-            outputs, rows = self._run([*given, *arrays, *binding.constants], self.numbers, box)
+            ran: list[Any] = []
+            with span(EventKind.GRAPH, self._name, ran):
+                outputs, rows = self._run([*given, *arrays, *binding.constants], self.numbers, box)
+                ran += outputs if SINK.record is not None else ()
+            ran.clear()
             added = None
             if rows is not None:
                 added = checks.add(rows, self.checks, outputs)

@@ -1,15 +1,18 @@
 """Layers and losses as functions: re-exported from `oneflow.functional`."""
 
-from oneflow.functional.elementwise.activation import rrelu_ as rrelu_
 from oneflow.nn.modules.upsampling import upsample as upsample
+from oneflow.tensor.tensor import Tensor as Tensor
 
 # isort: split
 # Generated from the function registry by `tools/make_facades.py` (make stubs).
 from oneflow.functional.elementwise.activation import (
     celu as celu,
+    celu_ as celu_,
     elu as elu,
+    elu_ as elu_,
     gelu as gelu,
     leaky_relu as leaky_relu,
+    leaky_relu_ as leaky_relu_,
     logsigmoid as log_sigmoid,
     logsigmoid as logsigmoid,
     mish as mish,
@@ -17,7 +20,9 @@ from oneflow.functional.elementwise.activation import (
     quick_gelu as quick_gelu,
     relu as relu,
     rrelu as rrelu,
+    rrelu_ as rrelu_,
     selu as selu,
+    selu_ as selu_,
     sigmoid as sigmoid,
     silu as silu,
     softplus as softplus,
@@ -31,9 +36,11 @@ from oneflow.functional.elementwise.piecewise import (
     hardsigmoid as hardsigmoid,
     hardswish as hardswish,
     hardtanh as hardtanh,
+    hardtanh_ as hardtanh_,
     relu6 as relu6,
     softshrink as softshrink,
     threshold as threshold,
+    threshold_ as threshold_,
 )
 from oneflow.functional.index.search import one_hot as one_hot
 from oneflow.functional.nn.adaptive_pooling import (
@@ -147,3 +154,5 @@ from oneflow.functional.nn.unpool import (
     max_unpool2d as max_unpool2d,
     max_unpool3d as max_unpool3d,
 )
+
+relu_ = Tensor.relu_

@@ -32,6 +32,7 @@ from oneflow.runtime import checks
 from oneflow.runtime.background import COMPILER
 from oneflow.runtime.chunked_draws import draw_in_chunks, is_chunked
 from oneflow.runtime.counters import STATISTICS
+from oneflow.runtime.events import SINK, EventKind, span
 from oneflow.tuning.while_compiling import fewer_blas_threads
 
 # Bytes of operands and results from which on an instruction is waited for: XLA says only then
@@ -126,7 +127,10 @@ def _run_instruction(
     row = 0, 0
     if failure is None:
         try:
-            results = _run_operation(operation, operands)
+            if SINK.record is None:
+                results = _run_operation(operation, operands)
+            else:
+                results = _run_recorded(operation, operands)
             if operation.needs_check:
                 row = _run_check(operation, operands)
         except Exception as error:
@@ -141,6 +145,22 @@ def _run_instruction(
         for operand, result in update.replaced(operation):
             results[result] = operands[operand]
     return results
+
+
+def _run_recorded(operation: Operation, operands: list[Any]) -> Any:
+    """Run one operation and record that as an event, until its results are there."""
+    specs = operation.in_specs
+    results: list[Any] = []
+    with span(
+        EventKind.OPERATOR,
+        operation.primitive.name,
+        results,
+        shapes=tuple([tuple(spec.shape) for spec in specs]),
+        dtypes=tuple([spec.dtype.name for spec in specs]),
+        output_bytes=sum(spec.nbytes for spec in operation.out_specs),
+    ):
+        results.append(_run_operation(operation, operands))
+    return results[0]
 
 
 def _has_failed(rows: Sequence[tuple[int, int]]) -> bool:
@@ -267,7 +287,8 @@ def _given_to_jax(operation: Operation, operands: Sequence[Any]) -> list[Any]:
 def _call_new(executable: Callable, operands: Sequence[Any]) -> Any:
     """Return the results of an executable that JAX traces and compiles in this call."""
     started = time.perf_counter()
-    results = run_uninterruptible(lambda: executable(*operands))
+    with span(EventKind.COMPILATION, "compile an operator"):
+        results = run_uninterruptible(lambda: executable(*operands))
     STATISTICS.compile_seconds += time.perf_counter() - started
     return results
 

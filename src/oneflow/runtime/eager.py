@@ -35,6 +35,7 @@ from oneflow.runtime.background import COMPILER
 from oneflow.runtime.cache_misses import ProgramKey, record_miss
 from oneflow.runtime.cold import FailedResult, run_cold
 from oneflow.runtime.counters import STATISTICS
+from oneflow.runtime.events import SINK, EventKind, span
 from oneflow.runtime.program_cache import CachedProgram, ProgramCache
 from oneflow.runtime.recovery import restore_replaced
 from oneflow.tuning.linux import FREE_LISTS
@@ -59,11 +60,15 @@ class Settings:
     """Settings of the virtual machine.
 
     Read from the environment at import, changeable at run time.
+
+    Attributes:
+        by_operator: run even hot programs operator by operator, as a profiler wants it.
     """
 
     def __init__(self) -> None:
         self._inference = 0  # threads in inference mode
         self.mode = environment.EAGER.read()
+        self.by_operator = False
         self.hot_after = int(environment.EAGER_HOT_AFTER.read())
         self.background = environment.EAGER_BACKGROUND.read() == "1"
         self.explain = environment.EAGER_EXPLAIN.read() == "1"
@@ -253,7 +258,7 @@ def _run(recorder: Recorder) -> tuple[dict[int, Any], Any, BaseException | None]
     error: BaseException | None = None
     if executable is not None:
         try:
-            outputs, rows = executable(recorder.arrays, recorder.scalars, launch.box)
+            _run_executable(recorder, program, executable)
         except BaseException as failure:
             if not launch.box and not isinstance(failure, Exception):
                 raise
@@ -272,6 +277,17 @@ def _run(recorder: Recorder) -> tuple[dict[int, Any], Any, BaseException | None]
         error = None
     pairs = zip(positions, outputs, strict=True)
     return {p: array for p, array in pairs if type(array) is not FailedResult}, rows, error
+
+
+def _run_executable(recorder: Recorder, program: Program, executable: Executable) -> None:
+    """Run a hot program; if events are recorded it is one, until its results are there."""
+    given = recorder.arrays, recorder.scalars, recorder.launch.box
+    if SINK.record is None:
+        executable(*given)
+        return
+    results: list[Any] = []
+    with span(EventKind.PROGRAM, f"program of {len(program.instructions)} operators", results):
+        results += executable(*given)[0]
 
 
 def _add_checks(recorder: Recorder, computed: dict[int, Any], rows: Any) -> None:
@@ -330,7 +346,9 @@ def _prepare(recorder: Recorder) -> Launch:
     if is_planning() or _is_remote(recorder.device):
         return Launch(positions)
     cached, donated = _lookup(recorder, positions)
-    executable = cached.executable or _warm_up(cached, donated, recorder.device)
+    executable = None
+    if not SETTINGS.by_operator or _must_agree(recorder.device):
+        executable = cached.executable or _warm_up(cached, donated, recorder.device)
     invalid = tuple([positions[slot] for slot in cached.invalid])
     return Launch(positions, cached.program, executable, invalid)
 
@@ -434,7 +452,8 @@ def _executable(
     """The compiled program; None if it cannot be compiled."""
     program = run_passes(cached.program, PassGroup.EXECUTABLE)
     try:
-        return Executable(program, donated, device).compile()
+        with span(EventKind.COMPILATION, "compile a program"):
+            return Executable(program, donated, device).compile()
     except OutOfMemoryError:
         cached.queued = False  # the instruction that needs so much will say so
     except JaxRuntimeError as error:

@@ -13,7 +13,7 @@ from oneflow.base.shape import broadcast_shapes
 from oneflow.differentiation.grad_mode import no_grad
 from oneflow.functional.creation.factory_functions import plain_number
 from oneflow.functional.creation.options import as_dtype
-from oneflow.functional.registry import function
+from oneflow.functional.registry import function, publish
 from oneflow.primitives.operators.creation import zeros
 from oneflow.primitives.operators.elementwise import cast as cast_primitive
 from oneflow.primitives.operators.shape import broadcast_to, clone as clone_primitive
@@ -283,3 +283,8 @@ for _method in (copy_, fill_, zero_, pin_memory, is_pinned):
     attach(_method.__name__, _method)
 attach("zeros_", zero_)
 attach("to_numpy", Tensor.numpy)
+# Methods that PyTorch has as functions, too.
+publish("detach", Tensor.detach)
+publish("detach_", Tensor.detach_)
+publish("fill_", fill_)
+publish("zero_", zero_)

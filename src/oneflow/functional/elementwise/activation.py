@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from oneflow.base.dtype import Category
 from oneflow.functional.elementwise.unary import floating, require_tensor
-from oneflow.functional.registry import function
+from oneflow.functional.registry import function, inplace_form
 from oneflow.primitives.operators import activation as a, elementwise as p
 from oneflow.primitives.operators.random import random_uniform
 from oneflow.primitives.operators.shape import reshape
@@ -42,7 +42,7 @@ def apply_activation(
     return write_result(input, result, f"{name or primitive.name}_") if inplace else result
 
 
-@function(inplace=True, also=("nn.functional.relu",))
+@function(inplace=True, also=("nn.functional.relu", "relu_", "nn.functional.relu_"))
 def relu(x: Tensor, inplace: bool = False) -> Tensor:
     """``max(x, 0)``.
 
@@ -60,7 +60,7 @@ def relu(x: Tensor, inplace: bool = False) -> Tensor:
     return write_result(x, result, "relu_") if inplace else result
 
 
-@function(inplace=True, also=("nn.functional.sigmoid", "special.expit"))
+@function(inplace=True, also=("nn.functional.sigmoid", "special.expit", "sigmoid_"))
 def sigmoid(x: Tensor) -> Tensor:
     """``1 / (1 + exp(-x))``.
 
@@ -72,7 +72,7 @@ def sigmoid(x: Tensor) -> Tensor:
     return floating(p.sigmoid, x)
 
 
-@function(inplace=True, also=("nn.functional.tanh",))
+@function(inplace=True, also=("nn.functional.tanh", "tanh_"))
 def tanh(x: Tensor) -> Tensor:
     """Hyperbolic tangent.
 
@@ -215,7 +215,7 @@ def elu(x: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     return apply_activation(a.elu, x, alpha, 1.0, 1.0, inplace=inplace)
 
 
-@function(method=False, namespace="nn.functional")
+@function(method=False, namespace="nn.functional", also=("celu",))
 def celu(x: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """``x`` where positive, else ``alpha * (exp(x / alpha) - 1)``.
 
@@ -270,7 +270,7 @@ def leaky_relu(x: Tensor, alpha: float = 0.01, inplace: bool = False) -> Tensor:
     return apply_activation(a.leaky_relu, x, alpha, inplace=inplace)
 
 
-@function(namespace="nn.functional", keyword_aliases={"weight": "alpha"})
+@function(namespace="nn.functional", keyword_aliases={"weight": "alpha"}, also=("prelu",))
 def prelu(x: Tensor, alpha: Tensor) -> Tensor:
     """`leaky_relu` with a learnable slope: one for all, or one per channel (dimension 1).
 
@@ -298,7 +298,7 @@ def prelu(x: Tensor, alpha: Tensor) -> Tensor:
     return call(a.prelu, x, call(reshape, alpha, shape=shape))
 
 
-@function(method=False, namespace="nn.functional")
+@function(method=False, namespace="nn.functional", also=("rrelu",))
 def rrelu(
     x: Tensor,
     lower: float = 1.0 / 8,
@@ -350,14 +350,8 @@ def square_relu(x: Tensor) -> Tensor:
     return apply_activation(a.square_relu, x)
 
 
-def rrelu_(
-    x: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False
-) -> Tensor:
-    """In-place version of `rrelu`.
-
-    Example:
-        >>> import oneflow as flow
-        >>> flow.nn.functional.rrelu_(flow.tensor([-1.0, 2.0]), 0.25, 0.25)
-        tensor([-0.2500,  2.0000], dtype=oneflow.float32)
-    """
-    return rrelu(x, lower, upper, training, inplace=True)
+celu_ = inplace_form(celu, "celu_", "nn.functional.celu_")
+elu_ = inplace_form(elu, "nn.functional.elu_")
+leaky_relu_ = inplace_form(leaky_relu, "nn.functional.leaky_relu_")
+rrelu_ = inplace_form(rrelu, "rrelu_", "nn.functional.rrelu_")
+selu_ = inplace_form(selu, "selu_", "nn.functional.selu_")

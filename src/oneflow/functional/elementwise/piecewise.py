@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from oneflow.functional.elementwise.activation import apply_activation
 from oneflow.functional.elementwise.unary import require_tensor
-from oneflow.functional.registry import function
+from oneflow.functional.registry import function, inplace_form
 from oneflow.primitives.operators import activation as a
 from oneflow.tensor.call import call
 from oneflow.tensor.methods import write_result
@@ -84,7 +84,7 @@ def hardswish(x: Tensor, inplace: bool = False) -> Tensor:
     return apply_activation(a.hardswish, x, inplace=inplace)
 
 
-@function(namespace="nn.functional", keyword_aliases={"alpha": "lambd"})
+@function(namespace="nn.functional", keyword_aliases={"alpha": "lambd"}, also=("hardshrink",))
 def hardshrink(x: Tensor, lambd: float = 0.5, inplace: bool = False) -> Tensor:
     """`x`, but 0 between ``-lambd`` and ``lambd``.
 
@@ -141,3 +141,7 @@ def threshold(x: Tensor, threshold: float, value: float, inplace: bool = False) 
     require_tensor(x, "threshold")
     result = call(a.threshold, x, threshold, value)
     return write_result(x, result, "threshold_") if inplace else result
+
+
+hardtanh_ = inplace_form(hardtanh, "nn.functional.hardtanh_")
+threshold_ = inplace_form(threshold, "threshold_", "nn.functional.threshold_")

@@ -216,7 +216,7 @@ def _check_slices(input: Tensor, dim: int, index: Tensor, source: Tensor, name: 
         )
 
 
-@function(inplace=True)
+@function(inplace=True, also=("index_add_",))
 def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, alpha: float = 1) -> Tensor:
     """A copy of `input` with slices of `source`, times `alpha`, added at `index` along `dim`.
 
@@ -320,7 +320,7 @@ def index_put(
     return wrap(index_put_value(input, entries, values, accumulate))
 
 
-@function(inplace=True)
+@function(inplace=True, also=("masked_fill_",))
 def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
     """A copy of `input` with a number (or 0-dim tensor) where `mask` is true.
 

@@ -62,7 +62,7 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, alpha: float = 1, beta: flo
     return _added("addmm", input, mm(mat1, mat2), beta, alpha)
 
 
-@function(inplace=True)
+@function(inplace=True, also=("addmv_",))
 def addmv(input: Tensor, mat: Tensor, vec: Tensor, alpha: float = 1, beta: float = 1) -> Tensor:
     """``beta * input + alpha * (mat @ vec)``.
 

@@ -211,7 +211,7 @@ def _require_fitting_kernel(
         )
 
 
-@function(method=False, namespace="nn.functional")
+@function(method=False, namespace="nn.functional", also=("conv1d",))
 def conv1d(
     input: Tensor,
     weight: Tensor,
@@ -235,7 +235,7 @@ def conv1d(
     return convolution(input, weight, bias, stride, padding, dilation, groups, channel_pos, 1)
 
 
-@function(method=False, namespace="nn.functional")
+@function(method=False, namespace="nn.functional", also=("conv2d",))
 def conv2d(
     input: Tensor,
     weight: Tensor,
@@ -276,7 +276,7 @@ def conv2d(
     return convolution(input, weight, bias, stride, padding, dilation, groups, channel_pos, 2)
 
 
-@function(method=False, namespace="nn.functional")
+@function(method=False, namespace="nn.functional", also=("conv3d",))
 def conv3d(
     input: Tensor,
     weight: Tensor,
@@ -300,7 +300,7 @@ def conv3d(
     return convolution(input, weight, bias, stride, padding, dilation, groups, channel_pos, 3)
 
 
-@function(method=False, namespace="nn.functional")
+@function(method=False, namespace="nn.functional", also=("conv_transpose1d",))
 def conv_transpose1d(
     input: Tensor,
     weight: Tensor,
@@ -325,7 +325,7 @@ def conv_transpose1d(
     )
 
 
-@function(method=False, namespace="nn.functional")
+@function(method=False, namespace="nn.functional", also=("conv_transpose2d",))
 def conv_transpose2d(
     input: Tensor,
     weight: Tensor,
@@ -368,7 +368,7 @@ def conv_transpose2d(
     )
 
 
-@function(method=False, namespace="nn.functional")
+@function(method=False, namespace="nn.functional", also=("conv_transpose3d",))
 def conv_transpose3d(
     input: Tensor,
     weight: Tensor,

@@ -44,7 +44,7 @@ def _padded_targets(targets: Tensor, lengths: np.ndarray) -> Tensor:
     return targets[import_array(positions, int64, targets.device)]
 
 
-@function(method=False, namespace="nn.functional")
+@function(method=False, namespace="nn.functional", also=("ctc_loss",))
 def ctc_loss(
     log_probs: Tensor,
     targets: Tensor,

@@ -37,7 +37,7 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     return call(linear_primitive, input, weight, bias)
 
 
-@function(method=False, namespace="nn.functional")
+@function(method=False, namespace="nn.functional", also=("bilinear",))
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """``input1 @ weight[k] @ input2`` for every k, plus `bias`.
 

@@ -14,7 +14,12 @@ from oneflow.tensor.operands import promote_operands
 from oneflow.tensor.tensor import Tensor
 
 
-@function(method=False, keyword_aliases={"x1": "x", "x2": "y"}, namespace="nn.functional")
+@function(
+    method=False,
+    keyword_aliases={"x1": "x", "x2": "y"},
+    namespace="nn.functional",
+    also=("cosine_similarity",),
+)
 def cosine_similarity(x: Tensor, y: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
     """Cosine of the angle between vectors along a dimension.
 
@@ -38,7 +43,7 @@ def cosine_similarity(x: Tensor, y: Tensor, dim: int = 1, eps: float = 1e-8) -> 
     return call(d.cosine_similarity, x, y, float(eps), dim=dim - max(x.ndim, y.ndim))
 
 
-@function(method=False, namespace="nn.functional")
+@function(method=False, namespace="nn.functional", also=("pairwise_distance",))
 def pairwise_distance(
     x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False
 ) -> Tensor:

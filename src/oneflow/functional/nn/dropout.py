@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from oneflow.functional.elementwise.arithmetic import add
-from oneflow.functional.registry import function
+from oneflow.functional.registry import function, inplace_form
 from oneflow.primitives.operators import random as rng
 from oneflow.random.generator import Generator, draw
 from oneflow.tensor.call import call
@@ -27,7 +27,7 @@ def _finish(input: Tensor, result: Tensor, inplace: bool, name: str) -> Tensor:
     return write_result(input, result, name) if inplace else result
 
 
-@function(namespace="nn.functional", method=False, also=("_C.dropout",))
+@function(namespace="nn.functional", method=False, also=("_C.dropout", "dropout"))
 def dropout(
     input: Tensor,
     p: float = 0.5,
@@ -166,7 +166,7 @@ def _alpha_dropout(
     return _finish(input, result, inplace, "alpha_dropout")
 
 
-@function(namespace="nn.functional", method=False)
+@function(namespace="nn.functional", method=False, also=("alpha_dropout",))
 def alpha_dropout(
     input: Tensor,
     p: float = 0.5,
@@ -184,7 +184,7 @@ def alpha_dropout(
     return _alpha_dropout(input, p, training, inplace, generator, per_channel=False)
 
 
-@function(namespace="nn.functional", method=False)
+@function(namespace="nn.functional", method=False, also=("feature_alpha_dropout",))
 def feature_alpha_dropout(
     input: Tensor,
     p: float = 0.5,
@@ -200,3 +200,8 @@ def feature_alpha_dropout(
         oneflow.Size([1, 2, 2])
     """
     return _alpha_dropout(input, p, training, inplace, generator, per_channel=True)
+
+
+dropout_ = inplace_form(dropout, "dropout_")
+alpha_dropout_ = inplace_form(alpha_dropout, "alpha_dropout_")
+feature_alpha_dropout_ = inplace_form(feature_alpha_dropout, "feature_alpha_dropout_")

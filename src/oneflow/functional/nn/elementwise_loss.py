@@ -194,7 +194,9 @@ def binary_cross_entropy(
 
 
 @function(
-    method=False, namespace="nn.functional", also=("_C.binary_cross_entropy_with_logits_loss",)
+    method=False,
+    namespace="nn.functional",
+    also=("_C.binary_cross_entropy_with_logits_loss", "binary_cross_entropy_with_logits"),
 )
 def binary_cross_entropy_with_logits(
     input: Tensor,
@@ -227,7 +229,7 @@ def binary_cross_entropy_with_logits(
     return reduced(_weighted(elementwise, weight), reduction)
 
 
-@function(method=False, namespace="nn.functional")
+@function(method=False, namespace="nn.functional", also=("kl_div",))
 def kl_div(
     input: Tensor,
     target: Tensor,
@@ -256,7 +258,7 @@ def kl_div(
     return reduced(elementwise, reduction)
 
 
-@function(method=False, namespace="nn.functional")
+@function(method=False, namespace="nn.functional", also=("poisson_nll_loss",))
 def poisson_nll_loss(
     input: Tensor,
     target: Tensor,

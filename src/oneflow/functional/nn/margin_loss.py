@@ -15,7 +15,7 @@ from oneflow.tensor.operands import promote_operands
 from oneflow.tensor.tensor import Tensor
 
 
-@function(method=False, namespace="nn.functional")
+@function(method=False, namespace="nn.functional", also=("margin_ranking_loss",))
 def margin_ranking_loss(
     input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: str = "mean"
 ) -> Tensor:
@@ -43,7 +43,7 @@ def margin_ranking_loss(
     return reduced(call(losses.margin_ranking, *operands, float(margin)), reduction)
 
 
-@function(method=False, namespace="nn.functional")
+@function(method=False, namespace="nn.functional", also=("hinge_embedding_loss",))
 def hinge_embedding_loss(
     input: Tensor, target: Tensor, margin: float = 1.0, reduction: str = "mean"
 ) -> Tensor:
@@ -65,7 +65,7 @@ def hinge_embedding_loss(
     return reduced(call(losses.hinge_embedding, *operands, float(margin)), reduction)
 
 
-@function(method=False, namespace="nn.functional")
+@function(method=False, namespace="nn.functional", also=("cosine_embedding_loss",))
 def cosine_embedding_loss(
     input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: str = "mean"
 ) -> Tensor:
@@ -93,7 +93,7 @@ def cosine_embedding_loss(
     return reduced(call(losses.cosine_embedding, *operands, float(margin)), reduction)
 
 
-@function(method=False, namespace="nn.functional")
+@function(method=False, namespace="nn.functional", also=("triplet_margin_loss",))
 def triplet_margin_loss(
     anchor: Tensor,
     positive: Tensor,

@@ -117,7 +117,7 @@ def _affine(weight: Tensor | None, bias: Tensor | None, shape: tuple[int, ...]) 
     )
 
 
-@function(method=False, namespace="nn.functional")
+@function(method=False, namespace="nn.functional", also=("layer_norm",))
 def layer_norm(
     input: Tensor,
     normalized_shape: Any,
@@ -176,7 +176,7 @@ def _normalized_dims(
     return tuple(range(first, input.ndim))
 
 
-@function(method=False, namespace="nn.functional")
+@function(method=False, namespace="nn.functional", also=("group_norm",))
 def group_norm(
     input: Tensor,
     num_groups: int,
@@ -299,7 +299,7 @@ def instance_norm(
     return call(p.normalize, input, mean, variance, scale, shift, eps, dims=dims)
 
 
-@function(method=False, namespace="nn.functional")
+@function(method=False, namespace="nn.functional", also=("rms_norm",))
 def rms_norm(
     input: Tensor,
     normalized_shape: Any,

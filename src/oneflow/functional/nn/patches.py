@@ -145,7 +145,7 @@ def _check_image(input: Tensor, name: str) -> None:
         )
 
 
-@function(method=False, namespace="nn.functional")
+@function(method=False, namespace="nn.functional", also=("pixel_shuffle",))
 def pixel_shuffle(input: Tensor, upscale_factor: IntOrPair) -> Tensor:
     """Channels become pixels: ``(*, C * r * r, H, W)`` to ``(*, C, H * r, W * r)``.
 
@@ -180,7 +180,7 @@ def pixel_shuffle(input: Tensor, upscale_factor: IntOrPair) -> Tensor:
     return call(reshape, moved, shape=(*batch_dims, kept, height * high, width * wide))
 
 
-@function(method=False, namespace="nn.functional")
+@function(method=False, namespace="nn.functional", also=("pixel_unshuffle",))
 def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     """Pixels become channels: ``(*, C, H * r, W * r)`` to ``(*, C * r * r, H, W)``.
 
@@ -213,7 +213,7 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     return call(reshape, moved, shape=(*batch_dims, channels * factor * factor, height, width))
 
 
-@function(method=False, namespace="nn.functional")
+@function(method=False, namespace="nn.functional", also=("channel_shuffle",))
 def channel_shuffle(input: Tensor, groups: int) -> Tensor:
     """Interleave groups of channels.
 

@@ -102,7 +102,7 @@ def max_pool(
     return unbatched(values, was_unbatched), unbatched(indices, was_unbatched)
 
 
-@function(method=False, namespace="nn.functional")
+@function(method=False, namespace="nn.functional", also=("max_pool1d",))
 def max_pool1d(
     x: Tensor,
     kernel_size: Any,
@@ -133,7 +133,7 @@ def max_pool1d(
     )
 
 
-@function(method=False, namespace="nn.functional")
+@function(method=False, namespace="nn.functional", also=("max_pool2d",))
 def max_pool2d(
     x: Tensor,
     kernel_size: Any,
@@ -182,7 +182,7 @@ def max_pool2d(
     )
 
 
-@function(method=False, namespace="nn.functional")
+@function(method=False, namespace="nn.functional", also=("max_pool3d",))
 def max_pool3d(
     x: Tensor,
     kernel_size: Any,
@@ -261,7 +261,7 @@ def _divisor(input: Tensor, windows: dict[str, Any], count_include_pad: bool) ->
     return call(p.window_sum, wrap(filled), **{**windows, "padding": left})
 
 
-@function(method=False, namespace="nn.functional")
+@function(method=False, namespace="nn.functional", also=("avg_pool1d",))
 def avg_pool1d(
     input: Tensor,
     kernel_size: Any,

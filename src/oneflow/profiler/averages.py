@@ -1,0 +1,184 @@
+"""Events of a profile, their averages by name, and tables of them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from oneflow.runtime.events import Event, EventKind
+
+_MICROSECOND = 1_000  # nanoseconds
+
+
+@dataclass(frozen=True)
+class TimedEvent:
+    """An event with the time that none of the events inside it has.
+
+    Attributes:
+        event: the event.
+        self_nanoseconds: that time.
+    """
+
+    event: Event
+    self_nanoseconds: int
+
+    @property
+    def name(self) -> str:
+        """The event's name."""
+        return self.event.name
+
+    @property
+    def cpu_time_total(self) -> float:
+        """Microseconds from begin to end."""
+        return (self.event.end - self.event.start) / _MICROSECOND
+
+    @property
+    def self_cpu_time_total(self) -> float:
+        """Microseconds without those of the events inside it."""
+        return self.self_nanoseconds / _MICROSECOND
+
+    @property
+    def input_shapes(self) -> list[list[int]]:
+        """The shapes of an operator's operands."""
+        return [list(shape) for shape in self.event.shapes]
+
+
+@dataclass
+class EventAverages:
+    """All events of one name, and of the same shapes if these were asked for.
+
+    Attributes:
+        key: the name.
+        kind: what ran.
+        input_shapes: of the operands, if events of different shapes are kept apart.
+        count: number of events.
+        cpu_time_total: microseconds of all together.
+        self_cpu_time_total: microseconds without those of the events inside them.
+        output_bytes: bytes of all results.
+    """
+
+    key: str
+    kind: EventKind
+    input_shapes: list[list[int]]
+    count: int = 0
+    cpu_time_total: float = 0.0
+    self_cpu_time_total: float = 0.0
+    output_bytes: int = 0
+
+    @property
+    def cpu_time(self) -> float:
+        """Microseconds of one event, on average."""
+        return self.cpu_time_total / self.count if self.count else 0.0
+
+    def add(self, timed: TimedEvent) -> None:
+        """Count one more event."""
+        self.count += 1
+        self.cpu_time_total += timed.cpu_time_total
+        self.self_cpu_time_total += timed.self_cpu_time_total
+        self.output_bytes += timed.event.output_bytes
+
+
+_SORT_KEYS = ("cpu_time_total", "self_cpu_time_total", "cpu_time", "count", "output_bytes")
+
+
+class EventList(list[EventAverages]):
+    """Averages, in the order in which their first events ended."""
+
+    @property
+    def self_cpu_time_total(self) -> float:
+        """Microseconds of all events, each counted once."""
+        return sum(each.self_cpu_time_total for each in self)
+
+    def total_average(self) -> EventAverages:
+        """Return one entry for all."""
+        total = EventAverages("Total", EventKind.RANGE, [])
+        for each in self:
+            total.count += each.count
+            total.cpu_time_total += each.cpu_time_total
+            total.self_cpu_time_total += each.self_cpu_time_total
+            total.output_bytes += each.output_bytes
+        return total
+
+    def table(
+        self, sort_by: str | None = None, row_limit: int = 100, max_name_column_width: int = 55
+    ) -> str:
+        """Return a table as text.
+
+        Args:
+            sort_by: a column, the largest first: ``"cpu_time_total"``, ``"self_cpu_time_total"``,
+                ``"cpu_time"``, ``"count"`` or ``"output_bytes"``.
+            row_limit: number of rows, -1 for all.
+            max_name_column_width: longer names are cut off.
+
+        Raises:
+            ValueError: an unknown column.
+        """
+        rows: Sequence[EventAverages] = self
+        if sort_by is not None:
+            if sort_by not in _SORT_KEYS:
+                raise ValueError(f"`sort_by` must be one of {_SORT_KEYS}, got {sort_by!r}")
+            rows = sorted(self, key=lambda each: getattr(each, sort_by), reverse=True)
+        rows = rows if row_limit < 0 else rows[:row_limit]
+        has_shapes = any(each.input_shapes for each in rows)
+        head = ["Name", "Self CPU %", "Self CPU", "CPU total", "CPU time avg", "# of Calls"]
+        cells = [[*head, "Input Shapes"] if has_shapes else head]
+        total = self.self_cpu_time_total or 1.0
+        for each in rows:
+            share = f"{100 * each.self_cpu_time_total / total:.2f}%"
+            times = each.self_cpu_time_total, each.cpu_time_total, each.cpu_time
+            name = each.key[:max_name_column_width]
+            cells.append([name, share, *map(_time_text, times), str(each.count)])
+            if has_shapes:
+                cells[-1].append(str(each.input_shapes))
+        return f"{_aligned(cells)}\nSelf CPU time total: {_time_text(self.self_cpu_time_total)}\n"
+
+
+def _time_text(microseconds: float) -> str:
+    """A time in a unit that fits."""
+    for limit, unit in ((1e3, "us"), (1e6, "ms")):
+        if microseconds < limit:
+            return f"{microseconds / limit * 1e3:.3f}{unit}"
+    return f"{microseconds / 1e6:.3f}s"
+
+
+def _aligned(cells: list[list[str]]) -> str:
+    """Rows of cells as text, the first column to the left and the others to the right."""
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    line = "  ".join("-" * width for width in widths)
+    texts = [
+        "  ".join(
+            cell.rjust(width) if column else cell.ljust(width)
+            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        for row in cells
+    ]
+    return "\n".join([line, texts[0], line, *texts[1:], line])
+
+
+def timed(events: Iterable[Event]) -> list[TimedEvent]:
+    """Return events with the time of each that is its own: without that of events inside it."""
+    inside: dict[int, int] = defaultdict(int)
+    open_events: dict[int, list[tuple[int, Event]]] = defaultdict(list)
+    ordered = sorted(enumerate(events), key=lambda each: (each[1].start, -each[1].end))
+    for number, event in ordered:
+        stack = open_events[event.thread]
+        while stack and stack[-1][1].end <= event.start:
+            stack.pop()
+        if stack:
+            inside[stack[-1][0]] += event.end - event.start
+        stack.append((number, event))
+    by_number = sorted(ordered, key=lambda each: each[0])
+    return [TimedEvent(event, event.end - event.start - inside[n]) for n, event in by_number]
+
+
+def averages(events: Iterable[Event], by_shape: bool) -> EventList:
+    """Return the averages of events of the same name, and of the same shapes if asked for."""
+    found: dict[tuple, EventAverages] = {}
+    for each in timed(events):
+        shapes = each.input_shapes if by_shape else []
+        key = each.name, each.event.kind, str(shapes)
+        if key not in found:
+            found[key] = EventAverages(each.name, each.event.kind, shapes)
+        found[key].add(each)
+    return EventList(found.values())

@@ -1,0 +1,212 @@
+"""Profiles: which events they have, what they add up to, and the files they are written to."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import oneflow as flow
+from oneflow.profiler import (
+    ProfilerAction,
+    profile,
+    profiler_start,
+    profiler_stop,
+    range_pop,
+    range_push,
+    record_function,
+    schedule,
+    tensorboard_trace_handler,
+)
+from oneflow.profiler.averages import averages
+from oneflow.runtime.events import SINK, Event, EventKind
+
+
+@pytest.fixture(autouse=True)
+def _no_profile_is_left() -> Iterator[None]:
+    yield
+    assert SINK.record is None
+
+
+def keys(made: profile) -> list[str]:
+    """The names of events, compilations left out."""
+    return [each.key for each in made.key_averages() if each.kind is not EventKind.COMPILATION]
+
+
+def event(name: str, start: int, end: int, thread: int = 0) -> Event:
+    """A range at these nanoseconds."""
+    return Event(name, EventKind.RANGE, start, end, thread)
+
+
+def test_operators_have_names_counts_and_shapes() -> None:
+    (flow.ones(7) * 3).sum().item()
+    with profile(record_shapes=True) as made:
+        kept = [flow.matmul(flow.ones(2, 5), flow.ones(5, 3)).relu() for _ in range(3)]
+        kept.append(flow.matmul(flow.ones(4, 5), flow.ones(5, 3)))
+    counts = {each.key: each.count for each in made.key_averages()}
+    assert counts["matmul"] == 4
+    assert counts["relu"] == 3
+    assert "mul" not in counts
+    apart = [each for each in made.key_averages(group_by_input_shape=True) if each.key == "matmul"]
+    assert [(each.count, each.input_shapes) for each in apart] == [
+        (3, [[2, 5], [5, 3]]),
+        (1, [[4, 5], [5, 3]]),
+    ]
+
+
+def test_hot_programs_are_taken_apart_unless_they_are_left_whole() -> None:
+    def step(x: flow.Tensor) -> float:
+        return (x * 2 + 1).sum().item()
+
+    x = flow.ones(11)
+    for _ in range(6):
+        step(x)
+    with profile() as by_operator:
+        step(x)
+    with profile(by_operator=False) as whole:
+        step(x)
+    assert keys(by_operator) == ["mul", "add", "sum"]
+    assert keys(whole) == ["program of 3 operators"]
+
+
+def test_backward_passes_are_profiled() -> None:
+    x = flow.ones(3, requires_grad=True)
+    with profile() as made:
+        (x * x).sum().backward()
+        assert x.grad.tolist() == [2, 2, 2]
+    assert {"mul", "spread"} <= set(keys(made))
+
+
+def test_graphs_are_one_event_per_step() -> None:
+    class Double(flow.nn.Graph):
+        def build(self, x: flow.Tensor) -> flow.Tensor:
+            return x * 2
+
+    graph = Double()
+    with profile() as made:
+        for _ in range(3):
+            graph(flow.ones(3))
+    events = {each.key: each for each in made.key_averages()}
+    assert events[graph.name].count == 3
+    assert events[graph.name].kind is EventKind.GRAPH
+    assert events[f"compile {graph.name}"].count == 1
+
+
+def test_ranges_hold_what_is_recorded_inside() -> None:
+    @record_function("square")
+    def square(x: flow.Tensor) -> flow.Tensor:
+        return x * x
+
+    with profile() as made:
+        outside = flow.ones(3) + 1
+        with record_function("inside", "x"):
+            kept = square(outside)
+        range_push("pushed")
+        total = kept.sum()
+        range_pop()
+    assert total.item() == 12
+    by_name = {each.name: each.event for each in made.events()}
+    inside, multiplied, added = by_name["inside(x)"], by_name["mul"], by_name["add"]
+    assert inside.start <= by_name["square"].start <= multiplied.start
+    assert multiplied.end <= by_name["square"].end <= inside.end
+    assert added.end <= inside.start
+    assert by_name["pushed"].start <= by_name["sum"].start <= by_name["pushed"].end
+    with pytest.raises(RuntimeError, match="range_push"):
+        range_pop()
+
+
+def test_time_is_counted_once() -> None:
+    events = [
+        event("inner", 2_000, 5_000),
+        event("inner", 6_000, 7_000),
+        event("outer", 1_000, 9_000),
+        event("outer", 10_000, 12_000),
+        event("elsewhere", 0, 20_000, thread=1),
+    ]
+    found = {each.key: each for each in averages(events, by_shape=False)}
+    assert found["inner"].self_cpu_time_total == found["inner"].cpu_time_total == 4
+    assert found["inner"].cpu_time == 2
+    assert found["outer"].cpu_time_total == 10
+    assert found["outer"].self_cpu_time_total == 6
+    assert found["elsewhere"].self_cpu_time_total == 20
+    total = averages(events, by_shape=False).total_average()
+    assert (total.count, total.self_cpu_time_total) == (5, 30)
+
+
+def test_tables_are_sorted_and_cut_off() -> None:
+    events = [event("short", 0, 1_000), event("long", 2_000, 2_000_000)]
+    made = averages(events, by_shape=False)
+    rows = made.table(sort_by="cpu_time_total").splitlines()
+    assert rows[1].split()[0] == "Name"
+    assert [row.split()[0] for row in rows[3:5]] == ["long", "short"]
+    assert "1.998ms" in rows[3]
+    assert "Self CPU time total: 1.999ms" in rows[-1]
+    assert "short" not in made.table(sort_by="cpu_time", row_limit=1)
+    assert len({len(row) for row in rows[:-1]}) == 1
+    with pytest.raises(ValueError, match="sort_by"):
+        made.table(sort_by="colour")
+
+
+@pytest.mark.parametrize("name", ["trace.json", "trace.json.gz"])
+def test_traces_are_files_of_the_trace_event_format(tmp_path: Path, name: str) -> None:
+    with profile(record_shapes=True) as made:
+        kept = flow.ones(3) * 2
+    assert kept.tolist() == [2, 2, 2]
+    path = tmp_path / name
+    made.export_chrome_trace(path)
+    text = gzip.decompress(path.read_bytes()) if name.endswith("gz") else path.read_bytes()
+    entries = [each for each in json.loads(text)["traceEvents"] if each["name"] == "mul"]
+    assert len(entries) == 1
+    assert entries[0]["ph"] == "X"
+    assert entries[0]["dur"] > 0
+    assert entries[0]["args"]["Input Dims"][0] == [3]
+
+
+def test_schedules_say_which_steps_are_recorded(tmp_path: Path) -> None:
+    plan = schedule(skip_first=1, wait=1, warmup=1, active=2, repeat=2)
+    names = "NONE NONE WARMUP RECORD RECORD_AND_SAVE"
+    expected = [ProfilerAction[each] for each in f"{names} {names[5:]} NONE".split()]
+    assert [plan(step) for step in range(10)] == expected
+    counts: list[dict[str, int]] = []
+
+    def ready(made: Any) -> None:
+        counts.append({each.key: each.count for each in made.key_averages()})
+        tensorboard_trace_handler(tmp_path, use_gzip=True)(made)
+
+    with profile(schedule=plan, on_trace_ready=ready) as made:
+        for _ in range(10):
+            kept = flow.ones(3) + 1
+            made.step()
+    assert kept.tolist() == [2, 2, 2]
+    assert [each["add"] for each in counts] == [2, 2]
+    assert len(list(tmp_path.glob("*.pt.trace.json.gz"))) == 2
+    with pytest.raises(ValueError, match="active"):
+        schedule(wait=0, warmup=0, active=0)
+
+
+def test_only_one_profile_is_made_at_a_time() -> None:
+    with profile(), pytest.raises(RuntimeError, match="another profile"):
+        profile().start()
+    with pytest.raises(ValueError, match="record_shapes"):
+        profile().key_averages(group_by_input_shape=True)
+
+
+def test_errors_in_a_profile_are_raised_and_end_it() -> None:
+    with pytest.raises(IndexError), profile():
+        flow.ones(3)[5]
+    assert SINK.record is None
+
+
+def test_xla_traces_the_process(tmp_path: Path) -> None:
+    with pytest.raises(RuntimeError, match="no trace"):
+        profiler_stop()
+    profiler_start(tmp_path)
+    with pytest.raises(RuntimeError, match="already"):
+        profiler_start(tmp_path)
+    flow.linalg.inv(flow.eye(3) * 2).sum().item()
+    path = profiler_stop()
+    assert json.loads(gzip.decompress(path.read_bytes()))["traceEvents"]
