@@ -1,9 +1,7 @@
 """The examples in docstrings run and print what they say."""
 
 import doctest
-import importlib
 import inspect
-import pkgutil
 
 import pytest
 
@@ -11,23 +9,16 @@ import flowvision
 import oneflow
 import oneflow_onnx
 from oneflow.functional.registry import FUNCTIONS
+from tests.modules import import_modules
 
 PACKAGES = (flowvision, oneflow, oneflow_onnx)
-
-
-def modules():
-    """Every module of the packages."""
-    for package in PACKAGES:
-        yield package
-        for info in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
-            yield importlib.import_module(info.name)
 
 
 def documented():
     """`(name, docstring)` of every class, method and function defined in the packages."""
     found = {}
     finder = doctest.DocTestFinder(exclude_empty=True)
-    for module in modules():
+    for module in import_modules(PACKAGES):
         for test in finder.find(module, module.__name__):
             if test.examples:
                 found[test.name] = test.docstring

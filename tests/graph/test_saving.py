@@ -273,3 +273,46 @@ def exported(function):
     unsafe = [jax.export.DisabledSafetyCheck.custom_call(each) for each in targets]
     form = jax.ShapeDtypeStruct((3, 3), np.float32)
     return jax.export.export(jax.jit(function), disabled_checks=unsafe)(form)
+
+
+class Named(nn.Graph):
+    """Returns a dict with its nested arguments in it."""
+
+    def build(self, x, pair, *rest, scale=None, **others):
+        total = x + pair[0] + pair[1] + rest[0]
+        return {"sum": total, "parts": (x, others["more"]["y"] * scale), "n": 1}
+
+
+def test_tensors_of_a_saved_graph_have_names(tmp_path):
+    graph = Named()
+    x, y, scale = flow.ones(2), flow.ones(3), flow.tensor(2.0)
+    graph(x, [x, x], x, scale=scale, more={"y": y})
+    graph.save(tmp_path / "graph")
+    loaded = nn.Graph.load(tmp_path / "graph")
+    (step,) = loaded.steps
+    assert {name: tuple(spec.shape) for name, spec in step.inputs.items()} == {
+        "x": (2,),
+        "pair.0": (2,),
+        "pair.1": (2,),
+        "input_2": (2,),
+        "scale": (),
+        "more.y": (3,),
+    }
+    assert list(step.outputs) == ["sum", "parts.0", "parts.1"]
+    results = loaded.run_step(step, [x, x, x, x, scale, y])
+    assert [each.tolist() for each in results] == [[4.0, 4.0], [1.0, 1.0], [2.0, 2.0, 2.0]]
+
+
+@pytest.mark.parametrize(
+    ("build", "names"),
+    [
+        (lambda x: x, ["output"]),
+        (lambda x: (x, [x]), ["output_0", "output_1.0"]),
+        (lambda x: {"a": {"b": x}, "a.b": x}, ["a.b", "a.b_1"]),
+    ],
+)
+def test_results_have_different_names(tmp_path, build, names):
+    graph = graph_of(build)
+    graph(flow.ones(1))
+    graph.save(tmp_path / "graph")
+    assert list(nn.Graph.load(tmp_path / "graph").steps[0].outputs) == names

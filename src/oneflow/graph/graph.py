@@ -357,7 +357,7 @@ class Graph:
         """
         # Of those recorded for one kind of call in several modes the one that was used last.
         steps = {called: step for (called, _), step in self._steps.items()}
-        save_steps(self.name, list(steps.values()), Path(path))
+        save_steps(self.name, list(steps.values()), self.build, Path(path))
 
     @staticmethod
     def load(path: str | os.PathLike) -> SavedGraph:

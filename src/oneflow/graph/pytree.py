@@ -114,6 +114,17 @@ def count_leaves(structure: Any) -> int:
     return sum(map(count_leaves, structure.items)) if isinstance(structure, TreeContainer) else 0
 
 
+def leaf_paths(structure: Any) -> Iterator[tuple[Any, ...]]:
+    """The places of the tensors in a structure, in order: indices and keys from the outside in."""
+    if structure is TENSOR:
+        yield ()
+    elif isinstance(structure, TreeContainer):
+        keys = structure.keys or range(len(structure.items))
+        for key, item in zip(keys, structure.items, strict=True):
+            for path in leaf_paths(item):
+                yield (key, *path)
+
+
 def _new_dict(structure: TreeContainer, items: list) -> Any:
     pairs = zip(structure.keys, items, strict=True)
     if issubclass(structure.kind, defaultdict):

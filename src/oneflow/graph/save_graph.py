@@ -14,7 +14,7 @@ import contextlib
 import json
 import re
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -35,13 +35,14 @@ from oneflow.graph.engine_executable import EngineExecutable
 from oneflow.graph.pipeline_parallel import PipelineExecutable
 from oneflow.graph.pytree_json import tree_to_json
 from oneflow.graph.step import Step
+from oneflow.graph.tensor_names import argument_names, parameter_names, result_names
 from oneflow.primitives.operation import Operation
 from oneflow.program.value import Value
 from oneflow.random.generator import default_generator
 from oneflow.tensor.call import wrap
 from oneflow.tensor.tensor import Tensor
 
-_VERSION = 3
+_VERSION = 4
 # Folders of saves.
 _FILES = "files-"
 FILES = _FILES + 16 * "[0-9a-f]"
@@ -50,10 +51,16 @@ WEIGHTS = "weights.safetensors"
 WEIGHTS_IN_PARTS = "weights"
 
 
-def save_steps(name: str, steps: Sequence[Step], path: Path) -> None:
+def save_steps(name: str, steps: Sequence[Step], build: Callable[..., Any], path: Path) -> None:
     """Write a graph's folder, or put a new content into it.
 
     All processes call this together if the graph is on a placement.
+
+    Args:
+        name: the graph's name.
+        steps: its compiled steps.
+        build: the function whose parameters name the inputs.
+        path: the folder.
 
     Raises:
         RuntimeError: there is no step, or one that cannot be saved.
@@ -65,7 +72,15 @@ def save_steps(name: str, steps: Sequence[Step], path: Path) -> None:
     if any(executable.device is not device for executable in executables):
         raise RuntimeError(f"{name} was called on several devices; save a graph called on one")
     weights: dict[str, Tensor] = {}
-    step_data = [_describe_step(name, index, step, weights) for index, step in enumerate(steps)]
+    parameters = parameter_names(build)
+    step_data = [
+        {
+            **_describe_step(name, index, step, weights),
+            "inputs": argument_names(step.binding.called, parameters),
+            "outputs": result_names(step.binding.structure),
+        }
+        for index, step in enumerate(steps)
+    ]
     data = {"version": _VERSION, "name": name, **_device_data(device), "steps": step_data}
     is_shared = isinstance(device, Placement)
     number = secrets.token_bytes(8)

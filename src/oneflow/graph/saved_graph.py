@@ -54,11 +54,25 @@ class SavedGraph:
             self._steps = {}
             for index, each in enumerate(data["steps"]):
                 content = (files / program_name(index)).read_bytes()
-                step = _SavedStep(each, content, device, self._variables)
+                step = SavedStep(each, content, device, self._variables)
                 self._steps[step.key] = step
 
     def __repr__(self) -> str:
         return f"SavedGraph({self.name!r}, {len(self._variables)} tensors)"
+
+    @property
+    def steps(self) -> tuple[SavedStep, ...]:
+        """What was saved: a program for each kind of call."""
+        return tuple(self._steps.values())
+
+    def run_step(self, step: SavedStep, tensors: Sequence[Tensor]) -> list[Tensor]:
+        """Return the tensors in the result of a step.
+
+        Args:
+            step: one of this graph's.
+            tensors: those of its arguments, with the specs of its `inputs`, in that order.
+        """
+        return step.run(tensors, self._variables)
 
     def state_dict(self) -> dict[str, Tensor]:
         """The weights by name."""
@@ -80,7 +94,7 @@ class SavedGraph:
                 f"{self.name} was saved for the tensors ({known}), called with "
                 f"({', '.join(map(repr, specs))})"
             )
-        return step.run(tensors, self._variables)
+        return tree_unflatten(step.structure, iter(step.run(tensors, self._variables)))
 
 
 def _device_of(data: dict[str, Any]) -> Device | Placement:
@@ -117,6 +131,11 @@ def _load_weights(path: Path, device: Device | Placement) -> dict[str, Value]:
     return values
 
 
+def _are_names(names: Any, count: int) -> bool:
+    """Return true if `names` are `count` different names."""
+    return len(names) == len({str(each) for each in names}) == count
+
+
 @dataclass(frozen=True)
 class CheckedOperation:
     """The part of an operation with a run-time check that makes the check's error.
@@ -132,11 +151,14 @@ class CheckedOperation:
     in_specs: tuple[TensorSpec, ...]
 
 
-class _SavedStep:
+class SavedStep:
     """One step of a saved graph.
 
     Attributes:
         key: structure and specs of the arguments.
+        structure: that of the result.
+        inputs: the specs of the tensors in the arguments, by name.
+        outputs: the specs of the tensors in the result, by name.
 
     Args:
         data: its description.
@@ -156,7 +178,7 @@ class _SavedStep:
         self._device = device
         specs = tuple(self._spec(each) for each in data["arguments"])
         self.key = tree_from_json(data["called"]), specs
-        self._structure = tree_from_json(data["structure"])
+        self.structure = tree_from_json(data["structure"])
         self._check(len(specs), variables)
         if sha256(content).hexdigest() != data["sha256"]:
             raise ValueError("a program is not the one that was saved")
@@ -165,7 +187,10 @@ class _SavedStep:
         ]
         inputs: list = [specs[index] for index in data["read"]]
         inputs += [variables[key].spec for key in (*data["variables"], *data["constants"])]
-        outputs: list = [variables[key].spec for key in self._updated]
+        self.inputs = dict(zip(data["inputs"], specs, strict=True))
+        results = [self._result_spec(each, specs, variables) for each in data["results"]]
+        self.outputs = dict(zip(data["outputs"], results, strict=True))
+        outputs: list = [variables[key].spec for key in self.updated]
         outputs += [self._spec(each) for each in data["results"] if isinstance(each, list)]
         outputs += [None] * bool(data["checks"])
         placement = device if isinstance(device, Placement) else None
@@ -210,7 +235,9 @@ class _SavedStep:
         counts = [draw for _, draw in streams] + [each["count"] for each in data["draws"]]
         is_valid = {
             "called": count_leaves(self.key[0]) == count,
-            "structure": count_leaves(self._structure) == len(results),
+            "structure": count_leaves(self.structure) == len(results),
+            "inputs": _are_names(data["inputs"], count),
+            "outputs": _are_names(data["outputs"], len(results)),
             "read": all(index in range(count) for index in data["read"]),
             "results": all(index in range(count) for index in indices)
             and all(name in variables for name in names),
@@ -226,11 +253,19 @@ class _SavedStep:
             raise ValueError(f"`{invalid[0]}` of a step is not valid: saving never writes that")
 
     @property
-    def _updated(self) -> list[str]:
+    def updated(self) -> list[str]:
         """The variables that get new values."""
         return [*self._data["variables"][: self._data["changed"]], *self._data["unread"]]
 
-    def run(self, tensors: Sequence[Tensor], variables: dict[str, Value]) -> Any:
+    def _result_spec(
+        self, data: list | int | str, specs: Sequence[TensorSpec], variables: Mapping[str, Value]
+    ) -> TensorSpec:
+        """The spec of a result: an output of the program, an argument, or a variable."""
+        if isinstance(data, list):
+            return self._spec(data)
+        return specs[data] if isinstance(data, int) else variables[data].spec
+
+    def run(self, tensors: Sequence[Tensor], variables: dict[str, Value]) -> list[Tensor]:
         """Run the step; variables that the program changes are replaced."""
         flush_all("graph")
         data = self._data
@@ -240,7 +275,7 @@ class _SavedStep:
         if self._checked and outputs[-1] is not None:
             checks.add(outputs[-1], self._checked, outputs)
         remaining = iter(outputs)
-        for key in self._updated:
+        for key in self.updated:
             variables[key] = Value(variables[key].spec, next(remaining))
         results = []
         for each in data["results"]:
@@ -250,7 +285,7 @@ class _SavedStep:
                 results.append(wrap(variables[each]))
             else:
                 results.append(wrap(Value(self._spec(each), next(remaining))))
-        return tree_unflatten(self._structure, iter(results))
+        return results
 
     def _integers(self) -> list[int]:
         """The integers of the next run; advances the default generator."""

@@ -1,0 +1,13 @@
+"""`python -m oneflow.serving`: see `oneflow.serving.command_line`."""
+
+from __future__ import annotations
+
+import sys
+
+try:
+    from oneflow.serving.command_line import main
+except ModuleNotFoundError as error:
+    sys.exit(f"{error}: serving needs more packages, pip install 'oneflow-xla[serving]'")
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,124 @@
+"""What the server says of itself and its models, in the messages of the protocol."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from oneflow.serving.datatypes import datatype_of
+from oneflow.serving.model_version import ModelVersion
+from oneflow.serving.protocol.messages import messages
+from oneflow.serving.repository import Repository
+from oneflow.serving.served_graph import ANY_SIZE, TensorMetadata
+from oneflow.serving.statistics import Duration
+from oneflow.version import __version__
+
+SERVER_NAME = "oneflow"
+EXTENSIONS = (
+    "binary_tensor_data",
+    "model_configuration",
+    "model_repository",
+    "statistics",
+)
+
+
+def server_metadata() -> Any:
+    """Return the name of the server and the extensions of the protocol that it has."""
+    return messages["ServerMetadataResponse"](
+        name=SERVER_NAME, version=__version__, extensions=EXTENSIONS
+    )
+
+
+def model_metadata(repository: Repository, name: str, version: str) -> Any:
+    """Return what a model takes and returns.
+
+    Raises:
+        RequestError: there is no such model.
+    """
+    model = repository.find(name, version)
+    head = (ANY_SIZE,) if model.graph.max_batch_size else ()
+
+    def described(tensor: TensorMetadata) -> Any:
+        return messages["ModelMetadataResponse.TensorMetadata"](
+            name=tensor.name, datatype=datatype_of(tensor.dtype), shape=(*head, *tensor.shape)
+        )
+
+    return messages["ModelMetadataResponse"](
+        name=name,
+        versions=[str(each.version) for each in repository.versions(name)],
+        platform=SERVER_NAME,
+        inputs=map(described, model.graph.inputs),
+        outputs=map(described, model.graph.outputs),
+    )
+
+
+def repository_index(repository: Repository, is_ready: bool) -> Any:
+    """Return the models and versions with their states; only those that are ready if asked."""
+    entry = messages["RepositoryIndexResponse.ModelIndex"]
+    return messages["RepositoryIndexResponse"](
+        models=[
+            entry(**each._asdict())
+            for each in repository.index()
+            if each.state == "READY" or not is_ready
+        ]
+    )
+
+
+def statistics(repository: Repository, name: str, version: str) -> Any:
+    """Return the counts and times of all model versions, of a model's, or of one.
+
+    Raises:
+        RequestError: there is no such model.
+    """
+    return messages["ModelStatisticsResponse"](
+        model_stats=map(_model_statistics, repository.versions(name, version))
+    )
+
+
+def _model_statistics(model: ModelVersion) -> Any:
+    found = model.statistics
+    failures = found.failures.values()
+    failed = Duration(sum(each.count for each in failures), sum(each.ns for each in failures))
+    return messages["ModelStatistics"](
+        name=model.name,
+        version=str(model.version),
+        last_inference=found.last_inference,
+        inference_count=found.rows,
+        execution_count=found.runs,
+        inference_stats=messages["InferStatistics"](
+            success=_duration(found.success),
+            fail=_duration(failed),
+            queue=_duration(found.queue),
+            compute_input=_duration(found.input),
+            compute_infer=_duration(found.infer),
+            compute_output=_duration(found.output),
+        ),
+        batch_stats=[
+            messages["InferBatchStatistics"](
+                batch_size=rows,
+                compute_input=_duration(each.input),
+                compute_infer=_duration(each.infer),
+                compute_output=_duration(each.output),
+            )
+            for rows, each in sorted(found.batches.items())
+        ],
+    )
+
+
+def _duration(duration: Duration) -> Any:
+    return messages["StatisticDuration"](count=duration.count, ns=duration.ns)
+
+
+def to_json(message: Any) -> dict[str, Any]:
+    """Return a message as Triton's HTTP has it: its own names, numbers as numbers, defaults too."""
+    data: dict[str, Any] = {}
+    for field in message.DESCRIPTOR.fields:
+        value = getattr(message, field.name)
+        if field.enum_type is not None and not field.is_repeated:
+            data[field.name] = field.enum_type.values_by_number[value].name
+        elif field.message_type is None:
+            data[field.name] = list(value) if field.is_repeated else value
+        elif field.is_repeated:
+            data[field.name] = [to_json(each) for each in value]
+        elif message.HasField(field.name):
+            data[field.name] = to_json(value)
+    return data

@@ -1,0 +1,269 @@
+"""Dynamic batching: requests that wait together run together.
+
+A request joins the queue of its model version. An instance, which is a thread, takes the oldest
+request and those after it that the same programs take, pads them to the size of a program, and
+gives each its rows of the results. While all instances are busy requests gather by themselves; a
+delay makes an idle one wait for more.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+import time
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from oneflow.serving.errors import ErrorKind, RequestError
+from oneflow.serving.served_graph import Bucket, ServedGraph
+from oneflow.serving.statistics import RunTimes, Statistics
+
+logger = logging.getLogger("oneflow.serving")
+
+
+@dataclass(slots=True, eq=False)
+class Job:
+    """A request in the queue.
+
+    Attributes:
+        bucket: the programs that take it.
+        rows: its rows; 0 of a model without batches.
+        arrays: its inputs.
+        future: gets its outputs.
+        deadline: the time of `time.monotonic` at which nobody wants them any more.
+        arrived: `time.perf_counter_ns` when it joined.
+        started: and when its run began.
+        is_cancelled: nobody waits for it.
+    """
+
+    bucket: Bucket
+    rows: int
+    arrays: Sequence[np.ndarray]
+    future: asyncio.Future[list[np.ndarray]]
+    deadline: float | None = None
+    arrived: int = field(default_factory=time.perf_counter_ns)
+    started: int = 0
+    is_cancelled: bool = False
+
+
+@dataclass(slots=True)
+class _Outcome:
+    """A run that is over: the outputs, or the error, of each of its jobs."""
+
+    jobs: Sequence[Job]
+    results: Sequence[list[np.ndarray] | RequestError]
+    rows: int = 0
+    times: RunTimes | None = None
+
+
+@dataclass(frozen=True)
+class BatchingOptions:
+    """The options of a model's queue.
+
+    Attributes:
+        instances: the runs that may go on at the same time.
+        delay: the seconds that an idle instance waits for more requests.
+        queue_size: the requests that may wait.
+    """
+
+    instances: int = 1
+    delay: float = 0.0
+    queue_size: int = 1024
+
+
+class Batcher:
+    """The queue of a model version with the threads that serve it.
+
+    Everything but the threads' own work is called by the thread of the event loop.
+
+    Args:
+        name: the name of the threads.
+        graph: the model.
+        options: its options.
+        statistics: where runs and requests are counted.
+    """
+
+    def __init__(
+        self, name: str, graph: ServedGraph, options: BatchingOptions, statistics: Statistics
+    ) -> None:
+        self._graph = graph
+        self._options = options
+        self._statistics = statistics
+        self._loop = asyncio.get_running_loop()
+        self._queue: deque[Job] = deque()
+        self._changed = threading.Condition()
+        self._is_closed = False
+        self._threads = [
+            threading.Thread(target=self._serve, name=f"{name}-{index}", daemon=True)
+            for index in range(options.instances)
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    @property
+    def waiting(self) -> int:
+        """The number of requests in the queue."""
+        return len(self._queue)
+
+    def submit(self, job: Job) -> None:
+        """Let a job join the queue.
+
+        Raises:
+            RequestError: the queue is full, or takes no more.
+        """
+        with self._changed:
+            if self._is_closed:
+                raise RequestError(ErrorKind.STOPPING, "the model is being unloaded")
+            if len(self._queue) >= self._options.queue_size:
+                raise RequestError(
+                    ErrorKind.QUEUE_FULL,
+                    f"{len(self._queue)} requests are waiting, no more may; try again later",
+                )
+            self._queue.append(job)
+            self._changed.notify()
+
+    async def close(self) -> None:
+        """End the threads after the jobs that are in the queue."""
+        with self._changed:
+            self._is_closed = True
+            self._changed.notify_all()
+        await asyncio.to_thread(lambda: [thread.join() for thread in self._threads])
+
+    # --- the threads of the instances
+
+    def _serve(self) -> None:
+        while jobs := self._next_jobs():
+            now = time.monotonic()
+            expired = [job for job in jobs if job.deadline is not None and job.deadline <= now]
+            if expired:
+                error = RequestError(ErrorKind.EXPIRED, "the deadline passed in the queue")
+                self._deliver(_Outcome(expired, [error] * len(expired)))
+            running = [job for job in jobs if job not in expired and not job.is_cancelled]
+            if running:
+                self._run(running)
+
+    def _next_jobs(self) -> list[Job]:
+        """Wait for the jobs of the next run; none if there will be no more."""
+        with self._changed:
+            while True:
+                while self._queue and self._queue[0].is_cancelled:
+                    self._queue.popleft()
+                if not self._queue:
+                    if self._is_closed:
+                        return []
+                    self._changed.wait()
+                    continue
+                remaining = self._remaining_delay()
+                if remaining <= 0:
+                    return self._take()
+                self._changed.wait(remaining)
+
+    def _remaining_delay(self) -> float:
+        """The seconds that the oldest job is still to wait for others."""
+        if not self._options.delay or self._is_closed or not self._graph.max_batch_size:
+            return 0.0
+        rows = sum(job.rows for job in self._queue if job.bucket is self._queue[0].bucket)
+        if rows >= self._graph.max_batch_size:
+            return 0.0
+        return self._options.delay - (time.perf_counter_ns() - self._queue[0].arrived) / 1e9
+
+    def _take(self) -> list[Job]:
+        """Take the oldest job, and as many of those after it as fit into one run."""
+        first = self._queue.popleft()
+        taken = [first]
+        left = self._graph.max_batch_size - first.rows
+        others: deque[Job] = deque()
+        while self._queue and left > 0:
+            job = self._queue.popleft()
+            if job.is_cancelled:
+                continue
+            if job.bucket is first.bucket and job.rows <= left:
+                taken.append(job)
+                left -= job.rows
+            else:
+                others.append(job)
+        self._queue.extendleft(reversed(others))
+        if self._queue:
+            self._changed.notify()
+        return taken
+
+    def _run(self, jobs: Sequence[Job]) -> None:
+        """Run jobs together; if that fails, each alone, so that each has its own error."""
+        started = time.perf_counter_ns()
+        for job in jobs:
+            job.started = started
+        try:
+            outcome = self._run_together(jobs)
+        except Exception as error:
+            if len(jobs) > 1:
+                for job in jobs:
+                    self._run([job])
+                return
+            outcome = _Outcome(jobs, [_failure(error)])
+        self._deliver(outcome)
+
+    def _run_together(self, jobs: Sequence[Job]) -> _Outcome:
+        clock = time.perf_counter_ns
+        bucket = jobs[0].bucket
+        rows = sum(job.rows for job in jobs)
+        size = bucket.size_for(rows)
+        begin = clock()
+        arrays = [_joined(parts, size) for parts in zip(*(job.arrays for job in jobs), strict=True)]
+        joined = clock()
+        outputs = self._graph.run(bucket, size, arrays)
+        computed = clock()
+        results: list[list[np.ndarray] | RequestError] = []
+        first = 0
+        for job in jobs:
+            part = slice(first, first + job.rows)
+            results.append([each[part] for each in outputs] if job.rows else outputs)
+            first += job.rows
+        times = RunTimes(joined - begin, computed - joined, clock() - computed)
+        return _Outcome(jobs, results, rows, times)
+
+    def _deliver(self, outcome: _Outcome) -> None:
+        self._loop.call_soon_threadsafe(self._answer, outcome)
+
+    # --- the thread of the event loop
+
+    def _answer(self, outcome: _Outcome) -> None:
+        now = time.perf_counter_ns()
+        if outcome.times is not None:
+            self._statistics.add_run(outcome.rows, outcome.times)
+        for job, result in zip(outcome.jobs, outcome.results, strict=True):
+            if job.future.done():
+                continue
+            if isinstance(result, RequestError):
+                job.future.set_exception(result)
+                continue
+            assert outcome.times is not None
+            self._statistics.add_success(
+                max(job.rows, 1), now - job.arrived, job.started - job.arrived, outcome.times
+            )
+            job.future.set_result(result)
+
+
+def _joined(parts: Sequence[np.ndarray], size: int) -> np.ndarray:
+    """Return the rows of all parts, and the last one again up to `size` rows.
+
+    A row that passed the checks of the program passes them again, which zeros may not.
+    """
+    if len(parts) == 1 and (not size or len(parts[0]) == size):
+        return parts[0]
+    rows = sum(map(len, parts))
+    joined = np.empty((size, *parts[0].shape[1:]), parts[0].dtype)
+    np.concatenate(parts, out=joined[:rows])
+    joined[rows:] = parts[-1][-1]
+    return joined
+
+
+def _failure(error: Exception) -> RequestError:
+    """Return what a client reads of an error in a run."""
+    if isinstance(error, IndexError | ValueError):  # a run-time check of values
+        return RequestError(ErrorKind.INVALID, str(error))
+    logger.error("a run failed", exc_info=error)
+    return RequestError(ErrorKind.FAILED, f"{type(error).__name__}: {error}")

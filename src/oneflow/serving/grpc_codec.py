@@ -1,0 +1,101 @@
+"""Inference over gRPC: messages of the protocol to arrays and back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from oneflow.base.dtype import DType
+from oneflow.serving.datatypes import datatype_of, dtype_of
+from oneflow.serving.errors import invalid
+from oneflow.serving.inference import (
+    InferRequest,
+    InferResponse,
+    add_array,
+    check_parameters,
+    timeout_of,
+)
+from oneflow.serving.protocol.messages import messages
+from oneflow.serving.tensors import Limits, check_shape, from_bytes, from_values, to_bytes
+
+# The list of a tensor's contents by the data type; half precision comes as bytes only.
+_CONTENTS = {
+    "BOOL": "bool_contents",
+    "UINT8": "uint_contents",
+    "UINT16": "uint_contents",
+    "UINT32": "uint_contents",
+    "UINT64": "uint64_contents",
+    "INT8": "int_contents",
+    "INT16": "int_contents",
+    "INT32": "int_contents",
+    "INT64": "int64_contents",
+    "FP32": "fp32_contents",
+    "FP64": "fp64_contents",
+}
+
+
+def decode_request(message: Any, limits: Limits) -> InferRequest:
+    """Return the request in a `ModelInferRequest`.
+
+    Raises:
+        RequestError: it is malformed; says where.
+    """
+    parameters = _parameters(message.parameters, "the request")
+    raw = message.raw_input_contents
+    if raw and len(raw) != len(message.inputs):
+        raise invalid(f"there are {len(message.inputs)} inputs and {len(raw)} raw contents")
+    arrays: dict[str, np.ndarray] = {}
+    for index, each in enumerate(message.inputs):
+        _parameters(each.parameters, f"input `{each.name}`")
+        dtype = dtype_of(each.datatype)
+        shape = check_shape(each.name, tuple(each.shape), limits)
+        if raw:
+            if each.HasField("contents"):
+                raise invalid(f"input `{each.name}` has both `contents` and raw contents")
+            array = from_bytes(each.name, dtype, shape, raw[index])
+        else:
+            array = _from_contents(each, dtype, shape)
+        add_array(arrays, each.name, array)
+    for each in message.outputs:
+        _parameters(each.parameters, f"output `{each.name}`")
+    outputs = tuple(each.name for each in message.outputs)
+    return InferRequest(message.id, arrays, outputs, timeout_of(parameters))
+
+
+def _from_contents(tensor: Any, dtype: DType, shape: tuple[int, ...]) -> np.ndarray:
+    field = _CONTENTS.get(tensor.datatype)
+    if field is None:
+        raise invalid(f"input `{tensor.name}`: {tensor.datatype} comes in `raw_input_contents`")
+    others = [each.name for each, _ in tensor.contents.ListFields() if each.name != field]
+    if others:
+        raise invalid(
+            f"input `{tensor.name}`: {tensor.datatype} comes in `{field}`, got `{others[0]}`"
+        )
+    return from_values(tensor.name, dtype, shape, list(getattr(tensor.contents, field)))
+
+
+def _parameters(parameters: Any, of: str) -> Mapping[str, Any]:
+    found = {
+        name: getattr(each, each.WhichOneof("parameter_choice") or "int64_param")
+        for name, each in parameters.items()
+    }
+    check_parameters(found, of)
+    return found
+
+
+def encode_response(response: InferResponse, identifier: str) -> Any:
+    """Return an answer as a `ModelInferResponse`."""
+    tensor = messages["ModelInferResponse.InferOutputTensor"]
+    outputs = response.outputs
+    return messages["ModelInferResponse"](
+        model_name=response.model.name,
+        model_version=str(response.model.version),
+        id=identifier,
+        outputs=[
+            tensor(name=each.name, datatype=datatype_of(each.dtype), shape=each.array.shape)
+            for each in outputs
+        ],
+        raw_output_contents=[to_bytes(each.array) for each in outputs],
+    )

@@ -1,0 +1,182 @@
+"""The Open Inference Protocol over gRPC."""
+
+from __future__ import annotations
+
+import hmac
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any
+
+import grpc
+import grpc.aio
+
+from oneflow.serving.answers import (
+    model_metadata,
+    repository_index,
+    server_metadata,
+    statistics,
+)
+from oneflow.serving.errors import ErrorKind, RequestError
+from oneflow.serving.grpc_codec import decode_request, encode_response
+from oneflow.serving.inference import infer
+from oneflow.serving.protocol.messages import SERVICE, messages
+from oneflow.serving.repository import Repository
+from oneflow.serving.tensors import Limits
+
+logger = logging.getLogger("oneflow.serving")
+# Probes of an orchestrator have no token.
+_OPEN = ("ServerLive", "ServerReady")
+_Answer = Callable[[Any], Awaitable[Any]]
+
+
+class GrpcServer:
+    """The handlers of the service.
+
+    Args:
+        repository: the models.
+        limits: what a request may ask for.
+        token: what clients have to send as ``authorization: Bearer``; None for nothing.
+    """
+
+    def __init__(self, repository: Repository, limits: Limits, token: str | None = None) -> None:
+        self._repository = repository
+        self._limits = limits
+        self._authorization = None if token is None else f"Bearer {token}".encode()
+        self.is_stopping = False
+
+    def handler(self) -> grpc.GenericRpcHandler:
+        """Return the handler of all methods of the service."""
+        unary: dict[str, _Answer] = {
+            "ServerLive": self._live,
+            "ServerReady": self._ready,
+            "ModelReady": self._model_ready,
+            "ServerMetadata": self._server_metadata,
+            "ModelMetadata": self._model_metadata,
+            "ModelConfig": self._config,
+            "ModelStatistics": self._statistics,
+            "RepositoryIndex": self._index,
+            "RepositoryModelLoad": self._load,
+            "RepositoryModelUnload": self._unload,
+        }
+        handlers = {name: self._unary(name, answer) for name, answer in unary.items()}
+        request = messages["ModelInferRequest"]
+        handlers["ModelInfer"] = grpc.unary_unary_rpc_method_handler(
+            self._infer,
+            request.FromString,
+            messages["ModelInferResponse"].SerializeToString,
+        )
+        handlers["ModelStreamInfer"] = grpc.stream_stream_rpc_method_handler(
+            self._stream,
+            request.FromString,
+            messages["ModelStreamInferResponse"].SerializeToString,
+        )
+        return grpc.method_handlers_generic_handler(SERVICE, handlers)
+
+    def _unary(self, name: str, answer: _Answer) -> grpc.RpcMethodHandler:
+        async def handle(request: Any, context: grpc.aio.ServicerContext) -> Any:
+            try:
+                if name not in _OPEN:
+                    self._check_token(context)
+                return await answer(request)
+            except RequestError as error:
+                await _abort(context, error)
+
+        return grpc.unary_unary_rpc_method_handler(
+            handle,
+            messages[f"{name}Request"].FromString,
+            messages[f"{name}Response"].SerializeToString,
+        )
+
+    def _check_token(self, context: grpc.aio.ServicerContext) -> None:
+        if self._authorization is None:
+            return
+        given = b""
+        for key, value in context.invocation_metadata() or ():
+            if key == "authorization":
+                given = value.encode(errors="replace") if isinstance(value, str) else value
+        if not hmac.compare_digest(given, self._authorization):
+            raise RequestError(ErrorKind.UNAUTHENTICATED, "the bearer token is missing or wrong")
+
+    # --- inference
+
+    async def _infer(self, message: Any, context: grpc.aio.ServicerContext) -> Any:
+        try:
+            self._check_token(context)
+            return await self._answer(message, context)
+        except RequestError as error:
+            await _abort(context, error)
+        except Exception as error:
+            logger.exception("a request failed")
+            await _abort(context, RequestError(ErrorKind.FAILED, f"{error!r}"))
+
+    async def _answer(self, message: Any, context: grpc.aio.ServicerContext) -> Any:
+        request = decode_request(message, self._limits)
+        remaining = context.time_remaining()
+        if remaining is not None:
+            timeout = min(remaining, request.timeout or remaining)
+            request = request._replace(timeout=max(timeout, 1e-6))
+        response = await infer(self._repository, message.model_name, message.model_version, request)
+        return encode_response(response, message.id)
+
+    async def _stream(
+        self, requests: AsyncIterator[Any], context: grpc.aio.ServicerContext
+    ) -> AsyncIterator[Any]:
+        """Answer the requests of a stream, one after the other; an error ends none but its own."""
+        try:
+            self._check_token(context)
+        except RequestError as error:
+            await _abort(context, error)
+        response = messages["ModelStreamInferResponse"]
+        async for message in requests:
+            try:
+                yield response(infer_response=await self._answer(message, context))
+            except RequestError as error:
+                failed = response(error_message=str(error))
+                failed.infer_response.id = message.id
+                yield failed
+
+    # --- health, metadata, statistics
+
+    async def _live(self, _request: Any) -> Any:
+        return messages["ServerLiveResponse"](live=True)
+
+    async def _ready(self, _request: Any) -> Any:
+        is_ready = self._repository.is_ready and not self.is_stopping
+        return messages["ServerReadyResponse"](ready=is_ready)
+
+    async def _model_ready(self, request: Any) -> Any:
+        try:
+            self._repository.find(request.name, request.version)
+        except RequestError:
+            return messages["ModelReadyResponse"](ready=False)
+        return messages["ModelReadyResponse"](ready=True)
+
+    async def _server_metadata(self, _request: Any) -> Any:
+        return server_metadata()
+
+    async def _model_metadata(self, request: Any) -> Any:
+        return model_metadata(self._repository, request.name, request.version)
+
+    async def _config(self, request: Any) -> Any:
+        config = self._repository.find(request.name, request.version).config
+        return messages["ModelConfigResponse"](config=config)
+
+    async def _statistics(self, request: Any) -> Any:
+        return statistics(self._repository, request.name, request.version)
+
+    # --- the repository
+
+    async def _index(self, request: Any) -> Any:
+        return repository_index(self._repository, request.ready)
+
+    async def _load(self, request: Any) -> Any:
+        await self._repository.load(request.model_name)
+        return messages["RepositoryModelLoadResponse"]()
+
+    async def _unload(self, request: Any) -> Any:
+        await self._repository.unload(request.model_name)
+        return messages["RepositoryModelUnloadResponse"]()
+
+
+async def _abort(context: grpc.aio.ServicerContext, error: RequestError) -> None:
+    await context.abort(grpc.StatusCode[error.kind.grpc_code], str(error))

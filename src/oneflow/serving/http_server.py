@@ -1,0 +1,193 @@
+"""The Open Inference Protocol over HTTP, with metrics and the status page."""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from aiohttp import web
+
+from oneflow.serving.answers import (
+    model_metadata,
+    repository_index,
+    server_metadata,
+    statistics,
+    to_json,
+)
+from oneflow.serving.errors import ErrorKind, RequestError
+from oneflow.serving.http_codec import JSON_LENGTH, decode_json, decode_request, encode_response
+from oneflow.serving.inference import infer
+from oneflow.serving.metrics import CONTENT_TYPE, prometheus_text
+from oneflow.serving.repository import Repository
+from oneflow.serving.status_page import status_page
+from oneflow.serving.tensors import Limits
+
+logger = logging.getLogger("oneflow.serving")
+_Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+# Probes of an orchestrator have no token.
+_OPEN_PATHS = ("/v2/health/live", "/v2/health/ready")
+
+
+class HttpServer:
+    """The handlers of HTTP requests.
+
+    Args:
+        repository: the models.
+        limits: what a request may ask for.
+        token: what clients have to send as ``Authorization: Bearer``; None for nothing.
+    """
+
+    def __init__(self, repository: Repository, limits: Limits, token: str | None = None) -> None:
+        self._repository = repository
+        self._limits = limits
+        self._authorization = None if token is None else f"Bearer {token}".encode()
+        self.is_stopping = False
+
+    def application(self) -> web.Application:
+        """Return the application that serves them."""
+        app = web.Application(
+            client_max_size=self._limits.request_bytes, middlewares=[self._answer_errors]
+        )
+        model = "/v2/models/{name}"
+        for prefix in (model, f"{model}/versions/{{version}}"):
+            app.router.add_post(f"{prefix}/infer", self._infer)
+            app.router.add_get(f"{prefix}/ready", self._model_ready)
+            app.router.add_get(f"{prefix}/config", self._config)
+            app.router.add_get(f"{prefix}/stats", self._statistics)
+            app.router.add_get(prefix, self._model_metadata)
+        app.router.add_get("/v2/models/stats", self._statistics)
+        app.router.add_get("/v2", self._server_metadata)
+        app.router.add_get("/v2/health/live", self._live)
+        app.router.add_get("/v2/health/ready", self._ready)
+        app.router.add_post("/v2/repository/index", self._index)
+        app.router.add_post("/v2/repository/models/{name}/load", self._load)
+        app.router.add_post("/v2/repository/models/{name}/unload", self._unload)
+        app.router.add_get("/metrics", self._metrics)
+        app.router.add_get("/", self._status)
+        return app
+
+    @web.middleware
+    async def _answer_errors(self, request: web.Request, handler: _Handler) -> web.StreamResponse:
+        """Check the token, and answer with the errors that handlers raise."""
+        try:
+            self._check_token(request)
+            return await handler(request)
+        except RequestError as error:
+            return _error(error.kind.http_status, str(error))
+        except web.HTTPException as error:
+            return _error(error.status, error.reason)
+        except asyncio.CancelledError:
+            raise
+        except Exception as error:
+            logger.exception("a request failed")
+            return _error(ErrorKind.FAILED.http_status, f"{type(error).__name__}: {error}")
+
+    def _check_token(self, request: web.Request) -> None:
+        if self._authorization is None or request.path in _OPEN_PATHS:
+            return
+        given = request.headers.get("Authorization", "").encode(errors="surrogateescape")
+        if not hmac.compare_digest(given, self._authorization):
+            raise RequestError(ErrorKind.UNAUTHENTICATED, "the bearer token is missing or wrong")
+
+    async def _body(self, request: web.Request) -> bytes:
+        """The body of a request, decompressed.
+
+        Raises:
+            RequestError: it is too long, arrives too slowly, or is damaged.
+        """
+        if (request.content_length or 0) > self._limits.request_bytes:
+            raise self._too_long()
+        try:
+            async with asyncio.timeout(self._limits.read_seconds):
+                return await request.read()
+        except TimeoutError:
+            request.protocol.force_close()
+            raise RequestError(ErrorKind.TIMEOUT, "the request arrived too slowly") from None
+        except web.HTTPRequestEntityTooLarge:
+            raise self._too_long() from None
+        except (web.RequestPayloadError, ConnectionError) as error:
+            raise RequestError(ErrorKind.INVALID, f"the body is damaged: {error}") from None
+
+    def _too_long(self) -> RequestError:
+        return RequestError(
+            ErrorKind.TOO_LARGE, f"a request may have {self._limits.request_bytes} bytes"
+        )
+
+    # --- inference
+
+    async def _infer(self, request: web.Request) -> web.Response:
+        body = await self._body(request)
+        asked = decode_request(body, request.headers.get(JSON_LENGTH), self._limits)
+        info = request.match_info
+        response = await infer(
+            self._repository, info["name"], info.get("version", ""), asked.request
+        )
+        content, json_length = encode_response(response, asked)
+        if json_length is None:
+            return web.Response(body=content, content_type="application/json")
+        headers = {JSON_LENGTH: str(json_length)}
+        return web.Response(body=content, content_type="application/octet-stream", headers=headers)
+
+    # --- health, metadata, statistics
+
+    async def _live(self, _request: web.Request) -> web.Response:
+        return web.Response()
+
+    async def _ready(self, _request: web.Request) -> web.Response:
+        is_ready = self._repository.is_ready and not self.is_stopping
+        return web.Response(status=200 if is_ready else ErrorKind.STOPPING.http_status)
+
+    async def _model_ready(self, request: web.Request) -> web.Response:
+        self._repository.find(*_model_of(request))
+        return web.Response()
+
+    async def _server_metadata(self, _request: web.Request) -> web.Response:
+        return web.json_response(to_json(server_metadata()))
+
+    async def _model_metadata(self, request: web.Request) -> web.Response:
+        return web.json_response(to_json(model_metadata(self._repository, *_model_of(request))))
+
+    async def _config(self, request: web.Request) -> web.Response:
+        return web.json_response(to_json(self._repository.find(*_model_of(request)).config))
+
+    async def _statistics(self, request: web.Request) -> web.Response:
+        return web.json_response(to_json(statistics(self._repository, *_model_of(request))))
+
+    async def _metrics(self, _request: web.Request) -> web.Response:
+        text = prometheus_text(self._repository)
+        return web.Response(body=text, headers={"Content-Type": CONTENT_TYPE})
+
+    async def _status(self, _request: web.Request) -> web.Response:
+        return web.Response(text=status_page(self._repository), content_type="text/html")
+
+    # --- the repository
+
+    async def _index(self, request: web.Request) -> web.Response:
+        body = await self._body(request)
+        options = decode_json(body, self._limits) if body else {}
+        is_ready = isinstance(options, dict) and options.get("ready") is True
+        found = to_json(repository_index(self._repository, is_ready))
+        return web.json_response(found["models"])
+
+    async def _load(self, request: web.Request) -> web.Response:
+        await self._body(request)
+        await self._repository.load(request.match_info["name"])
+        return web.Response()
+
+    async def _unload(self, request: web.Request) -> web.Response:
+        await self._body(request)
+        await self._repository.unload(request.match_info["name"])
+        return web.Response()
+
+
+def _model_of(request: web.Request) -> tuple[str, str]:
+    """The name and the version in the path of a request."""
+    return request.match_info.get("name", ""), request.match_info.get("version", "")
+
+
+def _error(status: int, message: str) -> web.Response:
+    data: dict[str, Any] = {"error": message}
+    return web.json_response(data, status=status)

@@ -1,0 +1,106 @@
+"""Requests and answers of inference, whichever protocol they come with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from oneflow.base.dtype import DType
+from oneflow.serving.errors import ErrorKind, RequestError, invalid
+from oneflow.serving.model_version import ModelVersion
+from oneflow.serving.repository import Repository
+
+# Parameters by which Triton's protocol asks for what this server does not do.
+_UNSUPPORTED = ("shared_memory_region", "classification", "sequence_id")
+
+
+class InferRequest(NamedTuple):
+    """A request for the outputs of a model.
+
+    Attributes:
+        id: the client's name for it.
+        arrays: the inputs by name.
+        outputs: the names of the outputs that it asks for; none stands for all.
+        timeout: the seconds after which nobody wants them any more.
+    """
+
+    id: str
+    arrays: Mapping[str, np.ndarray]
+    outputs: Sequence[str]
+    timeout: float | None
+
+
+class Output(NamedTuple):
+    """An output of a model."""
+
+    name: str
+    dtype: DType
+    array: np.ndarray
+
+
+class InferResponse(NamedTuple):
+    """An answer with the version that gave it."""
+
+    model: ModelVersion
+    outputs: Sequence[Output]
+
+
+def check_parameters(parameters: Mapping[str, Any], of: str) -> None:
+    """Make sure that nothing is asked for that this server does not do.
+
+    Raises:
+        RequestError: it is; names it.
+    """
+    for name in _UNSUPPORTED:
+        if parameters.get(name):
+            raise RequestError(
+                ErrorKind.UNSUPPORTED, f"parameter `{name}` of {of} is not supported"
+            )
+
+
+def timeout_of(parameters: Mapping[str, Any]) -> float | None:
+    """Return the timeout of a request's parameters in seconds; None for none.
+
+    Raises:
+        RequestError: it is no number of microseconds.
+    """
+    timeout = parameters.get("timeout", 0)
+    if type(timeout) is not int or timeout < 0:
+        raise invalid(f"`timeout` must be a number of microseconds, got {timeout!r}")
+    return timeout / 1e6 or None
+
+
+def add_array(arrays: dict[str, np.ndarray], name: str, array: np.ndarray) -> None:
+    """Add an input to those of a request.
+
+    Raises:
+        RequestError: there is one of its name.
+    """
+    if name in arrays:
+        raise invalid(f"input `{name}` occurs twice")
+    arrays[name] = array
+
+
+async def infer(
+    repository: Repository, name: str, version: str, request: InferRequest
+) -> InferResponse:
+    """Answer a request.
+
+    Raises:
+        RequestError: it cannot be answered.
+    """
+    model = repository.find(name, version)
+    wanted = set(request.outputs)
+    unknown = wanted - {each.name for each in model.graph.outputs}
+    if unknown:
+        known = ", ".join(f"`{each.name}`" for each in model.graph.outputs)
+        raise invalid(f"there is no output `{min(unknown)}`; the outputs are {known}")
+    arrays = await model.infer(request.arrays, request.timeout)
+    outputs = [
+        Output(each.name, each.dtype, array)
+        for each, array in zip(model.graph.outputs, arrays, strict=True)
+        if each.name in wanted or not wanted
+    ]
+    return InferResponse(model, outputs)

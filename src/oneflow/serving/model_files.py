@@ -1,0 +1,83 @@
+"""The folders of a model repository: which models and versions there are, and what has changed.
+
+    repository/NAME/config.pbtxt        optional
+    repository/NAME/1/                  a saved graph, as `graph.save` writes it
+    repository/NAME/2/                  a newer version
+
+A saved graph alone, or one in place of the versions, counts as version 1.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from oneflow.checkpoint.manifest import PROGRAM_FILE
+from oneflow.serving.model_config import CONFIG_FILE
+
+# Names, sizes and times of all files of a folder.
+Fingerprint = tuple[tuple[str, int, int], ...]
+
+
+def is_saved_graph(folder: Path) -> bool:
+    """Return true if a graph was saved to this folder."""
+    return (folder / PROGRAM_FILE).is_file()
+
+
+def model_folders(path: Path) -> dict[str, Path]:
+    """Return the folders of the models by name.
+
+    Args:
+        path: a saved graph, or a repository of models.
+
+    Raises:
+        FileNotFoundError: it is no folder.
+    """
+    if not path.is_dir():
+        raise FileNotFoundError(f"`{path}` is no folder with a saved graph or with models")
+    if is_saved_graph(path):
+        return {path.resolve().name: path}
+    folders = sorted(each for each in path.iterdir() if each.is_dir())
+    return {each.name: each for each in folders if not each.name.startswith(".")}
+
+
+def version_folders(folder: Path) -> dict[int, Path]:
+    """Return the folders of a model's versions by number."""
+    if is_saved_graph(folder):
+        return {1: folder}
+    numbered = [each for each in folder.iterdir() if each.is_dir() and each.name.isdecimal()]
+    return {int(each.name): each for each in numbered if int(each.name) > 0}
+
+
+def chosen_versions(config: Any, versions: dict[int, Path]) -> dict[int, Path]:
+    """Return the versions that the policy of a configuration wants."""
+    policy = config.version_policy
+    match policy.WhichOneof("policy_choice"):
+        case "all":
+            chosen = set(versions)
+        case "specific":
+            chosen = set(policy.specific.versions)
+        case _:
+            chosen = set(sorted(versions)[-max(policy.latest.num_versions, 1) :])
+    return {number: path for number, path in sorted(versions.items()) if number in chosen}
+
+
+def fingerprint(folder: Path) -> Fingerprint:
+    """Return what differs when a file of a folder has changed."""
+    found = []
+    for parent, _, names in os.walk(folder):
+        for name in names:
+            path = os.path.join(parent, name)
+            try:
+                status = os.stat(path)
+            except OSError:  # removed just now
+                continue
+            found.append((path, status.st_size, status.st_mtime_ns))
+    return tuple(sorted(found))
+
+
+def version_files(folder: Path, version: Path) -> Fingerprint:
+    """Return the files that a version is made of: its graph and the model's configuration."""
+    config = str(folder / CONFIG_FILE)
+    return (*fingerprint(version), *(each for each in fingerprint(folder) if each[0] == config))

@@ -1,0 +1,241 @@
+"""The models that are served: loaded, found by name, exchanged while requests go on."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from oneflow.serving.errors import ErrorKind, RequestError
+from oneflow.serving.model_config import ConfigError, read_config
+from oneflow.serving.model_files import (
+    Fingerprint,
+    chosen_versions,
+    fingerprint,
+    model_folders,
+    version_files,
+    version_folders,
+)
+from oneflow.serving.model_version import ModelVersion, load_graph
+
+logger = logging.getLogger("oneflow.serving")
+
+
+class IndexEntry(NamedTuple):
+    """A line of the repository's index: a model version, or a model without any.
+
+    Attributes:
+        name: the model.
+        version: its number as text, or nothing.
+        state: `READY` or `UNAVAILABLE`.
+        reason: why it is unavailable, or the error of a newer version.
+    """
+
+    name: str
+    version: str
+    state: str
+    reason: str
+
+
+@dataclass
+class _Model:
+    """What is known of a model.
+
+    Attributes:
+        versions: those that are served.
+        files: the files of each when it was loaded.
+        failures: the errors of versions, by number; of the whole model at 0.
+        seen: the files of the model when it was last looked at.
+        is_unloaded: somebody has unloaded it.
+    """
+
+    versions: dict[int, ModelVersion] = field(default_factory=dict)
+    files: dict[int, Fingerprint] = field(default_factory=dict)
+    failures: dict[int, str] = field(default_factory=dict)
+    seen: Fingerprint = ()
+    is_unloaded: bool = False
+
+
+class Repository:
+    """The models of a folder.
+
+    All methods belong to the thread of the event loop; loading happens on other threads.
+
+    Args:
+        path: a saved graph, or a folder of models, see `oneflow.serving.model_files`.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._models: dict[str, _Model] = {}
+        self._lock = asyncio.Lock()
+        self._retired: set[asyncio.Task[None]] = set()
+
+    # --- finding
+
+    def find(self, name: str, version: str = "") -> ModelVersion:
+        """Return a version of a model: the newest unless it is named.
+
+        Raises:
+            RequestError: there is none that is ready.
+        """
+        model = self._models.get(name)
+        if model is None:
+            raise RequestError(ErrorKind.NOT_FOUND, f"there is no model `{name}`")
+        if not model.versions:
+            reason = "; ".join(model.failures.values()) or "it was unloaded"
+            raise RequestError(ErrorKind.STOPPING, f"model `{name}` is not ready: {reason}")
+        number = max(model.versions) if not version else int(version) if _is_number(version) else 0
+        if number not in model.versions:
+            raise RequestError(
+                ErrorKind.NOT_FOUND,
+                f"model `{name}` has no version {version}; served: {sorted(model.versions)}",
+            )
+        return model.versions[number]
+
+    def versions(self, name: str = "", version: str = "") -> list[ModelVersion]:
+        """Return the versions of all models, of one, or one version of it.
+
+        Raises:
+            RequestError: there is none of that name.
+        """
+        if version:
+            return [self.find(name, version)]
+        if name:
+            self.find(name)
+        return [
+            each
+            for found, model in sorted(self._models.items())
+            if found == name or not name
+            for _, each in sorted(model.versions.items())
+        ]
+
+    @property
+    def is_ready(self) -> bool:
+        """True if every model that nobody has unloaded can answer."""
+        return all(model.versions or model.is_unloaded for model in self._models.values())
+
+    def index(self) -> Iterator[IndexEntry]:
+        """The models and versions with their states."""
+        for name, model in sorted(self._models.items()):
+            for number in sorted(model.versions):
+                yield IndexEntry(name, str(number), "READY", model.failures.get(number, ""))
+            for number in sorted(model.failures.keys() - model.versions.keys()):
+                yield IndexEntry(name, str(number or ""), "UNAVAILABLE", model.failures[number])
+            if not model.versions and not model.failures:
+                yield IndexEntry(name, "", "UNAVAILABLE", "unloaded")
+
+    # --- loading
+
+    async def refresh(self) -> None:
+        """Load what is new or has changed, unload what is gone.
+
+        Raises:
+            FileNotFoundError: the folder does not exist.
+        """
+        async with self._lock:
+            folders = await asyncio.to_thread(model_folders, self._path)
+            for name in self._models.keys() - folders.keys():
+                self._retire(self._models.pop(name).versions)
+            for name, folder in folders.items():
+                files = await asyncio.to_thread(fingerprint, folder)
+                model = self._models.setdefault(name, _Model())
+                if files != model.seen:
+                    model.seen = files
+                    if not model.is_unloaded:
+                        await self._load(name, model, folder)
+
+    async def load(self, name: str) -> None:
+        """Load a model that is not loaded, or whatever of it has changed.
+
+        Raises:
+            RequestError: there is no such model, or it cannot be loaded.
+        """
+        async with self._lock:
+            folders = await asyncio.to_thread(model_folders, self._path)
+            if name not in folders:
+                raise RequestError(ErrorKind.NOT_FOUND, f"there is no model `{name}`")
+            model = self._models.setdefault(name, _Model())
+            model.is_unloaded = False
+            model.seen = await asyncio.to_thread(fingerprint, folders[name])
+            await self._load(name, model, folders[name])
+            if model.failures:
+                reason = "; ".join(model.failures.values())
+                raise RequestError(ErrorKind.INVALID, f"failed to load `{name}`: {reason}")
+
+    async def unload(self, name: str) -> None:
+        """Answer the requests that a model has, and take no more.
+
+        Raises:
+            RequestError: there is no such model.
+        """
+        async with self._lock:
+            model = self._models.get(name)
+            if model is None:
+                raise RequestError(ErrorKind.NOT_FOUND, f"there is no model `{name}`")
+            model.is_unloaded = True
+            retired, model.versions, model.files, model.failures = model.versions, {}, {}, {}
+            self._retire(retired)
+
+    async def close(self) -> None:
+        """Answer all requests in the queues, then end."""
+        async with self._lock:
+            for model in self._models.values():
+                self._retire(model.versions)
+                model.versions = {}
+            await asyncio.gather(*self._retired)
+
+    async def _load(self, name: str, model: _Model, folder: Path) -> None:
+        """Exchange the versions of a model at once, when all of the new ones are ready.
+
+        One that cannot be loaded changes nothing: what is served stays.
+        """
+        failures: dict[int, str] = {}
+        loaded: dict[int, ModelVersion] = {}
+        files: dict[int, Fingerprint] = {}
+        try:
+            config = await asyncio.to_thread(read_config, folder)
+            wanted = chosen_versions(config, await asyncio.to_thread(version_folders, folder))
+            if not wanted:
+                raise ConfigError(f"there is no version of a saved graph in `{folder}`")
+            for number, path in wanted.items():
+                files[number] = await asyncio.to_thread(version_files, folder, path)
+                kept = model.versions.get(number)
+                if kept is not None and model.files[number] == files[number]:
+                    loaded[number] = kept
+                    continue
+                try:
+                    graph, complete = await asyncio.to_thread(load_graph, path, name, config)
+                    loaded[number] = ModelVersion(name, number, graph, complete)
+                    logger.info("model loaded", extra={"model": name, "version": number})
+                except Exception as error:
+                    failures[number] = _reason(name, number, error)
+        except Exception as error:
+            failures[0] = _reason(name, 0, error)
+        model.failures = failures
+        kept_versions = model.versions if failures else {}
+        model.files = {**(model.files if failures else {}), **{n: files[n] for n in loaded}}
+        replaced = {n: each for n, each in model.versions.items() if loaded.get(n) is not each}
+        model.versions = {**kept_versions, **loaded}
+        self._retire({n: e for n, e in replaced.items() if model.versions.get(n) is not e})
+
+    def _retire(self, versions: dict[int, ModelVersion]) -> None:
+        """Let versions that nobody finds any more answer what they have."""
+        for version in versions.values():
+            task = asyncio.create_task(version.close())
+            self._retired.add(task)
+            task.add_done_callback(self._retired.discard)
+
+
+def _is_number(text: str) -> bool:
+    return text.isdecimal() and len(text) < 20
+
+
+def _reason(name: str, number: int, error: Exception) -> str:
+    reason = f"{type(error).__name__}: {error}"
+    details = {"model": name, "version": number, "reason": reason}
+    logger.error("model not loaded", extra=details)
+    return reason

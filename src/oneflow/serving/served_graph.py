@@ -1,0 +1,254 @@
+"""A saved graph as a model: named tensors in, named tensors out, for any number of rows."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from oneflow.base.dtype import DType
+from oneflow.base.placement import Placement
+from oneflow.base.spec import TensorSpec
+from oneflow.functional.creation.from_data import from_numpy
+from oneflow.graph.saved_graph import SavedGraph, SavedStep
+from oneflow.serving.datatypes import datatype_of
+from oneflow.serving.errors import invalid
+from oneflow.tensor.tensor import Tensor
+
+# The size of a dimension in metadata that differs between the saved programs.
+ANY_SIZE = -1
+
+
+class TensorMetadata(NamedTuple):
+    """A tensor that a model takes or returns.
+
+    Attributes:
+        name: its name.
+        dtype: its data type.
+        shape: its sizes, without that of the batch; -1 for one that has several values.
+    """
+
+    name: str
+    dtype: DType
+    shape: tuple[int, ...]
+
+
+Shapes = tuple[tuple[int, ...], ...]
+
+
+@dataclass
+class Bucket:
+    """The saved programs that differ in the size of the batch alone.
+
+    Attributes:
+        row_shapes: the shapes of the inputs without the dimension of the batch.
+        steps: the programs by the number of rows, ascending; by 0 of a model without batches.
+    """
+
+    row_shapes: Shapes
+    steps: dict[int, SavedStep] = field(default_factory=dict)
+
+    @property
+    def max_rows(self) -> int:
+        """The most rows that a program takes."""
+        return max(self.steps)
+
+    def size_for(self, rows: int) -> int:
+        """Return the number of rows of the smallest program that takes `rows`."""
+        return min(size for size in self.steps if size >= rows)
+
+
+class ServedGraph:
+    """A saved graph whose programs are called with named arrays.
+
+    If the graph was saved for several sizes of the first dimension, which all its inputs and
+    outputs share, this dimension is that of the batch: any number of rows up to the largest size
+    is computed, by the program for the next larger one.
+
+    Args:
+        path: the folder of the graph.
+        max_batch_size: the rows that one run may have; 0 for calls with exactly the saved shapes;
+            None for what the saved programs say.
+
+    Raises:
+        ValueError: the graph cannot be served; says why.
+
+    Attributes:
+        inputs: what it takes.
+        outputs: what it returns.
+        max_batch_size: the most rows of a run; 0 for a model without batches.
+    """
+
+    def __init__(self, path: Path, max_batch_size: int | None = None) -> None:
+        self._graph = SavedGraph(path)
+        steps = self._graph.steps
+        _check_steps(steps)
+        if max_batch_size is None:
+            rows = {_rows_of(step) for step in steps}
+            is_batched = len(rows) > 1 and None not in rows
+        else:
+            is_batched = max_batch_size > 0
+        self._buckets = _buckets_of(steps, is_batched)
+        largest = min(bucket.max_rows for bucket in self._buckets.values())
+        if (max_batch_size or 0) > largest:
+            raise ValueError(
+                f"max_batch_size is {max_batch_size}, and the graph was saved for at most "
+                f"{largest} rows; call it with larger batches before it is saved"
+            )
+        self.max_batch_size = (max_batch_size or largest) if is_batched else 0
+        self.inputs = _metadata([step.inputs for step in steps], is_batched)
+        self.outputs = _metadata([step.outputs for step in steps], is_batched)
+
+    @property
+    def buckets(self) -> Iterable[Bucket]:
+        """The groups of programs whose inputs have the same row shapes."""
+        return self._buckets.values()
+
+    def bucket_for(self, arrays: Mapping[str, np.ndarray]) -> tuple[Bucket, int]:
+        """Return the programs that take some arrays, and their number of rows.
+
+        Raises:
+            RequestError: names, data types or shapes are others than the model's.
+        """
+        unknown = arrays.keys() - {each.name for each in self.inputs}
+        if unknown:
+            raise invalid(f"there is no input `{min(unknown)}`; the inputs are {self._names()}")
+        for each in self.inputs:
+            if each.name not in arrays:
+                raise invalid(f"input `{each.name}` is missing; the inputs are {self._names()}")
+            if arrays[each.name].dtype != each.dtype.numpy:
+                raise invalid(f"input `{each.name}` must have datatype {datatype_of(each.dtype)}")
+        shapes = tuple(arrays[each.name].shape for each in self.inputs)
+        if not self.max_batch_size:
+            return self._bucket(shapes), 0
+        sizes = {shape[:1] for shape in shapes}
+        if len(sizes) != 1 or sizes == {()}:
+            raise invalid(f"all inputs need the same first dimension, that of the batch: {shapes}")
+        rows = shapes[0][0]
+        if not 0 < rows <= self.max_batch_size:
+            raise invalid(f"a request may have 1 to {self.max_batch_size} rows, got {rows}")
+        return self._bucket(tuple(shape[1:] for shape in shapes)), rows
+
+    def _names(self) -> str:
+        return ", ".join(f"`{each.name}`" for each in self.inputs)
+
+    def _bucket(self, shapes: Shapes) -> Bucket:
+        bucket = self._buckets.get(shapes)
+        if bucket is None:
+            known = "; ".join(", ".join(map(str, map(list, each))) for each in self._buckets)
+            given = ", ".join(map(str, map(list, shapes)))
+            of = "rows of the inputs" if self.max_batch_size else "inputs"
+            raise invalid(f"the {of} must have the shapes ({known}), got ({given})")
+        return bucket
+
+    def run(self, bucket: Bucket, size: int, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """Return the outputs of a program.
+
+        Args:
+            bucket: one of this model's.
+            size: the rows of the program.
+            arrays: the inputs in the order of `inputs`, with `size` rows.
+
+        Raises:
+            Exception: what the program's run-time checks raise, or the runtime.
+        """
+        step = bucket.steps[size]
+        by_name = dict(zip((each.name for each in self.inputs), arrays, strict=True))
+        tensors = [_on_device(by_name[name], spec) for name, spec in step.inputs.items()]
+        results = dict(zip(step.outputs, self._graph.run_step(step, tensors), strict=True))
+        return [results[each.name].numpy() for each in self.outputs]
+
+    def warm_up(self) -> None:
+        """Run every program once, so that no request waits for its compilation."""
+        for bucket in self.buckets:
+            for size in bucket.steps:
+                head = (size,) if self.max_batch_size else ()
+                shapes = [(*head, *shape) for shape in bucket.row_shapes]
+                arrays = [
+                    np.zeros(shape, each.dtype.numpy)
+                    for shape, each in zip(shapes, self.inputs, strict=True)
+                ]
+                # Zeros may fail a run-time check of values; the program is compiled all the same.
+                with contextlib.suppress(IndexError, ValueError):
+                    self.run(bucket, size, arrays)
+
+
+def _on_device(array: np.ndarray, spec: TensorSpec) -> Tensor:
+    tensor = from_numpy(array)
+    return tensor if tensor.device == spec.device else tensor.to(spec.device)
+
+
+def _check_steps(steps: Sequence[SavedStep]) -> None:
+    """Make sure that requests can be answered with these programs.
+
+    Raises:
+        ValueError: they cannot.
+    """
+    for step in steps:
+        if step.updated:
+            raise ValueError(
+                f"each call of the graph changes `{step.updated[0]}`, so that answers would depend "
+                "on other requests; save a graph of modules in evaluation mode"
+            )
+        for spec in (*step.inputs.values(), *step.outputs.values()):
+            datatype_of(spec.dtype)
+            if isinstance(spec.device, Placement) or spec.sbp is not None:
+                raise ValueError("a graph on a placement is not served; save one on one device")
+    for kind in ("inputs", "outputs"):
+        found = [_types(getattr(step, kind)) for step in steps]
+        if any(each != found[0] for each in found):
+            raise ValueError(f"the graph was saved for calls with different {kind}: {found}")
+        if not found[0]:
+            raise ValueError(f"the graph has no {kind}")
+
+
+def _types(specs: Mapping[str, TensorSpec]) -> dict[str, str]:
+    return {name: spec.dtype.name for name, spec in sorted(specs.items())}
+
+
+def _rows_of(step: SavedStep) -> int | None:
+    """The size of the first dimension that all tensors of a program share, if they do."""
+    firsts = {spec.shape[:1] for spec in (*step.inputs.values(), *step.outputs.values())}
+    return next(iter(firsts))[0] if len(firsts) == 1 and () not in firsts else None
+
+
+def _buckets_of(steps: Sequence[SavedStep], is_batched: bool) -> dict[Shapes, Bucket]:
+    """Group programs by the shapes of rows.
+
+    Raises:
+        ValueError: one of them has no batch.
+    """
+    names = list(steps[0].inputs)
+    buckets: dict[Shapes, Bucket] = {}
+    rows = {id(step): _rows_of(step) if is_batched else 0 for step in steps}
+    if None in rows.values():
+        raise ValueError(
+            "inputs and outputs of the graph do not share their first dimension, so that requests "
+            "cannot be batched; serve it with max_batch_size 0"
+        )
+    for step in sorted(steps, key=lambda each: rows[id(each)] or 0):
+        shapes = tuple(step.inputs[name].shape[is_batched:] for name in names)
+        bucket = buckets.setdefault(shapes, Bucket(shapes))
+        bucket.steps[rows[id(step)] or 0] = step
+    return buckets
+
+
+def _metadata(found: Sequence[Mapping[str, TensorSpec]], is_batched: bool) -> list[TensorMetadata]:
+    """Describe tensors by what all programs have in common.
+
+    Raises:
+        ValueError: one has different ranks.
+    """
+    described = []
+    for name, spec in found[0].items():
+        shapes = {tuple(each[name].shape[is_batched:]) for each in found}
+        if len({len(shape) for shape in shapes}) > 1:
+            raise ValueError(f"the graph was saved for different ranks of `{name}`")
+        sizes = [set(each) for each in zip(*shapes, strict=True)]
+        shape = tuple(each.pop() if len(each) == 1 else ANY_SIZE for each in sizes)
+        described.append(TensorMetadata(name, spec.dtype, shape))
+    return described

@@ -1,0 +1,186 @@
+"""The server: both protocols over one repository, from start to drain."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import signal
+import ssl
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import grpc
+import grpc.aio
+from aiohttp import web
+
+from oneflow.serving.grpc_server import GrpcServer
+from oneflow.serving.http_server import HttpServer
+from oneflow.serving.repository import Repository
+from oneflow.serving.tensors import Limits
+
+logger = logging.getLogger("oneflow.serving")
+# Seconds between requests on one connection, and until the first one has come.
+_KEEP_ALIVE = 75.0
+
+
+@dataclass(frozen=True)
+class ServerOptions:
+    """The options of a server.
+
+    Attributes:
+        host: the address to listen at; other machines reach the default one not at all.
+        http: the port of HTTP, 0 for any free one; None for no HTTP.
+        grpc: the port of gRPC, likewise.
+        certificate: the file of the TLS certificate chain; None for no TLS.
+        private_key: the file of its key.
+        token: what clients have to send as bearer token; None for nothing.
+        poll_seconds: the time between two looks for new versions; 0 for never.
+        drain_seconds: the time that requests have to end when the server is stopped.
+        limits: what a request may ask for.
+    """
+
+    host: str = "127.0.0.1"
+    http: int | None = 8000
+    grpc: int | None = 8001
+    certificate: Path | None = None
+    private_key: Path | None = None
+    token: str | None = None
+    poll_seconds: float = 1.0
+    drain_seconds: float = 30.0
+    limits: Limits = field(default_factory=Limits)
+
+
+class Server:
+    """A server for a saved graph or a repository of them.
+
+    Args:
+        path: the folder, see `oneflow.serving.model_files`.
+        options: ports, limits and the like.
+
+    Attributes:
+        http_port: the port of HTTP once it listens; None for no HTTP.
+        grpc_port: that of gRPC.
+
+    Raises:
+        ValueError: there is a certificate without its key, or a key without its certificate.
+    """
+
+    def __init__(self, path: Path, options: ServerOptions | None = None) -> None:
+        self._path = path
+        self._options = options or ServerOptions()
+        if (self._options.certificate is None) != (self._options.private_key is None):
+            raise ValueError("TLS needs both a certificate and its private key")
+        self.http_port: int | None = None
+        self.grpc_port: int | None = None
+
+    async def run(self, stop: asyncio.Event, started: asyncio.Event | None = None) -> None:
+        """Serve until `stop` is set, then answer the requests that are there.
+
+        Args:
+            stop: set by SIGTERM, for one.
+            started: set as soon as the ports are open and the models are loaded, or have failed.
+
+        Raises:
+            FileNotFoundError: the folder does not exist.
+            OSError: a port cannot be had.
+        """
+        options = self._options
+        repository = Repository(self._path)
+        http = HttpServer(repository, options.limits, options.token)
+        service = GrpcServer(repository, options.limits, options.token)
+        async with contextlib.AsyncExitStack() as stack:
+            stack.push_async_callback(repository.close)
+            # Health is answered while models are loaded.
+            if options.http is not None:
+                await self._start_http(http, options.http, stack)
+            if options.grpc is not None:
+                await self._start_grpc(service, options.grpc, stack)
+            await repository.refresh()
+            details = {"http": self.http_port, "grpc": self.grpc_port}
+            logger.info("server ready", extra={**details, "host": options.host})
+            if started is not None:
+                started.set()
+            await self._poll(repository, stop)
+            # Load balancers see it, and send no more, while requests go on.
+            http.is_stopping = service.is_stopping = True
+            logger.info("server draining")
+        logger.info("server stopped")
+
+    async def _start_http(
+        self, server: HttpServer, port: int, stack: contextlib.AsyncExitStack
+    ) -> None:
+        options = self._options
+        runner = web.AppRunner(
+            server.application(),
+            access_log=None,
+            handler_cancellation=True,
+            keepalive_timeout=_KEEP_ALIVE,
+            shutdown_timeout=options.drain_seconds,
+        )
+        await runner.setup()
+        stack.push_async_callback(runner.cleanup)
+        context = None
+        if options.certificate is not None:
+            context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+            context.load_cert_chain(options.certificate, options.private_key)
+        await web.TCPSite(runner, options.host, port, ssl_context=context).start()
+        self.http_port = runner.addresses[0][1]
+
+    async def _start_grpc(
+        self, service: GrpcServer, port: int, stack: contextlib.AsyncExitStack
+    ) -> None:
+        options = self._options
+        size = options.limits.request_bytes
+        server = grpc.aio.server(
+            options=[
+                ("grpc.max_receive_message_length", size),
+                ("grpc.max_send_message_length", -1),
+                # Two servers on one port would share its requests unnoticed.
+                ("grpc.so_reuseport", 0),
+            ]
+        )
+        server.add_generic_rpc_handlers((service.handler(),))
+        address = f"{options.host}:{port}"
+        try:
+            if options.certificate is None or options.private_key is None:
+                self.grpc_port = server.add_insecure_port(address)
+            else:
+                pair = options.private_key.read_bytes(), options.certificate.read_bytes()
+                self.grpc_port = server.add_secure_port(
+                    address, grpc.ssl_server_credentials([pair])
+                )
+        except RuntimeError as error:
+            raise OSError(f"gRPC cannot listen at {address}: {error}") from None
+        await server.start()
+        stack.push_async_callback(server.stop, options.drain_seconds)
+
+    async def _poll(self, repository: Repository, stop: asyncio.Event) -> None:
+        """Look for new versions until the server is stopped."""
+        while not stop.is_set():
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(self._options.poll_seconds or None):
+                    await stop.wait()
+                    return
+            try:
+                await repository.refresh()
+            except OSError as error:  # a network drive may be back soon
+                logger.error("repository not read", extra={"reason": str(error)})
+
+
+def serve(path: Path, options: ServerOptions) -> None:
+    """Serve a folder until SIGTERM or SIGINT.
+
+    Raises:
+        FileNotFoundError: the folder does not exist.
+        OSError: a port cannot be had.
+    """
+
+    async def main() -> None:
+        stop = asyncio.Event()
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, stop.set)
+        await Server(path, options).run(stop)
+
+    asyncio.run(main())

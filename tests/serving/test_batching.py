@@ -1,0 +1,206 @@
+"""Requests that wait together run together, and each has its own answer or error."""
+
+import http.client
+import json
+import socket
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+from oneflow import nn
+from oneflow.serving.served_graph import ServedGraph
+from tests.serving.helpers import Affine, save, save_affine, serving, wait_until
+
+
+class Lookup(nn.Graph):
+    """Rows of a table; fails for an index that is out of range."""
+
+    def __init__(self):
+        super().__init__()
+        self.table = nn.Embedding(10, 2)
+
+    def build(self, i):
+        return self.table(i)
+
+
+class Gate:
+    """Holds the runs of all graphs, and notes their rows and sizes."""
+
+    def __init__(self, monkeypatch):
+        self.open = threading.Event()
+        self.sizes = []
+        run = ServedGraph.run
+
+        def gated(graph, bucket, size, arrays):
+            self.sizes.append(size)
+            assert self.open.wait(30)
+            return run(graph, bucket, size, arrays)
+
+        monkeypatch.setattr(ServedGraph, "warm_up", lambda graph: None)
+        monkeypatch.setattr(ServedGraph, "run", gated)
+
+
+@pytest.fixture
+def gate(monkeypatch):
+    return Gate(monkeypatch)
+
+
+def config(folder, text):
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "config.pbtxt").write_text(text)
+
+
+def rows_of(server, model="m"):
+    """The number of runs by their rows."""
+    (stats,) = server.get(f"/v2/models/{model}/stats")["model_stats"]
+    return {each["batch_size"]: each["compute_infer"]["count"] for each in stats["batch_stats"]}
+
+
+def waiting(server):
+    """The number of requests in all queues."""
+    lines = server.request("GET", "/metrics")[2].decode().splitlines()
+    return sum(float(line.split()[-1]) for line in lines if line.startswith("oneflow_queue{"))
+
+
+def x_of(index, rows=1, columns=3):
+    return np.full((rows, columns), float(index), np.float32)
+
+
+def test_requests_that_wait_run_together_and_are_padded(tmp_path, gate):
+    save_affine(tmp_path / "m")
+    with serving(tmp_path) as server, ThreadPoolExecutor(8) as pool:
+        first = pool.submit(server.values, "m", {"x": x_of(0)})
+        wait_until(lambda: gate.sizes)
+        others = [pool.submit(server.values, "m", {"x": x_of(i, rows=i)}) for i in (1, 2, 4, 3)]
+        wait_until(lambda: waiting(server) == 4)
+        gate.open.set()
+        np.testing.assert_array_equal(first.result(), x_of(1))
+        for index, other in zip((1, 2, 4, 3), others, strict=True):
+            np.testing.assert_array_equal(other.result(), x_of(2 * index + 1, rows=index))
+        # 1; then of 1, 2, 4 and 3 rows, in whatever order they came, as many as fit into 8.
+        rows = rows_of(server)
+        assert sum(count * size for size, count in rows.items()) == 11
+        assert sum(rows.values()) == 3
+    assert set(gate.sizes) <= {1, 2, 4, 8}
+
+
+def test_an_idle_instance_waits_for_more(tmp_path):
+    save_affine(tmp_path / "m" / "1")
+    config(tmp_path / "m", "dynamic_batching { max_queue_delay_microseconds: 60000000 }")
+    with serving(tmp_path) as server, ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda i: server.values("m", {"x": x_of(i)}), range(8)))
+        assert rows_of(server) == {8: 1}
+
+
+def test_each_of_several_instances_runs(tmp_path, gate):
+    save_affine(tmp_path / "m" / "1")
+    config(tmp_path / "m", "instance_group { count: 3 }")
+    with serving(tmp_path) as server, ThreadPoolExecutor(3) as pool:
+        found = []
+        for index in range(3):
+            found.append(pool.submit(server.values, "m", {"x": x_of(index)}))
+            wait_until(lambda count=index + 1: len(gate.sizes) == count)
+        gate.open.set()
+        for index, each in enumerate(found):
+            np.testing.assert_array_equal(each.result(), x_of(2 * index + 1))
+
+
+def test_requests_of_other_shapes_run_by_themselves(tmp_path, gate):
+    graph_sizes = [(rows, columns) for columns in (2, 3) for rows in (1, 4)]
+    save(Affine(), tmp_path / "m", *[(np.zeros(each, np.float32),) for each in graph_sizes])
+    with serving(tmp_path) as server, ThreadPoolExecutor(8) as pool:
+        first = pool.submit(server.values, "m", {"x": x_of(9)})
+        wait_until(lambda: gate.sizes)
+        found = [pool.submit(server.values, "m", {"x": x_of(i, 1, 2 + i % 2)}) for i in range(6)]
+        wait_until(lambda: waiting(server) == 6)
+        gate.open.set()
+        first.result()
+        for index, each in enumerate(found):
+            expected = x_of(2 * index + 1, 1, 2 + index % 2)
+            np.testing.assert_array_equal(each.result(), expected)
+        assert rows_of(server) == {1: 1, 3: 2}
+        assert server.get("/v2/models/m")["inputs"][0]["shape"] == [-1, -1]
+
+
+def test_an_error_is_that_of_its_own_request(tmp_path, gate):
+    indices = [(np.zeros((rows, 1), np.int64),) for rows in (1, 8)]
+    save(Lookup(), tmp_path / "m", *indices)
+    with serving(tmp_path) as server, ThreadPoolExecutor(8) as pool:
+        found = []
+        for index in (1, 2, 77, 3, 99, 4):
+            found.append(pool.submit(server.infer, "m", {"i": np.array([[index]])}))
+            wait_until(lambda: gate.sizes)
+        wait_until(lambda: waiting(server) == 5)
+        gate.open.set()
+        answers = [each.result() for each in found]
+        assert [status for status, _ in answers] == [200, 200, 400, 200, 400, 200]
+        assert "77" in answers[2][1]["error"]
+        assert "99" in answers[4][1]["error"]
+
+
+def test_a_full_queue_refuses(tmp_path, gate):
+    save_affine(tmp_path / "m" / "1")
+    queue = "dynamic_batching { default_queue_policy { max_queue_size: 2 } }"
+    config(tmp_path / "m", queue)
+    with serving(tmp_path) as server, ThreadPoolExecutor(8) as pool:
+        found = [pool.submit(server.infer, "m", {"x": x_of(0)})]
+        wait_until(lambda: gate.sizes)
+        found += [pool.submit(server.infer, "m", {"x": x_of(0)}) for _ in range(2)]
+        wait_until(lambda: waiting(server) == 2)
+        status, data = server.infer("m", {"x": x_of(0)})
+        assert status == 429
+        assert "2 requests are waiting" in data["error"]
+        gate.open.set()
+        assert [each.result()[0] for each in found] == [200, 200, 200]
+
+
+def test_deadlines_pass_in_the_queue(tmp_path, gate):
+    save_affine(tmp_path / "m" / "1")
+    queue = "dynamic_batching { default_queue_policy { default_timeout_microseconds: 50000 } }"
+    config(tmp_path / "m", queue)
+    with serving(tmp_path) as server, ThreadPoolExecutor(8) as pool:
+        patient = {"parameters": {"timeout": 60_000_000}}
+        first = pool.submit(server.infer, "m", {"x": x_of(0)}, **patient)
+        wait_until(lambda: gate.sizes)
+        status, data = server.infer("m", {"x": x_of(0)}, parameters={"timeout": 20_000})
+        assert (status, data) == (504, {"error": "no answer within 0.02 s"})
+        assert server.infer("m", {"x": x_of(0)})[0] == 504
+        gate.open.set()
+        assert first.result()[0] == 200
+        assert gate.sizes == [1]
+
+
+def test_nothing_runs_for_clients_that_are_gone(tmp_path, gate):
+    save_affine(tmp_path / "m" / "1")
+    with serving(tmp_path) as server, ThreadPoolExecutor(8) as pool:
+        first = pool.submit(server.infer, "m", {"x": x_of(0)})
+        wait_until(lambda: gate.sizes)
+        body = json.dumps(
+            {"inputs": [{"name": "x", "datatype": "FP32", "shape": [1, 3], "data": [1, 2, 3]}]}
+        )
+        gone = http.client.HTTPConnection("127.0.0.1", server.http)
+        gone.request("POST", "/v2/models/m/infer", body)
+        wait_until(lambda: waiting(server) == 1)
+        gone.sock.shutdown(socket.SHUT_RDWR)
+        gone.close()
+        text = 'oneflow_requests_total{model="m",outcome="CANCELLED",version="1"} 1.0'
+        wait_until(lambda: text in server.request("GET", "/metrics")[2].decode())
+        gate.open.set()
+        assert first.result()[0] == 200
+        assert gate.sizes == [1]
+
+
+def test_a_failing_run_is_an_error_and_no_more(tmp_path, monkeypatch):
+    save_affine(tmp_path / "m")
+    with serving(tmp_path) as server:
+        with monkeypatch.context() as patch:
+
+            def fail(*_):
+                raise MemoryError("no memory is left")
+
+            patch.setattr(ServedGraph, "run", fail)
+            status, data = server.infer("m", {"x": x_of(0)})
+            assert (status, data) == (500, {"error": "MemoryError: no memory is left"})
+        assert server.infer("m", {"x": x_of(0)})[0] == 200

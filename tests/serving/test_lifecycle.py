@@ -1,0 +1,283 @@
+"""Versions come and go while requests are answered; the server ends when they are."""
+
+import http.client
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import oneflow as flow
+from oneflow import nn
+from oneflow.serving.served_graph import ServedGraph
+from tests.serving.helpers import Affine, Running, save, save_affine, serving, wait_until
+
+SOURCE = Path(flow.__file__).parents[1]
+X = np.ones((1, 3), np.float32)
+
+
+def index_of(server):
+    status, _, body = server.request("POST", "/v2/repository/index", "")
+    assert status == 200
+    return [(e["name"], e["version"], e["state"]) for e in json.loads(body)]
+
+
+def value(server, model="m"):
+    return server.values(model, {"x": X})[0, 0]
+
+
+def publish(folder, target, **options):
+    """Save a graph beside the repository, then move it in at once."""
+    save_affine(folder, **options)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    folder.rename(target)
+
+
+def test_newer_versions_replace_older_ones_and_broken_ones_do_not(tmp_path):
+    models = tmp_path / "models"
+    publish(tmp_path / "new", models / "m" / "1", scale=1.0)
+    with serving(models) as server:
+        assert value(server) == 2
+        publish(tmp_path / "new", models / "m" / "2", scale=2.0)
+        wait_until(lambda: index_of(server) == [("m", "2", "READY")])
+        assert value(server) == 3
+        shutil.copytree(models / "m" / "2", tmp_path / "new")
+        next((tmp_path / "new").glob("files-*/weights.safetensors")).write_bytes(b"broken")
+        next((tmp_path / "new").glob("files-*/step0.stablehlo")).write_bytes(b"broken")
+        (tmp_path / "new").rename(models / "m" / "3")
+        wait_until(lambda: ("m", "3", "UNAVAILABLE") in index_of(server))
+        assert ("m", "2", "READY") in index_of(server)
+        assert value(server) == 3
+        assert server.request("GET", "/v2/health/ready")[0] == 200
+        assert "LoadError" in server.request("GET", "/")[2].decode()
+        status, _, body = server.request("POST", "/v2/repository/models/m/load", "{}")
+        assert (status, "failed to load" in body.decode()) == (400, True)
+        # Mended, it takes over.
+        shutil.rmtree(models / "m" / "3")
+        publish(tmp_path / "new", models / "m" / "3", scale=3.0)
+        wait_until(lambda: index_of(server) == [("m", "3", "READY")])
+        assert value(server) == 4
+
+
+def test_a_graph_that_is_saved_again_is_loaded_again(tmp_path):
+    save_affine(tmp_path / "m", scale=1.0)
+    with serving(tmp_path / "m") as server:
+        assert value(server) == 2
+        save_affine(tmp_path / "m", scale=5.0)
+        wait_until(lambda: value(server) == 6)
+
+
+def test_models_come_and_go(tmp_path):
+    save_affine(tmp_path / "a")
+    with serving(tmp_path) as server:
+        publish(tmp_path / ".b", tmp_path / "b")
+        wait_until(lambda: ("b", "1", "READY") in index_of(server))
+        assert value(server, "b") == 3
+        shutil.rmtree(tmp_path / "b")
+        wait_until(lambda: len(index_of(server)) == 1)
+        assert server.infer("b", {"x": X})[0] == 404
+
+
+@pytest.mark.parametrize(
+    ("policy", "expected"),
+    [
+        ("", [3]),
+        ("version_policy { latest { num_versions: 2 } }", [2, 3]),
+        ("version_policy { all {} }", [1, 2, 3]),
+        ("version_policy { specific { versions: [1, 3] } }", [1, 3]),
+    ],
+)
+def test_version_policies(tmp_path, policy, expected):
+    for number in (1, 2, 3):
+        save_affine(tmp_path / "m" / str(number), scale=number, sizes=(1, 2))
+    (tmp_path / "m" / "config.pbtxt").write_text(policy)
+    with serving(tmp_path) as server:
+        assert server.get("/v2/models/m")["versions"] == list(map(str, expected))
+        for number in expected:
+            status, _, body = server.request(
+                "POST",
+                f"/v2/models/m/versions/{number}/infer",
+                json.dumps(
+                    {
+                        "inputs": [
+                            {"name": "x", "datatype": "FP32", "shape": [1, 3], "data": [1] * 3}
+                        ]
+                    }
+                ),
+            )
+            assert (status, json.loads(body)["outputs"][0]["data"][0]) == (200, number + 1)
+        assert value(server) == 4
+
+
+def test_reloads_under_load_lose_nothing(tmp_path):
+    models = tmp_path / "models"
+    publish(tmp_path / "new", models / "m" / "1", scale=1.0)
+    answers, end = [], threading.Event()
+    with serving(models) as server, ThreadPoolExecutor(4) as pool:
+
+        def load():
+            while not end.is_set():
+                answers.append(server.infer("m", {"x": X}))
+
+        clients = [pool.submit(load) for _ in range(4)]
+        for number in (2, 3, 4):
+            publish(tmp_path / "new", models / "m" / str(number), scale=float(number))
+            wait_until(lambda number=number: index_of(server) == [("m", str(number), "READY")])
+        end.set()
+        for client in clients:
+            client.result()
+    assert {status for status, _ in answers} == {200}
+    for _, data in answers:
+        assert data["outputs"][0]["data"] == [int(data["model_version"]) + 1] * 3
+    assert {data["model_version"] for _, data in answers} >= {"1", "4"}
+
+
+def test_a_stopped_server_answers_what_it_has(tmp_path, monkeypatch):
+    save_affine(tmp_path / "m")
+    entered, gate = threading.Event(), threading.Event()
+    run = ServedGraph.run
+
+    def gated(*arguments):
+        entered.set()
+        assert gate.wait(30)
+        return run(*arguments)
+
+    with ThreadPoolExecutor(1) as pool:
+        with serving(tmp_path / "m") as server:
+            monkeypatch.setattr(ServedGraph, "run", gated)
+            answer = pool.submit(server.infer, "m", {"x": X})
+            assert entered.wait(30)
+            threading.Timer(0.3, gate.set).start()
+        assert answer.result()[0] == 200
+    with pytest.raises(ConnectionRefusedError):
+        server.request("GET", "/v2")
+
+
+class Counting(nn.Graph):
+    """Changes a buffer."""
+
+    def __init__(self):
+        super().__init__()
+        self.module = nn.Module()
+        self.module.register_buffer("calls", flow.zeros(1))
+
+    def build(self, x):
+        self.module.calls += 1
+        return x + self.module.calls
+
+
+class Total(nn.Graph):
+    """Its output has no rows."""
+
+    def build(self, x):
+        return x.sum()
+
+
+CANNOT = {
+    "a graph that changes": (Counting(), [1, 2], "", "changes `module.calls`"),
+    "more rows than saved": (Affine(), [1, 2], "max_batch_size: 9", "at most 2 rows"),
+    "rows where there are none": (Total(), [1, 2], "max_batch_size: 2", "first dimension"),
+    "another backend": (Affine(), [1], 'backend: "onnxruntime"', "`onnxruntime` is not `oneflow`"),
+    "another name": (Affine(), [1], 'name: "n"', "is called `n`"),
+    "other tensors": (
+        Affine(),
+        [1],
+        'input { name: "y" data_type: TYPE_FP32 dims: [1, 3] }',
+        "the configuration of `m`",
+    ),
+    "an unknown setting": (Affine(), [1], "sequence_batching {}", "sequence_batching"),
+    "a damaged configuration": (Affine(), [1], "max_batch_size: {", "config.pbtxt"),
+}
+
+
+@pytest.mark.parametrize("name", CANNOT)
+def test_models_that_cannot_be_served_say_why(tmp_path, name):
+    graph, sizes, text, message = CANNOT[name]
+    save(graph, tmp_path / "m" / "1", *[(np.zeros((rows, 3), np.float32),) for rows in sizes])
+    (tmp_path / "m" / "config.pbtxt").write_text(text)
+    with serving(tmp_path) as server:
+        status, _, body = server.request("GET", "/v2/models/m/ready")
+        assert (status, message in body.decode()) == (503, True), body
+        assert server.request("GET", "/v2/health/ready")[0] == 503
+        assert server.request("GET", "/v2/health/live")[0] == 200
+
+
+@pytest.mark.parametrize(("text", "expected"), [("", 0), ("max_batch_size: 2", 2)])
+def test_one_saved_size_is_a_batch_if_the_configuration_says_so(tmp_path, text, expected):
+    save_affine(tmp_path / "m" / "1", sizes=(2,))
+    (tmp_path / "m" / "config.pbtxt").write_text(text)
+    with serving(tmp_path) as server:
+        assert server.get("/v2/models/m/config")["max_batch_size"] == expected
+        assert server.infer("m", {"x": np.ones((2, 3), np.float32)})[0] == 200
+        assert server.infer("m", {"x": X})[0] == (200 if expected else 400)
+
+
+def test_a_folder_that_is_none(tmp_path):
+    with pytest.raises(FileNotFoundError, match="no folder"), serving(tmp_path / "none"):
+        pass
+
+
+@pytest.mark.multiprocess
+def test_the_command_serves_until_it_is_told_to_end(tmp_path):
+    save_affine(tmp_path / "m", sizes=(1, 2))
+    command = [sys.executable, "-m", "oneflow.serving", str(tmp_path / "m"), "--http", "0"]
+    process = subprocess.Popen(
+        [*command, "--grpc", "0"],
+        env={**os.environ, "PYTHONPATH": str(SOURCE)},
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        lines = []
+        while not lines or "http" not in lines[-1]:
+            lines.append(json.loads(process.stderr.readline()))
+        server = Running(lines[-1]["http"], lines[-1]["grpc"])
+        assert lines[0] | {"time": 0} == {
+            "time": 0,
+            "level": "INFO",
+            "message": "model loaded",
+            "model": "m",
+            "version": 1,
+        }
+        assert value(server) == 3
+        # A connection that is kept open does not hold up the end.
+        idle = http.client.HTTPConnection("127.0.0.1", server.http)
+        idle.request("GET", "/v2")
+        idle.getresponse().read()
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(30) == 0
+        idle.close()
+    finally:
+        process.kill()
+        process.wait()
+        rest = process.stderr.read()
+        process.stderr.close()
+    assert "server stopped" in rest
+
+
+def test_the_command_says_what_is_wrong(tmp_path, capsys, monkeypatch):
+    from oneflow.serving.command_line import main
+
+    monkeypatch.setattr("logging.basicConfig", lambda **_: None)
+    (tmp_path / "token").write_text("\n")
+    save_affine(tmp_path / "m", sizes=(1,))
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        cases = {
+            "no folder": [str(tmp_path / "none"), "--http", "0", "--grpc", "0"],
+            "no token": [str(tmp_path / "m"), "--token-file", str(tmp_path / "token")],
+            "both a certificate": [str(tmp_path / "m"), "--certificate", "c.pem"],
+            "address already in use": [str(tmp_path / "m"), "--http", port, "--grpc", "0"],
+            "gRPC cannot listen": [str(tmp_path / "m"), "--http", "0", "--grpc", port],
+        }
+        for message, arguments in cases.items():
+            with pytest.raises(SystemExit, match=message):
+                main(arguments)
