@@ -1,7 +1,7 @@
-"""Write the generated part of each façade: the public functions of the registry.
+"""Write the generated part of each façade: the public functions of the registry, and layers.
 
 ``python tools/make_facades.py`` writes them; with ``--check`` it exits with 1 if a file is not what
-would be written. What stands above the line `MARKER` of a façade is written by hand: classes,
+would be written. What stands above the line `MARKER` of a façade is written by hand: other classes,
 dtypes, sub-modules.
 """
 
@@ -19,23 +19,39 @@ from pathlib import Path
 
 SOURCE = Path(__file__).parents[1] / "src" / "oneflow"
 MARKER = "# Generated from the function registry by `tools/make_facades.py` (make stubs)."
+# The package whose classes `oneflow.nn` offers.
+LAYERS = "oneflow.nn.modules"
 LINE_LENGTH = 100
 
 
 def registered_functions() -> dict[str, Callable]:
     """Return the public functions by their path below `oneflow`.
 
-    The rooms are imported without `oneflow/__init__.py`, which may name functions that have moved.
+    The rooms are imported without façades, which may name what has moved.
     """
-    package = types.ModuleType("oneflow")
-    package.__path__ = [str(SOURCE)]
-    sys.modules["oneflow"] = package
+    for name in ("oneflow", "oneflow.nn"):
+        package = sys.modules[name] = types.ModuleType(name)
+        package.__path__ = [str(SOURCE.joinpath(*name.split(".")[1:]))]
     # First what configures JAX.
     importlib.import_module("oneflow.runtime")
     rooms = importlib.import_module("oneflow.functional")
     for each in pkgutil.walk_packages(rooms.__path__, "oneflow.functional."):
         importlib.import_module(each.name)
     return importlib.import_module("oneflow.functional.registry").FUNCTIONS
+
+
+def layers(written: str) -> dict[str, type]:
+    """Return the public classes of `LAYERS`, without modules that the text `written` names."""
+    names = pkgutil.iter_modules(importlib.import_module(LAYERS).__path__, f"{LAYERS}.")
+    modules = [importlib.import_module(each.name) for each in names if each.name not in written]
+    return {
+        name: each
+        for module in modules
+        for name, each in vars(module).items()
+        if isinstance(each, type)
+        and each.__module__ == module.__name__
+        and not name.startswith("_")
+    }
 
 
 def facade_path(namespace: str) -> Path:
@@ -52,7 +68,16 @@ def natural_order(name: str) -> list[tuple[int, int | str]]:
 
 def import_statement(module: str, names: list[tuple[str, str]]) -> str:
     """Return one statement that imports the pairs of name and public name."""
-    ordered = sorted(names, key=lambda pair: tuple(map(natural_order, pair)))
+    # As import sorting does: constants, classes, functions.
+    ordered = sorted(
+        names,
+        key=lambda pair: (
+            not pair[0].isupper(),
+            pair[0][0].islower(),
+            natural_order(pair[0].lower()),
+            natural_order(pair[1]),
+        ),
+    )
     aliases = [f"{name} as {public}" for name, public in ordered]
     line = f"from {module} import {', '.join(aliases)}\n"
     if len(line) <= LINE_LENGTH + 1:
@@ -61,7 +86,7 @@ def import_statement(module: str, names: list[tuple[str, str]]) -> str:
 
 
 def generated_part(functions: dict[str, Callable]) -> str:
-    """Return imports of functions, then in-place forms, each under its public name."""
+    """Return imports of functions and classes, then in-place forms, each under its public name."""
     imports: dict[str, list[tuple[str, str]]] = defaultdict(list)
     inplace: list[str] = []
     tensor = sys.modules["oneflow.tensor.tensor"].Tensor
@@ -80,7 +105,7 @@ def generated_part(functions: dict[str, Callable]) -> str:
 
 def rendered() -> Iterator[tuple[Path, str]]:
     """Yield each façade with what it should hold."""
-    facades: dict[str, dict[str, Callable]] = defaultdict(dict)
+    facades: dict[str, dict[str, Callable | type]] = defaultdict(dict)
     for path, function in registered_functions().items():
         namespace, _, name = path.rpartition(".")
         facades[namespace][name] = function
@@ -89,6 +114,8 @@ def rendered() -> Iterator[tuple[Path, str]]:
         head, marker, _ = file.read_text(encoding="utf-8").partition(MARKER)
         if not marker:
             sys.exit(f"{file} needs the line: {MARKER}")
+        if namespace == "nn":
+            functions.update(layers(head))
         yield file, f"{head}{MARKER}\n{generated_part(functions)}"
 
 

@@ -14,6 +14,73 @@ from oneflow.nn import (
     parallel as parallel,
     utils as utils,
 )
+
+if TYPE_CHECKING:
+    from oneflow.nn import image as image
+    from oneflow.nn.modules.image import CropMirrorNormalize as CropMirrorNormalize
+    from oneflow.nn.modules.readers import (
+        COCOReader as COCOReader,
+        CoinFlip as CoinFlip,
+        GPTIndexedBinDataReader as GPTIndexedBinDataReader,
+        OFRecordBytesDecoder as OFRecordBytesDecoder,
+        OFRecordImageDecoder as OFRecordImageDecoder,
+        OFRecordImageDecoderRandomCrop as OFRecordImageDecoderRandomCrop,
+        OFRecordImageGpuDecoderRandomCropResize as OFRecordImageGpuDecoderRandomCropResize,
+        OFRecordRawDecoder as OFRecordRawDecoder,
+        OfrecordRawDecoder as OfrecordRawDecoder,
+        OFRecordReader as OFRecordReader,
+        OfrecordReader as OfrecordReader,
+        RawReader as RawReader,
+    )
+
+# Most programs do without these.
+__lazy_names__ = {
+    "CropMirrorNormalize": "oneflow.nn.modules.image",
+    "COCOReader": "oneflow.nn.modules.readers",
+    "CoinFlip": "oneflow.nn.modules.readers",
+    "GPTIndexedBinDataReader": "oneflow.nn.modules.readers",
+    "OFRecordBytesDecoder": "oneflow.nn.modules.readers",
+    "OFRecordImageDecoder": "oneflow.nn.modules.readers",
+    "OFRecordImageDecoderRandomCrop": "oneflow.nn.modules.readers",
+    "OFRecordImageGpuDecoderRandomCropResize": "oneflow.nn.modules.readers",
+    "OFRecordRawDecoder": "oneflow.nn.modules.readers",
+    "OfrecordRawDecoder": "oneflow.nn.modules.readers",
+    "OFRecordReader": "oneflow.nn.modules.readers",
+    "OfrecordReader": "oneflow.nn.modules.readers",
+    "RawReader": "oneflow.nn.modules.readers",
+}
+__getattr__ = _lazy_getattr(__name__, ("image",), __lazy_names__)
+__dir__ = _lazy_dir(__name__, ("image", *__lazy_names__))
+
+# isort: split
+# Generated from the function registry by `tools/make_facades.py` (make stubs).
+from oneflow.functional.elementwise.activation import (
+    elu as elu,
+    gelu as gelu,
+    mish as mish,
+    relu as relu,
+    selu as selu,
+    silu as swish,
+)
+from oneflow.functional.elementwise.piecewise import (
+    hardsigmoid as hardsigmoid,
+    hardswish as hardswish,
+    relu6 as relu6,
+)
+from oneflow.functional.legacy.nn import (
+    avg_pool2d as avg_pool2d,
+    batch_normalization as batch_normalization,
+    bias_add as bias_add,
+    conv2d as conv2d,
+    dropout as dropout,
+    leaky_relu as leaky_relu,
+    logsoftmax as logsoftmax,
+    max_pool2d as max_pool2d,
+    sigmoid_cross_entropy_with_logits as sigmoid_cross_entropy_with_logits,
+    softmax as softmax,
+    softmax_cross_entropy_with_logits as softmax_cross_entropy_with_logits,
+    sparse_softmax_cross_entropy_with_logits as sparse_softmax_cross_entropy_with_logits,
+)
 from oneflow.nn.modules.activation import (
     CELU as CELU,
     ELU as ELU,
@@ -198,71 +265,4 @@ from oneflow.nn.modules.upsampling import (
     Upsample as Upsample,
     UpsamplingBilinear2d as UpsamplingBilinear2d,
     UpsamplingNearest2d as UpsamplingNearest2d,
-)
-
-if TYPE_CHECKING:
-    from oneflow.nn import image as image
-    from oneflow.nn.modules.image import CropMirrorNormalize as CropMirrorNormalize
-    from oneflow.nn.modules.readers import (
-        COCOReader as COCOReader,
-        CoinFlip as CoinFlip,
-        GPTIndexedBinDataReader as GPTIndexedBinDataReader,
-        OFRecordBytesDecoder as OFRecordBytesDecoder,
-        OFRecordImageDecoder as OFRecordImageDecoder,
-        OFRecordImageDecoderRandomCrop as OFRecordImageDecoderRandomCrop,
-        OFRecordImageGpuDecoderRandomCropResize as OFRecordImageGpuDecoderRandomCropResize,
-        OFRecordRawDecoder as OFRecordRawDecoder,
-        OfrecordRawDecoder as OfrecordRawDecoder,
-        OFRecordReader as OFRecordReader,
-        OfrecordReader as OfrecordReader,
-        RawReader as RawReader,
-    )
-
-# Most programs do without these.
-__lazy_names__ = {
-    "CropMirrorNormalize": "oneflow.nn.modules.image",
-    "COCOReader": "oneflow.nn.modules.readers",
-    "CoinFlip": "oneflow.nn.modules.readers",
-    "GPTIndexedBinDataReader": "oneflow.nn.modules.readers",
-    "OFRecordBytesDecoder": "oneflow.nn.modules.readers",
-    "OFRecordImageDecoder": "oneflow.nn.modules.readers",
-    "OFRecordImageDecoderRandomCrop": "oneflow.nn.modules.readers",
-    "OFRecordImageGpuDecoderRandomCropResize": "oneflow.nn.modules.readers",
-    "OFRecordRawDecoder": "oneflow.nn.modules.readers",
-    "OfrecordRawDecoder": "oneflow.nn.modules.readers",
-    "OFRecordReader": "oneflow.nn.modules.readers",
-    "OfrecordReader": "oneflow.nn.modules.readers",
-    "RawReader": "oneflow.nn.modules.readers",
-}
-__getattr__ = _lazy_getattr(__name__, ("image",), __lazy_names__)
-__dir__ = _lazy_dir(__name__, ("image", *__lazy_names__))
-
-# isort: split
-# Generated from the function registry by `tools/make_facades.py` (make stubs).
-from oneflow.functional.elementwise.activation import (
-    elu as elu,
-    gelu as gelu,
-    mish as mish,
-    relu as relu,
-    selu as selu,
-    silu as swish,
-)
-from oneflow.functional.elementwise.piecewise import (
-    hardsigmoid as hardsigmoid,
-    hardswish as hardswish,
-    relu6 as relu6,
-)
-from oneflow.functional.legacy.nn import (
-    avg_pool2d as avg_pool2d,
-    batch_normalization as batch_normalization,
-    bias_add as bias_add,
-    conv2d as conv2d,
-    dropout as dropout,
-    leaky_relu as leaky_relu,
-    logsoftmax as logsoftmax,
-    max_pool2d as max_pool2d,
-    sigmoid_cross_entropy_with_logits as sigmoid_cross_entropy_with_logits,
-    softmax as softmax,
-    softmax_cross_entropy_with_logits as softmax_cross_entropy_with_logits,
-    sparse_softmax_cross_entropy_with_logits as sparse_softmax_cross_entropy_with_logits,
 )

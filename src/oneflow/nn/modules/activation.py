@@ -18,7 +18,7 @@ class _Activation(Module):
         return self._function(input)
 
 
-class InplaceActivation(Module):
+class _InplaceActivation(Module):
     """A module that applies one function, in place or not."""
 
     def __init__(self, inplace: bool = False) -> None:
@@ -32,7 +32,7 @@ class InplaceActivation(Module):
         return "inplace=True" if self.inplace else ""
 
 
-class ReLU(InplaceActivation):
+class ReLU(_InplaceActivation):
     """``max(x, 0)``.
 
     Args:
@@ -47,7 +47,7 @@ class ReLU(InplaceActivation):
     _function = staticmethod(smooth.relu)
 
 
-class SELU(InplaceActivation):
+class SELU(_InplaceActivation):
     """Self-normalising exponential linear unit.
 
     Args:
@@ -62,7 +62,7 @@ class SELU(InplaceActivation):
     _function = staticmethod(smooth.selu)
 
 
-class SiLU(InplaceActivation):
+class SiLU(_InplaceActivation):
     """``x * sigmoid(x)``.
 
     Args:
@@ -77,7 +77,7 @@ class SiLU(InplaceActivation):
     _function = staticmethod(smooth.silu)
 
 
-class Mish(InplaceActivation):
+class Mish(_InplaceActivation):
     """``x * tanh(softplus(x))``.
 
     Args:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from oneflow.functional.nn import elementwise_loss as functional
-from oneflow.nn.modules.loss import Loss, WeightedLoss
+from oneflow.nn.modules.loss import _Loss, _WeightedLoss
 from oneflow.tensor.tensor import Tensor
 
 
-class MSELoss(Loss):
+class MSELoss(_Loss):
     """Squared differences.
 
     Args:
@@ -23,7 +23,7 @@ class MSELoss(Loss):
         return functional.mse_loss(input, target, self.reduction)
 
 
-class L1Loss(Loss):
+class L1Loss(_Loss):
     """Absolute differences.
 
     Args:
@@ -39,7 +39,7 @@ class L1Loss(Loss):
         return functional.l1_loss(input, target, self.reduction)
 
 
-class SmoothL1Loss(Loss):
+class SmoothL1Loss(_Loss):
     """Half the square of differences below `beta`, divided by it; beyond, the difference itself.
 
     Args:
@@ -60,7 +60,7 @@ class SmoothL1Loss(Loss):
         return functional.smooth_l1_loss(input, target, self.beta, self.reduction)
 
 
-class HuberLoss(Loss):
+class HuberLoss(_Loss):
     """Half the square of differences up to `delta`, a straight line beyond.
 
     Args:
@@ -81,7 +81,7 @@ class HuberLoss(Loss):
         return functional.huber_loss(input, target, self.reduction, self.delta)
 
 
-class SoftMarginLoss(Loss):
+class SoftMarginLoss(_Loss):
     """``log(1 + exp(-target * input))`` for targets 1 and -1.
 
     Args:
@@ -97,7 +97,7 @@ class SoftMarginLoss(Loss):
         return functional.soft_margin_loss(input, target, self.reduction)
 
 
-class BCELoss(WeightedLoss):
+class BCELoss(_WeightedLoss):
     """Cross entropy between probabilities and targets in [0, 1].
 
     Args:
@@ -114,7 +114,7 @@ class BCELoss(WeightedLoss):
         return functional.binary_cross_entropy(input, target, self.weight, self.reduction)
 
 
-class BCEWithLogitsLoss(WeightedLoss):
+class BCEWithLogitsLoss(_WeightedLoss):
     """Cross entropy between the sigmoid of logits and targets in [0, 1].
 
     Args:
@@ -143,7 +143,7 @@ class BCEWithLogitsLoss(WeightedLoss):
         )
 
 
-class KLDivLoss(Loss):
+class KLDivLoss(_Loss):
     """Kullback-Leibler divergence of the target from the input.
 
     Args:
@@ -164,7 +164,7 @@ class KLDivLoss(Loss):
         return functional.kl_div(input, target, self.log_target, self.reduction)
 
 
-class PoissonNLLLoss(Loss):
+class PoissonNLLLoss(_Loss):
     """Negative log likelihood of counts under a Poisson distribution.
 
     Args:
@@ -193,7 +193,7 @@ class PoissonNLLLoss(Loss):
         )
 
 
-class GaussianNLLLoss(Loss):
+class GaussianNLLLoss(_Loss):
     """Negative log likelihood under normal distributions.
 
     Args:

@@ -14,7 +14,7 @@ from oneflow.nn import init
 from oneflow.tensor.tensor import Tensor
 
 
-class Table(Module):
+class _Table(Module):
     """A learnable table of vectors, and how rows are taken from it.
 
     Args:
@@ -91,7 +91,7 @@ _REPR_OPTIONS = (
 )
 
 
-class Embedding(Table):
+class Embedding(_Table):
     """Looks up learnable vectors by index.
 
     Args:
@@ -175,7 +175,7 @@ class Embedding(Table):
         )
 
 
-class EmbeddingBag(Table):
+class EmbeddingBag(_Table):
     """Sums, means or maxima of bags of learnable vectors.
 
     Args:

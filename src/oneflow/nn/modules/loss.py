@@ -10,7 +10,7 @@ from oneflow.module.module import Module
 from oneflow.tensor.tensor import Tensor
 
 
-class Loss(Module):
+class _Loss(Module):
     """A loss with a reduction.
 
     Args:
@@ -22,7 +22,7 @@ class Loss(Module):
         self.reduction = reduction
 
 
-class WeightedLoss(Loss):
+class _WeightedLoss(_Loss):
     """A loss with a reduction and weights that are part of its state.
 
     Args:
@@ -35,7 +35,7 @@ class WeightedLoss(Loss):
         self.register_buffer("weight", weight)
 
 
-class CrossEntropyLoss(WeightedLoss):
+class CrossEntropyLoss(_WeightedLoss):
     """Cross entropy between logits and labels or probabilities of classes.
 
     Args:
@@ -73,7 +73,7 @@ class CrossEntropyLoss(WeightedLoss):
         )
 
 
-class NLLLoss(WeightedLoss):
+class NLLLoss(_WeightedLoss):
     """Negative log likelihood of labels.
 
     Args:
@@ -97,7 +97,7 @@ class NLLLoss(WeightedLoss):
         return functional.nll_loss(input, target, self.weight, self.ignore_index, self.reduction)
 
 
-class CTCLoss(Loss):
+class CTCLoss(_Loss):
     """Negative log likelihood of sequences of labels, whatever their alignment.
 
     Args:

@@ -8,11 +8,11 @@ from oneflow.functional.nn import margin_loss as functional
 from oneflow.functional.nn.loss import legacy_reduction
 from oneflow.module.module import Module
 from oneflow.nn.modules.distance import PairwiseDistance
-from oneflow.nn.modules.loss import Loss, WeightedLoss
+from oneflow.nn.modules.loss import _Loss, _WeightedLoss
 from oneflow.tensor.tensor import Tensor
 
 
-class MarginRankingLoss(Loss):
+class MarginRankingLoss(_Loss):
     """``max(0, -target * (input1 - input2) + margin)``.
 
     Args:
@@ -33,7 +33,7 @@ class MarginRankingLoss(Loss):
         return functional.margin_ranking_loss(input1, input2, target, self.margin, self.reduction)
 
 
-class HingeEmbeddingLoss(Loss):
+class HingeEmbeddingLoss(_Loss):
     """The input where the target is 1, ``max(0, margin - input)`` where it is -1.
 
     Args:
@@ -54,7 +54,7 @@ class HingeEmbeddingLoss(Loss):
         return functional.hinge_embedding_loss(input, target, self.margin, self.reduction)
 
 
-class CosineEmbeddingLoss(Loss):
+class CosineEmbeddingLoss(_Loss):
     """``1 - cosine`` where the target is 1, ``max(0, cosine - margin)`` where it is -1.
 
     Args:
@@ -75,7 +75,7 @@ class CosineEmbeddingLoss(Loss):
         return functional.cosine_embedding_loss(input1, input2, target, self.margin, self.reduction)
 
 
-class TripletMarginLoss(Loss):
+class TripletMarginLoss(_Loss):
     """``max(0, |anchor - positive| - |anchor - negative| + margin)``.
 
     Args:
@@ -123,7 +123,7 @@ class TripletMarginLoss(Loss):
         )
 
 
-class TripletMarginWithDistanceLoss(Loss):
+class TripletMarginWithDistanceLoss(_Loss):
     """`TripletMarginLoss` with any measure of distance.
 
     Args:
@@ -164,7 +164,7 @@ class TripletMarginWithDistanceLoss(Loss):
         )
 
 
-class MultiMarginLoss(WeightedLoss):
+class MultiMarginLoss(_WeightedLoss):
     """Hinge loss of other classes within `margin` of the label's.
 
     Args:
@@ -201,7 +201,7 @@ class MultiMarginLoss(WeightedLoss):
         )
 
 
-class MultiLabelMarginLoss(Loss):
+class MultiLabelMarginLoss(_Loss):
     """Hinge loss of other classes within 1 of each of a sample's labels.
 
     Args:
@@ -217,7 +217,7 @@ class MultiLabelMarginLoss(Loss):
         return functional.multilabel_margin_loss(input, target, self.reduction)
 
 
-class MultiLabelSoftMarginLoss(WeightedLoss):
+class MultiLabelSoftMarginLoss(_WeightedLoss):
     """Mean over the classes of the binary cross entropy of each.
 
     Args:

@@ -9,7 +9,7 @@ from oneflow.module.module import Module
 from oneflow.tensor.tensor import Tensor
 
 
-class Padding(Module):
+class _Padding(Module):
     """Base of padding layers.
 
     Args:
@@ -40,7 +40,7 @@ class Padding(Module):
         return f"{self.padding}"
 
 
-class ConstantPad1d(Padding):
+class ConstantPad1d(_Padding):
     """Adds a number around the last 1 dimension.
 
     Args:
@@ -63,7 +63,7 @@ class ConstantPad1d(Padding):
         return f"padding={self.padding}, value={self.value}"
 
 
-class ConstantPad2d(Padding):
+class ConstantPad2d(_Padding):
     """Adds a number around the last 2 dimensions.
 
     Args:
@@ -86,7 +86,7 @@ class ConstantPad2d(Padding):
         return f"padding={self.padding}, value={self.value}"
 
 
-class ConstantPad3d(Padding):
+class ConstantPad3d(_Padding):
     """Adds a number around the last 3 dimensions.
 
     Args:
@@ -109,7 +109,7 @@ class ConstantPad3d(Padding):
         return f"padding={self.padding}, value={self.value}"
 
 
-class ZeroPad1d(Padding):
+class ZeroPad1d(_Padding):
     """Adds zeros around the last 1 dimension.
 
     Args:
@@ -124,7 +124,7 @@ class ZeroPad1d(Padding):
     dimensions = 1
 
 
-class ZeroPad2d(Padding):
+class ZeroPad2d(_Padding):
     """Adds zeros around the last 2 dimensions.
 
     Args:
@@ -139,7 +139,7 @@ class ZeroPad2d(Padding):
     dimensions = 2
 
 
-class ZeroPad3d(Padding):
+class ZeroPad3d(_Padding):
     """Adds zeros around the last 3 dimensions.
 
     Args:
@@ -154,7 +154,7 @@ class ZeroPad3d(Padding):
     dimensions = 3
 
 
-class ReflectionPad1d(Padding):
+class ReflectionPad1d(_Padding):
     """Mirrors the input, without its border, around the last 1 dimension.
 
     Args:
@@ -170,7 +170,7 @@ class ReflectionPad1d(Padding):
     mode = "reflect"
 
 
-class ReflectionPad2d(Padding):
+class ReflectionPad2d(_Padding):
     """Mirrors the input, without its border, around the last 2 dimensions.
 
     Args:
@@ -186,7 +186,7 @@ class ReflectionPad2d(Padding):
     mode = "reflect"
 
 
-class ReflectionPad3d(Padding):
+class ReflectionPad3d(_Padding):
     """Mirrors the input, without its border, around the last 3 dimensions.
 
     Args:
@@ -202,7 +202,7 @@ class ReflectionPad3d(Padding):
     mode = "reflect"
 
 
-class ReplicationPad1d(Padding):
+class ReplicationPad1d(_Padding):
     """Repeats the border around the last 1 dimension.
 
     Args:
@@ -218,7 +218,7 @@ class ReplicationPad1d(Padding):
     mode = "replicate"
 
 
-class ReplicationPad2d(Padding):
+class ReplicationPad2d(_Padding):
     """Repeats the border around the last 2 dimensions.
 
     Args:
@@ -234,7 +234,7 @@ class ReplicationPad2d(Padding):
     mode = "replicate"
 
 
-class ReplicationPad3d(Padding):
+class ReplicationPad3d(_Padding):
     """Repeats the border around the last 3 dimensions.
 
     Args:
@@ -250,7 +250,7 @@ class ReplicationPad3d(Padding):
     mode = "replicate"
 
 
-class CircularPad1d(Padding):
+class CircularPad1d(_Padding):
     """Continues with the other end around the last 1 dimension.
 
     Args:
@@ -266,7 +266,7 @@ class CircularPad1d(Padding):
     mode = "circular"
 
 
-class CircularPad2d(Padding):
+class CircularPad2d(_Padding):
     """Continues with the other end around the last 2 dimensions.
 
     Args:
@@ -282,7 +282,7 @@ class CircularPad2d(Padding):
     mode = "circular"
 
 
-class CircularPad3d(Padding):
+class CircularPad3d(_Padding):
     """Continues with the other end around the last 3 dimensions.
 
     Args:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from oneflow.functional.elementwise import piecewise
 from oneflow.module.module import Module
-from oneflow.nn.modules.activation import InplaceActivation
+from oneflow.nn.modules.activation import _InplaceActivation
 from oneflow.tensor.tensor import Tensor
 
 
-class ReLU6(InplaceActivation):
+class ReLU6(_InplaceActivation):
     """The input limited to ``[0, 6]``.
 
     Args:
@@ -23,7 +23,7 @@ class ReLU6(InplaceActivation):
     _function = staticmethod(piecewise.relu6)
 
 
-class Hardsigmoid(InplaceActivation):
+class Hardsigmoid(_InplaceActivation):
     """0 up to -3, 1 from 3 on, a straight line between.
 
     Args:
@@ -38,7 +38,7 @@ class Hardsigmoid(InplaceActivation):
     _function = staticmethod(piecewise.hardsigmoid)
 
 
-class Hardswish(InplaceActivation):
+class Hardswish(_InplaceActivation):
     """``x * hardsigmoid(x)``.
 
     Args:
