@@ -45,6 +45,18 @@ class _Pointer:
         self.target = target
 
 
+def _copy_shared(arrays: list[Any], references: tuple[list[int], list[int]]) -> list[int]:
+    """Replace arrays that somebody else refers to by copies; return their indices."""
+    shared = [
+        index
+        for index, counts in enumerate(zip(*references, strict=True))
+        if counts != (_OF_VALUE, _OF_ARRAY)
+    ]
+    for index in shared:
+        arrays[index] = run_uninterruptible(arrays[index].copy)
+    return shared
+
+
 def _reference_counts(values: list, arrays: list, count: int) -> tuple[list[int], list[int]]:
     """The reference counts of the first `count` values, and of their arrays."""
     return list(map(getrefcount, values[:count])), list(map(getrefcount, arrays[:count]))
@@ -163,13 +175,7 @@ class Step:
         shared: list[int] = []
         references = _reference_counts(values, arrays, binding.changed)
         if references != self._exclusive:
-            shared = [
-                index
-                for index, counts in enumerate(zip(*references, strict=True))
-                if counts != (_OF_VALUE, _OF_ARRAY)
-            ]
-            for index in shared:
-                arrays[index] = run_uninterruptible(arrays[index].copy)
+            shared = _copy_shared(arrays, references)
         self._counts = counts = [each.counts() for each in self.optimizer_steps]
         positions = [draws.generator.position for draws in self.draws]
         box: list[Any] = []
