@@ -243,6 +243,9 @@ __getattr__ = _lazy_getattr(__name__, __lazy_modules__, __lazy_names__)
 __dir__ = _lazy_dir(__name__, (*__lazy_modules__, *__lazy_names__))
 
 # isort: split
+from oneflow.runtime import imported as _imported  # the garbage collector is as it was
+
+# isort: split
 # Generated from the function registry by `tools/make_facades.py` (make stubs).
 from oneflow.functional.creation.constructors import (
     new_empty as new_empty,

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+import textwrap
 
 import pytest
 
@@ -19,13 +20,33 @@ NOT_NEEDED = (
 )
 
 
+def printed_by(code):
+    """The JSON that code prints in a process of its own."""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return json.loads(done.stdout)
+
+
 def test_import_leaves_out_what_few_programs_need():
     code = "import json, sys, oneflow; print(json.dumps(sorted(sys.modules)))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    imported = set(json.loads(done.stdout))
+    imported = set(printed_by(code))
     assert "oneflow.nn" in imported
     assert imported.isdisjoint(NOT_NEEDED)
     assert imported.isdisjoint(f"oneflow.{name}" for name in flow.__lazy_modules__)
+
+
+def test_importing_does_not_look_for_garbage_in_jax():
+    """What others have set aside before stays so."""
+    code = """
+        import gc, json, jax
+        generations = []
+        gc.callbacks.append(lambda phase, info: generations.append(info["generation"]))
+        {before}
+        import oneflow
+        print(json.dumps([generations.count(2), gc.get_freeze_count() > 10_000]))
+    """
+    for before, is_frozen in (("pass", False), ("gc.freeze()", True)):
+        text = textwrap.dedent(code.format(before=before))
+        assert printed_by(text) == [0, is_frozen]
 
 
 @pytest.mark.parametrize("name", flow.__lazy_modules__)

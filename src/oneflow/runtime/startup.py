@@ -7,12 +7,8 @@ when XLA is about to start, that is when the first program runs or the first dev
 
 from __future__ import annotations
 
-import functools
-import gc
-import operator
 import os
 import threading
-from collections.abc import Callable
 
 import jax
 
@@ -31,33 +27,6 @@ def configure_jax() -> None:
     jax.config.update("jax_enable_x64", True)
 
 
-class _GarbageCollection:
-    """Makes XLA collect its garbage when an attribute is read that is named as a phase of Python's.
-
-    Args:
-        collect: does so.
-    """
-
-    def __init__(self, collect: Callable[[], None]) -> None:
-        self.collect = collect
-
-    start = stop = property(operator.methodcaller("collect"))
-
-
-def collect_garbage_without_python() -> None:
-    """Let XLA collect its garbage when Python does, without any Python code.
-
-    JAX has a Python function called for that. A signal handler can run within it, and what it
-    raises there Python prints and forgets: Ctrl-C would sometimes do nothing.
-    """
-    for index, callback in enumerate(gc.callbacks):
-        names = getattr(callback, "__globals__", {})
-        collect = getattr(names.get("_jax"), "collect_garbage", None)
-        if getattr(callback, "__name__", "") == "_xla_gc_callback" and collect is not None:
-            # It is called with the phase and information about it, and reads the attribute.
-            gc.callbacks[index] = functools.partial(getattr, _GarbageCollection(collect))
-
-
 @PREPARE_PROCESS.fill
 def prepare_process() -> None:
     """Prepare the process for XLA; calls after the first do nothing."""
@@ -73,5 +42,4 @@ def prepare_process() -> None:
 
 
 configure_jax()
-collect_garbage_without_python()
 join_job()
