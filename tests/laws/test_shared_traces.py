@@ -2,7 +2,8 @@
 
 For what the operator table and the calls of `layer_calls` record, implementations and run-time
 checks are traced with symbolic sizes for other shapes than the recorded ones, then taken up for
-these. The results must be the same, to the bit, as those of a trace with numbers.
+these. The results must be the same, to the bit, as those of a trace with numbers; and those as the
+results of a trace in which functions are jitted.
 """
 
 from __future__ import annotations
@@ -21,9 +22,11 @@ from oneflow.primitives.inference import abstract_operands
 from oneflow.primitives.operation import Operation
 from oneflow.primitives.registry import PRIMITIVES
 from oneflow.primitives.shared_trace import trace_at_any_sizes
-from oneflow.primitives.tracing import Traced, make_jaxpr, trace
-from tests.laws.recording import recorded_programs
+from oneflow.primitives.tracing import Traced, TracedJaxpr, make_jaxpr, sub_jaxprs, trace
+from tests.laws.recording import of_recorded_programs, recorded_programs
 from tests.sampling import Sample
+
+pytestmark = of_recorded_programs
 
 _MAX_OPERATIONS = 6  # of a primitive
 # Primitives of which every shape, or nearly every one, is traced; by the reason.
@@ -149,3 +152,29 @@ def test_traces_for_other_sizes_compute_the_same(
         if operation.primitive.check is not None:
             taken_up(operation, operation.primitive.check, traces)
     assert count or name in NOT_SHARED
+
+
+def loops_of(jaxpr: Any) -> list[str]:
+    """The loops and branches in a jaxpr, in order."""
+    found = []
+    for equation in jaxpr.eqns:
+        if equation.primitive.name in ("scan", "while", "cond"):
+            found.append(equation.primitive.name)
+        found += [name for inner in sub_jaxprs(equation) for name in loops_of(inner)]
+    return found
+
+
+@pytest.mark.parametrize("name", sorted(PRIMITIVES))
+def test_traces_without_jit_are_those_with_it(name: str, sample: Sample) -> None:
+    sample.take(name, one_in=8)
+    for operation in operations().get(name, ())[:_MAX_OPERATIONS]:
+        function = functools.partial(
+            operation.primitive.implementation("cpu"), **operation.attributes
+        )
+        operands = abstract_operands(operation)
+        rng = np.random.default_rng(1)
+        arrays = [array_like(each, rng) for each in operands]
+        mine = trace(name, function, operands)
+        jitted = Traced(TracedJaxpr(*jax.make_jaxpr(function, return_shape=True)(*operands)))
+        assert loops_of(mine.source.closed.jaxpr) == loops_of(jitted.source.closed.jaxpr)
+        assert results(mine, arrays) == results(jitted, arrays)

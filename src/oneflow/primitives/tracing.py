@@ -130,7 +130,10 @@ def make_jaxpr(
     operands: Sequence[jax.ShapeDtypeStruct],
     context: contextlib.AbstractContextManager[None] | None = None,
 ) -> tuple[Any, Any]:
-    """Trace a function of arrays.
+    """Trace a function of arrays, without `jax.jit`.
+
+    Most functions of `jax.numpy` are jitted, down to the addition of two arrays. That each then has
+    a jaxpr of its own helps nobody here, and takes JAX as long as all the rest.
 
     Args:
         function: takes and returns arrays.
@@ -142,7 +145,7 @@ def make_jaxpr(
     """
 
     def run() -> tuple[Any, Any]:
-        with context or contextlib.nullcontext():
+        with context or contextlib.nullcontext(), jax.disable_jit():
             return jax.make_jaxpr(function, return_shape=True)(*operands)
 
     before = time.perf_counter()

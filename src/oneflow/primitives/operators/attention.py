@@ -19,6 +19,7 @@ import numpy as np
 from jax import lax
 
 from oneflow.primitives.operation import Operation
+from oneflow.primitives.operators import loops
 from oneflow.primitives.operators.random import below, random_bits
 from oneflow.primitives.operators.softmax import wide
 from oneflow.primitives.registry import primitive
@@ -202,7 +203,7 @@ def _span_forward(span, q, k, v, numbers, mask, flags):
 
     if span.blocks == 1:
         return run(jnp.zeros((), jnp.int32))
-    mixed, lse = lax.map(run, jnp.arange(span.blocks, dtype=jnp.int32))
+    mixed, lse = loops.map_(run, jnp.arange(span.blocks, dtype=jnp.int32))
     count = span.stop - span.start
     return _joined(mixed)[..., :count, :], _joined(lse[..., None])[..., :count, 0]
 
@@ -306,7 +307,7 @@ def _span_backward(span, tensors, numbers, mask, flags):
     if span.blocks == 1:
         (dk, dv), (dq, grad_scores) = run((0, 0), jnp.zeros((), jnp.int32))
         return dq, dk, dv, grad_scores
-    (dk, dv), (dq, grad_scores) = lax.scan(run, sums, jnp.arange(span.blocks, dtype=jnp.int32))
+    (dk, dv), (dq, grad_scores) = loops.scan(run, sums, jnp.arange(span.blocks, dtype=jnp.int32))
     count = span.stop - span.start
     grad_scores = _joined(grad_scores)[..., :count, :] if mask_gradient else ()
     return _joined(dq)[..., :count, :], dk, dv, grad_scores

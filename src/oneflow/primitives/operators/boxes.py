@@ -5,6 +5,7 @@ from __future__ import annotations
 import jax.numpy as jnp
 from jax import lax
 
+from oneflow.primitives.operators import loops
 from oneflow.primitives.registry import primitive
 
 
@@ -34,7 +35,7 @@ def _nms(boxes, scores, iou_threshold, keep_n):
         return jnp.min(jnp.where(kept & later, positions, count)), taken + 1, kept
 
     start = jnp.int32(0), jnp.int32(0), jnp.ones(count, bool)
-    end, _, kept = lax.while_loop(unfinished, suppress, start)
+    end, _, kept = loops.while_loop(unfinished, suppress, start)
     return order, kept & (positions < end)
 
 

@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
+from oneflow.primitives.operators import loops
 from oneflow.primitives.registry import primitive
 from oneflow.primitives.traits import Precision
 
@@ -52,7 +53,7 @@ def _losses(log_probs, targets, input_lengths, target_lengths, blank: int):
         return alpha, None
 
     times = jnp.arange(1, log_probs.shape[0])
-    alpha, _ = lax.scan(step, start, (times, label_log_probs[1:]))
+    alpha, _ = loops.scan(step, start, (times, label_log_probs[1:]))
     ends = jnp.stack([2 * target_lengths, jnp.maximum(2 * target_lengths - 1, 0)], 1)
     last = jnp.take_along_axis(alpha, ends, 1)
     last = jnp.where((target_lengths == 0)[:, None] & jnp.array([False, True]), _LOG_ZERO, last)

@@ -7,6 +7,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from oneflow.primitives.operation import Operation
+from oneflow.primitives.operators import loops
 from oneflow.primitives.operators.distance import safe_norm
 from oneflow.primitives.operators.indexing import out_of_range
 from oneflow.primitives.operators.rounding import quotient
@@ -106,7 +107,7 @@ limit_rows = primitive("limit_rows", _limit_rows, differentiable=False)
 def _bag_indices(count: int, offsets, include_last: bool):
     """The bag each index is in, and how many bags there are; bag i starts at ``offsets[i]``."""
     bag_count = offsets.shape[0] - int(include_last)
-    return jnp.searchsorted(offsets[:bag_count], jnp.arange(count), side="right") - 1, bag_count
+    return loops.searchsorted(offsets[:bag_count], jnp.arange(count), side="right") - 1, bag_count
 
 
 def _embedding_bag(

@@ -21,6 +21,7 @@ from jax import lax
 
 from oneflow.base.spec import TensorSpec
 from oneflow.primitives.operation import Operation
+from oneflow.primitives.operators import loops
 from oneflow.primitives.registry import primitive
 from oneflow.primitives.sharding.axes import Axes, Names
 from oneflow.primitives.sharding.linearity import Linearity
@@ -53,7 +54,7 @@ class Loop(NamedTuple):
         """Scan over the first dimension; the last argument of `step` is what is alive, or None."""
         steps = inputs[-1].shape[0]
         alive = None if lengths is None else (jnp.arange(steps)[:, None] < lengths)[..., None]
-        return lax.scan(
+        return loops.scan(
             lambda s, x: step(s, *x), state, (inputs, alive), reverse=reverse, unroll=self.unroll
         )
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 import jax.numpy as jnp
 from jax import lax
 
+from oneflow.primitives.operators import loops
 from oneflow.primitives.operators.indexing import out_of_range
 from oneflow.primitives.operators.rounding import quotient
 from oneflow.primitives.registry import primitive
@@ -108,7 +109,7 @@ def _roi_align(
         return (rows @ (image @ columns.T)).astype(x.dtype)
 
     # One after the other: there may be a thousand.
-    return lax.map(gathered if sampling_ratio > 0 else dense, _wide(rois, x))
+    return loops.map_(gathered if sampling_ratio > 0 else dense, _wide(rois, x))
 
 
 def _roi_align_backward(
@@ -141,10 +142,10 @@ def _roi_align_backward(
 
     if sampling_ratio > 0:
         start = jnp.zeros((images * sizes[0] * sizes[1], channels), wide.dtype)
-        total = lax.scan(scatter, start, (wide, dy))[0]
+        total = loops.scan(scatter, start, (wide, dy))[0]
         total = total.reshape(images, *sizes, channels).transpose(0, 3, 1, 2)
     else:
-        total = lax.scan(dense, jnp.zeros(shape, wide.dtype), (wide, dy))[0]
+        total = loops.scan(dense, jnp.zeros(shape, wide.dtype), (wide, dy))[0]
     return total.astype(dy.dtype)
 
 

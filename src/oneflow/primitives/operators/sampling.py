@@ -11,6 +11,7 @@ import numpy as np
 from jax import lax
 
 from oneflow.base.dtype import DType
+from oneflow.primitives.operators import loops
 from oneflow.primitives.operators.creation import zeros
 from oneflow.primitives.operators.random import (
     _compute_dtype,
@@ -177,7 +178,7 @@ def _search(level: jax.Array, first: jax.Array, ratio: Callable, wanted: jax.Arr
         wanted & (level > first),
         jnp.zeros_like(level),
     )
-    return lax.while_loop(is_running, step, start)[4]
+    return loops.while_loop(is_running, step, start)[4]
 
 
 def _sample_until_accepted(draw: Callable, make_proposal: Callable, wanted: jax.Array) -> jax.Array:
@@ -201,7 +202,7 @@ def _sample_until_accepted(draw: Callable, make_proposal: Callable, wanted: jax.
         return attempt + 1, active & ~accepted, count
 
     start = (jnp.zeros((), jnp.int64), wanted, jnp.zeros(wanted.shape, np.float64))
-    return lax.while_loop(is_running, step, start)[2]
+    return loops.while_loop(is_running, step, start)[2]
 
 
 # Hoermann: "The transformed rejection method for generating Poisson random variables" (1993).

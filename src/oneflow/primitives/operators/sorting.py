@@ -8,6 +8,7 @@ from jax import lax
 
 from oneflow.base.dtype import DType
 from oneflow.primitives.operation import Operation
+from oneflow.primitives.operators import loops
 from oneflow.primitives.operators.indexing import out_of_range
 from oneflow.primitives.operators.rounding import quotient
 from oneflow.primitives.operators.scatter import scatter
@@ -51,7 +52,7 @@ def _searchsorted(sequence, values, *, right: bool, dtype: DType):
     side = "right" if right else "left"
 
     def search(row, wanted):
-        return jnp.searchsorted(row, wanted, side=side)
+        return loops.searchsorted(row, wanted, side=side)
 
     if sequence.ndim == 1:
         return search(sequence, values).astype(dtype.numpy)
