@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import gc
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,6 +19,10 @@ os.environ["ONEFLOW_CPU_DEVICES"] = "8"
 # Programs become hot after the same number of runs every time; `tests/runtime/test_background.py`
 # tests the thread that compiles them elsewhere.
 os.environ["ONEFLOW_EAGER_BACKGROUND"] = "0"
+if sys.dont_write_bytecode:
+    # The processes that tests start compile the package's modules once, not each of them.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    os.environ["PYTHONPYCACHEPREFIX"] = str(Path(__file__).parents[1] / ".pytest_cache/bytecode")
 import oneflow as flow
 from oneflow.passes.pipeline import PASS_CALLBACKS
 from oneflow.program.ir import Program

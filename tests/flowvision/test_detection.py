@@ -17,6 +17,7 @@ from flowvision.models.detection.anchor_utils import AnchorGenerator, DefaultBox
 from flowvision.models.detection.backbone_utils import resnet_fpn_backbone
 from flowvision.models.detection.ssd import SSDHead
 from tests.flowvision.torchvision_operators import torchvision
+from tests.sampling import Sample
 
 reference = torchvision.models.detection
 # Large enough that random sampling takes all: then losses can be compared.
@@ -181,9 +182,8 @@ def _by_label(found: dict[str, Any]) -> dict[str, np.ndarray]:
 
 
 @pytest.mark.parametrize("name", _DETECTORS)
-def test_equals_torchvision(name: str, exhaustive: bool) -> None:
-    if name == "faster_rcnn" and not exhaustive:
-        pytest.skip("Mask R-CNN stands for Faster R-CNN without --exhaustive")
+def test_equals_torchvision(name: str, sample: Sample) -> None:
+    sample.take(name, one_in=2)
     ours, theirs = _pair(_DETECTORS[name])
     _check_detections(ours, theirs)
     _check_losses(ours, theirs, _targets())

@@ -14,8 +14,10 @@ from oneflow.primitives.registry import PRIMITIVES
 from oneflow.tensor import Tensor
 from oneflow.tensor.call import wrap
 from oneflow.tensor.transfer import import_array
-from tests.laws.recording import recorded_programs
+from tests.laws.recording import of_recorded_programs, recorded_programs
 from tests.oracle import array_difference, dtype_name, to_numpy
+
+pytestmark = of_recorded_programs
 
 COMPOSED = sorted(name for name, each in PRIMITIVES.items() if each.traits.composition is not None)
 MAX_CASES = 6

@@ -29,8 +29,10 @@ from oneflow.primitives.registry import PRIMITIVES
 from oneflow.primitives.shard_shapes import shard_slices
 from oneflow.primitives.sharding import signatures
 from tests.laws.parts import as_tuple, on_placement, share_of
-from tests.laws.recording import QUICKLY, recorded_programs
+from tests.laws.recording import QUICKLY, of_recorded_programs, recorded_programs
 from tests.oracle import array_difference
+
+pytestmark = of_recorded_programs
 
 PAIR = flow.placement("cpu", [0, 1])
 # What notations leave out on purpose, by primitive; these are not searched.

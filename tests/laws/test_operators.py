@@ -24,6 +24,7 @@ from tests.oracle import (
     with_gradients,
 )
 from tests.samples.table import Case, Operator, TensorSample, grown, operators
+from tests.sampling import Sample
 
 ROWS = list(operators())
 GRADIENT_CASES = 5
@@ -161,8 +162,9 @@ def _gradient_problem(
 
 
 @every_operator
-def test_one_program_gives_one_answer(row: Operator) -> None:
+def test_one_program_gives_one_answer(row: Operator, sample: Sample) -> None:
     """Op by op, as one executable, and without a compiler, a program gives the same values."""
+    sample.take(row.name, one_in=3)
     case = row.cases[0]
     dtype = next(iter(row.gradient_dtypes), row.dtypes[0])
     if not row.values:
@@ -200,8 +202,9 @@ def _forward_and_backward(row: Operator, case: Case, dtype: str) -> list[Tensor]
         if family in _VECTORISED
     ],
 )
-def test_large_tensors_are_torchs_as_one_executable(row: Operator) -> None:
+def test_large_tensors_are_torchs_as_one_executable(row: Operator, sample: Sample) -> None:
     """What users get once a program is hot, at sizes at which all of its code is vectorised."""
+    sample.take(row.name, one_in=3)
     case, dtype = grown(row.cases[0]), row.dtypes[0]
     if case is None:
         pytest.skip("its samples cannot grow")

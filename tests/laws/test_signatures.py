@@ -36,8 +36,16 @@ from tests.laws.parts import (
     on_placement,
     with_signature,
 )
-from tests.laws.recording import QUICKLY, RecordedProgram, recorded_programs, source_of
+from tests.laws.recording import (
+    QUICKLY,
+    RecordedProgram,
+    of_recorded_programs,
+    recorded_programs,
+    source_of,
+)
 from tests.oracle import array_difference
+
+pytestmark = of_recorded_programs
 
 MESHES = PAIR, SQUARE, *_ = [
     flow.placement("cpu", np.arange(math.prod(sizes)).reshape(sizes))
@@ -157,7 +165,8 @@ def batches(things):
 
 @pytest.mark.parametrize("names", GROUPS, ids=lambda names: f"{names[0]}-{names[-1]}")
 @pytest.mark.parametrize("placement", MESHES, ids=lambda mesh: "x".join(map(str, mesh.hierarchy)))
-def test_parts_equal_the_whole(recorded, placement, names):
+def test_parts_equal_the_whole(recorded, placement, names, sample):
+    sample.take(f"{placement.hierarchy} {names[0]}", one_in=2)
     samples = [sample for name in names for sample in recorded.get(name, ())]
     tried = [sample for sample in samples if sample.split.get(placement)]
     for batch in batches([sample for sample in tried if sample.whole is None]):
