@@ -158,6 +158,7 @@ from oneflow.legacy.initializers import (
     zeros_initializer as zeros_initializer,
 )
 from oneflow.legacy.job import global_function as global_function
+from oneflow.legacy.packing import pack as pack, unpack as unpack
 from oneflow.legacy.session import (
     clear_default_session as clear_default_session,
     enable_eager_execution as enable_eager_execution,
@@ -191,6 +192,7 @@ if TYPE_CHECKING:
         plan as plan,
         profiler as profiler,
         regularizers as regularizers,
+        saved_model as saved_model,
         scope as scope,
         signal as signal,
         train as train,
@@ -225,6 +227,7 @@ __lazy_modules__ = (
     "plan",
     "profiler",
     "regularizers",
+    "saved_model",
     "scope",
     "signal",
     "train",

@@ -5,6 +5,8 @@ from oneflow.legacy.config import (
     cpu_device_num as cpu_device_num,
     ctrl_port as ctrl_port,
     gpu_device_num as gpu_device_num,
+    legacy_model_io_enabled as legacy_model_io_enabled,
     load_library as load_library,
+    load_library as load_library_now,
     machine_num as machine_num,
 )

@@ -5,6 +5,7 @@ from oneflow.legacy.optimizers import (
     LAMB as LAMB,
     LARS as LARS,
     SGD as SGD,
+    SGDW as SGDW,
     Adam as Adam,
     AdamW as AdamW,
     CombinedOptimizer as CombinedOptimizer,
@@ -13,9 +14,11 @@ from oneflow.legacy.optimizers import (
 )
 from oneflow.legacy.schedulers import (
     CosineScheduler as CosineScheduler,
+    CustomScheduler as CustomScheduler,
     ExponentialScheduler as ExponentialScheduler,
     InverseTimeScheduler as InverseTimeScheduler,
     LinearCosineScheduler as LinearCosineScheduler,
+    LrScheduler as LrScheduler,
     NaturalExpScheduler as NaturalExpScheduler,
     PiecewiseConstantScheduler as PiecewiseConstantScheduler,
     PiecewiseScalingScheduler as PiecewiseScalingScheduler,

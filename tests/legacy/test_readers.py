@@ -10,6 +10,7 @@ import pytest
 import oneflow as flow
 import oneflow.typing as tp
 from oneflow.compatible import single_client
+from oneflow.data.readers.image_values import resize_image
 from oneflow.data.readers.indexed import write_indexed_texts
 from tests.data.readers.test_images import SIZES, picture, png
 from tests.data.readers.test_ofrecord import write_parts
@@ -157,3 +158,57 @@ def test_outside_of_a_job(numbers):
     with pytest.raises(AttributeError, match="no attribute 'dice'"):
         flow.random.dice()
     assert single_client.data.ofrecord_reader is flow.data.ofrecord_reader
+
+
+@pytest.mark.parametrize("layout", ["channels_last", "channels_first"])
+def test_records_decoded_in_one_call(tmp_path, layout):
+    with flow.data.OFRecordWriter(tmp_path / "part-0") as file:
+        for number, size in enumerate(SIZES):
+            file.write({"encoded": png(picture(*size, number)), "label": number, "text": "ab"})
+    codec = flow.data.ImageCodec(
+        [
+            flow.data.ImagePreprocessor("bgr2rgb"),
+            flow.data.ImageResizePreprocessor(4, 5),
+            flow.data.ImagePreprocessor("mirror"),
+        ]
+    )
+    norm = flow.data.NormByChannelPreprocessor((1, 2, 3), (2, 2, 2), layout)
+    assert (codec.color_space(), codec.do_resize(), codec.do_mirror()) == ("RGB", True, True)
+
+    @flow.global_function()
+    def job() -> tuple[tp.Numpy, ...]:
+        image = flow.data.BlobConf("encoded", (5, 4, 3), flow.float32, codec, [norm])
+        label = flow.data.BlobConf("label", (2,), flow.int32, flow.data.RawCodec(True))
+        text = flow.data.BlobConf("text", (3,), flow.uint8, flow.data.BytesListCodec())
+        return flow.data.decode_ofrecord(tmp_path, (image, label, text), batch_size=3)
+
+    images, labels, texts = job()
+    if layout == "channels_first":
+        assert images.shape == (3, 3, 5, 4)
+        images = images.transpose(0, 2, 3, 1)
+    assert labels.tolist() == [[0, 0], [1, 0], [2, 0]]
+    assert texts.tolist() == [[97, 98, 0]] * 3
+    for number, size in enumerate(SIZES):
+        expected = (resize_image(picture(*size, number), 4, 5, "auto") - np.float32([1, 2, 3])) / 2
+        assert (
+            min(abs(images[number] - expected).max(), abs(images[number] - expected[:, ::-1]).max())
+            < 1e-5
+        )
+    with pytest.raises(ValueError, match="'bgr2rgb' or 'mirror'"):
+        flow.data.ImagePreprocessor("blur")
+    with pytest.raises(ValueError, match="channels_last, channels_first"):
+        flow.data.NormByChannelPreprocessor((0,), data_format="NCHW").output_layout()
+
+
+def test_mnist_in_batches(tmp_path):
+    images = np.arange(7 * 28 * 28, dtype=np.uint8).reshape(7, 28, 28)
+    labels = np.arange(7)
+    np.savez(tmp_path / "m.npz", x_train=images, y_train=labels, x_test=images, y_test=labels)
+    url = (tmp_path / "m.npz").as_uri()
+    train, test = flow.data.load_mnist(3, 2, "NHWC", url, out_dir=tmp_path)
+    assert (train[0].shape, test[0].shape) == ((2, 3, 28, 28, 1), (3, 2, 28, 28, 1))
+    assert train[1].tolist() == [[0, 1, 2], [3, 4, 5]]
+    np.testing.assert_array_equal(train[0].reshape(6, 28, 28), np.float32(images[:6] / 255.0))
+    assert flow.data.load_mnist(1, 1, url=url, out_dir=tmp_path)[0][0].shape == (7, 1, 1, 28, 28)
+    with pytest.raises(ValueError, match="data_format"):
+        flow.data.load_mnist(data_format="CHW")

@@ -1,5 +1,16 @@
 """Data: data sets, samplers, the loader that makes batches of them, and readers of record files."""
 
+from oneflow.data.mnist_batches import load_mnist as load_mnist
+from oneflow.data.readers.blob_conf import (
+    BlobConf as BlobConf,
+    BytesListCodec as BytesListCodec,
+    ImageCodec as ImageCodec,
+    ImagePreprocessor as ImagePreprocessor,
+    ImageResizePreprocessor as ImageResizePreprocessor,
+    NormByChannelPreprocessor as NormByChannelPreprocessor,
+    RawCodec as RawCodec,
+    decode_ofrecord as decode_ofrecord,
+)
 from oneflow.data.readers.job_readers import (
     coco_reader as coco_reader,
     image_decoder_random_crop_resize as ImageDecoderRandomCropResize,
@@ -21,15 +32,24 @@ from oneflow.data.readers.job_readers import (
 from oneflow.data.readers.ofrecord import OFRecordWriter as OFRecordWriter
 
 __all__ = [
+    "BlobConf",
+    "BytesListCodec",
+    "ImageCodec",
     "ImageDecoderRandomCropResize",
+    "ImagePreprocessor",
+    "ImageResizePreprocessor",
     "MegatronGPTMMapDataLoader",
+    "NormByChannelPreprocessor",
     "OFRecordBytesDecoder",
     "OFRecordImageDecoder",
     "OFRecordImageDecoderRandomCrop",
     "OFRecordRawDecoder",
     "OFRecordWriter",
+    "RawCodec",
     "coco_reader",
+    "decode_ofrecord",
     "image_decoder_random_crop_resize",
+    "load_mnist",
     "megatron_gpt_mmap_data_loader",
     "ofrecord_bytes_decoder",
     "ofrecord_image_classification_reader",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from oneflow.base.sbp import Sbp
+from oneflow.legacy.context import current_run
 from oneflow.tensor.methods import attach
 from oneflow.tensor.tensor import Tensor
 
@@ -22,4 +23,23 @@ def with_distribute(blob: Tensor, distribute: Sbp) -> Tensor:
     return blob.to_global(sbp=distribute) if blob.is_global else blob
 
 
+def op_name(self: Tensor) -> str:
+    """The name of a blob of a job: ``Input_0``, ``Input_1``, ... for arguments.
+
+    Raises:
+        RuntimeError: called outside the body of a job.
+    """
+    return current_run("the name of a blob").blob_name(self)
+
+
+def logical_blob_name(self: Tensor) -> str:
+    """The name of a blob as `oneflow.saved_model` takes it: its `op_name` and ``/out``."""
+    return f"{op_name(self)}/out"
+
+
 attach("with_distribute", with_distribute)
+attach("op_name", property(op_name))
+attach("logical_blob_name", property(logical_blob_name))
+attach("unique_name", property(logical_blob_name))
+attach("blob_name", property(lambda self: "out"))
+attach("is_dynamic", property(lambda self: False))

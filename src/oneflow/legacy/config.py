@@ -5,8 +5,10 @@ What is in `ACCEPTED` changes nothing, for the reason that stands there.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from typing import Any
 
+from oneflow.legacy.function_config import Accepted
 from oneflow.legacy.session import default_session
 
 ACCEPTED = {
@@ -31,6 +33,8 @@ ACCEPTED = {
     "thread_enable_local_message_queue": "there is no such queue",
     "use_rdma": "XLA connects processes",
 }
+# Groups of such settings.
+ACCEPTED_GROUPS = {"collective_boxing": "XLA groups and runs collectives"}
 
 
 def gpu_device_num(val: int) -> None:
@@ -105,7 +109,14 @@ def load_library(val: str) -> None:
     )
 
 
-def __getattr__(name: str) -> Callable[..., None]:
+def legacy_model_io_enabled() -> bool:
+    """Return False: variables are saved in one format."""
+    return False
+
+
+def __getattr__(name: str) -> Any:
+    if name in ACCEPTED_GROUPS:
+        return Accepted()
     if name in ACCEPTED:
         return lambda *values, **named: None
     raise AttributeError(f"oneflow.config has no setting `{name}`")

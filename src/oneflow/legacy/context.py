@@ -56,6 +56,7 @@ class BodyRun:
         placements: those of the scopes that the body entered.
         watched: pairs of a blob and the function that gets its value.
         watched_gradients: pairs of a blob and the function that gets its gradient.
+        names: blobs by their names.
     """
 
     job_name: str
@@ -66,6 +67,7 @@ class BodyRun:
     placements: list[Placement] = field(default_factory=list)
     watched: list[tuple[Tensor, Any]] = field(default_factory=list)
     watched_gradients: list[tuple[Tensor, Any]] = field(default_factory=list)
+    names: dict[str, Tensor] = field(default_factory=dict)
     _counts: dict[str, Iterator[int]] = field(
         default_factory=lambda: defaultdict(lambda: itertools.count(1))
     )
@@ -73,6 +75,15 @@ class BodyRun:
     def unique_name(self, prefix: str) -> str:
         """Return a name of a layer that has none; each run of a body gives the same ones."""
         return f"{self.job_name}-{prefix}{next(self._counts[prefix])}"
+
+    def blob_name(self, blob: Tensor) -> str:
+        """Return the name of a blob, which gets one when it is first asked for."""
+        for name, known in self.names.items():
+            if known is blob:
+                return name
+        name = self.unique_name("Blob_")
+        self.names[name] = blob
+        return name
 
 
 _run: ContextVar[BodyRun | None] = ContextVar("_run", default=None)

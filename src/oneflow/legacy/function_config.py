@@ -52,13 +52,54 @@ ACCEPTED = {
     "prune_amp_white_identity_ops": "operators without effect never run",
     "prune_cast_to_static_shape_ops": "shapes are static",
     "prune_parallel_cast_ops": "operators without effect never run",
-    "static_mem_alloc_algo_white_list": "XLA plans memory",
-    "static_mem_alloc_policy_white_list": "XLA plans memory",
     "use_boxing_v2": "there is one kind of boxing",
     "use_memory_allocation_algorithm_v2": "XLA plans memory",
     "use_nccl_inter_node_communication": "XLA chooses libraries",
     "use_xla_jit": "XLA compiles every job",
 }
+# Groups of such settings.
+ACCEPTED_GROUPS = {
+    "static_mem_alloc_algo_white_list": "XLA plans memory",
+    "static_mem_alloc_policy_white_list": "XLA plans memory",
+    "tensorrt": "nn.Graph's TensorRT chooses precisions",
+}
+
+
+class Accepted:
+    """A group of settings that change nothing."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return lambda *values, **named: None
+
+
+class TrainConfig:
+    """The settings `FunctionConfig.train` of a training job."""
+
+    def __init__(self) -> None:
+        self.accumulation_steps = 1
+
+    def num_gradient_accumulation_steps(self, value: int) -> None:
+        """Divide each batch into so many parts, and add their gradients before a step.
+
+        Raises:
+            ValueError: `value` is not a positive integer.
+        """
+        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+            raise ValueError(f"the number of steps must be a positive integer, got {value!r}")
+        self.accumulation_steps = value
+
+    def loss_scale_factor(self, value: float) -> None:
+        """Accept a scale of the loss: losses in float32 and bfloat16 need none."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("primary_lr", "secondary_lr", "model_update_conf"):
+            raise AttributeError(
+                f"`train.{name}` is of OneFlow 0.1: let an optimizer of oneflow.optimizer minimize "
+                "the loss in the job's body"
+            )
+        raise AttributeError(f"FunctionConfig.train has no setting `{name}`")
 
 
 class FunctionConfig:
@@ -72,6 +113,8 @@ class FunctionConfig:
         view: the logical view.
         placement: where the job runs; None stands for the session's devices.
         auto_mixed_precision: True if matrix products and convolutions compute in half precision.
+        train: settings of training.
+        graph_options: functions that set options of the job's graph.
 
     Example:
         >>> import oneflow as flow
@@ -88,6 +131,8 @@ class FunctionConfig:
         members["view"] = consistent_view()
         members["placement"] = None
         members["auto_mixed_precision"] = False
+        members["train"] = TrainConfig()
+        members["graph_options"] = []
 
     def default_data_type(self, value: DType) -> None:
         """Make `value` the dtype of variables that say none."""
@@ -120,7 +165,48 @@ class FunctionConfig:
         """Let matrix products and convolutions compute in half precision."""
         self.__dict__["auto_mixed_precision"] = value
 
+    def enable_non_distributed_optimizer(self, value: bool = True) -> None:
+        """Keep the states of optimizers in parts on the devices; see `GraphConfig.enable_zero`."""
+        self.__dict__["graph_options"].append(lambda config: config.enable_zero(value))
+
+    def optimizer_placement_optimization_mode(self, mode: str) -> None:
+        """Keep the states of optimizers in parts on the devices.
+
+        Args:
+            mode: "non_distributed" or "distributed_split"; both mean the same here.
+
+        Raises:
+            ValueError: it is something else.
+        """
+        if mode not in ("non_distributed", "distributed_split"):
+            raise ValueError(f"mode must be 'non_distributed' or 'distributed_split', got {mode!r}")
+        self.enable_non_distributed_optimizer()
+
+    def use_openvino(self, value: bool = True) -> None:
+        """Run a prediction job by OpenVINO; see `GraphConfig.enable_openvino`."""
+        self.__dict__["graph_options"].append(lambda config: config.enable_openvino(value))
+
+    def use_tensorrt(self, value: bool = True) -> None:
+        """Run a prediction job by TensorRT; see `GraphConfig.enable_tensorrt`."""
+        self.__dict__["graph_options"].append(lambda config: config.enable_tensorrt(value))
+
+    def enable_qat(self, value: bool = True) -> None:
+        """Refuse training with quantised numbers.
+
+        Raises:
+            NotImplementedError: `value` is true.
+        """
+        if value:
+            raise NotImplementedError(
+                "job functions do not train with quantised numbers; use the modules of "
+                "oneflow.nn that quantise, in an nn.Graph"
+            )
+
+    enable_quantization_aware_training = enable_qat
+
     def __getattr__(self, name: str) -> Any:
+        if name in ACCEPTED_GROUPS:
+            return Accepted()
         if name in ACCEPTED:
             return lambda *values, **named: None
         raise AttributeError(f"FunctionConfig has no setting `{name}`")

@@ -92,7 +92,7 @@ class JobFunction:
     ) -> None:
         functools.update_wrapper(self, function)
         self.name = function.__name__
-        self._body, self._trains, self._config = function, trains, config
+        self._body, self.trains, self._config = function, trains, config
         self._signature = _signature(function, names)
         self._placeholders = {
             name: _placeholder(self.name, name, parameter)
@@ -117,8 +117,11 @@ class JobFunction:
             placement = self._config.placement or session.placement
             replicas = session.device_count if self._config.view.is_mirrored else 1
             graph = JobGraph(
-                self.name, self._body, self._trains, None if replicas > 1 else placement, replicas
+                self.name, self._body, self.trains, None if replicas > 1 else placement, replicas
             )
+            for set_option in self._config.graph_options:
+                set_option(graph.config)
+            graph.config.set_gradient_accumulation_steps(self._config.train.accumulation_steps)
             graph.define([self._blank(each) for each in self._placeholders.values()])
             self._graph = graph
         return self._graph
@@ -162,7 +165,7 @@ class JobFunction:
             placeholder.arrays(name, bound.arguments[name], graph.replicas)
             for name, placeholder in self._placeholders.items()
         ]
-        with no_grad() if not self._trains else nullcontext(), self._precision():
+        with no_grad() if not self.trains else nullcontext(), self._precision():
             results = graph.run(given)
         return self._wrap_result(lambda: self._convert(results))
 

@@ -48,9 +48,15 @@ class JobGraph(Graph):
         self.job_name, self.body, self.trains = name, body, trains
         self.placement, self.replicas = placement, replicas
         self._specs: dict[str, Any] = {}
+        self.result_names: list[str | None] = []
         self._readers: dict[Any, Any] = {}
         self._watchers: list[Callable] = []
         self._optimizers_of_job: list[tuple[Any, Any]] = []
+
+    @property
+    def variable_names(self) -> list[str]:
+        """The names of the job's variables."""
+        return list(self._specs)
 
     # --- definition
 
@@ -77,6 +83,11 @@ class JobGraph(Graph):
             name: session.variables[name] for name, spec in run.variables.items() if spec.trainable
         }
         for optimizer in dict.fromkeys(optimizer for optimizer, _ in run.minimized):
+            if optimizer.changes_gradients and self.config.gradient_accumulation_steps > 1:
+                raise NotImplementedError(
+                    f"job `{self.job_name}` accumulates gradients; {type(optimizer).__name__} "
+                    "would clip or scale those of each part instead of their sum"
+                )
             created, schedule = optimizer.create(trainable)
             self.add_optimizer(created, lr_sch=schedule)
             self._optimizers_of_job.append((optimizer, created))
@@ -85,6 +96,7 @@ class JobGraph(Graph):
         self, blobs: Sequence[Tensor], records: bool, replica: int = 0
     ) -> tuple[BodyRun, Any]:
         run = BodyRun(self.job_name, self.trains, records)
+        run.names.update((f"Input_{number}", blob) for number, blob in enumerate(blobs))
         with running(run, self.placement), capture_feeds(self._feeds(replica)):
             return run, self.body(*blobs)
 
@@ -119,6 +131,7 @@ class JobGraph(Graph):
             self._total(list(losses.values())).backward()
             for optimizer, created in self._optimizers_of_job:
                 optimizer.change_gradients(created)
+        self.result_names = _result_names(runs[0], trees[0])
         self._watchers = [
             *(watcher for run in runs for _, watcher in run.watched),
             *(watcher for run in runs for _, watcher in run.watched_gradients),
@@ -186,6 +199,14 @@ class _Variables(Module):
                 self.register_parameter(key, variable)
             else:
                 self.register_buffer(key, variable)
+
+
+def _result_names(run: BodyRun, tree: Any) -> list[str | None]:
+    """Return the names of the blobs in a job's result, None for those without one."""
+    names = {id(blob): name for name, blob in run.names.items()}
+    results: list[str | None] = []
+    map_leaves(lambda leaf: results.append(names.get(id(leaf))), tree)
+    return results
 
 
 def _merged(trees: Sequence[Any]) -> Any:

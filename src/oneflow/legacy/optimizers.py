@@ -14,7 +14,7 @@ from oneflow.optim.lamb import LAMB as LAMBOptimizer
 from oneflow.optim.lr_scheduler.functions import LambdaLR
 from oneflow.optim.optimizer import Optimizer
 from oneflow.optim.rmsprop import RMSprop as RMSpropOptimizer
-from oneflow.optim.sgd import SGD as SGDOptimizer
+from oneflow.optim.sgd import SGD as SGDOptimizer, SGDW as SGDWOptimizer
 from oneflow.tensor.tensor import Tensor
 
 Names = Sequence[str] | Callable[[], Sequence[str]] | None
@@ -100,6 +100,11 @@ class JobOptimizer:
         )
         return optimizer, LambdaLR(optimizer, self.lr_scheduler)
 
+    @property
+    def changes_gradients(self) -> bool:
+        """True if `change_gradients` does something."""
+        return self.grad_clipping is not None
+
     def change_gradients(self, optimizer: Optimizer) -> None:
         """Clip the gradients of the variables that `optimizer` updates, if that was asked for."""
         if self.grad_clipping is not None:
@@ -143,6 +148,35 @@ class SGD(JobOptimizer):
         variables: Names = None,
     ) -> None:
         super().__init__(lr_scheduler, {"momentum": momentum}, grad_clipping, variables)
+
+
+class SGDW(JobOptimizer):
+    """Stochastic gradient descent with decoupled weight decay (https://arxiv.org/abs/1711.05101)."""
+
+    kind = SGDWOptimizer
+
+    def __init__(
+        self,
+        lr_scheduler: LrScheduler,
+        loss_scale_factor: float | None = None,
+        momentum: float = 0.9,
+        weight_decay: float | None = None,
+        weight_decay_includes: Sequence[str] | str | None = None,
+        weight_decay_excludes: Sequence[str] | str | None = None,
+        grad_clipping: float | None = None,
+        train_step_lbn: str | None = None,
+        loss_scale_policy: Any = None,
+        variables: Names = None,
+    ) -> None:
+        super().__init__(
+            lr_scheduler,
+            {"momentum": momentum},
+            grad_clipping,
+            variables,
+            weight_decay,
+            weight_decay_includes,
+            weight_decay_excludes,
+        )
 
 
 class Adam(JobOptimizer):
@@ -336,6 +370,11 @@ class LARS(JobOptimizer):
         for group in optimizer.param_groups:
             group["lars_weight_decay"], group["weight_decay"] = group["weight_decay"], 0.0
         return optimizer, schedule
+
+    @property
+    def changes_gradients(self) -> bool:
+        """True: the gradients are scaled."""
+        return True
 
     def change_gradients(self, optimizer: Optimizer) -> None:
         """Clip gradients, add the decay, and scale the gradient of each variable."""

@@ -256,3 +256,20 @@ class NaturalExpScheduler(_Staircase):
     def learning_rate(self, step: int) -> float:
         """Return the learning rate of this step without warm-up."""
         return self.base_lr * math.exp(-self.decay_rate * self._progress(step))
+
+
+class CustomScheduler(LrScheduler):
+    """Refuses a learning rate that the job itself computes.
+
+    Args:
+        lbn: name of the blob.
+
+    Raises:
+        NotImplementedError: always; a learning rate is a function of the step.
+    """
+
+    def __init__(self, lbn: str) -> None:
+        raise NotImplementedError(
+            f"blob `{lbn}` cannot be a learning rate: the step's numbers are made before it runs; "
+            "subclass oneflow.optimizer.LrScheduler and define `learning_rate(step)`"
+        )

@@ -6,7 +6,7 @@ from typing import Any
 
 from oneflow.optim.counting import choose
 from oneflow.optim.optimizer import Optimizer, accept_common_keywords, check_range
-from oneflow.primitives.operators.optimizer import SGDNumbers, sgd_update
+from oneflow.primitives.operators.optimizer import SGDNumbers, sgd_update, sgdw_update
 
 
 class SGD(Optimizer):
@@ -84,3 +84,24 @@ class SGD(Optimizer):
 
     def _attributes(self, group: dict[str, Any]) -> dict[str, Any]:
         return {"nesterov": True} if group["nesterov"] else {}
+
+
+class SGDW(SGD):
+    """Stochastic gradient descent with decoupled weight decay (https://arxiv.org/abs/1711.05101).
+
+    Args:
+        params: tensors or parameter groups.
+        lr: learning rate.
+        momentum: how much of the previous direction is kept.
+        weight_decay: parameters lose this share, times the learning rate, in each step.
+
+    Raises:
+        ValueError: a number is negative.
+    """
+
+    _update = sgdw_update
+
+    def __init__(
+        self, params: Any, lr: float = 1e-3, momentum: float = 0.0, weight_decay: float = 0.0
+    ) -> None:
+        super().__init__(params, lr, momentum, weight_decay=weight_decay)

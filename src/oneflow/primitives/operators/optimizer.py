@@ -203,6 +203,16 @@ def sgd_update(p, g, states, n, *, nesterov: bool = False):
     return p - n.lr * (g + n.momentum * buffer if nesterov else buffer), buffer
 
 
+@update_rule("sgdw_update", SGDNumbers)
+def sgdw_update(p, g, states, n):
+    """Gradient descent whose decay stands beside the gradient; with a state it keeps momentum."""
+    kept = p * (1 - n.lr * n.decay)
+    if not states:
+        return (kept - n.lr * n.sign * g,)
+    buffer = n.momentum * states[0] + n.fresh * n.sign * g
+    return kept - n.lr * buffer, buffer
+
+
 class AdamNumbers(NamedTuple):
     """`step_size`, `root_correction`: with bias correction. `keep`: 1 - lr * decoupled decay."""
 

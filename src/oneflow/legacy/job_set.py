@@ -1,0 +1,69 @@
+"""The jobs of the session as a description: `oneflow.experimental.get_job_set`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from oneflow.legacy.job import JobFunction
+from oneflow.legacy.session import default_session
+
+
+@dataclass(frozen=True)
+class JobConf:
+    """A job.
+
+    Attributes:
+        job_name: its name.
+        trains: True for a training job.
+        variables: names of its variables.
+    """
+
+    job_name: str
+    trains: bool
+    variables: tuple[str, ...]
+
+    def HasField(self, name: str) -> bool:
+        """Return True for the field of its type: "train_conf" or "predict_conf"."""
+        return name == ("train_conf" if self.trains else "predict_conf")
+
+
+@dataclass(frozen=True)
+class JobDescription:
+    """An element of a `JobSet`.
+
+    Attributes:
+        job_conf: the job.
+    """
+
+    job_conf: JobConf
+
+
+@dataclass(frozen=True)
+class JobSet:
+    """The jobs of a session.
+
+    Attributes:
+        job: the jobs, in the order of their definition.
+    """
+
+    job: tuple[JobDescription, ...]
+
+
+def get_job_set() -> JobSet:
+    """Return the jobs of the session, each with the names of its variables.
+
+    Example:
+        >>> import oneflow as flow
+        >>> import oneflow.typing as tp
+        >>> @flow.global_function()
+        ... def job(x: tp.Numpy.Placeholder((2,))) -> tp.Numpy:
+        ...     return x * flow.get_variable("scale", (2,))
+        >>> [each.job_conf.job_name for each in flow.experimental.get_job_set().job]
+        ['job']
+        >>> flow.clear_default_session()
+    """
+    session = default_session()
+    session.define_jobs()
+    jobs = [each for each in session.jobs if isinstance(each, JobFunction)]
+    confs = [JobConf(each.name, each.trains, tuple(each.define().variable_names)) for each in jobs]
+    return JobSet(tuple(map(JobDescription, confs)))

@@ -1,0 +1,30 @@
+"""`oneflow.unpack` and `oneflow.pack`, which divided a job's time, and are refused."""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+from oneflow.tensor.tensor import Tensor
+
+_INSTEAD = (
+    "a job runs as one program, in which every blob has one value per call; let "
+    "`FunctionConfig.train.num_gradient_accumulation_steps` divide batches"
+)
+
+
+def unpack(input: Tensor, unpack_num: int, name: str | None = None) -> NoReturn:
+    """Refuse to give the operators that follow `unpack_num` parts of a blob, one after the other.
+
+    Raises:
+        NotImplementedError: always; says what divides batches instead.
+    """
+    raise NotImplementedError(f"flow.unpack(): {_INSTEAD}")
+
+
+def pack(input: Tensor, pack_num: int, name: str | None = None) -> NoReturn:
+    """Refuse to collect `pack_num` parts of a blob.
+
+    Raises:
+        NotImplementedError: always; says what divides batches instead.
+    """
+    raise NotImplementedError(f"flow.pack(): {_INSTEAD}")
