@@ -159,8 +159,7 @@ class Step:
             arguments: the tensors of the call.
             first: the optimizers have counted this step already, while it was captured.
         """
-        if self.feeds:
-            refill(self.feeds)
+        refill(self.feeds)
         flush_all("graph")
         binding = self.binding
         if binding.written:
