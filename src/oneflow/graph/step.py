@@ -181,11 +181,9 @@ class Step:
         try:
             checks.require_valid([*given, *arrays])
             self._update_numbers(first)
-            ran: list[Any] = []
-            with span(EventKind.GRAPH, self._name, ran):
-                outputs, rows = self._run([*given, *arrays, *binding.constants], self.numbers, box)
-                ran += outputs if SINK.record is not None else ()
-            ran.clear()
+            inputs = [*given, *arrays, *binding.constants]
+            run = self._run if SINK.record is None else self._run_recorded
+            outputs, rows = run(inputs, self.numbers, box)
             added = None
             if rows is not None:
                 added = checks.add(rows, self.checks, outputs)
@@ -201,6 +199,14 @@ class Step:
             if all(each is None for each in outputs):
                 self._restore_counts(first, counts, positions)
             raise
+
+    def _run_recorded(self, *given: Any) -> tuple[list, Any]:
+        """Run the program and record that as an event, until its results are there."""
+        results: list[Any] = []
+        with span(EventKind.GRAPH, self._name, results):
+            outputs, rows = self._run(*given)
+            results += outputs
+        return outputs, rows
 
     def _uncount(self, counts: list) -> None:
         """Take back what the optimizers counted in the latest call; before it were `counts`."""
