@@ -153,6 +153,39 @@ def make_dataset(
     return samples
 
 
+class StandardTransform:
+    """A transform of images and one of targets as one of both.
+
+    Args:
+        transform: applied to the image.
+        target_transform: applied to the target.
+
+    Example:
+        >>> from flowvision.datasets.vision import StandardTransform
+        >>> StandardTransform(str.upper)("image", 3)
+        ('IMAGE', 3)
+    """
+
+    def __init__(
+        self, transform: Callable | None = None, target_transform: Callable | None = None
+    ) -> None:
+        self.transform = transform
+        self.target_transform = target_transform
+
+    def __call__(self, input: Any, target: Any) -> tuple[Any, Any]:
+        """Return both after their transforms."""
+        if self.transform is not None:
+            input = self.transform(input)
+        if self.target_transform is not None:
+            target = self.target_transform(target)
+        return input, target
+
+    def __repr__(self) -> str:
+        given = {"Transform": self.transform, "Target transform": self.target_transform}
+        lines = [f"{name}: {each!r}" for name, each in given.items() if each is not None]
+        return "\n".join([type(self).__name__, *lines])
+
+
 class VisionDataset(Dataset):
     """Base class of image data sets.
 
@@ -180,24 +213,41 @@ class VisionDataset(Dataset):
         self.root = Path(root).expanduser()
         self.transform = transform
         self.target_transform = target_transform
-        self.transforms = transforms
+        self._joint_transform = transforms
+
+    @property
+    def transforms(self) -> Callable | None:
+        """What is applied to image and target together; None if nothing is."""
+        if self._joint_transform is not None:
+            return self._joint_transform
+        if self.transform is None and self.target_transform is None:
+            return None
+        return StandardTransform(self.transform, self.target_transform)
+
+    @transforms.setter
+    def transforms(self, transforms: Callable | None) -> None:
+        self._joint_transform = transforms
 
     def transformed(self, image: Any, target: Any) -> tuple[Any, Any]:
         """One sample after its transforms."""
-        if self.transforms is not None:
-            return self.transforms(image, target)
-        if self.transform is not None:
-            image = self.transform(image)
-        if self.target_transform is not None:
-            target = self.target_transform(target)
-        return image, target
+        transforms = self.transforms
+        return (image, target) if transforms is None else transforms(image, target)
 
     def __len__(self) -> int:
         raise NotImplementedError
 
     def __repr__(self) -> str:
-        name, count = type(self).__name__, len(self)
-        return f"Dataset {name}\n    Number of datapoints: {count}\n    Root location: {self.root}"
+        lines = [
+            f"Dataset {type(self).__name__}",
+            f"Number of datapoints: {len(self)}",
+            f"Root location: {self.root}",
+            *self.extra_repr().splitlines(),
+        ]
+        return "\n    ".join(lines)
+
+    def extra_repr(self) -> str:
+        """Return what a subclass adds to the representation: lines, or nothing."""
+        return ""
 
 
 class DatasetFolder(VisionDataset):

@@ -1,0 +1,134 @@
+"""Caltech 101 and Caltech 256."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from flowvision.datasets.formats import read_matlab
+from flowvision.datasets.published import (
+    PublishedFile,
+    PublishedImages,
+    one_or_all,
+    target_kinds,
+)
+from flowvision.datasets.utils import list_dir, list_files
+
+# Four classes have another name among the outlines.
+_OUTLINED_AS = {
+    "Faces": "Faces_2",
+    "Faces_easy": "Faces_3",
+    "Motorbikes": "Motorbikes_16",
+    "airplanes": "Airplanes_Side_2",
+}
+
+
+class Caltech101(PublishedImages):
+    """Photos of 101 kinds of things, 40 to 800 of each.
+
+    Fei-Fei et al., "Learning Generative Visual Models from Few Training Examples", 2004.
+
+    Args:
+        root: folder of the folder ``caltech101``.
+        target_type: ``"category"``, the class number, ``"annotation"``, the outline as an array
+            ``[2, points]``, or a list of both.
+        transform: applied to each image.
+        target_transform: applied to each target.
+        download: get and unpack the archive, 130 MB, if something is missing. The archives in it
+            must be unpacked, too.
+
+    Attributes:
+        categories: names of the classes.
+
+    Raises:
+        ValueError: an unknown `target_type`.
+        RuntimeError: files are missing.
+    """
+
+    published = (
+        PublishedFile(
+            "https://data.caltech.edu/records/mzrjq-6wc02/files/caltech-101.zip",
+            "3138e1922a9193bfa496528edbbc45d0",
+        ),
+    )
+
+    def __init__(
+        self,
+        root: str | Path,
+        target_type: str | Sequence[str] = "category",
+        transform: Callable | None = None,
+        target_transform: Callable | None = None,
+        download: bool = False,
+    ) -> None:
+        folder = Path(root).expanduser() / "caltech101"
+        super().__init__(folder, transform=transform, target_transform=target_transform)
+        self.target_type = target_kinds(target_type, ("category", "annotation"))
+        images = self.root / "101_ObjectCategories"
+        self.provide(self.root, [images], download)
+        # Not a class: whatever the search engine found.
+        self.categories = [name for name in list_dir(images) if name != "BACKGROUND_Google"]
+        listed = [
+            (images / name / file, number)
+            for number, name in enumerate(self.categories)
+            for file in list_files(images / name, ".jpg")
+        ]
+        self.images = [image for image, _ in listed]
+        self.y = [number for _, number in listed]
+
+    def target(self, index: int) -> Any:
+        """Return the class number of an image, its outline, or both."""
+        read = {"category": lambda: self.y[index], "annotation": lambda: self._outline(index)}
+        return one_or_all([read[kind]() for kind in self.target_type])
+
+    def _outline(self, index: int) -> Any:
+        name = self.categories[self.y[index]]
+        file = self.images[index].name.replace("image", "annotation").replace(".jpg", ".mat")
+        path = self.root / "Annotations" / _OUTLINED_AS.get(name, name) / file
+        return read_matlab(path)["obj_contour"]
+
+
+class Caltech256(PublishedImages):
+    """30,607 photos of 257 kinds of things, at least 80 of each; the target is the class number.
+
+    Griffin et al., "Caltech-256 Object Category Dataset", 2007.
+
+    Args:
+        root: folder of the folder ``caltech256``.
+        transform: applied to each image.
+        target_transform: applied to each class number.
+        download: get and unpack the archive, 1.2 GB, if something is missing.
+
+    Attributes:
+        categories: names of the classes.
+
+    Raises:
+        RuntimeError: files are missing.
+    """
+
+    published = (
+        PublishedFile(
+            "https://data.caltech.edu/records/nyy15-4j048/files/256_ObjectCategories.tar",
+            "67b4f42ca05d46448c6bb8ecd2220f6d",
+        ),
+    )
+
+    def __init__(
+        self,
+        root: str | Path,
+        transform: Callable | None = None,
+        target_transform: Callable | None = None,
+        download: bool = False,
+    ) -> None:
+        folder = Path(root).expanduser() / "caltech256"
+        super().__init__(folder, transform=transform, target_transform=target_transform)
+        images = self.root / "256_ObjectCategories"
+        self.provide(self.root, [images], download)
+        self.categories = list_dir(images)
+        listed = [
+            (images / name / file, number)
+            for number, name in enumerate(self.categories)
+            for file in list_files(images / name, ".jpg")
+        ]
+        self.images = [image for image, _ in listed]
+        self.targets = self.y = [number for _, number in listed]

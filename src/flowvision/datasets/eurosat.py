@@ -1,0 +1,42 @@
+"""EuroSAT: use of land, seen from satellites."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from flowvision.datasets.published import PublishedFile, PublishedFolders
+
+
+class EuroSAT(PublishedFolders):
+    """27,000 pictures of Sentinel-2, 64x64 color pixels, of ten kinds of use of land.
+
+    Helber et al., "EuroSAT: A Novel Dataset and Deep Learning Benchmark for Land Use and Land Cover
+    Classification", 2019.
+
+    Args:
+        root: folder of the folder ``eurosat``.
+        transform: applied to each image.
+        target_transform: applied to each class number.
+        download: get and unpack the archive, 94 MB, if the images are missing.
+
+    Raises:
+        RuntimeError: the images are missing.
+    """
+
+    def __init__(
+        self,
+        root: str | Path,
+        transform: Callable | None = None,
+        target_transform: Callable | None = None,
+        download: bool = False,
+    ) -> None:
+        folder = Path(root).expanduser() / "eurosat"
+        super().__init__(folder, folder / "2750", _ARCHIVE, download, transform, target_transform)
+
+
+_ARCHIVE = PublishedFile(
+    "https://huggingface.co/datasets/torchgeo/eurosat/resolve/"
+    "c877bcd43f099cd0196738f714544e355477f3fd/EuroSAT.zip",
+    "c8fa014336c82ac7804f0398fcb19387",
+)

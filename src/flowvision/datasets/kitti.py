@@ -1,0 +1,74 @@
+"""KITTI: streets with boxes around cars and people."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from flowvision.datasets.published import PublishedFile, PublishedImages, lines_of
+from flowvision.datasets.utils import list_files
+
+_SITE = "https://s3.eu-central-1.amazonaws.com/avg-kitti"
+
+
+class Kitti(PublishedImages):
+    """Streets from a car: 7,481 photos to train on, 7,518 to test.
+
+    Geiger et al., "Are we ready for Autonomous Driving? The KITTI Vision Benchmark Suite", 2012.
+    A target is a list of dictionaries with ``type``, ``truncated``, ``occluded``, ``alpha``,
+    ``bbox`` (x1, y1, x2, y2), ``dimensions``, ``location`` and ``rotation_y``; None for the test.
+
+    Args:
+        root: folder of the folder ``Kitti/raw``.
+        train: the photos to train on.
+        transform: applied to each image.
+        target_transform: applied to each target.
+        transforms: applied to image and target together, instead of the other two.
+        download: get and unpack the archives, 12 GB, if something is missing.
+
+    Raises:
+        RuntimeError: files are missing.
+    """
+
+    # The publishers state no checksums.
+    published = (
+        PublishedFile(f"{_SITE}/data_object_image_2.zip"),
+        PublishedFile(f"{_SITE}/data_object_label_2.zip"),
+    )
+
+    def __init__(
+        self,
+        root: str | Path,
+        train: bool = True,
+        transform: Callable | None = None,
+        target_transform: Callable | None = None,
+        transforms: Callable | None = None,
+        download: bool = False,
+    ) -> None:
+        super().__init__(root, transforms, transform, target_transform)
+        self.train = train
+        raw = self.root / "Kitti" / "raw"
+        part = raw / ("training" if train else "testing")
+        images, labels = part / "image_2", part / "label_2"
+        self.provide(raw, [images, labels] if train else [images], download)
+        self.images = [images / name for name in list_files(images, ".png")]
+        self.targets = [labels / f"{image.stem}.txt" if train else None for image in self.images]
+
+    def target(self, index: int) -> Any:
+        """Return what the boxes of a photo are."""
+        listed = self.targets[index]
+        return None if listed is None else [_box(line.split(" ")) for line in lines_of(listed)]
+
+
+def _box(words: list[str]) -> dict[str, Any]:
+    return {
+        "type": words[0],
+        "truncated": float(words[1]),
+        "occluded": int(words[2]),
+        "alpha": float(words[3]),
+        "bbox": [float(each) for each in words[4:8]],
+        "dimensions": [float(each) for each in words[8:11]],
+        "location": [float(each) for each in words[11:14]],
+        "rotation_y": float(words[14]),
+    }

@@ -1,0 +1,71 @@
+"""SBU: photos with captions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from flowvision.datasets.published import PublishedFile, PublishedImages
+from flowvision.datasets.utils import download_url
+
+
+class SBU(PublishedImages):
+    """Photos of Flickr with a caption each: a million addresses, many of which are gone.
+
+    Ordonez et al., "Im2Text: Describing Images Using 1 Million Captioned Photographs", 2011.
+
+    Args:
+        root: folder of the folder ``dataset``.
+        transform: applied to each image.
+        target_transform: applied to each caption.
+        download: get the list and then each photo that is still there, if the list is missing.
+
+    Attributes:
+        photos: names of the photos that are there.
+        captions: what is said of each.
+
+    Raises:
+        RuntimeError: the list is missing.
+    """
+
+    published = (
+        PublishedFile(
+            "https://www.cs.rice.edu/~vo9/sbucaptions/SBUCaptionedPhotoDataset.tar.gz",
+            "9aec147b3488753cf758b4d493422285",
+        ),
+    )
+
+    def __init__(
+        self,
+        root: str | Path,
+        transform: Callable | None = None,
+        target_transform: Callable | None = None,
+        download: bool = True,
+    ) -> None:
+        super().__init__(root, transform=transform, target_transform=target_transform)
+        folder = self.root / "dataset"
+        urls, captions = (
+            folder / f"SBU_captioned_photo_dataset_{what}.txt" for what in ("urls", "captions")
+        )
+        is_new = download and not urls.exists()
+        self.provide(self.root, [urls, captions], download)
+        # Their lines belong together, empty ones, too.
+        addresses, texts = (path.read_text("utf-8").splitlines() for path in (urls, captions))
+        if is_new:
+            _get_photos(addresses, folder)
+        there = [
+            (url.strip().rpartition("/")[2], text.strip())
+            for url, text in zip(addresses, texts, strict=True)
+            if (folder / url.strip().rpartition("/")[2]).is_file()
+        ]
+        self.photos = [photo for photo, _ in there]
+        self.captions = self.targets = [text for _, text in there]
+        self.images = [folder / photo for photo in self.photos]
+
+
+def _get_photos(addresses: list[str], folder: Path) -> None:
+    for url in addresses:
+        try:
+            download_url(url.strip(), folder)
+        except (ConnectionError, RuntimeError):
+            continue  # Its owner may have removed it.

@@ -1,0 +1,53 @@
+"""SEMEION: handwritten digits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from flowvision.datasets.published import PublishedFile, PublishedImages
+
+
+class SEMEION(PublishedImages):
+    """1,593 handwritten digits of 16x16 black and white pixels.
+
+    https://archive.ics.uci.edu/dataset/178/semeion+handwritten+digit.
+
+    Args:
+        root: folder of the file ``semeion.data``.
+        transform: applied to each image.
+        target_transform: applied to each digit.
+        download: get the file, 3 MB, if it is missing.
+
+    Attributes:
+        data: all images, a uint8 array ``[N, 16, 16]``.
+        labels: the digits.
+
+    Raises:
+        RuntimeError: the file is missing.
+    """
+
+    published = (
+        PublishedFile(
+            "http://archive.ics.uci.edu/ml/machine-learning-databases/semeion/semeion.data",
+            "cb545d371d2ce14ec121470795a77432",
+            is_archive=False,
+        ),
+    )
+
+    def __init__(
+        self,
+        root: str | Path,
+        transform: Callable | None = None,
+        target_transform: Callable | None = None,
+        download: bool = True,
+    ) -> None:
+        super().__init__(root, transform=transform, target_transform=target_transform)
+        file = self.root / "semeion.data"
+        self.provide(self.root, [file], download)
+        rows = np.loadtxt(file, ndmin=2)
+        self.images = self.data = (rows[:, :256] * 255).astype(np.uint8).reshape(-1, 16, 16)
+        self.labels = rows[:, 256:].argmax(1)
+        self.targets = self.labels.tolist()
