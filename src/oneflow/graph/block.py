@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 from weakref import WeakKeyDictionary
 
+from oneflow.base.placement import Placement
+from oneflow.functional.creation.conversion import VIEW_TYPES
 from oneflow.graph.block_config import BlockConfig
 from oneflow.graph.verbosity import chosen_verbosity
 from oneflow.module.module import Module
+from oneflow.tensor.tensor import Tensor
+
+_NAMES = ("name", "name_prefix")
 
 
 class Blocks:
@@ -16,10 +21,15 @@ class Blocks:
 
     Args:
         changed: called when an option of a module has changed.
+        roots: gives the modules assigned to the graph, by attribute name.
     """
 
-    def __init__(self, changed: Callable[[], None]) -> None:
-        self._changed = changed
+    def __init__(
+        self,
+        changed: Callable[[], None],
+        roots: Callable[[], Iterable[tuple[str, Module]]] = list,
+    ) -> None:
+        self._changed, self._roots = changed, roots
         self._blocks: WeakKeyDictionary[Module, Block] = WeakKeyDictionary()
         self.configs: WeakKeyDictionary[Module, BlockConfig] = WeakKeyDictionary()
 
@@ -29,6 +39,14 @@ class Blocks:
         if block is None:
             block = self._blocks[module] = Block(module, self)
         return block
+
+    def path_of(self, module: Module) -> str:
+        """The path of `module` in the graph, such as ``"model.layers.0"``."""
+        for root, top in self._roots():
+            for path, each in top.named_modules(prefix=root):
+                if each is module:
+                    return path
+        return ""
 
     def config_of(self, module: Module) -> BlockConfig:
         """The configuration of `module`."""
@@ -72,6 +90,11 @@ class Block:
     def activation_checkpointing(self, mode: bool) -> None:
         self.config.activation_checkpointing = mode
 
+    @property
+    def stage_placement(self) -> Placement | None:
+        """The same as ``config.stage_placement``."""
+        return self.config.stage_placement
+
     def set_stage(self, stage_id: int | None = None, placement: Any = None) -> None:
         """The same as ``config.set_stage``."""
         self.config.set_stage(stage_id, placement)
@@ -105,6 +128,10 @@ class Block:
         return self.origin(*args, **kwargs)
 
     def __getattr__(self, name: str) -> Any:
+        # Of a module without such attributes: its own name, and that of the module around it.
+        if name in _NAMES and not hasattr(self.origin, name):
+            prefix, dot, own = self._blocks.path_of(self.origin).rpartition(".")
+            return own if name == "name" else prefix + dot
         value = getattr(self.origin, name)
         return self._blocks.of(value) if isinstance(value, Module) else value
 
@@ -130,3 +157,46 @@ class Block:
 
     def __repr__(self) -> str:
         return repr(self.origin)
+
+
+class GraphTensor:
+    """A parameter or buffer as ``to(GraphTensor)`` shows it: where the graph has it.
+
+    It is on the placement that the tensor has, and in the pipeline stage of its module.
+
+    Example:
+        >>> import oneflow as flow
+        >>> layer = flow.nn.Linear(2, 2)
+        >>> view = layer.weight.to(flow.nn.graph.GraphTensor)
+        >>> view.to(flow.Tensor) is layer.weight, view.stage_placement
+        (True, None)
+    """
+
+    def __init__(self, origin: Tensor) -> None:
+        self.origin = origin
+
+    @property
+    def stage_placement(self) -> Placement | None:
+        """The placement of a global tensor; None for a local one."""
+        return self.origin.placement if self.origin.is_global else None
+
+    def set_stage(self, stage_id: int | None = None, placement: Any = None) -> None:
+        """Stages are set for modules.
+
+        Raises:
+            RuntimeError: always; it says where to set the stage.
+        """
+        raise RuntimeError(
+            "a tensor is in the stage of its module: call "
+            "`graph.module.to(GraphModule).set_stage(stage_id, placement)`"
+        )
+
+    def to(self, *args: Any, **kwargs: Any) -> Any:
+        """The tensor itself for ``to(Tensor)``, else what its own `to` returns."""
+        return self.origin.to(*args, **kwargs)
+
+    def __repr__(self) -> str:
+        return f"GraphTensor({self.origin!r})"
+
+
+VIEW_TYPES[GraphTensor] = GraphTensor

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import warnings
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -18,6 +19,7 @@ from oneflow.graph.captured_step import (
     StepOutputs,
     StepSummary,
 )
+from oneflow.graph.external_writes import ExternalWriteError
 from oneflow.graph.graph_config import GraphConfig
 from oneflow.graph.micro_batches import MicroBatches
 from oneflow.graph.module_tracer import ModuleTracer
@@ -84,41 +86,63 @@ class Capturable(Protocol):
         ...
 
 
-def scope_of(graph: Capturable, arguments: Sequence[Tensor]) -> CaptureScope:
-    """The scope for capturing a step of a graph that is called with `arguments`."""
-    return CaptureScope(graph.name, _device_of(graph, arguments), graph.settings.scaler)
+@contextlib.contextmanager
+def captured_step(
+    graph: Capturable, build: Callable[..., Any], called: Any, arguments: Sequence[Tensor]
+) -> Iterator[CapturedStep]:
+    """Context manager: one call of `build`, with the backward pass and the optimizers' steps.
 
-
-def capture(
-    graph: Capturable,
-    build: Callable[..., Any],
-    called: Any,
-    arguments: Sequence[Tensor],
-    scope: CaptureScope,
-) -> CapturedStep:
-    """Record one call of `build`, with the backward pass and the optimizers' steps.
+    On an error within it optimizers and the gradient scaler are as before. If `build` writes to
+    tensors from outside, it is recorded once more with these as variables.
 
     Args:
         graph: the graph.
         build: the function to record.
         called: structure of its positional and keyword arguments.
         arguments: the tensors in them.
-        scope: swaps what has to be swapped; the caller holds `scope.restore_on_error`.
 
     Raises:
         RuntimeError: the step cannot be captured; the message says why. Tensors and modules are as
             before.
     """
+    scope = CaptureScope(graph.name, _device_of(graph, arguments), graph.settings.scaler)
+    outside: Sequence[Tensor] = ()
+    with contextlib.ExitStack() as stack:
+        try:
+            step = _captured_in(scope, graph, build, called, arguments, stack)
+        except ExternalWriteError as error:
+            if not error.tensors:
+                raise
+            outside = error.tensors
+        if outside:
+            scope = CaptureScope(graph.name, scope.recorder.device, graph.settings.scaler, outside)
+            step = _captured_in(scope, graph, build, called, arguments, stack)
+        yield step
+
+
+def _captured_in(
+    scope: CaptureScope,
+    graph: Capturable,
+    build: Callable[..., Any],
+    called: Any,
+    arguments: Sequence[Tensor],
+    stack: contextlib.ExitStack,
+) -> CapturedStep:
+    """Capture in a scope, which `stack` holds from then on."""
     config = graph.settings.config
-    if config.zero_stage:
-        optimizers = [each.optimizer for each in graph.added_optimizers()]
-        apply_zero(optimizers, config.zero_stage, config.zero_min_size)
-    with scope.capturing():
-        return _Capture(graph, build, called, arguments, scope).run()
+    with contextlib.ExitStack() as attempt:
+        attempt.enter_context(scope.restore_on_error())
+        if config.zero_stage:
+            optimizers = [each.optimizer for each in graph.added_optimizers()]
+            apply_zero(optimizers, config.zero_stage, config.zero_min_size)
+        with scope.capturing():
+            step = _Capture(graph, build, called, arguments, scope).run()
+        stack.push(attempt.pop_all())
+    return step
 
 
 class _Capture:
-    """One capture; see `capture` for its arguments."""
+    """One capture; see `captured_step` for its arguments."""
 
     def __init__(
         self,
@@ -147,6 +171,9 @@ class _Capture:
         self._variables.add_modules(self._graph.named_modules())
         self._variables.add_attributes(self._graph.graph_attributes(), "", "tensor")
         self._add_optimized_tensors()
+        for number, tensor in enumerate(self._scope.outside):
+            name = f"outside.{number}"
+            self._variables.add(name, "tensor", tensor, {}, name)
         result = self._call_build()
         results: list[Tensor] = []
         structure = tree_flatten(result, results, f"the result of {self._graph.name}.build")

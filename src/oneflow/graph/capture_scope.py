@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from oneflow.amp.autocast import autocast
@@ -47,15 +47,23 @@ class CaptureScope:
         variables: the tensors that stand for inputs during capture.
         optimizer_steps: the steps of optimizers that were captured.
         draws: the draws of the step.
-        feeds: what readers read for the step.
+        draws: the draws of the step.
+        outside: tensors that become variables though no module or attribute has them.
 
     Args:
         graph_name: name of the graph, for errors.
         device: device or placement on which the step will run.
         scaler: the graph's gradient scaler.
+        outside: see the attribute.
     """
 
-    def __init__(self, graph_name: str, device: Any, scaler: StaticGradScaler | None) -> None:
+    def __init__(
+        self,
+        graph_name: str,
+        device: Any,
+        scaler: StaticGradScaler | None,
+        outside: Sequence[Tensor] = (),
+    ) -> None:
         self.recorder = CapturingRecorder(device, graph_name)
         self.variables = GraphVariables(self.recorder)
         self.optimizer_steps: list[OptimizerStep] = []
@@ -63,6 +71,7 @@ class CaptureScope:
         self.feeds = FeedCapture(self._new_feed)
         if isinstance(device, Device):
             self.feeds.sharding = BatchSharding(device)
+        self.outside = outside
         self._scaler = scaler
 
     def _new_feed(self, spec: TensorSpec) -> Tensor:
@@ -95,10 +104,10 @@ class CaptureScope:
         """Context manager: this thread's operators are recorded, and variables stand for inputs.
 
         Raises:
-            RuntimeError: `build` wrote to a tensor that is no part of the graph.
+            ExternalWriteError: `build` wrote to a tensor that is no part of the graph.
         """
         writes = ExternalWrites(self.recorder)
-        line = None
+        error = None
         try:
             with (
                 capturing(self.recorder),
@@ -109,13 +118,9 @@ class CaptureScope:
                 yield
         finally:
             self.variables.restore()
-            line = writes.undo()
-        if line is not None:
-            raise RuntimeError(
-                f"{self.recorder.graph_name}: `build` wrote to a tensor{line} that is no argument "
-                "and belongs to no module of the graph, so it would not change in later calls. "
-                "Assign the tensor, or the module whose buffer it is, to an attribute of the graph"
-            )
+            error = writes.undo()
+        if error is not None:
+            raise error
 
     @contextlib.contextmanager
     def build_context(

@@ -1,6 +1,6 @@
 """The stages of compiling a graph: capture, passes, binding, compilation.
 
-capture(graph, ...)        -> CapturedStep
+captured_step(graph, ...)  -> CapturedStep
 optimize(captured, ...)    -> Program          the passes of `oneflow.passes.pipeline`
 bind(captured, program)    -> StepBinding, and the program in the order of the binding
 compile_step(captured)     -> Step
@@ -17,7 +17,7 @@ from oneflow.base.placement import Placement
 from oneflow.compiler.lower import Executable
 from oneflow.graph.auto_parallel import auto_parallel_text, reshard_variables, sharding_search
 from oneflow.graph.binding import StepBinding, bind
-from oneflow.graph.capture import Capturable, CaptureSettings, capture, scope_of
+from oneflow.graph.capture import Capturable, CaptureSettings, captured_step
 from oneflow.graph.captured_step import CapturedStep
 from oneflow.graph.engine_executable import EngineExecutable
 from oneflow.graph.engines import Engine
@@ -49,9 +49,11 @@ def compile_graph(
         arguments: the tensors in them.
         engine: runs what it can of the step; None: XLA runs it.
     """
-    scope = scope_of(graph, arguments)
-    with scope.restore_on_error(), span(EventKind.COMPILATION, f"compile {graph.name}"):
-        return compile_step(capture(graph, build, called, arguments, scope), graph.settings, engine)
+    with (
+        span(EventKind.COMPILATION, f"compile {graph.name}"),
+        captured_step(graph, build, called, arguments) as captured,
+    ):
+        return compile_step(captured, graph.settings, engine)
 
 
 def optimize(

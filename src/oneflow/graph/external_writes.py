@@ -10,7 +10,21 @@ from weakref import ref
 from oneflow.base.location import user_line
 from oneflow.graph.capturing_recorder import CapturingRecorder
 from oneflow.program.value import Value
+from oneflow.tensor.strides import is_view
+from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.views import WRITE_HOOKS, Handle, Storage, with_history_of
+
+
+class ExternalWriteError(RuntimeError):
+    """`build` wrote to tensors that are no part of the step.
+
+    Attributes:
+        tensors: those tensors, if all of them can become variables of the graph; else empty.
+    """
+
+    def __init__(self, message: str, tensors: tuple[Tensor, ...] = ()) -> None:
+        super().__init__(message)
+        self.tensors = tensors
 
 
 class ExternalWrites:
@@ -23,7 +37,7 @@ class ExternalWrites:
     def __init__(self, recorder: CapturingRecorder) -> None:
         self._recorder = recorder
         self._tensors: list[tuple[ref[Any], Value, str]] = []
-        self._storages: list[tuple[Storage, Value, str]] = []
+        self._storages: list[tuple[Storage, ref[Any], Value, str]] = []
 
     def __enter__(self) -> ExternalWrites:
         WRITE_HOOKS.append(self._note)
@@ -41,35 +55,49 @@ class ExternalWrites:
         if family is None:
             self._tensors.append((ref(tensor), old, user_line()))
         else:
-            self._storages.append((family.storage, old, user_line()))
+            self._storages.append((family.storage, ref(tensor), old, user_line()))
 
-    def undo(self) -> str | None:
+    def undo(self) -> ExternalWriteError | None:
         """Give tensors that still exist their values.
 
         Returns:
-            The user's line of the first write to one of them; None without any.
+            The error about the first write to one of them; None without any.
         """
         if not self._tensors and not self._storages:
             return None
         gc.collect()
-        lines = []
+        written: list[tuple[Tensor | None, str]] = []
         for reference, old, line in self._tensors:
             tensor = reference()
             if tensor is not None:
                 tensor._value = with_history_of(old.alias(), old)
-                lines.append(line)
+                written.append((tensor, line))
         while self._storages:
-            storage, old, line = self._storages.pop()
+            storage, reference, old, line = self._storages.pop()
             if getrefcount(storage) > _BASELINE:
                 storage.replace(old.alias(), silent=True)
-                lines.insert(0, line)
-        return lines[0] if lines else None
+                tensor = reference()
+                is_root = tensor is not None and not is_view(tensor)
+                written.insert(0, (tensor if is_root else None, line))
+        return self._error(written) if written else None
+
+    def _error(self, written: list[tuple[Tensor | None, str]]) -> ExternalWriteError:
+        """The error about writes, given with their lines."""
+        whole = {id(tensor): tensor for tensor, _ in written if tensor is not None}
+        is_complete = all(tensor is not None for tensor, _ in written)
+        return ExternalWriteError(
+            f"{self._recorder.graph_name}: `build` wrote to a tensor{written[0][1]} that is no "
+            "argument and belongs to no module of the graph, so it would not change in later "
+            "calls. Assign the tensor, or the module whose buffer it is, to an attribute of the "
+            "graph",
+            tuple(whole.values()) if is_complete else (),
+        )
 
 
 def _baseline_count() -> int:
     """The reference count that `undo` finds for a storage that no tensor has."""
-    storages = [(object(), None, "")]
-    storage, _, _ = storages.pop()
+    storages = [(object(), None, None, "")]
+    storage, _, _, _ = storages.pop()
     return getrefcount(storage)
 
 

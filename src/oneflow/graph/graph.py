@@ -20,11 +20,12 @@ from oneflow.graph.capture import CaptureSettings
 from oneflow.graph.capture_modes import attributes_of, capture_modes
 from oneflow.graph.capturing_recorder import is_capturing
 from oneflow.graph.compilation import compile_graph
+from oneflow.graph.compiled_graph import CompiledGraph
 from oneflow.graph.graph_config import GraphConfig
 from oneflow.graph.graph_repr import graph_text
 from oneflow.graph.optimizer_steps import GraphOptimizer
 from oneflow.graph.pipeline_parallel import PipelineExecutable
-from oneflow.graph.pytree import flatten_call
+from oneflow.graph.pytree import flatten_call, plain_key
 from oneflow.graph.render_graph import draw_step
 from oneflow.graph.render_schedule import draw_schedule
 from oneflow.graph.save_graph import save_steps
@@ -41,12 +42,11 @@ from oneflow.optim.utils import SparseOptimizer
 from oneflow.tensor.tensor import Tensor
 
 _counts: defaultdict[str, Iterator[int]] = defaultdict(itertools.count)
-_MAX_STEPS = 10  # that a graph keeps, one per combination of argument shapes and modes
 # `Graph.plan` calls it.
 PLAN_GRAPH: Hook[Callable[..., Any]] = Hook("PLAN_GRAPH", "oneflow.plan.plan")
 
 
-class Graph:
+class Graph(CompiledGraph):
     """Base class of static graphs: a whole step, recorded once and run as one program.
 
     Assign modules to attributes, define `build`, and call the graph. The first call runs `build`
@@ -78,8 +78,8 @@ class Graph:
         members["_name"] = f"{kind}_{next(_counts[kind])}"
         members["_modules"] = {}
         members["_steps"] = steps = OrderedDict()
-        members["config"] = GraphConfig(steps.clear)
-        members["settings"] = CaptureSettings(self.config, Blocks(steps.clear))
+        members["config"] = GraphConfig(steps.clear, lambda: self.training)
+        members["settings"] = CaptureSettings(self.config, Blocks(steps.clear, self.named_modules))
         members["_optimizers"] = []
         members["_attributes"] = []
         members["_has_warned_of_recompiling"] = False
@@ -237,7 +237,9 @@ class Graph:
                 f"{self.name} is called inside `build` of another graph; graphs cannot be nested. "
                 "Call its modules instead"
             )
-        called = None if kwargs else _plain_key(args)
+        if self._loaded is not None:
+            return self._loaded(*args, **kwargs)
+        called = None if kwargs else plain_key(args)
         tensors: Sequence[Any] = args
         if called is None:
             tensors = []
@@ -255,8 +257,7 @@ class Graph:
         return result
 
     def _compile(self, *args: Any, **kwargs: Any) -> None:
-        """Compile the step for arguments like these; OneFlow's name for it, and nothing runs."""
-        called = None if kwargs else _plain_key(args)
+        called = None if kwargs else plain_key(args)
         self._new_step(called or self._key(args, kwargs, []), args, kwargs)
 
     def _key(self, args: tuple, kwargs: dict[str, Any], tensors: list[Tensor]) -> tuple:
@@ -269,12 +270,13 @@ class Graph:
         self._check_call(args, kwargs)
         engine = self.config.chosen_engine(self.training)
         known = {each for each, _ in self._steps}
-        if known and called not in known and not self._has_warned_of_recompiling:
+        warned = self._has_warned_of_recompiling or self.expects_shapes
+        if known and called not in known and not warned:
             self.__dict__["_has_warned_of_recompiling"] = True
             warnings.warn(
                 f"{self.name} is compiled again, for arguments of other shapes, dtypes or "
                 "structure than before; it keeps up to "
-                f"{_MAX_STEPS} compiled steps and does not mention this again",
+                f"{self.max_steps} compiled steps and does not mention this again",
                 stacklevel=3,
             )
         tensors: list[Tensor] = []
@@ -282,7 +284,7 @@ class Graph:
         self.__dict__["_attributes"] = attributes_of(self.named_modules())
         key = called, capture_modes(self.training, self._attributes)
         step = self._steps[key] = compile_graph(self, self.build, structure, tensors, engine)
-        if len(self._steps) > _MAX_STEPS:
+        if len(self._steps) > self.max_steps:
             self._steps.popitem(last=False)
         return step
 
@@ -485,16 +487,6 @@ class Graph:
 def _contains_modules(values: Any) -> bool:
     each_value = values.values() if isinstance(values, dict) else values
     return any(isinstance(each, Module) for each in each_value)
-
-
-def _plain_key(args: tuple) -> tuple | None:
-    """The key of a call with nothing but tensors that need no gradients; None for any other."""
-    key = []
-    for each in args:
-        if type(each) is not Tensor or each._value.node is not None:
-            return None
-        key.append(each._value.spec)
-    return tuple(key)
 
 
 PROGRAM_STORE.fill(ProgramStore(Graph, Graph.save, Graph.load))

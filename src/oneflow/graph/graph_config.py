@@ -10,6 +10,13 @@ from oneflow.graph.auto_parallel import AutoParallelOptions
 from oneflow.graph.engines import ENGINES, Engine
 
 _ORDERS = ("Disable", "SpeedFirst", "MemoryFirst", "OverlapCpuGpu", "DelayShortGpu")
+_MEMORY_MODES = (
+    "Disable",
+    "SlightMemoryDown",
+    "ModerateMemoryDown",
+    "HeavyMemoryDown",
+    "AdaptiveMemory",
+)
 # The modes of ZeRO by their names in OneFlow 0.6, and their stages.
 _ZERO_MODES = {"distributed_split": 2, "non_distributed": 1}
 
@@ -30,10 +37,15 @@ class GraphConfig:
         oneflow.bfloat16
     """
 
-    __slots__ = ("_changed", "_options")
+    __slots__ = ("_changed", "_is_training", "_options")
 
-    def __init__(self, changed: Callable[[], None] = lambda: None) -> None:
+    def __init__(
+        self,
+        changed: Callable[[], None] = lambda: None,
+        is_training: Callable[[], bool] = lambda: False,
+    ) -> None:
         self._changed = changed
+        self._is_training = is_training
         self._options: dict[str, Any] = {
             "amp": None,
             "fuse_model_update_ops": True,
@@ -57,17 +69,25 @@ class GraphConfig:
             "tensorrt": False,
             "openvino": False,
             "cudnn_conv_heuristic_search_algo": True,
+            "auto_memory": "AdaptiveMemory",
+            "choose_best_memory_allocation": True,
+            "outputs_buffer_size": 2,
         }
 
     def __repr__(self) -> str:
         options = ", ".join(f"{name}={value!r}" for name, value in self._options.items())
-        return f"GraphConfig({options})"
+        return f"GraphConfig(training={self.training}, {options})"
 
     def _set(self, name: str, value: Any) -> None:
         self._options[name] = value
         self._changed()
 
     # --- read by the graph
+
+    @property
+    def training(self) -> bool:
+        """True if the graph has optimizers."""
+        return self._is_training()
 
     @property
     def amp_dtype(self) -> DType | None:
@@ -262,6 +282,31 @@ class GraphConfig:
     def enable_compress_memory(self, mode: bool = True) -> None:
         """Let values share memory one after the other; XLA always does."""
         self._set("compress_memory", _flag("mode", mode))
+
+    def enable_auto_memory(self, mode: str = "AdaptiveMemory") -> None:
+        """Choose how much speed to give for less memory; XLA's scheduler weighs both in any case.
+
+        Args:
+            mode: ``"Disable"``, ``"SlightMemoryDown"``, ``"ModerateMemoryDown"``,
+                ``"HeavyMemoryDown"`` or ``"AdaptiveMemory"``.
+        """
+        if mode not in _MEMORY_MODES:
+            raise ValueError(f"`mode` must be one of {_MEMORY_MODES}, got {mode!r}")
+        self._set("auto_memory", mode)
+
+    def enable_choose_best_memory_allocation(self, mode: bool = True) -> None:
+        """Try several orders in which values are placed in memory; XLA has one that is good."""
+        self._set("choose_best_memory_allocation", _flag("mode", mode))
+
+    def set_outputs_buffer_size(self, value: int = 2) -> None:
+        """Set how many calls may be under way at once; here calls start when they are made.
+
+        Raises:
+            ValueError: `value` is not a positive integer.
+        """
+        if type(value) is not int or value < 1:
+            raise ValueError(f"`value` must be an integer from 1, got {value!r}")
+        self._set("outputs_buffer_size", value)
 
     def enable_multi_tensor_update(self, mode: bool = True) -> None:
         """Update many parameters at once; graphs always do."""

@@ -156,3 +156,13 @@ def _collect(value: Any, tensors: list[Tensor]) -> None:
     elif isinstance(value, list | tuple):
         for each in value:
             _collect(each, tensors)
+
+
+def plain_key(args: tuple) -> tuple | None:
+    """Return the key of a call with nothing but tensors that need no gradients, else None."""
+    key = []
+    for each in args:
+        if type(each) is not Tensor or each._value.node is not None:
+            return None
+        key.append(each._value.spec)
+    return tuple(key)

@@ -97,6 +97,12 @@ class SavedGraph:
         return tree_unflatten(step.structure, iter(step.run(tensors, self._variables)))
 
 
+def saved_device_type(path: Path) -> str:
+    """Return the type of the devices for which the graph in a folder was compiled."""
+    data = read_description(path)
+    return data["placement"][0] if "placement" in data else Device(data["device"]).type
+
+
 def _device_of(data: dict[str, Any]) -> Device | Placement:
     """The device or placement of a saved graph.
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from oneflow.base.placement import Placement
 from oneflow.graph.binding import bind
-from oneflow.graph.capture import capture, scope_of
+from oneflow.graph.capture import captured_step
 from oneflow.graph.captured_step import StepInput
 from oneflow.graph.compilation import optimize
 from oneflow.graph.graph import Graph
@@ -56,11 +56,12 @@ def plan_step(graph: Graph, args: tuple, kwargs: dict[str, Any]) -> StepProgram:
     tensors: list[Tensor] = []
     structure = flatten_call(args, kwargs, tensors, graph.name)
     optimizers = [each.optimizer for each in graph.added_optimizers()]
-    with planning(), zero_scope(optimizers):
-        scope = scope_of(graph, tensors)
-        with scope.restore_on_error():
-            captured = capture(graph, graph.build, structure, tensors, scope)
-            program, binding = bind(captured, optimize(captured, graph.settings))
+    with (
+        planning(),
+        zero_scope(optimizers),
+        captured_step(graph, graph.build, structure, tensors) as captured,
+    ):
+        program, binding = bind(captured, optimize(captured, graph.settings))
     if not isinstance(captured.device, Placement):
         raise TypeError(
             f"{graph.name} runs on `{captured.device}`; a plan is about global tensors: bring "

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import oneflow as flow
-from oneflow.graph.capture import capture, scope_of
+from oneflow.graph.capture import captured_step
 from oneflow.graph.captured_step import CapturedStep
 from oneflow.graph.graph import Graph
 from oneflow.graph.pytree import flatten_call, tree_unflatten
@@ -107,11 +107,8 @@ def capture_call(graph: Graph, args: Sequence[Any], kwargs: Mapping[str, Any]) -
     """
     tensors: list[flow.Tensor] = []
     structure = flatten_call(tuple(args), dict(kwargs), tensors, graph.name)
-    scope = scope_of(graph, tensors)
-    with contextlib.ExitStack() as stack:
-        stack.enter_context(scope.restore_on_error())
-        step = capture(graph, graph.build, structure, tensors, scope)
-        for each in scope.optimizer_steps:
+    with captured_step(graph, graph.build, structure, tensors) as step:
+        for each in step.optimizer_steps:
             each.undo()
     return step
 

@@ -24,6 +24,9 @@ from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import filled_value, import_array, on_device
 from oneflow.tensor.views import keep_history
 
+# What `to` makes of a tensor when it is given a class, by class.
+VIEW_TYPES: dict[type, Callable[[Tensor], Any]] = {}
+
 
 @function()
 def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
@@ -70,7 +73,8 @@ def to(x: Tensor, *args: Any, **kwargs: Any) -> Tensor:
 
     If nothing changes, the result is `x` itself.
 
-    Called as ``to(dtype)``, ``to(device)``, ``to(device, dtype)`` or ``to(other_tensor)``.
+    Called as ``to(dtype)``, ``to(device)``, ``to(device, dtype)`` or ``to(other_tensor)``;
+    ``to(Tensor)`` is the tensor itself, as for the parameters of a graph's modules.
 
     Args:
         x: tensor.
@@ -87,6 +91,11 @@ def to(x: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         >>> flow.ones(2).to(flow.float64).dtype
         oneflow.float64
     """
+    if args and isinstance(args[0], type):
+        if issubclass(args[0], Tensor):
+            return x
+        if args[0] in VIEW_TYPES:
+            return VIEW_TYPES[args[0]](x)
     device, dtype, copy = _destination(args, kwargs)
     result = x if device is None else on_device(x, device)
     if dtype is not None:

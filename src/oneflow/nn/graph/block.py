@@ -1,5 +1,9 @@
 """Modules as graphs show them, under their older names."""
 
-from oneflow.graph.block import Block as Block, Block as ModuleBlock
+from oneflow.graph.block import (
+    Block as Block,
+    Block as ModuleBlock,
+    GraphTensor as TensorBlock,
+)
 
-__all__ = ["Block", "ModuleBlock"]
+__all__ = ["Block", "ModuleBlock", "TensorBlock"]

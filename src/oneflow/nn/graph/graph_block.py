@@ -1,5 +1,5 @@
-"""Modules as graphs show them."""
+"""Modules and tensors as graphs show them."""
 
-from oneflow.graph.block import Block as GraphModule
+from oneflow.graph.block import Block as GraphModule, GraphTensor as GraphTensor
 
-__all__ = ["GraphModule"]
+__all__ = ["GraphModule", "GraphTensor"]

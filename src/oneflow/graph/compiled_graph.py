@@ -1,0 +1,227 @@
+"""Graphs and their compiled steps: compiling ahead, sharing variables, carrying steps elsewhere."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+
+from oneflow.base.device import Device
+from oneflow.base.placement import parse_device
+from oneflow.graph.saved_graph import SavedGraph, saved_device_type
+from oneflow.module.module import Module
+
+AnyGraph = TypeVar("AnyGraph", bound="type[CompiledGraph]")
+_FILES = "files"
+
+
+class CompiledGraph:
+    """Abstract: what graphs do with their compiled steps, besides calling them.
+
+    Attributes:
+        max_steps: how many steps are kept, one per combination of argument shapes and modes.
+        expects_shapes: no warning is given when arguments of other shapes are compiled for.
+    """
+
+    max_steps = 10
+    expects_shapes = False
+    name: str
+    _modules: dict[str, Module]
+    _steps: Any
+    _loaded: SavedGraph | None = None
+    _is_shared = False
+
+    @classmethod
+    def trace(cls, function: Callable) -> CompiledGraph:
+        """A graph with `function` as its `build`: the quick way to run a function as a graph.
+
+        Tensors that the function takes from outside are constants; for training, or to save the
+        graph with its weights, write a class.
+
+        Example:
+            >>> import oneflow as flow
+            >>> @flow.nn.Graph.trace
+            ... def double(x):
+            ...     return x * 2
+            >>> double(flow.tensor([1.0, 2.0]))
+            tensor([2., 4.], dtype=oneflow.float32)
+        """
+        if not callable(function):
+            raise TypeError(f"`trace` takes a function, got {type(function).__name__}")
+
+        def build(self: CompiledGraph, *args: Any, **kwargs: Any) -> Any:
+            return function(*args, **kwargs)
+
+        return type(getattr(function, "__name__", "Traced"), (cls,), {"build": build})()
+
+    @staticmethod
+    def with_dynamic_input_shape(size: int = 10) -> Callable[[AnyGraph], AnyGraph]:
+        """Decorator for a graph class whose graphs are called with arguments of many shapes.
+
+        Args:
+            size: how many compiled steps a graph keeps; the one that was used least recently goes.
+
+        Raises:
+            ValueError: `size` is not positive.
+
+        Example:
+            >>> import oneflow as flow
+            >>> @flow.nn.Graph.with_dynamic_input_shape(size=2)
+            ... class Doubled(flow.nn.Graph):
+            ...     def build(self, x):
+            ...         return x * 2
+            >>> graph = Doubled()
+            >>> [graph(flow.ones(n)).shape[0] for n in (1, 2, 3)]
+            [1, 2, 3]
+        """
+        if size < 1:
+            raise ValueError(f"`size` must be at least 1, got {size}")
+
+        def decorate(graph_class: AnyGraph) -> AnyGraph:
+            graph_class.max_steps, graph_class.expects_shapes = size, True
+            return graph_class
+
+        return decorate
+
+    # --- compiling ahead
+
+    def _compile(self, *args: Any, **kwargs: Any) -> None:
+        """Compile the step for arguments like these; OneFlow's name for it, and nothing runs."""
+        raise NotImplementedError
+
+    def build_graph(self, *args: Any, **kwargs: Any) -> None:
+        """Compile for arguments like these ahead of the first call."""
+        self._compile(*args, **kwargs)
+
+    def finish_compile_and_init_runtime(self) -> None:
+        """Check that `build_graph` has compiled the graph, which leaves nothing to finish.
+
+        Raises:
+            RuntimeError: it was not called before.
+        """
+        if not self._steps and self._loaded is None:
+            raise RuntimeError(f"{self.name} has nothing to finish; call `build_graph` first")
+
+    finish_complie_and_init_runtime = finish_compile_and_init_runtime  # as OneFlow 0.9 spells it
+
+    # --- sharing
+
+    def enable_shared(self, mode: bool = True) -> None:
+        """Let other graphs take over the variables of this one, see `share_from`."""
+        self.__dict__["_is_shared"] = bool(mode)
+
+    def share_from(self, shared_graph: CompiledGraph) -> None:
+        """Use the modules of another graph of the same class in place of those of this one.
+
+        So both have the same parameters and buffers in memory, as graphs for arguments of other
+        shapes do.
+
+        Raises:
+            RuntimeError: the other graph was not made sharable by `enable_shared`, or this one was
+                compiled already.
+            TypeError: it is a graph of another class, or has other modules.
+        """
+        if type(shared_graph) is not type(self):
+            raise TypeError(
+                f"{self.name} can share with graphs of {type(self).__name__}, not of "
+                f"{type(shared_graph).__name__}"
+            )
+        if not shared_graph._is_shared:
+            raise RuntimeError(f"call `enable_shared()` of {shared_graph.name} first")
+        if self._steps:
+            raise RuntimeError(f"{self.name} was compiled already; share before the first call")
+        kinds = [
+            {name: type(each) for name, each in graph._modules.items()}
+            for graph in (self, shared_graph)
+        ]
+        if kinds[0] != kinds[1]:
+            raise TypeError(f"{self.name} and {shared_graph.name} have different modules")
+        self._modules.update(shared_graph._modules)
+
+    # --- carrying compiled steps to other processes
+
+    def save(self, path: Any) -> None:
+        """Save the compiled steps and the weights to a folder."""
+        raise NotImplementedError
+
+    def enable_save_runtime_state_dict(self, mode: bool = True) -> None:
+        """Accepted; what `runtime_state_dict` needs is kept in any case."""
+
+    def runtime_state_dict(self, destination: dict[str, Any] | None = None) -> dict[str, Any]:
+        """The compiled steps with their weights, for `load_runtime_state_dict`.
+
+        Args:
+            destination: dict to add to; default: a new one.
+
+        Returns:
+            The name of the graph, the type of its device, and the files that `save` writes as
+            arrays of bytes; `oneflow.save` stores it.
+
+        Raises:
+            RuntimeError: the graph was not called yet, or it trains.
+
+        Example:
+            >>> import oneflow as flow
+            >>> class Doubled(flow.nn.Graph):
+            ...     def build(self, x):
+            ...         return x * 2
+            >>> first, second = Doubled(), Doubled()
+            >>> _ = first(flow.ones(2))
+            >>> second.load_runtime_state_dict(first.runtime_state_dict())
+            >>> second(flow.ones(2)).tolist()
+            [2.0, 2.0]
+        """
+        state = {} if destination is None else destination
+        with tempfile.TemporaryDirectory() as parent:
+            folder = Path(parent, "graph")
+            self.save(folder)
+            state["graph_name"], state["device_type"] = self.name, saved_device_type(folder)
+            state[_FILES] = {
+                str(file.relative_to(folder)): np.frombuffer(file.read_bytes(), np.uint8)
+                for file in sorted(folder.rglob("*"))
+                if file.is_file()
+            }
+        return state
+
+    def load_runtime_state_dict(self, state_dict: Mapping[str, Any]) -> None:
+        """Run compiled steps of another process, with their weights, in place of `build`.
+
+        Args:
+            state_dict: what `runtime_state_dict` returned there.
+
+        Raises:
+            KeyError: it is something else.
+            RuntimeError: this graph was compiled already, or the steps are damaged or were compiled
+                for another kind of device.
+        """
+        if self._steps:
+            raise RuntimeError(
+                f"{self.name} was compiled already; load a runtime state before the first call"
+            )
+        with tempfile.TemporaryDirectory() as parent:
+            for name, content in state_dict[_FILES].items():
+                file = Path(parent, name)
+                if Path(parent).resolve() not in file.resolve().parents:
+                    raise RuntimeError(f"`{name}` is no file of a graph")
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_bytes(np.asarray(content, np.uint8).tobytes())
+            self.__dict__["_loaded"] = SavedGraph(Path(parent))
+
+    @staticmethod
+    def runtime_state_dict_to(state_dict: Mapping[str, Any], device: Device | str) -> Mapping:
+        """The state for a device of the same type as the one it was compiled for.
+
+        Raises:
+            RuntimeError: it is a device of another type, for which steps are compiled anew.
+        """
+        wanted = parse_device(device)
+        saved = state_dict["device_type"]
+        if wanted.type != saved:
+            raise RuntimeError(
+                f"these steps were compiled for `{saved}`; to run on `{wanted}`, move the modules "
+                "there and call a graph of them"
+            )
+        return state_dict

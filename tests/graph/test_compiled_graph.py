@@ -1,0 +1,180 @@
+"""What OneFlow 0.9 and 1.0 call on graphs: compiling ahead, sharing, runtime states, views."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+import oneflow as flow
+from oneflow import nn
+
+
+class Linear(nn.Graph):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(3, 2)
+
+    def build(self, x):
+        return self.layer(x)
+
+
+def test_a_traced_function():
+    calls = []
+
+    @nn.Graph.trace
+    def scaled(x, factor=2, *, parts=None):
+        calls.append(factor)
+        return {"y": x * factor, "parts": parts}
+
+    for value in (1.0, 5.0):
+        result = scaled(flow.full((2,), value), 3, parts=[flow.ones(1)])
+        assert result["y"].tolist() == [3 * value] * 2
+        assert result["parts"][0].tolist() == [1.0]
+    assert calls == [3]
+    assert isinstance(scaled, nn.Graph)
+    assert "scaled" in scaled.name
+    with pytest.raises(TypeError, match="function"):
+        nn.Graph.trace(3)
+
+
+def test_compiling_ahead():
+    graph = Linear()
+    with pytest.raises(RuntimeError, match="build_graph"):
+        graph.finish_compile_and_init_runtime()
+    x = flow.randn(4, 3)
+    graph.build_graph(x)
+    assert graph.is_compiled
+    graph.finish_compile_and_init_runtime()
+    graph.finish_complie_and_init_runtime()
+    step = graph.last_step
+    np.testing.assert_allclose(graph(x).numpy(), graph.layer(x).detach().numpy(), rtol=1e-6)
+    assert graph.last_step is step
+
+
+def test_graphs_for_arguments_of_many_shapes():
+    @nn.Graph.with_dynamic_input_shape(size=2)
+    class Doubled(nn.Graph):
+        def build(self, x):
+            return x * 2
+
+    graph = Doubled()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for size in (1, 2, 3, 2, 4):
+            assert graph(flow.ones(size)).tolist() == [2.0] * size
+    assert len(graph._steps) == 2
+    with pytest.raises(ValueError, match="size"):
+        nn.Graph.with_dynamic_input_shape(size=0)
+
+
+def test_graphs_that_share_their_modules():
+    first, second = Linear(), Linear()
+    with pytest.raises(RuntimeError, match="enable_shared"):
+        second.share_from(first)
+    first.enable_shared()
+    first(flow.ones(2, 3))
+    second.share_from(first)
+    x = flow.randn(5, 3)
+    np.testing.assert_allclose(second(x).numpy(), first.layer(x).detach().numpy(), rtol=1e-6)
+    with flow.no_grad():
+        first.layer.weight.zero_()
+        first.layer.bias.fill_(3.0)
+    assert second(x).tolist() == [[3.0, 3.0]] * 5
+    with pytest.raises(RuntimeError, match="already"):
+        second.share_from(first)
+
+
+def test_what_cannot_be_shared():
+    class Other(Linear):
+        pass
+
+    first = Linear()
+    first.enable_shared()
+    with pytest.raises(TypeError, match="Other"):
+        Other().share_from(first)
+    different = Linear()
+    different.more = nn.Linear(1, 1)
+    with pytest.raises(TypeError, match="different modules"):
+        different.share_from(first)
+
+
+def test_runtime_state(tmp_path):
+    first = Linear()
+    first.enable_save_runtime_state_dict()
+    with pytest.raises(RuntimeError, match="not been called"):
+        first.runtime_state_dict()
+    x = flow.randn(2, 3)
+    expected = first(x).numpy()
+    flow.save(first.runtime_state_dict(), tmp_path / "state")
+    state = flow.load(tmp_path / "state")
+    second = Linear()
+    second.load_runtime_state_dict(nn.Graph.runtime_state_dict_to(state, "cpu"))
+    np.testing.assert_array_equal(second(x).numpy(), expected)
+    with pytest.raises(TypeError, match="saved for"):
+        second(flow.ones(7, 3))
+    with pytest.raises(RuntimeError, match="compiled for `cpu`"):
+        nn.Graph.runtime_state_dict_to(state, "cuda")
+    with pytest.raises(RuntimeError, match="already"):
+        first.load_runtime_state_dict(state)
+
+
+def test_a_runtime_state_writes_no_files_elsewhere(tmp_path):
+    state = {"files": {f"../{tmp_path.name}-outside": np.zeros(3, np.uint8)}}
+    with pytest.raises(RuntimeError, match="no file"):
+        Linear().load_runtime_state_dict(state)
+    with pytest.raises(KeyError):
+        Linear().load_runtime_state_dict({})
+
+
+def test_modules_and_tensors_as_a_graph_shows_them():
+    model = nn.Sequential(nn.Linear(2, 2), nn.ReLU())
+    graph = Linear()
+    graph.model = model
+    block = graph.model.to(nn.graph.GraphModule)
+    assert (block.name, block.name_prefix, block.stage_placement) == ("model", "", None)
+    inner = graph.model[1].to(nn.graph.GraphModule)
+    assert (inner.name, inner.name_prefix) == ("1", "model.")
+    placement = flow.placement("cpu", [0])
+    inner.set_stage(1, placement)
+    assert (inner.stage_id, inner.stage_placement) == (1, placement)
+    assert block[0].weight.to(flow.Tensor) is model[0].weight
+    view = graph.model[0].weight.to(nn.graph.GraphTensor)
+    assert view.to(flow.Tensor) is model[0].weight
+    with pytest.raises(RuntimeError, match="module"):
+        view.set_stage(1, placement)
+    assert view.stage_placement is None
+    moved = nn.Parameter(flow.ones(2, placement=placement, sbp=flow.sbp.broadcast))
+    assert moved.to(nn.graph.GraphTensor).stage_placement is placement
+
+
+def test_a_module_with_a_name_keeps_it():
+    graph = Linear()
+    graph.layer.name = "mine"
+    assert (graph.layer.name, graph.layer.name_prefix) == ("mine", "")
+
+
+def test_options_of_later_versions():
+    graph = Linear()
+    assert not graph.config.training
+    assert "training=False" in repr(graph.config)
+    graph.config.enable_auto_memory("Disable")
+    graph.config.enable_choose_best_memory_allocation(False)
+    graph.config.set_outputs_buffer_size(3)
+    text = repr(graph.config)
+    for option in (
+        "auto_memory='Disable'",
+        "choose_best_memory_allocation=False",
+        "outputs_buffer_size=3",
+    ):
+        assert option in text
+    x = flow.ones(1, 3)
+    assert flow.equal(graph(x), graph.layer(x).detach())
+    with pytest.raises(ValueError, match="SlightMemoryDown"):
+        graph.config.enable_auto_memory("fast")
+    with pytest.raises(ValueError, match="from 1"):
+        graph.config.set_outputs_buffer_size(0)
+    graph = Linear()
+    graph.add_optimizer(flow.optim.SGD(graph.layer.parameters()))
+    assert graph.config.training
