@@ -34,6 +34,10 @@ test: $(STAMPS)-test  ## Run the tests (ROOM=graph: those of one folder; PYTEST_
 smoke: $(STAMPS)-test  ## Run the framework's proof of life (less than a minute)
 	$(BIN)/python -m pytest tests/test_smoke.py -n 0 $(PYTEST_ARGS)
 
+.PHONY: triton
+triton: $(STAMPS)-triton  ## Run the tests of serving under the genuine Triton server (minutes)
+	TRITON_DIST=$(VENV)/triton $(BIN)/python -m pytest tests/serving/test_triton.py -n 0 $(PYTEST_ARGS)
+
 .PHONY: exhaustive
 exhaustive: $(STAMPS)-test  ## Run the tests with every sample of every law (hours)
 	$(BIN)/python -m pytest --exhaustive $(if $(ROOM),tests/$(ROOM)) $(PYTEST_ARGS)
@@ -112,6 +116,12 @@ $(STAMPS)-demo: $(STAMPS)-python pyproject.toml requirements/data.txt
 $(STAMPS)-test: $(STAMPS)-demo
 	@echo "Installing what the tests need into $(VENV) (PyTorch is large)"
 	@$(PIP) install --editable '.[test]'
+	@touch $@
+
+# Its packages are data here: the server is a program in one of them.
+$(STAMPS)-triton: $(STAMPS)-test requirements/triton.txt
+	@echo "Installing the Triton server into $(VENV)/triton"
+	@$(PIP) install --no-deps --upgrade --target $(VENV)/triton --requirement requirements/triton.txt
 	@touch $@
 
 $(STAMPS)-lint: $(STAMPS)-demo

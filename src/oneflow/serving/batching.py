@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from oneflow.serving.errors import ErrorKind, RequestError
+from oneflow.serving.joining import join, run_error, split
 from oneflow.serving.served_graph import Bucket, ServedGraph
 from oneflow.serving.statistics import RunTimes, Statistics
 
@@ -203,7 +204,10 @@ class Batcher:
                 for job in jobs:
                     self._run([job])
                 return
-            outcome = _Outcome(jobs, [_failure(error)])
+            failure = run_error(error)
+            if failure.kind is ErrorKind.FAILED:
+                logger.error("a run failed", exc_info=error)
+            outcome = _Outcome(jobs, [failure])
         self._deliver(outcome)
 
     def _run_together(self, jobs: Sequence[Job]) -> _Outcome:
@@ -212,16 +216,11 @@ class Batcher:
         rows = sum(job.rows for job in jobs)
         size = bucket.size_for(rows)
         begin = clock()
-        arrays = [_joined(parts, size) for parts in zip(*(job.arrays for job in jobs), strict=True)]
+        arrays = join([job.arrays for job in jobs], size)
         joined = clock()
         outputs = self._graph.run(bucket, size, arrays)
         computed = clock()
-        results: list[list[np.ndarray] | RequestError] = []
-        first = 0
-        for job in jobs:
-            part = slice(first, first + job.rows)
-            results.append([each[part] for each in outputs] if job.rows else outputs)
-            first += job.rows
+        results = split(outputs, [job.rows for job in jobs])
         times = RunTimes(joined - begin, computed - joined, clock() - computed)
         return _Outcome(jobs, results, rows, times)
 
@@ -245,25 +244,3 @@ class Batcher:
                 max(job.rows, 1), now - job.arrived, job.started - job.arrived, outcome.times
             )
             job.future.set_result(result)
-
-
-def _joined(parts: Sequence[np.ndarray], size: int) -> np.ndarray:
-    """Return the rows of all parts, and the last one again up to `size` rows.
-
-    A row that passed the checks of the program passes them again, which zeros may not.
-    """
-    if len(parts) == 1 and (not size or len(parts[0]) == size):
-        return parts[0]
-    rows = sum(map(len, parts))
-    joined = np.empty((size, *parts[0].shape[1:]), parts[0].dtype)
-    np.concatenate(parts, out=joined[:rows])
-    joined[rows:] = parts[-1][-1]
-    return joined
-
-
-def _failure(error: Exception) -> RequestError:
-    """Return what a client reads of an error in a run."""
-    if isinstance(error, IndexError | ValueError):  # a run-time check of values
-        return RequestError(ErrorKind.INVALID, str(error))
-    logger.error("a run failed", exc_info=error)
-    return RequestError(ErrorKind.FAILED, f"{type(error).__name__}: {error}")

@@ -11,10 +11,49 @@ from pathlib import Path
 from oneflow.serving.logs import JsonFormatter
 from oneflow.serving.server import ServerOptions, serve
 from oneflow.serving.tensors import Limits
+from oneflow.serving.triton.export import export_model, write_backend
+
+_PROGRAM = "python -m oneflow.serving"
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command; ends the process with a message if it cannot."""
+    arguments = sys.argv[1:] if arguments is None else arguments
+    command = {"export": _export, "backend": _backend}.get(arguments[0] if arguments else "")
+    try:
+        if command is None:
+            _serve(arguments)
+        else:
+            command(arguments[1:])
+    except (OSError, RuntimeError, ValueError) as error:
+        sys.exit(f"{_PROGRAM}: {error}")
+
+
+def _export(arguments: Sequence[str]) -> None:
+    """Put a saved graph into a model repository."""
+    parser = argparse.ArgumentParser(
+        prog=f"{_PROGRAM} export",
+        description="Put a saved graph into a model repository of this server or of Triton.",
+    )
+    parser.add_argument("graph", type=Path, help="a saved graph")
+    parser.add_argument("model", type=Path, help="the model's folder, such as repository/name")
+    parser.add_argument("--version", type=int, help="number of the version (the next one)")
+    options = parser.parse_args(arguments)
+    sys.stdout.write(f"{export_model(options.graph, options.model, options.version)}\n")
+
+
+def _backend(arguments: Sequence[str]) -> None:
+    """Write the backend for Triton."""
+    parser = argparse.ArgumentParser(
+        prog=f"{_PROGRAM} backend", description="Write the backend `oneflow` for Triton."
+    )
+    parser.add_argument("folder", type=Path, help="Triton's --backend-directory")
+    options = parser.parse_args(arguments)
+    sys.stdout.write(f"{write_backend(options.folder)}\n")
+
+
+def _serve(arguments: Sequence[str]) -> None:
+    """Serve a folder."""
     options = _parser().parse_args(arguments)
     handler = logging.StreamHandler()
     handler.setFormatter(JsonFormatter())
@@ -22,17 +61,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
     logging.getLogger("oneflow.serving").setLevel(logging.INFO)
     # It would write down malformed requests in full, which are answered with an error.
     logging.getLogger("aiohttp.server").setLevel(logging.CRITICAL)
-    try:
-        serve(options.path, _server_options(options))
-    except (OSError, ValueError) as error:
-        sys.exit(f"python -m oneflow.serving: {error}")
+    serve(options.path, _server_options(options))
 
 
 def _parser() -> argparse.ArgumentParser:
     defaults = ServerOptions()
     parser = argparse.ArgumentParser(
-        prog="python -m oneflow.serving",
+        prog=_PROGRAM,
         description="Serve saved graphs over HTTP and gRPC (Open Inference Protocol, version 2).",
+        epilog="Further commands: `export GRAPH REPOSITORY/NAME`, `backend FOLDER`.",
     )
     parser.add_argument("path", type=Path, help="a saved graph, or a repository of models")
     parser.add_argument("--host", default=defaults.host, help="address to listen at (%(default)s)")

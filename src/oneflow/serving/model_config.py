@@ -42,6 +42,11 @@ def read_config(folder: Path) -> Any:
     return config
 
 
+def is_batching_said(config: Any) -> bool:
+    """Return true if `max_batch_size` counts; a file of options alone does not speak of batches."""
+    return bool(config.max_batch_size or config.input)
+
+
 def complete_config(config: Any, name: str, graph: ServedGraph) -> Any:
     """Return a configuration with everything that the graph says.
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from oneflow.serving.batching import Batcher, BatchingOptions, Job
 from oneflow.serving.errors import ErrorKind, RequestError
-from oneflow.serving.model_config import complete_config
+from oneflow.serving.model_config import complete_config, is_batching_said
 from oneflow.serving.served_graph import ServedGraph
 from oneflow.serving.statistics import Statistics
 
@@ -32,9 +32,7 @@ def load_graph(folder: Path, name: str, config: Any) -> tuple[ServedGraph, Any]:
         ValueError: the graph cannot be served, or the configuration is for another one.
         RuntimeError: the graph is damaged, or was saved for another kind of device.
     """
-    # A configuration without tensors is one of options only, and says nothing about batches.
-    is_said = bool(config.max_batch_size or config.input)
-    graph = ServedGraph(folder, config.max_batch_size if is_said else None)
+    graph = ServedGraph(folder, config.max_batch_size if is_batching_said(config) else None)
     complete = complete_config(config, name, graph)
     graph.warm_up()
     return graph, complete

@@ -1,0 +1,1 @@
+"""Saved graphs under NVIDIA's Triton Inference Server."""
