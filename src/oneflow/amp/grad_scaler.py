@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,17 @@ from oneflow.tensor.call import wrap
 from oneflow.tensor.global_values import on_placement
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import value_from_numpy
+
+
+def _accept_device(init: Callable) -> Callable:
+    """Decorator: PyTorch's name of a device, first or as `device=`, is accepted and left out."""
+
+    @functools.wraps(init)
+    def accept(self: Any, *args: Any, device: Any = None, **kwargs: Any) -> None:
+        given = args[1:] if args and isinstance(args[0], str) else args
+        init(self, *given, **kwargs)
+
+    return accept
 
 
 class StaticGradScaler:
@@ -123,7 +136,8 @@ class GradScaler(StaticGradScaler):
     again after a number of good steps.
 
     Args:
-        init_scale: the first scale.
+        init_scale: the first scale. PyTorch's `device`, a string, may stand before it, and as
+            `device=`; it changes nothing: the scale is where the gradients are.
         growth_factor: what it grows by.
         backoff_factor: what it shrinks by.
         growth_interval: how many good steps in a row let it grow.
@@ -140,6 +154,7 @@ class GradScaler(StaticGradScaler):
         (1.0, True)
     """
 
+    @_accept_device
     def __init__(
         self,
         init_scale: float = 65536.0,

@@ -39,7 +39,9 @@ def _numerical(
     return slopes
 
 
-def _difference(func: Callable, inputs: tuple, eps: float, atol: float, rtol: float) -> str | None:
+def _difference(
+    func: Callable, inputs: tuple, eps: float, atol: float, rtol: float, nondet_tol: float
+) -> str | None:
     """The difference between analytical and numerical gradients as text, or None."""
     outputs = _tuple(func(*inputs), "outputs of the function", "gradcheck")
     weights = [randn(each.shape, dtype=each.dtype) for each in outputs]
@@ -51,12 +53,19 @@ def _difference(func: Callable, inputs: tuple, eps: float, atol: float, rtol: fl
             raise ValueError(
                 f"input {position} has dtype {inputs[position].dtype!r}; differences need float64"
             )
-    grads = grad(
-        outputs, [inputs[p] for p in wanted], weights, allow_unused=True, materialize_grads=True
+    options = {"allow_unused": True, "materialize_grads": True, "retain_graph": True}
+    grads, again = (
+        grad(outputs, [inputs[p] for p in wanted], weights, **options) for _ in range(2)
     )
     plain = [each.numpy() for each in weights]
-    for position, found in zip(wanted, grads, strict=True):
+    for position, found, second in zip(wanted, grads, again, strict=True):
         assert found is not None
+        assert second is not None
+        if not np.allclose(found.numpy(), second.numpy(), 0, nondet_tol, equal_nan=True):
+            return (
+                f"a second backward pass gives another gradient of input {position}:\n"
+                f"first: {found.numpy()}\nsecond: {second.numpy()}"
+            )
         expected = _numerical(func, inputs, position, plain, eps)
         if not np.allclose(found.numpy(), expected, rtol, atol, equal_nan=True):
             return (
@@ -74,6 +83,7 @@ def gradcheck(
     atol: float = 1e-5,
     rtol: float = 1e-3,
     raise_exception: bool = True,
+    nondet_tol: float = 0.0,
 ) -> bool:
     """Compare the gradients of a function with difference quotients.
 
@@ -84,6 +94,7 @@ def gradcheck(
         atol: absolute tolerance.
         rtol: relative tolerance.
         raise_exception: raise instead of returning False.
+        nondet_tol: how much a second backward pass may give other gradients.
 
     Returns:
         Whether they agree.
@@ -98,7 +109,7 @@ def gradcheck(
         True
     """
     as_tuple = tuple(inputs) if isinstance(inputs, tuple | list) else (inputs,)
-    wrong = _difference(func, as_tuple, eps, atol, rtol)
+    wrong = _difference(func, as_tuple, eps, atol, rtol, nondet_tol)
     if wrong is not None and raise_exception:
         raise GradcheckError(wrong)
     return wrong is None

@@ -22,6 +22,7 @@ class Adam(Optimizer):
         do_bias_correction: make up for the running means starting at zero.
         fused: accepted; all updates are one program anyway.
         maximize: go up instead of down.
+        decoupled_weight_decay: let the weights decay apart from the gradient, as `AdamW` does.
 
     Raises:
         ValueError: a number is out of range.
@@ -52,6 +53,7 @@ class Adam(Optimizer):
         fused: bool = False,
         *,
         maximize: bool = False,
+        decoupled_weight_decay: bool = False,
     ) -> None:
         check_adam(lr, betas, eps, weight_decay)
         defaults = {
@@ -63,8 +65,12 @@ class Adam(Optimizer):
             "do_bias_correction": do_bias_correction,
             "fused": fused,
             "maximize": maximize,
+            "decoupled_weight_decay": decoupled_weight_decay,
         }
         super().__init__(params, defaults)
+
+    def _decays_apart(self, group: dict[str, Any]) -> bool:
+        return self._decoupled or group.get("decoupled_weight_decay", False)
 
     def _initial_state(self, group: dict[str, Any]) -> dict[str, float]:
         initial_state = {"exp_avg": 0.0, "exp_avg_sq": 0.0}
@@ -81,8 +87,8 @@ class Adam(Optimizer):
             fresh2=1 - beta2,
             root_correction=root(correction2),
             eps=group["eps"],
-            decay=0.0 if self._decoupled else decay,
-            keep=1 - lr * decay if self._decoupled else 1.0,
+            decay=0.0 if self._decays_apart(group) else decay,
+            keep=1 - lr * decay if self._decays_apart(group) else 1.0,
             sign=-1.0 if group["maximize"] else 1.0,
         )
 

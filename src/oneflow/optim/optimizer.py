@@ -33,11 +33,9 @@ from oneflow.tensor.call import wrap
 from oneflow.tensor.tensor import Tensor, zero_grad
 from oneflow.tensor.transfer import device_put, value_from_numpy
 
-# PyTorch's switches between its implementations of one update. Here XLA compiles all updates into
-# one program.
-_WITHOUT_EFFECT = ("foreach", "fused", "capturable")
-# Called with an optimizer before it steps and before it clears gradients; raises where that is not
-# allowed.
+# Switches between PyTorch's implementations of one update; XLA compiles all updates as a whole.
+_WITHOUT_EFFECT = ("foreach", "fused", "capturable", "differentiable")
+# Called with an optimizer before it steps and before it clears gradients; raises to forbid it.
 CHECK_STEP: Hook[Callable[[Optimizer], None]] = Hook("CHECK_STEP", "oneflow.graph.optimizer_steps")
 # Of one instruction; the first runs hold all of them besides what they replace.
 _MAX_RESULTS = 64
@@ -46,7 +44,7 @@ _MAX_RESULTS = 64
 def accept_common_keywords(init: Callable) -> Callable:
     """Decorator for an optimizer's `__init__`: `parameters=` is another name of `params=`.
 
-    PyTorch's `foreach=`, `fused=` and `capturable=` are accepted and change nothing.
+    PyTorch's `foreach`, `fused`, `capturable`, ``differentiable=False`` are taken without effect.
     """
     parameter_names = parameters_of(init).names
 
@@ -56,6 +54,8 @@ def accept_common_keywords(init: Callable) -> Callable:
             if args or "params" in kwargs:
                 raise TypeError("`params` and `parameters` mean the same; give one of them")
             kwargs["params"] = kwargs.pop("parameters")
+        if kwargs.get("differentiable"):
+            raise NotImplementedError("differentiable=True: write the update with tensors")
         for name in _WITHOUT_EFFECT:
             if name not in parameter_names:
                 kwargs.pop(name, None)

@@ -14,6 +14,7 @@ import numpy as np
 
 from oneflow.base import cluster
 from oneflow.base.device import CPU, Device
+from oneflow.base.keyword_aliases import keyword_aliases
 from oneflow.base.placement import parse_device
 from oneflow.program.captured_number import CapturedNumber
 from oneflow.tensor.tensor import Tensor
@@ -313,6 +314,7 @@ def get_rng_state() -> Tensor:
     return default_generator.get_state()
 
 
+@keyword_aliases(new_state="state")
 def set_rng_state(state: Tensor) -> None:
     """Put the default generator into a state that `get_rng_state` returned."""
     default_generator.set_state(state)

@@ -269,13 +269,25 @@ def fill_(self: Tensor, value: Any) -> Tensor:
                 f"{value.ndim} dimensions."
             )
         return _write_copy(self, value)
-    return self.assign(filled_value(plain_number(value), spec.shape, spec.dtype, spec.device))
+    target = _once(self)
+    shape = target._value.spec.shape
+    target.assign(filled_value(plain_number(value), shape, spec.dtype, spec.device))
+    return self
+
+
+def _once(self: Tensor) -> Tensor:
+    """`self`, or the view of it that leaves out what `expand` repeats; one number suits all."""
+    if self._family is None or 0 not in self.stride():
+        return self
+    return self[tuple(slice(1) if step == 0 else slice(None) for step in self.stride())]
 
 
 def zero_(self: Tensor) -> Tensor:
     """Write zeros everywhere."""
-    spec = self._value.spec
-    return self.assign(zeros(shape=spec.shape, dtype=spec.dtype, device=spec.device))
+    target = _once(self)
+    spec = target._value.spec
+    target.assign(zeros(shape=spec.shape, dtype=spec.dtype, device=spec.device))
+    return self
 
 
 def pin_memory(self: Tensor) -> Tensor:

@@ -296,7 +296,7 @@ def arange(
         requires_grad: ask for its gradient.
 
     Raises:
-        RuntimeError: `step` is zero or leads away from `end`.
+        RuntimeError: `step` is zero or leads away from `end`, or a number is not finite.
         ValueError: `step` is zero as the int64 that `dtype` asks for.
 
     Example:
@@ -308,6 +308,8 @@ def arange(
         start, end = None, start
     start = 0 if start is None else start
     start, end, step = plain_number(start), plain_number(end), plain_number(step)
+    if not all(map(math.isfinite, (start, end, step))):
+        raise RuntimeError(f"unsupported range: {start} -> {end} in steps of {step}")
     is_integer = all(isinstance(number, int) for number in (start, end, step))
     dtype = checked_dtype(dtype, int64 if is_integer else get_default_dtype())
     if step == 0:
@@ -360,6 +362,8 @@ def linspace(
     """
     start, end, steps = plain_number(start), plain_number(end), plain_number(steps)
     dtype = checked_dtype(dtype, get_default_dtype())
+    if not isinstance(steps, int):
+        raise TypeError(f"linspace(): argument 'steps' must be int, not {type(steps).__name__}")
     if steps < 0:
         raise RuntimeError(f"number of steps must be non-negative, got {steps}")
     start, end = _bounds(dtype, start, end)

@@ -122,7 +122,7 @@ def silu(x: Tensor, inplace: bool = False) -> Tensor:
     """``x * sigmoid(x)``.
 
     Args:
-        x: floating point tensor.
+        x: floating point or complex tensor.
         inplace: write the result into `x`.
 
     Example:
@@ -130,6 +130,9 @@ def silu(x: Tensor, inplace: bool = False) -> Tensor:
         >>> flow.silu(flow.tensor([1.0]))
         tensor([0.7311], dtype=oneflow.float32)
     """
+    if isinstance(x, Tensor) and x._value.spec.dtype.is_complex:
+        result = call(a.silu, before_write(x) if inplace else x)
+        return write_result(x, result, "silu_") if inplace else result
     return apply_activation(a.silu, x, inplace=inplace)
 
 

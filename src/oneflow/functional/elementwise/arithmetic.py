@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from oneflow.base.dtype import Category, DType, complex128, float64, get_default_dtype
-from oneflow.functional.elementwise.unary import require_tensor
+from oneflow.functional.elementwise.unary import require_one_tensor, require_tensor
 from oneflow.functional.registry import function
 from oneflow.primitives.operators import elementwise as p
 from oneflow.primitives.registry import Primitive
@@ -147,6 +147,7 @@ def rsub(input: Tensor, other: Tensor | float, *, alpha: float = 1) -> Tensor:
         >>> flow.rsub(flow.tensor([1.0, 2.0]), 10)
         tensor([9., 8.], dtype=oneflow.float32)
     """
+    require_tensor(input, "rsub")
     return subtract(other, input) if alpha == 1 else _add_scaled(other, input, -alpha)
 
 
@@ -198,6 +199,7 @@ def pow_(input: Tensor | float, exponent: Tensor | float) -> Tensor:
         >>> flow.pow(flow.tensor([1.0, 2.0, 3.0]), 2)
         tensor([1., 4., 9.], dtype=oneflow.float32)
     """
+    require_one_tensor("pow", input, exponent)
     return power(input, exponent)
 
 
@@ -210,6 +212,7 @@ def float_power(input: Tensor | float, exponent: Tensor | float) -> Tensor:
         >>> flow.float_power(flow.tensor([1, 2]), -1)
         tensor([1.0000, 0.5000], dtype=oneflow.float64)
     """
+    require_one_tensor("float_power", input, exponent)
     x, y = promote_operands((input, exponent))
     has_complex = Category.COMPLEX in (computed_dtype(x).category, computed_dtype(y).category)
     wide = complex128 if has_complex else float64

@@ -7,7 +7,11 @@ from typing import Any
 
 from oneflow.base.dtype import Category
 from oneflow.functional.elementwise.arithmetic import binary, computed_dtype, power
-from oneflow.functional.elementwise.unary import require_tensor
+from oneflow.functional.elementwise.unary import (
+    require_one_tensor,
+    require_tensor,
+    require_tensors,
+)
 from oneflow.functional.registry import function
 from oneflow.primitives.operators import elementwise as p, special as s
 from oneflow.primitives.registry import Primitive
@@ -35,7 +39,7 @@ def integer_pair(primitive: Primitive, x: Any, y: Any) -> Tensor:
 
 
 @function(inplace=True, aliases=("arctan2",))
-def atan2(input: Tensor, other: Tensor | float) -> Tensor:
+def atan2(input: Tensor, other: Tensor) -> Tensor:
     """Angle of the point ``(other, input)`` with the first axis, in (-pi, pi].
 
     Example:
@@ -43,11 +47,12 @@ def atan2(input: Tensor, other: Tensor | float) -> Tensor:
         >>> flow.atan2(flow.tensor([1.0, -1.0]), flow.tensor([1.0, 0.0]))
         tensor([ 0.7854, -1.5708], dtype=oneflow.float32)
     """
+    require_tensors("atan2", input, other)
     return floating_pair(s.atan2, input, other)
 
 
 @function(inplace=True)
-def hypot(input: Tensor, other: Tensor | float) -> Tensor:
+def hypot(input: Tensor, other: Tensor) -> Tensor:
     """``sqrt(input**2 + other**2)``, without overflow.
 
     Example:
@@ -55,11 +60,12 @@ def hypot(input: Tensor, other: Tensor | float) -> Tensor:
         >>> flow.hypot(flow.tensor([3.0]), flow.tensor([4.0]))
         tensor([5.], dtype=oneflow.float32)
     """
+    require_tensors("hypot", input, other)
     return floating_pair(s.hypot, input, other)
 
 
 @function()
-def logaddexp(x: Tensor, y: Tensor | float) -> Tensor:
+def logaddexp(x: Tensor, y: Tensor) -> Tensor:
     """``log(exp(x) + exp(y))``, without overflow.
 
     Example:
@@ -67,11 +73,12 @@ def logaddexp(x: Tensor, y: Tensor | float) -> Tensor:
         >>> flow.logaddexp(flow.tensor([0.0, 100.0]), flow.tensor([0.0, 100.0]))
         tensor([  0.6931, 100.6931], dtype=oneflow.float32)
     """
+    require_tensors("logaddexp", x, y)
     return floating_pair(s.logaddexp, x, y)
 
 
 @function()
-def logaddexp2(input: Tensor, other: Tensor | float) -> Tensor:
+def logaddexp2(input: Tensor, other: Tensor) -> Tensor:
     """``log2(2**input + 2**other)``, without overflow.
 
     Example:
@@ -79,6 +86,7 @@ def logaddexp2(input: Tensor, other: Tensor | float) -> Tensor:
         >>> flow.logaddexp2(flow.tensor([0.0, 100.0]), flow.tensor([0.0, 100.0]))
         tensor([  1., 101.], dtype=oneflow.float32)
     """
+    require_tensors("logaddexp2", input, other)
     return floating_pair(s.logaddexp2, input, other)
 
 
@@ -91,6 +99,7 @@ def xlogy(input: Tensor, other: Tensor | float) -> Tensor:
         >>> flow.xlogy(flow.tensor([0.0, 2.0]), flow.tensor([0.0, 1.0]))
         tensor([0., 0.], dtype=oneflow.float32)
     """
+    require_one_tensor("xlogy", input, other)
     return floating_pair(s.xlogy, input, other)
 
 
@@ -103,11 +112,12 @@ def copysign(input: Tensor, other: Tensor | float) -> Tensor:
         >>> flow.copysign(flow.tensor([1.0, -2.0]), -0.0)
         tensor([-1., -2.], dtype=oneflow.float32)
     """
+    require_tensor(input, "copysign")
     return floating_pair(s.copysign, input, other)
 
 
 @function(inplace=True)
-def nextafter(input: Tensor, other: Tensor | float) -> Tensor:
+def nextafter(input: Tensor, other: Tensor) -> Tensor:
     """The next number from `input` towards `other`.
 
     Example:
@@ -115,11 +125,12 @@ def nextafter(input: Tensor, other: Tensor | float) -> Tensor:
         >>> flow.nextafter(flow.tensor([1.0]), flow.tensor([2.0])) - 1
         tensor([1.1921e-07], dtype=oneflow.float32)
     """
+    require_tensors("nextafter", input, other)
     return floating_pair(s.nextafter, input, other)
 
 
 @function(inplace=True, keyword_aliases={"values": "other"})
-def heaviside(input: Tensor, other: Tensor | float) -> Tensor:
+def heaviside(input: Tensor, other: Tensor) -> Tensor:
     """0 below 0, 1 above 0, and `other` at 0.
 
     Example:
@@ -127,11 +138,12 @@ def heaviside(input: Tensor, other: Tensor | float) -> Tensor:
         >>> flow.heaviside(flow.tensor([-1.0, 0.0, 2.0]), flow.tensor([0.5]))
         tensor([0.0000, 0.5000, 1.0000], dtype=oneflow.float32)
     """
+    require_tensors("heaviside", input, other)
     return binary(s.heaviside, input, other)
 
 
 @function(inplace=True, also=("gcd_",))
-def gcd(input: Tensor, other: Tensor | float) -> Tensor:
+def gcd(input: Tensor, other: Tensor) -> Tensor:
     """Greatest common divisor of integers.
 
     Example:
@@ -139,11 +151,12 @@ def gcd(input: Tensor, other: Tensor | float) -> Tensor:
         >>> flow.gcd(flow.tensor([12, 18]), flow.tensor([8, 27]))
         tensor([4, 9], dtype=oneflow.int64)
     """
+    require_tensors("gcd", input, other)
     return integer_pair(p.gcd, input, other)
 
 
 @function(inplace=True, also=("lcm_",))
-def lcm(input: Tensor, other: Tensor | float) -> Tensor:
+def lcm(input: Tensor, other: Tensor) -> Tensor:
     """Least common multiple of integers.
 
     Example:
@@ -151,11 +164,12 @@ def lcm(input: Tensor, other: Tensor | float) -> Tensor:
         >>> flow.lcm(flow.tensor([4, 6]), flow.tensor([6, 8]))
         tensor([12, 24], dtype=oneflow.int64)
     """
+    require_tensors("lcm", input, other)
     return integer_pair(p.lcm, input, other)
 
 
 @function(inplace=True, also=("ldexp_",))
-def ldexp(input: Tensor, other: Tensor | float) -> Tensor:
+def ldexp(input: Tensor, other: Tensor) -> Tensor:
     """``input * 2 ** other``.
 
     Example:
@@ -163,6 +177,7 @@ def ldexp(input: Tensor, other: Tensor | float) -> Tensor:
         >>> flow.ldexp(flow.tensor([1.0]), flow.tensor([3]))
         tensor([8.], dtype=oneflow.float32)
     """
+    require_tensors("ldexp", input, other)
     return binary(p.mul, input, power(2.0, other))
 
 

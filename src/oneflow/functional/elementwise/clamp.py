@@ -7,7 +7,7 @@ from typing import Any, cast
 from oneflow.base import dtype as dt
 from oneflow.base.keyword_aliases import keyword_aliases
 from oneflow.functional.elementwise.arithmetic import ordering, require_order
-from oneflow.functional.elementwise.unary import require_tensor
+from oneflow.functional.elementwise.unary import require_tensor, require_tensors
 from oneflow.functional.index.search import nonzero
 from oneflow.functional.registry import function
 from oneflow.primitives.operators import elementwise as p
@@ -30,6 +30,7 @@ def maximum(input: Tensor, other: Tensor) -> Tensor:
         >>> flow.maximum(flow.tensor([1.0, 5.0]), flow.tensor([3.0, 4.0]))
         tensor([3., 5.], dtype=oneflow.float32)
     """
+    require_tensors("maximum", input, other)
     return ordering(p.maximum, input, other)
 
 
@@ -45,6 +46,7 @@ def minimum(input: Tensor, other: Tensor) -> Tensor:
         >>> flow.minimum(flow.tensor([1.0, 5.0]), flow.tensor([3.0, 4.0]))
         tensor([1., 4.], dtype=oneflow.float32)
     """
+    require_tensors("minimum", input, other)
     return ordering(p.minimum, input, other)
 
 
@@ -60,6 +62,7 @@ def fmax(input: Tensor, other: Tensor) -> Tensor:
         >>> flow.fmax(flow.tensor([1.0, float("nan")]), flow.tensor([3.0, 4.0]))
         tensor([3., 4.], dtype=oneflow.float32)
     """
+    require_tensors("fmax", input, other)
     return ordering(p.fmax, input, other)
 
 
@@ -75,6 +78,7 @@ def fmin(input: Tensor, other: Tensor) -> Tensor:
         >>> flow.fmin(flow.tensor([1.0, float("nan")]), flow.tensor([3.0, 4.0]))
         tensor([1., 4.], dtype=oneflow.float32)
     """
+    require_tensors("fmin", input, other)
     return ordering(p.fmin, input, other)
 
 

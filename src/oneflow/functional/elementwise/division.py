@@ -6,6 +6,7 @@ from typing import Any
 
 from oneflow.base.dtype import Category
 from oneflow.functional.elementwise.arithmetic import computed_dtype
+from oneflow.functional.elementwise.unary import require_one_tensor, require_tensor
 from oneflow.functional.registry import function
 from oneflow.primitives.operators import elementwise as p
 from oneflow.primitives.registry import Primitive
@@ -120,6 +121,7 @@ def remainder(input: Tensor, other: Tensor | float) -> Tensor:
         >>> flow.remainder(flow.tensor([-7.0, 7.0]), 3)
         tensor([2., 1.], dtype=oneflow.float32)
     """
+    require_one_tensor("remainder", input, other)
     return divide_rounding(p.remainder, input, other)
 
 
@@ -138,4 +140,5 @@ def fmod(input: Tensor, other: Tensor | float) -> Tensor:
         >>> flow.fmod(flow.tensor([-7.0, 7.0]), 3)
         tensor([-1.,  1.], dtype=oneflow.float32)
     """
+    require_tensor(input, "fmod")
     return divide_rounding(p.fmod, input, other)

@@ -6,7 +6,7 @@ from typing import Any
 
 from oneflow.base.dtype import Category, DType
 from oneflow.functional.elementwise.arithmetic import computed_dtype
-from oneflow.functional.elementwise.unary import require_tensor
+from oneflow.functional.elementwise.unary import require_one_tensor, require_tensor
 from oneflow.functional.registry import function
 from oneflow.primitives.operators import elementwise as p
 from oneflow.primitives.operators.complex import imag_part
@@ -23,6 +23,7 @@ def bitwise(primitive: Primitive, x: Any, y: Any) -> Tensor:
         NotImplementedError: an operand holds floats.
     """
     if not (isinstance(x, Tensor) and same_dtype(x, y)):
+        require_one_tensor(primitive.name, x, y)
         x, y = promote_operands((x, y))
     dtype = computed_dtype(x if isinstance(x, Tensor) else y)
     _require_bits(primitive.name, dtype)

@@ -2,13 +2,32 @@
 
 from __future__ import annotations
 
+from oneflow.base.dtype import Category
 from oneflow.functional.elementwise.activation import apply_activation
 from oneflow.functional.elementwise.unary import require_tensor
 from oneflow.functional.registry import function, inplace_form
 from oneflow.primitives.operators import activation as a
 from oneflow.tensor.call import call
-from oneflow.tensor.methods import write_result
+from oneflow.tensor.methods import before_write, write_result
 from oneflow.tensor.tensor import Tensor
+
+
+def _limited(x: Tensor, low: float, high: float, name: str, inplace: bool) -> Tensor:
+    """`x` within ``[low, high]``; of integers, within these numbers without their fractions.
+
+    Raises:
+        RuntimeError: `x` is bool, or has no negative numbers and `low` is one.
+    """
+    require_tensor(x, name)
+    dtype = x._value.spec.dtype
+    if dtype.category >= Category.FLOAT:
+        return apply_activation(a.hardtanh, x, low, high, name=name, inplace=inplace)
+    if dtype.category is Category.BOOL:
+        raise RuntimeError(f"{name}(): Bool inputs not supported; convert them with `.float()`")
+    if low < 0 and dtype.numpy.kind == "u":
+        raise RuntimeError(f"{name}(): cannot limit {dtype} from below by {low}: it has no sign")
+    result = call(a.hardtanh, before_write(x) if inplace else x, int(low), int(high))
+    return write_result(x, result, f"{name}_") if inplace else result
 
 
 @function(method=False, namespace="nn.functional")
@@ -18,7 +37,7 @@ def hardtanh(
     """`x` limited to ``[min_val, max_val]``.
 
     Args:
-        x: floating point tensor.
+        x: real tensor.
         min_val: lower limit.
         max_val: upper limit.
         inplace: write the result into `x`.
@@ -33,7 +52,7 @@ def hardtanh(
     """
     if min_val > max_val:
         raise ValueError("min_val cannot be greater than max_val")
-    return apply_activation(a.hardtanh, x, min_val, max_val, inplace=inplace)
+    return _limited(x, min_val, max_val, "hardtanh", inplace)
 
 
 @function(method=False, namespace="nn.functional")
@@ -41,7 +60,7 @@ def relu6(input: Tensor, inplace: bool = False) -> Tensor:
     """`input` limited to ``[0, 6]``.
 
     Args:
-        input: floating point tensor.
+        input: real tensor.
         inplace: write the result into `input`.
 
     Example:
@@ -49,7 +68,7 @@ def relu6(input: Tensor, inplace: bool = False) -> Tensor:
         >>> flow.nn.functional.relu6(flow.tensor([-1.0, 8.0]))
         tensor([0., 6.], dtype=oneflow.float32)
     """
-    return apply_activation(a.hardtanh, input, 0, 6, name="relu6", inplace=inplace)
+    return _limited(input, 0, 6, "relu6", inplace)
 
 
 @function(method=False, namespace="nn.functional")

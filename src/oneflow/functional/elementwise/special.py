@@ -7,7 +7,7 @@ from typing import Any
 
 from oneflow.base.dtype import Category, get_default_dtype
 from oneflow.functional.elementwise.binary import floating_pair
-from oneflow.functional.elementwise.unary import floating, require_tensor
+from oneflow.functional.elementwise.unary import floating, require_tensor, require_tensors
 from oneflow.functional.registry import function
 from oneflow.primitives.operators import elementwise as e, special as p
 from oneflow.tensor.call import call
@@ -278,6 +278,7 @@ def igamma(input: Tensor, other: Tensor) -> Tensor:
         >>> flow.igamma(flow.tensor([1.0]), flow.tensor([1.0]))
         tensor([0.6321], dtype=oneflow.float32)
     """
+    require_tensors("igamma", input, other)
     return floating_pair(p.gammainc, input, other)
 
 
@@ -290,4 +291,5 @@ def igammac(input: Tensor, other: Tensor) -> Tensor:
         >>> flow.igammac(flow.tensor([1.0]), flow.tensor([1.0]))
         tensor([0.3679], dtype=oneflow.float32)
     """
+    require_tensors("igammac", input, other)
     return floating_pair(p.gammaincc, input, other)

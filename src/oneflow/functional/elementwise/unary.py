@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from oneflow.base.dtype import Category, get_default_dtype, int64
 from oneflow.functional.registry import function
 from oneflow.primitives.operators import elementwise as p
@@ -17,9 +19,33 @@ def require_tensor(x: Tensor, name: str) -> None:
     Raises:
         TypeError: names the function and the type given.
     """
-    if not isinstance(x, Tensor):
+    require_tensors(name, x)
+
+
+def require_tensors(name: str, *operands: Any) -> None:
+    """Refuse operands of a function of two tensors that are none.
+
+    Raises:
+        TypeError: names the function, the position and the type given.
+    """
+    for position, (argument, each) in enumerate(zip(("input", "other"), operands, strict=False), 1):
+        if not isinstance(each, Tensor):
+            raise TypeError(
+                f"{name}(): argument '{argument}' (position {position}) must be Tensor, not "
+                f"{type(each).__name__}"
+            )
+
+
+def require_one_tensor(name: str, x: Any, y: Any) -> None:
+    """Refuse two Python numbers.
+
+    Raises:
+        TypeError: neither operand is a tensor or an array.
+    """
+    if isinstance(x, bool | int | float | complex) and isinstance(y, bool | int | float | complex):
         raise TypeError(
-            f"{name}(): argument 'input' (position 1) must be Tensor, not {type(x).__name__}"
+            f"{name}(): one of the operands must be Tensor, got {type(x).__name__} and "
+            f"{type(y).__name__}; Python's own operators compute with numbers"
         )
 
 

@@ -296,6 +296,11 @@ def _number_value(value: Any, input: Tensor, shape: tuple[int, ...], name: str) 
             f"{name}() only supports a 0-dimensional value tensor, but got tensor with "
             f"{value.ndim} dimension(s)."
         )
+    if value.dtype.is_complex and not spec.dtype.is_complex:
+        raise RuntimeError(
+            f"{name}(): value cannot be converted to type {spec.dtype} without overflow: it is "
+            "complex"
+        )
     source = value.to(spec.device).value
     source = source if source.spec.dtype is spec.dtype else cast(source, dtype=spec.dtype)
     return broadcast_to(source, shape=shape)

@@ -30,7 +30,8 @@ def cov(
         ``[variables, variables]``, or a 0-dim tensor of one variable.
 
     Raises:
-        RuntimeError: `input` has more than two dimensions or holds bools.
+        RuntimeError: `input` has more than two dimensions or holds bools, or weights are negative
+            (they are read: a sync point), of another dtype or not as many as observations.
 
     Example:
         >>> import oneflow as flow
@@ -46,6 +47,7 @@ def cov(
         )
     if spec.dtype.category < Category.FLOAT:
         input = cast_to(input, get_default_dtype())
+    _require_weights(fweights, aweights, spec.shape[-1] if spec.ndim else 1)
     x = input if spec.ndim == 2 else input.reshape((1, spec.numel))
     weights = fweights if aweights is None else aweights
     if fweights is not None and aweights is not None:
@@ -62,6 +64,32 @@ def cov(
     result = matmul(centered, scaled.conj().transpose(0, 1))
     result = result / (divisor.clamp(0) if isinstance(divisor, Tensor) else max(divisor, 0))
     return result.reshape(()) if x.shape[0] == 1 else result
+
+
+def _require_weights(fweights: Tensor | None, aweights: Tensor | None, count: int) -> None:
+    """Refuse weights of another dtype, of another number than the observations, or negative ones.
+
+    Raises:
+        RuntimeError: that is so.
+    """
+    for name, weights, kind in (
+        ("fweights", fweights, Category.INTEGER),
+        ("aweights", aweights, Category.FLOAT),
+    ):
+        if weights is None:
+            continue
+        if weights.dtype.category is not kind:
+            wanted = "integral" if kind is Category.INTEGER else "floating point"
+            raise RuntimeError(
+                f"cov(): expected {name} to have {wanted} dtype but got {weights.dtype!r}"
+            )
+        if weights.ndim > 1 or weights.numel() != count:
+            raise RuntimeError(
+                f"cov(): expected {name} to have one number for each of the {count} observations "
+                f"but got shape {tuple(weights.shape)}"
+            )
+        if not weights.ge(0).all().item():
+            raise RuntimeError(f"cov(): {name} cannot be negative")
 
 
 @function()

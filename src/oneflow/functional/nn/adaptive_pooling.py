@@ -16,6 +16,20 @@ from oneflow.tensor.call import call
 from oneflow.tensor.tensor import Tensor
 
 
+def _require_dimensions(input: Tensor, output_size: Any, name: str) -> None:
+    """Refuse an input with no more dimensions than there are sizes for.
+
+    Raises:
+        ValueError: that is so (what PyTorch raises before it asks for a batch).
+    """
+    count = len(output_size) if isinstance(output_size, list | tuple) else 0
+    if count > 1 and isinstance(input, Tensor) and input.ndim <= count:
+        raise ValueError(
+            f"{name}: Input dimension should be at least {count + 1}, got input of size "
+            f"{list(input.shape)}"
+        )
+
+
 def _target_sizes(
     name: str, input: Tensor, output_size: Any, dims: tuple[int, ...]
 ) -> tuple[int, ...]:
@@ -56,6 +70,7 @@ def _even_windows(
 def adaptive_average(input: Tensor, output_size: Any, data_format: str, count: int) -> Tensor:
     """Average pooling of `count` spatial dimensions to `output_size`."""
     name = f"adaptive_avg_pool{count}d"
+    _require_dimensions(input, output_size, name)
     input, was_unbatched = batched(input, count, name)
     dims = spatial_dims(count, data_format)
     sizes = _target_sizes(name, input, output_size, dims)
@@ -75,6 +90,7 @@ def adaptive_average(input: Tensor, output_size: Any, data_format: str, count: i
 def adaptive_maximum(input: Tensor, output_size: Any, return_indices: bool, count: int) -> Any:
     """Max pooling of `count` spatial dimensions to `output_size`."""
     name = f"adaptive_max_pool{count}d"
+    _require_dimensions(input, output_size, name)
     input, was_unbatched = batched(input, count, name)
     dims = spatial_dims(count, "channels_first")
     sizes = _target_sizes(name, input, output_size, dims)

@@ -157,6 +157,11 @@ def _add_bias(output: Tensor, bias: Tensor | None, dims: tuple[int, ...]) -> Ten
             f"expected bias of size [{channels}] for {channels} output channels, got "
             f"{list(bias.shape)}"
         )
+    if bias.dtype.category > output.dtype.category:
+        raise RuntimeError(
+            f"Input type ({output.dtype}) and bias type ({bias.dtype}) should be the same; convert "
+            "one of them"
+        )
     shape = p.activation_shape(dims, 1, channels, (1,) * len(dims))
     # Under autocast the output is in half precision.
     return call(add, output, call(reshape, cast_to(bias, output.dtype), shape=shape))

@@ -7,6 +7,7 @@ from oneflow.base.shape import wrap_dim
 from oneflow.functional.elementwise.activation import require_floating
 from oneflow.functional.elementwise.unary import require_tensor
 from oneflow.functional.registry import function
+from oneflow.functional.shape.stack import broadcast_tensors
 from oneflow.primitives.operators import distance as d
 from oneflow.primitives.operators.shape import reshape
 from oneflow.tensor.call import call
@@ -40,7 +41,10 @@ def cosine_similarity(x: Tensor, y: Tensor, dim: int = 1, eps: float = 1e-8) -> 
     dim = wrap_dim(dim, max(x.ndim, y.ndim))
     if not x.ndim and not y.ndim:
         x, y = (call(reshape, each, shape=(1,)) for each in (x, y))
-    return call(d.cosine_similarity, x, y, float(eps), dim=dim - max(x.ndim, y.ndim))
+    if x.shape != y.shape:
+        # A vector of one element that stands for several is as long as they are.
+        x, y = broadcast_tensors(x, y)
+    return call(d.cosine_similarity, x, y, float(eps), dim=dim - x.ndim)
 
 
 @function(method=False, namespace="nn.functional", also=("pairwise_distance",))

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from oneflow.base.shape import broadcast_shapes
 from oneflow.functional.elementwise.arithmetic import binary
 from oneflow.functional.nn.distance import pairwise_distance
-from oneflow.functional.nn.loss import legacy_reduction, reduced
+from oneflow.functional.nn.loss import check_reduction, legacy_reduction, reduced
 from oneflow.functional.registry import function
 from oneflow.primitives.operators import elementwise as p, loss as losses
 from oneflow.tensor.call import call
@@ -93,6 +93,11 @@ def cosine_embedding_loss(
     return reduced(call(losses.cosine_embedding, *operands, float(margin)), reduction)
 
 
+def _require_margin(margin: float) -> None:
+    if margin <= 0:
+        raise ValueError(f"margin must be greater than 0, got {margin}")
+
+
 @function(method=False, namespace="nn.functional", also=("triplet_margin_loss",))
 def triplet_margin_loss(
     anchor: Tensor,
@@ -132,6 +137,7 @@ def triplet_margin_loss(
             f"dimensions, but got: anchor {anchor.ndim}D, positive {positive.ndim}D, and negative "
             f"{negative.ndim}D inputs"
         )
+    _require_margin(margin)
     broadcast_shapes(anchor.shape, positive.shape, negative.shape)
     operands = promote_operands((anchor, positive, negative), floating=True)
     elementwise = call(
@@ -168,6 +174,7 @@ def triplet_margin_with_distance_loss(
         >>> flow.nn.functional.triplet_margin_with_distance_loss(a, b, b)
         tensor(1., dtype=oneflow.float32)
     """
+    _require_margin(margin)
     distance = distance_function or pairwise_distance
     positive_distance, negative_distance = distance(anchor, positive), distance(anchor, negative)
     if swap:
@@ -199,7 +206,7 @@ def multi_margin_loss(
         reduction: ``"none"``, ``"mean"`` or ``"sum"``.
 
     Raises:
-        ValueError: `p` is neither 1 nor 2.
+        ValueError: `p` is neither 1 nor 2, or `reduction` is unknown.
 
     Example:
         >>> import oneflow as flow
@@ -209,6 +216,10 @@ def multi_margin_loss(
     """
     if p not in (1, 2):
         raise ValueError("only p == 1 and p == 2 supported")
+    check_reduction(reduction)
+    if weight is not None and weight.ndim != 1:
+        raise ValueError(f"weight must be one-dimensional, got shape {tuple(weight.shape)}")
+    input = input if input.ndim else input.reshape(1)
     if input.ndim == 1 and target.ndim == 1:
         target = target.reshape(())
     weights = () if weight is None else (weight,)
@@ -235,6 +246,9 @@ def multilabel_margin_loss(input: Tensor, target: Tensor, reduction: str = "mean
         raise RuntimeError(
             f"inconsistent target size: {list(target.shape)} for input of size: {list(input.shape)}"
         )
+    check_reduction(reduction)
+    if not input.ndim:
+        input, target = input.reshape(1), target.reshape(1)
     return reduced(call(losses.multilabel_margin, input, target), reduction)
 
 

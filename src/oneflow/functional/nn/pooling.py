@@ -32,7 +32,9 @@ def window_attributes(
     """
     count = len(dims)
     kernel = per_dimension(kernel_size, count, "kernel_size")
-    stride = kernel if stride is None or stride == [] else per_dimension(stride, count, "stride")
+    stride = (
+        kernel if stride is None or stride in ([], ()) else per_dimension(stride, count, "stride")
+    )
     padding = per_dimension(padding, count, "padding")
     dilation = per_dimension(dilation, count, "dilation")
     for label, numbers in (("kernel_size", kernel), ("stride", stride), ("dilation", dilation)):
@@ -92,6 +94,11 @@ def max_pool(
     """Maximum over windows of `count` spatial dimensions; see `max_pool2d`."""
     name = f"max_pool{count}d"
     input, was_unbatched = batched(input, count, name)
+    if 0 in input.shape[1:]:
+        raise RuntimeError(
+            f"{name}: Expected input to have no empty dimension but the batch, got size "
+            f"{list(input.shape)}"
+        )
     dims = spatial_dims(count, data_format)
     windows = window_attributes(
         name, input, dims, kernel_size, stride, padding, dilation, ceil_mode

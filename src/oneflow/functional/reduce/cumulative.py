@@ -168,6 +168,8 @@ def diff(
         raise RuntimeError("diff expects input to be at least one-dimensional")
     if n < 0:
         raise RuntimeError(f"order must be non-negative but got {n}")
+    if not n:
+        return input.clone()
     parts = [each for each in (prepend, input, append) if each is not None]
     result = cat(parts, dim) if len(parts) > 1 else input
     for _ in range(n):

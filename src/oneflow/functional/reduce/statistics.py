@@ -258,7 +258,7 @@ def _quantile(
         raise RuntimeError(f"quantile() q must be a scalar or 1D tensor, got {q.ndim}D")
     over = None if dim is None else wrap_dim(dim, spec.ndim)
     if not spec.ndim:
-        over = None
+        over, keepdim = None, False
     options = {"interpolation": interpolation, "skip_nan": skip_nan}
     return call(p.quantile, x, q, dim=over, keepdim=bool(keepdim), **options)
 

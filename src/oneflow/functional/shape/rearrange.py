@@ -75,6 +75,7 @@ def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
 
     Raises:
         RuntimeError: not as many shifts as dimensions.
+        IndexError: `input` has no dimensions and `dims` is given.
 
     Example:
         >>> import oneflow as flow
@@ -88,12 +89,14 @@ def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
         if len(offsets) != 1:
             raise RuntimeError(f"shifts and dimensions must align. shifts: {len(offsets)}, dims:0")
         return call(rearrange.roll, input.reshape(-1), *offsets, dims=(0,)).reshape(input.shape)
+    if not input.ndim:
+        raise IndexError(f"Dimension specified as {dims} but tensor has no dimensions")
     axes = tuple(wrap_dim(dim, input.ndim) for dim in sizes_of((dims,), "dims"))
     if len(offsets) != len(axes):
         raise RuntimeError(
             f"shifts and dimensions must align. shifts: {len(offsets)}, dims:{len(axes)}"
         )
-    return call(rearrange.roll, input, *offsets, dims=axes) if input.ndim else input.clone()
+    return call(rearrange.roll, input, *offsets, dims=axes)
 
 
 @function()

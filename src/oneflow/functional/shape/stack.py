@@ -261,6 +261,11 @@ def atleast_3d(*tensors: Any) -> Any:
     return _at_least(tensors, _three_dims)
 
 
+def _require_some(tensors: Sequence[Tensor], name: str) -> None:
+    if not len(tensors):
+        raise RuntimeError(f"{name} expects a non-empty TensorList")
+
+
 @function(method=False)
 def hstack(tensors: Sequence[Tensor]) -> Tensor:
     """The tensors side by side: along dimension 1, or 0 for vectors.
@@ -270,6 +275,7 @@ def hstack(tensors: Sequence[Tensor]) -> Tensor:
         >>> flow.hstack([flow.tensor([1]), flow.tensor([2])])
         tensor([1, 2], dtype=oneflow.int64)
     """
+    _require_some(tensors, "hstack")
     given = [atleast_1d(each) for each in tensors]
     return cat(given, 0 if given and given[0].ndim == 1 else 1)
 
@@ -283,6 +289,7 @@ def vstack(tensors: Sequence[Tensor]) -> Tensor:
         >>> flow.vstack([flow.tensor([1]), flow.tensor([2])]).tolist()
         [[1], [2]]
     """
+    _require_some(tensors, "vstack")
     return cat([_two_dims(each) for each in tensors], 0)
 
 
@@ -298,6 +305,7 @@ def dstack(tensors: Sequence[Tensor]) -> Tensor:
         >>> flow.dstack([flow.tensor([1]), flow.tensor([2])]).tolist()
         [[[1, 2]]]
     """
+    _require_some(tensors, "dstack")
     return cat([_three_dims(each) for each in tensors], 2)
 
 
@@ -310,6 +318,7 @@ def column_stack(tensors: Sequence[Tensor]) -> Tensor:
         >>> flow.column_stack([flow.tensor([1, 2]), flow.tensor([3, 4])]).tolist()
         [[1, 3], [2, 4]]
     """
+    _require_some(tensors, "column_stack")
     return cat([each if each.ndim >= 2 else each.reshape(-1, 1) for each in tensors], 1)
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from oneflow.base import dtype as dt
+from oneflow.base.dtype import Category
 from oneflow.base.shape import wrap_dim
 from oneflow.differentiation.grad_mode import MODE, enable_grad
 from oneflow.functional.creation.options import sizes_of
@@ -46,6 +47,11 @@ def narrow(input: Tensor, dim: int, start: int | Tensor, length: int) -> Tensor:
         tensor([1, 2, 3], dtype=oneflow.int64)
     """
     at, size = _dim_and_size(input, dim, "narrow")
+    if isinstance(start, Tensor) and (start.ndim or start.dtype.category is not Category.INTEGER):
+        raise RuntimeError(
+            f"narrow(): start must be an 0-dim integral Tensor, got {start.dtype} of shape "
+            f"{tuple(start.shape)}"
+        )
     first = operator.index(start)
     if length < 0:
         raise RuntimeError("narrow(): length must be non-negative.")

@@ -7,6 +7,7 @@ from typing import Any
 from oneflow.functional.nn import loss as functional
 from oneflow.functional.nn.ctc import ctc_loss
 from oneflow.module.module import Module
+from oneflow.nn.modules.old_reduction import accept_old_reduction
 from oneflow.tensor.tensor import Tensor
 
 
@@ -14,9 +15,16 @@ class _Loss(Module):
     """A loss with a reduction.
 
     Args:
-        reduction: ``"none"``, ``"mean"`` or ``"sum"``.
+        reduction: ``"none"``, ``"mean"`` or ``"sum"``. PyTorch's old arguments `size_average` and
+            `reduce` say the same.
     """
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "__init__" in cls.__dict__:
+            setattr(cls, "__init__", accept_old_reduction(cls.__dict__["__init__"]))  # noqa: B010
+
+    @accept_old_reduction
     def __init__(self, reduction: str = "mean") -> None:
         super().__init__()
         self.reduction = reduction

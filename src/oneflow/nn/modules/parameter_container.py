@@ -6,6 +6,7 @@ import operator
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Self
 
+from oneflow.base.keyword_aliases import keyword_aliases
 from oneflow.module.module import Module
 from oneflow.module.parameter import Parameter
 from oneflow.tensor.tensor import Tensor
@@ -31,7 +32,7 @@ class ParameterList(Module):
     """A list of parameters. Tensors put into it become parameters.
 
     Args:
-        parameters: any iterable.
+        parameters: any iterable; PyTorch calls it `values`.
 
     Example:
         >>> import oneflow as flow
@@ -40,6 +41,7 @@ class ParameterList(Module):
         (2, 2)
     """
 
+    @keyword_aliases(values="parameters")
     def __init__(self, parameters: Iterable[Any] | None = None) -> None:
         super().__init__()
         self._size = 0

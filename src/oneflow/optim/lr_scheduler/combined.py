@@ -47,6 +47,7 @@ class ChainedScheduler(_CombinedLR):
 
     Args:
         schedulers: schedulers of one optimizer.
+        optimizer: that optimizer; default: that of the first scheduler.
 
     Example:
         >>> import oneflow as flow
@@ -59,12 +60,14 @@ class ChainedScheduler(_CombinedLR):
         [0.25]
     """
 
-    def __init__(self, schedulers: Sequence[LRScheduler]) -> None:
+    def __init__(
+        self, schedulers: Sequence[LRScheduler], optimizer: Optimizer | None = None
+    ) -> None:
         if not isinstance(schedulers, list | tuple) or not schedulers:
             raise ValueError("ChainedScheduler expects a list of at least one scheduler")
-        optimizer: Any = getattr(schedulers[0], "optimizer", None)
-        self._take(schedulers, optimizer)
-        super().__init__(optimizer)
+        common: Any = optimizer or getattr(schedulers[0], "optimizer", None)
+        self._take(schedulers, common)
+        super().__init__(common)
 
     def lrs_at(self, base_lrs: list[float], step: int) -> list[float]:
         for scheduler in self.schedulers:

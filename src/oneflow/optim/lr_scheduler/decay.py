@@ -201,6 +201,7 @@ class PolynomialLR(LRScheduler):
         cycle: start again, over a longer time, when the end is reached; counts from step 1.
         last_step: number of the last step done.
         verbose: print every change.
+        total_iters: PyTorch's `decay_batch`; with it the end is 0, as in PyTorch.
 
     Example:
         >>> import oneflow as flow
@@ -213,13 +214,19 @@ class PolynomialLR(LRScheduler):
     def __init__(
         self,
         optimizer: Optimizer,
-        decay_batch: int,
+        decay_batch: int | None = None,
         end_learning_rate: float = 0.0001,
         power: float = 1.0,
         cycle: bool = False,
         last_step: int = -1,
         verbose: bool = False,
+        *,
+        total_iters: int | None = None,
     ) -> None:
+        if (decay_batch is None) == (total_iters is None):
+            raise TypeError("PolynomialLR takes either `decay_batch` or `total_iters`")
+        if total_iters is not None:
+            decay_batch, end_learning_rate = total_iters, 0.0
         check_count("decay_batch", decay_batch, low=1)
         self.max_decay_steps = decay_batch
         self.end_learning_rate = end_learning_rate

@@ -275,7 +275,9 @@ _copysign_gradient = elementwise(
 copysign.gradient(
     x=lambda g, x, y: _copysign_gradient(g, x, y), y=lambda g: zeros_like(g), writable="x y"
 )
-nextafter = without_gradient("nextafter", jnp.nextafter, "x y")
+nextafter = exact("nextafter", jnp.nextafter, "x y")
+# Next to `x` it moves with `x`.
+nextafter.gradient(x=lambda g: g, y=lambda g: zeros_like(g))
 heaviside = without_gradient(
     "heaviside",
     lambda x, y: jnp.where(x == 0, y, (x > 0).astype(x.dtype)),

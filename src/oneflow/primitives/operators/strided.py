@@ -88,6 +88,9 @@ def _window_positions(length: int, size: int, step: int) -> np.ndarray:
 
 def _unfold(x, *, dim: int, size: int, step: int):
     positions = _window_positions(x.shape[dim], size, step)
+    if not positions.size:
+        shape = (*x.shape[:dim], len(positions), *x.shape[dim + 1 :], size)
+        return jnp.zeros(shape, x.dtype)
     return jnp.moveaxis(jnp.take(x, positions, axis=dim, mode="clip"), dim + 1, -1)
 
 

@@ -1,0 +1,40 @@
+"""PyTorch's old arguments of losses, `size_average` and `reduce`, in place of `reduction`."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from oneflow.base.parameters import parameters_of
+from oneflow.functional.nn.loss import legacy_reduction
+
+# What PyTorch's old order puts `size_average` before, where it is not `reduce`.
+_AFTER_SIZE_AVERAGE = ("ignore_index", "eps")
+
+
+def accept_old_reduction(init: Callable) -> Callable:
+    """Decorator for a loss's `__init__`: takes the old arguments too, by name and in the old order.
+
+    In the old order a truth value or None stands where OneFlow has a number or `reduction`.
+    """
+    names = parameters_of(init).names[1:]
+    if "reduction" not in names or "size_average" in names:
+        return init
+    old_names = list(names)
+    old_names.insert(old_names.index("reduction"), "reduce")
+    before = next((each for each in _AFTER_SIZE_AVERAGE if each in names), "reduce")
+    first = old_names.index(before)
+    old_names.insert(first, "size_average")
+
+    @functools.wraps(init)
+    def accept(self: Any, *args: Any, **kwargs: Any) -> None:
+        if len(args) > first and (args[first] is None or isinstance(args[first], bool)):
+            kwargs.update(zip(old_names, args, strict=False))
+            args = ()
+        size_average, reduce = kwargs.pop("size_average", None), kwargs.pop("reduce", None)
+        if size_average is not None or reduce is not None:
+            kwargs["reduction"] = legacy_reduction(size_average, reduce)
+        init(self, *args, **kwargs)
+
+    return accept

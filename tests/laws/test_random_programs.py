@@ -1,0 +1,77 @@
+"""A law of random programs: they give what PyTorch gives, cold, compiled as a whole and as a graph.
+
+Written to in place and read through views, in all orders that were drawn.
+"""
+
+from __future__ import annotations
+
+import warnings
+
+import pytest
+import torch
+
+import oneflow as flow
+from oneflow import nn
+from tests.laws.random_programs import Program, gradients, leaves_of, random_program
+from tests.oracle import difference, eager_mode, gradient_difference
+from tests.sampling import Sample
+
+PROGRAMS = 1000
+# Programs of one test.
+AT_ONCE = 5
+# Sums of products in single precision, by different orders.
+TOLERANCE = 50.0
+
+
+class ProgramGraph(nn.Graph):
+    """The program as a graph of its inputs."""
+
+    def __init__(self, program: Program) -> None:
+        super().__init__()
+        self.program = program
+
+    def build(self, *inputs):
+        return self.program.run(flow, list(inputs))
+
+
+def problem_in(mine: list, theirs: list) -> str | None:
+    for index, pair in enumerate(zip(mine, theirs, strict=True)):
+        problem = difference(*pair, TOLERANCE)
+        if problem:
+            return f"tensor {index}: {problem}"
+    return None
+
+
+def problems_of(program: Program) -> list[str]:
+    their_leaves = leaves_of(torch, program)
+    theirs = program.run(torch, their_leaves)
+    their_gradients = gradients(torch, their_leaves, theirs)
+    theirs = [each.detach() for each in theirs]
+    found = {}
+    for mode in ("cold", "compiled"):
+        with eager_mode(mode):
+            leaves = leaves_of(flow, program)
+            tensors = program.run(flow, leaves)
+            mine = gradients(flow, leaves, tensors)
+            found[mode] = problem_in(tensors, theirs)
+            if their_gradients is not None:
+                found[f"{mode} gradients"] = (
+                    "refused"
+                    if mine is None
+                    else gradient_difference(mine, their_gradients, TOLERANCE)
+                )
+    inputs = [each.detach() for each in leaves_of(flow, program)]
+    found["graph"] = problem_in(list(ProgramGraph(program)(*inputs)), theirs)
+    return [f"{kind}: {problem}" for kind, problem in found.items() if problem]
+
+
+@pytest.mark.parametrize("first", range(0, PROGRAMS, AT_ONCE))
+def test_random_programs_give_what_pytorch_gives(first: int, sample: Sample) -> None:
+    sample.take(f"random programs {first}", 100)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for seed in range(first, first + AT_ONCE):
+            program = random_program(seed)
+            problems = problems_of(program)
+            steps = "\n".join(map(str, program.steps))
+            assert not problems, f"program {seed}: {problems}\n{steps}"

@@ -1,0 +1,157 @@
+"""Arguments of optimizers, schedules, losses and the like as PyTorch's scripts spell them."""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import oneflow as flow
+
+BOTH = (flow, torch)
+OPTIMIZERS = ("SGD", "Adam", "AdamW", "RMSprop", "Adagrad", "Adadelta", "Adamax", "NAdam", "RAdam")
+
+
+def weights(lib: ModuleType) -> Any:
+    return lib.nn.Parameter(lib.tensor([1.0, -2.0, 3.0]))
+
+
+def after_steps(lib: ModuleType, name: str, **options: Any) -> list[float]:
+    w = weights(lib)
+    optimizer = getattr(lib.optim, name)([w], lr=0.1, **options)
+    for _ in range(3):
+        optimizer.zero_grad()
+        (w**3).sum().backward()
+        optimizer.step()
+    return w.tolist()
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_optimizers_take_differentiable_false_and_refuse_true(name):
+    optimizer = getattr(flow.optim, name)
+    optimizer([weights(flow)], lr=0.1, differentiable=False, foreach=False)
+    with pytest.raises(NotImplementedError, match="differentiable=True"):
+        optimizer([weights(flow)], lr=0.1, differentiable=True)
+
+
+@pytest.mark.parametrize("name", ["Adam", "NAdam", "RAdam"])
+def test_decoupled_weight_decay_is_pytorchs(name):
+    options = {"weight_decay": 0.1, "decoupled_weight_decay": True}
+    mine, theirs = (after_steps(lib, name, **options) for lib in BOTH)
+    assert mine == pytest.approx(theirs, rel=1e-5)
+
+
+def schedule(lib: ModuleType, make: Any) -> list[float]:
+    optimizer = lib.optim.SGD([weights(lib)], lr=0.1)
+    scheduler, rates = make(lib.optim.lr_scheduler, optimizer), []
+    for _ in range(7):
+        optimizer.step()
+        scheduler.step()
+        rates.append(optimizer.param_groups[0]["lr"])
+    return rates
+
+
+SCHEDULES = {
+    "chained": lambda s, o: s.ChainedScheduler([s.StepLR(o, 2), s.ConstantLR(o)], optimizer=o),
+    "polynomial": lambda s, o: s.PolynomialLR(o, total_iters=5, power=2.0),
+}
+
+
+@pytest.mark.parametrize("name", SCHEDULES)
+def test_schedules_take_pytorchs_arguments(name):
+    mine, theirs = (schedule(lib, SCHEDULES[name]) for lib in BOTH)
+    assert mine == pytest.approx(theirs)
+
+
+@pytest.mark.parametrize("options", [{}, {"decay_batch": 5, "total_iters": 5}])
+def test_polynomial_schedule_needs_one_length(options):
+    optimizer = flow.optim.SGD([weights(flow)], lr=0.1)
+    with pytest.raises(TypeError, match="`decay_batch` or `total_iters`"):
+        flow.optim.lr_scheduler.PolynomialLR(optimizer, **options)
+
+
+def test_gradient_scaler_takes_a_device_first():
+    scalers = [flow.amp.GradScaler("cpu"), flow.amp.GradScaler(device="cuda", init_scale=65536.0)]
+    assert [each.get_scale() for each in scalers] == [65536.0, 65536.0]
+    assert flow.amp.GradScaler("cpu", 8.0).get_scale() == 8.0
+
+
+NUMBERS = np.linspace(-1, 1, 6, dtype=np.float32).reshape(2, 3)
+
+
+def positive(lib: ModuleType) -> Any:
+    return lib.tensor(np.abs(NUMBERS))
+
+
+# A loss and the tensors that it takes.
+LOSSES = {
+    "MSELoss": lambda lib: (lib.tensor(NUMBERS), positive(lib)),
+    "L1Loss": lambda lib: (lib.tensor(NUMBERS), positive(lib)),
+    "SmoothL1Loss": lambda lib: (lib.tensor(NUMBERS), positive(lib)),
+    "KLDivLoss": lambda lib: (lib.tensor(NUMBERS), positive(lib)),
+    "BCELoss": lambda lib: (positive(lib) * 0.5, positive(lib)),
+    "BCEWithLogitsLoss": lambda lib: (lib.tensor(NUMBERS), positive(lib)),
+    "SoftMarginLoss": lambda lib: (lib.tensor(NUMBERS), positive(lib)),
+    "PoissonNLLLoss": lambda lib: (lib.tensor(NUMBERS), positive(lib)),
+    "HingeEmbeddingLoss": lambda lib: (lib.tensor(NUMBERS), lib.ones(2, 3)),
+    "CrossEntropyLoss": lambda lib: (lib.tensor(NUMBERS), lib.tensor([1, 2])),
+    "NLLLoss": lambda lib: (lib.tensor(NUMBERS), lib.tensor([1, 2])),
+    "MultiMarginLoss": lambda lib: (lib.tensor(NUMBERS), lib.tensor([1, 2])),
+    "MultiLabelSoftMarginLoss": lambda lib: (lib.tensor(NUMBERS), positive(lib)),
+}
+OLD = ({"size_average": False}, {"reduce": False}, {"size_average": True, "reduce": True})
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_losses_take_the_old_arguments(name):
+    for options in OLD:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            mine, theirs = (
+                getattr(lib.nn, name)(**options)(*LOSSES[name](lib)).numpy() for lib in BOTH
+            )
+        np.testing.assert_allclose(mine, theirs, rtol=1e-5, err_msg=f"{name} {options}")
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_losses_take_the_old_order(name):
+    parameters = list(inspect.signature(getattr(torch.nn, name)).parameters.values())
+    defaults = [each.default for each in parameters]
+    defaults[[each.name for each in parameters].index("size_average")] = False
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        mine, theirs = (
+            getattr(lib.nn, name)(*defaults)(*LOSSES[name](lib)).numpy() for lib in BOTH
+        )
+    np.testing.assert_allclose(mine, theirs, rtol=1e-5)
+
+
+def test_further_spellings():
+    state = flow.get_rng_state()
+    flow.set_rng_state(new_state=state)
+    assert len(flow.nn.ParameterList(values=[weights(flow)])) == 1
+    x = flow.tensor([0.5, 2.0], dtype=flow.float64, requires_grad=True)
+    assert flow.autograd.gradcheck(lambda x: x * x, x, nondet_tol=0.0)
+
+
+def test_gradcheck_finds_gradients_that_change():
+    class Unstable(flow.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.calls = 0
+            return x * 1
+
+        @staticmethod
+        def backward(ctx, g):
+            ctx.calls += 1
+            return g * (1 + 1e-7 * ctx.calls)
+
+    x = flow.tensor([0.5, 2.0], dtype=flow.float64, requires_grad=True)
+    with pytest.raises(RuntimeError, match="second backward pass"):
+        flow.autograd.gradcheck(Unstable.apply, x)
+    assert flow.autograd.gradcheck(Unstable.apply, x, nondet_tol=1e-5)
