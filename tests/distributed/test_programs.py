@@ -4,6 +4,7 @@ from datetime import date
 
 import pytest
 
+import oneflow as flow
 from tests.distributed.launching import assert_succeeds
 
 pytestmark = [pytest.mark.multiprocess, pytest.mark.xdist_group("processes")]
@@ -66,3 +67,11 @@ def test_pipelines(processes):
 
 def test_auto_parallel():
     assert_succeeds("auto_parallel.py")
+
+
+def test_job_functions(tmp_path):
+    for part in range(2):
+        with flow.data.OFRecordWriter(tmp_path / f"part-{part}") as file:
+            for number in range(3):
+                file.write({"n": 10 * part + number})
+    assert assert_succeeds("jobs.py", str(tmp_path)).output == ""

@@ -391,3 +391,19 @@ def test_interrupts_and_failing_tasks_lose_nothing():
         broken.run = run
         halves_of(net, before, after)
     assert np.isfinite(graph(x, y)[0].numpy()).all()
+
+
+def test_placements_that_overlap_share_no_memory():
+    both, first = flow.placement("cpu", [0, 1]), flow.placement("cpu", [0])
+
+    class Overlapping(flow.nn.Graph):
+        def build(self, x):
+            y = x.exp()
+            z = y.to_global(placement=first, sbp=flow.sbp.broadcast).square()
+            return y + z.to_global(placement=both, sbp=flow.sbp.broadcast)
+
+    graph = Overlapping()
+    for number in (0.0, 1.0):
+        x = flow.full((3,), number).to_global(both, flow.sbp.broadcast)
+        result = graph(x).numpy()
+        np.testing.assert_allclose(result, np.exp(number) + np.exp(2 * number), rtol=1e-6)

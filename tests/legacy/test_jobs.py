@@ -320,3 +320,85 @@ def test_an_interrupted_body_leaves_the_session_as_it_was():
     assert state.pop("fails")
     state["fails"] = False
     assert job(X).shape == (2, 2)
+
+
+def _mirrored_job(trains=True, batch_norm=False):
+    """A job in mirrored view with a layer whose weights its replicas share."""
+    config = flow.FunctionConfig()
+    config.default_logical_view(flow.scope.mirrored_view())
+
+    @flow.global_function(type="train" if trains else "predict", function_config=config)
+    def job(x: tp.ListNumpy.Placeholder((4, 6))) -> tp.ListNumpy:
+        h = flow.layers.dense(
+            x,
+            3,
+            kernel_initializer=flow.constant_initializer(0.1),
+            kernel_regularizer=flow.regularizers.l2(0.01),
+            name="dense",
+        )
+        if batch_norm:
+            h = flow.layers.batch_normalization(h, axis=1, momentum=0.5, name="norm")
+        places.append((h.placement, flow.get_variable("dense-weight").placement))
+        loss = flow.math.square(h - 1)
+        if trains:
+            flow.optimizer.SGD(_schedule(0.05), momentum=0.9).minimize(loss)
+        return loss
+
+    places = job.places = []
+    return job
+
+
+def test_each_replica_runs_on_its_device():
+    data = np.random.default_rng(0).standard_normal((5, 2, 4, 6), np.float32)
+    sequences = []
+    for devices in (1, 2):
+        flow.clear_default_session()
+        flow.config.cpu_device_num(devices)
+        if devices == 2:
+            job = _mirrored_job()
+            losses = [np.concatenate(job(list(each))) for each in data]
+            assert job.places[-2:] == [(flow.placement("cpu", [i]),) * 2 for i in (0, 1)]
+        else:
+
+            @flow.global_function(type="train")
+            def single(x: tp.Numpy.Placeholder((8, 6))) -> tp.Numpy:
+                h = flow.layers.dense(
+                    x,
+                    3,
+                    kernel_initializer=flow.constant_initializer(0.1),
+                    kernel_regularizer=flow.regularizers.l2(0.01),
+                    name="dense",
+                )
+                loss = flow.math.square(h - 1)
+                flow.optimizer.SGD(_schedule(0.05), momentum=0.9).minimize(loss)
+                return loss
+
+            losses = [single(each.reshape(8, 6)) for each in data]
+        sequences.append(losses)
+    np.testing.assert_allclose(sequences[1], sequences[0], rtol=1e-5, atol=1e-5)
+
+
+def test_moving_averages_of_replicas_are_averaged():
+    flow.config.cpu_device_num(2)
+    job = _mirrored_job(batch_norm=True)
+    data = np.random.default_rng(0).standard_normal((2, 4, 6), np.float32)
+    job(list(data))
+    layer = 0.1 * data.sum(2)
+    mean, variance = layer.mean(1), layer.var(1, ddof=1)
+    variables = flow.get_all_variables()
+    np.testing.assert_allclose(
+        variables["norm-moving_mean"].numpy(), np.full(3, 0.5 * mean.mean()), rtol=1e-5
+    )
+    np.testing.assert_allclose(
+        variables["norm-moving_variance"].numpy(),
+        np.full(3, 0.5 + 0.5 * variance.mean()),
+        rtol=1e-5,
+    )
+
+
+def test_prediction_in_mirrored_view():
+    flow.config.cpu_device_num(3)
+    job = _mirrored_job(trains=False)
+    data = np.random.default_rng(0).standard_normal((3, 4, 6), np.float32)
+    expected = np.square(0.1 * data.sum(2, keepdims=True).repeat(3, 2) - 1)
+    np.testing.assert_allclose(job(list(data)), expected, rtol=1e-5)

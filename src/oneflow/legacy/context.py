@@ -12,9 +12,10 @@ from typing import Any
 
 from oneflow.base.dtype import DType
 from oneflow.base.placement import Placement
-from oneflow.base.sbp import BROADCAST, Sbp
+from oneflow.base.sbp import Sbp
 from oneflow.legacy.initializers import Initializer
 from oneflow.legacy.regularizers import Regularizer
+from oneflow.program.value import Value
 from oneflow.tensor.tensor import Tensor
 
 
@@ -57,6 +58,8 @@ class BodyRun:
         watched: pairs of a blob and the function that gets its value.
         watched_gradients: pairs of a blob and the function that gets its gradient.
         names: blobs by their names.
+        shared: of a replica, the devices of all replicas, which have its variables.
+        copies: of a replica, its copies of variables, and the values that they had first.
     """
 
     job_name: str
@@ -68,6 +71,8 @@ class BodyRun:
     watched: list[tuple[Tensor, Any]] = field(default_factory=list)
     watched_gradients: list[tuple[Tensor, Any]] = field(default_factory=list)
     names: dict[str, Tensor] = field(default_factory=dict)
+    shared: Placement | None = None
+    copies: dict[str, tuple[Tensor, Value]] = field(default_factory=dict)
     _counts: dict[str, Iterator[int]] = field(
         default_factory=lambda: defaultdict(lambda: itertools.count(1))
     )
@@ -154,8 +159,3 @@ def namespace(name: str) -> Iterator[None]:
 def qualified(name: str) -> str:
     """Return `name` with the namespaces around it."""
     return "-".join((*_namespace.get(), name))
-
-
-def distributed(tensor: Tensor, placement: Placement, sbp: Sbp) -> Tensor:
-    """Return a tensor that this process has as a whole, distributed over `placement`."""
-    return tensor.to_global(placement=placement, sbp=BROADCAST).to_global(sbp=sbp)

@@ -115,10 +115,9 @@ class JobFunction:
         if self._graph is None:
             session = default_session()
             placement = self._config.placement or session.placement
-            replicas = session.device_count if self._config.view.is_mirrored else 1
-            graph = JobGraph(
-                self.name, self._body, self.trains, None if replicas > 1 else placement, replicas
-            )
+            is_mirrored = self._config.view.is_mirrored
+            replicas = placement.size if placement is not None and is_mirrored else 1
+            graph = JobGraph(self.name, self._body, self.trains, placement, replicas)
             for set_option in self._config.graph_options:
                 set_option(graph.config)
             graph.config.set_gradient_accumulation_steps(self._config.train.accumulation_steps)

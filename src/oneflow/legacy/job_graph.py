@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from oneflow.base.placement import Placement
+from oneflow.base.placement import Placement, Sharding
 from oneflow.base.sbp import BROADCAST, Sbp, split
 from oneflow.base.spec import TensorSpec
+from oneflow.differentiation.grad_mode import no_grad
 from oneflow.functional.creation import factory_functions, from_data
 from oneflow.graph.graph import Graph
 from oneflow.legacy.annotations import Leaf, map_leaves
-from oneflow.legacy.context import BodyRun, distributed, running
+from oneflow.legacy.context import BodyRun, running
 from oneflow.legacy.session import default_session
 from oneflow.module.module import Module
 from oneflow.module.parameter import Parameter
@@ -22,6 +23,7 @@ from oneflow.runtime.planning_mode import planning
 from oneflow.tensor.batch_sharding import BatchSharding
 from oneflow.tensor.feeds import FeedCapture, capture_feeds, current_feeds
 from oneflow.tensor.tensor import Tensor
+from oneflow.tensor.transfer import import_array
 
 
 class JobGraph(Graph):
@@ -31,9 +33,9 @@ class JobGraph(Graph):
         name: of the job.
         body: the function that was decorated.
         trains: True for a training job.
-        placement: the devices that share each blob; None stands for one.
+        placement: the devices of the job; None stands for one that is not named.
         replicas: how often the body runs, with another part of the data each time: once per device
-            in mirrored view.
+            in mirrored view, and on that device. In consistent view they share each blob.
     """
 
     def __init__(
@@ -95,17 +97,25 @@ class JobGraph(Graph):
     def _run_body(
         self, blobs: Sequence[Tensor], records: bool, replica: int = 0
     ) -> tuple[BodyRun, Any]:
-        run = BodyRun(self.job_name, self.trains, records)
+        shared = self.placement if self.replicas > 1 else None
+        run = BodyRun(self.job_name, self.trains, records, shared=shared)
         run.names.update((f"Input_{number}", blob) for number, blob in enumerate(blobs))
-        with running(run, self.placement), capture_feeds(self._feeds(replica)):
+        with running(run, self._devices_of(replica)), capture_feeds(self._feeds(replica)):
             return run, self.body(*blobs)
+
+    def _devices_of(self, replica: int) -> Placement | None:
+        """Return the devices of a run of the body."""
+        if self.placement is None or self.replicas == 1:
+            return self.placement
+        return Placement(self.placement.type, [self.placement.flat[replica]])
 
     def _feeds(self, replica: int) -> FeedCapture:
         """Return what collects the feeds of a run of the body; without a graph they are blank."""
         sharding = BatchSharding(replica=(replica, self.replicas))
-        if self.placement is not None:
-            sbp = (split(0), *[BROADCAST] * (self.placement.ndim - 1))
-            sharding = replace(sharding, placement=self.placement, sbp=sbp)
+        placement = self._devices_of(replica)
+        if placement is not None:
+            sbp = (split(0), *[BROADCAST] * (placement.ndim - 1))
+            sharding = replace(sharding, placement=placement, sbp=sbp)
         graph = current_feeds()
         if graph is None:
             return FeedCapture(_blank_tensor, sharding, self._readers)
@@ -122,6 +132,7 @@ class JobGraph(Graph):
             run, tree = self._run_body(part, records=True, replica=replica)
             runs.append(run)
             trees.append(tree)
+        self._write_back(runs)
         watched = [blob for run in runs for blob, _ in run.watched]
         gradients = [blob for run in runs for blob, _ in run.watched_gradients]
         for blob in gradients:
@@ -143,12 +154,34 @@ class JobGraph(Graph):
 
         A loss of several elements counts as their mean, as in OneFlow 0.x.
         """
-        total = sum((loss.mean() for loss in losses[1:]), losses[0].mean()) / self.replicas
+        means = [self._on_first_device(loss.mean()) for loss in losses]
+        total = sum(means[1:], means[0]) / self.replicas
         session = default_session()
         for name, spec in self._specs.items():
             if spec.regularizer is not None and spec.trainable:
-                total = total + spec.regularizer.penalty(session.variables[name])
+                penalty = spec.regularizer.penalty(session.variables[name])
+                total = total + self._on_first_device(penalty)
         return total
+
+    def _on_first_device(self, blob: Tensor) -> Tensor:
+        """Return a blob of any replica on the device of the first one."""
+        if self.replicas == 1:
+            return blob
+        return blob.to_global(placement=self._devices_of(0), sbp=BROADCAST)
+
+    def _write_back(self, runs: Sequence[BodyRun]) -> None:
+        """Give variables that replicas have written to, such as moving averages, the mean of it."""
+        for name in self._specs if self.replicas > 1 else ():
+            copies = [run.copies[name] for run in runs if name in run.copies]
+            if all(copy.value is value for copy, value in copies):
+                continue
+            with no_grad():
+                written = [
+                    copy.to_global(placement=self.placement, sbp=BROADCAST) for copy, _ in copies
+                ]
+                variable = default_session().variables[name]
+                mean = sum(written[1:], written[0]) / len(written)
+                variable.copy_(mean.to(variable.dtype))
 
     # --- running
 
@@ -158,21 +191,22 @@ class JobGraph(Graph):
         Returns:
             The structure that the body returns, with the arrays of all replicas at each leaf.
         """
-        blobs = [self._blob(arrays[r]) for r in range(self.replicas) for arrays in given]
+        blobs = [self._blob(arrays[r], r) for r in range(self.replicas) for arrays in given]
         trees, watched = self(*blobs)
         result = _merged(trees)
         for watcher, blob in zip(self._watchers, watched, strict=True):
             watcher(blob.numpy())
         return map_leaves(lambda leaf: Leaf(each.numpy() for each in leaf), result)
 
-    def _blob(self, array: np.ndarray) -> Tensor:
+    def _blob(self, array: np.ndarray, replica: int = 0) -> Tensor:
         """Return an argument as a blob; its first dimension is split over several devices."""
-        blob = from_data.from_numpy(array)
-        if self.placement is None:
-            return blob
-        divisible = array.ndim and array.shape[0] % self.placement.size == 0
+        placement = self._devices_of(replica)
+        if placement is None:
+            return from_data.from_numpy(array)
+        divisible = array.ndim and array.shape[0] % placement.size == 0
         sbp: Sbp = split(0) if divisible else BROADCAST
-        return distributed(blob, self.placement, sbp)
+        # Every process has the whole, so that nothing is sent.
+        return import_array(array, device=Sharding(placement, (sbp,) * placement.ndim))
 
 
 def _blank_tensor(spec: TensorSpec) -> Tensor:

@@ -6,10 +6,11 @@ from typing import Any, Protocol
 
 from oneflow.base.device import platform_devices, set_min_cpu_devices
 from oneflow.base.placement import Placement
+from oneflow.base.sbp import BROADCAST
 from oneflow.checkpoint.variables_folder import SESSION_VARIABLES
 from oneflow.differentiation.grad_mode import no_grad
 from oneflow.functional.creation import factory_functions, from_data
-from oneflow.legacy.context import VariableSpec, distributed
+from oneflow.legacy.context import VariableSpec
 from oneflow.module.parameter import Parameter
 from oneflow.tensor.tensor import Tensor
 
@@ -114,7 +115,8 @@ def _fresh(spec: VariableSpec) -> Tensor:
     with no_grad():
         value = spec.initializer(factory_functions.empty(*spec.shape, dtype=spec.dtype))
         if spec.placement is not None:
-            value = distributed(value, spec.placement, spec.sbp)
+            whole = value.to_global(placement=spec.placement, sbp=BROADCAST)
+            value = whole.to_global(sbp=spec.sbp)
     return Parameter(value, requires_grad=spec.trainable)
 
 

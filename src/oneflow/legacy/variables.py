@@ -83,7 +83,7 @@ def get_variable(
         initializer or constant_initializer(0),
         regularizer,
         trainable is not False,
-        context.current_placement(),
+        run.shared or context.current_placement(),
         _sbp(given),
     )
     if known is not None and known.shape != spec.shape:
@@ -97,12 +97,19 @@ def get_variable(
 
 def _value(run: BodyRun, spec: VariableSpec) -> Tensor:
     """Return the variable itself in the run that a graph records, else a blank one."""
+    if spec.name in run.copies:
+        return run.copies[spec.name][0]
     if run.records:
-        return default_session().variables[spec.name]
-    blank = factory_functions.zeros(*spec.shape, dtype=spec.dtype)
-    if spec.placement is not None:
-        blank = context.distributed(blank, spec.placement, spec.sbp)
-    return blank.requires_grad_(spec.trainable and spec.dtype.is_floating_point)
+        variable = default_session().variables[spec.name]
+    else:
+        place = {} if spec.placement is None else {"placement": spec.placement, "sbp": spec.sbp}
+        variable = factory_functions.zeros(*spec.shape, dtype=spec.dtype, **place)
+        variable.requires_grad_(spec.trainable and spec.dtype.is_floating_point)
+    if run.shared is None:
+        return variable
+    copy = variable.to_global(placement=context.current_placement(), sbp=BROADCAST)
+    run.copies[spec.name] = copy, copy.value
+    return copy
 
 
 def _sbp(distribute: Distribute) -> Sbp:

@@ -66,7 +66,10 @@ def transfer_array(array: Any, source: TensorSpec, target: TensorSpec) -> Any:
     if not cluster.is_multiprocess():
         if isinstance(array, Absent):
             return array
-        # Memory of its own: either array may be donated later.
+        # Memory of its own: either array may be donated later. Where a shard stays on its device,
+        # JAX shares it whatever `may_alias` says.
+        if _ranks(source) & _ranks(target):
+            array = array.copy()
         return jax.device_put(array, named_sharding(target), may_alias=False)
     old, new = _ranks(source), _ranks(target)
     if not target.device.includes_this_process and not source.device.includes_this_process:
@@ -75,7 +78,7 @@ def transfer_array(array: Any, source: TensorSpec, target: TensorSpec) -> Any:
         shape = shard_shape(target.shape, target.device.hierarchy, target.sbp)
         return make_global_array(target, lambda coordinate: np.zeros(shape, target.dtype.numpy))
     if new <= old:
-        return make_global_array(target, lambda coordinate: array.addressable_data(0))
+        return make_global_array(target, lambda coordinate: array.addressable_data(0).copy())
     is_by_shard = source.device.hierarchy == target.device.hierarchy and not old & new
     send = _send_shards if is_by_shard else _send_from_first_rank
     description = f"transfer of {source!r} from {source.device} to {target.device}"

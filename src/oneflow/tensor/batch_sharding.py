@@ -12,7 +12,7 @@ import numpy as np
 from oneflow.base import cluster
 from oneflow.base.device import CPU, Device
 from oneflow.base.dtype import DType
-from oneflow.base.placement import Placement, parse_device
+from oneflow.base.placement import Placement, Sharding, parse_device
 from oneflow.base.sbp import BROADCAST, NdSbp, Split, nd_sbp_of
 from oneflow.base.spec import TensorSpec, spec_of
 from oneflow.tensor.tensor import Tensor
@@ -87,10 +87,10 @@ class BatchSharding:
         """Return what this process has read as a tensor."""
         if self.placement is None:
             return import_array(array, device=self.device)
-        tensor = import_array(array)
-        if cluster.is_multiprocess():
-            return tensor.to_global(placement=self.placement, sbp=self.sbp)
-        return tensor.to_global(placement=self.placement, sbp=BROADCAST).to_global(sbp=self.sbp)
+        if cluster.is_multiprocess() and self._split_sizes:
+            return import_array(array).to_global(placement=self.placement, sbp=self.sbp)
+        # Every process has the whole.
+        return import_array(array, device=Sharding(self.placement, self.sbp or ()))
 
 
 def batch_sharding_of(
