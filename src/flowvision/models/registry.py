@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import functools
 import inspect
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -53,7 +54,9 @@ def register_model(
     """Register a factory and give it the arguments `pretrained` and `progress`.
 
     The decorated function builds the model with fresh weights; its signature becomes
-    `(pretrained=False, progress=True, **what it takes itself)`.
+    `(pretrained=False, progress=True, **what it takes itself)`. It also accepts torchvision's later
+    spellings `weights` and `weights_backbone`, whose values are None, "DEFAULT", a name such as
+    "IMAGENET1K_V1", or a path.
 
     Args:
         paper: the number of the paper on arXiv.
@@ -89,6 +92,11 @@ def register_model(
         def factory(
             pretrained: bool | str = False, progress: bool = True, **options: Any
         ) -> nn.Module:
+            if "weights" in options:
+                pretrained = _as_pretrained(options.pop("weights"), name)
+            if "weights_backbone" in options:
+                backbone = _as_pretrained(options.pop("weights_backbone"), name)
+                options["pretrained_backbone"] = bool(backbone)
             if not pretrained:
                 return build(**options)
             model = build(**{**(pretrained_options or {}), **options})
@@ -107,6 +115,26 @@ def register_model(
         return factory
 
     return decorate
+
+
+def _as_pretrained(weights: Any, name: str) -> bool | str:
+    """Return the value of `pretrained` for one of torchvision's `weights`.
+
+    Raises:
+        ValueError: they are not the first ones that were published, which are all there are here.
+    """
+    if weights is None:
+        return False
+    if not isinstance(weights, str):
+        raise ValueError(f"{name}: `weights` must be None, a name or a path, got {weights!r}")
+    if not re.fullmatch(r"[A-Z0-9_]+", weights):
+        return weights
+    if weights != "DEFAULT" and not weights.endswith("_V1"):
+        raise ValueError(
+            f"{name}: there are no weights {weights} here; "
+            "pass 'DEFAULT', or the path of a file with them"
+        )
+    return True
 
 
 def unregister_model(name: str) -> None:

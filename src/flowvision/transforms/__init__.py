@@ -1,6 +1,13 @@
 """Transforms of images, aligned with torchvision's."""
 
 from flowvision.transforms import functional as functional
+from flowvision.transforms.autoaugment import (
+    AugMix as AugMix,
+    AutoAugment as AutoAugment,
+    AutoAugmentPolicy as AutoAugmentPolicy,
+    RandAugment as RandAugment,
+    TrivialAugmentWide as TrivialAugmentWide,
+)
 from flowvision.transforms.transforms import (
     CenterCrop as CenterCrop,
     ColorJitter as ColorJitter,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -19,6 +20,7 @@ from flowvision.models.detection.roi_heads import RoIHeads
 from flowvision.models.detection.rpn import RegionProposalNetwork, RPNHead
 from flowvision.models.detection.transform import GeneralizedRCNNTransform
 from flowvision.models.registry import register_model
+from flowvision.ops._utils import pair
 from oneflow import Tensor, nn
 from oneflow.nn import functional as F
 
@@ -122,9 +124,10 @@ class FasterRCNN(GeneralizedRCNN):
     ) -> None:
         channels = _check(backbone, num_classes, box_predictor)
         chosen = RCNNNumbers(**numbers)
+        pool = box_roi_pool or MultiScaleRoIAlign(["0", "1", "2", "3"], 7, 2)
         heads = (
-            box_roi_pool or MultiScaleRoIAlign(["0", "1", "2", "3"], 7, 2),
-            box_head or TwoMLPHead(channels * 7**2, 1024),
+            pool,
+            box_head or TwoMLPHead(channels * math.prod(pair(pool.output_size)), 1024),
             box_predictor or FastRCNNPredictor(1024, num_classes or 0),
         )
         super().__init__(

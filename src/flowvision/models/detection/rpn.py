@@ -7,6 +7,7 @@ from typing import Any
 
 import oneflow as flow
 from flowvision.layers.blocks.feature_pyramid_network import rename_wrapped_convolution
+from flowvision.models.detection.anchor_utils import AnchorGenerator as AnchorGenerator
 from flowvision.models.detection.det_utils import (
     BalancedPositiveNegativeSampler,
     BoxCoder,

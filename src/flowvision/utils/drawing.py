@@ -1,0 +1,164 @@
+"""Boxes and masks drawn into images."""
+
+from __future__ import annotations
+
+import colorsys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from PIL import Image, ImageColor, ImageDraw, ImageFont
+
+import oneflow as flow
+from oneflow.utils.vision.transforms.functional import pil_to_tensor, to_pil_image
+
+Color = str | tuple[int, int, int]
+Colors = Color | Sequence[Color] | None
+# How much of the inside of a box is its colour, of 255.
+_OPACITY = 100
+
+
+def draw_bounding_boxes(
+    image: flow.Tensor,
+    boxes: flow.Tensor,
+    labels: Sequence[str] | None = None,
+    colors: Colors = None,
+    fill: bool = False,
+    width: int = 1,
+    font: str | Path | None = None,
+    font_size: int | None = None,
+) -> flow.Tensor:
+    """Return an image with boxes.
+
+    Args:
+        image: ``[C, H, W]`` with one or three channels, uint8, or floating point numbers in [0, 1].
+        boxes: ``[N, 4]`` of (x1, y1, x2, y2) in pixels.
+        labels: a text for each box.
+        colors: one for all or one for each box: a name, or red, green and blue; by default colours
+            that differ.
+        fill: colour the inside, too, lightly.
+        width: pixels of a line.
+        font: a TrueType file for the texts, by default Pillow's own.
+        font_size: its size, by default 10.
+
+    Returns:
+        ``[3, H, W]``, in the dtype of `image`.
+
+    Raises:
+        TypeError: `image` is no tensor.
+        ValueError: other shapes or dtypes, too few labels or colours, or a corner (x2, y2) before
+            (x1, y1).
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision.utils import draw_bounding_boxes
+        >>> image = flow.zeros(3, 4, 5, dtype=flow.uint8)
+        >>> draw_bounding_boxes(image, flow.tensor([[1, 1, 3, 2]]), colors="red")[0].tolist()
+        [[0, 0, 0, 0, 0], [0, 255, 255, 255, 0], [0, 255, 255, 255, 0], [0, 0, 0, 0, 0]]
+    """
+    _check_image(image)
+    if boxes.ndim != 2 or boxes.shape[1] != 4:
+        raise ValueError(f"`boxes` must have shape [N, 4], got {list(boxes.shape)}")
+    corners = boxes.tolist()
+    if not all(x1 <= x2 and y1 <= y2 for x1, y1, x2, y2 in corners):
+        raise ValueError("`boxes` must have x1 <= x2 and y1 <= y2, without NaN")
+    if labels is not None and len(labels) != len(corners):
+        raise ValueError(f"there are {len(corners)} boxes, but {len(labels)} labels")
+    picture = _as_picture(image)
+    pen = ImageDraw.Draw(picture, "RGBA" if fill else "RGB")
+    letters = _font(font, font_size)
+    each = _colors(colors, len(corners))
+    for index, (box, color) in enumerate(zip(corners, each, strict=True)):
+        pen.rectangle(box, (*color, _OPACITY) if fill else None, color, width)
+        if labels is not None:
+            corner = (box[0] + width + 1, box[1] + width + 1)
+            pen.text(corner, labels[index], color, letters)
+    return _as_tensor(picture, image)
+
+
+def draw_segmentation_masks(
+    image: flow.Tensor, masks: flow.Tensor, alpha: float = 0.8, colors: Colors = None
+) -> flow.Tensor:
+    """Return an image with coloured masks.
+
+    Args:
+        image: ``[C, H, W]`` with one or three channels, uint8, or floating point numbers in [0, 1].
+        masks: bool ``[N, H, W]`` or ``[H, W]``; later ones cover earlier ones.
+        alpha: how much of a pixel is the colour, in [0, 1].
+        colors: see `draw_bounding_boxes`.
+
+    Returns:
+        ``[3, H, W]``, in the dtype of `image`.
+
+    Raises:
+        TypeError: `image` is no tensor.
+        ValueError: other shapes or dtypes, or too few colours.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision.utils import draw_segmentation_masks
+        >>> image = flow.full((3, 1, 2), 100, dtype=flow.uint8)
+        >>> mask = flow.tensor([[True, False]])
+        >>> draw_segmentation_masks(image, mask, alpha=0.5, colors=(200, 0, 0)).tolist()
+        [[[150, 100]], [[50, 100]], [[50, 100]]]
+    """
+    _check_image(image)
+    layers = masks.unsqueeze(0) if masks.ndim == 2 else masks
+    if layers.dtype != flow.bool or layers.shape[1:] != image.shape[1:]:
+        raise ValueError(
+            f"`masks` must be bool with the height and width of the image, "
+            f"{list(image.shape[1:])}, got {layers.dtype} {list(layers.shape)}"
+        )
+    whole = 255 if image.dtype == flow.uint8 else 1
+    plain = image.expand(3, -1, -1).float()
+    covered = plain
+    for layer, color in zip(layers, _colors(colors, len(layers)), strict=True):
+        painted = flow.tensor(color, dtype=flow.float32, device=image.device) * (whole / 255)
+        covered = flow.where(layer, painted.reshape(3, 1, 1), covered)
+    return (plain * (1 - alpha) + covered * alpha).to(image.dtype)
+
+
+def _check_image(image: Any) -> None:
+    if not isinstance(image, flow.Tensor):
+        raise TypeError(f"`image` must be a tensor, got {type(image).__name__}")
+    if image.ndim != 3 or image.shape[0] not in (1, 3):
+        raise ValueError(f"`image` must have shape [1 or 3, H, W], got {list(image.shape)}")
+    if image.dtype != flow.uint8 and not image.dtype.is_floating_point:
+        raise ValueError(f"`image` must be uint8 or floating point, got {image.dtype}")
+
+
+def _colors(given: Colors, count: int) -> list[tuple[int, int, int]]:
+    """Return red, green and blue for each of `count` things."""
+    if given is None:
+        # Hues that are far apart however many there are: steps of the golden section.
+        return [_from_hue(index * 0.618 % 1) for index in range(count)]
+    each = [given] * count if isinstance(given, str | tuple) else list(given)
+    if len(each) < count:
+        raise ValueError(f"there are {count} things to draw, but {len(each)} colors")
+    return [_numbers(color) for color in each[:count]]
+
+
+def _numbers(color: Any) -> tuple[int, int, int]:
+    red, green, blue, *_ = ImageColor.getrgb(color) if isinstance(color, str) else color
+    return red, green, blue
+
+
+def _from_hue(hue: float) -> tuple[int, int, int]:
+    red, green, blue = colorsys.hsv_to_rgb(hue, 1, 1)
+    return round(red * 255), round(green * 255), round(blue * 255)
+
+
+def _font(font: str | Path | None, size: int | None) -> Any:
+    if font is None:
+        return ImageFont.load_default(size or 10)
+    return ImageFont.truetype(str(font), size or 10)
+
+
+def _as_picture(image: flow.Tensor) -> Image.Image:
+    whole = image if image.dtype == flow.uint8 else (image * 255).clamp(0, 255).to(flow.uint8)
+    return to_pil_image(whole).convert("RGB")
+
+
+def _as_tensor(picture: Image.Image, image: flow.Tensor) -> flow.Tensor:
+    drawn = pil_to_tensor(picture).to(image.device)
+    return drawn if image.dtype == flow.uint8 else drawn.to(image.dtype) / 255
