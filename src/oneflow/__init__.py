@@ -10,7 +10,10 @@ from oneflow.control_plane.launcher import early as _early
 from oneflow import runtime as _runtime  # then: configures JAX before anything makes an array
 
 # isort: split
+from math import e as e, inf as inf, nan as nan, pi as pi
 from typing import TYPE_CHECKING
+
+from numpy import newaxis as newaxis
 
 from oneflow import nn as nn, random as random, sbp as sbp
 from oneflow.base.device import Device as device
@@ -22,6 +25,8 @@ from oneflow.base.dtype import (
     complex64 as complex64,
     complex128 as cdouble,
     complex128 as complex128,
+    convert_oneflow_dtype_to_numpy_dtype as convert_oneflow_dtype_to_numpy_dtype,
+    dtypes as dtypes,
     float16 as float16,
     float16 as half,
     float32 as float,
@@ -76,6 +81,7 @@ from oneflow.functional.creation.constructors import (
     IntTensor as IntTensor,
     LongTensor as LongTensor,
     ShortTensor as ShortTensor,
+    set_default_tensor_type as set_default_tensor_type,
 )
 from oneflow.functional.index import indexing as _indexing
 from oneflow.functional.random import inplace as _random_inplace  # gives Tensor its methods
@@ -99,6 +105,10 @@ from oneflow.tensor.promotion import (
     result_type as result_type,
 )
 from oneflow.tensor.tensor import Tensor as Tensor
+from oneflow.tuning.threads import (
+    get_num_threads as get_num_threads,
+    set_num_threads as set_num_threads,
+)
 from oneflow.version import __version__ as __version__
 
 # isort: split
@@ -175,6 +185,8 @@ from oneflow.runtime.determinism import (
 
 if TYPE_CHECKING:
     from oneflow import (
+        asyncs as asyncs,
+        backends as backends,
         compatible as compatible,
         config as config,
         data as data,
@@ -184,6 +196,7 @@ if TYPE_CHECKING:
         fft as fft,
         hub as hub,
         image as image,
+        jit as jit,
         layers as layers,
         math as math,
         one_embedding as one_embedding,
@@ -195,6 +208,7 @@ if TYPE_CHECKING:
         saved_model as saved_model,
         scope as scope,
         signal as signal,
+        sysconfig as sysconfig,
         train as train,
         typing as typing,
         util as util,
@@ -210,6 +224,8 @@ if TYPE_CHECKING:
 
 # Most programs do without these.
 __lazy_modules__ = (
+    "asyncs",
+    "backends",
     "compatible",
     "config",
     "data",
@@ -219,6 +235,7 @@ __lazy_modules__ = (
     "fft",
     "hub",
     "image",
+    "jit",
     "layers",
     "math",
     "one_embedding",
@@ -230,6 +247,7 @@ __lazy_modules__ = (
     "saved_model",
     "scope",
     "signal",
+    "sysconfig",
     "train",
     "typing",
     "util",
@@ -671,6 +689,7 @@ from oneflow.functional.reduce.minmax import (
     max_ as max,
     min_ as min,
 )
+from oneflow.functional.reduce.ranking import roc_auc_score as roc_auc_score
 from oneflow.functional.reduce.statistics import (
     median as median,
     mode as mode,

@@ -164,7 +164,7 @@ def found_at(path):
 
 
 def test_registered_functions_are_found_under_their_paths():
-    assert [path for path, each in FUNCTIONS.items() if found_at(path) is not each] == []
+    assert [path for path, each in list(FUNCTIONS.items()) if found_at(path) is not each] == []
 
 
 @pytest.mark.parametrize("path", ["relu", "special.expit", "sin_"])
@@ -193,3 +193,9 @@ def test_paths_of_upstream(path, found):
 def test_a_layer_says_where_users_find_it():
     assert flow.nn.Conv2d.__module__ == "oneflow.nn.modules.conv"
     assert type(pickle.loads(pickle.dumps(flow.nn.Conv2d(1, 1, 1)))) is flow.nn.Conv2d
+
+
+def test_parts_of_a_tensor_are_stacked():
+    x = flow.arange(6).reshape(2, 3)
+    assert x.stack(1).tolist() == [[0, 3], [1, 4], [2, 5]]
+    assert x.stack().tolist() == x.tolist()

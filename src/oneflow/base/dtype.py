@@ -47,6 +47,11 @@ class DType:
         self.is_complex = category is Category.COMPLEX
         self.is_signed = category is not Category.BOOL and not name.startswith("u")
 
+    @property
+    def bytes(self) -> int:
+        """The size of an element, OneFlow's name for `itemsize`."""
+        return self.itemsize
+
     def __repr__(self) -> str:
         return f"oneflow.{self.name}"
 
@@ -148,3 +153,25 @@ def set_default_dtype(d: DType) -> None:
     if not isinstance(d, DType) or not d.is_floating_point:
         raise TypeError(f"`dtype` must be a floating point dtype, got {d!r}")
     _Default.dtype = d
+
+
+def dtypes() -> list[DType]:
+    """Return all data types.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.float32 in flow.dtypes()
+        True
+    """
+    return list(ALL_DTYPES)
+
+
+def convert_oneflow_dtype_to_numpy_dtype(oneflow_dtype: DType) -> np.dtype:
+    """Return the NumPy dtype of a data type.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.convert_oneflow_dtype_to_numpy_dtype(flow.float32)
+        dtype('float32')
+    """
+    return oneflow_dtype.numpy

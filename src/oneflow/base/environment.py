@@ -92,6 +92,9 @@ ENABLE_NHWC = EnvironmentVariable(
     "0",
     "`1` makes two-dimensional convolution, batch norm and pooling layers take `[N, H, W, C]`.",
 )
+OMP_THREADS = EnvironmentVariable(
+    "OMP_NUM_THREADS", "", "Number of threads that compute on the CPU; default: one per core."
+)
 THREAD_PREFIX = EnvironmentVariable(
     "ONEFLOW_PROFILER_HOST_THREAD_NAME_PREFIX",
     "",

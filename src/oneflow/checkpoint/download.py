@@ -24,6 +24,10 @@ from oneflow.checkpoint.serialization import load
 
 __all__ = ["download_url_to_file", "get_dir", "load_state_dict_from_url", "set_dir"]
 
+# Names of variables that say where the cache is, and where it is without them.
+ENV_ONEFLOW_HOME = "ONEFLOW_HOME"
+ENV_XDG_CACHE_HOME = "XDG_CACHE_HOME"
+DEFAULT_CACHE_DIR = "~/.cache"
 _BLOCK = 1 << 20  # bytes read at a time
 _TIMEOUT = 30.0  # seconds without an answer after which a server counts as unreachable
 _HASH_IN_NAME = re.compile(r"-([0-9a-f]{8,64})\.")
@@ -43,9 +47,9 @@ def get_dir() -> str:
     """
     if _directory is not None:
         return str(_directory)
-    home = os.environ.get("ONEFLOW_HOME")
+    home = os.environ.get(ENV_ONEFLOW_HOME)
     if home is None:
-        home = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache") / "oneflow"
+        home = Path(os.environ.get(ENV_XDG_CACHE_HOME) or DEFAULT_CACHE_DIR) / "oneflow"
     return str(Path(home).expanduser() / "hub")
 
 

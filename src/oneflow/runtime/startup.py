@@ -17,6 +17,7 @@ from oneflow.compiler import persistent_cache
 from oneflow.control_plane.rendezvous import join_job
 from oneflow.runtime.after_fork import disable_xla
 from oneflow.tuning.linux import retain_freed_memory
+from oneflow.tuning.threads import take_over_omp_threads
 
 _lock = threading.Lock()
 _is_prepared = False
@@ -37,6 +38,7 @@ def prepare_process() -> None:
         _is_prepared = True
         # First: a thread keeps the heap that it starts with.
         retain_freed_memory()
+        take_over_omp_threads()
         persistent_cache.enable()
         os.register_at_fork(after_in_child=disable_xla)
 

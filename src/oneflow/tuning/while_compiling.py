@@ -50,7 +50,7 @@ def short_switch_interval() -> Iterator[None]:
 @contextlib.contextmanager
 def fewer_blas_threads() -> Iterator[None]:
     """Let NumPy's products use half of the cores, where OpenBLAS computes them."""
-    functions = _openblas()
+    functions = openblas() if is_on(Setting.BLAS_THREADS) else None
     if functions is None:
         yield
         return
@@ -64,11 +64,11 @@ def fewer_blas_threads() -> Iterator[None]:
 
 
 @functools.cache
-def _openblas() -> tuple[Callable[[], int], Callable[[int], None]] | None:
-    """OpenBLAS's functions that get and set its number of threads; None for other libraries."""
+def openblas() -> tuple[Callable[[], int], Callable[[int], None]] | None:
+    """Return OpenBLAS's functions that get and set its number of threads; None without it."""
     module = next((sys.modules[name] for name in _NUMPY_CORE if name in sys.modules), None)
     path = getattr(module, "__file__", None)
-    if path is None or not is_on(Setting.BLAS_THREADS):
+    if path is None:
         return None
     # A library's handle finds the symbols of those that it is linked with.
     library = ctypes.PyDLL(path)

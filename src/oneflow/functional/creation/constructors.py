@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from oneflow.base.device import CPU, Device
-from oneflow.base.dtype import DType, get_default_dtype
+from oneflow.base.dtype import DType, get_default_dtype, set_default_dtype
 from oneflow.base.placement import parse_device
 from oneflow.base.shape import Size
 from oneflow.functional.creation.conversion import TENSOR_TYPES
@@ -81,6 +81,33 @@ class _TypedConstructor(type):
             and instance.dtype is cls.dtype
             and instance.device.type == cls.device_type
         )
+
+
+def set_default_tensor_type(tensor_type: Any) -> None:
+    """Set the default float type to that of a typed constructor, such as `oneflow.DoubleTensor`.
+
+    Args:
+        tensor_type: a typed constructor of floats, or its name, ``"oneflow.DoubleTensor"``.
+
+    Raises:
+        TypeError: it is none, or one of integers.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.set_default_tensor_type(flow.DoubleTensor)
+        >>> flow.tensor([0.5]).dtype
+        oneflow.float64
+        >>> flow.set_default_tensor_type("oneflow.FloatTensor")
+    """
+    dtype = getattr(tensor_type, "dtype", None)
+    if isinstance(tensor_type, str):
+        dtype = TENSOR_TYPES.get(tensor_type.rpartition(".")[2])
+    if dtype is None or not dtype.is_floating_point:
+        raise TypeError(
+            "set_default_tensor_type(): expected a type of floating point tensors, such as "
+            f"oneflow.FloatTensor or its name, got {tensor_type!r}"
+        )
+    set_default_dtype(dtype)
 
 
 def _typed(name: str, device_type: str = "cpu") -> Any:

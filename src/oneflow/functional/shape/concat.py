@@ -321,3 +321,11 @@ def unbind(x: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
         join(wrap(value), x, (p.select, (index,), {"dims": (at,)}))
         for index, value in enumerate(values)
     )
+
+
+def stack_rows(self: Tensor, dim: int = 0) -> Tensor:
+    """`stack` of the parts along the first dimension, as in OneFlow 0.5: it becomes `dim`."""
+    return stack(unbind(self), dim)
+
+
+attach("stack", stack_rows)

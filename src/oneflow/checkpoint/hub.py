@@ -1,0 +1,201 @@
+"""Models from repositories: folders or GitHub repositories with a file `hubconf.py`.
+
+Functions of that file are entry points: they make models. A file `dependencies` lists names of
+packages that they need. Loading one runs its code: load only what you trust.
+"""
+
+from __future__ import annotations
+
+import builtins
+import importlib.util
+import os
+import shutil
+import sys
+import tempfile
+import warnings
+import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib.machinery import SourceFileLoader
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from oneflow.checkpoint.download import download_url_to_file, get_dir
+
+MODULE_HUBCONF = "hubconf.py"
+VAR_DEPENDENCY = "dependencies"
+
+# Archives of a branch or tag.
+_ARCHIVES = "https://github.com/{owner}/{name}/archive/refs/heads/{ref}.zip"
+_TRUSTED = "trusted_list"
+
+
+def list(
+    github: str,
+    force_reload: bool = False,
+    skip_validation: bool = False,
+    trust_repo: bool | str | None = None,
+) -> builtins.list[str]:
+    """Return the names of a repository's entry points.
+
+    Args:
+        github: ``"owner/name"`` or ``"owner/name:branch"``, by default the branch `main`.
+        force_reload: download it even if it is in the cache.
+        skip_validation: accepted; a branch that does not exist is an error of the download.
+        trust_repo: True trusts the repository from now on; ``"check"`` asks if it is not trusted
+            yet, False always; None warns if it is not trusted yet.
+
+    Raises:
+        ConnectionError: it cannot be downloaded.
+        ValueError: no such form of a name.
+    """
+    with _hubconf(_github_folder(github, force_reload, trust_repo)) as module:
+        return [name for name in vars(module) if _is_entry_point(module, name)]
+
+
+def help(
+    github: str,
+    model: str,
+    force_reload: bool = False,
+    skip_validation: bool = False,
+    trust_repo: bool | str | None = None,
+) -> str | None:
+    """Return the docstring of an entry point; arguments as in `list` and `load`."""
+    with _hubconf(_github_folder(github, force_reload, trust_repo)) as module:
+        return _entry_point(module, model).__doc__
+
+
+def load(
+    repo_or_dir: str | os.PathLike[str],
+    model: str,
+    *args: Any,
+    source: str = "github",
+    trust_repo: bool | str | None = None,
+    force_reload: bool = False,
+    verbose: bool = True,
+    skip_validation: bool = False,
+    **kwargs: Any,
+) -> Any:
+    """Call an entry point of a repository, which usually returns a model.
+
+    Args:
+        repo_or_dir: a folder, or the name of a GitHub repository as in `list`.
+        model: name of the entry point.
+        args: what it is called with.
+        source: ``"github"`` or ``"local"``, a folder.
+        trust_repo: as in `list`.
+        force_reload: as in `list`.
+        verbose: accepted; nothing is printed.
+        skip_validation: as in `list`.
+        kwargs: what it is called with, too.
+
+    Returns:
+        What the entry point returns.
+
+    Raises:
+        ValueError: an unknown source.
+        FileNotFoundError: the repository has no `hubconf.py`.
+        RuntimeError: it has no such entry point, or packages that it needs are missing.
+    """
+    if source not in ("github", "local"):
+        raise ValueError(f'Unknown source: "{source}". Allowed values: "github" | "local".')
+    folder = Path(repo_or_dir)
+    if source == "github":
+        folder = _github_folder(str(repo_or_dir), force_reload, trust_repo)
+    with _hubconf(folder) as module:
+        return _entry_point(module, model)(*args, **kwargs)
+
+
+@contextmanager
+def _hubconf(folder: Path) -> Iterator[ModuleType]:
+    """The module of a repository, which can import what is beside it."""
+    path = folder / MODULE_HUBCONF
+    if not path.is_file():
+        raise FileNotFoundError(f"{path}: a repository needs this file, which names its models")
+    sys.path.insert(0, str(folder))
+    try:
+        loader = SourceFileLoader("hubconf", str(path))
+        module = ModuleType("hubconf")
+        module.__file__ = str(path)
+        loader.exec_module(module)
+        _check_dependencies(module)
+        yield module
+    finally:
+        sys.path.remove(str(folder))
+
+
+def _check_dependencies(module: ModuleType) -> None:
+    wanted = getattr(module, VAR_DEPENDENCY, ())
+    missing = [name for name in wanted if importlib.util.find_spec(name) is None]
+    if missing:
+        raise RuntimeError(f"Missing dependencies: {', '.join(missing)}; install them first")
+
+
+def _is_entry_point(module: ModuleType, name: str) -> bool:
+    return callable(getattr(module, name, None)) and not name.startswith("_")
+
+
+def _entry_point(module: ModuleType, name: str) -> Callable[..., Any]:
+    if not isinstance(name, str):
+        raise ValueError(f"Invalid input: model should be a string of function name, got {name!r}")
+    if not _is_entry_point(module, name):
+        found = [each for each in vars(module) if _is_entry_point(module, each)]
+        raise RuntimeError(f"Cannot find callable {name} in hubconf; it has {', '.join(found)}")
+    return getattr(module, name)
+
+
+def _github_folder(github: str, force_reload: bool, trust_repo: bool | str | None) -> Path:
+    """The folder of a repository in the cache, downloaded if necessary."""
+    repository, _, ref = github.partition(":")
+    owner, slash, name = repository.partition("/")
+    if not (slash and owner and name) or "/" in name:
+        raise ValueError(f'`github` must be "owner/name" or "owner/name:branch", got {github!r}')
+    ref = ref or "main"
+    cache = Path(get_dir())
+    _require_trust(cache, owner, name, trust_repo)
+    folder = cache / f"{owner}_{name}_{ref.replace('/', '_')}"
+    if folder.is_dir() and not force_reload:
+        return folder
+    cache.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=cache) as scratch:
+        archive = Path(scratch) / "archive.zip"
+        address = _ARCHIVES.format(owner=owner, name=name, ref=ref)
+        download_url_to_file(address, archive, progress=False)
+        with zipfile.ZipFile(archive) as opened:
+            opened.extractall(Path(scratch) / "content")
+        (content,) = (Path(scratch) / "content").iterdir()
+        shutil.rmtree(folder, ignore_errors=True)
+        content.rename(folder)
+    return folder
+
+
+def _require_trust(cache: Path, owner: str, name: str, trust_repo: bool | str | None) -> None:
+    """See that the user trusts a repository, whose code is about to run.
+
+    Raises:
+        ValueError: an unknown `trust_repo`.
+        RuntimeError: the user says no.
+    """
+    if trust_repo not in (True, False, None, "check"):
+        raise ValueError(f"`trust_repo` must be True, False, None or 'check', got {trust_repo!r}")
+    path, key = cache / _TRUSTED, f"{owner}_{name}"
+    trusted = path.read_text(encoding="utf-8").split() if path.is_file() else []
+    if key in trusted and trust_repo is not False:
+        return
+    if trust_repo is None:
+        warnings.warn(
+            f"code of {owner}/{name} is about to run; if you trust it, say `trust_repo=True`",
+            stacklevel=4,
+        )
+        return
+    if trust_repo is not True:
+        question = f"The repository {owner}_{name} does not belong to the list of trusted ones. "
+        if input(f"{question}Do you trust it and wish to add it (y/N)? ").lower() not in (
+            "y",
+            "yes",
+        ):
+            raise RuntimeError(f"the repository {owner}/{name} is not trusted")
+    if key not in trusted:
+        cache.mkdir(parents=True, exist_ok=True)
+        path.write_text("\n".join([*trusted, key]) + "\n", encoding="utf-8")

@@ -1,0 +1,79 @@
+"""Names of TorchScript: Python is what runs, and hot programs are compiled anyway.
+
+What TorchScript is for exists under other names: a step compiled as a whole is an `nn.Graph`, a
+model without its Python code is what its `save` writes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final as Final, TypeVar
+
+from oneflow.tensor.tensor import Tensor
+
+Scripted = TypeVar("Scripted")
+
+
+def script(
+    obj: Scripted,
+    optimize: Any = None,
+    _frames_up: int = 0,
+    _rcb: Any = None,
+    example_inputs: Any = None,
+) -> Scripted:
+    """Return a function, class or module as it is; the other arguments change nothing.
+
+    Example:
+        >>> import oneflow as flow
+        >>> @flow.jit.script
+        ... def double(x):
+        ...     return x * 2
+        >>> double(flow.ones(1))
+        tensor([2.], dtype=oneflow.float32)
+    """
+    return obj
+
+
+def trace(
+    func: Callable[..., Any], example_inputs: Tensor | Sequence[Any], **options: Any
+) -> Callable[..., Any]:
+    """Call a function or module on example inputs, and return it as it is.
+
+    Unlike PyTorch's the result still runs the Python code, with all its branches.
+
+    Args:
+        func: the function or module.
+        example_inputs: its arguments: a tensor, or a sequence of them.
+        options: change nothing.
+
+    Raises:
+        Exception: what `func` raises for them.
+
+    Example:
+        >>> import oneflow as flow
+        >>> layer = flow.nn.ReLU()
+        >>> flow.jit.trace(layer, flow.ones(1)) is layer
+        True
+    """
+    func(*((example_inputs,) if isinstance(example_inputs, Tensor) else example_inputs))
+    return func
+
+
+def ignore(drop: Any = False, **options: Any) -> Any:
+    """Decorator, with arguments or without, that returns a function as it is."""
+    return drop if callable(drop) else script
+
+
+def unused(fn: Scripted) -> Scripted:
+    """Decorator that returns a function as it is."""
+    return fn
+
+
+def is_scripting() -> bool:
+    """Return False: Python is what runs."""
+    return False
+
+
+def annotate(the_type: Any, the_value: Scripted) -> Scripted:
+    """Return a value as it is, whose type a compiler of Python would have to be told."""
+    return the_value
