@@ -16,6 +16,9 @@ ROOM ?=
 PYTEST_ARGS ?=
 DEMO_ARGS ?=
 BENCH_ARGS ?=
+ROWS ?=
+# Virtual environments of other frameworks, 4 GB in all.
+X2ONEFLOW ?= .venv-x2oneflow
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -76,6 +79,10 @@ stubs: $(STAMPS)-demo  ## Write what is generated: façades, the type stub of Te
 docs: $(STAMPS)-docs  ## Build the documentation into docs/_build/html
 	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
 
+.PHONY: x2oneflow
+x2oneflow: $(STAMPS)-test $(X2ONEFLOW)/pytorch.done $(X2ONEFLOW)/tensorflow.done $(X2ONEFLOW)/paddle.done  ## Import 51 networks of PyTorch, TensorFlow and Paddle (an hour; ROWS="P104 D116": some)
+	$(BIN)/python tools/x2oneflow/compare.py $(X2ONEFLOW) $(ROWS)
+
 .PHONY: bench
 bench: $(STAMPS)-test  ## Run the benchmarks and print their table
 	$(BIN)/python benchmarks/run.py $(BENCH_ARGS)
@@ -122,6 +129,16 @@ $(STAMPS)-test: $(STAMPS)-demo
 $(STAMPS)-triton: $(STAMPS)-test requirements/triton.txt
 	@echo "Installing the Triton server into $(VENV)/triton"
 	@$(PIP) install --no-deps --upgrade --target $(VENV)/triton --requirement requirements/triton.txt
+	@touch $@
+
+# Paddle's packages contradict each other in what they need.
+$(X2ONEFLOW)/paddle.done: PIP_ARGS = --no-deps
+
+$(X2ONEFLOW)/%.done: requirements/x2oneflow/%.txt
+	@echo "Making $(X2ONEFLOW)/$* with Python $(PYTHON_VERSION)"
+	@$(PYTHON) -m venv --clear $(X2ONEFLOW)/$*
+	@$(X2ONEFLOW)/$*/bin/python -m pip --quiet install --upgrade pip
+	@$(X2ONEFLOW)/$*/bin/python -m pip --quiet install $(PIP_ARGS) --requirement $<
 	@touch $@
 
 $(STAMPS)-lint: $(STAMPS)-demo

@@ -29,7 +29,7 @@ WITHOUT_AXES = {
         random_permutation masked_scatter as_strided as_strided_update""",
     "every result depends on all elements, and not as a sum of parts": """
         nms_mask median_of_all nanmedian_of_all total_norm clip_norm lamb_update
-        power_iteration limit_rows""",
+        power_iteration limit_rows nonzero""",
     "which rows are read and written depends on values": """
         sgd_update_of_rows adam_update_of_rows adamax_update_of_rows nadam_update_of_rows
         radam_update_of_rows adagrad_update_of_rows adadelta_update_of_rows rmsprop_update_of_rows

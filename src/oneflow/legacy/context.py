@@ -96,6 +96,11 @@ _placement: ContextVar[Placement | None] = ContextVar("_placement", default=None
 _namespace: ContextVar[tuple[str, ...]] = ContextVar("_namespace", default=())
 
 
+def is_in_job() -> bool:
+    """Return whether the body of a job is running."""
+    return _run.get() is not None
+
+
 def current_run(what: str) -> BodyRun:
     """Return the run of the body that calls.
 

@@ -19,6 +19,7 @@ from oneflow.primitives.operators import indexing as p, shape as views
 from oneflow.primitives.operators.elementwise import add, cast, where
 from oneflow.program.value import Value
 from oneflow.tensor.call import apply_view_step, call_view, wrap
+from oneflow.tensor.positions import positions_of_nonzero
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import filled_value, import_array, on_device
 from oneflow.tensor.views import Chain, ViewStep, keep_history, replay, scatter_back, write
@@ -296,9 +297,9 @@ def _index_values(indices: list[tuple[int, Tensor]]) -> tuple[tuple[int, ...], l
             dims.append(dim)
             values.append(each.value)
             continue
-        for offset, positions in enumerate(np.nonzero(each.numpy())):
+        for offset, positions in enumerate(positions_of_nonzero(each)):
             dims.append(dim + offset)
-            values.append(import_array(positions, None, each.device).value)
+            values.append(positions.value)
     return tuple(dims), values
 
 

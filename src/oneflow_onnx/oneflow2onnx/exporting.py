@@ -11,10 +11,10 @@ from typing import Any
 import onnx_ir as ir
 
 import oneflow as flow
-from oneflow.graph.captured_step import CapturedStep
 from oneflow_onnx.oneflow2onnx import lowerings as lowerings
 from oneflow_onnx.oneflow2onnx.assembling import ModelNames, assemble
-from oneflow_onnx.oneflow2onnx.capturing import ExportedModel, capture_call, exported_model, mode
+from oneflow_onnx.oneflow2onnx.captures import captures, tensors_in
+from oneflow_onnx.oneflow2onnx.capturing import ExportedModel, exported_model, mode
 from oneflow_onnx.oneflow2onnx.emission import Emission, emit
 from oneflow_onnx.oneflow2onnx.errors import OpsetError
 from oneflow_onnx.oneflow2onnx.lowering import LOWERINGS, Lowering
@@ -80,7 +80,7 @@ def export_model(
     _check_opset(options.opset)
     exported = exported_model(model)
     with mode(exported.graph, options.training):
-        steps = _captures(exported, args, kwargs or {}, options.dynamic)
+        steps = captures(exported, args, kwargs or {}, options.dynamic)
     trace = merged_trace(steps, exported.prefix)
     names = argument_names(model, args, kwargs or {}, options.input_names)
     inputs = {
@@ -139,86 +139,6 @@ def _emission(
     return emission
 
 
-# --- captures at several sizes
-
-
-def _captures(
-    exported: ExportedModel,
-    args: Sequence[Any],
-    kwargs: Mapping[str, Any],
-    dynamic: Mapping[int, Mapping[int, str]],
-) -> list[CapturedStep]:
-    """The model as it is called, or at several sizes where some are symbolic."""
-    names = list(dict.fromkeys(name for dims in dynamic.values() for name in dims.values()))
-    if not names:
-        return [capture_call(exported.graph, args, kwargs)]
-    tensors = list(_tensors([*args, *kwargs.values()]))
-    sizes = _base_sizes(tensors, dynamic)
-    steps = []
-    for doubled in (None, *names):
-        chosen = {name: size * (1 + (name == doubled)) for name, size in sizes.items()}
-        resized = iter(
-            [_resized(each, dynamic.get(place, {}), chosen) for place, each in enumerate(tensors)]
-        )
-        new_args = [_replaced(each, resized) for each in args]
-        new_kwargs = {key: _replaced(each, resized) for key, each in kwargs.items()}
-        steps.append(capture_call(exported.graph, new_args, new_kwargs))
-    return steps
-
-
-def _base_sizes(
-    tensors: Sequence[flow.Tensor], dynamic: Mapping[int, Mapping[int, str]]
-) -> dict[str, int]:
-    """The size at which each symbol is captured first: above 1, which broadcasts."""
-    sizes: dict[str, int] = {}
-    for place, dims in dynamic.items():
-        if place >= len(tensors):
-            raise ValueError(
-                f"there are symbolic sizes for tensor {place}, but only {len(tensors)} arguments"
-            )
-        for dim, name in dims.items():
-            if not 0 <= dim < tensors[place].ndim:
-                raise ValueError(
-                    f"symbolic dimension {dim} of tensor {place}, which has "
-                    f"{tensors[place].ndim} dimensions"
-                )
-            sizes.setdefault(name, max(tensors[place].shape[dim], 2))
-    # Different symbols get different sizes, or one could be taken for the other.
-    return {name: size + (size == 2 and place) for place, (name, size) in enumerate(sizes.items())}
-
-
-def _resized(x: flow.Tensor, dims: Mapping[int, str], sizes: Mapping[str, int]) -> flow.Tensor:
-    """A tensor like `x` with the sizes of its symbolic dimensions."""
-    shape = [sizes[dims[d]] if d in dims else size for d, size in enumerate(x.shape)]
-    if tuple(shape) == tuple(x.shape):
-        return x
-    if x.is_global:
-        return flow.zeros(*shape, dtype=x.dtype, placement=x.placement, sbp=x.sbp)
-    return flow.zeros(*shape, dtype=x.dtype, device=x.device)
-
-
-def _tensors(value: Any) -> Iterable[flow.Tensor]:
-    """The tensors in nested arguments, in order."""
-    if isinstance(value, flow.Tensor):
-        yield value
-    elif isinstance(value, dict):
-        yield from itertools.chain.from_iterable(map(_tensors, value.values()))
-    elif isinstance(value, list | tuple):
-        yield from itertools.chain.from_iterable(map(_tensors, value))
-
-
-def _replaced(value: Any, tensors: Any) -> Any:
-    """Nested arguments with other tensors."""
-    if isinstance(value, flow.Tensor):
-        return next(tensors)
-    if isinstance(value, dict):
-        return {key: _replaced(each, tensors) for key, each in value.items()}
-    if isinstance(value, list | tuple):
-        items = [_replaced(each, tensors) for each in value]
-        return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
-    return value
-
-
 # --- names
 
 
@@ -234,7 +154,7 @@ def argument_names(
     signature += [f"input_{place}" for place in range(len(signature), len(args))]
     default: list[str] = []
     for name, value in [*zip(signature, args, strict=False), *kwargs.items()]:
-        count = len(list(_tensors(value)))
+        count = len(list(tensors_in(value)))
         is_plain = isinstance(value, flow.Tensor)
         default += [name] if is_plain else [f"{name}_{place}" for place in range(count)]
     if len(given) > len(default):

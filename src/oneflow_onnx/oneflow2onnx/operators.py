@@ -187,11 +187,15 @@ def _plus(one: Dim, other: Dim) -> Dim:
 
 def split(b: GraphBuilder, x: Ref, sizes: Sequence[Dim], dim: int) -> list[Ref]:
     """`x` in parts of these sizes along `dim`."""
+    if len(sizes) == 1:
+        return [x]
     shapes = [(*x.shape[:dim], size, *x.shape[dim + 1 :]) for size in sizes]
     outputs = [(shape, x.dtype) for shape in shapes]
+    plain = static(sizes)
     if b.opset < 13:
-        plain = list(require_static(sizes, "`split`"))
-        return b.multiple("Split", [x], outputs, axis=dim, split=plain)
+        if plain is None:
+            raise NeedsOpset(13, "`Split` to sizes that are computed")
+        return b.multiple("Split", [x], outputs, axis=dim, split=list(plain))
     return b.multiple("Split", [x, b.sizes(sizes)], outputs, axis=dim)
 
 

@@ -12,9 +12,10 @@ import oneflow as flow
 import oneflow_onnx.x2oneflow.operators  # noqa: F401  (fills the table of operators)
 from oneflow import Tensor, nn
 from oneflow_onnx.x2oneflow.execution import run_plan
+from oneflow_onnx.x2oneflow.model_inputs import ModelInputs
 from oneflow_onnx.x2oneflow.plan import Planner
 from oneflow_onnx.x2oneflow.trainable import Kind, classify
-from oneflow_onnx.x2oneflow.values import Value, as_tensor, element_type_of, fits_tensor
+from oneflow_onnx.x2oneflow.values import Value, presented
 
 
 class ImportedModule(nn.Module):
@@ -52,14 +53,14 @@ class ImportedModule(nn.Module):
     def __init__(self, model: onnx.ModelProto) -> None:
         super().__init__()
         self._plan = Planner(model).plan_model(model.graph)
-        self._inputs = [i for i in model.graph.input if i.name not in self._plan.constants]
+        self._inputs = ModelInputs.of(model, self._plan)
         self._state_names = self._register_state()
         self.eval()
 
     @property
     def input_names(self) -> list[str]:
         """The names of the inputs, in order."""
-        return [value.name for value in self._inputs]
+        return self._inputs.names
 
     @property
     def output_names(self) -> list[str]:
@@ -68,7 +69,7 @@ class ImportedModule(nn.Module):
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """Compute the outputs; see the class."""
-        outputs = [_presented(v) for v in self.run(self.bind(*args, **kwargs))]
+        outputs = [presented(v) for v in self.run(self.bind(*args, **kwargs))]
         return outputs[0] if len(outputs) == 1 else tuple(outputs)
 
     def run(self, inputs: Mapping[str, Value]) -> list[Value]:
@@ -80,27 +81,9 @@ class ImportedModule(nn.Module):
         """Return the signature of the model."""
         return f"{', '.join(self.input_names)} -> {', '.join(self.output_names)}"
 
-    # --- inputs
-
     def bind(self, *args: Value, **kwargs: Value) -> dict[str, Value]:
         """Return the inputs by name; raise for missing, unknown or unfit ones."""
-        names = self.input_names
-        if len(args) > len(names):
-            raise TypeError(f"{len(args)} inputs given, the model takes {len(names)}: {names}")
-        given = dict(zip(names, args, strict=False))
-        if unknown := sorted(kwargs.keys() - set(names)):
-            raise TypeError(f"no inputs named {unknown}; the model's inputs are {names}")
-        if twice := sorted(kwargs.keys() & given.keys()):
-            raise TypeError(f"inputs given twice: {twice}")
-        given.update(kwargs)
-        optional = {i.name for i in self._inputs if i.type.WhichOneof("value") == "optional_type"}
-        if missing := [name for name in names if name not in given and name not in optional]:
-            raise TypeError(f"missing inputs {missing}; the model's inputs are {names}")
-        for declared in self._inputs:
-            value = given.setdefault(declared.name, None)
-            if isinstance(value, Tensor | np.ndarray) and declared.type.HasField("tensor_type"):
-                _check_input(declared, value)
-        return given
+        return self._inputs.bind(*args, **kwargs)
 
     # --- state
 
@@ -148,38 +131,3 @@ def _free_name(holder: nn.Module, name: str) -> str:
     while hasattr(holder, name):
         name += "_"
     return name
-
-
-def _presented(value: Value) -> Any:
-    """Return an output as a tensor where it can be one."""
-    if isinstance(value, list):
-        return [_presented(element) for element in value]
-    if isinstance(value, np.ndarray) and fits_tensor(value):
-        return as_tensor(value)
-    return value
-
-
-def _check_input(declared: onnx.ValueInfoProto, value: Value) -> None:
-    """Raise unless element type, rank and fixed sizes are those declared."""
-    wanted = declared.type.tensor_type
-    if wanted.elem_type and element_type_of(value) != wanted.elem_type:
-        name = onnx.TensorProto.DataType.Name
-        raise TypeError(
-            f"input `{declared.name}` must have elements of type {name(wanted.elem_type)},"
-            f" not {name(element_type_of(value))}"
-        )
-    if not wanted.HasField("shape"):
-        return
-    # Old versions of paddle2onnx write -1 for a size that is not fixed.
-    sizes = [
-        d.dim_value if d.HasField("dim_value") and d.dim_value >= 0 else None
-        for d in wanted.shape.dim
-    ]
-    fits = len(sizes) == len(value.shape) and all(
-        size is None or size == actual for size, actual in zip(sizes, value.shape, strict=True)
-    )
-    if not fits:
-        shown = [d.dim_param or d.dim_value or "?" for d in wanted.shape.dim]
-        raise ValueError(
-            f"input `{declared.name}` must have the shape {shown}, not {list(value.shape)}"
-        )

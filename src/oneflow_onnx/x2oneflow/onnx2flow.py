@@ -1,4 +1,4 @@
-"""Models of ONNX, PyTorch, TensorFlow and Paddle as modules."""
+"""Models of ONNX, PyTorch, TensorFlow and Paddle as modules, or in the bodies of job functions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ import numpy as np
 import onnx
 
 import oneflow as flow
+from oneflow.legacy.context import is_in_job
 from oneflow_onnx.x2oneflow.files import load_model
+from oneflow_onnx.x2oneflow.job_import import blobs_from_onnx, example_arrays
 from oneflow_onnx.x2oneflow.module import ImportedModule
 from oneflow_onnx.x2oneflow.values import Value, as_host
 
@@ -23,14 +25,22 @@ def from_onnx(
     onnx_model: onnx.ModelProto | bytes | str | Path,
     inputs: Mapping[str, Value] | Sequence[Value] | Value = None,
     model_weight_dir: str | Path | None = None,
-) -> ImportedModule:
+) -> Any:
     """Return an ONNX model as an ordinary, trainable module in evaluation mode.
+
+    In the body of a job function it is called with blobs instead, and its output is a blob, or a
+    dict of several. Initializers are variables then, under their names with ``_`` for ``.``, ``/``
+    and ``:``, and the model trains if the job does.
 
     Args:
         onnx_model: the model, or the path of its file, which may have external data beside it.
         inputs: values that the module is going to be called with, checked against the model's
             inputs: a mapping by name, a sequence in the model's order, or one value.
-        model_weight_dir: also save the parameters and buffers there, as `oneflow.save` does.
+        model_weight_dir: also save the parameters and buffers there, as `oneflow.save` does; in a
+            job, the variables as `flow.train.CheckPoint` does.
+
+    Returns:
+        An `ImportedModule`; in a job, blobs.
 
     Raises:
         NotImplementedError: operators are not supported; the message lists all of them.
@@ -46,7 +56,10 @@ def from_onnx(
         >>> from_onnx(model)(flow.tensor([1.0, 2.0])).tolist()
         [2.0, 4.0]
     """
-    module = ImportedModule(load_model(onnx_model))
+    model = load_model(onnx_model)
+    if is_in_job():
+        return blobs_from_onnx(model, inputs, model_weight_dir)
+    module = ImportedModule(model)
     if inputs is not None:
         if isinstance(inputs, Mapping):
             module.bind(**inputs)
@@ -63,8 +76,8 @@ def from_pytorch(
     model_weight_dir: str | Path | None = None,
     train_flag: bool = False,
     opset_version: int = 17,
-) -> ImportedModule:
-    """Return a PyTorch module as a module of OneFlow.
+) -> Any:
+    """Return a PyTorch module as a module of OneFlow; in a job function, its output for blobs.
 
     The model is exported in evaluation mode, batch normalisation kept apart from convolutions, so
     that parameters and buffers keep their names.
@@ -104,8 +117,7 @@ def from_pytorch(
             )
         finally:
             torch_model.train(was_training)
-        module = from_onnx(path, model_weight_dir=model_weight_dir)
-    return module.train(train_flag)
+        return _imported(path, inputs, model_weight_dir, train_flag)
 
 
 def from_tensorflow2(
@@ -114,8 +126,8 @@ def from_tensorflow2(
     model_weight_dir: str | Path | None = None,
     train_flag: bool = False,
     opset_version: int = 13,
-) -> ImportedModule:
-    """Return a Keras model as a module of OneFlow, by way of tf2onnx.
+) -> Any:
+    """Return a Keras model as a module, or its output for blobs, by way of tf2onnx.
 
     Args:
         tf_model: a `tf.keras.Model`.
@@ -134,7 +146,7 @@ def from_tensorflow2(
         for index, array in enumerate(_arrays(inputs))
     ]
     model, _ = convert.from_keras(tf_model, input_signature=signature, opset=opset_version)
-    return from_onnx(model, model_weight_dir=model_weight_dir).train(train_flag)
+    return _imported(model, inputs, model_weight_dir, train_flag)
 
 
 def from_paddle(
@@ -143,8 +155,8 @@ def from_paddle(
     model_weight_dir: str | Path | None = None,
     train_flag: bool = False,
     opset_version: int = 13,
-) -> ImportedModule:
-    """Return a Paddle layer as a module of OneFlow, by way of paddle2onnx.
+) -> Any:
+    """Return a Paddle layer as a module, or its output for blobs, by way of paddle2onnx.
 
     Args:
         paddle_model: a `paddle.nn.Layer`.
@@ -168,8 +180,19 @@ def from_paddle(
         paddle.onnx.export(
             paddle_model, str(path), input_spec=specification, opset_version=opset_version
         )
-        module = from_onnx(path.with_suffix(".onnx"), model_weight_dir=model_weight_dir)
-    return module.train(train_flag)
+        return _imported(path.with_suffix(".onnx"), inputs, model_weight_dir, train_flag)
+
+
+def _imported(
+    onnx_model: onnx.ModelProto | Path,
+    inputs: Sequence[Value] | Value,
+    model_weight_dir: str | Path | None,
+    train_flag: bool,
+) -> Any:
+    """A module in the mode asked for; in a job, blobs, and the job says whether it trains."""
+    if is_in_job():
+        return from_onnx(onnx_model, inputs, model_weight_dir)
+    return from_onnx(onnx_model, model_weight_dir=model_weight_dir).train(train_flag)
 
 
 def framework(name: str, caller: str) -> ModuleType:
@@ -184,5 +207,7 @@ def framework(name: str, caller: str) -> ModuleType:
 
 
 def _arrays(inputs: Sequence[Value] | Value) -> list[np.ndarray]:
+    if is_in_job():
+        return example_arrays(inputs)
     listed = inputs if isinstance(inputs, list | tuple) else [inputs]
     return [np.asarray(as_host(value)) for value in listed]

@@ -126,3 +126,12 @@ def normalize_axis(axis: int, rank: int) -> int:
     if not -rank <= axis < max(rank, 1):
         raise ValueError(f"`axis` is {axis}; it must be in [{-rank}, {rank - 1}]")
     return axis % rank if rank else 0
+
+
+def presented(value: Value) -> Any:
+    """Return an output as a tensor where it can be one."""
+    if isinstance(value, list):
+        return [presented(element) for element in value]
+    if isinstance(value, np.ndarray) and fits_tensor(value):
+        return as_tensor(value)
+    return value

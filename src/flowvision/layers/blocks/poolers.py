@@ -124,14 +124,13 @@ class MultiScaleRoIAlign(nn.Module):
     def _from_levels(
         self, features: list[Tensor], scales: list[float], rois: Tensor, levels: Tensor
     ) -> Tensor:
-        parts, positions = [], []
+        pooled = features[0].new_zeros(len(rois), features[0].shape[1], *self.output_size)
         for level, (feature, scale) in enumerate(zip(features, scales, strict=True)):
             here = (levels == level).nonzero(as_tuple=True)[0]
-            positions.append(here)
-            parts.append(
-                roi_align(feature, rois[here], self.output_size, scale, self.sampling_ratio)
+            pooled[here] = roi_align(
+                feature, rois[here], self.output_size, scale, self.sampling_ratio
             )
-        return flow.cat(parts)[flow.cat(positions).argsort()]
+        return pooled
 
     def extra_repr(self) -> str:
         return (

@@ -14,6 +14,7 @@ from oneflow.primitives.operators.shape import unbind
 from oneflow.program.value import Value
 from oneflow.tensor.call import call, wrap
 from oneflow.tensor.operands import as_mask
+from oneflow.tensor.positions import positions_of_nonzero
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import import_array
 
@@ -193,8 +194,8 @@ def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     mask = as_mask(mask, "masked_select: expected BoolTensor for mask, got")
     shape = broadcast_shapes(input.shape, mask.shape)
     source = input.expand(shape).reshape(-1)
-    found = np.flatnonzero(np.broadcast_to(mask.numpy(), shape))
-    return call(p.index, source, import_array(found, None, input.device), dims=(0,))
+    (found,) = positions_of_nonzero(mask.expand(shape).reshape(-1))
+    return call(p.index, source, found, dims=(0,))
 
 
 def _coordinates(index: Tensor) -> list[Value]:

@@ -16,6 +16,7 @@ from oneflow.primitives.operators import sorting as p
 from oneflow.primitives.operators.elementwise import where as choose
 from oneflow.tensor.call import call
 from oneflow.tensor.operands import cast_to
+from oneflow.tensor.positions import positions_of_nonzero, rows_of_nonzero
 from oneflow.tensor.promotion import promote_types
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import import_array
@@ -39,11 +40,7 @@ def nonzero(input: Tensor, as_tuple: bool = False) -> Tensor | tuple[Tensor, ...
         >>> flow.nonzero(flow.tensor([[0, 5], [7, 0]])).tolist()
         [[0, 1], [1, 0]]
     """
-    array = input.numpy()
-    if as_tuple:
-        found = np.nonzero(array.reshape(1) if not array.ndim else array)
-        return tuple(import_array(each, None, input.device) for each in found)
-    return import_array(np.argwhere(array), None, input.device)
+    return positions_of_nonzero(input) if as_tuple else rows_of_nonzero(input)
 
 
 @function()

@@ -153,3 +153,12 @@ def _index_put_gradient(g, indices, values_spec, dims, accumulate, wanted):
 
 index.gradient(_index_gradient)
 index_put.gradient(_index_put_gradient)
+
+
+def _nonzero(x, *, count: int):
+    return tuple(each.astype(jnp.int64) for each in jnp.nonzero(x, size=count, fill_value=0))
+
+
+# The first `count` positions of elements that are not zero, one vector per dimension; positions 0
+# if there are fewer.
+nonzero = primitive("nonzero", _nonzero, differentiable=False)

@@ -5,6 +5,7 @@ from oneflow_onnx.oneflow2onnx.lowerings import (
     comparison as comparison,
     convolution as convolution,
     creation as creation,
+    detection as detection,
     elementwise as elementwise,
     indexing as indexing,
     matmul as matmul,

@@ -208,3 +208,11 @@ def _dim_positions(b: GraphBuilder, call: Call) -> Ref:
     along = o.positions(b, x.shape[dim])
     shape = [x.shape[d] if d == dim else 1 for d in range(x.rank)]
     return o.expand(b, o.reshape(b, along, shape), x.shape)
+
+
+@lowering("nonzero")
+def _nonzero(b: GraphBuilder, call: Call) -> list[Ref]:
+    """The rows of ONNX's result, as many as there are; `count` is a number of the capture only."""
+    (x,), count = call.operands, call["count"]
+    found = b.op("NonZero", x, shape=(x.rank, count), dtype=INT64)
+    return [o.gather(b, found, b.constant(np.int64(dim)), 0) for dim in range(x.rank)]

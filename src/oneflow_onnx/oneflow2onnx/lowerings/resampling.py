@@ -118,7 +118,7 @@ def _resized(b: GraphBuilder, call: Call, x: Ref, plans: dict[int, Resampling]) 
     shape = list(x.shape)
     for dim, each in plans.items():
         shape[dim] = each.target
-    scales = [_scale(plans[dim], size) if dim in plans else 1.0 for dim, size in enumerate(x.shape)]
+    scales = [_scale(plans[dim]) if dim in plans else 1.0 for dim in range(x.rank)]
     if b.opset < 11:
         return _resized_early(b, x, plan, scales, tuple(shape))
     options: dict[str, Any] = {"mode": _MODES[plan.kind]}
@@ -154,11 +154,12 @@ def _coordinates(plan: Resampling) -> str:
     return "align_corners" if plan.align_corners else "half_pixel"
 
 
-def _scale(plan: Resampling, size: Dim) -> float | None:
+def _scale(plan: Resampling) -> float | None:
     """The number of results per element; None if it differs from size to size."""
     if plan.scale:
         return 1 / plan.scale
-    pairs = 1 if not isinstance(size, Size) else len(size.values)
+    counts = [len(each.values) for each in (plan.source, plan.target) if isinstance(each, Size)]
+    pairs = max(counts, default=1)
     factors = {value_in(plan.target, each) / value_in(plan.source, each) for each in range(pairs)}
     (factor,) = factors if len(factors) == 1 else (None,)
     return factor

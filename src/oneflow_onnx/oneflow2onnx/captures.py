@@ -1,0 +1,123 @@
+"""A model captured at several sizes, and with several numbers of what it finds in values."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import oneflow as flow
+from oneflow.graph.captured_step import CapturedStep
+from oneflow.tensor.positions import assumed_counts
+from oneflow_onnx.oneflow2onnx.capturing import ExportedModel, capture_call
+from oneflow_onnx.oneflow2onnx.sizes import DynamicSizeError
+
+# Captures that differ in nothing but assumed counts. In three of them sizes hardly agree by chance.
+_COUNTINGS = 3
+
+
+def _counts(capture: int) -> Iterator[int]:
+    """Assumed numbers of positions: others in each capture, and for each search."""
+    return iter(random.Random(capture).sample(range(17, 10_017), 10_000))
+
+
+def captures(
+    exported: ExportedModel,
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any],
+    dynamic: Mapping[int, Mapping[int, str]],
+) -> list[CapturedStep]:
+    """Return the model as it is called, at several sizes where some are symbolic.
+
+    Where its sizes depend on values (`nonzero`, ``x[mask]``), it is captured with several counts.
+
+    Args:
+        exported: the model.
+        args: example arguments.
+        kwargs: example keyword arguments.
+        dynamic: names of symbolic sizes, by number of the tensor and dimension.
+
+    Raises:
+        ValueError: `dynamic` names tensors or dimensions that are not there.
+        DynamicSizeError: the model allows no other number of what a mask selects.
+    """
+    tensors = list(tensors_in([*args, *kwargs.values()]))
+    sizes = _base_sizes(tensors, dynamic)
+    steps = []
+    counted = 1
+    for doubled, capture in [(None, 0), *((name, 0) for name in sizes), (None, 1), (None, 2)]:
+        if capture >= counted:
+            continue
+        chosen = {name: size * (1 + (name == doubled)) for name, size in sizes.items()}
+        resized = iter(
+            [_resized(each, dynamic.get(place, {}), chosen) for place, each in enumerate(tensors)]
+        )
+        new_args = [_replaced(each, resized) for each in args]
+        new_kwargs = {key: _replaced(each, resized) for key, each in kwargs.items()}
+        with assumed_counts(_counts(capture)) as assumed:
+            try:
+                steps.append(capture_call(exported.graph, new_args, new_kwargs))
+            except (RuntimeError, ValueError) as error:
+                if not assumed.found:
+                    raise
+                raise DynamicSizeError(
+                    "the model takes sizes from values (`nonzero`, `x[mask]`), and does something "
+                    f"that another number of them does not allow: {error}"
+                ) from error
+        if assumed.found:
+            counted = _COUNTINGS
+    return steps
+
+
+def _base_sizes(
+    tensors: Sequence[flow.Tensor], dynamic: Mapping[int, Mapping[int, str]]
+) -> dict[str, int]:
+    """The size at which each symbol is captured first: above 1, which broadcasts."""
+    sizes: dict[str, int] = {}
+    for place, dims in dynamic.items():
+        if place >= len(tensors):
+            raise ValueError(
+                f"there are symbolic sizes for tensor {place}, but only {len(tensors)} arguments"
+            )
+        for dim, name in dims.items():
+            if not 0 <= dim < tensors[place].ndim:
+                raise ValueError(
+                    f"symbolic dimension {dim} of tensor {place}, which has "
+                    f"{tensors[place].ndim} dimensions"
+                )
+            sizes.setdefault(name, max(tensors[place].shape[dim], 2))
+    # Different symbols get different sizes, or one could be taken for the other.
+    return {name: size + (size == 2 and place) for place, (name, size) in enumerate(sizes.items())}
+
+
+def _resized(x: flow.Tensor, dims: Mapping[int, str], sizes: Mapping[str, int]) -> flow.Tensor:
+    """A tensor like `x` with the sizes of its symbolic dimensions."""
+    shape = [sizes[dims[d]] if d in dims else size for d, size in enumerate(x.shape)]
+    if tuple(shape) == tuple(x.shape):
+        return x
+    if x.is_global:
+        return flow.zeros(*shape, dtype=x.dtype, placement=x.placement, sbp=x.sbp)
+    return flow.zeros(*shape, dtype=x.dtype, device=x.device)
+
+
+def tensors_in(value: Any) -> Iterable[flow.Tensor]:
+    """Return the tensors in nested arguments, in order."""
+    if isinstance(value, flow.Tensor):
+        yield value
+    elif isinstance(value, dict):
+        yield from itertools.chain.from_iterable(map(tensors_in, value.values()))
+    elif isinstance(value, list | tuple):
+        yield from itertools.chain.from_iterable(map(tensors_in, value))
+
+
+def _replaced(value: Any, tensors: Any) -> Any:
+    """Nested arguments with other tensors."""
+    if isinstance(value, flow.Tensor):
+        return next(tensors)
+    if isinstance(value, dict):
+        return {key: _replaced(each, tensors) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        items = [_replaced(each, tensors) for each in value]
+        return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
+    return value

@@ -1,0 +1,84 @@
+"""`ModelInputs`: the inputs of a model as it declares them, and values bound to them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import onnx
+
+from oneflow import Tensor
+from oneflow_onnx.x2oneflow.plan import Plan
+from oneflow_onnx.x2oneflow.values import Value, element_type_of
+
+
+@dataclass(frozen=True)
+class ModelInputs:
+    """The inputs of a model.
+
+    Attributes:
+        declared: those that are no initializers, in order.
+    """
+
+    declared: tuple[onnx.ValueInfoProto, ...]
+
+    @classmethod
+    def of(cls, model: onnx.ModelProto, plan: Plan) -> ModelInputs:
+        """Return the inputs of a model that was planned."""
+        return cls(tuple(each for each in model.graph.input if each.name not in plan.constants))
+
+    @property
+    def names(self) -> list[str]:
+        """Their names, in order."""
+        return [each.name for each in self.declared]
+
+    def bind(self, *args: Value, **kwargs: Value) -> dict[str, Value]:
+        """Return values by name.
+
+        Raises:
+            TypeError: some are missing, unknown, given twice, or of another element type.
+            ValueError: one has another shape.
+        """
+        names = self.names
+        if len(args) > len(names):
+            raise TypeError(f"{len(args)} inputs given, the model takes {len(names)}: {names}")
+        given = dict(zip(names, args, strict=False))
+        if unknown := sorted(kwargs.keys() - set(names)):
+            raise TypeError(f"no inputs named {unknown}; the model's inputs are {names}")
+        if twice := sorted(kwargs.keys() & given.keys()):
+            raise TypeError(f"inputs given twice: {twice}")
+        given.update(kwargs)
+        optional = {i.name for i in self.declared if i.type.WhichOneof("value") == "optional_type"}
+        if missing := [name for name in names if name not in given and name not in optional]:
+            raise TypeError(f"missing inputs {missing}; the model's inputs are {names}")
+        for declared in self.declared:
+            value = given.setdefault(declared.name, None)
+            if isinstance(value, Tensor | np.ndarray) and declared.type.HasField("tensor_type"):
+                _check_input(declared, value)
+        return given
+
+
+def _check_input(declared: onnx.ValueInfoProto, value: Value) -> None:
+    """Raise unless element type, rank and fixed sizes are those declared."""
+    wanted = declared.type.tensor_type
+    if wanted.elem_type and element_type_of(value) != wanted.elem_type:
+        name = onnx.TensorProto.DataType.Name
+        raise TypeError(
+            f"input `{declared.name}` must have elements of type {name(wanted.elem_type)},"
+            f" not {name(element_type_of(value))}"
+        )
+    if not wanted.HasField("shape"):
+        return
+    # Old versions of paddle2onnx write -1 for a size that is not fixed.
+    sizes = [
+        d.dim_value if d.HasField("dim_value") and d.dim_value >= 0 else None
+        for d in wanted.shape.dim
+    ]
+    fits = len(sizes) == len(value.shape) and all(
+        size is None or size == actual for size, actual in zip(sizes, value.shape, strict=True)
+    )
+    if not fits:
+        shown = [d.dim_param or d.dim_value or "?" for d in wanted.shape.dim]
+        raise ValueError(
+            f"input `{declared.name}` must have the shape {shown}, not {list(value.shape)}"
+        )
