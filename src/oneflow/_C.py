@@ -1,14 +1,303 @@
 """Functions under the path of upstream's builtins, and its fused operators."""
 
+from oneflow.tensor.tensor import Tensor as Tensor
+
+# isort: split
 # Generated from the function registry by `tools/make_facades.py` (make stubs).
-from oneflow.functional.creation.conversion import cast as cast
-from oneflow.functional.elementwise.activation import gelu as gelu
-from oneflow.functional.elementwise.arithmetic import add as add, mul as mul, sub as sub
-from oneflow.functional.elementwise.division import div as div
-from oneflow.functional.nn.dropout import dropout as dropout
+from oneflow.functional.builtins.arrays import (
+    arg_sort as arg_sort,
+    assign_local_tensor as assign_local_tensor,
+    copy as copy,
+    gather as gather,
+    global_arange as consistent_arange,
+    global_arange as global_arange,
+    global_constant as consistent_constant,
+    global_constant as global_constant,
+    global_empty as consistent_empty,
+    global_empty as global_empty,
+    nms as nms,
+    pixel_shuffle as pixel_shuffle,
+    reciprocal_no_nan as reciprocal_no_nan,
+    reduce_sum_like as reduce_sum_like,
+    reshape_like as reshape_like,
+    scatternd as scatternd,
+    scatterndlike as scatterndlike,
+    select_top_n as select_top_n,
+    slice as slice,
+    slice_update as slice_update,
+    slice_view_1d_contiguous as slice_view_1d_contiguous,
+    split_like as split_like,
+    sqrt_square_sum as sqrt_square_sum,
+    tensor_setitem as tensor_setitem,
+    tensordot as tensordot,
+    trunc_divide as trunc_divide,
+    unsorted_segment_sum as unsorted_segment_sum,
+)
+from oneflow.functional.builtins.bias import bias_add as bias_add
+from oneflow.functional.builtins.boxes import (
+    fused_get_center_dist as fused_get_center_dist,
+    fused_get_ciou_diagonal_angle as fused_get_ciou_diagonal_angle,
+    fused_get_ciou_result as fused_get_ciou_result,
+    fused_get_convex_diagonal_squared as fused_get_convex_diagonal_squared,
+    fused_get_intersection_area as fused_get_intersection_area,
+    fused_get_iou as fused_get_iou,
+)
+from oneflow.functional.builtins.losses import (
+    ctc_loss as ctc_loss,
+    grid_sample as grid_sample,
+    gru_cell as gru_cell,
+    lstm_cell as lstm_cell,
+    rnn_relu_cell as rnn_relu_cell,
+    rnn_tanh_cell as rnn_tanh_cell,
+    softmax_cross_entropy as softmax_cross_entropy,
+    sparse_cross_entropy as sparse_cross_entropy,
+    sparse_softmax_cross_entropy as sparse_softmax_cross_entropy,
+)
+from oneflow.functional.builtins.normalization import (
+    adaptive_max_pool1d as adaptive_max_pool1d,
+    adaptive_max_pool2d as adaptive_max_pool2d,
+    adaptive_max_pool3d as adaptive_max_pool3d,
+    group_norm as group_norm,
+    layer_norm as layer_norm,
+    layer_norm_affine as layer_norm_affine,
+    max_pool1d as max_pool1d,
+    max_pool2d as max_pool2d,
+    max_pool3d as max_pool3d,
+    normalization as normalization,
+    normalization_add_relu as normalization_add_relu,
+    rms_layer_norm as rms_layer_norm,
+)
+from oneflow.functional.builtins.products import (
+    amp_white_identity as amp_black_identity,
+    amp_white_identity as amp_white_identity,
+    fast_gelu as fast_gelu,
+    fused_bias_add_scale_mask_softmax_dropout as fused_bias_add_scale_mask_softmax_dropout,
+    fused_cross_feature_interaction as fused_cross_feature_interaction,
+    fused_dot_feature_interaction as fused_dot_feature_interaction,
+    fused_fast_gelu_mul as fused_fast_gelu_mul,
+    fused_glu as fused_glu,
+    fused_matmul_bias as fused_matmul_bias,
+    fused_matmul_bias_add_relu_dropout as fused_matmul_bias_add_relu_dropout,
+    fused_mlp as fused_mlp,
+    fused_self_attention as fused_self_attention,
+    fused_self_attention as fused_self_attention_query_mul_key_and_value,
+    fused_weighted_sum as fused_weighted_sum,
+    grouped_matmul as grouped_matmul,
+    grouped_matmul_bias as grouped_matmul_bias,
+)
+from oneflow.functional.builtins.resize import (
+    upsample as upsample,
+    upsample_bicubic_2d as upsample_bicubic_2d,
+    upsample_bilinear_2d as upsample_bilinear_2d,
+    upsample_linear_1d as upsample_linear_1d,
+    upsample_nearest_1d as upsample_nearest_1d,
+    upsample_nearest_2d as upsample_nearest_2d,
+    upsample_nearest_3d as upsample_nearest_3d,
+    upsample_trilinear_3d as upsample_trilinear_3d,
+)
+from oneflow.functional.creation.conversion import (
+    cast as cast,
+    contiguous as contiguous,
+    contiguous_ as contiguous_,
+    fill_ as fill_,
+    pin_memory as pin_memory,
+)
+from oneflow.functional.creation.factory_functions import (
+    arange as arange,
+    empty as empty,
+    eye as eye,
+)
+from oneflow.functional.creation.from_data import (
+    from_dlpack as from_dlpack,
+    from_numpy as from_numpy,
+    tensor as tensor,
+)
+from oneflow.functional.elementwise.activation import (
+    celu as celu,
+    elu as elu,
+    gelu as gelu,
+    gelu as gelu_with_approximate,
+    leaky_relu as leaky_relu,
+    logsigmoid as logsigmoid,
+    mish as mish,
+    prelu as prelu,
+    quick_gelu as quick_gelu,
+    relu as relu,
+    selu as selu,
+    sigmoid as sigmoid,
+    silu as silu,
+    softplus as softplus,
+    softsign as softsign,
+    tanh as tanh,
+)
+from oneflow.functional.elementwise.arithmetic import (
+    add as add,
+    addcdiv as addcdiv,
+    addcmul as addcmul,
+    mul as mul,
+    pow_ as pow,
+    sub as sub,
+)
+from oneflow.functional.elementwise.binary import atan2 as atan2, logaddexp as logaddexp
+from oneflow.functional.elementwise.clamp import (
+    clamp as clamp,
+    clamp as clip,
+    clamp_max as clamp_max,
+    clamp_min as clamp_min,
+    maximum as maximum,
+    minimum as minimum,
+    where as where,
+)
+from oneflow.functional.elementwise.comparison import (
+    allclose as allclose,
+    eq as broadcast_equal,
+    equal as equal,
+    ge as greater_equal,
+    gt as greater,
+    isclose as isclose,
+    le as less_equal,
+    lt as less,
+    ne as not_equal,
+)
+from oneflow.functional.elementwise.division import (
+    div as div,
+    floor_divide as floor_divide,
+    fmod as fmod,
+)
+from oneflow.functional.elementwise.logic import (
+    isfinite as isfinite,
+    isinf as isinf,
+    isnan as isnan,
+    logical_and as logical_and,
+    logical_not as logical_not,
+    logical_or as logical_or,
+    logical_xor as logical_xor,
+)
+from oneflow.functional.elementwise.piecewise import (
+    hardshrink as hardshrink,
+    hardsigmoid as hardsigmoid,
+    hardswish as hardswish,
+    hardtanh as hardtanh,
+    softshrink as softshrink,
+    threshold as threshold,
+)
+from oneflow.functional.elementwise.rounding import (
+    ceil as ceil,
+    floor as floor,
+    round_ as rint,
+    round_ as round,
+    sign as sign,
+    trunc as trunc,
+)
+from oneflow.functional.elementwise.special import (
+    erf as erf,
+    erfc as erfc,
+    erfinv as erfinv,
+    lgamma as lgamma,
+)
+from oneflow.functional.elementwise.trigonometry import (
+    acos as acos,
+    acosh as acosh,
+    asin as asin,
+    asinh as asinh,
+    atan as atan,
+    atanh as atanh,
+    cos as cos,
+    cosh as cosh,
+    sin as sin,
+    sinh as sinh,
+    tan as tan,
+)
+from oneflow.functional.elementwise.unary import (
+    abs_ as abs,
+    exp as exp,
+    expm1 as expm1,
+    log as log,
+    log1p as log1p,
+    log2 as log2,
+    log10 as log10,
+    neg as negative,
+    reciprocal as reciprocal,
+    rsqrt as rsqrt,
+    sqrt as sqrt,
+    square as square,
+)
+from oneflow.functional.fourier.short_time import stft as stft
+from oneflow.functional.fourier.windows import hann_window as hann_window
+from oneflow.functional.global_tensors.conversion import to_consistent as to_consistent
+from oneflow.functional.global_tensors.trees import to_global as to_global, to_local as to_local
+from oneflow.functional.index.gather import (
+    batch_gather as batch_gather,
+    gather as dim_gather,
+    gather_nd as gather_nd,
+    index_select as index_select,
+    tensor_scatter_nd_update as tensor_scatter_nd_update,
+)
+from oneflow.functional.index.scatter import (
+    index_add as index_add,
+    masked_fill as masked_fill,
+    scatter as scatter,
+    scatter_add as scatter_add,
+)
+from oneflow.functional.index.search import (
+    bincount as bincount,
+    nonzero as nonzero,
+    one_hot as one_hot,
+    searchsorted as searchsorted,
+    sort as sort,
+    topk as topk,
+    unique as unique,
+)
+from oneflow.functional.legacy.arrays import expand_dims as expand_dims, identity as identity
+from oneflow.functional.linalg.added_products import baddbmm as baddbmm
+from oneflow.functional.linalg.einsum import einsum as einsum
+from oneflow.functional.linalg.inverse import cross as linalg_cross, inv as inv
+from oneflow.functional.linalg.matmul import matmul as matmul
+from oneflow.functional.linalg.norms import (
+    matrix_norm as matrix_norm,
+    norm_ as norm,
+    vector_norm as vector_norm,
+)
+from oneflow.functional.linalg.products import (
+    bmm as batch_matmul,
+    dot as dot,
+    mm as mm,
+    mv as matrix_vector_product,
+)
+from oneflow.functional.nn.adaptive_pooling import (
+    adaptive_avg_pool1d as adaptive_avg_pool1d,
+    adaptive_avg_pool2d as adaptive_avg_pool2d,
+    adaptive_avg_pool3d as adaptive_avg_pool3d,
+)
+from oneflow.functional.nn.argument_order import embedding as embedding
+from oneflow.functional.nn.conv import (
+    conv1d as conv1d,
+    conv2d as conv2d,
+    conv3d as conv3d,
+    conv_transpose1d as deconv1d,
+    conv_transpose2d as deconv2d,
+    conv_transpose3d as deconv3d,
+)
+from oneflow.functional.nn.ctc import ctc_greedy_decoder as ctc_greedy_decoder
+from oneflow.functional.nn.detection import in_top_k as in_top_k, roi_align as roi_align
+from oneflow.functional.nn.distance import (
+    cosine_similarity as cosine_similarity,
+    normalize as normalize,
+    pairwise_distance as pairwise_distance,
+)
+from oneflow.functional.nn.dropout import (
+    dropout as dropout,
+    dropout1d as dropout1d,
+    dropout2d as dropout2d,
+    dropout3d as dropout3d,
+)
 from oneflow.functional.nn.elementwise_loss import (
     binary_cross_entropy as binary_cross_entropy_loss,
     binary_cross_entropy_with_logits as binary_cross_entropy_with_logits_loss,
+    kl_div as kl_div_loss,
+    l1_loss as l1_loss,
+    mse_loss as mse_loss,
+    smooth_l1_loss as smooth_l1_loss,
 )
 from oneflow.functional.nn.fused import (
     fused_bias_add_dropout as fused_bias_add_dropout,
@@ -18,8 +307,140 @@ from oneflow.functional.nn.fused import (
     fused_scale_tril as fused_scale_tril,
     fused_scale_tril_softmax_mask_scale as fused_scale_tril_softmax_mask_scale,
 )
-from oneflow.functional.nn.loss import cross_entropy as cross_entropy
+from oneflow.functional.nn.interpolate import affine_grid as affine_grid
+from oneflow.functional.nn.loss import cross_entropy as cross_entropy, nll_loss as nll_loss
+from oneflow.functional.nn.margin_loss import (
+    combined_margin_loss as combined_margin_loss,
+    margin_ranking_loss as margin_ranking_loss,
+    triplet_margin_loss as triplet_margin_loss,
+)
 from oneflow.functional.nn.padding import pad as pad
-from oneflow.functional.nn.softmax import log_softmax as log_softmax, softmax as softmax
-from oneflow.functional.random.creation import randint as randint
-from oneflow.functional.shape.reshape import reshape as reshape, transpose as transpose
+from oneflow.functional.nn.patches import fold as fold, unfold as unfold
+from oneflow.functional.nn.pooling import (
+    avg_pool1d as avg_pool1d,
+    avg_pool2d as avg_pool2d,
+    avg_pool3d as avg_pool3d,
+)
+from oneflow.functional.nn.softmax import (
+    glu as glu,
+    gumbel_softmax as gumbel_softmax,
+    log_softmax as log_softmax,
+    softmax as softmax,
+)
+from oneflow.functional.nn.unpool import (
+    max_unpool1d as max_unpool1d,
+    max_unpool2d as max_unpool2d,
+    max_unpool3d as max_unpool3d,
+)
+from oneflow.functional.random.creation import (
+    bernoulli as bernoulli,
+    multinomial as multinomial,
+    normal as normal,
+    rand as rand,
+    randint as randint,
+    randint_like as randint_like,
+    randn as randn,
+    randn_like as randn_like,
+    randperm as randperm,
+)
+from oneflow.functional.random.inplace import (
+    bernoulli_ as bernoulli_,
+    exponential_ as exponential_,
+    uniform_ as uniform_,
+)
+from oneflow.functional.reduce.cumulative import cumprod as cumprod, cumsum as cumsum
+from oneflow.functional.reduce.minmax import (
+    amax as amax,
+    amax as reduce_max,
+    amin as amin,
+    amin as reduce_min,
+    argmax as argmax,
+    argmin as argmin,
+    max_ as max,
+    min_ as min,
+)
+from oneflow.functional.reduce.statistics import (
+    median as median,
+    quantile as quantile,
+    std as std,
+    var as var,
+)
+from oneflow.functional.reduce.sums import (
+    all_ as reduce_all,
+    any_ as reduce_any,
+    logsumexp as logsumexp,
+    mean as reduce_mean,
+    nansum as reduce_nansum,
+    prod as reduce_prod,
+    sum_ as reduce_sum,
+)
+from oneflow.functional.shape.concat import (
+    cat as concat,
+    chunk as chunk,
+    hsplit as hsplit,
+    split as split,
+    stack as stack,
+    tensor_split as tensor_split,
+    unbind as unbind,
+    vsplit as vsplit,
+)
+from oneflow.functional.shape.rearrange import (
+    diag as diag,
+    flip as flip,
+    repeat as repeat,
+    repeat_interleave as repeat_interleave,
+    roll as roll,
+    tile as tile,
+    tril as tril,
+    triu as triu,
+)
+from oneflow.functional.shape.reshape import (
+    broadcast_to as broadcast_to,
+    expand as expand,
+    flatten as flatten,
+    movedim as movedim,
+    permute as permute,
+    reshape as reshape,
+    squeeze as squeeze,
+    t as t,
+    transpose as swapaxes,
+    transpose as swapdims,
+    transpose as transpose,
+    unsqueeze as unsqueeze,
+    view as view,
+)
+from oneflow.functional.shape.stack import (
+    atleast_1d as atleast_1d,
+    atleast_2d as atleast_2d,
+    atleast_3d as atleast_3d,
+    broadcast_like as broadcast_like,
+    broadcast_shapes as broadcast_shapes,
+    broadcast_tensors as broadcast_tensors,
+    column_stack as column_stack,
+    dstack as dstack,
+    hstack as hstack,
+    meshgrid as meshgrid,
+    vstack as row_stack,
+    vstack as vstack,
+)
+from oneflow.functional.shape.strided_views import (
+    as_strided as as_strided,
+    diagonal as diagonal,
+    narrow as narrow,
+    select as select,
+)
+
+addcdiv_ = Tensor.addcdiv_
+addcmul_ = Tensor.addcmul_
+clamp_ = Tensor.clamp_
+clamp_max_ = Tensor.clamp_max_
+clamp_min_ = Tensor.clamp_min_
+clip_ = Tensor.clip_
+div_ = Tensor.div_
+erfinv_ = Tensor.erfinv_
+floor_ = Tensor.floor_
+index_add_ = Tensor.index_add_
+masked_fill_ = Tensor.masked_fill_
+mul_ = Tensor.mul_
+sin_ = Tensor.sin_
+triu_ = Tensor.triu_

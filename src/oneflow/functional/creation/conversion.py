@@ -226,6 +226,13 @@ for _method in (cpu, cuda, type_as):
 attach("type", type_)
 
 
+def contiguous_(self: Tensor) -> Tensor:
+    """Store the elements of this tensor row by row, in memory of its own if they are not."""
+    if not is_contiguous(self):
+        self.data = self.contiguous()
+    return self
+
+
 def copy_(self: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
     """Write `other` (tensor, array or number) into this tensor.
 
@@ -300,7 +307,7 @@ def is_pinned(self: Tensor) -> bool:
     return False
 
 
-for _method in (copy_, fill_, zero_, pin_memory, is_pinned):
+for _method in (contiguous_, copy_, fill_, zero_, pin_memory, is_pinned):
     attach(_method.__name__, _method)
 attach("zeros_", zero_)
 attach("to_numpy", Tensor.numpy)

@@ -14,7 +14,7 @@ from oneflow.random.generator import Generator
 from oneflow.tensor.tensor import Tensor
 
 
-def _add_bias(a: Tensor, b: Tensor, axis: int) -> Tensor:
+def add_bias(a: Tensor, b: Tensor, axis: int) -> Tensor:
     """`a` plus the vector `b` along `axis`."""
     if b.ndim != 1 or not -a.ndim <= axis < a.ndim or a.shape[axis] != b.shape[0]:
         raise RuntimeError(
@@ -38,7 +38,7 @@ def fused_bias_add_gelu(a: Tensor, b: Tensor, *, axis: int) -> Tensor:
         >>> flow._C.fused_bias_add_gelu(flow.ones(1, 2), flow.tensor([-1.0, 0.0]), axis=1)
         tensor([[0.0000, 0.8413]], dtype=oneflow.float32)
     """
-    return gelu(_add_bias(a, b, axis))
+    return gelu(add_bias(a, b, axis))
 
 
 @function(method=False, namespace="_C")
@@ -55,7 +55,7 @@ def fused_bias_add_dropout(
         >>> flow._C.fused_bias_add_dropout(flow.ones(1, 2), flow.ones(2), p=0.0, axis=1)
         tensor([[2., 2.]], dtype=oneflow.float32)
     """
-    return dropout(_add_bias(a, b, axis), p, generator=generator)
+    return dropout(add_bias(a, b, axis), p, generator=generator)
 
 
 @function(method=False, namespace="_C")

@@ -1,0 +1,1 @@
+"""Upstream's builtins, `oneflow._C`, where they differ from the public functions."""

@@ -1,0 +1,388 @@
+"""Reductions, slices and writes as upstream's builtins take their arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from oneflow.base.device import Device
+from oneflow.base.dtype import DType
+from oneflow.functional.creation.factory_functions import arange, empty, full, zeros
+from oneflow.functional.elementwise.clamp import where
+from oneflow.functional.elementwise.division import div
+from oneflow.functional.index.gather import index_select, scatter_nd
+from oneflow.functional.index.search import argsort
+from oneflow.functional.linalg.einsum import tensordot as contracted
+from oneflow.functional.nn.detection import nms as suppressed
+from oneflow.functional.nn.patches import pixel_shuffle as shuffled
+from oneflow.functional.reduce.sums import sum_
+from oneflow.functional.registry import function
+from oneflow.functional.shape.concat import split
+from oneflow.functional.shape.stack import slice_ as sliced, slice_update as updated
+from oneflow.tensor.tensor import Tensor
+
+
+@function(method=False, namespace="_C")
+def reduce_sum_like(in_: Tensor, like: Tensor, axis: Sequence[int] = ()) -> Tensor:
+    """The sum over the dimensions `axis`, in the shape of `like`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow._C.reduce_sum_like(flow.ones(2, 3), flow.ones(1, 3), [0])
+        tensor([[2., 2., 2.]], dtype=oneflow.float32)
+    """
+    return (sum_(in_, list(axis)) if axis else in_).reshape(like.shape)
+
+
+@function(method=False, namespace="_C")
+def sqrt_square_sum(x: Tensor) -> Tensor:
+    """The Euclidean norm of all elements.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow._C.sqrt_square_sum(flow.tensor([3.0, 4.0]))
+        tensor(5., dtype=oneflow.float32)
+    """
+    return sum_(x * x).sqrt()
+
+
+@function(method=False, namespace="_C")
+def reshape_like(in_: Tensor, like: Tensor) -> Tensor:
+    """`in_` in the shape of `like`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow._C.reshape_like(flow.ones(4), flow.ones(2, 2)).shape
+        oneflow.Size([2, 2])
+    """
+    return in_.reshape(like.shape)
+
+
+@function(method=False, namespace="_C")
+def split_like(x: Tensor, like: Sequence[Tensor], axis: int) -> tuple[Tensor, ...]:
+    """`x` split along `axis` into parts of the sizes of `like`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> parts = flow._C.split_like(flow.arange(5), [flow.ones(2), flow.ones(3)], 0)
+        >>> [part.tolist() for part in parts]
+        [[0, 1], [2, 3, 4]]
+    """
+    return split(x, [each.shape[axis] for each in like], axis)
+
+
+@function(method=False, namespace="_C")
+def select_top_n(inputs: Sequence[Tensor], n: int) -> tuple[Tensor, ...]:
+    """The first `n` of some tensors.
+
+    Example:
+        >>> import oneflow as flow
+        >>> len(flow._C.select_top_n([flow.ones(1), flow.ones(2), flow.ones(3)], 2))
+        2
+    """
+    return tuple(inputs[:n])
+
+
+def _ranges(x: Tensor, start: Any, stop: Any, step: Any) -> list[tuple[int, int, int]]:
+    """The ranges of the first dimensions of `x`."""
+    if not len(start) == len(stop) == len(step) <= x.ndim:
+        raise RuntimeError(
+            f"slice: `start`, `stop` and `step` need one number per dimension, got {start}, {stop} "
+            f"and {step} for shape {list(x.shape)}"
+        )
+    return list(zip(start, stop, step, strict=True))
+
+
+@function(method=False, namespace="_C")
+def slice(
+    x: Tensor,
+    start: Sequence[int],
+    stop: Sequence[int],
+    step: Sequence[int],
+    enable_view_slice: bool | None = None,
+) -> Tensor:
+    """``x[start[0]:stop[0]:step[0], start[1]:stop[1]:step[1], ...]``.
+
+    Args:
+        x: tensor.
+        start: first positions.
+        stop: ends, which are left out.
+        step: distances.
+        enable_view_slice: accepted; the result shares memory in any case.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow._C.slice(flow.arange(6).reshape(3, 2), [0, 1], [3, 2], [2, 1]).tolist()
+        [[1], [5]]
+    """
+    return sliced(x, _ranges(x, start, stop, step))
+
+
+@function(method=False, namespace="_C")
+def slice_update(
+    ref: Tensor,
+    value: Tensor,
+    start: Sequence[int],
+    stop: Sequence[int],
+    step: Sequence[int],
+    inplace: bool = False,
+) -> Tensor:
+    """`ref` with `value` in the part that `slice` selects; `ref` itself if `inplace`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow._C.slice_update(flow.zeros(4), flow.ones(2), [1], [3], [1])
+        tensor([0., 1., 1., 0.], dtype=oneflow.float32)
+    """
+    return updated(ref if inplace else ref.clone(), value, _ranges(ref, start, stop, step))
+
+
+@function(method=False, namespace="_C")
+def slice_view_1d_contiguous(x: Tensor, start: int, end: int) -> Tensor:
+    """``x[start:end]``, on the memory of `x`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow._C.slice_view_1d_contiguous(flow.arange(4), 1, 3)
+        tensor([1, 2], dtype=oneflow.int64)
+    """
+    return x[start:end]
+
+
+@function(method=False, namespace="_C")
+def tensor_setitem(x: Tensor, index: Any, value: Any) -> None:
+    """``x[index] = value``.
+
+    Example:
+        >>> import oneflow as flow
+        >>> x = flow.zeros(3)
+        >>> flow._C.tensor_setitem(x, 1, flow.tensor(2.0))
+        >>> x
+        tensor([0., 2., 0.], dtype=oneflow.float32)
+    """
+    x[index] = value
+
+
+@function(method=False, namespace="_C")
+def assign_local_tensor(ref: Tensor, value: Tensor) -> None:
+    """Write `value` into `ref`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> x = flow.zeros(2)
+        >>> flow._C.assign_local_tensor(x, flow.ones(2))
+        >>> x
+        tensor([1., 1.], dtype=oneflow.float32)
+    """
+    ref.copy_(value)
+
+
+@function(method=False, namespace="_C")
+def copy(x: Tensor, device_type: str, device_id: int, pin_memory: bool = False) -> Tensor:
+    """`x` on a device, given by type and number; `pin_memory` is accepted.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow._C.copy(flow.ones(2), "cpu", 0).device
+        device(type='cpu', index=0)
+    """
+    return x.to(Device(device_type, device_id))
+
+
+@function(method=False, namespace="_C")
+def gather(x: Tensor, indices: Tensor, axis: int) -> Tensor:
+    """The slices of `x` along `axis` at `indices`, of any shape.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow._C.gather(flow.tensor([5.0, 6.0, 7.0]), flow.tensor([[0, 2]]), 0)
+        tensor([[5., 7.]], dtype=oneflow.float32)
+    """
+    axis = axis % x.ndim
+    taken = index_select(x, axis, indices.reshape(-1))
+    return taken.reshape(*x.shape[:axis], *indices.shape, *x.shape[axis + 1 :])
+
+
+@function(method=False, namespace="_C")
+def scatternd(indices: Tensor, updates: Tensor, shape: Any) -> Tensor:
+    """`scatter_nd`: zeros of `shape` with `updates` added at n-dimensional positions.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow._C.scatternd(flow.tensor([[2]]), flow.tensor([5.0]), [3])
+        tensor([0., 0., 5.], dtype=oneflow.float32)
+    """
+    return scatter_nd(indices, updates, shape)
+
+
+@function(method=False, namespace="_C")
+def scatterndlike(like: Tensor, updates: Tensor, indices: Tensor) -> Tensor:
+    """`scatternd` in the shape of `like`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow._C.scatterndlike(flow.ones(3), flow.tensor([5.0]), flow.tensor([[2]]))
+        tensor([0., 0., 5.], dtype=oneflow.float32)
+    """
+    return scatter_nd(indices, updates, like.shape)
+
+
+@function(method=False, namespace="_C")
+def unsorted_segment_sum(x: Tensor, segment_ids: Tensor, axis: int, num_segments: int) -> Tensor:
+    """Sums of the slices of `x` along `axis` that have the same number in `segment_ids`.
+
+    Args:
+        x: tensor.
+        segment_ids: a number below `num_segments` for each slice.
+        axis: dimension of the slices.
+        num_segments: size of the result along `axis`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow._C.unsorted_segment_sum(flow.tensor([1.0, 2.0, 4.0]), flow.tensor([1, 0, 1]), 0, 3)
+        tensor([2., 5., 0.], dtype=oneflow.float32)
+    """
+    shape = list(x.shape)
+    shape[axis] = num_segments
+    sums = zeros(*shape, dtype=x.dtype, device=x.device)
+    return sums.index_add(axis, segment_ids.reshape(-1), x)
+
+
+@function(method=False, namespace="_C")
+def arg_sort(in_: Tensor, direction: str) -> Tensor:
+    """The positions that sort the last dimension.
+
+    Args:
+        in_: tensor.
+        direction: ``"ASCENDING"`` or ``"DESCENDING"``.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow._C.arg_sort(flow.tensor([3, 1, 2]), "DESCENDING").tolist()
+        [0, 2, 1]
+    """
+    if direction not in ("ASCENDING", "DESCENDING"):
+        raise RuntimeError(f"`direction` must be ASCENDING or DESCENDING, got {direction!r}")
+    return argsort(in_, -1, direction == "DESCENDING")
+
+
+@function(method=False, namespace="_C")
+def trunc_divide(input: Tensor, other: Any) -> Tensor:
+    """The quotient without its fraction.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow._C.trunc_divide(flow.tensor([-7.0]), 2)
+        tensor([-3.], dtype=oneflow.float32)
+    """
+    return div(input, other, rounding_mode="trunc")
+
+
+@function(method=False, namespace="_C")
+def reciprocal_no_nan(x: Tensor) -> Tensor:
+    """``1 / x``, and 0 where `x` is 0.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow._C.reciprocal_no_nan(flow.tensor([0.0, 2.0]))
+        tensor([0.0000, 0.5000], dtype=oneflow.float32)
+    """
+    return where(x == 0, 0.0, 1 / where(x == 0, 1.0, x))
+
+
+@function(method=False, namespace="_C")
+def tensordot(
+    a: Tensor, b: Tensor, dims_a: Any = 2, dims_b: Any = None, *, dims: Any = None
+) -> Tensor:
+    """`oneflow.tensordot` with the dimensions of both tensors as two arguments, or their number.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow._C.tensordot(flow.ones(2, 3), flow.ones(2, 3), [0, 1], [0, 1])
+        tensor(6., dtype=oneflow.float32)
+    """
+    chosen = dims if dims is not None else dims_a if dims_b is None else (dims_a, dims_b)
+    return contracted(a, b, chosen)
+
+
+@function(method=False, namespace="_C")
+def pixel_shuffle(input: Tensor, h_upscale_factor: int, w_upscale_factor: int) -> Tensor:
+    """`nn.functional.pixel_shuffle` with one factor for the height and one for the width.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow._C.pixel_shuffle(flow.ones(1, 6, 1, 1), 2, 3).shape
+        oneflow.Size([1, 1, 2, 3])
+    """
+    return shuffled(input, (h_upscale_factor, w_upscale_factor))
+
+
+@function(method=False, namespace="_C")
+def nms(x: Tensor, iou_threshold: float, keep_n: int = -1) -> Tensor:
+    """Flags of the boxes that no earlier kept box overlaps too much.
+
+    Args:
+        x: boxes ``(x1, y1, x2, y2)``, best first, shape ``(n, 4)``.
+        iou_threshold: largest overlap, as intersection over union.
+        keep_n: largest number of boxes; -1: all.
+
+    Returns:
+        int8 tensor of shape ``(n,)`` with 1 for boxes that are kept.
+
+    Example:
+        >>> import oneflow as flow
+        >>> boxes = [[0.0, 0.0, 1.0, 1.0], [0.0, 0.0, 1.0, 1.1], [2.0, 2.0, 3.0, 3.0]]
+        >>> flow._C.nms(flow.tensor(boxes), 0.5).tolist()
+        [1, 0, 1]
+    """
+    scores = arange(x.shape[0], 0, -1, device=x.device).to(x.dtype)
+    kept = suppressed(x, scores, iou_threshold, keep_n)
+    flags = zeros(x.shape[0], device=x.device)
+    return flags.index_fill(0, kept, 1.0).char()
+
+
+@function(method=False, namespace="_C", aliases=("consistent_constant",))
+def global_constant(shape: Any, value: Any, *, dtype: DType, placement: Any, sbp: Any) -> Tensor:
+    """A global tensor with one number everywhere.
+
+    Example:
+        >>> import oneflow as flow
+        >>> cpu = flow.placement("cpu", [0])
+        >>> options = {"dtype": flow.int64, "placement": cpu, "sbp": flow.sbp.broadcast}
+        >>> flow._C.global_constant((2,), 3, **options).tolist()
+        [3, 3]
+    """
+    return full(shape, value, dtype=dtype, placement=placement, sbp=sbp)
+
+
+@function(method=False, namespace="_C", aliases=("consistent_empty",))
+def global_empty(shape: Any, *, dtype: DType, placement: Any, sbp: Any) -> Tensor:
+    """A global tensor whose values do not matter.
+
+    Example:
+        >>> import oneflow as flow
+        >>> cpu = flow.placement("cpu", [0])
+        >>> options = {"dtype": flow.int64, "placement": cpu, "sbp": flow.sbp.broadcast}
+        >>> flow._C.global_empty((2,), **options).shape
+        oneflow.Size([2])
+    """
+    return empty(*shape, dtype=dtype, placement=placement, sbp=sbp)
+
+
+@function(method=False, namespace="_C", aliases=("consistent_arange",))
+def global_arange(*limits: Any, dtype: DType | None = None, placement: Any, sbp: Any) -> Tensor:
+    """A global tensor of numbers from a start to an end, which is left out.
+
+    Args:
+        limits: start, end and step; or the end alone.
+        dtype: of the result.
+        placement: of the result.
+        sbp: of the result.
+
+    Example:
+        >>> import oneflow as flow
+        >>> cpu = flow.placement("cpu", [0])
+        >>> flow._C.global_arange(1, 4, placement=cpu, sbp=flow.sbp.broadcast).tolist()
+        [1, 2, 3]
+    """
+    return arange(*limits, dtype=dtype, placement=placement, sbp=sbp)
