@@ -121,7 +121,10 @@ class HighResolutionModule(nn.Module):
         fused = []
         for layers in self.fuse_layers:
             first, *rest = (layer(x) for layer, x in zip(layers.children(), outputs, strict=True))
-            fused.append(nn.functional.relu(sum(rest, first)))
+            total = first
+            for each in rest:
+                total = total + each
+            fused.append(nn.functional.relu(total))
         return fused
 
 

@@ -110,9 +110,8 @@ class _BiasedAttention(nn.Module):
     def attend(self, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
         """Return (N, queries, heads * C) from tensors of shape (N, tokens, heads, C)."""
         bias = self.attention_biases[:, self.attention_bias_idxs]
-        heads = nn.functional.scaled_dot_product_attention(
-            *(each.transpose(1, 2) for each in (query, key, value)), bias
-        )
+        query, key, value = (each.transpose(1, 2) for each in (query, key, value))
+        heads = nn.functional.scaled_dot_product_attention(query, key, value, bias)
         return merge_heads(heads)
 
     def heads(self, x: Tensor, sizes: Sequence[int]) -> tuple[Tensor, ...]:

@@ -10,13 +10,15 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from oneflow.base.keyword_aliases import rename_keywords
 from oneflow.base.parameters import parameters_of
 from oneflow.tensor.call import wrap
 from oneflow.tensor.methods import attach, attach_inplace, write_result
 from oneflow.tensor.tensor import Tensor
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 # Public functions by their path below `oneflow`: "relu", "nn.functional.relu", "linalg.det".
 FUNCTIONS: dict[str, Callable] = {}
@@ -42,8 +44,11 @@ def function(
     aliases: Sequence[str] = (),
     also: Sequence[str] = (),
     keyword_aliases: Mapping[str, str] | None = None,
-) -> Callable[[Callable], Callable]:
+) -> Callable[[F], F]:
     """Decorator that publishes a function.
+
+    Type checkers see the function as it is defined; at run time it also takes the other spellings
+    of its arguments' names, `out=` and `inplace=`.
 
     Args:
         method: also make it a `Tensor` method (under that name if a name is given).
@@ -62,10 +67,10 @@ def function(
         ValueError: a name is taken.
     """
 
-    def register(body: Callable) -> Callable:
+    def register(body: F) -> F:
         name = body.__name__.removesuffix("_")
-        public = _accept_keyword_aliases(body, keyword_aliases or {}, inplace)
-        inplace_methods: dict[str, Callable] = {}
+        public: Any = _accept_keyword_aliases(body, keyword_aliases or {}, inplace)
+        inplace_methods: dict[str, Any] = {}
         if method:
             for each in (method if isinstance(method, str) else name, *aliases):
                 attach(each, public)

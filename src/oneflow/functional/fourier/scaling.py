@@ -159,7 +159,8 @@ def to_real(x: Tensor, chosen: Dims, norm: str | None, inverse: bool) -> Tensor:
     dims, sizes = chosen
     if not dims:
         raise RuntimeError("a transform to real numbers must transform at least one dimension")
-    last = 2 * (x.shape[dims[-1]] - 1) if sizes[-1] == -1 else sizes[-1]
+    last_dim = dims[-1]
+    last = 2 * (x.shape[last_dim] - 1) if sizes[-1] == -1 else sizes[-1]
     if last < 1:
         raise RuntimeError(f"Invalid number of data points ({last}) specified")
     sizes = [*present_sizes(x, dims[:-1], sizes[:-1]), last]
@@ -168,5 +169,5 @@ def to_real(x: Tensor, chosen: Dims, norm: str | None, inverse: bool) -> Tensor:
         x = call(p.fourier, x, dims=dims[:-1], inverse=inverse)
     if not inverse:
         x = x.conj()
-    whole = call(p.fourier_to_real, x, dim=dims[-1], size=last)
+    whole = call(p.fourier_to_real, x, dim=last_dim, size=last)
     return scaled(whole, sizes, norm, inverse)

@@ -200,9 +200,10 @@ def istft(
     # Of a real signal the second half of a transform says nothing new.
     transform = ifft if return_complex else irfft
     stretches = transform(spectrum, n_fft, norm=norm)
-    window = cast_to(frames.window, stretches.dtype)
-    squares = (window * window).expand(1, stretches.shape[1], n_fft)
-    signal, weight = _overlap_add(stretches * window, frames.hop), _overlap_add(squares, frames.hop)
+    weights = cast_to(frames.window, stretches.dtype)
+    squares = (weights * weights).expand(1, stretches.shape[1], n_fft)
+    signal = _overlap_add(stretches * weights, frames.hop)
+    weight = _overlap_add(squares, frames.hop)
     start = n_fft // 2 if center else 0
     end = signal.shape[1] - start if length is None else min(start + length, signal.shape[1])
     signal, weight = (narrow(each, 1, start, end - start) for each in (signal, weight))

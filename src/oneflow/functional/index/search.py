@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import namedtuple
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 
@@ -26,6 +26,10 @@ _TopK = namedtuple("topk", ("values", "indices"))
 _KthValue = namedtuple("kthvalue", ("values", "indices"))
 
 
+@overload
+def nonzero(input: Tensor, as_tuple: Literal[False] = False) -> Tensor: ...
+@overload
+def nonzero(input: Tensor, as_tuple: Literal[True]) -> tuple[Tensor, ...]: ...
 @function()
 def nonzero(input: Tensor, as_tuple: bool = False) -> Tensor | tuple[Tensor, ...]:
     """Positions of the elements that are not zero. Reads the values: a sync point.

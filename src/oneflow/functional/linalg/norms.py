@@ -240,8 +240,13 @@ def norm_(
         tensor(5., dtype=oneflow.float32)
     """
     if p == "nuc":
-        return matrix_norm(input, p, (-2, -1) if dim is None else dim, keepdim, dtype=dtype)
-    return vector_norm(input, 2 if p is None or p == "fro" else p, dim, keepdim, dtype=dtype)
+        dims = (-2, -1) if dim is None else (dim,) if isinstance(dim, int) else dim
+        return matrix_norm(input, p, dims, keepdim, dtype=dtype)
+    if p is None or p == "fro":
+        p = 2
+    if isinstance(p, str):
+        raise RuntimeError(f"norm(): p is a number, 'fro' or 'nuc', not {p!r}")
+    return vector_norm(input, p, dim, keepdim, dtype=dtype)
 
 
 @function(method=False)

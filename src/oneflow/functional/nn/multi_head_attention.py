@@ -50,7 +50,7 @@ class AttentionParameters:
     """
 
     packed: Tensor | None
-    unpacked: tuple[Tensor | None, ...]
+    unpacked: tuple[Tensor, ...]
     bias: Tensor | None
     key_bias: Tensor | None
     value_bias: Tensor | None
@@ -293,9 +293,11 @@ def multi_head_attention_forward(
         oneflow.Size([4, 1, 8])
     """
     _require_size(query, embed_dim_to_check, num_heads)
+    separate = (q_proj_weight, k_proj_weight, v_proj_weight) if use_separate_proj_weight else ()
+    packed = None if use_separate_proj_weight else in_proj_weight
     parameters = AttentionParameters(
-        None if use_separate_proj_weight else in_proj_weight,
-        (q_proj_weight, k_proj_weight, v_proj_weight),
+        packed,
+        _given_weights(packed, separate),
         in_proj_bias,
         bias_k,
         bias_v,
@@ -312,6 +314,21 @@ def multi_head_attention_forward(
     )
     run = batched_attention if query.ndim == 3 else _unbatched_attention
     return run(query, key, value, parameters, options, key_padding_mask, attn_mask)
+
+
+def _given_weights(
+    packed: Tensor | None, separate: tuple[Tensor | None, ...]
+) -> tuple[Tensor, ...]:
+    """The separate weights, all of which must be there if there is no packed one.
+
+    Raises:
+        AssertionError: a weight is None.
+    """
+    weights = tuple([weight for weight in separate if weight is not None])
+    if packed is None and len(weights) < 3:
+        names = "q_proj_weight, k_proj_weight and v_proj_weight" if separate else "in_proj_weight"
+        raise AssertionError(f"multi_head_attention_forward(): {names} must not be None")
+    return weights
 
 
 def _unbatched_attention(

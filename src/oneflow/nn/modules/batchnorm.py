@@ -323,7 +323,7 @@ class _InstanceNorm(_Normalization):
             self.weight,
             self.bias,
             self.training or not self.track_running_stats,
-            self.momentum,
+            0.0 if self.momentum is None else self.momentum,
             self.eps,
         )
         return call(reshape, output, shape=tuple(output.shape[1:])) if unbatched else output
