@@ -139,6 +139,29 @@ def test_blocks_of_queries_change_nothing(causal, dropout):
         np.testing.assert_allclose(blocks, whole, rtol=1e-10, atol=1e-12)
 
 
+@pytest.mark.parametrize(
+    "batches",
+    [((2,), (), (3, 2), ()), ((), (1, 2), (3, 1), (2,)), ((3, 1), (2,), (), (3, 2))],
+    ids=str,
+)
+def test_batches_broadcast(batches):
+    sizes = (LENGTH, SIZE), (KEYS, SIZE), (KEYS, 3), (LENGTH, KEYS)
+    arrays = [
+        random_array(*batch, *size, seed=n)
+        for n, (batch, size) in enumerate(zip(batches, sizes, strict=True))
+    ]
+
+    def results(library, make):
+        *inputs, mask = map(make, arrays)
+        inputs = [each.requires_grad_() for each in inputs]
+        out = library.nn.functional.scaled_dot_product_attention(*inputs, mask)
+        (out * out).sum().backward()
+        return [out, *[each.grad for each in inputs]]
+
+    for mine, theirs in zip(results(flow, to_flow), results(torch, to_torch), strict=True):
+        assert_same(mine, theirs)
+
+
 def test_second_gradient():
     results = []
     for lib, make in ((flow, to_flow), (torch, to_torch)):

@@ -20,6 +20,7 @@ from jax import lax
 
 from oneflow.primitives.operation import Operation
 from oneflow.primitives.operators import loops
+from oneflow.primitives.operators.lax_functions import kept_max, kept_sum, replaced
 from oneflow.primitives.operators.random import below, random_bits
 from oneflow.primitives.operators.softmax import wide
 from oneflow.primitives.registry import primitive
@@ -100,9 +101,8 @@ def _query_blocks(q, matrix: _ScoreMatrix, causal: bool, limit: int) -> list[_Sp
 
 def _masked_scores(q, k, scale, mask, causal: bool, first):
     """Scores in single precision or better; `first` is the number of the first query."""
-    keys = jnp.swapaxes(k, -1, -2)
     kind = jnp.promote_types(q.dtype, jnp.float32)
-    scores = jnp.matmul(q * scale.astype(q.dtype), keys, preferred_element_type=kind)
+    scores = _product(lax.mul(q, scale.astype(q.dtype)), _transposed(k), kind)
     if mask is not None and mask.dtype == bool:
         scores = jnp.where(mask, scores, -jnp.inf)
     elif mask is not None:
@@ -111,6 +111,21 @@ def _masked_scores(q, k, scale, mask, causal: bool, first):
         rows, columns = (lax.broadcasted_iota(jnp.int32, scores.shape[-2:], dim) for dim in (0, 1))
         scores = jnp.where(columns <= rows + first, scores, -jnp.inf)
     return scores
+
+
+def _transposed(x):
+    """Matrices with their last two dimensions exchanged."""
+    ndim = len(x.shape)
+    return lax.transpose(x, (*range(ndim - 2), ndim - 1, ndim - 2))
+
+
+def _product(x, y, kind):
+    """The product of matrices, of which those of batches may broadcast."""
+    batch = tuple(range(len(x.shape) - 2))
+    if x.shape[:-2] != y.shape[:-2]:
+        return jnp.matmul(x, y, preferred_element_type=kind)
+    dims = ((len(batch) + 1,), (len(batch),)), (batch, batch)
+    return lax.dot_general(x, y, dims, preferred_element_type=kind)
 
 
 def _kept(scores, p, seed, stream, matrix: _ScoreMatrix, first):
@@ -131,8 +146,8 @@ def _rows(x, start, stop, count: int):
 
 
 def _block(x, index, rows: int):
-    """The block of that number."""
-    if x is None or x.shape[-2] == 1:
+    """The block of that number; None: there is only one."""
+    if x is None or index is None or x.shape[-2] == 1:
         return x
     return lax.dynamic_slice_in_dim(x, index * rows, rows, x.ndim - 2)
 
@@ -143,15 +158,22 @@ def _columns(mask, keys: int):
 
 def _one_block(q, k, v, scale, p, seed, stream, mask, causal, dropout, matrix, first):
     scores = _masked_scores(q, k, scale, mask, causal, first)
-    top = jnp.max(scores, -1, keepdims=True, initial=-jnp.inf)
+    last = len(scores.shape) - 1
     # A query that sees no key gets zeros.
-    powers = jnp.exp(scores - jnp.where(jnp.isneginf(top), 0, top))
-    total = jnp.sum(powers, -1, keepdims=True)
-    lse = jnp.squeeze(jnp.log(total) + jnp.where(jnp.isneginf(top), 0, top), -1)
+    top = _finite(kept_max(scores, last))
+    powers = lax.exp(lax.sub(scores, top))
+    total = kept_sum(powers, (last,))
+    lse = lax.squeeze(lax.add(lax.log(total), top), (last,))
     if dropout:
         powers = powers * _kept(scores, p, seed, stream, matrix, first)
-    mixed = jnp.matmul(powers.astype(v.dtype), v, preferred_element_type=powers.dtype)
-    return (mixed / jnp.where(total == 0, 1, total)).astype(q.dtype), lse
+    mixed = _product(powers.astype(v.dtype), v, powers.dtype)
+    total = replaced(total, lax.eq(total, total.dtype.type(0)), 1)
+    return (mixed / total).astype(q.dtype), lse
+
+
+def _finite(x):
+    """`x` with 0 in place of ``-inf``."""
+    return replaced(x, lax.eq(x, x.dtype.type(-np.inf)), 0)
 
 
 def _forward(limit: int):
@@ -199,13 +221,19 @@ def _span_forward(span, q, k, v, numbers, mask, flags):
             _block(mask, index, rows),
             *flags,
         )
-        return _one_block(*block_operands, first=flags[-1].first + span.start + index * rows)
+        return _one_block(*block_operands, first=_first_row(span, flags[-1], index))
 
     if span.blocks == 1:
-        return run(jnp.zeros((), jnp.int32))
+        return run(None)
     mixed, lse = loops.map_(run, jnp.arange(span.blocks, dtype=jnp.int32))
     count = span.stop - span.start
     return _joined(mixed)[..., :count, :], _joined(lse[..., None])[..., :count, 0]
+
+
+def _first_row(span, matrix, index):
+    """The number of the first query of a block; None: the only one."""
+    first = matrix.first + span.start
+    return first if index is None else first + index * span.rows
 
 
 def _joined(blocks):
@@ -219,18 +247,19 @@ def _one_block_backward(
 ):
     """Gradients of the block's queries, of all keys and values (transposed), and of the scores."""
     scores = _masked_scores(q, k, scale, mask, causal, first)
-    weights = jnp.exp(scores - jnp.where(jnp.isneginf(lse), 0, lse))
+    weights = lax.exp(lax.sub(scores, _finite(lse)))
     g, q, k, v = wide(g), wide(q), wide(k), wide(v)
-    slopes = jnp.matmul(g, jnp.swapaxes(v, -1, -2))
+    slopes = _product(g, _transposed(v), None)
     drop_mask = weights
     if dropout:
         kept = _kept(scores, p, seed, stream, matrix, first)
         drop_mask, slopes = weights * kept, slopes * kept
     # Products with the matrix of weights on the right: it need not be transposed.
-    dv = jnp.matmul(jnp.swapaxes(g, -1, -2), drop_mask)
+    dv = _product(_transposed(g), drop_mask, None)
     grad_scores = weights * (slopes - delta)
-    dq = jnp.matmul(grad_scores, k) * scale.astype(grad_scores.dtype)
-    dk = jnp.matmul(jnp.swapaxes(q, -1, -2), grad_scores) * scale.astype(grad_scores.dtype)
+    factor = scale.astype(grad_scores.dtype)
+    dq = lax.mul(_product(grad_scores, k, None), factor)
+    dk = lax.mul(_product(_transposed(q), grad_scores, None), factor)
     return dq, dk, dv, grad_scores
 
 
@@ -261,7 +290,9 @@ def _backward(limit: int):
             # Without a barrier the compiler would keep the forward pass's scores for reuse here.
             q, k, v = lax.optimization_barrier((q, k, v))
         # The logarithms are results too, though nobody sees them: their gradient is the scores'.
-        delta = (jnp.sum(wide(g) * wide(result), -1) - grad_lse)[..., None]
+        last = len(g.shape) - 1
+        delta = kept_sum(lax.mul(wide(g), wide(result)), (last,))
+        delta = delta - grad_lse[..., None]
         tensors, numbers = (g, delta, q, k, v, lse[..., None]), (scale, p, seed, stream)
         flags = (causal, dropout, matrix, mask_gradient)
         parts = [_span_backward(each, tensors, numbers, mask, flags) for each in ranges]
@@ -298,15 +329,16 @@ def _span_backward(span, tensors, numbers, mask, flags):
             causal=causal,
             dropout=dropout,
             matrix=matrix,
-            first=matrix.first + span.start + index * rows,
+            first=_first_row(span, matrix, index),
         )
-        return (sums[0] + dk, sums[1] + dv), (dq, grad_scores if mask_gradient else ())
+        sums = (dk, dv) if sums is None else (sums[0] + dk, sums[1] + dv)
+        return sums, (dq, grad_scores if mask_gradient else ())
 
     batch_shape = jnp.broadcast_shapes(q.shape[:-2], k.shape[:-2], v.shape[:-2])
-    sums = tuple(jnp.zeros((*batch_shape, x.shape[-1], span.keys), delta.dtype) for x in (k, v))
     if span.blocks == 1:
-        (dk, dv), (dq, grad_scores) = run((0, 0), jnp.zeros((), jnp.int32))
+        (dk, dv), (dq, grad_scores) = run(None, None)
         return dq, dk, dv, grad_scores
+    sums = tuple(jnp.zeros((*batch_shape, x.shape[-1], span.keys), delta.dtype) for x in (k, v))
     (dk, dv), (dq, grad_scores) = loops.scan(run, sums, jnp.arange(span.blocks, dtype=jnp.int32))
     count = span.stop - span.start
     grad_scores = _joined(grad_scores)[..., :count, :] if mask_gradient else ()

@@ -17,6 +17,7 @@ from oneflow.base.dtype import float32
 from oneflow.base.spec import TensorSpec
 from oneflow.primitives.operation import Operation
 from oneflow.primitives.operators.elementwise import cast, div, neg, ones_like
+from oneflow.primitives.operators.lax_functions import kept_max, kept_sum, replaced
 from oneflow.primitives.operators.rounding import quotient
 from oneflow.primitives.registry import primitive
 from oneflow.primitives.sharding.axes import Axes, Names
@@ -44,9 +45,9 @@ def _labels(x, target, ignore_index):
     expected = x.shape[:dim] + x.shape[dim + 1 :]
     if target.shape != expected:
         raise ValueError(f"expected target of shape {expected}, got {target.shape}")
-    labels = jnp.expand_dims(target, dim)
+    labels = lax.expand_dims(target, (dim,))
     kept = labels != ignore_index
-    return jnp.where(kept, labels, 0), kept
+    return replaced(labels, lax.bitwise_not(kept), 0), kept
 
 
 def _label_weights(x, labels, kept, weight):
@@ -54,6 +55,26 @@ def _label_weights(x, labels, kept, weight):
     if not weight:
         return kept.astype(x.dtype)
     return jnp.where(kept, jnp.take(weight[0], labels, mode="clip"), 0).astype(x.dtype)
+
+
+def _finite_top(x, dim: int):
+    """The largest logit, or 0 where that is no finite number."""
+    top = kept_max(x, dim)
+    return replaced(top, lax.bitwise_not(lax.is_finite(top)), 0)
+
+
+def _at_labels(x, labels, dim: int):
+    """The elements of `x` at the labels, of which a check finds those out of range."""
+    ndim = len(x.shape)
+    others = tuple([each for each in range(ndim) if each != dim])
+    numbers = lax.GatherDimensionNumbers((), (dim,), (dim,), others, others)
+    return lax.gather(
+        x,
+        lax.expand_dims(labels, (ndim,)),
+        numbers,
+        slice_sizes=(1,) * ndim,
+        mode=lax.GatherScatterMode.CLIP,
+    )
 
 
 def _names(shape: tuple[int, ...], reduction: str) -> tuple[Names, Names]:
@@ -96,11 +117,10 @@ def _cross_entropy(x, target, smoothing, *weight, reduction: str, ignore_index: 
     dim = _class_dim(x)
     labels, kept = _labels(wide, target, ignore_index)
     label_weights = _label_weights(wide, labels, kept, weight)
-    top = lax.stop_gradient(jnp.max(wide, axis=dim, keepdims=True))
-    top = jnp.where(jnp.isfinite(top), top, 0)
-    lse = jnp.log(jnp.sum(jnp.exp(wide - top), axis=dim, keepdims=True)) + top
-    label_logits = jnp.take_along_axis(wide, labels, axis=dim, mode="clip")
-    losses = jnp.where(kept, label_weights * (lse - label_logits), 0)
+    top = lax.stop_gradient(_finite_top(wide, dim))
+    lse = lax.add(lax.log(kept_sum(lax.exp(lax.sub(wide, top)), (dim,))), top)
+    losses = lax.mul(label_weights, lax.sub(lse, _at_labels(wide, labels, dim)))
+    losses = replaced(losses, lax.bitwise_not(kept), 0)
     if smooth:
         weights = _along_classes(weight[0], wide) if weight else 1
         uniform_loss = jnp.sum(weights * (lse - wide), axis=dim, keepdims=True) / x.shape[dim]
@@ -120,11 +140,10 @@ def _cross_entropy_backward(
     label_weights = _label_weights(wide, labels, kept, weight)
     scale = jnp.expand_dims(g, dim) if reduction == "none" else g
     scale = scale / jnp.sum(label_weights) if reduction == "mean" else scale
-    top = jnp.max(wide, axis=dim, keepdims=True)
-    powers = jnp.exp(wide - jnp.where(jnp.isfinite(top), top, 0))
-    share = powers / jnp.sum(powers, axis=dim, keepdims=True)
-    hit = lax.broadcasted_iota(labels.dtype, x.shape, dim) == labels
-    slope = label_weights * (share - hit)
+    powers = lax.exp(lax.sub(wide, _finite_top(wide, dim)))
+    share = lax.div(powers, kept_sum(powers, (dim,)))
+    hit = lax.eq(lax.broadcasted_iota(labels.dtype, x.shape, dim), labels)
+    slope = lax.mul(label_weights, lax.sub(share, hit.astype(share.dtype)))
     if smooth:
         weights = _along_classes(weight[0], wide) if weight else jnp.ones((), wide.dtype)
         total = jnp.sum(weights) if weight else x.shape[dim]
@@ -191,7 +210,7 @@ def _nll(x, target, *weight, reduction: str, ignore_index: int):
     dim = _class_dim(x)
     labels, kept = _labels(x, target, ignore_index)
     label_weights = _label_weights(x, labels, kept, weight)
-    label_logits = jnp.take_along_axis(x, labels, axis=dim, mode="clip")
+    label_logits = _at_labels(x, labels, dim)
     losses = jnp.where(kept, -label_weights * label_logits, 0)
     if reduction == "none":
         return jnp.squeeze(losses, dim)

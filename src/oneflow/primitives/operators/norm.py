@@ -17,6 +17,7 @@ from oneflow.base.dtype import DType, float32
 from oneflow.primitives.operation import Operation
 from oneflow.primitives.operators.channels_last import ChannelsLast, moved_dims
 from oneflow.primitives.operators.elementwise import add, cast, mul, rsqrt, square, sub
+from oneflow.primitives.operators.lax_functions import kept_sum
 from oneflow.primitives.operators.reduce import mean as mean_of, sum_to
 from oneflow.primitives.operators.rounding import quotient
 from oneflow.primitives.registry import primitive
@@ -48,11 +49,11 @@ def _moments(x, *, dims: tuple[int, ...]):
     x = _wide(x)
     mean = _mean(x, dims)
     # Not x - mean: that is what the backward pass computes, and XLA would keep it all that time.
-    return mean, _mean(lax.square(mean - x), dims)
+    return mean, _mean(lax.square(lax.sub(mean, x)), dims)
 
 
 def _mean(x, dims: tuple[int, ...]):
-    return quotient(jnp.sum(x, axis=dims, keepdims=True), _count(x, dims))
+    return quotient(kept_sum(x, dims), _count(x, dims))
 
 
 def _moments_of_sums(x, *, dims: tuple[int, ...]):
@@ -111,7 +112,7 @@ def _sum_to(x, shape: tuple[int, ...]):
     extra = x.ndim - len(shape)
     wide = (1,) * extra + tuple(shape)
     dims = tuple(d for d, size in enumerate(wide) if size == 1 and x.shape[d] != 1)
-    return jnp.sum(x, axis=dims, keepdims=True).reshape(shape)
+    return kept_sum(x, dims).reshape(shape)
 
 
 def _normalize_gradient(dy, x, mean, variance, weight, eps, *, dims: tuple[int, ...]):
@@ -128,11 +129,11 @@ def _normalize_gradient(dy, x, mean, variance, weight, eps, *, dims: tuple[int, 
     rstd = lax.rsqrt(variance + eps)
     shared = tuple(dim for dim in dims if shape[dim] == 1)
     centered = x - mean
-    g_sum = jnp.sum(g, axis=shared, keepdims=True) if shared else g
-    gh_sum = (jnp.sum(g * centered, axis=shared, keepdims=True) if shared else g * centered) * rstd
+    g_sum = kept_sum(g, shared)
+    gh_sum = kept_sum(lax.mul(g, centered), shared) * rstd
     count = _count(x, dims)
-    g_mean = jnp.sum(wide * g_sum, axis=dims, keepdims=True) / count
-    gh_mean = jnp.sum(wide * gh_sum, axis=dims, keepdims=True) / count
+    g_mean = kept_sum(wide * g_sum, dims) / count
+    gh_mean = kept_sum(wide * gh_sum, dims) / count
     dx = (wide * g - g_mean - centered * (gh_mean * rstd)) * rstd
     return (
         dx.astype(dtype),

@@ -41,6 +41,8 @@ def quotient(x: Any, y: Any) -> Any:
     """``x / y``, rounded once; a number takes the array's type."""
     dtype, shape = jnp.result_type(x, y), jnp.broadcast_shapes(jnp.shape(x), jnp.shape(y))
     numerator, denominator = jnp.asarray(x, dtype), jnp.broadcast_to(jnp.asarray(y, dtype), shape)
+    if jnp.issubdtype(dtype, jnp.inexact) and numerator.ndim == len(shape):
+        return lax.div(hidden(numerator), hidden(denominator))
     return hidden(numerator) / hidden(denominator)
 
 

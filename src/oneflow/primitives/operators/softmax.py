@@ -8,6 +8,7 @@ from __future__ import annotations
 import jax.numpy as jnp
 from jax import lax
 
+from oneflow.primitives.operators.lax_functions import kept_max, kept_sum
 from oneflow.primitives.registry import primitive
 from oneflow.primitives.shard_index import ShardIndex, global_index
 from oneflow.primitives.sharding.axes import elementwise_axes, free_dims
@@ -19,15 +20,20 @@ def wide(x):
     return x.astype(jnp.float32) if x.dtype.itemsize < 4 else x
 
 
+def _shifted(x, dim: int):
+    x = wide(x)
+    return lax.sub(x, kept_max(x, dim))
+
+
 def _softmax(x, *, dim: int):
-    shifted = wide(x) - jnp.max(x, axis=dim, keepdims=True, initial=-jnp.inf)
-    powers = jnp.exp(shifted)
-    return (powers / jnp.sum(powers, axis=dim, keepdims=True)).astype(x.dtype)
+    powers = lax.exp(_shifted(x, dim))
+    return lax.div(powers, kept_sum(powers, (dim,))).astype(x.dtype)
 
 
 def _log_softmax(x, *, dim: int):
-    shifted = wide(x) - jnp.max(x, axis=dim, keepdims=True, initial=-jnp.inf)
-    return (shifted - jnp.log(jnp.sum(jnp.exp(shifted), axis=dim, keepdims=True))).astype(x.dtype)
+    shifted = _shifted(x, dim)
+    total = kept_sum(lax.exp(shifted), (dim,))
+    return lax.sub(shifted, lax.log(total)).astype(x.dtype)
 
 
 softmax = primitive("softmax", _softmax, axes=free_dims("dim"), precision=Precision.FULL)
@@ -38,12 +44,14 @@ log_softmax = primitive(
 
 def _softmax_backward(g, out, *, dim: int):
     weights, grad = wide(out), wide(g)
-    return (weights * (grad - jnp.sum(grad * weights, axis=dim, keepdims=True))).astype(out.dtype)
+    total = kept_sum(lax.mul(grad, weights), (dim,))
+    return lax.mul(weights, lax.sub(grad, total)).astype(out.dtype)
 
 
 def _log_softmax_backward(g, out, *, dim: int):
-    total = jnp.sum(wide(g), axis=dim, keepdims=True)
-    return (wide(g) - jnp.exp(wide(out)) * total).astype(out.dtype)
+    grad = wide(g)
+    share = lax.mul(lax.exp(wide(out)), kept_sum(grad, (dim,)))
+    return lax.sub(grad, share).astype(out.dtype)
 
 
 softmax_backward = primitive(
