@@ -9,6 +9,7 @@ from typing import Any
 
 import grpc
 import grpc.aio
+from google.protobuf.message import DecodeError
 
 from oneflow.serving.answers import (
     model_metadata,
@@ -16,7 +17,7 @@ from oneflow.serving.answers import (
     server_metadata,
     statistics,
 )
-from oneflow.serving.errors import ErrorKind, RequestError
+from oneflow.serving.errors import ErrorKind, RequestError, invalid
 from oneflow.serving.grpc_codec import decode_request, encode_response
 from oneflow.serving.inference import infer
 from oneflow.serving.protocol.messages import SERVICE, messages
@@ -59,32 +60,26 @@ class GrpcServer:
             "RepositoryModelUnload": self._unload,
         }
         handlers = {name: self._unary(name, answer) for name, answer in unary.items()}
-        request = messages["ModelInferRequest"]
+        # Requests stay bytes until a handler reads them, which answers to malformed ones, too.
         handlers["ModelInfer"] = grpc.unary_unary_rpc_method_handler(
-            self._infer,
-            request.FromString,
-            messages["ModelInferResponse"].SerializeToString,
+            self._infer, None, messages["ModelInferResponse"].SerializeToString
         )
         handlers["ModelStreamInfer"] = grpc.stream_stream_rpc_method_handler(
-            self._stream,
-            request.FromString,
-            messages["ModelStreamInferResponse"].SerializeToString,
+            self._stream, None, messages["ModelStreamInferResponse"].SerializeToString
         )
         return grpc.method_handlers_generic_handler(SERVICE, handlers)
 
     def _unary(self, name: str, answer: _Answer) -> grpc.RpcMethodHandler:
-        async def handle(request: Any, context: grpc.aio.ServicerContext) -> Any:
+        async def handle(content: bytes, context: grpc.aio.ServicerContext) -> Any:
             try:
                 if name not in _OPEN:
                     self._check_token(context)
-                return await answer(request)
+                return await answer(_message(f"{name}Request", content))
             except RequestError as error:
                 await _abort(context, error)
 
         return grpc.unary_unary_rpc_method_handler(
-            handle,
-            messages[f"{name}Request"].FromString,
-            messages[f"{name}Response"].SerializeToString,
+            handle, None, messages[f"{name}Response"].SerializeToString
         )
 
     def _check_token(self, context: grpc.aio.ServicerContext) -> None:
@@ -99,10 +94,10 @@ class GrpcServer:
 
     # --- inference
 
-    async def _infer(self, message: Any, context: grpc.aio.ServicerContext) -> Any:
+    async def _infer(self, content: bytes, context: grpc.aio.ServicerContext) -> Any:
         try:
             self._check_token(context)
-            return await self._answer(message, context)
+            return await self._answer(_message("ModelInferRequest", content), context)
         except RequestError as error:
             await _abort(context, error)
         except Exception as error:
@@ -119,7 +114,7 @@ class GrpcServer:
         return encode_response(response, message.id)
 
     async def _stream(
-        self, requests: AsyncIterator[Any], context: grpc.aio.ServicerContext
+        self, requests: AsyncIterator[bytes], context: grpc.aio.ServicerContext
     ) -> AsyncIterator[Any]:
         """Answer the requests of a stream, one after the other; an error ends none but its own."""
         try:
@@ -127,12 +122,15 @@ class GrpcServer:
         except RequestError as error:
             await _abort(context, error)
         response = messages["ModelStreamInferResponse"]
-        async for message in requests:
+        async for content in requests:
+            identifier = ""
             try:
+                message = _message("ModelInferRequest", content)
+                identifier = message.id
                 yield response(infer_response=await self._answer(message, context))
             except RequestError as error:
                 failed = response(error_message=str(error))
-                failed.infer_response.id = message.id
+                failed.infer_response.id = identifier
                 yield failed
 
     # --- health, metadata, statistics
@@ -176,6 +174,18 @@ class GrpcServer:
     async def _unload(self, request: Any) -> Any:
         await self._repository.unload(request.model_name)
         return messages["RepositoryModelUnloadResponse"]()
+
+
+def _message(name: str, content: bytes) -> Any:
+    """Return the message of a request.
+
+    Raises:
+        RequestError: it is malformed.
+    """
+    try:
+        return messages[name].FromString(content)
+    except DecodeError as error:
+        raise invalid(f"the request is no `{name}`: {error}") from None
 
 
 async def _abort(context: grpc.aio.ServicerContext, error: RequestError) -> None:
