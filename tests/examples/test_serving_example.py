@@ -24,7 +24,7 @@ pytest.importorskip("tritonclient", reason="pip install 'tritonclient[grpc,http]
 
 def commands():
     """The five commands of the page, and the requests with curl."""
-    first, second = re.findall(r"```sh\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    first, second, *_ = re.findall(r"```sh\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
     return first.splitlines(), second
 
 

@@ -35,7 +35,7 @@ def model_metadata(repository: Repository, name: str, version: str) -> Any:
         RequestError: there is no such model.
     """
     model = repository.find(name, version)
-    head = (ANY_SIZE,) if model.graph.max_batch_size else ()
+    head = (ANY_SIZE,) if model.config.max_batch_size else ()
 
     def described(tensor: TensorMetadata) -> Any:
         return messages["ModelMetadataResponse.TensorMetadata"](
@@ -46,8 +46,8 @@ def model_metadata(repository: Repository, name: str, version: str) -> Any:
         name=name,
         versions=[str(each.version) for each in repository.versions(name)],
         platform=SERVER_NAME,
-        inputs=map(described, model.graph.inputs),
-        outputs=map(described, model.graph.outputs),
+        inputs=map(described, model.inputs),
+        outputs=map(described, model.outputs),
     )
 
 
@@ -117,6 +117,8 @@ def to_json(message: Any) -> dict[str, Any]:
             data[field.name] = field.enum_type.values_by_number[value].name
         elif field.message_type is None:
             data[field.name] = list(value) if field.is_repeated else value
+        elif field.message_type.GetOptions().map_entry:
+            data[field.name] = {key: to_json(each) for key, each in sorted(value.items())}
         elif field.is_repeated:
             data[field.name] = [to_json(each) for each in value]
         elif message.HasField(field.name):

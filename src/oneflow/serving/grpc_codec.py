@@ -10,6 +10,7 @@ import numpy as np
 from oneflow.base.dtype import DType
 from oneflow.serving.datatypes import datatype_of, dtype_of
 from oneflow.serving.errors import invalid
+from oneflow.serving.generation import GenerationRequest, generation_request
 from oneflow.serving.inference import (
     InferRequest,
     InferResponse,
@@ -83,6 +84,40 @@ def _parameters(parameters: Any, of: str) -> Mapping[str, Any]:
     }
     check_parameters(found, of)
     return found
+
+
+def decode_generation(message: Any, limits: Limits) -> GenerationRequest:
+    """Return the sequence to continue in a `ModelInferRequest`: its input `tokens`.
+
+    Raises:
+        RequestError: it is malformed; says where.
+    """
+    arrays = decode_request(message, limits).arrays
+    if list(arrays) != ["tokens"] or arrays["tokens"].dtype != np.int64:
+        raise invalid("a model that generates takes one input, `tokens`, with datatype INT64")
+    options = _parameters(message.parameters, "the request")
+    return generation_request(arrays["tokens"].ravel().tolist(), options)
+
+
+def encode_token(name: str, version: int, identifier: str, token: int) -> Any:
+    """Return a token of a sequence as a `ModelInferResponse`."""
+    tensor = messages["ModelInferResponse.InferOutputTensor"]
+    return messages["ModelInferResponse"](
+        model_name=name,
+        model_version=str(version),
+        id=identifier,
+        outputs=[tensor(name="token", datatype="INT64", shape=[1])],
+        raw_output_contents=[to_bytes(np.array([token]))],
+    )
+
+
+def encode_end(name: str, version: int, identifier: str) -> Any:
+    """Return the `ModelInferResponse` after the last token, as Triton marks it."""
+    response = messages["ModelInferResponse"](
+        model_name=name, model_version=str(version), id=identifier
+    )
+    response.parameters["triton_final_response"].bool_param = True
+    return response
 
 
 def encode_response(response: InferResponse, identifier: str) -> Any:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import hmac
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import aclosing
 from typing import Any
 
 import grpc
 import grpc.aio
-from google.protobuf.message import DecodeError
 
 from oneflow.serving.answers import (
     model_metadata,
@@ -17,8 +17,9 @@ from oneflow.serving.answers import (
     server_metadata,
     statistics,
 )
-from oneflow.serving.errors import ErrorKind, RequestError, invalid
+from oneflow.serving.errors import ErrorKind, RequestError
 from oneflow.serving.grpc_codec import decode_request, encode_response
+from oneflow.serving.grpc_stream import InferStream, parse_message
 from oneflow.serving.inference import infer
 from oneflow.serving.protocol.messages import SERVICE, messages
 from oneflow.serving.repository import Repository
@@ -74,7 +75,7 @@ class GrpcServer:
             try:
                 if name not in _OPEN:
                     self._check_token(context)
-                return await answer(_message(f"{name}Request", content))
+                return await answer(parse_message(f"{name}Request", content))
             except RequestError as error:
                 await _abort(context, error)
 
@@ -97,7 +98,7 @@ class GrpcServer:
     async def _infer(self, content: bytes, context: grpc.aio.ServicerContext) -> Any:
         try:
             self._check_token(context)
-            return await self._answer(_message("ModelInferRequest", content), context)
+            return await self._answer(parse_message("ModelInferRequest", content), context)
         except RequestError as error:
             await _abort(context, error)
         except Exception as error:
@@ -116,22 +117,17 @@ class GrpcServer:
     async def _stream(
         self, requests: AsyncIterator[bytes], context: grpc.aio.ServicerContext
     ) -> AsyncIterator[Any]:
-        """Answer the requests of a stream, one after the other; an error ends none but its own."""
+        """Answer the requests of a stream."""
         try:
             self._check_token(context)
         except RequestError as error:
             await _abort(context, error)
-        response = messages["ModelStreamInferResponse"]
-        async for content in requests:
-            identifier = ""
-            try:
-                message = _message("ModelInferRequest", content)
-                identifier = message.id
-                yield response(infer_response=await self._answer(message, context))
-            except RequestError as error:
-                failed = response(error_message=str(error))
-                failed.infer_response.id = identifier
-                yield failed
+        stream = InferStream(
+            self._repository, self._limits, lambda message: self._answer(message, context)
+        )
+        async with aclosing(stream.responses(requests)) as responses:
+            async for response in responses:
+                yield response
 
     # --- health, metadata, statistics
 
@@ -174,18 +170,6 @@ class GrpcServer:
     async def _unload(self, request: Any) -> Any:
         await self._repository.unload(request.model_name)
         return messages["RepositoryModelUnloadResponse"]()
-
-
-def _message(name: str, content: bytes) -> Any:
-    """Return the message of a request.
-
-    Raises:
-        RequestError: it is malformed.
-    """
-    try:
-        return messages[name].FromString(content)
-    except DecodeError as error:
-        raise invalid(f"the request is no `{name}`: {error}") from None
 
 
 async def _abort(context: grpc.aio.ServicerContext, error: RequestError) -> None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import hmac
+import json
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import aclosing
 from typing import Any
 
 from aiohttp import web
@@ -17,7 +19,8 @@ from oneflow.serving.answers import (
     statistics,
     to_json,
 )
-from oneflow.serving.errors import ErrorKind, RequestError
+from oneflow.serving.errors import ErrorKind, RequestError, invalid
+from oneflow.serving.generation import generation_request
 from oneflow.serving.http_codec import JSON_LENGTH, decode_json, decode_request, encode_response
 from oneflow.serving.inference import infer
 from oneflow.serving.metrics import CONTENT_TYPE, prometheus_text
@@ -54,6 +57,8 @@ class HttpServer:
         model = "/v2/models/{name}"
         for prefix in (model, f"{model}/versions/{{version}}"):
             app.router.add_post(f"{prefix}/infer", self._infer)
+            app.router.add_post(f"{prefix}/generate", self._generate)
+            app.router.add_post(f"{prefix}/generate_stream", self._generate_stream)
             app.router.add_get(f"{prefix}/ready", self._model_ready)
             app.router.add_get(f"{prefix}/config", self._config)
             app.router.add_get(f"{prefix}/stats", self._statistics)
@@ -131,6 +136,41 @@ class HttpServer:
         headers = {JSON_LENGTH: str(json_length)}
         return web.Response(body=content, content_type="application/octet-stream", headers=headers)
 
+    # --- generation
+
+    async def _tokens(self, request: web.Request) -> tuple[dict[str, Any], AsyncGenerator[int]]:
+        """The names of the model that answers a request, and its tokens."""
+        data = decode_json(await self._body(request), self._limits)
+        if not isinstance(data, dict):
+            raise invalid("the request must be an object of JSON")
+        model = self._repository.find(*_model_of(request))
+        names = {"model_name": model.name, "model_version": str(model.version)}
+        return names, model.generate(generation_request(data.get("tokens"), data))
+
+    async def _generate(self, request: web.Request) -> web.Response:
+        names, tokens = await self._tokens(request)
+        async with aclosing(tokens):
+            return web.json_response({**names, "tokens": [token async for token in tokens]})
+
+    async def _generate_stream(self, request: web.Request) -> web.StreamResponse:
+        """Answer with server-sent events, one for each token; an error is the last one."""
+        names, tokens = await self._tokens(request)
+        response = web.StreamResponse(
+            headers={"Content-Type": "text/event-stream", "Cache-Control": "no-cache"}
+        )
+        async with aclosing(tokens):
+            # The first token shows whether there will be an answer at all.
+            first = await anext(tokens)
+            await response.prepare(request)
+            await response.write(_event({**names, "token": first}))
+            try:
+                async for token in tokens:
+                    await response.write(_event({**names, "token": token}))
+            except RequestError as error:
+                await response.write(_event({"error": str(error)}))
+        await response.write_eof()
+        return response
+
     # --- health, metadata, statistics
 
     async def _live(self, _request: web.Request) -> web.Response:
@@ -181,6 +221,11 @@ class HttpServer:
         await self._body(request)
         await self._repository.unload(request.match_info["name"])
         return web.Response()
+
+
+def _event(data: dict[str, Any]) -> bytes:
+    """A server-sent event."""
+    return f"data: {json.dumps(data)}\n\n".encode()
 
 
 def _model_of(request: web.Request) -> tuple[str, str]:

@@ -93,14 +93,14 @@ async def infer(
     """
     model = repository.find(name, version)
     wanted = set(request.outputs)
-    unknown = wanted - {each.name for each in model.graph.outputs}
+    unknown = wanted - {each.name for each in model.outputs}
     if unknown:
-        known = ", ".join(f"`{each.name}`" for each in model.graph.outputs)
+        known = ", ".join(f"`{each.name}`" for each in model.outputs)
         raise invalid(f"there is no output `{min(unknown)}`; the outputs are {known}")
     arrays = await model.infer(request.arrays, request.timeout)
     outputs = [
         Output(each.name, each.dtype, array)
-        for each, array in zip(model.graph.outputs, arrays, strict=True)
+        for each, array in zip(model.outputs, arrays, strict=True)
         if each.name in wanted or not wanted
     ]
     return InferResponse(model, outputs)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ CONFIG_FILE = "config.pbtxt"
 BACKEND = "oneflow"
 # Requests that wait for a model unless its configuration says another number.
 _QUEUE_SIZE = 1024
+_MAX_LENGTH = "max_length"
 
 
 class ConfigError(ValueError):
@@ -37,8 +39,6 @@ def read_config(folder: Path) -> Any:
         raise ConfigError(f"`{file}`: {error}") from error
     if config.backend not in ("", BACKEND):
         raise ConfigError(f"`{file}`: backend `{config.backend}` is not `{BACKEND}`")
-    if config.model_transaction_policy.decoupled:
-        raise ConfigError(f"`{file}`: a graph gives one answer to a request, it is not decoupled")
     return config
 
 
@@ -53,14 +53,59 @@ def complete_config(config: Any, name: str, graph: ServedGraph) -> Any:
     Raises:
         ConfigError: it says something else than the graph.
     """
+    complete = _complete(config, name, graph.inputs, graph.outputs)
+    complete.max_batch_size = graph.max_batch_size
+    if not complete.instance_group:
+        complete.instance_group.add(count=1)
+    for group in complete.instance_group:
+        group.count = max(group.count, 1)
+    return complete
+
+
+def complete_generator_config(
+    config: Any, name: str, inputs: Sequence[TensorMetadata], outputs: Sequence[TensorMetadata]
+) -> Any:
+    """Return the configuration of a model that generates with everything that belongs to it.
+
+    Raises:
+        ConfigError: it says something else than the model, or not how long sequences may be.
+    """
+    complete = _complete(config, name, inputs, outputs)
+    max_length_of(complete)
+    if complete.max_batch_size or complete.instance_group:
+        raise ConfigError(
+            f"the model `{name}` generates; its graph says how many sequences it continues, "
+            "`max_batch_size` and `instance_group` do not"
+        )
+    return complete
+
+
+def max_length_of(config: Any) -> int:
+    """Return the tokens that a sequence may have, with those it begins with.
+
+    Raises:
+        ConfigError: the configuration does not say.
+    """
+    text = config.parameters[_MAX_LENGTH].string_value if _MAX_LENGTH in config.parameters else ""
+    if not (text.isascii() and text.isdecimal() and int(text) > 1):
+        raise ConfigError(
+            f"a model that generates needs the parameter `{_MAX_LENGTH}`, the tokens that a "
+            f"sequence may have, got {text!r}"
+        )
+    return int(text)
+
+
+def _complete(
+    config: Any, name: str, inputs: Sequence[TensorMetadata], outputs: Sequence[TensorMetadata]
+) -> Any:
+    """Return a configuration with the name, the tensors, the queue and the versions."""
     complete = messages["ModelConfig"]()
     complete.CopyFrom(config)
     if config.name not in ("", name):
         raise ConfigError(f"the model in the folder `{name}` is called `{config.name}`")
     complete.name = name
     complete.backend = BACKEND
-    complete.max_batch_size = graph.max_batch_size
-    for fields, tensors in ((complete.input, graph.inputs), (complete.output, graph.outputs)):
+    for fields, tensors in ((complete.input, inputs), (complete.output, outputs)):
         expected = [_tensor_fields(each) for each in tensors]
         given = [(each.name, each.data_type, tuple(each.dims)) for each in fields]
         if given and not _agree(sorted(given), sorted(expected)):
@@ -68,12 +113,6 @@ def complete_config(config: Any, name: str, graph: ServedGraph) -> Any:
         del fields[:]
         for tensor_name, data_type, dims in expected:
             fields.add(name=tensor_name, data_type=data_type, dims=dims)
-    if not complete.instance_group:
-        complete.instance_group.add(count=1)
-    for group in complete.instance_group:
-        group.count = max(group.count, 1)
-    if graph.max_batch_size:
-        complete.dynamic_batching.SetInParent()
     policy = complete.dynamic_batching.default_queue_policy
     policy.max_queue_size = policy.max_queue_size or _QUEUE_SIZE
     if not complete.version_policy.WhichOneof("policy_choice"):

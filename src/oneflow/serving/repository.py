@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from oneflow.serving.errors import ErrorKind, RequestError
+from oneflow.serving.generator_version import GeneratorVersion, load_generator
+from oneflow.serving.graph_version import GraphVersion, load_graph
 from oneflow.serving.model_config import ConfigError, read_config
 from oneflow.serving.model_files import (
     Fingerprint,
@@ -19,7 +21,7 @@ from oneflow.serving.model_files import (
     version_files,
     version_folders,
 )
-from oneflow.serving.model_version import ModelVersion, load_graph
+from oneflow.serving.model_version import ModelVersion
 
 logger = logging.getLogger("oneflow.serving")
 
@@ -208,8 +210,7 @@ class Repository:
                     loaded[number] = kept
                     continue
                 try:
-                    graph, complete = await asyncio.to_thread(load_graph, path, name, config)
-                    loaded[number] = ModelVersion(name, number, graph, complete)
+                    loaded[number] = await _load_version(path, name, number, config)
                     logger.info("model loaded", extra={"model": name, "version": number})
                 except Exception as error:
                     failures[number] = _reason(name, number, error)
@@ -228,6 +229,15 @@ class Repository:
             task = asyncio.create_task(version.close())
             self._retired.add(task)
             task.add_done_callback(self._retired.discard)
+
+
+async def _load_version(path: Path, name: str, number: int, config: Any) -> ModelVersion:
+    """Load a version on another thread; it is ready when this returns."""
+    if config.model_transaction_policy.decoupled:
+        generator, complete = await asyncio.to_thread(load_generator, path, name, config)
+        return GeneratorVersion(name, number, complete, generator)
+    graph, complete = await asyncio.to_thread(load_graph, path, name, config)
+    return GraphVersion(name, number, complete, graph)
 
 
 def _is_number(text: str) -> bool:

@@ -124,8 +124,9 @@ _CONFIGURATION = {
         "name:string=1 platform:string=2 backend:string=17 version_policy:ModelVersionPolicy=3 "
         "max_batch_size:int32=4 input:ModelInput*=5 output:ModelOutput*=6 "
         "dynamic_batching:ModelDynamicBatching=11 instance_group:ModelInstanceGroup*=7 "
-        "model_transaction_policy:ModelTransactionPolicy=19"
+        "parameters:map<ModelParameter>=14 model_transaction_policy:ModelTransactionPolicy=19"
     ),
+    "ModelParameter": "string_value:string=1",
     "ModelInput": "name:string=1 data_type:DataType=2 dims:int64*=4",
     "ModelOutput": "name:string=1 data_type:DataType=2 dims:int64*=3",
     "ModelInstanceGroup": "name:string=1 kind:InstanceKind=4 count:int32=2",

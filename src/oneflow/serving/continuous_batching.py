@@ -1,0 +1,216 @@
+"""Continuous batching: sequences join and leave a running batch token by token.
+
+A graph continues a fixed number of sequences. One thread runs it again and again, as long as there
+is a sequence: a new one takes a place as soon as another has ended. Its tokens are fed one by one,
+then each answer is the next token that is fed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+import time
+from collections import deque
+from collections.abc import AsyncGenerator, Callable
+from dataclasses import dataclass, field
+
+from oneflow.serving.errors import ErrorKind, RequestError
+from oneflow.serving.generation import GenerationRequest, Sampler
+from oneflow.serving.generator_graph import GeneratorGraph
+from oneflow.serving.joining import run_error
+from oneflow.serving.statistics import RunTimes, Statistics
+
+logger = logging.getLogger("oneflow.serving")
+
+
+@dataclass(slots=True, eq=False)
+class _Sequence:
+    """A sequence that is being continued.
+
+    Attributes:
+        request: the request.
+        sampler: draws its tokens.
+        answers: gets its tokens, then None, or an error.
+        fed: the tokens that the graph has seen.
+        produced: the tokens of the answer.
+        token: the one that is fed next.
+        arrived: `time.perf_counter_ns` when it joined the queue.
+        started: and when it got a place.
+        is_cancelled: nobody waits for it.
+    """
+
+    request: GenerationRequest
+    sampler: Sampler
+    answers: asyncio.Queue[int | RequestError | None] = field(default_factory=asyncio.Queue)
+    fed: int = 0
+    produced: int = 0
+    token: int = 0
+    arrived: int = field(default_factory=time.perf_counter_ns)
+    started: int = 0
+    is_cancelled: bool = False
+
+
+class ContinuousBatcher:
+    """The queue of a graph that generates, with the thread that runs it.
+
+    Everything but the thread's own work is called by the thread of the event loop.
+
+    Args:
+        name: the name of the thread.
+        graph: the graph.
+        max_length: the tokens that a sequence may have, with those it begins with.
+        queue_size: the sequences that may wait for a place.
+        statistics: where runs and sequences are counted.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        graph: GeneratorGraph,
+        max_length: int,
+        queue_size: int,
+        statistics: Statistics,
+    ) -> None:
+        self._graph = graph
+        self._max_length = max_length
+        self._queue_size = queue_size
+        self._statistics = statistics
+        self._loop = asyncio.get_running_loop()
+        self._queue: deque[_Sequence] = deque()
+        self._places: list[_Sequence | None] = [None] * graph.sequences
+        self._changed = threading.Condition()
+        self._is_closed = False
+        self._thread = threading.Thread(target=self._serve, name=name, daemon=True)
+        self._thread.start()
+
+    @property
+    def waiting(self) -> int:
+        """The number of sequences that wait for a place."""
+        return len(self._queue)
+
+    async def generate(self, request: GenerationRequest) -> AsyncGenerator[int]:
+        """Return the tokens that continue a sequence.
+
+        Raises:
+            RequestError: it is too long, has tokens that there are not, or too many wait already.
+        """
+        sequence = _Sequence(self._checked(request), Sampler(request))
+        with self._changed:
+            if self._is_closed:
+                raise RequestError(ErrorKind.STOPPING, "the model is being unloaded")
+            if len(self._queue) >= self._queue_size:
+                raise RequestError(
+                    ErrorKind.QUEUE_FULL,
+                    f"{len(self._queue)} sequences are waiting, no more may; try again later",
+                )
+            self._queue.append(sequence)
+            self._changed.notify()
+        try:
+            while (answer := await sequence.answers.get()) is not None:
+                if isinstance(answer, RequestError):
+                    raise answer
+                yield answer
+        finally:
+            sequence.is_cancelled = True
+
+    def _checked(self, request: GenerationRequest) -> GenerationRequest:
+        """Return a request with its number of tokens; raises the error of a wrong one."""
+        vocabulary = self._graph.vocabulary
+        wrong = [token for token in request.tokens if not 0 <= token < vocabulary]
+        if wrong:
+            raise RequestError(
+                ErrorKind.INVALID, f"token {wrong[0]} is none of 0 to {vocabulary - 1}"
+            )
+        room = self._max_length - len(request.tokens)
+        if room < max(request.max_tokens, 1):
+            raise RequestError(
+                ErrorKind.INVALID,
+                f"{len(request.tokens)} tokens and {max(request.max_tokens, 1)} more are longer "
+                f"than {self._max_length}, which a sequence may have",
+            )
+        return request._replace(max_tokens=request.max_tokens or room)
+
+    async def close(self) -> None:
+        """End the thread after the sequences that are there."""
+        with self._changed:
+            self._is_closed = True
+            self._changed.notify()
+        await asyncio.to_thread(self._thread.join)
+
+    # --- the thread
+
+    def _serve(self) -> None:
+        while self._fill_places():
+            begin = time.perf_counter_ns()
+            try:
+                logits = self._graph.advance(*self._next_tokens())
+            except Exception as error:
+                self._fail(error)
+                continue
+            times = RunTimes(0, time.perf_counter_ns() - begin, 0)
+            active = [(i, each) for i, each in enumerate(self._places) if each is not None]
+            self._call(self._statistics.add_run, len(active), times)
+            for place, sequence in active:
+                sequence.fed += 1
+                if sequence.fed >= len(sequence.request.tokens):
+                    self._answer(place, sequence, sequence.sampler.draw(logits[place]))
+
+    def _fill_places(self) -> bool:
+        """Give free places to those that wait; false if there is nobody, and will be nobody."""
+        with self._changed:
+            while True:
+                for place, sequence in enumerate(self._places):
+                    if sequence is not None and sequence.is_cancelled:
+                        self._places[place] = None
+                    while self._places[place] is None and self._queue:
+                        first = self._queue.popleft()
+                        if not first.is_cancelled:
+                            first.started = time.perf_counter_ns()
+                            self._places[place] = first
+                if any(each is not None for each in self._places):
+                    return True
+                if self._is_closed:
+                    return False
+                self._changed.wait()
+
+    def _next_tokens(self) -> tuple[list[int], list[int]]:
+        """The token and the position of each place; zeros at free ones."""
+        tokens, positions = [], []
+        for sequence in self._places:
+            if sequence is None:
+                tokens.append(0)
+                positions.append(0)
+                continue
+            given = sequence.request.tokens
+            is_given = sequence.fed < len(given)
+            tokens.append(given[sequence.fed] if is_given else sequence.token)
+            positions.append(sequence.fed)
+        return tokens, positions
+
+    def _answer(self, place: int, sequence: _Sequence, token: int) -> None:
+        """Send a token; the last one makes place for another sequence."""
+        sequence.token = token
+        sequence.produced += 1
+        self._call(sequence.answers.put_nowait, token)
+        request = sequence.request
+        if sequence.produced >= request.max_tokens or token == request.stop_token:
+            self._places[place] = None
+            now = time.perf_counter_ns()
+            times = RunTimes(0, now - sequence.started, 0)
+            total, queued = now - sequence.arrived, sequence.started - sequence.arrived
+            self._call(self._statistics.add_success, sequence.produced, total, queued, times)
+            self._call(sequence.answers.put_nowait, None)
+
+    def _fail(self, error: Exception) -> None:
+        """Answer all sequences with an error, and begin anew."""
+        logger.error("a run failed", exc_info=error)
+        failure = run_error(error)
+        for place, sequence in enumerate(self._places):
+            if sequence is not None:
+                self._call(sequence.answers.put_nowait, failure)
+                self._places[place] = None
+        self._graph.reset()
+
+    def _call(self, function: Callable[..., None], *arguments: object) -> None:
+        self._loop.call_soon_threadsafe(function, *arguments)
