@@ -8,9 +8,11 @@ import logging
 import random
 import socket
 
-import grpc
 import numpy as np
 import pytest
+
+pytest.importorskip("grpc", reason="pip install 'oneflow-xla[serving]'")
+import grpc
 
 from oneflow.serving.protocol.messages import SERVICE, messages
 from tests.serving.helpers import save_affine, serving
