@@ -69,11 +69,12 @@ types: $(STAMPS)-lint  ## Check the types with pyright
 	$(BIN)/pyright --pythonpath $(BIN)/python
 
 .PHONY: stubs
-stubs: $(STAMPS)-demo  ## Write what is generated: façades, the type stub of Tensor, lists of features and models
+stubs: $(STAMPS)-demo  ## Write what is generated: façades, the type stub of Tensor, lists of features, models and names of jobs
 	$(BIN)/python tools/make_facades.py
 	$(BIN)/python tools/make_stubs.py
 	$(BIN)/python tools/make_features.py
 	$(BIN)/python tools/make_model_table.py
+	$(BIN)/python tools/make_job_pages.py
 
 .PHONY: docs
 docs: $(STAMPS)-docs  ## Build the documentation into docs/_build/html

@@ -547,9 +547,17 @@ from oneflow.functional.index.search import (
 )
 from oneflow.functional.legacy.arrays import (
     constant as constant,
+    constant_like as constant_like,
+    constant_scalar as constant_scalar,
     expand_dims as expand_dims,
     identity as identity,
+    identity_n as identity_n,
     range_ as range,
+    reshape_like as reshape_like,
+    reverse as reverse,
+    unsorted_batch_segment_sum as unsorted_batch_segment_sum,
+    unsorted_segment_sum as unsorted_segment_sum,
+    unsorted_segment_sum_like as unsorted_segment_sum_like,
 )
 from oneflow.functional.legacy.math import clip_by_value as clip_by_value
 from oneflow.functional.linalg.added_products import (
@@ -756,6 +764,7 @@ from oneflow.functional.shape.reshape import (
     movedim as movedim,
     permute as permute,
     ravel as ravel,
+    reshape as dynamic_reshape,
     reshape as reshape,
     squeeze as squeeze,
     t as t,

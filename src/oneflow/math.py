@@ -17,7 +17,7 @@ from oneflow.functional.elementwise.arithmetic import (
     pow_ as pow,
     sub as subtract,
 )
-from oneflow.functional.elementwise.binary import atan2 as atan2
+from oneflow.functional.elementwise.binary import atan2 as atan2, xlogy as xlogy
 from oneflow.functional.elementwise.clamp import maximum as maximum, minimum as minimum
 from oneflow.functional.elementwise.comparison import (
     eq as equal,
@@ -27,7 +27,13 @@ from oneflow.functional.elementwise.comparison import (
     lt as less,
     ne as not_equal,
 )
-from oneflow.functional.elementwise.division import div as divide, fmod as fmod, fmod as mod
+from oneflow.functional.elementwise.division import (
+    div as divide,
+    floor_divide as floordiv,
+    fmod as fmod,
+    fmod as mod,
+)
+from oneflow.functional.elementwise.logic import logical_and as logical_and
 from oneflow.functional.elementwise.rounding import (
     ceil as ceil,
     floor as floor,
@@ -61,12 +67,20 @@ from oneflow.functional.elementwise.unary import (
     sqrt as sqrt,
     square as square,
 )
+from oneflow.functional.legacy.arrays import (
+    unsorted_batch_segment_sum as unsorted_batch_segment_sum,
+    unsorted_segment_sum as unsorted_segment_sum,
+    unsorted_segment_sum_like as unsorted_segment_sum_like,
+)
 from oneflow.functional.legacy.math import (
     add_n as add_n,
     argmax as argmax,
     broadcast_to_compatible_with as broadcast_to_compatible_with,
     clip_by_value as clip_by_value,
     in_top_k as in_top_k,
+    l2_normalize as l2_normalize,
+    polyval as polyval,
+    reciprocal_no_nan as reciprocal_no_nan,
     reduce_all as reduce_all,
     reduce_any as reduce_any,
     reduce_euclidean_norm as reduce_euclidean_norm,
@@ -80,4 +94,6 @@ from oneflow.functional.legacy.math import (
     reduce_variance as reduce_variance,
     squared_difference as squared_difference,
     top_k as top_k,
+    xdivy as xdivy,
 )
+from oneflow.functional.shape.rearrange import tril as tril

@@ -155,3 +155,49 @@ def test_names_that_mean_something_else_today():
         single_client.concat([flow.ones(1), flow.ones(1)], max_dim_size=1)
     assert single_client.ones is flow.ones
     assert single_client.typing.Numpy is flow.typing.Numpy
+
+
+def test_sums_of_segments():
+    rng = np.random.default_rng(0)
+    data, ids = rng.standard_normal((4, 5, 3), np.float32), rng.integers(0, 6, 5)
+    expected = np.zeros((4, 6, 3), np.float32)
+    np.add.at(expected, (slice(None), ids), data)
+    x, at = flow.tensor(data, requires_grad=True), flow.tensor(ids)
+    found = flow.math.unsorted_segment_sum(x, at, 6, axis=1)
+    np.testing.assert_allclose(found.detach().numpy(), expected, rtol=1e-5, atol=1e-6)
+    found.sum().backward()
+    assert (x.grad == 1).all()
+    like = flow.unsorted_segment_sum_like(x, at, found, axis=1)
+    np.testing.assert_array_equal(like.detach().numpy(), found.detach().numpy())
+    two = np.zeros((6, 3), np.float32)
+    np.add.at(two, ids[:4].reshape(2, 2), data[0, :4].reshape(2, 2, 3))
+    pairs = flow.unsorted_segment_sum(
+        flow.tensor(data[0, :4].reshape(2, 2, 3)), at[:4].reshape(2, 2), 6
+    )
+    np.testing.assert_allclose(pairs.numpy(), two, rtol=1e-5, atol=1e-6)
+    rows = rng.integers(0, 6, (4, 5))
+    each = np.stack([np.zeros((6, 3), np.float32)] * 4)
+    for sample in range(4):
+        np.add.at(each[sample], rows[sample], data[sample])
+    batch = flow.unsorted_batch_segment_sum(flow.tensor(data), flow.tensor(rows), 6)
+    np.testing.assert_allclose(batch.numpy(), each, rtol=1e-5, atol=1e-6)
+
+
+def test_quotients_without_nan():
+    x = flow.tensor([0.0, 2.0, -4.0], requires_grad=True)
+    flow.math.reciprocal_no_nan(x).sum().backward()
+    assert x.grad.tolist() == [0.0, -0.25, -0.0625]
+    y = flow.tensor([0.0, 0.0, 2.0])
+    assert flow.math.xdivy(x, y).tolist() == [0.0, float("inf"), -2.0]
+    assert flow.math.polyval([2.0, 0.0, 1.0], y).tolist() == [1.0, 1.0, 9.0]
+    norms = flow.math.l2_normalize(flow.tensor([[3.0, 0.0], [4.0, 0.0]]), axis=0)
+    np.testing.assert_allclose(norms.numpy(), [[0.6, 0], [0.8, 0]], rtol=1e-6)
+
+
+def test_earlier_arguments_of_sorting():
+    x = flow.tensor([[3.0, 1.0, 2.0]])
+    assert single_client.sort(x, axis=1).tolist() == [[1.0, 2.0, 3.0]]
+    positions = single_client.argsort(x, axis=-1, direction="DESCENDING")
+    assert (positions.tolist(), positions.dtype) == ([[0, 2, 1]], flow.int32)
+    with pytest.raises(ValueError, match="'ASCENDING' or 'DESCENDING'"):
+        single_client.sort(x, direction="up")

@@ -5,8 +5,14 @@ from oneflow.legacy.single_client import __getattr__ as __getattr__
 # isort: split
 # Generated from the function registry by `tools/make_facades.py` (make stubs).
 from oneflow.functional.legacy.replaced import (
+    argsort as argsort,
+    clamp as clamp,
+    clamp as clip,
     concat as concat,
     gather as gather,
     pad as pad,
+    scatter_nd as scatter_nd,
     slice_ as slice,
+    sort as sort,
+    tensor_scatter_nd_update as tensor_scatter_nd_update,
 )

@@ -65,6 +65,7 @@ from oneflow.functional.elementwise.activation import (
 from oneflow.functional.elementwise.piecewise import (
     hardsigmoid as hardsigmoid,
     hardswish as hardswish,
+    hardtanh as hardtanh,
     relu6 as relu6,
 )
 from oneflow.functional.legacy.nn import (

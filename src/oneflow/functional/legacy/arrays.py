@@ -6,11 +6,13 @@ from collections.abc import Sequence
 
 from oneflow.base.dtype import DType
 from oneflow.functional.creation import factory_functions
+from oneflow.functional.index import scatter
 from oneflow.functional.registry import function, publish
-from oneflow.functional.shape import reshape, stack
+from oneflow.functional.shape import rearrange, reshape, stack
 from oneflow.tensor.tensor import Tensor
 
 publish("slice_v2", stack.slice_)
+publish("dynamic_reshape", reshape.reshape)
 
 
 @function(method=False)
@@ -65,3 +67,131 @@ def range_(
     if limit is None:
         start, limit = 0, start
     return factory_functions.arange(start, limit, delta, dtype=dtype)
+
+
+@function(method=False)
+def constant_like(like: Tensor, value: float, dtype: DType | None = None) -> Tensor:
+    """A tensor of the shape of `like`, filled with a number.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.constant_like(flow.ones(2), 3)
+        tensor([3., 3.], dtype=oneflow.float32)
+    """
+    return factory_functions.full_like(like, value, dtype=dtype)
+
+
+@function(method=False)
+def constant_scalar(value: float, dtype: DType | None = None) -> Tensor:
+    """A tensor of one dimension and one element.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.constant_scalar(3, dtype=flow.int32)
+        tensor([3], dtype=oneflow.int32)
+    """
+    return constant(value, dtype)
+
+
+@function(method=False)
+def identity_n(inputs: Sequence[Tensor]) -> list[Tensor]:
+    """Tensors equal to `inputs`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.identity_n([flow.ones(1), flow.zeros(1)])[1]
+        tensor([0.], dtype=oneflow.float32)
+    """
+    return [identity(each) for each in inputs]
+
+
+@function(method=False)
+def reshape_like(x: Tensor, like: Tensor) -> Tensor:
+    """`x` in the shape of `like`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.reshape_like(flow.ones(4), flow.ones(2, 2)).shape
+        oneflow.Size([2, 2])
+    """
+    return reshape.reshape(x, like.shape)
+
+
+@function(method=False)
+def reverse(input: Tensor, axis: int | Sequence[int]) -> Tensor:
+    """The elements in reverse order along dimensions.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.reverse(flow.tensor([1, 2, 3]), 0)
+        tensor([3, 2, 1], dtype=oneflow.int64)
+    """
+    return rearrange.flip(input, [axis] if isinstance(axis, int) else list(axis))
+
+
+@function(method=False, also=("math.unsorted_segment_sum",))
+def unsorted_segment_sum(
+    data: Tensor, segment_ids: Tensor, num_segments: int, axis: int = 0
+) -> Tensor:
+    """Sums of slices of `data`: slice `i` of the result adds those with the number `i`.
+
+    Args:
+        data: the tensor.
+        segment_ids: integers, the number of each slice along `axis`.
+        num_segments: number of slices of the result.
+        axis: the dimension.
+
+    Raises:
+        IndexError: (at the next read of a value) a number is not below `num_segments`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.unsorted_segment_sum(flow.tensor([1.0, 2.0, 4.0]), flow.tensor([1, 0, 1]), 3)
+        tensor([2., 5., 0.], dtype=oneflow.float32)
+    """
+    flat = reshape.reshape(segment_ids, (-1,))
+    dim = axis % data.ndim
+    rest = data.shape[dim + segment_ids.ndim :]
+    slices = reshape.reshape(data, (*data.shape[:dim], flat.shape[0], *rest))
+    shape = (*data.shape[:dim], num_segments, *rest)
+    sums = factory_functions.zeros_like(reshape.expand(slices[(0,) * slices.ndim], *shape))
+    return scatter.index_add(sums, dim, flat, slices)
+
+
+@function(method=False, also=("math.unsorted_segment_sum_like",))
+def unsorted_segment_sum_like(
+    data: Tensor, segment_ids: Tensor, like: Tensor, axis: int = 0
+) -> Tensor:
+    """`unsorted_segment_sum` with as many slices as `like` has.
+
+    Example:
+        >>> import oneflow as flow
+        >>> x, at = flow.tensor([1.0, 2.0]), flow.tensor([1, 1])
+        >>> flow.unsorted_segment_sum_like(x, at, flow.zeros(3))
+        tensor([0., 3., 0.], dtype=oneflow.float32)
+    """
+    return unsorted_segment_sum(data, segment_ids, like.shape[axis], axis)
+
+
+@function(method=False, also=("math.unsorted_batch_segment_sum",))
+def unsorted_batch_segment_sum(data: Tensor, segment_ids: Tensor, num_segments: int) -> Tensor:
+    """`unsorted_segment_sum` of each sample of a batch, with numbers of its own.
+
+    Args:
+        data: of shape (batch, slices, ...).
+        segment_ids: of shape (batch, slices).
+        num_segments: number of slices of each result.
+
+    Example:
+        >>> import oneflow as flow
+        >>> x, at = flow.tensor([[1.0, 2.0], [4.0, 8.0]]), flow.tensor([[0, 0], [1, 0]])
+        >>> flow.unsorted_batch_segment_sum(x, at, 2).tolist()
+        [[3.0, 0.0], [8.0, 4.0]]
+    """
+    batch = segment_ids.shape[0]
+    first = factory_functions.arange(0, batch * num_segments, num_segments, device=data.device)
+    numbers = segment_ids + reshape.reshape(first, (batch, 1))
+    merged = reshape.reshape(data, (-1, *data.shape[2:]))
+    flat = reshape.reshape(numbers, (-1,))
+    sums = unsorted_segment_sum(merged, flat, batch * num_segments)
+    return reshape.reshape(sums, (batch, num_segments, *data.shape[2:]))

@@ -11,6 +11,7 @@ from oneflow.functional.elementwise import (
     clamp,
     comparison,
     division,
+    logic,
     rounding,
     special,
     trigonometry,
@@ -19,7 +20,7 @@ from oneflow.functional.elementwise import (
 from oneflow.functional.index import search
 from oneflow.functional.reduce import minmax, sums
 from oneflow.functional.registry import function, publish
-from oneflow.functional.shape import reshape, stack
+from oneflow.functional.shape import rearrange, reshape, stack
 from oneflow.tensor.tensor import Tensor
 
 Axes = int | Sequence[int] | None
@@ -44,6 +45,7 @@ for _name, _function in {
     "exp": unary.exp,
     "expm1": unary.expm1,
     "floor": rounding.floor,
+    "floordiv": division.floor_divide,
     "fmod": division.fmod,
     "gelu": activation.gelu,
     "greater": comparison.gt,
@@ -54,6 +56,7 @@ for _name, _function in {
     "log": unary.log,
     "log1p": unary.log1p,
     "log_sigmoid": activation.logsigmoid,
+    "logical_and": logic.logical_and,
     "maximum": clamp.maximum,
     "minimum": clamp.minimum,
     "mod": division.fmod,
@@ -78,6 +81,8 @@ for _name, _function in {
     "tan": trigonometry.tan,
     "tanh": activation.tanh,
     "tanh_v2": activation.tanh,
+    "tril": rearrange.tril,
+    "xlogy": binary.xlogy,
 }.items():
     publish(f"math.{_name}", _function)
 
@@ -152,6 +157,66 @@ def broadcast_to_compatible_with(x: Tensor, compatible: Sequence[Tensor]) -> Ten
     """
     shape = stack.broadcast_shapes(x.shape, *(each.shape for each in compatible))
     return reshape.expand(x, *shape)
+
+
+@function(method=False, namespace="math")
+def l2_normalize(input: Tensor, axis: int | None = None, epsilon: float = 1e-12) -> Tensor:
+    """`input` divided by its norm along a dimension, the first by default.
+
+    Args:
+        input: the tensor.
+        axis: the dimension.
+        epsilon: the least square of a norm.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.math.l2_normalize(flow.tensor([[3.0], [4.0]]), 0).flatten()
+        tensor([0.6000, 0.8000], dtype=oneflow.float32)
+    """
+    squares = sums.sum_(unary.square(input), axis or 0, True)
+    return input * unary.rsqrt(clamp.clamp(squares, epsilon))
+
+
+@function(method=False, namespace="math")
+def reciprocal_no_nan(x: Tensor) -> Tensor:
+    """``1 / x``, and 0 where `x` is 0.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.math.reciprocal_no_nan(flow.tensor([2.0, 0.0]))
+        tensor([0.5000, 0.0000], dtype=oneflow.float32)
+    """
+    is_zero = x == 0
+    # The divisor is never 0, so that gradients are numbers, too.
+    return clamp.where(is_zero, 0.0, 1 / clamp.where(is_zero, 1.0, x))
+
+
+@function(method=False, namespace="math")
+def xdivy(x: Tensor, y: Tensor) -> Tensor:
+    """``x / y``, and 0 where `x` is 0, whatever `y` is.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.math.xdivy(flow.tensor([3.0, 0.0]), flow.tensor([2.0, 0.0]))
+        tensor([1.5000, 0.0000], dtype=oneflow.float32)
+    """
+    is_zero = x == 0
+    return clamp.where(is_zero, 0.0, x / clamp.where(is_zero, 1.0, y))
+
+
+@function(method=False, namespace="math")
+def polyval(coeffs: Sequence[float | Tensor], x: Tensor) -> Tensor:
+    """A polynomial at `x`; the coefficient of the highest power comes first.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.math.polyval([1, 0, 2], flow.tensor([3.0]))
+        tensor([11.], dtype=oneflow.float32)
+    """
+    total = x * 0
+    for coefficient in coeffs:
+        total = total * x + coefficient
+    return total
 
 
 # --- reductions

@@ -28,6 +28,7 @@ for _name, _function in {
     "gelu": activation.gelu,
     "hardsigmoid": piecewise.hardsigmoid,
     "hardswish": piecewise.hardswish,
+    "hardtanh": piecewise.hardtanh,
     "mish": activation.mish,
     "relu": activation.relu,
     "relu6": piecewise.relu6,

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from oneflow.functional.index import gather as gathers
+from oneflow.base import dtype as dt
+from oneflow.functional.elementwise import clamp as clamps
+from oneflow.functional.index import gather as gathers, search
 from oneflow.functional.nn import padding
 from oneflow.functional.registry import function
 from oneflow.functional.shape import concat as concats, reshape, stack
@@ -141,3 +143,83 @@ def slice_(x: Tensor, begin: Sequence[int | None], size: Sequence[int | None]) -
             )
         bounds.append((start, stop, 1))
     return stack.slice_(x, bounds)
+
+
+def _descends(direction: str) -> bool:
+    """Return True for "DESCENDING".
+
+    Raises:
+        ValueError: it is neither this nor "ASCENDING".
+    """
+    if direction not in ("ASCENDING", "DESCENDING"):
+        raise ValueError(f"`direction` must be 'ASCENDING' or 'DESCENDING', got {direction!r}")
+    return direction == "DESCENDING"
+
+
+@function(method=False, namespace=_NAMESPACE)
+def sort(input: Tensor, axis: int = -1, direction: str = "ASCENDING") -> Tensor:
+    """The elements in order along a dimension.
+
+    Args:
+        input: the tensor.
+        axis: the dimension.
+        direction: "ASCENDING" or "DESCENDING".
+
+    Raises:
+        ValueError: the direction is something else.
+
+    Example:
+        >>> from oneflow.compatible import single_client as flow
+        >>> flow.sort(flow.tensor([1, 3, 2]), direction="DESCENDING")
+        tensor([3, 2, 1], dtype=oneflow.int64)
+    """
+    return search.sort(input, axis, _descends(direction))[0]
+
+
+@function(method=False, namespace=_NAMESPACE)
+def argsort(input: Tensor, axis: int = -1, direction: str = "ASCENDING") -> Tensor:
+    """The positions, int32, that would sort a tensor; the arguments of `sort`.
+
+    Example:
+        >>> from oneflow.compatible import single_client as flow
+        >>> flow.argsort(flow.tensor([1, 3, 2]), direction="DESCENDING")
+        tensor([1, 2, 0], dtype=oneflow.int32)
+    """
+    return search.sort(input, axis, _descends(direction))[1].to(dt.int32)
+
+
+@function(method=False, namespace=_NAMESPACE)
+def scatter_nd(indices: Tensor, updates: Tensor, shape: Sequence[int]) -> Tensor:
+    """Zeros of `shape` with `updates` added at n-dimensional positions.
+
+    Example:
+        >>> from oneflow.compatible import single_client as flow
+        >>> flow.scatter_nd(indices=flow.tensor([[1]]), updates=flow.tensor([4.0]), shape=(3,))
+        tensor([0., 4., 0.], dtype=oneflow.float32)
+    """
+    return gathers.scatter_nd(indices, updates, shape)
+
+
+@function(method=False, namespace=_NAMESPACE)
+def tensor_scatter_nd_update(params: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
+    """A copy of `params` with `updates` written at n-dimensional positions.
+
+    Example:
+        >>> from oneflow.compatible import single_client as flow
+        >>> x, at = flow.zeros(3), flow.tensor([[1]])
+        >>> flow.tensor_scatter_nd_update(params=x, indices=at, updates=flow.tensor([4.0]))
+        tensor([0., 4., 0.], dtype=oneflow.float32)
+    """
+    return gathers.tensor_scatter_nd_update(params, indices, updates)
+
+
+@function(method=False, namespace=_NAMESPACE, aliases=("clip",))
+def clamp(values: Tensor, min_value: float | None = None, max_value: float | None = None) -> Tensor:
+    """Every element limited to ``[min_value, max_value]``.
+
+    Example:
+        >>> from oneflow.compatible import single_client as flow
+        >>> flow.clip(flow.tensor([-1.0, 5.0]), min_value=0, max_value=2)
+        tensor([0., 2.], dtype=oneflow.float32)
+    """
+    return clamps.clamp(values, min_value, max_value)
