@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
-from flowvision.scheduler.scheduler import CyclicScheduler, NoiseRange
+from flowvision.scheduler.scheduler import CyclicScheduler
 from oneflow import optim
 
 
@@ -23,11 +24,8 @@ class CosineLRScheduler(CyclicScheduler):
         warmup_lr_init: where it begins.
         warmup_prefix: the first cycle begins after the rise, instead of with it.
         cycle_limit: number of cycles; 0: no limit.
-        t_in_epochs: times are epochs, instead of updates.
-        noise_range_t: times (first, end) with noise, or the first one.
-        noise_pct: limit of the noise, as a part of the learning rate.
-        noise_std: its standard deviation, likewise.
-        noise_seed: its seed.
+        *rest: further arguments by position, as for `WarmupScheduler` from `t_in_epochs` on.
+        **options: likewise, by name.
 
     Example:
         >>> import oneflow as flow
@@ -50,28 +48,12 @@ class CosineLRScheduler(CyclicScheduler):
         warmup_lr_init: float = 0,
         warmup_prefix: bool = False,
         cycle_limit: int = 0,
-        t_in_epochs: bool = True,
-        noise_range_t: NoiseRange = None,
-        noise_pct: float = 0.67,
-        noise_std: float = 1.0,
-        noise_seed: int = 42,
+        *rest: Any,
+        **options: Any,
     ) -> None:
-        super().__init__(
-            optimizer,
-            t_initial,
-            lr_min,
-            t_mul,
-            decay_rate,
-            cycle_limit,
-            warmup_t=warmup_t,
-            warmup_lr_init=warmup_lr_init,
-            warmup_prefix=warmup_prefix,
-            t_in_epochs=t_in_epochs,
-            noise_range_t=noise_range_t,
-            noise_pct=noise_pct,
-            noise_std=noise_std,
-            noise_seed=noise_seed,
-        )
+        cycles = (t_mul, decay_rate, cycle_limit)
+        warmup = (warmup_t, warmup_lr_init, warmup_prefix)
+        super().__init__(optimizer, t_initial, lr_min, *cycles, *warmup, *rest, **options)
 
     def _share(self, progress: float) -> float:
         return 0.5 * (1 + math.cos(math.pi * progress))

@@ -126,21 +126,39 @@ class WarmupScheduler(Scheduler):
         optimizer: the optimizer.
         warmup_t: length of the rise.
         warmup_lr_init: where it begins.
-        warmup_prefix: the schedule begins after the rise, instead of with it.
         t_in_epochs: times are epochs, instead of updates.
-        **noise: as for `Scheduler`.
+        noise_range_t: times (first, end) with noise, or the first one.
+        noise_pct: limit of the noise, as a part of the learning rate.
+        noise_std: its standard deviation, likewise.
+        noise_seed: its seed.
+        initialize: begin with the groups' present learning rates; otherwise with those that an
+            earlier schedule began with.
+        warmup_prefix: the schedule begins after the rise, instead of with it.
     """
 
     def __init__(
         self,
         optimizer: optim.Optimizer,
-        warmup_t: int,
-        warmup_lr_init: float,
-        warmup_prefix: bool,
-        t_in_epochs: bool,
-        **noise: Any,
+        warmup_t: int = 0,
+        warmup_lr_init: float = 0,
+        t_in_epochs: bool = True,
+        noise_range_t: NoiseRange = None,
+        noise_pct: float = 0.67,
+        noise_std: float = 1.0,
+        noise_seed: int = 42,
+        initialize: bool = True,
+        *,
+        warmup_prefix: bool = False,
     ) -> None:
-        super().__init__(optimizer, "lr", **noise)
+        super().__init__(
+            optimizer,
+            "lr",
+            noise_range_t,
+            noise_pct=noise_pct,
+            noise_std=noise_std,
+            noise_seed=noise_seed,
+            initialize=initialize,
+        )
         self.warmup_t = warmup_t
         self.warmup_lr_init = warmup_lr_init
         self.warmup_prefix = warmup_prefix
@@ -181,7 +199,11 @@ class CyclicScheduler(WarmupScheduler):
         cycle_mul: factor of the length from one cycle to the next.
         cycle_decay: factor of the highest learning rate from one cycle to the next.
         cycle_limit: number of cycles; 0: no limit.
-        **options: as for `WarmupScheduler`.
+        warmup_t: length of a linear rise at the beginning.
+        warmup_lr_init: where it begins.
+        warmup_prefix: the first cycle begins after the rise, instead of with it.
+        *rest: `t_in_epochs` and what follows it in `WarmupScheduler`.
+        **options: likewise, by name.
 
     Raises:
         ValueError: `t_initial` is not positive or `lr_min` negative.
@@ -191,17 +213,22 @@ class CyclicScheduler(WarmupScheduler):
         self,
         optimizer: optim.Optimizer,
         t_initial: int,
-        lr_min: float,
-        cycle_mul: float,
-        cycle_decay: float,
-        cycle_limit: int,
+        lr_min: float = 0.0,
+        cycle_mul: float = 1.0,
+        cycle_decay: float = 1.0,
+        cycle_limit: int = 1,
+        warmup_t: int = 0,
+        warmup_lr_init: float = 0,
+        warmup_prefix: bool = False,
+        *rest: Any,
         **options: Any,
     ) -> None:
         if t_initial <= 0 or lr_min < 0:
             raise ValueError(
                 f"t_initial must be positive and lr_min not negative, got {t_initial} and {lr_min}"
             )
-        super().__init__(optimizer, **options)
+        options["warmup_prefix"] = warmup_prefix
+        super().__init__(optimizer, warmup_t, warmup_lr_init, *rest, **options)
         self.t_initial = t_initial
         self.lr_min = lr_min
         self.cycle_mul = cycle_mul

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from flowvision.scheduler.scheduler import NoiseRange, WarmupScheduler
+from typing import Any
+
+from flowvision.scheduler.scheduler import WarmupScheduler
 from oneflow import optim
 
 
@@ -13,15 +15,8 @@ class StepLRScheduler(WarmupScheduler):
         optimizer: the optimizer.
         decay_t: length of a step.
         decay_rate: the factor.
-        warmup_t: length of a linear rise at the beginning.
-        warmup_lr_init: where it begins.
-        t_in_epochs: times are epochs, instead of updates.
-        noise_range_t: times (first, end) with noise, or the first one.
-        noise_pct: limit of the noise, as a part of the learning rate.
-        noise_std: its standard deviation, likewise.
-        noise_seed: its seed.
-        initialize: begin with the groups' present learning rates; otherwise with those that an
-            earlier schedule began with.
+        *rest: further arguments by position, as for `WarmupScheduler` from `warmup_t` on.
+        **options: likewise, by name.
     """
 
     def __init__(
@@ -29,27 +24,10 @@ class StepLRScheduler(WarmupScheduler):
         optimizer: optim.Optimizer,
         decay_t: float,
         decay_rate: float = 1.0,
-        warmup_t: int = 0,
-        warmup_lr_init: float = 0,
-        t_in_epochs: bool = True,
-        noise_range_t: NoiseRange = None,
-        noise_pct: float = 0.67,
-        noise_std: float = 1.0,
-        noise_seed: int = 42,
-        initialize: bool = True,
+        *rest: Any,
+        **options: Any,
     ) -> None:
-        super().__init__(
-            optimizer,
-            warmup_t,
-            warmup_lr_init,
-            warmup_prefix=False,
-            t_in_epochs=t_in_epochs,
-            noise_range_t=noise_range_t,
-            noise_pct=noise_pct,
-            noise_std=noise_std,
-            noise_seed=noise_seed,
-            initialize=initialize,
-        )
+        super().__init__(optimizer, *rest, **options)
         self.decay_t = decay_t
         self.decay_rate = decay_rate
 
