@@ -197,3 +197,52 @@ def test_dropout_in_place_after_softmax():
         assert not np.array_equal(p.numpy(), kept.numpy()) or not kept.numpy().any()
         (gradient,) = flow.autograd.grad(p.sum(), x)
         assert gradient.shape == (2, 3)
+
+
+def test_unique_elements_as_they_first_appear():
+    x = np.array([3, 1, 2, 0, 2])
+    values, inverse, counts = flow.unique(
+        flow.tensor(x), sorted=False, return_inverse=True, return_counts=True
+    )
+    assert values.tolist() == [3, 1, 2, 0]
+    assert values[inverse].tolist() == x.tolist()
+    assert counts.tolist() == [1, 1, 2, 1]
+    rows = flow.tensor([[2, 1, 2], [0, 5, 0]])
+    assert flow.unique(rows, sorted=False, dim=1).tolist() == [[2, 1], [0, 5]]
+
+
+def test_negative_targets_of_the_divergence_count_as_none():
+    x = flow.tensor([-0.9021705, 0.08798598, 1.04686249], requires_grad=True)
+    target = flow.tensor([1.22386942, -0.89729659, 0.01615712])
+    loss = nn.KLDivLoss(reduction="none")(x, target)
+    np.testing.assert_allclose(loss.tolist(), [1.3514, 0, -0.0836], atol=1e-4)
+    loss.sum().backward()
+    np.testing.assert_allclose(x.grad.tolist(), [-1.22386942, 0, -0.01615712])
+    assert F.kl_div(flow.ones(1), flow.tensor([np.nan]), reduction="none").isnan().item()
+
+
+def _global(*shape):
+    return flow.ones(*shape, placement=flow.placement("cpu", [0]), sbp=flow.sbp.broadcast)
+
+
+REFUSED = {
+    "a dimension twice": lambda: flow.tensordot(
+        flow.ones(1, 2, 3), flow.ones(1, 2, 3), dims=[[1, 1], [1, 1]]
+    ),
+    "updates of another dtype": lambda: flow.tensor_scatter_nd_update(
+        flow.arange(8.0), flow.tensor([[1]]), flow.tensor([-1], dtype=flow.float64)
+    ),
+    "to like a global tensor": lambda: flow.ones(2).to(_global(2)),
+    "a global tensor to like a local one": lambda: _global(2).to(flow.ones(2)),
+    "a batch of no dimensions": lambda: flow.batch_gather(flow.tensor(1), flow.tensor([1])),
+    "indices of no dimensions": lambda: flow.batch_gather(flow.ones(2), flow.tensor(1)),
+    "repeats of another size": lambda: flow.repeat_interleave(
+        flow.tensor([[1, 2], [3, 4]]), flow.tensor([1, 2, 3]), dim=1
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_refused_at_the_call(case):
+    with pytest.raises(RuntimeError, match="dim|dtype|local"):
+        REFUSED[case]()

@@ -83,7 +83,7 @@ def to(x: Tensor, *args: Any, **kwargs: Any) -> Tensor:
             ``memory_format`` are accepted and change nothing.
 
     Raises:
-        RuntimeError: there is no such device.
+        RuntimeError: there is no such device, or one of two tensors is global.
         TypeError: an argument that is none of these.
 
     Example:
@@ -96,14 +96,16 @@ def to(x: Tensor, *args: Any, **kwargs: Any) -> Tensor:
             return x
         if args[0] in VIEW_TYPES:
             return VIEW_TYPES[args[0]](x)
-    device, dtype, copy = _destination(args, kwargs)
+    device, dtype, copy = _destination(x, args, kwargs)
     result = x if device is None else on_device(x, device)
     if dtype is not None:
         result = cast(result, dtype)
     return clone(x) if copy and result is x else result
 
 
-def _destination(args: tuple, kwargs: dict) -> tuple[Device | None, DType | None, bool]:
+def _destination(
+    x: Tensor, args: tuple, kwargs: dict
+) -> tuple[Device | None, DType | None, bool]:
     """Device, dtype and copy of a call of `to`."""
     known = _positional_destination(args)
     for name, value in kwargs.items():
@@ -111,8 +113,14 @@ def _destination(args: tuple, kwargs: dict) -> tuple[Device | None, DType | None
             known[name] = value
         elif name not in ("non_blocking", "memory_format"):
             raise TypeError(f"to() got an unexpected keyword argument '{name}'")
-    if known["other"] is not None:
-        return known["other"].device, known["other"].dtype, known["copy"]
+    other = known["other"]
+    if other is not None:
+        if x.is_global or other.is_global:
+            raise RuntimeError(
+                "to(other) takes local tensors; for global ones write "
+                "`x.to_global(other.placement, other.sbp)`"
+            )
+        return other.device, other.dtype, known["copy"]
     device = known["device"]
     dtype = known["dtype"]
     return (

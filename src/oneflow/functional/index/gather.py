@@ -266,6 +266,10 @@ def tensor_scatter_nd_update(tensor: Tensor, indices: Tensor, updates: Tensor) -
 
 
 def _put_nd(into: Tensor, index: Tensor, update: Tensor, accumulate: bool, name: str) -> Tensor:
+    if into.dtype is not update.dtype:
+        raise RuntimeError(
+            f"{name}(): expected updates of the tensor's dtype {into.dtype}, got {update.dtype}"
+        )
     coordinates = _checked_nd(into.ndim, index, name)
     dims = tuple(range(len(coordinates)))
     want = (*index.shape[:-1], *into.shape[len(dims) :])
@@ -288,6 +292,11 @@ def batch_gather(in_: Tensor, indices: Tensor) -> Tensor:
         >>> flow.batch_gather(x, flow.tensor([[1], [0]])).tolist()
         [[2], [3]]
     """
+    if not in_.ndim >= indices.ndim > 0:
+        raise RuntimeError(
+            f"batch_gather(): `indices` has {indices.ndim} dimension(s), expected 1 to the "
+            f"{in_.ndim} of the input"
+        )
     at = indices.ndim - 1
     if in_.shape[:at] != indices.shape[:at]:
         raise RuntimeError(

@@ -249,11 +249,11 @@ def unique(
     *,
     dtype: DType = int64,
 ) -> Any:
-    """The different elements (or slices along `dim`), in order. Reads the values: a sync point.
+    """The different elements (or slices along `dim`). Reads the values: a sync point.
 
     Args:
         input: tensor.
-        sorted: accepted; the result is always in order.
+        sorted: smallest first; if not, in the order in which they first appear.
         return_inverse: also where each element of `input` is in the result.
         return_counts: also how often each appears.
         dim: compare slices along this dimension.
@@ -268,9 +268,11 @@ def unique(
         (tensor([1, 3], dtype=oneflow.int64), tensor([1, 2], dtype=oneflow.int64))
     """
     array = input.numpy()
-    values, inverse, counts = np.unique(
-        array, return_inverse=True, return_counts=True, axis=dim, equal_nan=False
-    )
+    values, first, inverse, counts = np.unique(array, True, True, True, dim, equal_nan=False)
+    if not sorted:
+        order = np.argsort(first)
+        values, counts = np.take(values, order, dim or 0), counts[order]
+        inverse = np.argsort(order)[inverse]
     parts = [values]
     if return_inverse:
         shape = array.shape if dim is None else (-1,)

@@ -194,6 +194,9 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     require_one_dtype("tensordot", a, b)
     left, right = a._value.spec.shape, b._value.spec.shape
     first, second = _paired(dims, len(left), len(right))
+    for chosen in (first, second):
+        if len(set(chosen)) < len(chosen):
+            raise RuntimeError(f"tensordot(): a dimension appears twice in {chosen}")
     for x, y in zip(first, second, strict=True):
         if left[x] != right[y] and 1 not in (left[x], right[y]):
             raise RuntimeError(

@@ -240,7 +240,7 @@ def kl_div(
 
     Args:
         input: logarithms of probabilities.
-        target: probabilities, or their logarithms with `log_target`.
+        target: probabilities, or their logarithms with `log_target`; negative ones count as 0.
         log_target: whether `target` has logarithms.
         reduction: ``"none"``, ``"mean"`` (over all elements), ``"batchmean"`` (the divergence
             itself: the sum over the number of samples) or ``"sum"``.

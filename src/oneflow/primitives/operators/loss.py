@@ -106,7 +106,8 @@ binary_cross_entropy_with_logits = elementwise(
 def _kl_div(x, target):
     positive = target > 0
     entropy = jnp.where(positive, target * jnp.log(jnp.where(positive, target, 1)), 0)
-    return jnp.where(target < 0, jnp.nan, entropy) - target * x
+    # Negative targets count as none, as OneFlow documents.
+    return jnp.where(target < 0, 0, entropy - target * x)
 
 
 kl_div = elementwise("kl_div", _kl_div, "x target", real_only=True, precision=Precision.FULL)
