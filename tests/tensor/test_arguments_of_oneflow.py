@@ -244,5 +244,5 @@ REFUSED = {
 
 @pytest.mark.parametrize("case", REFUSED)
 def test_refused_at_the_call(case):
-    with pytest.raises(RuntimeError, match="dim|dtype|local"):
+    with pytest.raises(RuntimeError, match=r"dim|dtype|local"):
         REFUSED[case]()

@@ -52,9 +52,12 @@ def save(
     processes call this together. The folder changes at once when all parts are on disk; until then
     it holds what was saved before. Of what is local, rank 0's is saved.
 
+    Of a module the names of its classes and its attributes are saved; to load it, the program must
+    have imported these classes.
+
     Args:
         obj: what to save, such as ``{"model": model.state_dict(), "optimizer":
-            optimizer.state_dict()}``; or a graph, see `nn.Graph.save`.
+            optimizer.state_dict()}``; a module; or a graph, see `nn.Graph.save`.
         path: file or folder name, or a file open for writing bytes. Into a folder that exists the
             object is saved as one with global tensors is.
         global_dst_rank: save a file with whole tensors, which this rank writes alone; all processes

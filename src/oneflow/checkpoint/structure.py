@@ -19,6 +19,8 @@ from oneflow.base.dtype import DType, dtype_named
 from oneflow.base.placement import DeviceOrSharding, Placement, Sharding
 from oneflow.base.sbp import named_sbp, nd_sbp_of
 from oneflow.base.shape import Size
+from oneflow.checkpoint import code_names
+from oneflow.module.module import Module
 from oneflow.module.parameter import Parameter
 from oneflow.module.state import StateDict
 from oneflow.tensor.tensor import Tensor
@@ -40,6 +42,7 @@ class Encoder:
         self.tensors: dict[str, Tensor | np.ndarray] = {}
         self._gathered = gathered
         self._names: dict[Any, str] = {}
+        self._modules: dict[int, int] = {}
         self._open: set[int] = set()
 
     def encode(self, value: Any, path: str = "") -> Any:
@@ -62,7 +65,24 @@ class Encoder:
             return self._array(value, path)
         if type(value) in _CONTAINER_KINDS:
             return self._container(value, path)
+        if isinstance(value, Module):
+            return self._module(value, path)
+        function = code_names.name_of_function(value)
+        if function is not None:
+            return {"function": function}
+        if isinstance(value, type) and issubclass(value, Module):
+            return {"class": code_names.name_of_class(value)}
         raise TypeError(_cannot_save(value, path))
+
+    def _module(self, module: Module, path: str) -> Any:
+        """A module; later ones that are the same one only name it."""
+        known = self._modules.get(id(module))
+        if known is not None:
+            return {"same_module": known}
+        name = code_names.name_of_class(type(module))
+        number = self._modules[id(module)] = len(self._modules)
+        attributes = self._mapping(code_names.attributes_of(module, path), path)
+        return {"module": name, "number": number, "attributes": attributes}
 
     def _container(self, value: Any, path: str) -> Any:
         if id(value) in self._open:
@@ -181,6 +201,7 @@ class Decoder:
     ) -> None:
         self._read, self._make = read, make
         self._known: dict[tuple, Tensor] = {}
+        self._modules: dict[int, Module] = {}
 
     def decode(self, data: Any) -> Any:
         """The object that `data` describes.
@@ -198,6 +219,10 @@ class Decoder:
             return self._tensor(data)
         if kind in ("dict", "ordered_dict"):
             return self._mapping(kind, content, data.get("metadata"))
+        if kind == "module":
+            return self._module(data)
+        if kind == "same_module":
+            return self._modules[content]
         if kind in _SEQUENCES:
             return _SEQUENCES[kind](self.decode(content))
         if kind in ("numpy", "numpy_scalar"):
@@ -206,6 +231,13 @@ class Decoder:
         if kind not in _SIMPLE:
             raise ValueError(f"unknown kind of data `{kind}`")
         return _SIMPLE[kind](content)
+
+    def _module(self, data: Mapping[str, Any]) -> Module:
+        module = code_names.empty_module(code_names.class_named(*data["module"]))
+        # Known before its attributes are, which may refer to it.
+        self._modules[data["number"]] = module
+        vars(module).update(self.decode(data["attributes"]))
+        return module
 
     def _mapping(self, kind: str, pairs: Any, metadata: Any) -> dict:
         result: dict = {} if kind == "dict" else OrderedDict()
@@ -243,6 +275,8 @@ _SIMPLE: dict[str, Callable[[Any], Any]] = {
     "bytes": base64.b64decode,
     "bytearray": lambda text: bytearray(base64.b64decode(text)),
     "complex": lambda parts: complex(*map(float, parts)),
+    "class": lambda name: code_names.class_named(*name),
+    "function": code_names.function_named,
     "dtype": dtype_named,
     "device": Device,
     "size": Size,

@@ -103,9 +103,7 @@ def to(x: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     return clone(x) if copy and result is x else result
 
 
-def _destination(
-    x: Tensor, args: tuple, kwargs: dict
-) -> tuple[Device | None, DType | None, bool]:
+def _destination(x: Tensor, args: tuple, kwargs: dict) -> tuple[Device | None, DType | None, bool]:
     """Device, dtype and copy of a call of `to`."""
     known = _positional_destination(args)
     for name, value in kwargs.items():

@@ -1,0 +1,92 @@
+"""Modules' classes and functions in files: their names. No code is stored, and none is imported.
+
+A file that names a class can only be loaded where the program has imported it already.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from oneflow.functional.registry import FUNCTIONS
+from oneflow.module.hooks import Hooks
+from oneflow.module.module import Module
+
+
+def name_of_class(kind: type[Module]) -> list[str]:
+    """Return the module and the qualified name by which `class_named` finds `kind`.
+
+    Raises:
+        TypeError: it is defined in a function, or hidden by something else of its name.
+    """
+    name = [kind.__module__, kind.__qualname__]
+    if _found(*name) is not kind:
+        raise TypeError(
+            f"cannot save a {'.'.join(name)}: files name classes, and this one is not found by its "
+            "name; define it at the top of a module, or save the `state_dict()`"
+        )
+    return name
+
+
+def class_named(module: str, qualified: str) -> type[Module]:
+    """Return the class of modules that a file names.
+
+    Raises:
+        ValueError: the program has not imported it, or it is not a class of modules.
+    """
+    found = _found(module, qualified)
+    if found is None:
+        raise ValueError(
+            f"it holds a {module}.{qualified}, which this program has not imported; do so before "
+            "loading"
+        )
+    if not (isinstance(found, type) and issubclass(found, Module)):
+        raise ValueError(f"{module}.{qualified} is not a class of modules")
+    return found
+
+
+def _found(module: str, qualified: str) -> Any:
+    found: Any = sys.modules.get(module)
+    for part in qualified.split("."):
+        found = vars(found).get(part) if found is not None and hasattr(found, "__dict__") else None
+    return found
+
+
+def attributes_of(module: Module, path: str) -> dict[str, Any]:
+    """Return what makes up a module beside its class.
+
+    Raises:
+        TypeError: it has hooks, which are code.
+    """
+    attributes = vars(module)
+    hooked = [name for name, each in attributes.items() if isinstance(each, Hooks) and each]
+    if hooked:
+        raise TypeError(
+            f"cannot save {path or 'the object'}: it has {', '.join(hooked)}, which are code; save "
+            "its `state_dict()` instead"
+        )
+    return {name: each for name, each in attributes.items() if not isinstance(each, Hooks)}
+
+
+def empty_module(kind: type[Module]) -> Module:
+    """Return a module that has no attributes yet; its class's `__init__` does not run."""
+    module = kind.__new__(kind)
+    Module.__init__(module)
+    return module
+
+
+def name_of_function(value: Any) -> str | None:
+    """Return the public name of a function of this package; None for anything else."""
+    return next((name for name, each in FUNCTIONS.items() if each is value), None)
+
+
+def function_named(name: str) -> Callable:
+    """Return the public function of this package that a file names.
+
+    Raises:
+        ValueError: there is none.
+    """
+    if name not in FUNCTIONS:
+        raise ValueError(f"there is no function oneflow.{name}")
+    return FUNCTIONS[name]
