@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 
@@ -252,6 +254,96 @@ def test_snapshots(tmp_path):
     (tmp_path / "snapshot" / "d-bias" / "out").write_bytes(b"123")
     with pytest.raises(RuntimeError, match="damaged"):
         check_point.load(tmp_path / "snapshot")
+
+
+def test_snapshots_of_earlier_versions(tmp_path):
+    """Folders as 0.3 to 0.6 wrote them, with what they hold beside variables, and older ones."""
+    weight, bias = np.arange(6, dtype="<f4").reshape(2, 3), np.float32([7, 8])
+    step = np.int64([120])
+    metas = {
+        "model.d-weight": "shape {\n  dim: 2\n  dim: 3\n}\ndata_type: kFloat\n",
+        "model.d-bias": "shape { dim: 2 } data_type: kFloat",
+        "System-Train-TrainStep-train_job": "shape {\n  dim: 1\n}\ndata_type: kInt64\n",
+    }
+    for has_metas in (True, False):
+        folder = tmp_path / f"snapshot_{has_metas}"
+        for (name, meta), array in zip(metas.items(), (weight, bias, step), strict=True):
+            (folder / name).mkdir(parents=True)
+            (folder / name / "out").write_bytes(array.tobytes())
+            if has_metas:
+                (folder / name / "meta").write_text(meta)
+        (folder / "snapshot_done").touch()
+        flow.clear_default_session()
+
+        @flow.global_function()
+        def job(x: tp.Numpy.Placeholder((2, 3))) -> tp.Numpy:
+            return flow.layers.dense(x, 2, name="model.d")
+
+        flow.train.CheckPoint().load(folder)
+        np.testing.assert_allclose(job(X), X @ weight.T + bias, rtol=1e-6)
+    assert flow.load(tmp_path / "snapshot_True")["System-Train-TrainStep-train_job"].item() == 120
+    (folder / "model.d-bias" / "out").write_bytes(b"12345")
+    with pytest.raises(RuntimeError, match="has 5 bytes"):
+        flow.train.CheckPoint().load(folder)
+    with pytest.raises(RuntimeError, match="no folders with `out`"):
+        flow.train.CheckPoint().load(tmp_path)
+
+
+def _count_of_calls(function):
+    """Return how many Python functions a call of `function` calls."""
+    count = 0
+
+    def seen(frame, event, argument):
+        nonlocal count
+        count += event == "call"
+
+    sys.setprofile(seen)
+    try:
+        function()
+    finally:
+        sys.setprofile(None)
+    return count
+
+
+def test_definition_takes_work_in_proportion_to_operators():
+    def work(layers):
+        flow.clear_default_session()
+
+        @flow.global_function()
+        def job(x: tp.Numpy.Placeholder((4, 8))) -> tp.Numpy:
+            for index in range(layers):
+                x = flow.layers.dense(x, 8, activation=flow.nn.relu, name=f"layer{index}")
+            return x
+
+        return _count_of_calls(flow.get_all_variables)
+
+    work(2)
+    assert work(80) < 2.2 * work(40)
+
+
+def test_a_call_of_a_job_does_little_beside_the_call_of_its_graph():
+    class Layer(flow.nn.Graph):
+        def __init__(self):
+            super().__init__()
+            self.linear = flow.nn.Linear(3, 2)
+
+        def build(self, x):
+            return self.linear(x)
+
+    @flow.global_function()
+    def job(x: tp.Numpy.Placeholder((2, 3))) -> tp.Numpy:
+        return flow.layers.dense(x, 2, name="d")
+
+    graph = Layer()
+
+    def run_graph():
+        with flow.no_grad():
+            graph(flow.from_numpy(X)).numpy()
+
+    for warm_up in (run_graph, lambda: job(X)):
+        warm_up()
+        warm_up()
+    assert _count_of_calls(lambda: job(X)) <= 1.25 * _count_of_calls(run_graph)
 
 
 def test_placement_scope_puts_variables_and_layers_on_devices():

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ import numpy as np
 
 from oneflow.base import dtype as dt
 from oneflow.base.device import CPU, Device
+from oneflow.base.dtype import DType
 from oneflow.base.shape import Size
 from oneflow.checkpoint.load_errors import load_errors
 from oneflow.checkpoint.numpy_pickle import Pending, finished, ordered_dict_of
@@ -80,6 +81,28 @@ def load(folder: Path, restore_location: Callable[[Device], Device]) -> Any:
         return finished(content["data"])
 
 
+def load_like(folder: Path, variables: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Those of `variables` that a folder without a pickle has.
+
+    Args:
+        folder: the folder; where it says no shapes and dtypes, they are those of `variables`.
+        variables: tensors by their names.
+
+    Raises:
+        RuntimeError: it is damaged, or nothing that OneFlow saved.
+    """
+    with load_errors(folder, "it is damaged or not one that OneFlow saved"):
+        if not any((each / DATA).is_file() for each in folder.iterdir()):
+            raise ValueError(f"it has no folders with `{DATA}`")
+        return {
+            name: _read_tensor(folder / name, CPU)
+            if (folder / name / META).is_file()
+            else _read_numbers(folder / name, tuple(like.shape), like.dtype, CPU)
+            for name, like in variables.items()
+            if (folder / name / DATA).is_file()
+        }
+
+
 def _table(read: Callable[[str], Tensor]) -> dict[tuple[str, str], Any]:
     def tensor(*_: Any) -> _Reference:
         return _Reference(read, is_parameter=False)
@@ -114,6 +137,10 @@ def _read_tensor(folder: Path, device: Device) -> Tensor:
     kind = DTYPES.get(found[1]) if found else None
     if kind is None:
         raise ValueError(f"`{folder.name}/{META}` names no dtype that is known")
+    return _read_numbers(folder, shape, kind, device)
+
+
+def _read_numbers(folder: Path, shape: tuple[int, ...], kind: DType, device: Device) -> Tensor:
     size = (folder / DATA).stat().st_size
     if size != math.prod(shape) * kind.itemsize:
         raise ValueError(

@@ -1,7 +1,8 @@
 """Snapshots of job functions: a folder per variable, as OneFlow 0.3 to 0.6 wrote them.
 
 The folder of a variable has its numbers (`out`) and their shape and dtype (`meta`); the file
-`snapshot_done` says that all variables are there.
+`snapshot_done` says that all variables are there. OneFlow's first format, which
+`oneflow.config.enable_legacy_model_io` chose later, has no `meta`.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from oneflow.base.hook import Hook
-from oneflow.checkpoint.oneflow_folder import DATA, DTYPES, META, load
+from oneflow.checkpoint.oneflow_folder import DATA, DTYPES, META, load, load_like
 from oneflow.tensor.tensor import Tensor
 
 _DONE = "snapshot_done"
@@ -69,10 +70,26 @@ def get(path: str | os.PathLike[str]) -> dict[str, Tensor]:
         FileNotFoundError: there is no such folder.
         RuntimeError: it is damaged.
     """
+    return load(_existing(path), lambda device: device)
+
+
+def get_like(path: str | os.PathLike[str], variables: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Read those of `variables` that a folder has.
+
+    Their shapes and dtypes are taken for numbers that are written without.
+
+    Raises:
+        FileNotFoundError: there is no such folder.
+        RuntimeError: it is damaged.
+    """
+    return load_like(_existing(path), variables)
+
+
+def _existing(path: str | os.PathLike[str]) -> Path:
     folder = Path(path)
     if not folder.is_dir():
         raise FileNotFoundError(f"there is no snapshot at `{folder}`")
-    return load(folder, lambda device: device)
+    return folder
 
 
 def _write(folder: Path, variable: Tensor) -> None:

@@ -36,4 +36,4 @@ class CheckPoint:
             RuntimeError: it is damaged.
             ValueError: a variable has another shape.
         """
-        load_variables(variables_folder.get(path))
+        load_variables(variables_folder.get_like(path, get_all_variables()))

@@ -17,7 +17,6 @@ from oneflow.checkpoint.load_errors import load_errors
 from oneflow.functional.creation import from_data
 from oneflow.graph.graph import Graph
 from oneflow.graph.saved_graph import SavedGraph
-from oneflow.legacy.annotations import map_leaves
 from oneflow.legacy.saved_model import META_FILE
 
 
@@ -284,11 +283,9 @@ class InferenceSession:
         raise ValueError(f"there is no `{name}` among the {kind} of {', '.join(jobs) or 'no job'}")
 
     def _results(self, job_name: str, arrays: list[np.ndarray]) -> dict[str, np.ndarray]:
-        trees, _ = self._jobs[job_name].graph(*map(from_data.from_numpy, arrays))
-        results: list[np.ndarray] = []
-        map_leaves(lambda leaf: results.append(leaf.numpy()), trees[0])
+        results = self._jobs[job_name].graph(*map(from_data.from_numpy, arrays))
         outputs = self._signature(job_name)["outputs"]
-        return {name: results[number] for name, number in outputs.items()}
+        return {name: results[number].numpy() for name, number in outputs.items()}
 
 
 def _chosen(known: Mapping[str, Any], name: str, what: str) -> Any:

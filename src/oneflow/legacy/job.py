@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from typing import Any
 
 import numpy as np
@@ -93,12 +93,15 @@ class JobFunction:
         functools.update_wrapper(self, function)
         self.name = function.__name__
         self._body, self.trains, self._config = function, trains, config
-        self._signature = _signature(function, names)
+        signature = _signature(function, names)
         self._placeholders = {
             name: _placeholder(self.name, name, parameter)
-            for name, parameter in self._signature.parameters.items()
+            for name, parameter in signature.parameters.items()
         }
-        self._convert, self._wrap_result = _result_conversion(self.name, self._signature)
+        # A placeholder that stands where a default does is none.
+        needed = [each.replace(default=each.empty) for each in signature.parameters.values()]
+        self._signature = signature.replace(parameters=needed)
+        self._convert, self._wrap_result = _result_conversion(self.name, signature)
         self._graph: JobGraph | None = None
 
     @property
@@ -152,26 +155,45 @@ class JobFunction:
             TypeError: there are too many or too few arguments, or one has another dtype.
             ValueError: one has another shape.
         """
-        try:
-            bound = self._signature.bind(*args, **kwargs)
-        except TypeError as error:
-            raise TypeError(f"{self.name}(): {error}") from None
+        arguments = self._bound(args, kwargs)
         session = default_session()
         session.add_job(self)
         session.define_jobs()
         graph = self.define()
         given = [
-            placeholder.arrays(name, bound.arguments[name], graph.replicas)
-            for name, placeholder in self._placeholders.items()
+            placeholder.arrays(name, argument, graph.replicas)
+            for (name, placeholder), argument in zip(
+                self._placeholders.items(), arguments, strict=True
+            )
         ]
-        with no_grad() if not self.trains else nullcontext(), self._precision():
+        with self._mode():
             results = graph.run(given)
-        return self._wrap_result(lambda: self._convert(results))
+        # A callback reads results on its own thread, and waits for them there.
+        return self._wrap_result(lambda: self._convert(map_leaves(_read, results)))
 
-    def _precision(self) -> AbstractContextManager[Any]:
+    def _bound(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Sequence[Any]:
+        """Return what a call gives for each placeholder.
+
+        Raises:
+            TypeError: there are too many or too few arguments.
+        """
+        if not kwargs and len(args) == len(self._placeholders):
+            return args
+        try:
+            bound = self._signature.bind(*args, **kwargs)
+        except TypeError as error:
+            raise TypeError(f"{self.name}(): {error}") from None
+        return [bound.arguments[name] for name in self._placeholders]
+
+    def _mode(self) -> AbstractContextManager[Any]:
+        """Return the context in which the graph runs."""
         if not self._config.auto_mixed_precision:
-            return nullcontext()
-        return autocast(default_session().device_type)
+            return nullcontext() if self.trains else no_grad()
+        mode = ExitStack()
+        mode.enter_context(autocast(default_session().device_type))
+        if not self.trains:
+            mode.enter_context(no_grad())
+        return mode
 
 
 def _signature(function: Callable, names: Mapping[str, Any]) -> inspect.Signature:
@@ -209,6 +231,11 @@ def _result_conversion(
     if isinstance(annotation, ResultOf) and annotation.origin is Callback:
         return converter(annotation.content, job), CallbackResult
     return converter(annotation, job), lambda read: read()
+
+
+def _read(leaf: Leaf) -> Leaf:
+    """Return the arrays of a leaf of tensors."""
+    return Leaf(each.numpy() for each in leaf)
 
 
 def _as_tensors(leaf: Leaf) -> Tensor | list[Tensor]:

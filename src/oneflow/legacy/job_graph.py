@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -51,6 +52,7 @@ class JobGraph(Graph):
         self.placement, self.replicas = placement, replicas
         self._specs: dict[str, Any] = {}
         self.result_names: list[str | None] = []
+        self._structure: Any = None
         self._readers: dict[Any, Any] = {}
         self._watchers: list[Callable] = []
         self._optimizers_of_job: list[tuple[Any, Any]] = []
@@ -123,15 +125,19 @@ class JobGraph(Graph):
 
     # --- recording
 
-    def build(self, *blobs: Tensor) -> Any:
-        """Run the body on the blobs of each replica, and the backward pass of its losses."""
+    def build(self, *blobs: Tensor) -> list[Tensor]:
+        """Run the body on the blobs of each replica, and the backward pass of its losses.
+
+        Returns:
+            The results of all replicas, and the values to watch.
+        """
         count = len(blobs) // self.replicas
-        runs, trees = [], []
+        runs, results = [], []
         for replica in range(self.replicas):
             part = blobs[replica * count : (replica + 1) * count]
             run, tree = self._run_body(part, records=True, replica=replica)
             runs.append(run)
-            trees.append(tree)
+            results.append(self._flattened(tree))
         self._write_back(runs)
         watched = [blob for run in runs for blob, _ in run.watched]
         gradients = [blob for run in runs for blob, _ in run.watched_gradients]
@@ -142,12 +148,34 @@ class JobGraph(Graph):
             self._total(list(losses.values())).backward()
             for optimizer, created in self._optimizers_of_job:
                 optimizer.change_gradients(created)
-        self.result_names = _result_names(runs[0], trees[0])
+        names = {id(blob): name for name, blob in runs[0].names.items()}
+        self.result_names = [names.get(id(blob)) for blob in results[0]]
         self._watchers = [
             *(watcher for run in runs for _, watcher in run.watched),
             *(watcher for run in runs for _, watcher in run.watched_gradients),
         ]
-        return trees, [*watched, *(blob.grad for blob in gradients)]
+        return [*itertools.chain(*results), *watched, *(blob.grad for blob in gradients)]
+
+    def _flattened(self, tree: Any) -> list[Tensor]:
+        """Return the leaves of what the body returns; the structure holds their numbers.
+
+        Raises:
+            TypeError: the body returned another structure before.
+        """
+        leaves: list[Tensor] = []
+
+        def number(leaf: Tensor) -> int:
+            leaves.append(leaf)
+            return len(leaves) - 1
+
+        structure = map_leaves(number, tree)
+        if self._structure is not None and self._structure != structure:
+            raise TypeError(
+                f"job `{self.job_name}` returns results in another structure than before; it must "
+                "be the same for all shapes and replicas"
+            )
+        self._structure = structure
+        return leaves
 
     def _total(self, losses: Sequence[Tensor]) -> Tensor:
         """Return the mean loss, plus what variables add to it.
@@ -189,14 +217,17 @@ class JobGraph(Graph):
         """Run the job on the arrays given for each argument, one for each replica.
 
         Returns:
-            The structure that the body returns, with the arrays of all replicas at each leaf.
+            The structure that the body returns, with the blobs of all replicas at each leaf.
         """
         blobs = [self._blob(arrays[r], r) for r in range(self.replicas) for arrays in given]
-        trees, watched = self(*blobs)
-        result = _merged(trees)
-        for watcher, blob in zip(self._watchers, watched, strict=True):
+        results = self(*blobs)
+        count = len(self.result_names)
+        for watcher, blob in zip(self._watchers, results[count * self.replicas :], strict=True):
             watcher(blob.numpy())
-        return map_leaves(lambda leaf: Leaf(each.numpy() for each in leaf), result)
+        return map_leaves(
+            lambda number: Leaf(results[number + r * count] for r in range(self.replicas)),
+            self._structure,
+        )
 
     def _blob(self, array: np.ndarray, replica: int = 0) -> Tensor:
         """Return an argument as a blob; its first dimension is split over several devices."""
@@ -233,21 +264,3 @@ class _Variables(Module):
                 self.register_parameter(key, variable)
             else:
                 self.register_buffer(key, variable)
-
-
-def _result_names(run: BodyRun, tree: Any) -> list[str | None]:
-    """Return the names of the blobs in a job's result, None for those without one."""
-    names = {id(blob): name for name, blob in run.names.items()}
-    results: list[str | None] = []
-    map_leaves(lambda leaf: results.append(names.get(id(leaf))), tree)
-    return results
-
-
-def _merged(trees: Sequence[Any]) -> Any:
-    """Return one structure with the leaves of all `trees`."""
-    first = trees[0]
-    if isinstance(first, dict):
-        return {key: _merged([tree[key] for tree in trees]) for key in first}
-    if isinstance(first, list | tuple):
-        return type(first)(_merged(each) for each in zip(*trees, strict=True))
-    return Leaf(trees)

@@ -85,7 +85,7 @@ class Session:
 
     def define_jobs(self) -> None:
         """Let every job that was not called yet say which variables it has."""
-        for job in list(self.jobs):
+        for job in [each for each in self.jobs if not each.is_defined]:
             job.define()
 
     def add_variable(self, spec: VariableSpec) -> None:

@@ -435,11 +435,5 @@ def _with_part(input: Tensor, index: tuple[int, Any], source: Tensor) -> Tensor:
     dim, entry = index
     at = wrap_dim(dim, input.ndim)
     result = input.clone()
-    part = result[(slice(None),) * at + (entry,)]
-    if part.shape != source.shape:
-        raise RuntimeError(
-            f"expected `src` to have the size of the slice of `input`, {list(part.shape)}, but it "
-            f"has {list(source.shape)}"
-        )
-    part.copy_(source)
+    result[(slice(None),) * at + (entry,)] = source
     return result

@@ -1,6 +1,5 @@
-"""The base class of optimizers, and their parameter groups."""
+"""The base class of optimizers."""
 
-from oneflow.optim.groups import ParamGroup as ParamGroup
 from oneflow.optim.optimizer import Optimizer as Optimizer
 
-__all__ = ["Optimizer", "ParamGroup"]
+__all__ = ["Optimizer"]
