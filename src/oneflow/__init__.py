@@ -577,6 +577,15 @@ from oneflow.functional.linalg.decompositions import (
     svd_ as svd,
 )
 from oneflow.functional.linalg.einsum import einsum as einsum, tensordot as tensordot
+from oneflow.functional.linalg.factorizations import (
+    geqrf as geqrf,
+    householder_product as orgqr,
+    lu_solve_ as lu_solve,
+    lu_unpack as lu_unpack,
+    matrix_exp as matrix_exp,
+    ormqr as ormqr,
+    triangular_solve as triangular_solve,
+)
 from oneflow.functional.linalg.inverse import (
     det as det,
     inv as inverse,

@@ -14,6 +14,20 @@ from oneflow.functional.linalg.decompositions import (
     svd as svd,
     svdvals as svdvals,
 )
+from oneflow.functional.linalg.factorizations import (
+    cholesky_ex as cholesky_ex,
+    householder_product as householder_product,
+    inv_ex as inv_ex,
+    lu as lu,
+    lu_factor as lu_factor,
+    lu_factor_ex as lu_factor_ex,
+    lu_solve as lu_solve,
+    matrix_exp as matrix_exp,
+    solve_ex as solve_ex,
+    tensorinv as tensorinv,
+    tensorsolve as tensorsolve,
+    vander as vander,
+)
 from oneflow.functional.linalg.inverse import (
     cross as cross,
     det as det,

@@ -34,11 +34,11 @@ NOT_SHARED = {
     name: reason
     for reason, names in {
         "the interpreter has no rule for JAX's primitives": """
-            cholesky eigh eigvals inverse matrix_rank pinv polygamma qr slogdet solve
-            solve_triangular svd svdvals zeta""",
+            cholesky eigh eigvals geqrf inverse lu lu_permutation matrix_exp matrix_rank pinv
+            polygamma qr slogdet solve solve_triangular svd svdvals zeta""",
         "sizes decide how many results or steps there are": """
-            adaptive_max_pool roi_align roi_align_backward searchsorted unbind unfold
-            unfold_update""",
+            adaptive_max_pool householder_product reflected roi_align roi_align_backward
+            searchsorted unbind unfold unfold_update""",
         "JAX wants numbers: for padding, paths of contractions, bounds of indices": """
             affine_grid conv_input_adjoint embedding_bag grid_sample median
             median_of_all""",
