@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Self
 
+from oneflow.module.buffer import Buffer
 from oneflow.module.conversion import ConversionMixin
 from oneflow.module.hooks import HooksMixin, call_with_hooks
 from oneflow.module.parameter import Parameter
@@ -86,6 +87,9 @@ class Module(HooksMixin, ConversionMixin):
         if isinstance(value, Parameter):
             self._unregister(name, "_parameters")
             self.register_parameter(name, value)
+        elif isinstance(value, Buffer):
+            self._unregister(name, "_buffers")
+            self.register_buffer(name, value, value.persistent)
         elif isinstance(value, Module):
             self._unregister(name, "_modules")
             members["_modules"][name] = value

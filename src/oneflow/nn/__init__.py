@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from oneflow.base.lazy_import import lazy_dir as _lazy_dir, lazy_getattr as _lazy_getattr
 from oneflow.graph.graph import Graph as Graph
+from oneflow.module.buffer import Buffer as Buffer
 from oneflow.module.module import Module as Module
 from oneflow.module.parameter import Parameter as Parameter
 from oneflow.nn import (
@@ -154,6 +155,23 @@ from oneflow.nn.modules.elementwise_loss import (
 from oneflow.nn.modules.embedding import Embedding as Embedding, EmbeddingBag as EmbeddingBag
 from oneflow.nn.modules.flatten import Flatten as Flatten, Unflatten as Unflatten
 from oneflow.nn.modules.fused_mlp import FusedMLP as FusedMLP
+from oneflow.nn.modules.lazy import (
+    LazyBatchNorm1d as LazyBatchNorm1d,
+    LazyBatchNorm2d as LazyBatchNorm2d,
+    LazyBatchNorm3d as LazyBatchNorm3d,
+    LazyConv1d as LazyConv1d,
+    LazyConv2d as LazyConv2d,
+    LazyConv3d as LazyConv3d,
+    LazyConvTranspose1d as LazyConvTranspose1d,
+    LazyConvTranspose2d as LazyConvTranspose2d,
+    LazyConvTranspose3d as LazyConvTranspose3d,
+    LazyInstanceNorm1d as LazyInstanceNorm1d,
+    LazyInstanceNorm2d as LazyInstanceNorm2d,
+    LazyInstanceNorm3d as LazyInstanceNorm3d,
+    LazyLinear as LazyLinear,
+    UninitializedBuffer as UninitializedBuffer,
+    UninitializedParameter as UninitializedParameter,
+)
 from oneflow.nn.modules.linear import Bilinear as Bilinear, Identity as Identity, Linear as Linear
 from oneflow.nn.modules.loss import (
     CrossEntropyLoss as CrossEntropyLoss,

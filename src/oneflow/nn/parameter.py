@@ -1,3 +1,8 @@
-"""Parameters, under the path that users import them from."""
+"""Parameters and buffers, under the path that users import them from."""
 
+from oneflow.module.buffer import Buffer as Buffer
 from oneflow.module.parameter import Parameter as Parameter
+from oneflow.nn.modules.lazy import (
+    UninitializedBuffer as UninitializedBuffer,
+    UninitializedParameter as UninitializedParameter,
+)

@@ -1,0 +1,353 @@
+"""Layers that learn the number of their inputs from the first input they get."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any, ClassVar, NoReturn
+
+from oneflow.base.device import Device
+from oneflow.base.dtype import DType
+from oneflow.base.shape import Size
+from oneflow.functional.creation.factory_functions import empty
+from oneflow.module.buffer import Buffer
+from oneflow.module.module import Module
+from oneflow.module.parameter import Parameter
+from oneflow.nn.modules import batchnorm, conv, linear
+from oneflow.tensor.tensor import Tensor
+
+
+class _Uninitialized(Tensor):
+    """A tensor of a lazy layer before its first input: it has neither shape nor values."""
+
+    @property
+    def shape(self) -> Size:
+        """Raise an error: there is no shape yet.
+
+        Raises:
+            RuntimeError: always.
+        """
+        self._refuse("shape")
+
+    def numpy(self) -> NoReturn:
+        """Raise an error: there are no values yet."""
+        self._refuse("values")
+
+    def _refuse(self, what: str) -> NoReturn:
+        raise RuntimeError(
+            f"Can't access the {what} of an uninitialized parameter or buffer: the layer gets them "
+            "when it is called for the first time, or loads a state dict"
+        )
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}>"
+
+
+class UninitializedParameter(_Uninitialized, Parameter):
+    """A parameter of a lazy layer before its first input: it has neither shape nor values.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.nn.LazyLinear(3).weight
+        <UninitializedParameter>
+    """
+
+    def __new__(
+        cls,
+        requires_grad: bool = True,
+        device: Device | str | None = None,
+        dtype: DType | None = None,
+    ) -> Parameter:
+        return super().__new__(cls, empty(0, device=device, dtype=dtype), requires_grad)
+
+    def __init__(self, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> None:
+        # Everything happens in `__new__`.
+        pass
+
+    def materialize(self, parameter: Parameter) -> None:
+        """Become an ordinary parameter, with the values of another one."""
+        object.__setattr__(self, "__class__", Parameter)
+        self.data = parameter.data.to(device=self.device, dtype=self.dtype)
+
+
+class UninitializedBuffer(_Uninitialized, Buffer):
+    """A buffer of a lazy layer before its first input: it has neither shape nor values.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.nn.LazyBatchNorm1d().running_mean
+        <UninitializedBuffer>
+    """
+
+    def __new__(cls, device: Device | str | None = None, dtype: DType | None = None) -> Buffer:
+        return super().__new__(cls, empty(0, device=device, dtype=dtype))
+
+    def __init__(self, device: Any = None, dtype: Any = None) -> None:
+        # Everything happens in `__new__`.
+        pass
+
+    def to(self, *args: Any, **kwargs: Any) -> Tensor:
+        """Return one of another dtype or on another device."""
+        converted = super().to(*args, **kwargs)
+        return UninitializedBuffer(converted.device, converted.dtype)
+
+
+_TRACKED = {"affine": True, "track_running_stats": True}
+
+
+class _LazyModule(Module):
+    """Base of lazy layers: `become` of the same arguments, after the number of inputs.
+
+    Attributes:
+        become: the class of the layer after its first input.
+        size_dim: the dimension of the input that is counted.
+    """
+
+    become: ClassVar[type[Module]]
+    size_dim: ClassVar[int] = 1
+    # Arguments that `become` has other defaults for.
+    _defaults: ClassVar[dict[str, Any]] = {}
+    # Of the weight in a state dict: the dimension that tells the number of inputs.
+    _weight_dim: ClassVar[int] = 1
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__()
+        bound = inspect.signature(self.become).bind(1, *args, **kwargs).arguments
+        self._size_name, *_ = bound
+        self._arguments = {**self._defaults, **bound}
+        self._groups = bound.get("groups", 1)
+        # Made once with some number of inputs, to see what it has and whether arguments are right.
+        example = self._make(self._groups)
+        for name, parameter in example._parameters.items():
+            lazy = None
+            if parameter is not None:
+                lazy = UninitializedParameter(device=parameter.device, dtype=parameter.dtype)
+            self.register_parameter(name, lazy)
+        for name, buffer in example._buffers.items():
+            lazy = buffer
+            if buffer is not None and buffer.ndim:
+                lazy = UninitializedBuffer(buffer.device, buffer.dtype)
+            self.register_buffer(name, lazy)
+        self.register_forward_pre_hook(_initialize)
+
+    def _make(self, size: int) -> Module:
+        return self.become(**{**self._arguments, self._size_name: size})
+
+    def has_uninitialized_params(self) -> bool:
+        """Return True: an initialised layer is of another class."""
+        return True
+
+    def initialize_parameters(self, size: int) -> None:
+        """Become a layer of that many inputs."""
+        made = self._make(size)
+        for name, parameter in made._parameters.items():
+            lazy = self._parameters[name]
+            if isinstance(lazy, UninitializedParameter):
+                lazy.materialize(parameter)
+        for name, buffer in made._buffers.items():
+            lazy = self._buffers[name]
+            if lazy is not None:
+                self._buffers[name] = buffer.to(device=lazy.device, dtype=lazy.dtype)
+        state = {**vars(self), **{k: v for k, v in vars(made).items() if k not in vars(self)}}
+        hooks = state["_forward_pre_hooks"]
+        for number in [n for n, hook in hooks.items() if hook.function is _initialize]:
+            del hooks[number]
+        del state["_arguments"], state["_groups"], state["_size_name"]
+        object.__setattr__(self, "__class__", self.become)
+        vars(self).clear()
+        vars(self).update(state)
+
+    def _load_from_state_dict(
+        self, state_dict: Any, prefix: str, *args: Any, **kwargs: Any
+    ) -> None:
+        for name, dim in (("weight", self._weight_dim), ("running_mean", 0)):
+            given = state_dict.get(f"{prefix}{name}")
+            if given is not None and not isinstance(given, _Uninitialized):
+                self.initialize_parameters(given.shape[dim] * (self._groups if dim else 1))
+                self._load_from_state_dict(state_dict, prefix, *args, **kwargs)
+                return
+        super()._load_from_state_dict(state_dict, prefix, *args, **kwargs)
+
+    def extra_repr(self) -> str:
+        given = {**self._arguments, self._size_name: "?"}
+        return ", ".join(f"{name}={value}" for name, value in given.items())
+
+
+def _initialize(module: _LazyModule, inputs: tuple[Tensor, ...]) -> None:
+    """Initialise a lazy layer from its first input, before the call."""
+    module.initialize_parameters(inputs[0].shape[module.size_dim])
+
+
+class LazyLinear(_LazyModule):
+    """`Linear` without `in_features`: the size of the last dimension of the first input.
+
+    Example:
+        >>> import oneflow as flow
+        >>> layer = flow.nn.LazyLinear(3)
+        >>> layer(flow.ones(2, 5)).shape, layer
+        (oneflow.Size([2, 3]), Linear(in_features=5, out_features=3, bias=True))
+    """
+
+    become = linear.Linear
+    size_dim = -1
+
+
+class LazyConv1d(_LazyModule):
+    """`Conv1d` without `in_channels`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.nn.LazyConv1d(6, 3)(flow.ones(1, 4, 9)).shape
+        oneflow.Size([1, 6, 7])
+    """
+
+    become = conv.Conv1d
+    size_dim = -2
+
+
+class LazyConvTranspose1d(_LazyModule):
+    """`ConvTranspose1d` without `in_channels`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.nn.LazyConvTranspose1d(6, 3)(flow.ones(1, 4, 9)).shape
+        oneflow.Size([1, 6, 11])
+    """
+
+    become = conv.ConvTranspose1d
+    size_dim = -2
+    _weight_dim = 0
+
+
+class LazyBatchNorm1d(_LazyModule):
+    """`BatchNorm1d` without `num_features`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.nn.LazyBatchNorm1d()(flow.ones(1, 4, 9)).shape
+        oneflow.Size([1, 4, 9])
+    """
+
+    become = batchnorm.BatchNorm1d
+    _weight_dim = 0
+
+
+class LazyInstanceNorm1d(_LazyModule):
+    """`InstanceNorm1d` without `num_features`, with weights and statistics by default.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.nn.LazyInstanceNorm1d()(flow.ones(1, 4, 9)).shape
+        oneflow.Size([1, 4, 9])
+    """
+
+    become = batchnorm.InstanceNorm1d
+    _weight_dim = 0
+    _defaults: ClassVar[dict[str, Any]] = _TRACKED
+
+
+class LazyConv2d(_LazyModule):
+    """`Conv2d` without `in_channels`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.nn.LazyConv2d(6, 3)(flow.ones(1, 4, 9, 9)).shape
+        oneflow.Size([1, 6, 7, 7])
+    """
+
+    become = conv.Conv2d
+    size_dim = -3
+
+
+class LazyConvTranspose2d(_LazyModule):
+    """`ConvTranspose2d` without `in_channels`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.nn.LazyConvTranspose2d(6, 3)(flow.ones(1, 4, 9, 9)).shape
+        oneflow.Size([1, 6, 11, 11])
+    """
+
+    become = conv.ConvTranspose2d
+    size_dim = -3
+    _weight_dim = 0
+
+
+class LazyBatchNorm2d(_LazyModule):
+    """`BatchNorm2d` without `num_features`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.nn.LazyBatchNorm2d()(flow.ones(1, 4, 9, 9)).shape
+        oneflow.Size([1, 4, 9, 9])
+    """
+
+    become = batchnorm.BatchNorm2d
+    _weight_dim = 0
+
+
+class LazyInstanceNorm2d(_LazyModule):
+    """`InstanceNorm2d` without `num_features`, with weights and statistics by default.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.nn.LazyInstanceNorm2d()(flow.ones(1, 4, 9, 9)).shape
+        oneflow.Size([1, 4, 9, 9])
+    """
+
+    become = batchnorm.InstanceNorm2d
+    _weight_dim = 0
+    _defaults: ClassVar[dict[str, Any]] = _TRACKED
+
+
+class LazyConv3d(_LazyModule):
+    """`Conv3d` without `in_channels`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.nn.LazyConv3d(6, 3)(flow.ones(1, 4, 9, 9, 9)).shape
+        oneflow.Size([1, 6, 7, 7, 7])
+    """
+
+    become = conv.Conv3d
+    size_dim = -4
+
+
+class LazyConvTranspose3d(_LazyModule):
+    """`ConvTranspose3d` without `in_channels`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.nn.LazyConvTranspose3d(6, 3)(flow.ones(1, 4, 9, 9, 9)).shape
+        oneflow.Size([1, 6, 11, 11, 11])
+    """
+
+    become = conv.ConvTranspose3d
+    size_dim = -4
+    _weight_dim = 0
+
+
+class LazyBatchNorm3d(_LazyModule):
+    """`BatchNorm3d` without `num_features`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.nn.LazyBatchNorm3d()(flow.ones(1, 4, 9, 9, 9)).shape
+        oneflow.Size([1, 4, 9, 9, 9])
+    """
+
+    become = batchnorm.BatchNorm3d
+    _weight_dim = 0
+
+
+class LazyInstanceNorm3d(_LazyModule):
+    """`InstanceNorm3d` without `num_features`, with weights and statistics by default.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.nn.LazyInstanceNorm3d()(flow.ones(1, 4, 9, 9, 9)).shape
+        oneflow.Size([1, 4, 9, 9, 9])
+    """
+
+    become = batchnorm.InstanceNorm3d
+    _weight_dim = 0
+    _defaults: ClassVar[dict[str, Any]] = _TRACKED
