@@ -1,6 +1,6 @@
 """Optimizers and learning-rate schedulers."""
 
-from oneflow.optim import lr_scheduler as lr_scheduler, utils as utils
+from oneflow.optim import lr_scheduler as lr_scheduler, swa_utils as swa_utils, utils as utils
 from oneflow.optim.adadelta import Adadelta as Adadelta
 from oneflow.optim.adagrad import Adagrad as Adagrad
 from oneflow.optim.adam import Adam as Adam, AdamW as AdamW

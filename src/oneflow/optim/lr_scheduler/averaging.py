@@ -1,0 +1,73 @@
+"""The learning rate while weights are averaged."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from oneflow.optim.lr_scheduler.scheduler import LRScheduler
+from oneflow.optim.optimizer import Optimizer
+
+
+class SWALR(LRScheduler):
+    """Go from the learning rate of a parameter group to another one, and stay there.
+
+    Args:
+        optimizer: whose learning rates to set.
+        swa_lr: the rate to go to, one for all groups or one for each.
+        anneal_epochs: number of steps on the way.
+        anneal_strategy: ``"cos"`` or ``"linear"``.
+        last_step: number of the last step done.
+
+    Raises:
+        ValueError: an unknown strategy, a negative number of steps, or not one rate per group.
+
+    Example:
+        >>> import oneflow as flow
+        >>> optimizer = flow.optim.SGD([flow.ones(1, requires_grad=True)], lr=1.0)
+        >>> schedule = flow.optim.swa_utils.SWALR(optimizer, 0.5, 2, "linear")
+        >>> rates = []
+        >>> for _ in range(3):
+        ...     rates.append(optimizer.param_groups[0]["lr"])
+        ...     optimizer.step()
+        ...     schedule.step()
+        >>> rates
+        [1.0, 0.75, 0.5]
+    """
+
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        swa_lr: float | Sequence[float],
+        anneal_epochs: int = 10,
+        anneal_strategy: str = "cos",
+        last_step: int = -1,
+    ) -> None:
+        if anneal_strategy not in ("cos", "linear"):
+            raise ValueError(
+                f"anneal_strategy must by one of 'cos' or 'linear', instead got {anneal_strategy!r}"
+            )
+        if not isinstance(anneal_epochs, int) or anneal_epochs < 0:
+            raise ValueError(f"anneal_epochs must be equal or greater than 0, got {anneal_epochs}")
+        count = len(optimizer.param_groups)
+        rates = list(swa_lr) if isinstance(swa_lr, Sequence) else [swa_lr] * count
+        if len(rates) != count:
+            raise ValueError(f"swa_lr must have one rate for each of {count} groups, got {rates}")
+        for group, rate in zip(optimizer.param_groups, rates, strict=True):
+            group["swa_lr"] = rate
+        self.anneal_epochs, self.anneal_strategy = anneal_epochs, anneal_strategy
+        super().__init__(optimizer, last_step)
+
+    def _share(self, step: int) -> float:
+        """The part of the way that is behind after `step` steps."""
+        done = min(step / self.anneal_epochs, 1.0) if self.anneal_epochs else 1.0
+        return (1 - math.cos(math.pi * done)) / 2 if self.anneal_strategy == "cos" else done
+
+    def lrs_at(self, base_lrs: list[float], step: int) -> list[float]:
+        """Return the rates of all groups after `step` steps from `base_lrs`."""
+        share = self._share(step)
+        groups = self.optimizer.param_groups
+        return [
+            base + (group["swa_lr"] - base) * share
+            for base, group in zip(base_lrs, groups, strict=True)
+        ]

@@ -1,0 +1,186 @@
+"""Averages of a model's weights over its training, and the learning rate that goes with them."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from oneflow.base.device import Device
+from oneflow.base.dtype import int64
+from oneflow.differentiation.grad_mode import no_grad
+from oneflow.functional.creation.factory_functions import zeros
+from oneflow.module.module import Module
+from oneflow.optim.lr_scheduler.averaging import SWALR as SWALR
+from oneflow.tensor.tensor import Tensor
+
+# From the average, the new weights and the number of models averaged so far to the new average.
+AverageFunction = Callable[[Tensor, Tensor, Tensor], Tensor]
+# The same of all tensors at once, in place.
+InplaceAverageFunction = Callable[[list[Tensor], list[Tensor], Tensor], None]
+
+
+def get_swa_avg_fn() -> AverageFunction:
+    """Return the plain average of all models (Izmailov et al., 2018)."""
+    return lambda average, new, count: average + (new - average) / (count + 1)
+
+
+def get_ema_avg_fn(decay: float = 0.999) -> AverageFunction:
+    """Return the exponential moving average.
+
+    Raises:
+        ValueError: `decay` is outside [0, 1].
+
+    Example:
+        >>> import oneflow as flow
+        >>> average = flow.optim.swa_utils.get_ema_avg_fn(0.75)
+        >>> average(flow.tensor(1.0), flow.tensor(5.0), flow.tensor(1))
+        tensor(2., dtype=oneflow.float32)
+    """
+    if not 0 <= decay <= 1:
+        raise ValueError(f"Invalid decay value {decay} provided. Please provide a value in [0,1].")
+    return lambda average, new, count: average * decay + new * (1 - decay)
+
+
+def get_swa_multi_avg_fn() -> InplaceAverageFunction:
+    """Return `get_swa_avg_fn` of lists of tensors, in place."""
+    return _inplace(get_swa_avg_fn())
+
+
+def get_ema_multi_avg_fn(decay: float = 0.999) -> InplaceAverageFunction:
+    """Return `get_ema_avg_fn` of lists of tensors, in place.
+
+    Raises:
+        ValueError: `decay` is outside [0, 1].
+    """
+    return _inplace(get_ema_avg_fn(decay))
+
+
+def _inplace(function: AverageFunction) -> InplaceAverageFunction:
+    def average_all(averages: list[Tensor], new: list[Tensor], count: Tensor) -> None:
+        with no_grad():
+            for average, each in zip(averages, new, strict=True):
+                average.copy_(function(average, each, count))
+
+    return average_all
+
+
+class AveragedModel(Module):
+    """A copy of a model whose weights are averages.
+
+    Args:
+        model: the model; it is copied.
+        device: where the copy lives, by default where the model does.
+        avg_fn: how to average, by default plainly.
+        multi_avg_fn: how to average all tensors at once, in place of `avg_fn`.
+        use_buffers: average buffers too; otherwise they are copied.
+
+    Attributes:
+        module: the copy.
+        n_averaged: the number of models averaged, int64.
+
+    Raises:
+        AssertionError: `avg_fn` and `multi_avg_fn` are both given.
+
+    Example:
+        >>> import oneflow as flow
+        >>> model = flow.nn.Linear(1, 1, bias=False)
+        >>> averaged = flow.optim.swa_utils.AveragedModel(model)
+        >>> for value in (1.0, 3.0):
+        ...     _ = flow.nn.init.constant_(model.weight, value)
+        ...     averaged.update_parameters(model)
+        >>> averaged.module.weight.item()
+        2.0
+    """
+
+    n_averaged: Tensor
+
+    def __init__(
+        self,
+        model: Module,
+        device: Device | str | None = None,
+        avg_fn: AverageFunction | None = None,
+        multi_avg_fn: InplaceAverageFunction | None = None,
+        use_buffers: bool = False,
+    ) -> None:
+        super().__init__()
+        if avg_fn is not None and multi_avg_fn is not None:
+            raise AssertionError("Only one of avg_fn and multi_avg_fn should be provided")
+        self.module = copy.deepcopy(model)
+        if device is not None:
+            self.module = self.module.to(device)
+        self.register_buffer("n_averaged", zeros((), dtype=int64, device=device))
+        self.avg_fn = get_swa_avg_fn() if avg_fn is None else avg_fn
+        self.multi_avg_fn = multi_avg_fn
+        self.use_buffers = use_buffers
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        return self.module(*args, **kwargs)
+
+    def _mixed(self, averages: list[Tensor], new: list[Tensor]) -> list[Tensor]:
+        """The averages after one more model."""
+        if self.multi_avg_fn is None:
+            pairs = zip(averages, new, strict=True)
+            return [self.avg_fn(average, each, self.n_averaged) for average, each in pairs]
+        mixed = [each.clone() for each in averages]
+        self.multi_avg_fn(mixed, new, self.n_averaged)
+        return mixed
+
+    def update_parameters(self, model: Module) -> None:
+        """Take the weights of `model` into the averages.
+
+        Raises:
+            ValueError: it has other parameters or buffers than the copy.
+        """
+        averaged, new = list(self.module.parameters()), list(model.parameters())
+        copied, given = list(self.module.buffers()), list(model.buffers())
+        if self.use_buffers:
+            averaged, new, copied, given = averaged + copied, new + given, [], []
+        new = [
+            each.detach().to(average.device) for average, each in zip(averaged, new, strict=True)
+        ]
+        with no_grad():
+            is_first = self.n_averaged == 0
+            mixed = self._mixed([each.detach() for each in averaged], new)
+            for average, each, result in zip(averaged, new, mixed, strict=True):
+                average.copy_(each.where(is_first, result.to(average.dtype)))
+            for buffer, each in zip(copied, given, strict=True):
+                buffer.copy_(each.detach().to(buffer.device))
+            self.n_averaged.add_(1)
+
+
+def update_bn(loader: Iterable[Any], model: Module, device: Device | str | None = None) -> None:
+    """Compute the running statistics of a model's normalisation layers anew, from all batches.
+
+    Args:
+        loader: batches: tensors, or tuples and lists with the input first.
+        model: called with each input, in training mode; its mode is as before afterwards.
+        device: where inputs are moved to.
+
+    Example:
+        >>> import oneflow as flow
+        >>> model = flow.nn.BatchNorm1d(1)
+        >>> flow.optim.swa_utils.update_bn([flow.tensor([[1.0], [3.0]])], model)
+        >>> model.running_mean
+        tensor([2.], dtype=oneflow.float32)
+    """
+    layers: list[Any] = [each for each in model.modules() if "running_mean" in each._buffers]
+    layers = [each for each in layers if each.running_mean is not None]
+    if not layers:
+        return
+    momenta = [each.momentum for each in layers]
+    was_training = model.training
+    model.train()
+    try:
+        for layer in layers:
+            layer.reset_running_stats()
+            # The average of all batches.
+            layer.momentum = None
+        with no_grad():
+            for batch in loader:
+                given = batch[0] if isinstance(batch, list | tuple) else batch
+                model(given if device is None else given.to(device))
+    finally:
+        for layer, momentum in zip(layers, momenta, strict=True):
+            layer.momentum = momentum
+        model.train(was_training)
