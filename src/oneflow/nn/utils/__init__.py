@@ -1,6 +1,11 @@
 """Utilities for modules and their parameters."""
 
-from oneflow.nn.utils import rnn as rnn
+from oneflow.nn.utils import (
+    parametrizations as parametrizations,
+    parametrize as parametrize,
+    rnn as rnn,
+    stateless as stateless,
+)
 from oneflow.nn.utils.parameters import (
     parameters_to_vector as parameters_to_vector,
     skip_init as skip_init,

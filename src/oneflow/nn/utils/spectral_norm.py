@@ -35,17 +35,11 @@ class SpectralNorm:
         self.dim = dim
         self.eps = eps
 
-    def matrix(self, weight: Tensor) -> Tensor:
-        """The weight as a matrix whose rows are the slices along `dim`."""
-        if self.dim:
-            weight = weight.permute(self.dim, *(d for d in range(weight.ndim) if d != self.dim))
-        return weight.reshape((weight.shape[0], -1))
-
     def compute(self, module: Module, update: bool) -> Tensor:
         """The weight; with `update` the singular vectors are improved first, in place."""
         original = getattr(module, f"{self.derives}_orig")
         u, v = (getattr(module, f"{self.derives}_{each}") for each in "uv")
-        matrix = self.matrix(original)
+        matrix = as_matrix(original, self.dim)
         if update:
             with no_grad():
                 better = call(power_iteration, matrix, u, v, self.eps, steps=self.steps)
@@ -59,12 +53,20 @@ class SpectralNorm:
         setattr(module, self.derives, self.compute(module, update=module.training))
 
 
-def _default_dim(module: Module) -> int:
+def as_matrix(weight: Tensor, dim: int) -> Tensor:
+    """The weight as a matrix whose rows are the slices along `dim`."""
+    if dim:
+        weight = weight.permute(dim, *(d for d in range(weight.ndim) if d != dim))
+    return weight.reshape((weight.shape[0], -1))
+
+
+def output_dim(module: Module) -> int:
     """The dimension of a weight that counts outputs."""
     return int(isinstance(module, ConvTranspose1d | ConvTranspose2d | ConvTranspose3d))
 
 
-def _random_unit_vector(size: int, like: Tensor, eps: float) -> Tensor:
+def random_unit_vector(size: int, like: Tensor, eps: float) -> Tensor:
+    """A vector of length 1, of the dtype and device of `like`."""
     vector = wrap(zeros(shape=(size,), dtype=like.dtype, device=like.device))
     with no_grad():
         return call(unit_vectors, init.normal_(vector), eps, p=2.0, dim=0)
@@ -105,13 +107,13 @@ def spectral_norm(
                 f"Cannot register two spectral_norm hooks on the same parameter {name}"
             )
     weight = module._parameters[name]
-    rule = SpectralNorm(name, n_power_iterations, _default_dim(module) if dim is None else dim, eps)
-    rows, columns = rule.matrix(weight).shape
+    rule = SpectralNorm(name, n_power_iterations, output_dim(module) if dim is None else dim, eps)
+    rows, columns = as_matrix(weight, rule.dim).shape
     del module._parameters[name]
     module.register_parameter(f"{name}_orig", weight)
     setattr(module, name, weight.detach().clone())
-    module.register_buffer(f"{name}_u", _random_unit_vector(rows, weight, eps))
-    module.register_buffer(f"{name}_v", _random_unit_vector(columns, weight, eps))
+    module.register_buffer(f"{name}_u", random_unit_vector(rows, weight, eps))
+    module.register_buffer(f"{name}_v", random_unit_vector(columns, weight, eps))
     module.register_forward_pre_hook(rule)
     return module
 
