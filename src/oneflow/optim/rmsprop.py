@@ -38,6 +38,7 @@ class RMSprop(Optimizer):
     """
 
     _update = rmsprop_update
+    _eps_in_root = True
 
     @accept_common_keywords
     def __init__(
@@ -88,4 +89,8 @@ class RMSprop(Optimizer):
         )
 
     def _attributes(self, group: dict[str, Any]) -> dict[str, Any]:
-        return {"centered": bool(group["centered"]), "momentum": group["momentum"] > 0}
+        return {
+            "centered": bool(group["centered"]),
+            "momentum": group["momentum"] > 0,
+            "eps_in_root": self._eps_in_root,
+        }

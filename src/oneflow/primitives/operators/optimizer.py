@@ -364,13 +364,13 @@ class RMSpropNumbers(NamedTuple):
 
 
 @update_rule("rmsprop_update", RMSpropNumbers)
-def rmsprop_update(p, g, states, n, *, centered: bool, momentum: bool):
+def rmsprop_update(p, g, states, n, *, centered: bool, momentum: bool, eps_in_root: bool):
     """Steps divided by a running root mean square. States: square, [momentum], [mean]."""
     g = n.sign * g + n.decay * p
     square = n.alpha * states[0] + n.fresh * g * g
     means = [states[-1] + n.fresh * (g - states[-1])] if centered else []
     variance = square - means[0] * means[0] if centered else square
-    step = g / jnp.sqrt(variance + n.eps)
+    step = g / (jnp.sqrt(variance + n.eps) if eps_in_root else jnp.sqrt(variance) + n.eps)
     if not momentum:
         return p - n.lr * step, square, *means
     step = n.momentum * states[1] + step

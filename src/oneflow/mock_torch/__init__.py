@@ -1,0 +1,8 @@
+"""Programs written for PyTorch, run on this package: ``import torch`` finds `oneflow`."""
+
+from oneflow.mock_torch.importer import (
+    ModuleWrapper as ModuleWrapper,
+    OneflowImporter as OneflowImporter,
+    disable as disable,
+    enable as enable,
+)

@@ -1,0 +1,158 @@
+"""`oneflow.mock_torch`: programs written for PyTorch find `oneflow` under its name."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import os
+import subprocess
+import sys
+
+import pytest
+import torch
+
+import oneflow as flow
+from oneflow import mock_torch
+from oneflow.mock_torch import __main__ as command, pytorch_behaviour
+
+
+def imported(name):
+    return importlib.import_module(name)
+
+
+def test_names_are_those_of_oneflow():
+    with mock_torch.enable():
+        mocked = imported("torch")
+        assert mocked is not torch
+        assert mocked.__package__ == "oneflow"
+        assert mocked.Tensor is flow.Tensor
+        assert mocked.nn.Linear is imported("torch.nn").Linear is flow.nn.Linear
+        assert imported("torch.nn.functional").relu is flow.nn.functional.relu
+        assert imported("torch.nn.modules.instancenorm").InstanceNorm2d is flow.nn.InstanceNorm2d
+        assert mocked.utils.data.DataLoader is flow.utils.data.DataLoader
+        assert "relu" in dir(mocked.nn.functional)
+    assert imported("torch") is torch
+
+
+def test_what_is_missing_says_so():
+    with mock_torch.enable():
+        mocked = imported("torch")
+        for kind in (AttributeError, NotImplementedError):
+            with pytest.raises(kind, match=r"oneflow\.no_such_name is not implemented"):
+                _ = mocked.no_such_name
+        assert not hasattr(mocked.nn, "no_such_name")
+        with pytest.raises(ImportError, match="no_such_name"):
+            exec("from torch.nn import no_such_name", {})
+        with pytest.raises(ModuleNotFoundError, match=r"oneflow\.no_such is not implemented"):
+            imported("torch.no_such")
+
+
+def test_the_switch_is_taken_back():
+    with mock_torch.enable():
+        mocked = imported("torch")
+        with mock_torch.disable():
+            assert imported("torch") is torch
+            with mock_torch.enable():
+                assert imported("torch") is mocked
+        with mock_torch.enable():
+            pass
+        assert imported("torch") is mocked
+    mock_torch.enable()
+    try:
+        assert imported("torch") is mocked
+    finally:
+        mock_torch.disable()
+    assert imported("torch") is torch
+
+
+DEFAULTS = {
+    f"{module}.{name}": (kind, getattr(importlib.import_module(module), name))
+    for module, names in pytorch_behaviour.NAMES.items()
+    for name, kind in names.items()
+}
+
+
+@pytest.mark.parametrize("name", ["AdamW", "RMSprop", "Adagrad", "LBFGS"])
+def test_defaults_of_optimizers_are_pytorchs(name):
+    ours, theirs = DEFAULTS[f"torch.optim.{name}"]
+    assert issubclass(ours, getattr(flow.optim, name))
+    mine = ours([flow.ones(1, requires_grad=True)]).defaults
+    its = theirs([torch.ones(1, requires_grad=True)]).defaults
+    assert {key: mine[key] for key in ("lr", "weight_decay") if key in mine} == {
+        key: its[key] for key in ("lr", "weight_decay") if key in its
+    }
+    assert ours([flow.ones(1, requires_grad=True)], 0.5).defaults["lr"] == 0.5
+
+
+def test_other_arguments_are_pytorchs():
+    for name in ("PolynomialLR", "SequentialLR"):
+        ours, theirs = DEFAULTS[f"torch.optim.lr_scheduler.{name}"]
+        arguments = [list(inspect.signature(each).parameters.values()) for each in (ours, theirs)]
+        assert [(each.name, each.default) for each in arguments[0]] == [
+            (each.name, each.default) for each in arguments[1]
+        ]
+    assert pytorch_behaviour.RMSNorm(2).eps is None
+
+
+def rates(framework, schedules):
+    parameter = framework.ones(1, requires_grad=True)
+    optimizer = framework.optim.SGD([parameter], lr=0.1)
+    schedule = schedules(framework.optim.lr_scheduler, optimizer)
+    found = []
+    for _ in range(8):
+        optimizer.step()
+        schedule.step()
+        found.append(schedule.get_last_lr()[0])
+    return found
+
+
+SCHEDULES = {
+    "polynomial": lambda s, o: s.PolynomialLR(o, 5),
+    "sequential": lambda s, o: s.SequentialLR(
+        o, [s.LinearLR(o, 0.1, 1.0, 4), s.CosineAnnealingLR(o, 12)], [4]
+    ),
+}
+
+
+@pytest.mark.filterwarnings("ignore:.*lr_scheduler.*")
+@pytest.mark.parametrize("name", SCHEDULES)
+def test_schedules_are_pytorchs(name):
+    expected = rates(torch, SCHEDULES[name])
+    with mock_torch.enable():
+        found = rates(imported("torch"), SCHEDULES[name])
+    assert found == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("momentum", [0.0, 0.9])
+def test_rmsprop_adds_epsilon_to_the_root(momentum):
+    def weights(framework, kind):
+        weight = framework.tensor([1.0, -2.0], requires_grad=True)
+        optimizer = kind([weight], eps=0.1, momentum=momentum)
+        for _ in range(3):
+            optimizer.zero_grad()
+            (weight**2).sum().backward()
+            optimizer.step()
+        return weight.tolist()
+
+    expected = weights(torch, torch.optim.RMSprop)
+    assert weights(flow, pytorch_behaviour.RMSprop) == pytest.approx(expected)
+    assert weights(flow, flow.optim.RMSprop) != pytest.approx(expected)
+
+
+def test_a_shell_in_which_torch_is_oneflow(capsys, monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", "/some/where")
+    command.main([])
+    path = capsys.readouterr().out.strip().removeprefix("export PYTHONPATH=")
+    assert path == f"{command.FOLDER}{os.pathsep}/some/where"
+    program = (
+        "import torch.nn as nn, torch; from torch import optim; "
+        "print(torch.Tensor, optim.AdamW.__name__, type(nn.Linear(1, 1)(torch.ones(1, 1))))"
+    )
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([path, *sys.path])}
+    printed = subprocess.run(
+        [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True
+    ).stdout
+    assert printed.count("oneflow.tensor.tensor.Tensor") == 2
+    monkeypatch.setenv("PYTHONPATH", path)
+    command.main(["disable"])
+    assert capsys.readouterr().out.strip() == "export PYTHONPATH=/some/where"
