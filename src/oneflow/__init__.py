@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from numpy import newaxis as newaxis
 
 from oneflow import nn as nn, random as random, sbp as sbp
+from oneflow.base import import_paths as _import_paths  # finds modules by upstream's paths
 from oneflow.base.device import Device as device
 from oneflow.base.dtype import (
     DType as dtype,

@@ -60,6 +60,68 @@ def test_moving_averages(scheme):
     assert observer.moving_max.tolist() == [0.0]
 
 
+@pytest.mark.parametrize("count", [1, 2, 3])
+@pytest.mark.parametrize(
+    ("formula", "scheme", "per_layer"),
+    [
+        ("google", "symmetric", True),
+        ("google", "affine", False),
+        ("cambricon", "symmetric", True),
+    ],
+)
+def test_quantization_aware_convolutions(count, formula, scheme, per_layer):
+    options = {"stride": 2, "padding": 1, "padding_mode": "replicate"}
+    kind = getattr(flow.nn, f"QatConv{count}d")
+    plain = getattr(flow.nn, f"Conv{count}d")
+    layer = kind(
+        2,
+        4,
+        3,
+        **options,
+        quantization_formula=formula,
+        quantization_bit=4,
+        quantization_scheme=scheme,
+        weight_quant_per_layer=per_layer,
+    )
+    assert isinstance(layer, plain)
+    x = flow.randn(2, 2, *(5,) * count)
+    x.requires_grad_()
+    result = layer(x)
+    twin = plain(2, 4, 3, **options)
+    quantize = flow.nn.FakeQuantization(formula, 4, scheme)
+    observe = flow.nn.MovingAverageMinMaxObserver(1, formula, 4, scheme)
+    ranges = flow.nn.MinMaxObserver(formula, 4, scheme, per_layer)(layer.weight)
+    with flow.no_grad():
+        twin.weight.copy_(quantize(layer.weight, *ranges))
+        twin.bias.copy_(layer.bias)
+    rounded = quantize(x.detach(), *observe(x.detach(), flow.zeros(1))).requires_grad_()
+    expected = twin(rounded)
+    np.testing.assert_allclose(result.detach().numpy(), expected.detach().numpy(), atol=1e-5)
+    result.sum().backward()
+    expected.sum().backward()
+    # Gradients pass the rounding unchanged.
+    pairs = ((x, rounded), (layer.weight, twin.weight), (layer.bias, twin.bias))
+    for ours, theirs in pairs:
+        np.testing.assert_allclose(ours.grad.numpy(), theirs.grad.numpy(), atol=1e-4)
+    names = set(layer.state_dict())
+    assert {"current_train_step", "input_min_max_observer.moving_max", "weight"} <= names
+
+
+def test_quantization_aware_training_reduces_the_loss():
+    layer = flow.nn.QatConv2d(1, 1, 3, padding=1, quantization_bit=6)
+    wanted = flow.nn.Conv2d(1, 1, 3, padding=1)
+    optimizer = flow.optim.SGD(layer.parameters(), lr=0.1)
+    losses = []
+    for _ in range(30):
+        x = flow.randn(8, 1, 6, 6)
+        loss = ((layer(x) - wanted(x).detach()) ** 2).mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    assert np.mean(losses[-5:]) < 0.2 * np.mean(losses[:5])
+
+
 def test_bad_options():
     for options in ({"quantization_formula": "x"}, {"quantization_scheme": "x"}):
         with pytest.raises(ValueError, match="must be"):

@@ -119,7 +119,6 @@ UNSUPPORTED = {
     ),
     **dict.fromkeys(("Tensor.view_dtype", "frexp", "nextafter"), _BITS),
     **dict.fromkeys(("gcd", "lcm"), "a loop of unknown length"),
-    "nn.functional.ctc_loss": "its steps read blocks of tensors",
 }
 # Rows that are exported but cannot be compared, and why.
 INCOMPARABLE = {

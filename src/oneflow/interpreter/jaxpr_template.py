@@ -12,7 +12,7 @@ from oneflow.primitives.symbolic_size import SymbolicSize, shape_at
 from oneflow.primitives.tracing import CALLS
 
 # Primitives whose results are their operands.
-_IDENTITY_NAMES = frozenset(
+IDENTITY_NAMES = frozenset(
     ("hidden", "optimization_barrier", "copy", "copy_p", "stop_gradient", "name", "pvary")
 )
 # Primitives with rules that evaluate jaxprs among their parameters.
@@ -137,7 +137,7 @@ class JaxprTemplate:
     def _add(self, equation: Any, sources: list[int]) -> list[int]:
         """Append the steps of an equation; returns where its results are."""
         name, params = equation.primitive.name, equation.params
-        if name in _IDENTITY_NAMES:
+        if name in IDENTITY_NAMES:
             return sources
         if name in CALLS and CALLS[name] in params:
             return self._inline(params[CALLS[name]], sources)

@@ -45,7 +45,7 @@ def shape_of(atom: Any) -> tuple[int, ...]:
     """The shape of an operand or result of an equation.
 
     Raises:
-        NotInterpretable: it is not an array.
+        UnsupportedEquation: it is not an array.
     """
     shape = getattr(atom.aval, "shape", None)
     if shape is None:
@@ -57,7 +57,7 @@ def dtype_of(atom: Any) -> np.dtype:
     """The dtype of an operand or result of an equation.
 
     Raises:
-        NotInterpretable: NumPy has no such dtype, as for JAX's random keys.
+        UnsupportedEquation: NumPy has no such dtype, as for JAX's random keys.
     """
     dtype = getattr(atom.aval, "dtype", None)
     if not isinstance(dtype, np.dtype):

@@ -192,7 +192,7 @@ class Module(HooksMixin, ConversionMixin):
     def add_module(self, name: str, module: Module | None) -> None:
         """Add a child module; None keeps the name without one."""
         if module is not None and not isinstance(module, Module):
-            raise TypeError(f"{type(module).__name__} is not a Module subclass")
+            raise TypeError(f"child `{name}` is not a Module but {type(module).__name__}")
         self._check_name(name, "module", "_modules")
         self._modules[name] = module
 

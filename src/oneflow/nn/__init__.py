@@ -259,6 +259,11 @@ from oneflow.nn.modules.quantization import (
     MovingAverageMinMaxObserver as MovingAverageMinMaxObserver,
     Quantization as Quantization,
 )
+from oneflow.nn.modules.quantized_conv import (
+    QatConv1d as QatConv1d,
+    QatConv2d as QatConv2d,
+    QatConv3d as QatConv3d,
+)
 from oneflow.nn.modules.rnn import GRU as GRU, LSTM as LSTM, RNN as RNN, RNNBase as RNNBase
 from oneflow.nn.modules.rnn_cell import (
     GRUCell as GRUCell,

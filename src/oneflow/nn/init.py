@@ -57,7 +57,7 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
         if isinstance(slope, bool) or not isinstance(slope, int | float):
             raise ValueError(f"negative_slope {param} not a valid number")
         return math.sqrt(2.0 / (1 + slope**2))
-    raise ValueError(f"Unsupported nonlinearity {nonlinearity}")
+    raise ValueError(f"Unsupported nonlinearity {nonlinearity!r}")
 
 
 def _fill(tensor: Tensor, make: Callable[..., Value]) -> Tensor:

@@ -11,6 +11,40 @@ from oneflow.tensor.tensor import Tensor
 CLIPPING = ("clip_grad_max_norm", "clip_grad_norm_type")
 
 
+class ParamGroup(dict[str, Any]):
+    """A parameter group: the dict of its `params` and options.
+
+    Args:
+        parameters: a dict with `params` and the group's own options.
+        default_options: the options of groups that do not set them.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from oneflow.nn.optimizer.optimizer import ParamGroup
+        >>> group = ParamGroup({"params": [flow.ones(2)], "lr": 0.5}, {"lr": 0.1, "eps": 1e-8})
+        >>> len(group.parameters), group.options
+        (1, {'lr': 0.5, 'eps': 1e-08})
+    """
+
+    def __init__(
+        self, parameters: Mapping[str, Any], default_options: Mapping[str, Any] | None = None
+    ) -> None:
+        if "params" not in parameters:
+            raise TypeError(f"a parameter group is a dict with `params`, got {parameters!r}")
+        super().__init__({"params": None, **(default_options or {}), **parameters})
+        self["params"] = tensors_of(parameters["params"])
+
+    @property
+    def parameters(self) -> list[Tensor]:
+        """The tensors."""
+        return self["params"]
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """All but the tensors."""
+        return {name: value for name, value in self.items() if name != "params"}
+
+
 def as_groups(params: Any) -> list[dict[str, Any]]:
     """The `params` argument as parameter groups."""
     if isinstance(params, Tensor | str | Mapping):

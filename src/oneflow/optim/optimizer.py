@@ -24,7 +24,7 @@ from oneflow.differentiation.grad_mode import MODE, enable_grad
 from oneflow.differentiation.hooks import HookHandle
 from oneflow.optim.counting import Counting
 from oneflow.optim.gradient_clipping import clip_grad_norm_
-from oneflow.optim.groups import CLIPPING, as_groups, check_clipping, tensors_of, with_scaled_lr
+from oneflow.optim.groups import CLIPPING, ParamGroup, as_groups, check_clipping, with_scaled_lr
 from oneflow.primitives.operators.optimizer import pack_numbers
 from oneflow.primitives.registry import Primitive
 from oneflow.program.value import Value
@@ -139,10 +139,9 @@ class Optimizer:
             >>> [group["lr"] for group in optimizer.param_groups]
             [0.1, 0.01]
         """
-        if not isinstance(param_group, dict) or "params" not in param_group:
+        if not isinstance(param_group, dict):
             raise TypeError(f"`param_group` must be a dict with `params`, got {param_group!r}")
-        group = {"params": None, **self.defaults, **param_group}
-        group["params"] = tensors_of(param_group["params"])
+        group = ParamGroup(param_group, self.defaults)
         check_clipping(group)
         known = {id(p) for other in self.param_groups for p in other["params"]}
         for index, tensor in enumerate(group["params"]):

@@ -19,6 +19,17 @@ from oneflow.primitives.traits import Kind
 _MAX_SIMPLE = 2**40
 
 
+def _reason(error: Exception, specs: tuple[TensorSpec, ...]) -> str:
+    """What is wrong, in words of tensors where JAX speaks of its own functions."""
+    if "ncompatible shapes for broadcast" not in str(error):
+        return str(error)
+    shapes = " and ".join(str(list(spec.shape)) for spec in specs if spec.ndim)
+    return (
+        f"shapes {shapes} do not broadcast: counted from the last dimension, sizes must be equal "
+        "or 1; reshape or expand one of them"
+    )
+
+
 def infer(operation: Any) -> tuple[TensorSpec | tuple[TensorSpec, ...], Traced | None]:
     """Output specs by abstract evaluation; errors name the primitive and its operands.
 
@@ -40,7 +51,8 @@ def infer(operation: Any) -> tuple[TensorSpec | tuple[TensorSpec, ...], Traced |
     except (TypeError, ValueError, OverflowError, MemoryError) as error:
         operand_text = ", ".join(map(repr, operation.in_specs))
         raise RuntimeError(
-            f"`{operation.primitive.name}` cannot take ({operand_text}): {error}"
+            f"`{operation.primitive.name}` cannot take ({operand_text}): "
+            f"{_reason(error, operation.in_specs)}"
         ) from error
     is_tuple = isinstance(traced.results, tuple | list)
     outputs = traced.results if is_tuple else (traced.results,)

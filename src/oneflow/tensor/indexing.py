@@ -89,7 +89,9 @@ class _Parser:
         size = self.shape[self.dim]
         step = 1 if entry.step is None else operator.index(entry.step)
         if step <= 0:
-            raise ValueError("step must be greater than zero")
+            raise ValueError(
+                f"step must be greater than zero, got {step}; flip() turns a dimension"
+            )
         start, stop, _ = slice(_as_integer(entry.start), _as_integer(entry.stop)).indices(size)
         length = max(0, -((start - stop) // step))
         if length != size or step != 1:

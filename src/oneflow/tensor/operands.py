@@ -16,6 +16,42 @@ from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import import_array, on_device
 
 
+def require_tensor(x: Tensor, name: str) -> None:
+    """Refuse anything that is not a tensor.
+
+    Raises:
+        TypeError: names the function and the type given.
+    """
+    require_tensors(name, x)
+
+
+def require_tensors(name: str, *operands: Any) -> None:
+    """Refuse operands of a function of two tensors that are none.
+
+    Raises:
+        TypeError: names the function, the position and the type given.
+    """
+    for position, (argument, each) in enumerate(zip(("input", "other"), operands, strict=False), 1):
+        if not isinstance(each, Tensor):
+            raise TypeError(
+                f"{name}(): argument '{argument}' (position {position}) must be Tensor, not "
+                f"{type(each).__name__}"
+            )
+
+
+def require_one_tensor(name: str, x: Any, y: Any) -> None:
+    """Refuse two Python numbers.
+
+    Raises:
+        TypeError: neither operand is a tensor or an array.
+    """
+    if isinstance(x, bool | int | float | complex) and isinstance(y, bool | int | float | complex):
+        raise TypeError(
+            f"{name}(): one of the operands must be Tensor, got {type(x).__name__} and "
+            f"{type(y).__name__}; Python's own operators compute with numbers"
+        )
+
+
 def as_operand(value: Any, device: Device | Placement = CPU) -> Any:
     """A tensor or Python number as is; NumPy scalars, complex numbers and arrays converted.
 
@@ -35,7 +71,9 @@ def as_operand(value: Any, device: Device | Placement = CPU) -> Any:
     for number in (bool, int, float):
         if isinstance(value, number):
             return number(value)
-    raise TypeError(f"expected a Tensor or a number, got {type(value).__name__}")
+    raise TypeError(
+        f"expected a Tensor or a number, got {value!r} of type `{type(value).__name__}`"
+    )
 
 
 def cast_to(operand: Any, dtype: DType) -> Any:

@@ -29,6 +29,7 @@ def promote_types(type1: DType, type2: DType) -> DType:
         >>> flow.promote_types(flow.int32, flow.float16)
         oneflow.float16
     """
+    _require_dtypes("promote_types", type1, type2)
     low, high = sorted((type1, type2), key=lambda dtype: (dtype.category, dtype.itemsize))
     if low is high or low.category is Category.BOOL:
         return high
@@ -102,4 +103,13 @@ def can_cast(from_: DType, to: DType) -> bool:
         >>> flow.can_cast(flow.float32, flow.int64)
         False
     """
+    _require_dtypes("can_cast", from_, to)
     return from_.category <= to.category
+
+
+def _require_dtypes(name: str, *given: Any) -> None:
+    for position, each in enumerate(given, 1):
+        if not isinstance(each, DType):
+            raise TypeError(
+                f"{name}(): argument {position} must be a dtype, not {type(each).__name__}"
+            )

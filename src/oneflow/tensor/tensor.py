@@ -150,13 +150,21 @@ class Tensor:
         return bool(self.item())
 
     def __int__(self) -> int:
-        return int(self.item())
+        return int(self._number("int"))
 
     def __float__(self) -> float:
-        return float(self.item())
+        return float(self._number("float"))
 
     def __complex__(self) -> complex:
-        return complex(self.item())
+        return complex(self._number("complex"))
+
+    def _number(self, kind: str) -> Any:
+        if self._value.spec.numel != 1:
+            raise ValueError(
+                f"only tensors of one element can be converted to {kind}, got shape "
+                f"{list(self._value.spec.shape)}"
+            )
+        return self.item()
 
     def __index__(self) -> int:
         if self._value.spec.dtype.is_floating_point or self._value.spec.numel != 1:

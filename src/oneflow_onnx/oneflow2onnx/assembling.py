@@ -72,6 +72,7 @@ def assemble(
             value.const_value = _weight(value, trace.inputs[number][1].source)
             value.shape = _shape(trace.inputs[number][0].shape, {})
             initializers.append(value)
+    nodes = _with_kernels_in_order(nodes, initializers)
     outputs = _outputs(emission, names, nodes)
     for value in inner:
         if value not in outputs:
@@ -120,6 +121,28 @@ def _needed(
         kept.append(node)
         needed.update(each for each in node.inputs if each is not None)
     return needed, kept[::-1]
+
+
+def _with_kernels_in_order(nodes: list[ir.Node], initializers: list[ir.Value]) -> list[ir.Node]:
+    """The nodes without those that transpose kernels of channels-last convolutions.
+
+    These are stored as they are needed. Matrices stay as in the state dict.
+    """
+    kernels = {each for each in initializers if each.shape is not None and len(each.shape) > 3}
+    kept = []
+    for node in nodes:
+        (source, *_) = [*node.inputs, None]
+        if node.op_type != "Transpose" or source not in kernels or len(source.uses()) > 1:
+            kept.append(node)
+            continue
+        assert source.const_value is not None
+        array = source.const_value.numpy().transpose(node.attributes["perm"].as_ints())
+        source.const_value = ir.Tensor(array, source.const_value.dtype, name=source.name)
+        source.shape = ir.Shape(array.shape)
+        for consumer, place in list(node.outputs[0].uses()):
+            consumer.replace_input_with(place, source)
+        node.replace_input_with(0, None)
+    return kept
 
 
 def _shape(shape: Shape, names: Mapping[Size, str]) -> ir.Shape:

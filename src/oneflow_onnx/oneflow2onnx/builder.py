@@ -45,6 +45,7 @@ class GraphBuilder:
         scope: path of the module that nodes are named after.
         primitive: the primitive that is being lowered, for the names of its results.
         reshaped: what values were before they were reshaped.
+        sources: operator, inputs and attributes of the nodes with one output, by that output.
         final_states: the last of the states of a recurrent layer, by all of them.
         unavailable: values that could not be written, and why not.
 
@@ -59,6 +60,7 @@ class GraphBuilder:
         self.scope = ""
         self.primitive = ""
         self.reshaped: dict[Ref, Ref] = {}
+        self.sources: dict[Ref, tuple[str, list[Ref | None], dict[str, Any]]] = {}
         self.final_states: dict[Ref, Ref] = {}
         self.unavailable: dict[ir.Value, str] = {}
         self._counts: defaultdict[str, itertools.count[int]] = defaultdict(itertools.count)
@@ -126,6 +128,8 @@ class GraphBuilder:
             name=self._name(name),
         )
         self.nodes.append(node)
+        if len(made) == 1:
+            self.sources[made[0]] = name, inputs, attributes
         return [
             self.cast(each, given[1]) if given is not None and each.dtype != given[1] else each
             for each, given in zip(made, outputs, strict=True)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import logging
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -22,6 +24,7 @@ from oneflow_onnx.oneflow2onnx.schemas import OLDEST_OPSET, newest_opset
 from oneflow_onnx.oneflow2onnx.sizes import Size
 from oneflow_onnx.oneflow2onnx.trace import Trace, merged_trace
 
+_LOGGER = logging.getLogger(__name__)
 # The opset of every release of oneflow_onnx.
 DEFAULT_OPSET = 10
 
@@ -79,9 +82,7 @@ def export_model(
     options = options or ExportOptions()
     _check_opset(options.opset)
     exported = exported_model(model)
-    with mode(exported.graph, options.training):
-        steps = captures(exported, args, kwargs or {}, options.dynamic)
-    trace = merged_trace(steps, exported.prefix)
+    trace = recorded_trace(exported, args, kwargs or {}, options)
     names = argument_names(model, args, kwargs or {}, options.input_names)
     inputs = {
         number: names[source.source]
@@ -94,12 +95,35 @@ def export_model(
         if source.kind != "argument"
     }
     emission = _emission(trace, inputs, _unique(parameters, inputs.values()), options)
+    _log_counts(trace, emission)
     outside = ModelNames(
         exported.graph.name,
         _output_names(len(trace.results), options.output_names, inputs.values()),
         _size_names(trace, options.dynamic),
     )
     return assemble(emission, trace, outside, options.domains, options.keep_unsupported)
+
+
+def recorded_trace(
+    exported: ExportedModel,
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any],
+    options: ExportOptions,
+) -> Trace:
+    """Return what a model computes for these arguments; nothing is run and nothing is changed."""
+    with mode(exported.graph, options.training):
+        steps = captures(exported, args, kwargs, options.dynamic)
+    return merged_trace(steps, exported.prefix)
+
+
+def _log_counts(trace: Trace, emission: Emission) -> None:
+    operators = Counter(each.primitive for each in trace.calls)
+    attributes = Counter(name for each in trace.calls for name in each.attributes)
+    unmapped = Counter(each.primitive for each in emission.failures.values())
+    _LOGGER.debug(
+        "operators: %s; attributes: %s; mapped: %s; unmapped: %s",
+        *map(dict, (operators, attributes, operators - unmapped, unmapped)),
+    )
 
 
 def _check_opset(opset: int | None) -> None:

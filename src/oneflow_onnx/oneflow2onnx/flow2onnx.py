@@ -1,21 +1,26 @@
-"""`Export` and `ProcessFlowGraph`: the functions below `oneflow_onnx.oneflow2onnx.util`."""
+"""The functions below `oneflow_onnx.oneflow2onnx.util`: the export, and stages of it to look at."""
 
 from __future__ import annotations
 
 import os
+import warnings
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import onnx
 import onnx_ir as ir
 
 import oneflow as flow
 from oneflow.graph.graph import Graph
 from oneflow.legacy.job import JobFunction
+from oneflow_onnx.oneflow2onnx.builder import UNSUPPORTED_DOMAIN
 from oneflow_onnx.oneflow2onnx.capturing import compiled_arguments, exported_model
-from oneflow_onnx.oneflow2onnx.exporting import ExportOptions, export_model
+from oneflow_onnx.oneflow2onnx.exporting import ExportOptions, export_model, recorded_trace
 from oneflow_onnx.oneflow2onnx.files import write_model
 from oneflow_onnx.oneflow2onnx.handler import registered_handlers
+from oneflow_onnx.oneflow2onnx.reference import onnx_type
 
 
 def Export(
@@ -48,7 +53,11 @@ def Export(
     Raises:
         UnsupportedOperatorsError: operators that ONNX cannot express; lists all of them.
         RuntimeError: the graph was never called.
+        AssertionError: the environment says ``ENABLE_USER_OP=False``, which OneFlow 0.3 could not
+            export with.
     """
+    if os.environ.get("ENABLE_USER_OP") == "False":
+        raise AssertionError("the environment variable `ENABLE_USER_OP` must not be False")
     model = ProcessFlowGraph(
         graph,
         model_save_dir,
@@ -78,15 +87,7 @@ def ProcessFlowGraph(
         RuntimeError: the graph was never called.
         ValueError: what is to be exported is no graph, or `shape_override` names no input.
     """
-    if not isinstance(flow_graph, Graph | JobFunction):
-        raise ValueError(
-            f'Cannot find job "{getattr(flow_graph, "__name__", flow_graph)}" in jobset: it is '
-            "neither a job function nor an `nn.Graph`; modules are exported by "
-            "`oneflow.onnx.export(module, args, path)`"
-        )
-    args, kwargs = compiled_arguments(flow_graph)
-    if shape_override:
-        args = _reshaped(flow_graph, args, shape_override)
+    args, kwargs = _arguments(flow_graph, shape_override)
     if model_save_dir is not None:
         _load_weights(flow_graph, Path(model_save_dir))
     domains = {each.domain: each.version for each in extra_opset or ()}
@@ -99,6 +100,90 @@ def ProcessFlowGraph(
         keep_unsupported=continue_on_error,
     )
     return export_model(flow_graph, args, kwargs, options)
+
+
+def FlowToOnnxNaive(
+    flow_graph: Graph | JobFunction, shape_override: Mapping[str, Sequence[int]] | None = None
+) -> tuple[list[onnx.NodeProto], Counter[str], Counter[str], dict[str, int], dict[str, list[int]]]:
+    """List the operators of a graph as nodes of the domain ``oneflow``, as they are recorded.
+
+    Args:
+        flow_graph: a graph that was called, or a job function.
+        shape_override: other shapes of inputs, by name.
+
+    Returns:
+        The nodes in order; the number of each operator, and of each attribute; the ONNX element
+        types of all values, and their shapes.
+
+    Raises:
+        RuntimeError: the graph was never called.
+        ValueError: it is no graph.
+    """
+    args, kwargs = _arguments(flow_graph, shape_override)
+    trace = recorded_trace(exported_model(flow_graph), args, kwargs, ExportOptions())
+    nodes = [
+        onnx.helper.make_node(
+            each.primitive,
+            [f"v{number}" for number in each.operands],
+            [f"v{number}" for number, _ in each.results],
+            name=each.scope,
+            domain=UNSUPPORTED_DOMAIN,
+            **{name: _as_attribute(value) for name, value in each.attributes.items()},
+        )
+        for each in trace.calls
+    ]
+    kinds = {number: kind for number, (kind, _) in trace.inputs.items()}
+    kinds.update(pair for each in trace.calls for pair in each.results)
+    types = {f"v{number}": int(onnx_type(kind.dtype)) for number, kind in kinds.items()}
+    shapes = {f"v{number}": list(map(int, kind.shape)) for number, kind in kinds.items()}
+    operators = Counter(each.primitive for each in trace.calls)
+    return nodes, operators, Counter(a.name for n in nodes for a in n.attribute), types, shapes
+
+
+def TopologicalSort(g: ir.Model, continue_on_error: bool = False) -> None:
+    """Bring the nodes of a model into an order in which each comes after those that it reads.
+
+    Args:
+        g: the model.
+        continue_on_error: leave the nodes of a cycle where they are, and warn, instead of raising.
+
+    Raises:
+        ValueError: there is a cycle.
+    """
+    try:
+        g.graph.sort()
+    except ValueError as error:
+        if not continue_on_error:
+            raise
+        warnings.warn(f"the nodes of `{g.graph.name}` stay as they are: {error}", stacklevel=2)
+
+
+def _as_attribute(value: Any) -> Any:
+    """A value that ONNX can hold as an attribute; a text for any other."""
+    if isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, tuple) and value and all(type(each) is int for each in value):
+        return list(value)
+    return repr(value)
+
+
+def _arguments(
+    flow_graph: Any, shape_override: Mapping[str, Sequence[int]] | None
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Arguments like those that a graph was called with.
+
+    Raises:
+        RuntimeError: it was never called.
+        ValueError: it is no graph, or `shape_override` names no input.
+    """
+    if not isinstance(flow_graph, Graph | JobFunction):
+        raise ValueError(
+            f'Cannot find job "{getattr(flow_graph, "__name__", flow_graph)}" in jobset: it is '
+            "neither a job function nor an `nn.Graph`; modules are exported by "
+            "`oneflow.onnx.export(module, args, path)`"
+        )
+    args, kwargs = compiled_arguments(flow_graph)
+    return (_reshaped(flow_graph, args, shape_override) if shape_override else args), kwargs
 
 
 def _reshaped(

@@ -22,6 +22,11 @@ from oneflow_onnx.oneflow2onnx.sizes import (
     static,
 )
 
+# Operators of one tensor that treat all elements alike.
+_BY_ELEMENT = frozenset(
+    ["Relu", "LeakyRelu", "Elu", "Selu", "Sigmoid", "HardSigmoid", "Tanh", "Softplus", "Exp", "Neg"]
+)
+
 
 def reshape(b: GraphBuilder, x: Ref, shape: Sequence[Dim]) -> Ref:
     """`x` in another shape."""
@@ -59,9 +64,34 @@ def _reshape_target(b: GraphBuilder, x: Ref, shape: Shape) -> Ref:
 
 def transpose(b: GraphBuilder, x: Ref, perm: Sequence[int]) -> Ref:
     """`x` with its dimensions in another order."""
-    if tuple(perm) == tuple(range(x.rank)):
+    perm = list(perm)
+    if perm == list(range(x.rank)):
         return x
-    return b.op("Transpose", x, shape=tuple(x.shape[dim] for dim in perm), perm=list(perm))
+    before = _before_transposition(b, x, perm)
+    if before is not None:
+        return before
+    shape = tuple(x.shape[dim] for dim in perm)
+    return b.op("Transpose", x, shape=shape, perm=perm)
+
+
+def _before_transposition(b: GraphBuilder, x: Ref, perm: list[int]) -> Ref | None:
+    """`x` in another order where it was in that order before; None if it was not.
+
+    So the transpositions around a layer for channels-last images cancel with those of the next one,
+    whatever is done with each element in between.
+    """
+    if x not in b.sources:
+        return None
+    name, (source, *_), attributes = b.sources[x]
+    if source is None or source.dtype != x.dtype:
+        return None
+    if name == "Transpose":
+        inner = attributes["perm"]
+        return source if [inner[dim] for dim in perm] == list(range(x.rank)) else None
+    if name not in _BY_ELEMENT:
+        return None
+    before = _before_transposition(b, source, perm)
+    return None if before is None else b.op(name, before, **attributes)
 
 
 def move_last(b: GraphBuilder, x: Ref, dim: int) -> Ref:

@@ -169,6 +169,8 @@ def full(
 
 def _like(input: Tensor, dtype: DType | None, device: Any, placement: Any, sbp: Any) -> dict:
     """Creation attributes after a tensor's example."""
+    if not isinstance(input, Tensor):
+        raise TypeError(f"argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
     spec = input._value.spec
     return {
         "shape": spec.shape,
@@ -313,16 +315,16 @@ def arange(
     is_integer = all(isinstance(number, int) for number in (start, end, step))
     dtype = checked_dtype(dtype, int64 if is_integer else get_default_dtype())
     if step == 0:
-        raise RuntimeError("step must be nonzero")
+        raise RuntimeError("step must be nonzero, got 0")
     if (end - start) * step < 0:
-        raise RuntimeError("upper bound and lower bound inconsistent with step sign")
+        raise RuntimeError(f"arange(): {end} is not reached from {start} by steps of {step}")
     size = -((start - end) // step) if is_integer else math.ceil((end - start) / step)
     if dtype.category is Category.INTEGER and not is_integer:
         # As in PyTorch, int64 counts from bounds without their fractions, other types with them.
         start, end, step = int(start), int(end), int(step)
         if dtype is int64:
             if step == 0:
-                raise ValueError("step must be nonzero")
+                raise ValueError("step must be nonzero, but it is 0 as int64")
             size = max(-((start - end) // step), 0)
         is_integer = True
     make = p.range_integer if is_integer else p.range_float

@@ -103,7 +103,7 @@ def from_numpy(obj: np.ndarray) -> Tensor:
         tensor([1.5000, 2.5000], dtype=oneflow.float64)
     """
     if not isinstance(obj, np.ndarray):
-        raise TypeError(f"expected np.ndarray (got {type(obj).__name__})")
+        raise TypeError(f"from_numpy(): expected np.ndarray (got {type(obj).__name__})")
     return import_array(obj)
 
 
@@ -121,6 +121,13 @@ def frombuffer(
         >>> flow.frombuffer(b"\x01\x02", dtype=flow.uint8)
         tensor([1, 2], dtype=oneflow.uint8)
     """
+    if not len(memoryview(buffer)):
+        raise ValueError("frombuffer(): the buffer is empty; give one with at least one element")
+    if count < 0 and (len(memoryview(buffer).cast("B")) - offset) % dtype.itemsize:
+        raise ValueError(
+            f"frombuffer(): the bytes after `offset` are not a multiple of the {dtype.itemsize} "
+            f"bytes of {dtype}; give `count`"
+        )
     array = np.frombuffer(buffer, dtype.numpy, count, offset)
     return with_grad(import_array(array), requires_grad)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from oneflow.base.dtype import Category
-from oneflow.functional.elementwise.unary import floating, require_tensor
+from oneflow.functional.elementwise.unary import floating
 from oneflow.functional.registry import function, inplace_form
 from oneflow.primitives.operators import activation as a, elementwise as p
 from oneflow.primitives.operators.random import random_uniform
@@ -12,6 +12,7 @@ from oneflow.primitives.registry import Primitive
 from oneflow.random.generator import Generator, draw
 from oneflow.tensor.call import call, wrap
 from oneflow.tensor.methods import before_write, write_result
+from oneflow.tensor.operands import require_tensor
 from oneflow.tensor.tensor import Tensor
 
 _SELU_ALPHA = 1.6732632423543772

@@ -5,12 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 from oneflow.base.dtype import Category, DType, complex128, float64, get_default_dtype
-from oneflow.functional.elementwise.unary import require_one_tensor, require_tensor
 from oneflow.functional.registry import function
 from oneflow.primitives.operators import elementwise as p
 from oneflow.primitives.registry import Primitive
 from oneflow.tensor.call import call, call_two
-from oneflow.tensor.operands import cast_to, promote_operands, same_dtype
+from oneflow.tensor.operands import (
+    cast_to,
+    promote_operands,
+    require_one_tensor,
+    require_tensor,
+    same_dtype,
+)
 from oneflow.tensor.promotion import result_type
 from oneflow.tensor.tensor import Tensor
 

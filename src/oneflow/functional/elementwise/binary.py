@@ -7,16 +7,16 @@ from typing import Any
 
 from oneflow.base.dtype import Category
 from oneflow.functional.elementwise.arithmetic import binary, computed_dtype, power
-from oneflow.functional.elementwise.unary import (
-    require_one_tensor,
-    require_tensor,
-    require_tensors,
-)
 from oneflow.functional.registry import function
 from oneflow.primitives.operators import elementwise as p, special as s
 from oneflow.primitives.registry import Primitive
 from oneflow.tensor.call import call
-from oneflow.tensor.operands import promote_operands
+from oneflow.tensor.operands import (
+    promote_operands,
+    require_one_tensor,
+    require_tensor,
+    require_tensors,
+)
 from oneflow.tensor.tensor import Tensor
 
 

@@ -7,13 +7,18 @@ from typing import Any, cast
 from oneflow.base import dtype as dt
 from oneflow.base.keyword_aliases import keyword_aliases
 from oneflow.functional.elementwise.arithmetic import ordering, require_order
-from oneflow.functional.elementwise.unary import require_tensor, require_tensors
 from oneflow.functional.index.search import nonzero
 from oneflow.functional.registry import function
 from oneflow.primitives.operators import elementwise as p
 from oneflow.tensor.call import call
 from oneflow.tensor.methods import attach
-from oneflow.tensor.operands import as_mask, as_operand, promote_operands
+from oneflow.tensor.operands import (
+    as_mask,
+    as_operand,
+    promote_operands,
+    require_tensor,
+    require_tensors,
+)
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import import_array
 

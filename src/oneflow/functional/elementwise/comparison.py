@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from oneflow.functional.elementwise.arithmetic import binary, ordering
-from oneflow.functional.elementwise.unary import require_tensor
 from oneflow.functional.registry import function
 from oneflow.primitives.operators import elementwise as p
 from oneflow.primitives.operators.reduce import all_true
 from oneflow.tensor.call import call
+from oneflow.tensor.operands import require_tensor
 from oneflow.tensor.tensor import Tensor
 
 

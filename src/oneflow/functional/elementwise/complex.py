@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from oneflow.base.dtype import Category, get_default_dtype
-from oneflow.functional.elementwise.unary import require_tensor
 from oneflow.functional.registry import function
 from oneflow.primitives.operators import complex as p, elementwise as e
 from oneflow.tensor.call import call
-from oneflow.tensor.operands import cast_to
+from oneflow.tensor.operands import cast_to, require_tensor
 from oneflow.tensor.tensor import Tensor
 
 

@@ -6,12 +6,11 @@ from typing import Any
 
 from oneflow.base.dtype import Category
 from oneflow.functional.elementwise.arithmetic import computed_dtype
-from oneflow.functional.elementwise.unary import require_one_tensor, require_tensor
 from oneflow.functional.registry import function
 from oneflow.primitives.operators import elementwise as p
 from oneflow.primitives.registry import Primitive
 from oneflow.tensor.call import call
-from oneflow.tensor.operands import promote_operands, same_dtype
+from oneflow.tensor.operands import promote_operands, require_one_tensor, require_tensor, same_dtype
 from oneflow.tensor.tensor import Tensor
 
 # What integers use when the divisor is a tensor: with a check for 0 when the program runs.

@@ -6,13 +6,12 @@ from typing import Any
 
 from oneflow.base.dtype import Category, DType
 from oneflow.functional.elementwise.arithmetic import computed_dtype
-from oneflow.functional.elementwise.unary import require_one_tensor, require_tensor
 from oneflow.functional.registry import function
 from oneflow.primitives.operators import elementwise as p
 from oneflow.primitives.operators.complex import imag_part
 from oneflow.primitives.registry import Primitive
 from oneflow.tensor.call import call
-from oneflow.tensor.operands import promote_operands, same_dtype
+from oneflow.tensor.operands import promote_operands, require_one_tensor, require_tensor, same_dtype
 from oneflow.tensor.tensor import Tensor
 
 

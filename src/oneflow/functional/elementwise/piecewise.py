@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from oneflow.base.dtype import Category
 from oneflow.functional.elementwise.activation import apply_activation
-from oneflow.functional.elementwise.unary import require_tensor
 from oneflow.functional.registry import function, inplace_form
 from oneflow.primitives.operators import activation as a
 from oneflow.tensor.call import call
 from oneflow.tensor.methods import before_write, write_result
+from oneflow.tensor.operands import require_tensor
 from oneflow.tensor.tensor import Tensor
 
 
@@ -51,7 +51,7 @@ def hardtanh(
         tensor([-1.0000,  0.5000], dtype=oneflow.float32)
     """
     if min_val > max_val:
-        raise ValueError("min_val cannot be greater than max_val")
+        raise ValueError(f"min_val cannot be greater than max_val, got {min_val} and {max_val}")
     return _limited(x, min_val, max_val, "hardtanh", inplace)
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from oneflow.base.dtype import Category
 from oneflow.base.limits import finfo
 from oneflow.functional.creation.conversion import clone
-from oneflow.functional.elementwise.unary import require_number, require_tensor
+from oneflow.functional.elementwise.unary import require_number
 from oneflow.functional.registry import function
 from oneflow.primitives.operators import complex as c, elementwise as p, special as s
 from oneflow.primitives.registry import Primitive
 from oneflow.tensor.call import call
+from oneflow.tensor.operands import require_tensor
 from oneflow.tensor.tensor import Tensor
 
 

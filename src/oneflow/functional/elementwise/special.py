@@ -7,12 +7,12 @@ from typing import Any
 
 from oneflow.base.dtype import Category, get_default_dtype
 from oneflow.functional.elementwise.binary import floating_pair
-from oneflow.functional.elementwise.unary import floating, require_tensor, require_tensors
+from oneflow.functional.elementwise.unary import floating
 from oneflow.functional.registry import function
 from oneflow.primitives.operators import elementwise as e, special as p
 from oneflow.tensor.call import call
 from oneflow.tensor.methods import attach, attach_inplace
-from oneflow.tensor.operands import cast_to
+from oneflow.tensor.operands import cast_to, require_tensor, require_tensors
 from oneflow.tensor.tensor import Tensor
 
 

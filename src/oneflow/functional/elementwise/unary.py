@@ -9,44 +9,8 @@ from oneflow.functional.registry import function
 from oneflow.primitives.operators import elementwise as p
 from oneflow.primitives.registry import Primitive
 from oneflow.tensor.call import call, call_one
-from oneflow.tensor.operands import cast_to
+from oneflow.tensor.operands import cast_to, require_tensor
 from oneflow.tensor.tensor import Tensor
-
-
-def require_tensor(x: Tensor, name: str) -> None:
-    """Refuse anything that is not a tensor.
-
-    Raises:
-        TypeError: names the function and the type given.
-    """
-    require_tensors(name, x)
-
-
-def require_tensors(name: str, *operands: Any) -> None:
-    """Refuse operands of a function of two tensors that are none.
-
-    Raises:
-        TypeError: names the function, the position and the type given.
-    """
-    for position, (argument, each) in enumerate(zip(("input", "other"), operands, strict=False), 1):
-        if not isinstance(each, Tensor):
-            raise TypeError(
-                f"{name}(): argument '{argument}' (position {position}) must be Tensor, not "
-                f"{type(each).__name__}"
-            )
-
-
-def require_one_tensor(name: str, x: Any, y: Any) -> None:
-    """Refuse two Python numbers.
-
-    Raises:
-        TypeError: neither operand is a tensor or an array.
-    """
-    if isinstance(x, bool | int | float | complex) and isinstance(y, bool | int | float | complex):
-        raise TypeError(
-            f"{name}(): one of the operands must be Tensor, got {type(x).__name__} and "
-            f"{type(y).__name__}; Python's own operators compute with numbers"
-        )
 
 
 def floating(primitive: Primitive, x: Tensor) -> Tensor:

@@ -10,10 +10,10 @@ from oneflow.base.dtype import DType, get_default_dtype
 from oneflow.base.shape import wrap_dims
 from oneflow.functional.creation.factory_functions import arange
 from oneflow.functional.creation.options import with_grad
-from oneflow.functional.elementwise.unary import require_tensor
 from oneflow.functional.registry import function
 from oneflow.functional.shape.concat import cat
 from oneflow.functional.shape.rearrange import roll
+from oneflow.tensor.operands import require_tensor
 from oneflow.tensor.tensor import Tensor
 
 

@@ -7,13 +7,12 @@ from collections.abc import Sequence
 
 from oneflow.base.dtype import Category, complex_dtype, get_default_dtype
 from oneflow.base.shape import wrap_dim, wrap_dims
-from oneflow.functional.elementwise.unary import require_tensor
 from oneflow.functional.nn.padding import pad
 from oneflow.functional.shape.concat import slice_dim
 from oneflow.primitives.operators import complex as parts, fourier as p
 from oneflow.primitives.operators.elementwise import mul, zeros_like
 from oneflow.tensor.call import call
-from oneflow.tensor.operands import cast_to
+from oneflow.tensor.operands import cast_to, require_tensor
 from oneflow.tensor.tensor import Tensor
 
 # The power of the number of points that a transform is divided by, as `norm` says.

@@ -435,5 +435,11 @@ def _with_part(input: Tensor, index: tuple[int, Any], source: Tensor) -> Tensor:
     dim, entry = index
     at = wrap_dim(dim, input.ndim)
     result = input.clone()
-    result[(slice(None),) * at + (entry,)] = source
+    part = result[(slice(None),) * at + (entry,)]
+    if part.shape != source.shape:
+        raise RuntimeError(
+            f"expected `src` to have the size of the slice of `input`, {list(part.shape)}, but it "
+            f"has {list(source.shape)}"
+        )
+    part.copy_(source)
     return result

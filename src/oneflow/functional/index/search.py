@@ -15,7 +15,7 @@ from oneflow.functional.registry import function
 from oneflow.primitives.operators import sorting as p
 from oneflow.primitives.operators.elementwise import where as choose
 from oneflow.tensor.call import call
-from oneflow.tensor.operands import cast_to
+from oneflow.tensor.operands import cast_to, require_tensor
 from oneflow.tensor.positions import positions_of_nonzero, rows_of_nonzero
 from oneflow.tensor.promotion import promote_types
 from oneflow.tensor.tensor import Tensor
@@ -44,6 +44,7 @@ def nonzero(input: Tensor, as_tuple: bool = False) -> Tensor | tuple[Tensor, ...
         >>> flow.nonzero(flow.tensor([[0, 5], [7, 0]])).tolist()
         [[0, 1], [1, 0]]
     """
+    require_tensor(input, "nonzero")
     return positions_of_nonzero(input) if as_tuple else rows_of_nonzero(input)
 
 
@@ -126,7 +127,7 @@ def topk(
     """
     at = wrap_dim(-1 if dim is None else dim, input.ndim)
     if not 0 <= k <= (input.shape[at] if input.ndim else 1):
-        raise RuntimeError("selected index k out of range")
+        raise RuntimeError(f"topk(): selected index k out of range: {k} of {list(input.shape)}")
     if not input.ndim:
         return _TopK(input.reshape(1)[:k].reshape(()), input.new_zeros((), dtype=int64))
     if largest:
@@ -322,7 +323,8 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int | None
     Reads the values.
 
     Raises:
-        RuntimeError: not one dimension of integers at least 0, or weights of another shape.
+        NotImplementedError: not one dimension of integers at least 0.
+        RuntimeError: weights of another shape.
 
     Example:
         >>> import oneflow as flow
@@ -331,7 +333,10 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int | None
     """
     array = input.numpy()
     if array.dtype.kind not in "iu" or array.ndim != 1 or (array < 0).any():
-        raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
+        raise NotImplementedError(
+            "bincount only supports 1-d non-negative integral inputs, got "
+            f"{input.dtype} of shape {tuple(input.shape)}"
+        )
     if minlength is not None and minlength < 0:
         raise RuntimeError("minlength should be >= 0")
     numbers = None if weights is None else weights.numpy()
@@ -432,7 +437,7 @@ def one_hot(
             raise RuntimeError("Can not infer total number of classes from empty tensor.")
         num_classes = int(input.numpy().max()) + 1
     if num_classes < 1:
-        raise RuntimeError("num_classes should be positive")
+        raise RuntimeError(f"one_hot(): num_classes should be positive, got {num_classes}")
     hot = call(p.one_hot, input, classes=num_classes)
     if (on_value, off_value) == (1, 0) and type(on_value) is int and type(off_value) is int:
         return hot

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from oneflow.base.dtype import Category, get_default_dtype
-from oneflow.functional.elementwise.unary import require_tensor
 from oneflow.functional.linalg.matmul import matmul
 from oneflow.functional.registry import function
-from oneflow.tensor.operands import cast_to
+from oneflow.tensor.operands import cast_to, require_tensor
 from oneflow.tensor.tensor import Tensor
 
 

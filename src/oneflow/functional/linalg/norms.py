@@ -7,14 +7,13 @@ from collections.abc import Sequence
 
 from oneflow.base.dtype import Category, DType, float32, real_dtype
 from oneflow.base.shape import wrap_dim, wrap_dims
-from oneflow.functional.elementwise.unary import require_tensor
 from oneflow.functional.reduce.sums import reduced_dims
 from oneflow.functional.registry import function
 from oneflow.primitives.operators import linalg as p, reduce
 from oneflow.primitives.operators.elementwise import abs_, ne, sign, where
 from oneflow.primitives.operators.statistics import norm as any_norm, norm2
 from oneflow.tensor.call import call
-from oneflow.tensor.operands import cast_to
+from oneflow.tensor.operands import cast_to, require_tensor
 from oneflow.tensor.tensor import Tensor
 
 Order = float | str

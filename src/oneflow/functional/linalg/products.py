@@ -17,6 +17,7 @@ from oneflow.primitives.operators import einsum as p
 from oneflow.primitives.operators.elementwise import conj, mul as multiply
 from oneflow.primitives.operators.shape import reshape
 from oneflow.tensor.call import call
+from oneflow.tensor.operands import require_tensors
 from oneflow.tensor.tensor import Tensor
 
 
@@ -215,6 +216,7 @@ def kron(input: Tensor, other: Tensor) -> Tensor:
         >>> flow.kron(flow.tensor([1, 10]), flow.tensor([1, 2]))
         tensor([ 1,  2, 10, 20], dtype=oneflow.int64)
     """
+    require_tensors("kron", input, other)
     ndim = max(input.ndim, other.ndim)
     left = (1,) * (ndim - input.ndim) + tuple(input.shape)
     right = (1,) * (ndim - other.ndim) + tuple(other.shape)
@@ -392,7 +394,7 @@ def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
         [[4, 2, 1], [9, 3, 1]]
     """
     if x.ndim != 1:
-        raise RuntimeError("x must be a one-dimensional tensor.")
+        raise RuntimeError(f"vander(): x must be a one-dimensional tensor, got {x.ndim}D")
     count = len(x) if N is None else operator.index(N)
     if count < 0:
         raise RuntimeError(f"N must be non-negative, got {count}.")

@@ -5,13 +5,12 @@ from __future__ import annotations
 from oneflow.base.dtype import Category
 from oneflow.base.shape import wrap_dim
 from oneflow.functional.elementwise.activation import require_floating
-from oneflow.functional.elementwise.unary import require_tensor
 from oneflow.functional.registry import function
 from oneflow.functional.shape.stack import broadcast_tensors
 from oneflow.primitives.operators import distance as d
 from oneflow.primitives.operators.shape import reshape
 from oneflow.tensor.call import call
-from oneflow.tensor.operands import promote_operands
+from oneflow.tensor.operands import promote_operands, require_tensor
 from oneflow.tensor.tensor import Tensor
 
 

@@ -110,7 +110,7 @@ def _sizes_and_scales(
     """Output sizes, and the scales to use for coordinates (0: the ratio of the sizes)."""
     lengths = input.shape[2:]
     if (size is None) == (scale_factor is None):
-        raise ValueError("only one of size or scale_factor should be defined, and one must be")
+        raise ValueError("give either `size` or `scale_factor`, and not both")
     if size is not None:
         if recompute:
             raise ValueError("recompute_scale_factor is not meaningful with an explicit size.")

@@ -71,7 +71,7 @@ def batch_norm(
     if not training:
         if running_mean is None or running_var is None:
             raise RuntimeError(
-                "Expected running_mean and running_var to be defined when training=False"
+                "Expected running_mean and running_var to be defined when `training=False`"
             )
         statistics = [_shaped(each, shape) for each in (running_mean, running_var)]
         return call(p.normalize_fixed, input, *statistics, scale, shift, eps)
@@ -275,7 +275,7 @@ def instance_norm(
     if not use_input_stats:
         if running_mean is None or running_var is None:
             raise RuntimeError(
-                "Expected running_mean and running_var to be defined when use_input_stats=False"
+                "Expected running_mean and running_var to be defined when `use_input_stats=False`"
             )
         return batch_norm(input, running_mean, running_var, weight, bias, False, momentum, eps)
     _, channels, *spatial = input.shape

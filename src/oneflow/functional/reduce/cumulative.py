@@ -7,14 +7,13 @@ from typing import Any
 
 from oneflow.base.dtype import Category, DType
 from oneflow.base.shape import wrap_dim
-from oneflow.functional.elementwise.unary import require_tensor
 from oneflow.functional.reduce.sums import sum_dtype
 from oneflow.functional.registry import function
 from oneflow.functional.shape.concat import cat
 from oneflow.primitives.operators import scan as p
 from oneflow.primitives.registry import Primitive
 from oneflow.tensor.call import call
-from oneflow.tensor.operands import cast_to
+from oneflow.tensor.operands import cast_to, require_tensor
 from oneflow.tensor.tensor import Tensor
 
 

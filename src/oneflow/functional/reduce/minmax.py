@@ -8,14 +8,14 @@ from typing import Any, NamedTuple
 from oneflow.base.dtype import Category, DType
 from oneflow.base.shape import wrap_dim
 from oneflow.functional.elementwise.arithmetic import ordering, require_order
-from oneflow.functional.elementwise.unary import require_number, require_tensor
+from oneflow.functional.elementwise.unary import require_number
 from oneflow.functional.reduce.sums import Dims, reduced_dims
 from oneflow.functional.registry import function
 from oneflow.primitives.operators import reduce as p
 from oneflow.primitives.operators.elementwise import maximum, minimum
 from oneflow.primitives.registry import Primitive
 from oneflow.tensor.call import call
-from oneflow.tensor.operands import cast_to
+from oneflow.tensor.operands import cast_to, require_tensor
 from oneflow.tensor.tensor import Tensor
 
 

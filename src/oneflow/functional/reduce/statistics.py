@@ -7,13 +7,13 @@ from typing import Any
 
 from oneflow.base.dtype import Category
 from oneflow.base.shape import wrap_dim
-from oneflow.functional.elementwise.unary import require_tensor
 from oneflow.functional.reduce.minmax import require_elements
 from oneflow.functional.reduce.sums import Dims, mean, reduced_dims
 from oneflow.functional.registry import function
 from oneflow.primitives.operators import statistics as p
 from oneflow.primitives.registry import Primitive
 from oneflow.tensor.call import call
+from oneflow.tensor.operands import require_tensor
 from oneflow.tensor.tensor import Tensor
 
 

@@ -7,12 +7,11 @@ from collections.abc import Sequence
 from oneflow.base import dtype as dt
 from oneflow.base.dtype import Category, DType, get_default_dtype
 from oneflow.base.shape import wrap_dims
-from oneflow.functional.elementwise.unary import require_tensor
 from oneflow.functional.registry import function
 from oneflow.primitives.operators import reduce as p
 from oneflow.primitives.registry import Primitive
 from oneflow.tensor.call import call
-from oneflow.tensor.operands import cast_to
+from oneflow.tensor.operands import cast_to, require_tensor
 from oneflow.tensor.tensor import Tensor
 
 Dims = int | Sequence[int] | None

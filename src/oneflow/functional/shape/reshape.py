@@ -9,7 +9,7 @@ import operator
 from collections.abc import Sequence
 from typing import Any
 
-from oneflow.base.dtype import DType
+from oneflow.base.dtype import Category, DType, int64
 from oneflow.base.shape import wrap_dim, wrap_dims
 from oneflow.functional.creation.options import sizes_of
 from oneflow.functional.registry import function
@@ -19,6 +19,7 @@ from oneflow.primitives.operators.strided import bitcast
 from oneflow.primitives.strides import reshaped_strides
 from oneflow.tensor.call import call, call_view
 from oneflow.tensor.methods import attach
+from oneflow.tensor.operands import cast_to
 from oneflow.tensor.strides import is_view, strided_layout
 from oneflow.tensor.tensor import Tensor
 
@@ -33,7 +34,7 @@ def _completed(sizes: tuple[int, ...], input: Tensor) -> tuple[int, ...]:
         known *= 1 if size == -1 else size
     missing = sizes.count(-1)
     if missing > 1:
-        raise RuntimeError("only one dimension can be inferred")
+        raise RuntimeError(f"only one dimension can be inferred, but -1 stands {missing} times")
     if missing:
         if known == 0 and numel == 0:
             raise RuntimeError(
@@ -387,6 +388,8 @@ def expand_as(input: Tensor, other: Tensor) -> Tensor:
 def sum_to_size(self: Tensor, *size: Any) -> Tensor:
     """The tensor summed over what broadcasting from `size` to its shape repeated.
 
+    Sums of integers and bools are int64.
+
     Raises:
         RuntimeError: `size` does not broadcast to the shape.
     """
@@ -394,7 +397,9 @@ def sum_to_size(self: Tensor, *size: Any) -> Tensor:
     pairs = zip(reversed(shape), reversed(target), strict=False)
     if len(target) > len(shape) or any(want not in (have, 1) for have, want in pairs):
         raise RuntimeError(f"size {list(target)} is not expandable to size {list(shape)}")
-    return call(sum_to, self, shape=target)
+    dtype = self._value.spec.dtype
+    is_sum = target != tuple(shape) and dtype.category <= Category.INTEGER
+    return call(sum_to, cast_to(self, int64) if is_sum else self, shape=target)
 
 
 attach("sum_to_size", sum_to_size)

@@ -331,6 +331,12 @@ def block_diag(*tensors: Tensor) -> Tensor:
         >>> flow.block_diag(flow.tensor([[1]]), flow.tensor([[2, 3]])).tolist()
         [[1, 0, 0], [0, 2, 3]]
     """
+    for position, each in enumerate(tensors):
+        if each.ndim > 2:
+            raise RuntimeError(
+                f"block_diag: Input tensors must have 2 or fewer dimensions. Input {position} has "
+                f"{each.ndim} dimensions"
+            )
     blocks = [_two_dims(each) for each in tensors] or [import_array(np.zeros((1, 0), np.float32))]
     width = sum(each.shape[1] for each in blocks)
     rows, start = [], 0

@@ -20,7 +20,7 @@ from oneflow.tensor.tensor import Tensor
 _PADDING_MODES = ("zeros", "reflect", "replicate", "circular")
 
 
-class _Convolution(Module):
+class _ConvNd(Module):
     """Base of convolution layers: parameters, checks, printing."""
 
     _count: int
@@ -114,7 +114,7 @@ class _Convolution(Module):
         return ", ".join(parts)
 
 
-class _Conv(_Convolution):
+class _Conv(_ConvNd):
     """A convolution layer."""
 
     def __init__(
@@ -147,14 +147,18 @@ class _Conv(_Convolution):
         )
 
     def forward(self, input: Tensor) -> Tensor:
+        return self._conv_forward(input, self.weight, self.bias)
+
+    def _conv_forward(self, input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+        """The convolution with any weight and bias, under PyTorch's name."""
         padding = self.padding
         if self.padding_mode != "zeros":
             input = pad(input, self._pad_widths(), mode=self.padding_mode)
             padding = 0
         return functional.convolution(
             input,
-            self.weight,
-            self.bias,
+            weight,
+            bias,
             self.stride,
             padding,
             self.dilation,
@@ -233,7 +237,7 @@ class Conv3d(_Conv):
     _count = 3
 
 
-class _ConvTranspose(_Convolution):
+class _ConvTranspose(_ConvNd):
     """A transposed convolution layer."""
 
     _transposed = True

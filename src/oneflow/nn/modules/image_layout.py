@@ -14,18 +14,16 @@ Layer = TypeVar("Layer", bound=type[Module])
 
 
 def accept_channels_last(layer: Layer) -> Layer:
-    """Class decorator: the layer takes and gives channels last if the environment says so.
+    """Class decorator: the layer takes and gives channels last while the environment says so.
 
     Weights and their names stay as they are. The compiler cancels the transpositions between
     layers.
     """
-    if ENABLE_NHWC.read() != "1":
-        return layer
     plain = layer.forward
 
     @functools.wraps(plain)
     def forward(self: Any, input: Tensor, *rest: Any) -> Any:
-        if input.ndim != 4:
+        if input.ndim != 4 or ENABLE_NHWC.read() != "1":
             return plain(self, input, *rest)
         result = plain(self, permute(input, (0, 3, 1, 2)), *rest)
         if isinstance(result, tuple):

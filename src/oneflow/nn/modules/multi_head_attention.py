@@ -69,7 +69,9 @@ class MultiheadAttention(Module):
         self.vdim = embed_dim if vdim is None else vdim
         self.head_dim = embed_dim // num_heads
         if self.head_dim * num_heads != embed_dim:
-            raise AssertionError("embed_dim must be divisible by num_heads")
+            raise AssertionError(
+                f"embed_dim {embed_dim} must be divisible by num_heads {num_heads}"
+            )
         self._add_parameters(bias, add_bias_kv, device, dtype)
         self.out_proj = Linear(embed_dim, embed_dim, bias, device, dtype)
         self._reset_parameters()

@@ -72,9 +72,9 @@ class RNNBase(Module):
                 f"element being zeroed, got {self.dropout}"
             )
         if self.hidden_size <= 0:
-            raise ValueError("hidden_size must be greater than zero")
+            raise ValueError(f"hidden_size must be greater than zero, got {self.hidden_size}")
         if self.num_layers <= 0:
-            raise ValueError("num_layers must be greater than zero")
+            raise ValueError(f"num_layers must be greater than zero, got {self.num_layers}")
         if self.proj_size < 0 or self.proj_size >= self.hidden_size:
             raise ValueError(
                 "proj_size should be at least 0 (no projections) and smaller than hidden_size, "

@@ -474,4 +474,4 @@ sigmoid = unary("sigmoid", jax.nn.sigmoid, slope_of_out=lambda out: out * (1 - o
 relu = exact("relu", lambda x: jnp.maximum(x, jnp.zeros((), x.dtype)), real_only=True)
 _relu_gradient = gradient_where("relu_gradient", lambda out: ~(out <= 0), "out")
 relu.gradient(x=lambda g, out: _relu_gradient(g, out))
-erf = unary("erf", lax.erf, lambda x: 2 / math.sqrt(math.pi) * jnp.exp(-x * x))
+erf = unary("erf", lax.erf, lambda x: 2 / math.sqrt(math.pi) * jnp.exp(-x * x), real_only=True)

@@ -76,7 +76,7 @@ hypot.gradient(x=lambda g, x, out: mul(g, div(x, out)), y=lambda g, y, out: mul(
 
 # --- error function, logarithms, gamma
 
-erfc = unary("erfc", lax.erfc, lambda x: -jnp.exp(-x * x) / _HALF_PI_ROOT)
+erfc = unary("erfc", lax.erfc, lambda x: -jnp.exp(-x * x) / _HALF_PI_ROOT, real_only=True)
 erfinv = unary(
     "erfinv",
     lax.erf_inv,
@@ -117,8 +117,8 @@ def _polygamma(x, *, n: int):
     return value.astype(x.dtype)
 
 
-lgamma = unary("lgamma", lax.lgamma, _digamma)
-digamma = elementwise("digamma", _digamma)
+lgamma = unary("lgamma", lax.lgamma, _digamma, real_only=True)
+digamma = elementwise("digamma", _digamma, real_only=True)
 digamma.gradient(x=lambda g, x: mul(g, polygamma(x, n=1)))
 polygamma = primitive("polygamma", _polygamma, elementwise=True)
 polygamma.gradient(x=lambda g, x, n: mul(g, polygamma(x, n=n + 1)))
@@ -132,9 +132,10 @@ logit = unary(
     "logit",
     _logit,
     lambda x: jnp.where((x < 0) | (x > 1), jnp.nan, 1 / (x * (1 - x))),
+    real_only=True,
 )
 logit_clamped = elementwise(
-    "logit_clamped", lambda x, eps: _logit(jnp.clip(x, eps, 1 - eps)), "x eps"
+    "logit_clamped", lambda x, eps: _logit(jnp.clip(x, eps, 1 - eps)), "x eps", real_only=True
 )
 _logit_gradient = elementwise(
     "logit_clamped_gradient",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -13,6 +12,7 @@ from oneflow_onnx.oneflow2onnx.equations.table import Equation, equation
 from oneflow_onnx.oneflow2onnx.lowering import Unsupported
 from oneflow_onnx.oneflow2onnx.reference import Ref
 from oneflow_onnx.oneflow2onnx.schemas import NeedsOpset
+from oneflow_onnx.oneflow2onnx.sizes import Shape, product
 
 BOOL = np.dtype(bool)
 _COMBINE = {
@@ -33,13 +33,13 @@ _SINCE = {"add": 16, "mul": 16, "max": 18, "min": 18}
 def _gather(b: GraphBuilder, each: Equation) -> Ref:
     x, starts = each.operands
     numbers, sizes = each["dimension_numbers"], each["slice_sizes"]
-    starts = _in_bounds(b, b.cast(starts, INT64), x, numbers.start_index_map, each["mode"])
-    if numbers.operand_batching_dims:
+    starts = _in_bounds(b, each, x, b.cast(starts, INT64))
+    if _is_aligned(each, x, starts):
         return _gather_aligned(b, each, x, starts)
     dims, collapsed = tuple(numbers.start_index_map), tuple(numbers.collapsed_slice_dims)
     whole = all(sizes[d] == x.shape[d] for d in range(x.rank) if d not in dims)
     if not whole or any(sizes[d] != 1 for d in dims) or set(collapsed) != set(dims):
-        raise Unsupported("an indexing step that reads blocks")
+        return _gather_blocks(b, each, x, starts)
     lead = starts.shape[:-1]
     rest = [d for d in range(x.rank) if d not in dims]
     shape = (*lead, *(x.shape[d] for d in rest))
@@ -58,33 +58,71 @@ def _order(offset_dims: Sequence[int], lead: int, rest: int) -> list[int]:
     return [next(slices) if d in offset_dims else next(indices) for d in range(lead + rest)]
 
 
+def _is_aligned(each: Equation, x: Ref, starts: Ref) -> bool:
+    """Return whether elements along one dimension are read, those of all others being aligned."""
+    numbers = each["dimension_numbers"]
+    dims = list(numbers.start_index_map)
+    others = [d for d in range(x.rank) if [d] != dims]
+    aligned = len(others) == x.rank - 1 and list(numbers.operand_batching_dims) == others
+    free = starts.rank - 1 - len(numbers.start_indices_batching_dims)
+    return aligned and list(numbers.collapsed_slice_dims) == dims and free == 1
+
+
 def _gather_aligned(b: GraphBuilder, each: Equation, x: Ref, starts: Ref) -> Ref:
     """Elements along one dimension, those of all others being aligned."""
     numbers = each["dimension_numbers"]
     (dim,) = numbers.start_index_map
-    others = [d for d in range(x.rank) if d != dim]
-    aligned = list(numbers.operand_batching_dims) == others
-    if not aligned or list(numbers.collapsed_slice_dims) != [dim] or numbers.offset_dims:
-        raise Unsupported("an indexing step that reads blocks of aligned tensors")
     batch = list(numbers.start_indices_batching_dims)
-    free = [d for d in range(starts.rank - 1) if d not in batch]
-    if len(free) != 1:
-        raise Unsupported("an indexing step along several dimensions of aligned tensors")
+    (free,) = [d for d in range(starts.rank - 1) if d not in batch]
     index = o.reshape(b, starts, starts.shape[:-1])
     places = iter(batch)
-    order = [free[0] if d == dim else next(places) for d in range(x.rank)]
+    order = [free if d == dim else next(places) for d in range(x.rank)]
     index = o.transpose(b, index, order)
     taken = b.op("GatherElements", x, index, shape=index.shape, axis=dim)
     return o.transpose(b, taken, np.argsort(order).tolist())
 
 
-def _in_bounds(b: GraphBuilder, starts: Ref, x: Ref, dims: Sequence[int], mode: Any) -> Ref:
+def _gather_blocks(b: GraphBuilder, each: Equation, x: Ref, starts: Ref) -> Ref:
+    """Blocks of any sizes: elements of the flattened tensor, at positions that are computed."""
+    numbers, sizes = each["dimension_numbers"], each["slice_sizes"]
+    lead, batching = starts.shape[:-1], list(numbers.operand_batching_dims)
+    gone = {*numbers.collapsed_slice_dims, *batching}
+    windows = [d for d in range(x.rank) if d not in gone]
+    shape = (*lead, *(sizes[d] for d in windows))
+    position = b.constant(np.int64(0))
+    for dim in range(x.rank):
+        parts = []
+        if dim in numbers.start_index_map:
+            component = b.constant(np.int64(numbers.start_index_map.index(dim)))
+            start = o.gather(b, starts, component, starts.rank - 1)
+            parts.append(o.reshape(b, start, (*lead, *[1] * len(windows))))
+        if dim in windows:
+            parts.append(_along(b, shape, len(lead) + windows.index(dim)))
+        if dim in batching:
+            parts.append(_along(b, shape, numbers.start_indices_batching_dims[batching.index(dim)]))
+        stride = b.number(product(x.shape[dim + 1 :]))
+        for part in parts:
+            position = b.op("Add", position, b.op("Mul", part, stride))
+    flat = o.reshape(b, x, (product(x.shape),))
+    taken = o.gather(b, flat, o.expand(b, position, shape), 0)
+    return o.transpose(b, taken, _order(numbers.offset_dims, len(lead), len(windows)))
+
+
+def _along(b: GraphBuilder, shape: Shape, dim: int) -> Ref:
+    """The numbers from 0 along one dimension of a shape, the others being 1."""
+    placed = [size if d == dim else 1 for d, size in enumerate(shape)]
+    return o.reshape(b, o.positions(b, shape[dim]), placed)
+
+
+def _in_bounds(b: GraphBuilder, each: Equation, x: Ref, starts: Ref) -> Ref:
     """Positions as JAX reads them: out of range they are moved to the last one."""
-    if "CLIP" in str(mode) or "clip" in str(mode):
-        last = b.op("Sub", b.sizes([x.shape[d] for d in dims]), b.constant(1, INT64))
-        starts = b.op("Max", starts, b.constant(0, INT64))
-        return b.op("Min", starts, last)
-    return starts
+    if "clip" not in str(each["mode"]).lower():
+        return starts
+    dims = each["dimension_numbers"].start_index_map
+    blocks = b.sizes([each["slice_sizes"][d] for d in dims])
+    last = b.op("Sub", b.sizes([x.shape[d] for d in dims]), blocks)
+    starts = b.op("Max", starts, b.constant(0, INT64))
+    return b.op("Min", starts, last)
 
 
 @equation(*_COMBINE)

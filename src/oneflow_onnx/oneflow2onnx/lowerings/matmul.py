@@ -17,7 +17,12 @@ BOOL = np.dtype(bool)
 
 @lowering("matmul")
 def _matmul(b: GraphBuilder, call: Call) -> Ref:
-    return o.matmul(b, *call.operands)
+    x, y = call.operands
+    turned = call.made_by(y, "transpose")
+    if turned is not None and x.rank == y.rank == 2 and x.is_float and b.opset >= 11:
+        (weight,) = turned.operands
+        return b.op("Gemm", x, weight, shape=call.result.shape, transB=1)
+    return o.matmul(b, x, y)
 
 
 @lowering("linear", "linear_no_bias")

@@ -1,0 +1,8 @@
+"""Several tensors as one, under the path of upstream."""
+
+from oneflow.functional.shape.dense import (
+    flatten_dense_tensors as _flatten_dense_tensors,
+    unflatten_dense_tensors as _unflatten_dense_tensors,
+)
+
+__all__ = ["_flatten_dense_tensors", "_unflatten_dense_tensors"]

@@ -1,0 +1,87 @@
+"""Import paths of upstream that hold no code here: modules that lead to public names.
+
+``from oneflow.nn.modules.math_ops import add`` finds `oneflow.add`. Which path belongs to which
+public namespaces is the table; the names in it are looked up when they are asked for.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Callable, Sequence
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import Any
+
+# Package -> modules in it, and where their names are looked for.
+_MODULES: dict[str, tuple[str, tuple[str, ...]]] = {
+    "oneflow.nn.modules": (
+        "affine_grid all_reduce arange argsort argwhere as_tensor batchnorm_fused broadcast_ops "
+        "constant dataset distributed_partial_fc_sample einsum empty expand fake_quantization fold "
+        "global_cast grid_sample instancenorm interpolate is_tensor linspace logspace "
+        "masked_select math_ops meshgrid min_max_observer moving_average_min_max_observer nms "
+        "nonzero norm numel reshape roll scatter slice sparse sparse_softmax_cross_entropy "
+        "tensor_buffer tensordot trigonometric_ops unique where",
+        ("oneflow.nn", "oneflow.nn.functional", "oneflow"),
+    ),
+    "oneflow.nn.optimizer": (
+        "adadelta adagrad adam adamw chained_scheduler constant_lr cosine_annealing_lr "
+        "cosine_annealing_warm_restarts cosine_decay_lr exponential_lr lamb lambda_lr linear_lr "
+        "multistep_lr polynomial_lr reduce_lr_on_plateau rmsprop sequential_lr sgd step_lr "
+        "warmup_lr",
+        ("oneflow.optim", "oneflow.optim.lr_scheduler"),
+    ),
+    "oneflow.nn.utils": ("clip_grad container", ("oneflow.nn.utils",)),
+    "oneflow.amp": ("autocast_mode", ("oneflow.amp",)),
+    "oneflow.autograd": (
+        "autograd autograd_function autograd_mode",
+        ("oneflow.autograd", "oneflow"),
+    ),
+    "oneflow.framework": (
+        "check_point_v2 distribute dtype env_util generator type_tensor",
+        ("oneflow", "oneflow.env", "oneflow.distribute"),
+    ),
+}
+_NAMESPACES = {
+    f"{package}.{name}": namespaces
+    for package, (names, namespaces) in _MODULES.items()
+    for name in names.split()
+}
+
+
+class PathFinder(MetaPathFinder, Loader):
+    """Makes the modules of the table when they are imported."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """Return the spec of a module of the table; None for others."""
+        return ModuleSpec(fullname, self) if fullname in _NAMESPACES else None
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Give a new module its names."""
+        name = module.__name__
+        namespaces = _NAMESPACES[name]
+        module.__doc__ = f"Upstream's path of names in {', '.join(namespaces)}."
+        module.__dict__["__getattr__"] = _lookup(name, namespaces)
+
+
+def _lookup(module: str, namespaces: tuple[str, ...]) -> Callable[[str], Any]:
+    """The `__getattr__` of a module."""
+
+    def find(name: str) -> Any:
+        for namespace in namespaces:
+            found = vars(importlib.import_module(namespace))
+            if name in found and not name.startswith("__"):
+                return found[name]
+        raise AttributeError(
+            f"module `{module}` has no attribute `{name}`; it leads to the public names of "
+            f"{', '.join(namespaces)}"
+        )
+
+    return find
+
+
+# Behind all others: modules that exist are found first.
+sys.meta_path.append(PathFinder())

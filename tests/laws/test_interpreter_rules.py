@@ -1,0 +1,67 @@
+"""Rules of the interpreter: what the package's operators trace to runs without a compiler.
+
+What is missing is listed below with the reason, so that nothing starts to compile unnoticed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from oneflow.interpreter.jaxpr_template import IDENTITY_NAMES
+from oneflow.interpreter.rules import RULES
+from oneflow.primitives.inference import abstract_operands
+from oneflow.primitives.tracing import CALLS, sub_jaxprs, trace
+from tests.laws.recording import of_recorded_programs, recorded_programs
+
+pytestmark = of_recorded_programs
+
+# Primitives of JAX without a rule, by the reason.
+WITHOUT_RULE = {
+    name: reason
+    for reason, names in {
+        "signs, the order of what is degenerate and NaN for what has no decomposition are LAPACK's "
+        "as XLA calls it, and must be the same cold and hot": "cholesky eig eigh lu qr svd",
+        "is computed from a decomposition": "custom_linear_solve triangular_solve",
+        "SciPy's values are others at poles, infinities and large orders": "polygamma zeta",
+        "is part of the gradient of maxima of large windows": "select_and_scatter_add",
+    }.items()
+    for name in names.split()
+}
+# Operations of one primitive that are traced.
+_MAX_OPERATIONS = 2
+
+
+def primitives_of(jaxpr: Any) -> Iterator[str]:
+    """The names of JAX's primitives in a jaxpr and in all that it holds."""
+    for equation in jaxpr.eqns:
+        if equation.primitive.name not in CALLS:
+            yield equation.primitive.name
+        for inner in sub_jaxprs(equation):
+            yield from primitives_of(inner)
+
+
+def traced_primitives() -> set[str]:
+    """The names of JAX's primitives that the recorded operations trace to."""
+    found: set[str] = set()
+    counts: dict[str, int] = {}
+    for program in recorded_programs():
+        for instruction in program.instructions:
+            operation = instruction.operation
+            name = operation.primitive.name
+            counts[name] = counts.get(name, 0) + 1
+            if counts[name] > _MAX_OPERATIONS:
+                continue
+            function = operation.primitive.implementation("cpu")
+            traced = trace(
+                name,
+                lambda *arrays: function(*arrays, **operation.attributes),  # noqa: B023
+                abstract_operands(operation),
+            )
+            found.update(primitives_of(traced.source.closed.jaxpr))
+    return found
+
+
+def test_primitives_without_a_rule_are_explained() -> None:
+    known = RULES.keys() | IDENTITY_NAMES
+    assert traced_primitives() - known == WITHOUT_RULE.keys()

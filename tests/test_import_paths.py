@@ -1,0 +1,107 @@
+"""Import paths of upstream, and what its users find there."""
+
+from __future__ import annotations
+
+import copy
+import importlib
+
+import numpy as np
+import pytest
+
+import oneflow as flow
+from oneflow import nn
+from oneflow.base.import_paths import _NAMESPACES
+
+NAMES = [
+    ("oneflow.nn.modules.min_max_observer", "MinMaxObserver", nn.MinMaxObserver),
+    ("oneflow.nn.modules.fake_quantization", "FakeQuantization", nn.FakeQuantization),
+    ("oneflow.nn.modules.math_ops", "add", flow.add),
+    ("oneflow.nn.modules.where", "where", flow.where),
+    ("oneflow.nn.modules.instancenorm", "InstanceNorm2d", nn.InstanceNorm2d),
+    ("oneflow.nn.modules.interpolate", "interpolate", nn.functional.interpolate),
+    ("oneflow.nn.optimizer.adamw", "AdamW", flow.optim.AdamW),
+    ("oneflow.nn.optimizer.warmup_lr", "WarmUpLR", flow.optim.lr_scheduler.WarmUpLR),
+    ("oneflow.nn.utils.clip_grad", "clip_grad_norm_", nn.utils.clip_grad_norm_),
+    ("oneflow.amp.autocast_mode", "autocast", flow.amp.autocast),
+    ("oneflow.autograd.autograd_function", "Function", flow.autograd.Function),
+    ("oneflow.autograd.autograd_mode", "no_grad", flow.no_grad),
+    ("oneflow.framework.check_point_v2", "load", flow.load),
+    ("oneflow.framework.type_tensor", "FloatTensor", flow.FloatTensor),
+    ("oneflow.nn.graph.graph_block", "GraphModule", nn.graph.GraphModule),
+    ("oneflow.nn.graph.block", "TensorBlock", nn.graph.GraphTensor),
+    ("oneflow.nn.qat.conv", "QatConv2d", nn.QatConv2d),
+]
+
+
+@pytest.mark.parametrize(("path", "name", "expected"), NAMES, ids=lambda each: str(each)[:50])
+def test_a_path_leads_to_the_public_name(path, name, expected):
+    assert getattr(importlib.import_module(path), name) is expected
+
+
+@pytest.mark.parametrize("path", _NAMESPACES)
+def test_every_path_of_the_table(path):
+    module = importlib.import_module(path)
+    assert module.__name__ == path
+    assert not hasattr(module, "nothing_of_this_name")
+    with pytest.raises(ImportError, match="nothing_of_this_name"):
+        exec(f"from {path} import nothing_of_this_name", {})
+
+
+def test_other_modules_are_not_found():
+    for path in ("oneflow.nn.modules.nothing", "oneflow.framework.nothing"):
+        with pytest.raises(ModuleNotFoundError):
+            importlib.import_module(path)
+
+
+def test_dense_tensors_and_back():
+    utils = importlib.import_module("oneflow._utils")
+    tensors = [flow.randn(2, 3), flow.randn(4), flow.tensor(1.0)]
+    flat = utils._flatten_dense_tensors(tensors)
+    assert flat.shape == (11,)
+    for ours, back in zip(tensors, utils._unflatten_dense_tensors(flat, tensors), strict=True):
+        assert flow.equal(ours, back)
+    with pytest.raises(RuntimeError):
+        utils._unflatten_dense_tensors(flat, tensors[:2])
+
+
+def test_lists_of_tensors():
+    framework = importlib.import_module("oneflow.framework.tensor")
+    convert = importlib.import_module("oneflow.framework.tensor_tuple_util").convert_to_tensor_tuple
+    given = framework.TensorTuple([flow.ones(1)])
+    given.merge([flow.zeros(1)])
+    assert flow.stack(given).tolist() == [[1.0], [0.0]]
+    assert [len(convert(each)) for each in (None, flow.ones(2), given)] == [0, 1, 2]
+    with pytest.raises(TypeError, match="int"):
+        framework.TensorTuple([1])
+
+
+def test_parameter_groups():
+    module = importlib.import_module("oneflow.nn.optimizer.optimizer")
+    weight = nn.Parameter(flow.ones(2))
+    optimizer = flow.optim.SGD([{"params": [weight], "lr_scale": 0.5}], lr=1.0)
+    (group,) = optimizer.param_groups
+    assert isinstance(group, module.ParamGroup)
+    assert group.parameters == [weight]
+    assert group.options["lr_scale"] == 0.5
+    assert "params" not in group.options
+    assert type(copy.deepcopy(group)) is module.ParamGroup
+    made = module.ParamGroup({"params": [weight], "lr": 0.1}, {"lr": 1.0, "momentum": 0.9})
+    assert dict(made) == {"params": [weight], "lr": 0.1, "momentum": 0.9}
+    with pytest.raises(TypeError, match="params"):
+        module.ParamGroup({"lr": 0.1}, {})
+
+
+def test_channels_last_while_the_environment_says_so(monkeypatch):
+    x = flow.randn(2, 6, 5, 3)
+    layers = [
+        nn.Conv2d(3, 4, 3),
+        nn.MaxPool2d(2),
+        nn.AvgPool2d(2),
+        nn.AdaptiveAvgPool2d(2),
+        nn.BatchNorm2d(3).eval(),
+        nn.QatConv2d(3, 4, 3),
+    ]
+    first = [layer(x.permute(0, 3, 1, 2)).permute(0, 2, 3, 1).numpy() for layer in layers]
+    monkeypatch.setenv("ONEFLOW_ENABLE_NHWC", "1")
+    for layer, expected in zip(layers, first, strict=True):
+        np.testing.assert_allclose(layer(x).numpy(), expected, atol=1e-5)
