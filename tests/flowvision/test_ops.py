@@ -68,6 +68,27 @@ def test_boxes_without_area_or_with_nan_suppress_nothing() -> None:
     assert ops.remove_small_boxes(boxes, 0.0).tolist() == [0, 1, 3, 4]
 
 
+@pytest.mark.parametrize("most", [0, 4, 500])
+def test_batched_nms_of_fixed_size(most: int) -> None:
+    boxes, scores = flow.tensor(_boxes(60, 30.0)), flow.rand(60)
+    classes = flow.randint(0, 3, (60,))
+    scores[::7] = -float("inf")
+    there = flow.isfinite(scores).nonzero(as_tuple=True)[0]
+    wanted = ops.batched_nms(boxes[there], scores[there], classes[there], 0.3, most)
+
+    class Suppression(flow.nn.Graph):
+        def build(self, *given: flow.Tensor) -> tuple[flow.Tensor, flow.Tensor]:
+            return ops.batched_nms_padded(*given, 0.3, most)
+
+    for suppress in (Suppression(), lambda *given: ops.batched_nms_padded(*given, 0.3, most)):
+        positions, kept = suppress(boxes, scores, classes)
+        assert positions.shape == kept.shape == (min(most, 60),)
+        assert positions[kept].tolist() == there[wanted].tolist()
+        assert kept.tolist() == sorted(kept.tolist(), reverse=True)
+    positions, _ = ops.batched_nms_padded(boxes[:0], scores[:0], classes[:0], 0.3, most)
+    assert positions.shape == (0,)
+
+
 def test_nothing() -> None:
     none = flow.zeros(0, 4)
     assert ops.batched_nms(none, flow.zeros(0), flow.zeros(0), 0.5).tolist() == []
@@ -284,6 +305,9 @@ def test_losses(reduction: str) -> None:
     wanted = torchvision.ops.generalized_box_iou_loss(torch.tensor(a), torch.tensor(b), reduction)
     found = generalized_box_iou_loss(flow.tensor(a), flow.tensor(b), reduction)
     np.testing.assert_allclose(found.numpy(), wanted.numpy(), rtol=1e-5)
+    for loss in (sigmoid_focal_loss, generalized_box_iou_loss):
+        none = flow.zeros(0, 4, requires_grad=True)
+        assert loss(none, flow.zeros(0, 4), reduction=reduction).sum().item() == 0
     with pytest.raises(ValueError, match="reduction"):
         sigmoid_focal_loss(flow.tensor(logits), flow.tensor(labels), reduction="median")
 

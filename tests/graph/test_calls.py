@@ -30,6 +30,19 @@ def test_nested_arguments_and_results():
         assert result["t"][1][0].tolist() == [4.0, 4.0]
 
 
+def test_tensors_are_lazy_while_a_graph_is_built():
+    weight, seen = flow.ones(2), []
+
+    def build(x):
+        seen.extend([x.is_lazy, (x * weight)[:1].is_lazy, weight.is_lazy, x.is_eager])
+        return x * weight
+
+    result = graph_of(build)(flow.ones(2))
+    assert seen == [True, True, False, False]
+    assert result.is_eager
+    assert not result.is_lazy
+
+
 class Pair(NamedTuple):
     """A named tuple of tensors."""
 

@@ -15,6 +15,7 @@ from flowvision.layers.regularization.stochastic_depth import (
 )
 from flowvision.ops.boxes import (
     batched_nms as batched_nms,
+    batched_nms_padded as batched_nms_padded,
     box_area as box_area,
     box_convert as box_convert,
     box_iou as box_iou,

@@ -67,18 +67,59 @@ def batched_nms(
         >>> batched_nms(boxes, flow.tensor([0.5, 0.9, 0.7]), flow.tensor([0, 1, 1]), 0.5).tolist()
         [1, 0]
     """
+    return nms(_apart(boxes, scores, idxs), scores, iou_threshold, keep_n)
+
+
+def batched_nms_padded(
+    boxes: Tensor, scores: Tensor, idxs: Tensor, iou_threshold: float, keep_n: int
+) -> tuple[Tensor, Tensor]:
+    """Non-maximum suppression within each category, whose result has a fixed size.
+
+    It can be part of an `nn.Graph`, where sizes must not depend on values.
+
+    Args:
+        boxes: of shape (n, 4).
+        scores: of shape (n,); boxes with a score of -inf are never kept.
+        idxs: see `batched_nms`.
+        iou_threshold: see `nms`.
+        keep_n: how many boxes to keep at most.
+
+    Returns:
+        m = min(n, keep_n) int64 positions, those of the kept boxes first and the best of them
+        first, and m flags that are true for these.
+
+    Raises:
+        RuntimeError: if the shapes are others.
+
+    Example:
+        >>> from flowvision.ops import batched_nms_padded
+        >>> import oneflow as flow
+        >>> boxes = flow.tensor([[0.0, 0, 2, 2], [0, 0, 2, 1.9], [0, 0, 2, 2]])
+        >>> scores, idxs = flow.tensor([0.5, 0.9, 0.7]), flow.tensor([0, 1, 1])
+        >>> positions, kept = batched_nms_padded(boxes, scores, idxs, 0.5, keep_n=3)
+        >>> positions[kept].tolist()
+        [1, 0]
+    """
+    order = scores.argsort(descending=True)
+    best = _apart(boxes, scores, idxs)[order]
+    kept = flow._C.nms(best, iou_threshold, keep_n).bool() & (scores[order] > -float("inf"))
+    first = (~kept).int().argsort(stable=True)[:keep_n]
+    return order[first], kept[first]
+
+
+def _apart(boxes: Tensor, scores: Tensor, idxs: Tensor) -> Tensor:
+    """Return the boxes moved in such a way that those of different categories do not overlap."""
     if idxs.shape != scores.shape:
         raise RuntimeError(
             f"`idxs` must have the shape of `scores`, {list(scores.shape)}, got {list(idxs.shape)}"
         )
     if not boxes.numel():
-        return nms(boxes, scores, iou_threshold, keep_n)
-    # Each category is moved to a place of its own, in double precision: far from the origin, single
-    # precision would round the boxes.
+        return boxes
+    # In double precision: far from the origin, single precision would round the boxes.
     wide = boxes.double()
     finite = flow.where(flow.isfinite(wide), wide, 0.0)
     offsets = idxs.double() * (finite.max() - finite.min() + 1)
-    return nms(wide + offsets.unsqueeze(1), scores, iou_threshold, keep_n)
+    return wide + offsets.unsqueeze(1)
 
 
 def remove_small_boxes(boxes: Tensor, min_size: float) -> Tensor:

@@ -126,6 +126,10 @@ class MultiScaleRoIAlign(nn.Module):
     ) -> Tensor:
         pooled = features[0].new_zeros(len(rois), features[0].shape[1], *self.output_size)
         for level, (feature, scale) in enumerate(zip(features, scales, strict=True)):
+            if rois.is_lazy:  # in `build` of a graph it is unknown how many belong to the level
+                every = roi_align(feature, rois, self.output_size, scale, self.sampling_ratio)
+                pooled = flow.where((levels == level)[:, None, None, None], every, pooled)
+                continue
             here = (levels == level).nonzero(as_tuple=True)[0]
             pooled[here] = roi_align(
                 feature, rois[here], self.output_size, scale, self.sampling_ratio

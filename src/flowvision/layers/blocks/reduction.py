@@ -6,7 +6,7 @@ from oneflow import Tensor
 
 
 def reduce_loss(loss: Tensor, reduction: str) -> Tensor:
-    """Return `loss`, its mean or its sum.
+    """Return `loss`, its mean or its sum; both are 0 of no elements.
 
     Args:
         loss: one number per element.
@@ -24,7 +24,7 @@ def reduce_loss(loss: Tensor, reduction: str) -> Tensor:
     if reduction == "none":
         return loss
     if reduction == "mean":
-        return loss.mean()
+        return loss.mean() if loss.numel() else loss.sum()
     if reduction == "sum":
         return loss.sum()
     raise ValueError(f"`reduction` must be 'none', 'mean' or 'sum', got {reduction!r}")

@@ -20,7 +20,7 @@ def check_inputs(
 
     Raises:
         ValueError: if there is no image, if targets are missing, or if boxes have another shape,
-            no area, or coordinates that are not finite.
+            no area, or coordinates that are not finite; the last two not in an `nn.Graph`.
     """
     if not len(images):
         raise ValueError("`images` must hold at least one image")
@@ -38,7 +38,8 @@ def check_inputs(
             )
         if len(labels) != len(boxes):
             raise ValueError(f"target {number} has {len(boxes)} boxes, but {len(labels)} labels")
-        _check_areas(number, boxes)
+        if not boxes.is_lazy:  # in `build` of a graph there are no values
+            _check_areas(number, boxes)
 
 
 def _check_areas(number: int, boxes: Tensor) -> None:

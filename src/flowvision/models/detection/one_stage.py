@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 import oneflow as flow
+from flowvision.models.detection.candidates import only_where, suppress
 from flowvision.models.detection.inputs import check_inputs
-from flowvision.ops import batched_nms, clip_boxes_to_image
+from flowvision.ops import clip_boxes_to_image
 from oneflow import Tensor, nn
 from oneflow.nn import functional as F
 
@@ -110,8 +111,7 @@ def best_of_levels(
     for score, offset, anchor in zip(*split, strict=True):
         pairs = score.flatten()
         best, index = pairs.topk(min(topk_candidates, len(pairs)))
-        probable = best > score_thresh
-        best, index = best[probable], index[probable]
+        best, index = only_where(best > score_thresh, best, index)
         row = index // score.shape[1]
         boxes.append(decode(offset[row], anchor[row]))
         kept_scores.append(best)
@@ -138,8 +138,7 @@ def suppressed(
         detections_per_img: how many remain at most.
     """
     boxes = clip_boxes_to_image(boxes, shape)
-    kept = batched_nms(boxes, scores, labels, nms_thresh, detections_per_img)
-    return {"boxes": boxes[kept], "scores": scores[kept], "labels": labels[kept]}
+    return suppress(boxes, scores, labels, nms_thresh, detections_per_img)
 
 
 def by_anchor(predictions: Tensor, columns: int) -> Tensor:

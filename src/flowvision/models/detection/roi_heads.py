@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import oneflow as flow
+from flowvision.models.detection.candidates import are_large, only_where, suppress
 from flowvision.models.detection.det_utils import (
     BalancedPositiveNegativeSampler,
     BoxCoder,
@@ -19,7 +20,7 @@ from flowvision.models.detection.masks import (
     paste_masks_in_image as paste_masks_in_image,
     project_masks_on_boxes as project_masks_on_boxes,
 )
-from flowvision.ops import batched_nms, box_iou, clip_boxes_to_image, remove_small_boxes
+from flowvision.ops import box_iou, clip_boxes_to_image
 from oneflow import Tensor, nn
 from oneflow.nn import functional as F
 
@@ -221,12 +222,10 @@ class RoIHeads(nn.Module):
         # Class 0 is background.
         boxes = clip_boxes_to_image(boxes, image_shape)[:, 1:].reshape(-1, 4)
         scores, labels = scores[:, 1:].flatten(), labels[:, 1:].flatten()
-        probable = (scores > self.score_thresh).nonzero(as_tuple=True)[0]
-        boxes, scores, labels = boxes[probable], scores[probable], labels[probable]
-        large = remove_small_boxes(boxes, _SMALLEST_SIDE)
-        boxes, scores, labels = boxes[large], scores[large], labels[large]
-        kept = batched_nms(boxes, scores, labels, self.nms_thresh, self.detections_per_img)
-        return {"boxes": boxes[kept], "labels": labels[kept], "scores": scores[kept]}
+        # Proposals that a graph filled up with have no area, and so have what is found in them.
+        good = (scores > self.score_thresh) & are_large(boxes, _SMALLEST_SIDE)
+        scores, boxes, labels = only_where(good, scores, boxes, labels)
+        return suppress(boxes, scores, labels, self.nms_thresh, self.detections_per_img)
 
     def _masks(
         self,
@@ -249,7 +248,8 @@ class RoIHeads(nn.Module):
         logits = self._masks(features, [each["boxes"] for each in found], image_shapes)
         masks = maskrcnn_inference(logits, [each["labels"] for each in found])
         for each, probabilities in zip(found, masks, strict=True):
-            each["masks"] = probabilities
+            # Of detections that a graph filled up with, nothing is pasted into the image.
+            each["masks"] = probabilities * (each["scores"] > 0)[:, None, None, None]
 
     def _mask_loss(
         self,

@@ -8,13 +8,14 @@ from typing import Any
 import oneflow as flow
 from flowvision.layers.blocks.feature_pyramid_network import rename_wrapped_convolution
 from flowvision.models.detection.anchor_utils import AnchorGenerator as AnchorGenerator
+from flowvision.models.detection.candidates import are_large, only_where, suppress
 from flowvision.models.detection.det_utils import (
     BalancedPositiveNegativeSampler,
     BoxCoder,
     Matcher,
 )
 from flowvision.models.detection.image_list import ImageList
-from flowvision.ops import batched_nms, box_iou, clip_boxes_to_image, remove_small_boxes
+from flowvision.ops import box_iou, clip_boxes_to_image
 from oneflow import Tensor, nn
 from oneflow.nn import functional as F
 
@@ -222,12 +223,10 @@ class RegionProposalNetwork(nn.Module):
         self, boxes: Tensor, scores: Tensor, levels: Tensor, shape: tuple[int, int]
     ) -> tuple[Tensor, Tensor]:
         boxes = clip_boxes_to_image(boxes, shape)
-        large = remove_small_boxes(boxes, self.min_size)
-        boxes, scores, levels = boxes[large], scores[large], levels[large]
-        probable = scores >= self.score_thresh
-        boxes, scores, levels = boxes[probable], scores[probable], levels[probable]
-        kept = batched_nms(boxes, scores, levels, self.nms_thresh, self.post_nms_top_n())
-        return boxes[kept], scores[kept]
+        good = are_large(boxes, self.min_size) & (scores >= self.score_thresh)
+        scores, boxes, levels = only_where(good, scores, boxes, levels)
+        found = suppress(boxes, scores, levels, self.nms_thresh, self.post_nms_top_n())
+        return found["boxes"], found["scores"]
 
     def compute_loss(
         self,

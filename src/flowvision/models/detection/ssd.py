@@ -9,6 +9,7 @@ import oneflow as flow
 from flowvision.models.creator import ModelCreator
 from flowvision.models.detection.anchor_utils import DefaultBoxGenerator
 from flowvision.models.detection.backbone_utils import trainable_layers
+from flowvision.models.detection.candidates import only_where
 from flowvision.models.detection.det_utils import BoxCoder, SSDMatcher, retrieve_out_channels
 from flowvision.models.detection.faster_rcnn import IMAGENET_MEAN, IMAGENET_STD
 from flowvision.models.detection.one_stage import (
@@ -239,14 +240,11 @@ class SSD(OneStageDetector):
         scores = outputs["cls_logits"].softmax(-1)[:, 1:]
         best, index = scores.topk(min(self.topk_candidates, len(scores)), 0)
         labels = flow.arange(1, scores.shape[1] + 1, device=scores.device).expand(best.shape)
-        probable = best > self.score_thresh
+        scores, index, labels = (each.flatten() for each in (best, index, labels))
+        probable = scores > self.score_thresh
+        scores, index, labels = only_where(probable, scores, index, labels)
         return suppressed(
-            boxes[index[probable]],
-            best[probable],
-            labels[probable],
-            shape,
-            self.nms_thresh,
-            self.detections_per_img,
+            boxes[index], scores, labels, shape, self.nms_thresh, self.detections_per_img
         )
 
 

@@ -13,7 +13,7 @@ from oneflow.functional.elementwise.division import div
 from oneflow.functional.index.gather import index_select, scatter_nd
 from oneflow.functional.index.search import argsort
 from oneflow.functional.linalg.einsum import tensordot as contracted
-from oneflow.functional.nn.detection import nms as suppressed
+from oneflow.functional.nn.detection import flags_of_nms
 from oneflow.functional.nn.patches import pixel_shuffle as shuffled
 from oneflow.functional.reduce.sums import sum_
 from oneflow.functional.registry import function
@@ -321,6 +321,8 @@ def pixel_shuffle(input: Tensor, h_upscale_factor: int, w_upscale_factor: int) -
 def nms(x: Tensor, iou_threshold: float, keep_n: int = -1) -> Tensor:
     """Flags of the boxes that no earlier kept box overlaps too much.
 
+    The size of the result does not depend on values, so that it can be part of a graph.
+
     Args:
         x: boxes ``(x1, y1, x2, y2)``, best first, shape ``(n, 4)``.
         iou_threshold: largest overlap, as intersection over union.
@@ -336,9 +338,7 @@ def nms(x: Tensor, iou_threshold: float, keep_n: int = -1) -> Tensor:
         [1, 0, 1]
     """
     scores = arange(x.shape[0], 0, -1, device=x.device).to(x.dtype)
-    kept = suppressed(x, scores, iou_threshold, keep_n)
-    flags = zeros(x.shape[0], device=x.device)
-    return flags.index_fill(0, kept, 1.0).char()
+    return flags_of_nms(x, scores, iou_threshold, keep_n)[1].char()
 
 
 @function(method=False, namespace="_C", aliases=("consistent_constant",))

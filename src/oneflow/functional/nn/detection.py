@@ -35,6 +35,14 @@ def nms(boxes: Tensor, scores: Tensor, iou_threshold: float, keep_n: int = -1) -
         >>> flow.nms(boxes, flow.tensor([0.5, 0.9, 0.7]), 0.5)
         tensor([1, 2], dtype=oneflow.int64)
     """
+    order, kept = flags_of_nms(boxes, scores, iou_threshold, keep_n)
+    return order[kept]
+
+
+def flags_of_nms(
+    boxes: Tensor, scores: Tensor, iou_threshold: float, keep_n: int
+) -> tuple[Tensor, Tensor]:
+    """Return the positions of the boxes by falling score, and which of these `nms` keeps."""
     if boxes.ndim != 2 or boxes.shape[1] != 4:
         raise RuntimeError(f"`boxes` must have shape [n, 4], got {list(boxes.shape)}")
     if scores.ndim != 1 or scores.shape[0] != boxes.shape[0]:
@@ -42,8 +50,7 @@ def nms(boxes: Tensor, scores: Tensor, iou_threshold: float, keep_n: int = -1) -
             f"`scores` must have shape [{boxes.shape[0]}], one for each of `boxes`, got "
             f"{list(scores.shape)}"
         )
-    order, kept = call(nms_mask, boxes.detach(), scores.detach(), float(iou_threshold), int(keep_n))
-    return order[kept]
+    return call(nms_mask, boxes.detach(), scores.detach(), float(iou_threshold), int(keep_n))
 
 
 @function(method=False)

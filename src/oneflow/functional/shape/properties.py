@@ -176,6 +176,6 @@ attach("nbytes", property(lambda self: self._value.spec.nbytes))
 attach("itemsize", property(element_size))
 attach("is_cuda", property(lambda self: self.device.type == "cuda"))
 attach("is_cpu", property(lambda self: self.device.type == "cpu"))
-# Tensors here are made by code that runs as it is written, on one process's devices.
-attach("is_eager", property(lambda self: True))
-attach("is_lazy", property(lambda self: False))
+# Inside `build` of a graph tensors have no values, neither then nor later.
+attach("is_eager", property(lambda self: not self._value.is_symbolic))
+attach("is_lazy", property(lambda self: self._value.is_symbolic))

@@ -1,0 +1,57 @@
+"""Choosing among boxes: as many as there are, or a fixed number inside `build` of an `nn.Graph`.
+
+There, where sizes must not depend on values, candidates that are dropped stay with a score of -inf,
+and results are filled up with zeros.
+"""
+
+from __future__ import annotations
+
+import oneflow as flow
+from flowvision.ops import batched_nms, batched_nms_padded
+from oneflow import Tensor
+
+
+def only_where(condition: Tensor, scores: Tensor, *others: Tensor) -> tuple[Tensor, ...]:
+    """Return the scores, and further properties, of the candidates for which a condition holds.
+
+    Args:
+        condition: bool, of shape (n,).
+        scores: of shape (n,).
+        others: of shape (n, ...).
+    """
+    if scores.is_lazy:
+        return flow.where(condition, scores, -float("inf")), *others
+    chosen = condition.nonzero(as_tuple=True)[0]
+    return tuple(each[chosen] for each in (scores, *others))
+
+
+def suppress(
+    boxes: Tensor, scores: Tensor, labels: Tensor, iou_threshold: float, most: int
+) -> dict[str, Tensor]:
+    """Return the best candidates that do not overlap others of their class.
+
+    Args:
+        boxes: of shape (n, 4).
+        scores: of shape (n,).
+        labels: of shape (n,).
+        iou_threshold: of non-maximum suppression.
+        most: how many remain at most; inside `build` of a graph, exactly, if there are as many
+            candidates.
+
+    Returns:
+        The "boxes", "labels" and "scores", the best first.
+    """
+    found = {"boxes": boxes, "labels": labels, "scores": scores}
+    if not scores.is_lazy:
+        kept = batched_nms(boxes, scores, labels, iou_threshold, most)
+        return {name: each[kept] for name, each in found.items()}
+    positions, kept = batched_nms_padded(boxes, scores, labels, iou_threshold, most)
+    found["boxes"] = flow.where(kept[:, None], boxes[positions], 0.0)
+    found["labels"] = flow.where(kept, labels[positions], 0)
+    found["scores"] = flow.where(kept, scores[positions], 0.0)
+    return found
+
+
+def are_large(boxes: Tensor, min_size: float) -> Tensor:
+    """Return flags (n,) of the boxes (n, 4) whose sides are at least `min_size`."""
+    return (boxes[:, 2:] - boxes[:, :2] >= min_size).all(1)

@@ -1,0 +1,110 @@
+"""Detectors as parts of graphs, where sizes must not depend on values."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import oneflow as flow
+from flowvision.layers.blocks import MultiScaleRoIAlign
+from tests.flowvision.detectors import KINDS, tiny_detector
+from tests.sampling import Sample
+
+_BOXES, _LABELS = flow.tensor([[10.0, 10, 50, 40], [5.0, 20, 30, 60]]), flow.tensor([1, 2])
+
+
+class _Detection(flow.nn.Graph):
+    def __init__(self, model: flow.nn.Module) -> None:
+        super().__init__()
+        self.model = model
+
+    def build(self, *images: flow.Tensor) -> list[dict[str, flow.Tensor]]:
+        return self.model(list(images))
+
+
+class _Training(flow.nn.Graph):
+    def __init__(self, model: flow.nn.Module, optimizer: flow.optim.Optimizer) -> None:
+        super().__init__()
+        self.model = model
+        self.add_optimizer(optimizer)
+
+    def build(self, image: flow.Tensor, boxes: flow.Tensor, labels: flow.Tensor) -> flow.Tensor:
+        losses = self.model([image], [{"boxes": boxes, "labels": labels}])
+        total = sum(losses.values())
+        total.backward()
+        return total
+
+
+def _talkative(kind: str) -> flow.nn.Module:
+    """A detector that finds something: fresh ones say the same everywhere."""
+    model = tiny_detector(kind)
+    with flow.no_grad():
+        for parameter in model.parameters():
+            parameter.copy_(0.1 * flow.randn(*parameter.shape))
+    return model.double()  # in which hardly two scores are equal
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_detections_are_filled_up(kind: str, sample: Sample) -> None:
+    sample.take(kind, one_in=3)
+    model = _talkative(kind).eval()
+    images = [flow.rand(3, 64, 80).double(), flow.rand(3, 72, 64).double()]
+    with flow.no_grad():
+        scores = model(images)[0]["scores"]
+    getattr(model, "roi_heads", model).score_thresh = scores.mean().item()
+    graph = _Detection(model)
+    for given in (images, [image.flip(2) for image in images]):
+        with flow.no_grad():
+            everything = model(given)
+        for wanted, found in zip(everything, graph(*given), strict=True):
+            count = len(wanted["scores"])
+            assert set(found) == set(wanted)
+            assert 0 < count < len(found["scores"])
+            for name, values in wanted.items():
+                first = found[name][:count].numpy()
+                np.testing.assert_allclose(first, values.numpy(), atol=1e-6, err_msg=name)
+                assert not found[name][count:].numpy().any(), name
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if "rcnn" not in kind])
+def test_a_step_of_training_is_that_of_eager_mode(kind: str, sample: Sample) -> None:
+    sample.take(kind, one_in=2)
+    image, models = flow.rand(3, 64, 80).double(), []
+    for _ in range(2):
+        flow.manual_seed(3)
+        models.append(_talkative(kind).train())
+    in_graph, eager = models
+    optimizers = [flow.optim.SGD(model.parameters(), lr=1e-3) for model in models]
+    total = _Training(in_graph, optimizers[0])(image, _BOXES, _LABELS)
+    losses = eager([image], [{"boxes": _BOXES, "labels": _LABELS}])
+    wanted = sum(losses.values())
+    np.testing.assert_allclose(total.item(), wanted.item(), rtol=1e-9)
+    before = {name: each.numpy().copy() for name, each in eager.named_parameters()}
+    wanted.backward()
+    optimizers[1].step()
+    after = dict(in_graph.named_parameters())
+    for name, each in eager.named_parameters():
+        atol = 1e-6 * np.abs(each.numpy() - before[name]).max() + 1e-12
+        np.testing.assert_allclose(after[name].numpy(), each.numpy(), 0, atol, err_msg=name)
+
+
+def test_proposals_are_not_learned_from_in_graphs() -> None:
+    model = tiny_detector("faster_rcnn").train()
+    graph = _Training(model, flow.optim.SGD(model.parameters(), lr=0.1))
+    with pytest.raises(RuntimeError, match="FasterRCNN cannot be trained in"):
+        graph(flow.rand(3, 64, 64), _BOXES, _LABELS)
+
+
+def test_boxes_of_several_levels() -> None:
+    pool = MultiScaleRoIAlign(["0", "1", "2"], 3, 2)
+    maps = {str(level): flow.randn(1, 2, 64 >> level, 64 >> level) for level in range(3)}
+    boxes = flow.tensor([[0.0, 0, 20, 30], [5, 5, 250, 240], [9, 0, 120, 130]])
+
+    class Pooling(flow.nn.Graph):
+        def build(self, boxes: flow.Tensor, *maps: flow.Tensor) -> flow.Tensor:
+            named = {str(level): each for level, each in enumerate(maps)}
+            return pool(named, [boxes], [(256, 256)])
+
+    found = Pooling()(boxes, *maps.values())
+    wanted = pool(maps, [boxes], [(256, 256)])
+    np.testing.assert_allclose(found.numpy(), wanted.numpy(), atol=1e-5)
