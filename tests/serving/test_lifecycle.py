@@ -225,20 +225,27 @@ def test_a_folder_that_is_none(tmp_path):
         pass
 
 
+def start_command(*arguments):
+    """The command, with its logs in a pipe."""
+    command = [sys.executable, "-m", "oneflow.serving", *map(str, arguments), "--http", "0"]
+    environment = {**os.environ, "PYTHONPATH": str(SOURCE)}
+    return subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)
+
+
+def read_lines(process):
+    """The lines of the log up to the one that says that the server is ready."""
+    lines = []
+    while not lines or "http" not in lines[-1]:
+        lines.append(json.loads(process.stderr.readline()))
+    return lines
+
+
 @pytest.mark.multiprocess
 def test_the_command_serves_until_it_is_told_to_end(tmp_path):
     save_affine(tmp_path / "m", sizes=(1, 2))
-    command = [sys.executable, "-m", "oneflow.serving", str(tmp_path / "m"), "--http", "0"]
-    process = subprocess.Popen(
-        [*command, "--grpc", "0"],
-        env={**os.environ, "PYTHONPATH": str(SOURCE)},
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    process = start_command(tmp_path / "m", "--grpc", "0")
     try:
-        lines = []
-        while not lines or "http" not in lines[-1]:
-            lines.append(json.loads(process.stderr.readline()))
+        lines = read_lines(process)
         server = Running(lines[-1]["http"], lines[-1]["grpc"])
         assert lines[0] | {"time": 0} == {
             "time": 0,
@@ -263,6 +270,49 @@ def test_the_command_serves_until_it_is_told_to_end(tmp_path):
     assert "server stopped" in rest
 
 
+@pytest.mark.multiprocess
+def test_a_killed_server_is_started_again_and_loses_only_what_it_was_doing(tmp_path):
+    save_affine(tmp_path / "m", sizes=(1, 2))
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    process = start_command(tmp_path / "m", "--grpc", port, "--restart")
+    clients, stop = 4, threading.Event()
+    answers, errors = [], []
+
+    def ask(server):
+        while not stop.is_set():
+            try:
+                answers.append(value(server))
+            except OSError as error:  # the connection is gone with the process
+                errors.append(error)
+
+    try:
+        first = read_lines(process)[-1]
+        server = Running(first["http"], first["grpc"])
+        with ThreadPoolExecutor(clients) as pool:
+            try:
+                for _ in range(clients):
+                    pool.submit(ask, server)
+                wait_until(lambda: len(answers) > 20)
+                os.kill(first["pid"], signal.SIGKILL)
+                killed, *_, second = read_lines(process)
+                assert killed["signal"] == signal.SIGKILL
+                assert second["http"] == first["http"]
+                assert second["pid"] != first["pid"]
+                before = len(answers)
+                wait_until(lambda: len(answers) > before + 20)
+            finally:
+                stop.set()
+        assert len(errors) <= clients
+        assert set(answers) == {3.0}
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(30) == 0
+    finally:
+        process.terminate()
+        process.wait(30)
+        process.stderr.close()
+
+
 def test_the_command_says_what_is_wrong(tmp_path, capsys, monkeypatch):
     from oneflow.serving.command_line import main
 
@@ -277,6 +327,7 @@ def test_the_command_says_what_is_wrong(tmp_path, capsys, monkeypatch):
             "both a certificate": [str(tmp_path / "m"), "--certificate", "c.pem"],
             "address already in use": [str(tmp_path / "m"), "--http", port, "--grpc", "0"],
             "gRPC cannot listen": [str(tmp_path / "m"), "--http", "0", "--grpc", port],
+            "fixed port": [str(tmp_path / "m"), "--http", "0", "--grpc", "0", "--restart"],
         }
         for message, arguments in cases.items():
             with pytest.raises(SystemExit, match=message):

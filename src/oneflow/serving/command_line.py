@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import argparse
 import logging
+import socket
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from oneflow.serving.logs import JsonFormatter
 from oneflow.serving.server import ServerOptions, serve
+from oneflow.serving.supervisor import Supervisor, listen
 from oneflow.serving.tensors import Limits
 from oneflow.serving.triton.export import export_model, write_backend
 
@@ -61,13 +63,30 @@ def _serve(arguments: Sequence[str]) -> None:
     logging.getLogger("oneflow.serving").setLevel(logging.INFO)
     # It would write down malformed requests in full, which are answered with an error.
     logging.getLogger("aiohttp.server").setLevel(logging.CRITICAL)
+    if options.restart:
+        sys.exit(_supervise(arguments, options))
     serve(options.path, _server_options(options))
+
+
+def _supervise(arguments: Sequence[str], options: argparse.Namespace) -> int:
+    """Serve a folder by a process that is started again when it was killed.
+
+    Raises:
+        OSError: the port of HTTP cannot be had.
+        ValueError: there is no port of gRPC that stays the same.
+    """
+    if not options.grpc:
+        raise ValueError("--restart needs a fixed port of gRPC, so that clients find it again")
+    with listen(options.host, options.http) as listener:
+        own = [each for each in arguments if each != "--restart"]
+        return Supervisor([*own, "--http-socket", str(listener.fileno())], [listener]).run()
 
 
 def _parser() -> argparse.ArgumentParser:
     defaults = ServerOptions()
     parser = argparse.ArgumentParser(
         prog=_PROGRAM,
+        allow_abbrev=False,
         description="Serve saved graphs over HTTP and gRPC (Open Inference Protocol, version 2).",
         epilog="Further commands: `export GRAPH REPOSITORY/NAME`, `backend FOLDER`.",
     )
@@ -78,6 +97,12 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--grpc", type=int, default=defaults.grpc, help="port of gRPC (%(default)s; 0: any)"
+    )
+    parser.add_argument(
+        "--http-socket", type=int, help="number of an inherited socket that listens for HTTP"
+    )
+    parser.add_argument(
+        "--restart", action="store_true", help="start the server again when it was killed"
     )
     parser.add_argument("--certificate", type=Path, help="file of the TLS certificate chain")
     parser.add_argument("--private-key", type=Path, help="file of its key")
@@ -107,7 +132,7 @@ def _server_options(options: argparse.Namespace) -> ServerOptions:
     """Return the options of the command as those of the server.
 
     Raises:
-        OSError: the file of the token cannot be read.
+        OSError: the file of the token cannot be read, or the socket is none.
         ValueError: it is empty.
     """
     token = None
@@ -115,10 +140,12 @@ def _server_options(options: argparse.Namespace) -> ServerOptions:
         token = options.token_file.read_text(encoding="utf-8").strip()
         if not token:
             raise ValueError(f"there is no token in `{options.token_file}`")
+    number = options.http_socket
     return ServerOptions(
         host=options.host,
         http=options.http,
         grpc=options.grpc,
+        http_socket=None if number is None else socket.socket(fileno=number),
         certificate=options.certificate,
         private_key=options.private_key,
         token=token,

@@ -75,6 +75,7 @@ class Repository:
         self._models: dict[str, _Model] = {}
         self._lock = asyncio.Lock()
         self._retired: set[asyncio.Task[None]] = set()
+        self._is_loaded = False
 
     # --- finding
 
@@ -85,6 +86,8 @@ class Repository:
             RequestError: there is none that is ready.
         """
         model = self._models.get(name)
+        if not self._is_loaded and (model is None or not model.versions):
+            raise RequestError(ErrorKind.STOPPING, "models are being loaded; try again later")
         if model is None:
             raise RequestError(ErrorKind.NOT_FOUND, f"there is no model `{name}`")
         if not model.versions:
@@ -118,7 +121,7 @@ class Repository:
     @property
     def is_ready(self) -> bool:
         """True if every model that nobody has unloaded can answer."""
-        return all(model.versions or model.is_unloaded for model in self._models.values())
+        return self._is_loaded and all(model.versions or model.is_unloaded for model in self._models.values())
 
     def index(self) -> Iterator[IndexEntry]:
         """The models and versions with their states."""
@@ -149,6 +152,7 @@ class Repository:
                     model.seen = files
                     if not model.is_unloaded:
                         await self._load(name, model, folder)
+            self._is_loaded = True
 
     async def load(self, name: str) -> None:
         """Load a model that is not loaded, or whatever of it has changed.

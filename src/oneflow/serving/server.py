@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import os
 import signal
+import socket
 import ssl
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -32,6 +34,7 @@ class ServerOptions:
         host: the address to listen at; other machines reach the default one not at all.
         http: the port of HTTP, 0 for any free one; None for no HTTP.
         grpc: the port of gRPC, likewise.
+        http_socket: one that listens already, which takes the place of the port of HTTP.
         certificate: the file of the TLS certificate chain; None for no TLS.
         private_key: the file of its key.
         token: what clients have to send as bearer token; None for nothing.
@@ -43,6 +46,7 @@ class ServerOptions:
     host: str = "127.0.0.1"
     http: int | None = 8000
     grpc: int | None = 8001
+    http_socket: socket.socket | None = None
     certificate: Path | None = None
     private_key: Path | None = None
     token: str | None = None
@@ -91,14 +95,20 @@ class Server:
         service = GrpcServer(repository, options.limits, options.token)
         async with contextlib.AsyncExitStack() as stack:
             stack.push_async_callback(repository.close)
-            # Health is answered while models are loaded.
+            # Requests that wait in a socket since another server died want an answer, which is
+            # there when the models are; otherwise health is answered while they are loaded.
+            is_successor = options.http_socket is not None
+            if is_successor:
+                await repository.refresh()
             if options.http is not None:
                 await self._start_http(http, options.http, stack)
             if options.grpc is not None:
                 await self._start_grpc(service, options.grpc, stack)
-            await repository.refresh()
-            details = {"http": self.http_port, "grpc": self.grpc_port}
-            logger.info("server ready", extra={**details, "host": options.host})
+            if not is_successor:
+                await repository.refresh()
+            ports = {"http": self.http_port, "grpc": self.grpc_port}
+            details = {**ports, "host": options.host, "pid": os.getpid()}
+            logger.info("server ready", extra=details)
             if started is not None:
                 started.set()
             await self._poll(repository, stop)
@@ -124,7 +134,10 @@ class Server:
         if options.certificate is not None:
             context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
             context.load_cert_chain(options.certificate, options.private_key)
-        await web.TCPSite(runner, options.host, port, ssl_context=context).start()
+        if options.http_socket is None:
+            await web.TCPSite(runner, options.host, port, ssl_context=context).start()
+        else:
+            await web.SockSite(runner, options.http_socket, ssl_context=context).start()
         self.http_port = runner.addresses[0][1]
 
     async def _start_grpc(

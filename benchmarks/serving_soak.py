@@ -1,0 +1,161 @@
+"""A server for many minutes at 80 % of what it can, with reloads, and a kill at the end.
+
+    python benchmarks/serving_soak.py --minutes 10
+
+Each minute begins with some seconds in which the capacity is measured, as other work on the machine
+changes it; then requests come at 80 % of that rate, whether those before are answered or not.
+Every other minute a new version of the model replaces the old one. A line a minute: requests,
+errors, latency from the time when a request was due, memory of the server's process. At last the
+process is killed while requests go on, and `--restart` starts it again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import aiohttp
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(ROOT)]
+from benchmarks.serving import load, request_of, save
+
+SHARE = 0.8
+CLIENTS = 32
+
+
+@dataclass
+class Tally:
+    """What requests came to.
+
+    Attributes:
+        latencies: of those that were answered, in seconds.
+        errors: what the others got.
+    """
+
+    latencies: list[float] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+
+    def quantile(self, share: float) -> float:
+        """The latency of a share of the requests, in milliseconds."""
+        return sorted(self.latencies)[int(len(self.latencies) * share)] * 1e3
+
+
+async def constant_rate(url: str, message: tuple, rate: float, seconds: float) -> Tally:
+    """Send requests at a constant rate over a bounded number of connections."""
+    body, headers = message
+    tally = Tally()
+    start = time.perf_counter()
+    numbers = iter(range(int(rate * seconds)))
+
+    async def client(session: aiohttp.ClientSession) -> None:
+        for number in numbers:
+            due = start + number / rate
+            await asyncio.sleep(due - time.perf_counter())
+            try:
+                async with session.post(url, data=body, headers=headers) as response:
+                    content = await response.read()
+                    if response.status != 200:
+                        tally.errors.append(content.decode(errors="replace"))
+                        continue
+            except aiohttp.ClientError as error:
+                tally.errors.append(repr(error))
+                continue
+            tally.latencies.append(time.perf_counter() - due)
+
+    connector = aiohttp.TCPConnector(limit=CLIENTS)
+    async with aiohttp.ClientSession(connector=connector) as session:
+        await asyncio.gather(*(client(session) for _ in range(CLIENTS)))
+    return tally
+
+
+def start(folder: Path, port: int) -> tuple[subprocess.Popen, int]:
+    """A server that is ready, and the number of its process."""
+    command = [sys.executable, "-m", "oneflow.serving", str(folder), "--restart"]
+    command += ["--http", str(port), "--grpc", str(port + 1)]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    return process, next_ready(process)
+
+
+def next_ready(process: subprocess.Popen) -> int:
+    """Wait for the line of the log that says that a server is ready; its process."""
+    while True:
+        line = json.loads(process.stderr.readline())
+        if line["message"] == "server ready":
+            return line["pid"]
+
+
+def memory(pid: int) -> float:
+    """The resident memory of a process, in MiB."""
+    text = Path(f"/proc/{pid}/statm").read_text()
+    return int(text.split()[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20
+
+
+def publish(folder: Path) -> None:
+    """Put a new version of the model beside the present one."""
+    number = max(int(each.name) for each in folder.iterdir() if each.name.isdecimal())
+    shutil.copytree(folder / str(number), folder / ".new")
+    (folder / ".new").rename(folder / str(number + 1))
+
+
+def main() -> None:
+    """Print a line for each minute, and what the kill did."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--network", choices=("mnist", "mobilenet_v2"), default="mnist")
+    parser.add_argument("--minutes", type=int, default=10)
+    parser.add_argument("--port", type=int, default=8300)
+    options = parser.parse_args()
+    message = request_of("oneflow", options.network)
+    url = f"http://127.0.0.1:{options.port}/v2/models/model/infer"
+    with tempfile.TemporaryDirectory() as temporary:
+        models = Path(temporary) / "models"
+        save(options.network, models / "model" / "1")
+        process, pid = start(models, options.port)
+        print("| minute | capacity/s | requests | errors | p50 ms | p99 ms | MiB |")
+        print("|---|---|---|---|---|---|---|", flush=True)
+        try:
+            for minute in range(1, options.minutes + 1):
+                measured = asyncio.run(load(url, message, CLIENTS, 5))
+                capacity = len(measured) / 5
+                if minute % 2 == 0:
+                    publish(models / "model")
+                tally = asyncio.run(constant_rate(url, message, SHARE * capacity, 55))
+                figures = f"{tally.quantile(0.5):.1f} | {tally.quantile(0.99):.1f}"
+                answered = len(tally.latencies) + len(tally.errors)
+                print(
+                    f"| {minute} | {capacity:.0f} | {answered} | {len(tally.errors)} | {figures} | "
+                    f"{memory(pid):.0f} |",
+                    *tally.errors[:1],
+                    flush=True,
+                )
+            kill_under_load(url, message, pid, SHARE * capacity)
+            assert next_ready(process) != pid
+        finally:
+            process.send_signal(signal.SIGTERM)
+            process.wait(60)
+
+
+def kill_under_load(url: str, message: tuple, pid: int, rate: float) -> None:
+    """Print what happens to requests when the process is killed."""
+
+    async def run() -> Tally:
+        asyncio.get_running_loop().call_later(3, os.kill, pid, signal.SIGKILL)
+        return await constant_rate(url, message, rate, 20)
+
+    tally = asyncio.run(run())
+    answered, lost = len(tally.latencies), len(tally.errors)
+    print(f"\nkilled: {answered} answered, {lost} in flight lost {set(tally.errors)}")
+
+
+if __name__ == "__main__":
+    main()

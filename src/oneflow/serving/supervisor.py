@@ -1,0 +1,67 @@
+"""A process that starts the server again when it was killed."""
+
+from __future__ import annotations
+
+import logging
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from types import FrameType
+
+logger = logging.getLogger("oneflow.serving")
+# Seconds from one start of the server to the next: one that dies at once does not keep a core busy.
+_PAUSE = 1.0
+_WAITING_CONNECTIONS = 1024
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """Return a socket that listens for HTTP, which servers may inherit one after the other.
+
+    Connections that come while there is no server wait in it.
+
+    Raises:
+        OSError: the port cannot be had.
+    """
+    family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+    listener = socket.create_server((host, port), family=family, backlog=_WAITING_CONNECTIONS)
+    listener.set_inheritable(True)
+    return listener
+
+
+class Supervisor:
+    """Runs a server, and runs it again as often as a signal ends it that it was not sent for this.
+
+    Args:
+        arguments: of the command `python -m oneflow.serving`.
+        sockets: what the server inherits.
+    """
+
+    def __init__(self, arguments: Sequence[str], sockets: Sequence[socket.socket]) -> None:
+        self._command = [sys.executable, "-m", "oneflow.serving", *arguments]
+        self._files = [each.fileno() for each in sockets]
+        self._server: subprocess.Popen[bytes] | None = None
+        self._is_stopping = False
+
+    def run(self) -> int:
+        """Return the exit code of the server that ended by itself, or because it was told to."""
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, self._stop)
+        while True:
+            started = time.monotonic()
+            self._server = subprocess.Popen(self._command, pass_fds=self._files)
+            if self._is_stopping:  # the signal came before there was somebody to hand it to
+                self._server.terminate()
+            code = self._server.wait()
+            if code >= 0 or self._is_stopping:
+                return code if code >= 0 else 128 - code  # as shells count
+            details = {"signal": -code, "pid": self._server.pid}
+            logger.error("server killed, it is started again", extra=details)
+            time.sleep(max(0.0, started + _PAUSE - time.monotonic()))
+
+    def _stop(self, _number: int, _frame: FrameType | None) -> None:
+        self._is_stopping = True
+        if self._server is not None:
+            self._server.terminate()
