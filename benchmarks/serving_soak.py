@@ -1,6 +1,6 @@
 """A server for many minutes at 80 % of what it can, with reloads, and a kill at the end.
 
-    python benchmarks/serving_soak.py --minutes 10
+    python -m benchmarks.serving_soak --minutes 10
 
 Each minute begins with some seconds in which the capacity is measured, as other work on the machine
 changes it; then requests come at 80 % of that rate, whether those before are answered or not.
@@ -26,8 +26,6 @@ from pathlib import Path
 
 import aiohttp
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT)]
 from benchmarks.serving import load, request_of, save
 
 SHARE = 0.8

@@ -5,10 +5,11 @@ from __future__ import annotations
 import functools
 import importlib
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import onnx
 import onnx_ir as ir
 
 from oneflow.graph.captured_step import StepInput
@@ -18,6 +19,7 @@ from oneflow_onnx.oneflow2onnx.assembling import ModelNames, assemble
 from oneflow_onnx.oneflow2onnx.emission import emit
 from oneflow_onnx.oneflow2onnx.errors import UnsupportedOperatorsError
 from oneflow_onnx.oneflow2onnx.lowering import LOWERINGS
+from oneflow_onnx.oneflow2onnx.reference import onnx_type
 from oneflow_onnx.oneflow2onnx.trace import program_trace
 
 # OpenVINO reads it whole, and it has normalisations and activations as single operators.
@@ -57,6 +59,38 @@ def compile_program(
     return OpenVinoProgram(_model(program, numbers, weights))
 
 
+def write_program(program: Program, numbers: Sequence[Any], weights: Collection[int]) -> bytes:
+    """Return a program as a file; see `oneflow.graph.engines.Connector`."""
+    absent = {number: np.empty(0, np.float32) for number in weights}
+    model = _model(program, numbers, absent)
+    # A weight becomes an input of its name, until `load_program` gives it its values.
+    for name in list(map(_weight_name, weights)):
+        value = model.graph.initializers.pop(name, None)
+        if value is not None:
+            number = int(name.rpartition("_")[2])
+            value.const_value = None
+            value.shape = ir.Shape(program.inputs[number].shape)
+            model.graph.inputs.append(value)
+    return ir.to_proto(model).SerializeToString()
+
+
+def load_program(content: bytes, weights: Mapping[int, np.ndarray]) -> OpenVinoProgram:
+    """Compile a program from a file; see `oneflow.graph.engines.Connector`."""
+    model = ir.from_proto(onnx.ModelProto.FromString(content))
+    inputs = {each.name: each for each in model.graph.inputs}
+    for number, array in weights.items():
+        value = inputs.get(_weight_name(number))
+        if value is not None:
+            model.graph.inputs.remove(value)
+            value.const_value = ir.Tensor(array, onnx_type(array.dtype), name=value.name)
+            model.graph.initializers[str(value.name)] = value
+    return OpenVinoProgram(model)
+
+
+def _weight_name(number: int) -> str:
+    return f"weight_{number}"
+
+
 def _model(program: Program, numbers: Sequence[Any], weights: Mapping[int, Any]) -> ir.Model:
     """The program in ONNX; `weights` are its initializers.
 
@@ -64,13 +98,13 @@ def _model(program: Program, numbers: Sequence[Any], weights: Mapping[int, Any])
         UnsupportedByEngine: ONNX cannot express it.
     """
     sources = [
-        StepInput("constant", f"weight {index}", weights[index])
+        StepInput("constant", _weight_name(index), weights[index])
         if index in weights
-        else StepInput("argument", f"argument {index}", index)
+        else StepInput("argument", f"argument_{index}", index)
         for index in range(len(program.inputs))
     ]
     trace = program_trace(program, sources, numbers)
-    names = {index: each.name.replace(" ", "_") for index, each in enumerate(sources)}
+    names = {index: each.name for index, each in enumerate(sources)}
     inputs = {index: names[index] for index in names if index not in weights}
     emission = emit(trace, _OPSET, inputs, names, LOWERINGS, iter)
     if emission.needs:

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import importlib.util
 import sys
 import warnings
 from concurrent.futures import ThreadPoolExecutor
+from unittest import mock
 
 import numpy as np
 import pytest
 
 import oneflow as flow
 from oneflow import nn
+from oneflow.compiler.export import ImportedProgram
 from oneflow.graph.engine_executable import EngineExecutable
 from oneflow.graph.engines import UnsupportedByEngine
 from oneflow.nn import functional as F
+from oneflow_onnx import openvino_connector
 from tests.graph.helpers import graph_of
 
 
@@ -284,3 +288,69 @@ def test_packages_for_onnx_are_missing(monkeypatch):
     _, engine = pair(lambda x: x @ x)
     with pytest.raises(ImportError, match=r"needs `onnx_ir`.*oneflow-xla\[onnx\]"):
         engine(flow.eye(2))
+
+
+@pytest.mark.parametrize(
+    ("make", "shape"), [(convolutions, (2, 3, 8, 8)), (transformer, (2, 5, 8))]
+)
+def test_saved_graphs_run_in_the_engine(tmp_path, monkeypatch, make, shape):
+    model = make()
+    plain, engine = pair(lambda x: model(x), model=model)
+    x = flow.randn(*shape)
+    engine(x)
+    engine.save(tmp_path / "model")
+    loaded = nn.Graph.load(tmp_path / "model")
+    with monkeypatch.context() as patch:
+        patch.setattr(ImportedProgram, "__call__", None)  # XLA does not run it
+        for _ in range(2):
+            x = flow.randn(*shape)
+            first, second = loaded(x), loaded(2 * x)
+            assert_same(first, plain(x))  # the second call left it as it was
+            assert_same(second, plain(2 * x))
+    (step,) = loaded.steps
+    find = importlib.util.find_spec
+    missing = {"openvino": None}
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name: missing[name] if name in missing else find(name)
+    )
+    with pytest.warns(UserWarning, match="`openvino` is not installed, and XLA runs it"):
+        without = nn.Graph.load(tmp_path / "model")
+    assert_same(without(x), plain(x), tolerance=0)
+    assert without.steps[0].inputs == step.inputs
+
+
+def test_saved_graphs_of_which_xla_ran_a_part_run_in_xla(tmp_path):
+    model = nn.Sequential(nn.Embedding(5, 4), nn.Linear(4, 2))
+    _, engine = pair(lambda x: model(x), model=model)
+    x = flow.tensor([[0, 4]])
+    with pytest.warns(UserWarning, match="XLA runs"):
+        expected = engine(x)
+    engine.save(tmp_path / "model")
+    assert not list(tmp_path.rglob("*.onnx"))
+    assert_same(nn.Graph.load(tmp_path / "model")(x), expected)
+
+
+@pytest.mark.parametrize("damage", ["content", "package", "refused"])
+def test_damaged_programs_of_saved_graphs(tmp_path, monkeypatch, damage):
+    model = nn.Linear(4, 2)
+    plain, engine = pair(lambda x: model(x), model=model)
+    x = flow.randn(3, 4)
+    engine(x)
+    engine.save(tmp_path / "model")
+    if damage == "refused":
+        loaded = nn.Graph.load(tmp_path / "model")
+        refusal = UnsupportedByEngine("OpenVINO refuses it: no")
+        monkeypatch.setattr(openvino_connector, "OpenVinoProgram", mock.Mock(side_effect=refusal))
+        with pytest.warns(UserWarning, match="XLA runs a saved graph: OpenVINO refuses it"):
+            result = loaded(x)
+        assert_same(result, plain(x), tolerance=0)
+        assert_same(loaded(x), result, tolerance=0)
+        return
+    if damage == "content":
+        (file,) = tmp_path.rglob("*.onnx")
+        file.write_bytes(b"other")
+    else:
+        file = tmp_path / "model" / "program.json"
+        file.write_text(file.read_text().replace('"openvino"', '"other"'))
+    with pytest.raises(RuntimeError, match=r"not the one that was saved|no engine 'other'"):
+        nn.Graph.load(tmp_path / "model")

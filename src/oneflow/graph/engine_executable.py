@@ -105,6 +105,19 @@ class EngineExecutable:
         program = run_passes(self.program, *groups)
         return Executable(program, (), self.device, self._constants, self._name)
 
+    def engine_program(self) -> tuple[str, bytes] | None:
+        """The engine's package and the whole program as a file of it, without the weights.
+
+        None if XLA runs a part of the program.
+        """
+        if len(self._runs) != 1 or self.left_to_xla:
+            return None
+        program = self.program
+        numbers = [self._constants.get(slot) for slot in range(len(program.scalars))]
+        weights = range(len(program.inputs) - len(self._weights), len(program.inputs))
+        content = self._connector.write_program(program, numbers, weights)
+        return self._engine.package, content
+
     # --- which instructions form clusters
 
     def _unfit(self, instruction: Instruction) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -43,6 +43,33 @@ class Connector(Protocol):
 
         Raises:
             UnsupportedByEngine: the engine lacks an operator, or ONNX does.
+        """
+        ...
+
+    def write_program(
+        self, program: Program, numbers: Sequence[Any], weights: Collection[int]
+    ) -> bytes:
+        """Return a program as the content of a file, without its weights.
+
+        Args:
+            program: the program.
+            numbers: its Python numbers, which are always the same.
+            weights: the inputs that are weights, by number.
+
+        Raises:
+            UnsupportedByEngine: ONNX cannot express it.
+        """
+        ...
+
+    def load_program(self, content: bytes, weights: Mapping[int, np.ndarray]) -> EngineProgram:
+        """Compile a program from a file.
+
+        Args:
+            content: what `write_program` returned.
+            weights: the weights, by number of the input.
+
+        Raises:
+            UnsupportedByEngine: the engine cannot compile it.
         """
         ...
 

@@ -2,6 +2,7 @@
 
     path/program.json                       the description; written last, replaced atomically
     path/files-<number>/step<n>.stablehlo   one per compiled step
+    path/files-<number>/step<n>.onnx        the same step, if an engine is to run all of it
     path/files-<number>/weights.safetensors
 
 Of a graph on a placement the weights are the folder `weights`, a checkpoint to which every rank
@@ -85,7 +86,7 @@ def save_steps(name: str, steps: Sequence[Step], build: Callable[..., Any], path
     is_shared = isinstance(device, Placement)
     number = secrets.token_bytes(8)
     saving = _GraphWriter(path, broadcast_bytes(0, number) if is_shared else number, is_shared)
-    saving.write(weights, data, executables)
+    saving.write(weights, data, executables, list(map(_engine_program, steps)))
 
 
 class _GraphWriter:
@@ -104,7 +105,11 @@ class _GraphWriter:
         self._leads = not is_shared or cluster.rank() == 0
 
     def write(
-        self, weights: Mapping[str, Tensor], data: dict[str, Any], programs: Sequence[Executable]
+        self,
+        weights: Mapping[str, Tensor],
+        data: dict[str, Any],
+        programs: Sequence[Executable],
+        engine_programs: Sequence[tuple[str, bytes] | None],
     ) -> None:
         """Write everything; the folder changes when all of it is on disk."""
         is_new = self._leads and not self._path.exists()
@@ -118,7 +123,7 @@ class _GraphWriter:
                 serialization.save(dict(weights), self._files / weights_name)
                 with self._collective():
                     if self._leads:
-                        self._complete(data, programs)
+                        self._complete(data, programs, engine_programs)
         finally:
             if self._leads:
                 remove_old_saves(self._path, FILES, lambda: named_files(self._path))
@@ -131,14 +136,27 @@ class _GraphWriter:
         action = f"save the graph to `{self._path}`"
         return propagate_errors(action) if self._is_shared else contextlib.nullcontext()
 
-    def _complete(self, data: dict[str, Any], programs: Sequence[Executable]) -> None:
-        for index, (program, step) in enumerate(zip(programs, data["steps"], strict=True)):
-            content = to_bytes(program)
-            step["sha256"] = sha256(content).hexdigest()
-            with atomic_write(self._files / program_name(index)) as file:
-                file.write(content)
+    def _complete(
+        self,
+        data: dict[str, Any],
+        programs: Sequence[Executable],
+        engine_programs: Sequence[tuple[str, bytes] | None],
+    ) -> None:
+        for index, step in enumerate(data["steps"]):
+            content = to_bytes(programs[index])
+            step["sha256"] = self._write_file(program_name(index), content)
+            found = engine_programs[index]
+            if found is not None:
+                number = self._write_file(engine_program_name(index), found[1])
+                step["engine"] = {"package": found[0], "sha256": number}
         with atomic_write(self._path / PROGRAM_FILE) as file:
             file.write(json.dumps({**data, "files": self._files.name}, indent=1).encode())
+
+    def _write_file(self, name: str, content: bytes) -> str:
+        """Write a file of this save; returns its digest."""
+        with atomic_write(self._files / name) as file:
+            file.write(content)
+        return sha256(content).hexdigest()
 
 
 def _make_folder(path: Path) -> None:
@@ -188,6 +206,17 @@ def read_description(path: Path) -> dict[str, Any]:
 def program_name(index: int) -> str:
     """The name of a step's program."""
     return f"step{index}.stablehlo"
+
+
+def engine_program_name(index: int) -> str:
+    """The name of the file with a step's program for an engine."""
+    return f"step{index}.onnx"
+
+
+def _engine_program(step: Step) -> tuple[str, bytes] | None:
+    """The program of a step for the engine that runs all of it, with the engine's package."""
+    executable = step.executable
+    return executable.engine_program() if isinstance(executable, EngineExecutable) else None
 
 
 def _executable_of(step: Step, name: str) -> Executable:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -22,9 +22,11 @@ from oneflow.graph.pytree_json import tree_from_json
 from oneflow.graph.save_graph import (
     WEIGHTS,
     WEIGHTS_IN_PARTS,
+    engine_program_name,
     program_name,
     read_description,
 )
+from oneflow.graph.saved_engine_program import SavedEngineProgram, installed_engine
 from oneflow.primitives.registry import PRIMITIVES, Primitive
 from oneflow.program.value import Value
 from oneflow.random.generator import default_generator
@@ -54,7 +56,9 @@ class SavedGraph:
             self._steps = {}
             for index, each in enumerate(data["steps"]):
                 content = (files / program_name(index)).read_bytes()
-                step = SavedStep(each, content, device, self._variables)
+                engine = each.get("engine")
+                found = engine and (files / engine_program_name(index)).read_bytes()
+                step = SavedStep(each, content, found, device, self._variables)
                 self._steps[step.key] = step
 
     def __repr__(self) -> str:
@@ -137,6 +141,16 @@ def _load_weights(path: Path, device: Device | Placement) -> dict[str, Value]:
     return values
 
 
+def _check_digest(content: bytes, data: Mapping[str, Any]) -> None:
+    """Make sure that a program is the one that a description was written for.
+
+    Raises:
+        ValueError: it is not.
+    """
+    if sha256(content).hexdigest() != data["sha256"]:
+        raise ValueError("a program is not the one that was saved")
+
+
 def _are_names(names: Any, count: int) -> bool:
     """Return true if `names` are `count` different names."""
     return len(names) == len({str(each) for each in names}) == count
@@ -169,6 +183,7 @@ class SavedStep:
     Args:
         data: its description.
         content: its program.
+        engine_content: its program for an engine, if one is to run it.
         device: the device or placement that runs it.
         variables: all variables and constants of the graph.
     """
@@ -177,6 +192,7 @@ class SavedStep:
         self,
         data: dict[str, Any],
         content: bytes,
+        engine_content: bytes | None,
         device: Device | Placement,
         variables: Mapping[str, Value],
     ) -> None:
@@ -186,8 +202,7 @@ class SavedStep:
         self.key = tree_from_json(data["called"]), specs
         self.structure = tree_from_json(data["structure"])
         self._check(len(specs), variables)
-        if sha256(content).hexdigest() != data["sha256"]:
-            raise ValueError("a program is not the one that was saved")
+        _check_digest(content, data)
         self._checked: Any = [
             (self._checked_operation(each), each["line"]) for each in data["checks"]
         ]
@@ -199,20 +214,32 @@ class SavedStep:
         outputs: list = [variables[key].spec for key in self.updated]
         outputs += [self._spec(each) for each in data["results"] if isinstance(each, list)]
         outputs += [None] * bool(data["checks"])
-        placement = device if isinstance(device, Placement) else None
+        program = ImportedProgram(
+            content,
+            device if isinstance(device, Placement) else None,
+            inputs,
+            (len(data["floats"]), len(data["integers"])),
+            outputs,
+            data["has_convolution"],
+        )
         self._run = collective_runner(
             device,
-            ImportedProgram(
-                content,
-                placement,
-                inputs,
-                (len(data["floats"]), len(data["integers"])),
-                outputs,
-                data["has_convolution"],
-            ),
+            program if engine_content is None else self._in_engine(engine_content, program),
             [None if spec is None else Absent() for spec in outputs],
             f"run of a saved graph ({data['sha256'][:8]})",
         )
+
+    def _in_engine(self, content: bytes, program: ImportedProgram) -> Callable[..., list[Any]]:
+        """The program as the engine that it was saved for runs it, or XLA if there is none."""
+        data = self._data
+        _check_digest(content, data["engine"])
+        if self._checked or self.updated or not isinstance(self._device, Device):
+            raise ValueError("a program for an engine has checks, updates or a placement")
+        engine = installed_engine(data["engine"]["package"])
+        if engine is None:
+            return program
+        weights = len(data["variables"]) + len(data["constants"])
+        return SavedEngineProgram(engine, content, weights, self._device, program)
 
     def _checked_operation(self, data: dict[str, Any]) -> CheckedOperation:
         primitive = PRIMITIVES.get(data["primitive"])

@@ -121,7 +121,9 @@ class Repository:
     @property
     def is_ready(self) -> bool:
         """True if every model that nobody has unloaded can answer."""
-        return self._is_loaded and all(model.versions or model.is_unloaded for model in self._models.values())
+        return self._is_loaded and all(
+            model.versions or model.is_unloaded for model in self._models.values()
+        )
 
     def index(self) -> Iterator[IndexEntry]:
         """The models and versions with their states."""
