@@ -2,12 +2,14 @@
 
 ``python tools/make_facades.py`` writes them; with ``--check`` it exits with 1 if a file is not what
 would be written. What stands above the line `MARKER` of a façade is written by hand: other classes,
-dtypes, sub-modules.
+dtypes, sub-modules; but where a package names what it imports when it is asked for, the imports
+that type checkers read instead are written, too.
 """
 
 from __future__ import annotations
 
 import argparse
+import ast
 import importlib
 import pkgutil
 import re
@@ -22,6 +24,8 @@ MARKER = "# Generated from the function registry by `tools/make_facades.py` (mak
 # The package whose classes `oneflow.nn` offers.
 LAYERS = "oneflow.nn.modules"
 LINE_LENGTH = 100
+# The imports of what a package imports when it is asked for, up to the next statement.
+LAZY_IMPORTS = re.compile(r"^if TYPE_CHECKING:\n(?:    .*\n|\)\n)+", re.MULTILINE)
 
 
 def registered_functions() -> dict[str, Callable]:
@@ -67,7 +71,7 @@ def natural_order(name: str) -> list[tuple[int, int | str]]:
     return [(0, int(part)) if part.isdigit() else (1, part) for part in parts if part]
 
 
-def import_statement(module: str, names: list[tuple[str, str]]) -> str:
+def import_statement(module: str, names: list[tuple[str, str]], indent: str = "") -> str:
     """Return one statement that imports the pairs of name and public name."""
     # As import sorting does: constants, classes, functions.
     ordered = sorted(
@@ -80,10 +84,11 @@ def import_statement(module: str, names: list[tuple[str, str]]) -> str:
         ),
     )
     aliases = [f"{name} as {public}" for name, public in ordered]
-    line = f"from {module} import {', '.join(aliases)}\n"
+    line = f"{indent}from {module} import {', '.join(aliases)}\n"
     if len(line) <= LINE_LENGTH + 1:
         return line
-    return f"from {module} import (\n" + "".join(f"    {each},\n" for each in aliases) + ")\n"
+    lines = "".join(f"{indent}    {each},\n" for each in aliases)
+    return f"{indent}from {module} import (\n{lines}{indent})\n"
 
 
 def generated_part(functions: dict[str, Callable]) -> str:
@@ -104,6 +109,30 @@ def generated_part(functions: dict[str, Callable]) -> str:
     return text + "".join(["\n", *sorted(inplace, key=natural_order)] if inplace else [])
 
 
+def with_lazy_imports(package: str, text: str) -> str:
+    """Return the text of a package's `__init__.py` with the imports that type checkers read."""
+    assigned = {
+        node.targets[0].id: ast.literal_eval(node.value)
+        for node in ast.parse(text).body
+        if isinstance(node, ast.Assign)
+        and isinstance(node.targets[0], ast.Name)
+        and node.targets[0].id in ("__lazy_modules__", "__lazy_names__")
+    }
+    imports: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    for name in assigned.get("__lazy_modules__", ()):
+        imports[package].append((name, name))
+    for public, path in assigned.get("__lazy_names__", {}).items():
+        module, _, name = path.partition(":")
+        imports[module].append((name or public, public))
+    if not imports:
+        return text
+    lines = "".join(
+        import_statement(module, imports[module], indent="    ")
+        for module in sorted(imports, key=natural_order)
+    )
+    return LAZY_IMPORTS.sub(f"if TYPE_CHECKING:\n{lines}", text, count=1)
+
+
 def rendered() -> Iterator[tuple[Path, str]]:
     """Yield each façade with what it should hold."""
     facades: dict[str, dict[str, Callable | type]] = defaultdict(dict)
@@ -117,6 +146,9 @@ def rendered() -> Iterator[tuple[Path, str]]:
             sys.exit(f"{file} needs the line: {MARKER}")
         if namespace == "nn":
             functions.update(layers(head))
+        if file.name == "__init__.py":
+            package = ".".join(("oneflow", *filter(None, namespace.split("."))))
+            head = with_lazy_imports(package, head)
         yield file, f"{head}{MARKER}\n{generated_part(functions)}"
 
 

@@ -114,71 +114,12 @@ from oneflow.version import __version__ as __version__
 
 # isort: split
 from oneflow import (
-    _C as _C,
-    amp as amp,
     autograd as autograd,
-    boxing as boxing,
-    checkpoint as checkpoint,
-    comm as comm,
-    cuda as cuda,
-    distributed as distributed,
     eager as eager,
-    env as env,
-    framework as framework,
     linalg as linalg,
-    optim as optim,
     special as special,
 )
-from oneflow.amp.autocast import (
-    autocast as autocast,
-    autocast_decorator as autocast_decorator,
-    clear_autocast_cache as clear_autocast_cache,
-    get_autocast_cpu_dtype as get_autocast_cpu_dtype,
-    get_autocast_gpu_dtype as get_autocast_gpu_dtype,
-    is_autocast_cache_enabled as is_autocast_cache_enabled,
-    is_autocast_enabled as is_autocast_enabled,
-    set_autocast_cache_enabled as set_autocast_cache_enabled,
-    set_autocast_cpu_dtype as set_autocast_cpu_dtype,
-    set_autocast_enabled as set_autocast_enabled,
-    set_autocast_gpu_dtype as set_autocast_gpu_dtype,
-)
-from oneflow.checkpoint.serialization import load as load, save as save
 from oneflow.legacy import blob as _blob
-from oneflow.legacy.annotations import (
-    ListNumpyPlaceholder as MirroredTensorDef,
-    NumpyPlaceholder as FixedTensorDef,
-)
-from oneflow.legacy.context import namespace as name_scope
-from oneflow.legacy.function_config import (
-    FunctionConfig as FunctionConfig,
-    function_config as function_config,
-)
-from oneflow.legacy.initializers import (
-    constant_initializer as constant_initializer,
-    glorot_normal_initializer as glorot_normal_initializer,
-    glorot_uniform_initializer as glorot_uniform_initializer,
-    kaiming_initializer as kaiming_initializer,
-    ones_initializer as ones_initializer,
-    random_normal_initializer as random_normal_initializer,
-    random_uniform_initializer as random_uniform_initializer,
-    truncated_normal as truncated_normal,
-    truncated_normal_initializer as truncated_normal_initializer,
-    variance_scaling_initializer as variance_scaling_initializer,
-    xavier_normal_initializer as xavier_normal_initializer,
-    xavier_uniform_initializer as xavier_uniform_initializer,
-    zeros_initializer as zeros_initializer,
-)
-from oneflow.legacy.job import global_function as global_function
-from oneflow.legacy.packing import pack as pack, unpack as unpack
-from oneflow.legacy.session import (
-    clear_default_session as clear_default_session,
-    enable_eager_execution as enable_eager_execution,
-    get_all_variables as get_all_variables,
-    load_variables as load_variables,
-)
-from oneflow.legacy.user_op import user_op_builder as user_op_builder
-from oneflow.legacy.variables import get_variable as get_variable
-from oneflow.legacy.watch import watch as watch, watch_diff as watch_diff
 from oneflow.runtime.determinism import (
     are_deterministic_algorithms_enabled as are_deterministic_algorithms_enabled,
     use_deterministic_algorithms as use_deterministic_algorithms,
@@ -186,15 +127,24 @@ from oneflow.runtime.determinism import (
 
 if TYPE_CHECKING:
     from oneflow import (
+        _C as _C,
+        amp as amp,
         asyncs as asyncs,
         backends as backends,
+        boxing as boxing,
+        checkpoint as checkpoint,
+        comm as comm,
         compatible as compatible,
         config as config,
+        cuda as cuda,
         data as data,
         distribute as distribute,
+        distributed as distributed,
         distributions as distributions,
+        env as env,
         experimental as experimental,
         fft as fft,
+        framework as framework,
         func as func,
         hub as hub,
         image as image,
@@ -203,6 +153,7 @@ if TYPE_CHECKING:
         math as math,
         one_embedding as one_embedding,
         onnx as onnx,
+        optim as optim,
         optimizer as optimizer,
         plan as plan,
         profiler as profiler,
@@ -216,6 +167,20 @@ if TYPE_CHECKING:
         util as util,
         utils as utils,
     )
+    from oneflow.amp.autocast import (
+        autocast as autocast,
+        autocast_decorator as autocast_decorator,
+        clear_autocast_cache as clear_autocast_cache,
+        get_autocast_cpu_dtype as get_autocast_cpu_dtype,
+        get_autocast_gpu_dtype as get_autocast_gpu_dtype,
+        is_autocast_cache_enabled as is_autocast_cache_enabled,
+        is_autocast_enabled as is_autocast_enabled,
+        set_autocast_cache_enabled as set_autocast_cache_enabled,
+        set_autocast_cpu_dtype as set_autocast_cpu_dtype,
+        set_autocast_enabled as set_autocast_enabled,
+        set_autocast_gpu_dtype as set_autocast_gpu_dtype,
+    )
+    from oneflow.checkpoint.serialization import load as load, save as save
     from oneflow.data.readers.buffers import (
         gen_tensor_buffer as gen_tensor_buffer,
         tensor_buffer_to_list_of_tensors as tensor_buffer_to_list_of_tensors,
@@ -223,19 +188,63 @@ if TYPE_CHECKING:
         tensor_to_tensor_buffer as tensor_to_tensor_buffer,
     )
     from oneflow.data.readers.images import image_decode as image_decode
+    from oneflow.legacy.annotations import (
+        ListNumpyPlaceholder as MirroredTensorDef,
+        NumpyPlaceholder as FixedTensorDef,
+    )
+    from oneflow.legacy.context import namespace as name_scope
+    from oneflow.legacy.function_config import (
+        FunctionConfig as FunctionConfig,
+        function_config as function_config,
+    )
+    from oneflow.legacy.initializers import (
+        constant_initializer as constant_initializer,
+        glorot_normal_initializer as glorot_normal_initializer,
+        glorot_uniform_initializer as glorot_uniform_initializer,
+        kaiming_initializer as kaiming_initializer,
+        ones_initializer as ones_initializer,
+        random_normal_initializer as random_normal_initializer,
+        random_uniform_initializer as random_uniform_initializer,
+        truncated_normal as truncated_normal,
+        truncated_normal_initializer as truncated_normal_initializer,
+        variance_scaling_initializer as variance_scaling_initializer,
+        xavier_normal_initializer as xavier_normal_initializer,
+        xavier_uniform_initializer as xavier_uniform_initializer,
+        zeros_initializer as zeros_initializer,
+    )
+    from oneflow.legacy.job import global_function as global_function
+    from oneflow.legacy.packing import pack as pack, unpack as unpack
+    from oneflow.legacy.session import (
+        clear_default_session as clear_default_session,
+        enable_eager_execution as enable_eager_execution,
+        get_all_variables as get_all_variables,
+        load_variables as load_variables,
+    )
+    from oneflow.legacy.user_op import user_op_builder as user_op_builder
+    from oneflow.legacy.variables import get_variable as get_variable
+    from oneflow.legacy.watch import watch as watch, watch_diff as watch_diff
 
 # Most programs do without these.
 __lazy_modules__ = (
+    "_C",
+    "amp",
     "asyncs",
     "backends",
+    "boxing",
+    "checkpoint",
+    "comm",
     "compatible",
     "config",
+    "cuda",
     "data",
     "distribute",
+    "distributed",
     "distributions",
+    "env",
     "experimental",
     "fft",
     "func",
+    "framework",
     "hub",
     "image",
     "jit",
@@ -243,6 +252,7 @@ __lazy_modules__ = (
     "math",
     "one_embedding",
     "onnx",
+    "optim",
     "optimizer",
     "plan",
     "profiler",
@@ -257,17 +267,59 @@ __lazy_modules__ = (
     "utils",
 )
 __lazy_names__ = {
+    "autocast": "oneflow.amp.autocast",
+    "autocast_decorator": "oneflow.amp.autocast",
+    "clear_autocast_cache": "oneflow.amp.autocast",
+    "clear_default_session": "oneflow.legacy.session",
+    "constant_initializer": "oneflow.legacy.initializers",
+    "enable_eager_execution": "oneflow.legacy.session",
+    "FixedTensorDef": "oneflow.legacy.annotations:NumpyPlaceholder",
+    "function_config": "oneflow.legacy.function_config",
+    "FunctionConfig": "oneflow.legacy.function_config",
     "gen_tensor_buffer": "oneflow.data.readers.buffers",
+    "get_all_variables": "oneflow.legacy.session",
+    "get_autocast_cpu_dtype": "oneflow.amp.autocast",
+    "get_autocast_gpu_dtype": "oneflow.amp.autocast",
+    "get_variable": "oneflow.legacy.variables",
+    "global_function": "oneflow.legacy.job",
+    "glorot_normal_initializer": "oneflow.legacy.initializers",
+    "glorot_uniform_initializer": "oneflow.legacy.initializers",
     "image_decode": "oneflow.data.readers.images",
+    "is_autocast_cache_enabled": "oneflow.amp.autocast",
+    "is_autocast_enabled": "oneflow.amp.autocast",
+    "kaiming_initializer": "oneflow.legacy.initializers",
+    "load": "oneflow.checkpoint.serialization",
+    "load_variables": "oneflow.legacy.session",
+    "MirroredTensorDef": "oneflow.legacy.annotations:ListNumpyPlaceholder",
+    "name_scope": "oneflow.legacy.context:namespace",
+    "ones_initializer": "oneflow.legacy.initializers",
+    "pack": "oneflow.legacy.packing",
+    "random_normal_initializer": "oneflow.legacy.initializers",
+    "random_uniform_initializer": "oneflow.legacy.initializers",
+    "save": "oneflow.checkpoint.serialization",
+    "set_autocast_cache_enabled": "oneflow.amp.autocast",
+    "set_autocast_cpu_dtype": "oneflow.amp.autocast",
+    "set_autocast_enabled": "oneflow.amp.autocast",
+    "set_autocast_gpu_dtype": "oneflow.amp.autocast",
     "tensor_buffer_to_list_of_tensors": "oneflow.data.readers.buffers",
     "tensor_buffer_to_tensor": "oneflow.data.readers.buffers",
     "tensor_to_tensor_buffer": "oneflow.data.readers.buffers",
+    "truncated_normal": "oneflow.legacy.initializers",
+    "truncated_normal_initializer": "oneflow.legacy.initializers",
+    "unpack": "oneflow.legacy.packing",
+    "user_op_builder": "oneflow.legacy.user_op",
+    "variance_scaling_initializer": "oneflow.legacy.initializers",
+    "watch": "oneflow.legacy.watch",
+    "watch_diff": "oneflow.legacy.watch",
+    "xavier_normal_initializer": "oneflow.legacy.initializers",
+    "xavier_uniform_initializer": "oneflow.legacy.initializers",
+    "zeros_initializer": "oneflow.legacy.initializers",
 }
 __getattr__ = _lazy_getattr(__name__, __lazy_modules__, __lazy_names__)
 __dir__ = _lazy_dir(__name__, (*__lazy_modules__, *__lazy_names__))
 
 # isort: split
-from oneflow.runtime import imported as _imported  # the garbage collector is as it was
+from oneflow.runtime import imported as _imported  # the garbage collector goes on
 
 # isort: split
 # Generated from the function registry by `tools/make_facades.py` (make stubs).

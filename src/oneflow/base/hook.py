@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import Any, Generic, TypeVar
 
 _Value = TypeVar("_Value")
@@ -11,7 +12,7 @@ class Hook(Generic[_Value]):
     """A function, or a record of functions, that a higher room provides exactly once.
 
     A lower room never imports a higher one. It owns the hook and reads `value`; the module that
-    `provider` names fills it when it is imported.
+    `provider` names fills it when it is imported, at the latest when the value is first read.
 
     Args:
         name: the hook's name in messages.
@@ -22,10 +23,10 @@ class Hook(Generic[_Value]):
 
     Example:
         >>> from oneflow.base.hook import Hook
-        >>> greeting = Hook("greeting", "oneflow.greetings")
+        >>> greeting = Hook("greeting", "oneflow.base.shape")
         >>> greeting.value
         Traceback (most recent call last):
-        RuntimeError: hook `greeting` is not filled: import `oneflow.greetings`, which fills it
+        RuntimeError: hook `greeting` is not filled, though `oneflow.base.shape` should fill it
         >>> _ = greeting.fill(lambda name: f"hello {name}")
         >>> greeting.value("world")
         'hello world'
@@ -45,9 +46,12 @@ class Hook(Generic[_Value]):
     def __getattr__(self, attribute: str) -> Any:
         if attribute != "value":
             raise AttributeError(f"`Hook` has no attribute `{attribute}`")
-        raise RuntimeError(
-            f"hook `{self._name}` is not filled: import `{self._provider}`, which fills it"
-        )
+        importlib.import_module(self._provider)
+        if not self._filled:
+            raise RuntimeError(
+                f"hook `{self._name}` is not filled, though `{self._provider}` should fill it"
+            )
+        return self.value
 
     def fill(self, value: _Value) -> _Value:
         """Provide the hook's value; returns it, so that `fill` is also a decorator.

@@ -1,6 +1,7 @@
 """Modules and names of a package that are imported when they are first asked for.
 
-Type checkers read the same names from an import under ``if TYPE_CHECKING``.
+Type checkers read the same names from imports under ``if TYPE_CHECKING``, which
+`tools/make_facades.py` writes.
 """
 
 from __future__ import annotations
@@ -22,19 +23,23 @@ def lazy_getattr(
     Args:
         package: its name.
         modules: modules of the package that are imported when they are asked for.
-        names: other names, each with the module that has it.
+        names: other names, each with the module that has it; ``module:other_name`` if the module
+            calls it by another name.
     """
 
     def import_name(name: str) -> Any:
         if name in modules:
             return importlib.import_module(f"{package}.{name}")
         if name in names:
-            return getattr(importlib.import_module(names[name]), name)
+            module, _, attribute = names[name].partition(":")
+            value = getattr(importlib.import_module(module), attribute or name)
+            # The next time Python finds it by itself.
+            return vars(sys.modules[package]).setdefault(name, value)
         raise AttributeError(f"module {package!r} has no attribute {name!r}")
 
     return import_name
 
 
-def lazy_dir(package: str, modules: Iterable[str]) -> Callable[[], list[str]]:
+def lazy_dir(package: str, names: Iterable[str]) -> Callable[[], list[str]]:
     """Return the function `__dir__` of a package, which names what is lazy too."""
-    return lambda: sorted({*vars(sys.modules[package]), *modules})
+    return lambda: sorted({*vars(sys.modules[package]), *names})

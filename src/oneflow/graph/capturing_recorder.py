@@ -132,11 +132,6 @@ def _noop(recorder: Recorder, reason: str) -> None:
     """Never called, because `flush` is overridden."""
 
 
-def is_capturing() -> bool:
-    """Return true if this thread is inside `build` of a graph."""
-    return any(isinstance(each, CapturingRecorder) for each in current.recorders.values())
-
-
 @contextlib.contextmanager
 def capturing(recorder: CapturingRecorder) -> Iterator[None]:
     """Context manager: this thread records into `recorder`.

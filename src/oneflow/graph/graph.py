@@ -18,7 +18,6 @@ from oneflow.checkpoint.serialization import PROGRAM_STORE, ProgramStore
 from oneflow.graph.block import Block, Blocks
 from oneflow.graph.capture import CaptureSettings
 from oneflow.graph.capture_modes import attributes_of, capture_modes
-from oneflow.graph.capturing_recorder import is_capturing
 from oneflow.graph.compilation import compile_graph
 from oneflow.graph.compiled_graph import CompiledGraph
 from oneflow.graph.graph_config import GraphConfig
@@ -39,6 +38,7 @@ from oneflow.optim.lr_scheduler.plateau import ReduceLROnPlateau
 from oneflow.optim.lr_scheduler.scheduler import LRScheduler
 from oneflow.optim.optimizer import Optimizer
 from oneflow.optim.utils import SparseOptimizer
+from oneflow.runtime.eager import is_capturing
 from oneflow.tensor.tensor import Tensor
 
 _counts: defaultdict[str, Iterator[int]] = defaultdict(itertools.count)

@@ -9,51 +9,15 @@ from typing import Any
 
 from oneflow.amp.grad_scaler import GradScaler, StaticGradScaler
 from oneflow.differentiation.grad_mode import no_grad
-from oneflow.graph.capturing_recorder import CapturingRecorder, is_capturing
+from oneflow.graph.capturing_recorder import CapturingRecorder
 from oneflow.graph.step_counts import HostCounts, StepCounts, TensorCounts
 from oneflow.graph.variables import GraphVariables
-from oneflow.optim.lr_scheduler.scheduler import CHECK_SCHEDULE_STEP, LRScheduler
-from oneflow.optim.optimizer import CHECK_STEP, Optimizer
+from oneflow.optim.build_check import has_gradients
+from oneflow.optim.lr_scheduler.scheduler import LRScheduler
+from oneflow.optim.optimizer import Optimizer
 from oneflow.primitives.operators.elementwise import where
 from oneflow.tensor.global_values import on_placement
 from oneflow.tensor.tensor import Tensor
-
-
-def check_optimizer_step(optimizer: Optimizer) -> None:
-    """An optimizer calls this before it steps or clears gradients.
-
-    Raises:
-        RuntimeError: that is inside `build`, where gradients have been computed.
-    """
-    if is_capturing() and optimizer.counting is None and _has_gradients(optimizer):
-        raise RuntimeError(
-            f"{type(optimizer).__name__} is stepped, or clears gradients, inside `build`; give it "
-            "to `add_optimizer` instead: the graph does both, after `build`"
-        )
-
-
-CHECK_STEP.fill(check_optimizer_step)
-
-
-def check_schedule_step(scheduler: LRScheduler) -> None:
-    """A schedule calls this before it steps.
-
-    Raises:
-        RuntimeError: that is inside `build`, which runs once and not with every step.
-    """
-    if is_capturing():
-        raise RuntimeError(
-            f"{type(scheduler).__name__} is made or stepped inside `build`, which runs only while "
-            "the graph is recorded; give it to `add_optimizer(optimizer, lr_sch=scheduler)`: the "
-            "graph steps it after every call"
-        )
-
-
-CHECK_SCHEDULE_STEP.fill(check_schedule_step)
-
-
-def _has_gradients(optimizer: Optimizer) -> bool:
-    return any(parameter.grad is not None for parameter in parameters_of(optimizer))
 
 
 def parameters_of(optimizer: Optimizer) -> Iterator[Tensor]:
@@ -79,7 +43,7 @@ class GraphOptimizer:
 
     def has_gradients(self) -> bool:
         """Return true if `build` left a gradient in one of the parameters."""
-        return _has_gradients(self.optimizer)
+        return has_gradients(self.optimizer.param_groups)
 
     def finish(self, captured: Sequence[OptimizerStep]) -> None:
         """Step the schedule after a call, and the optimizer if its step was not captured."""

@@ -3,21 +3,23 @@
 from typing import TYPE_CHECKING
 
 from oneflow.base.lazy_import import lazy_dir as _lazy_dir, lazy_getattr as _lazy_getattr
-from oneflow.graph.graph import Graph as Graph
 from oneflow.module.buffer import Buffer as Buffer
 from oneflow.module.module import Module as Module
 from oneflow.module.parameter import Parameter as Parameter
 from oneflow.nn import (
     functional as functional,
-    graph as graph,
     init as init,
-    optimizer as optimizer,
-    parallel as parallel,
-    utils as utils,
 )
 
 if TYPE_CHECKING:
-    from oneflow.nn import image as image
+    from oneflow.graph.graph import Graph as Graph
+    from oneflow.nn import (
+        graph as graph,
+        image as image,
+        optimizer as optimizer,
+        parallel as parallel,
+        utils as utils,
+    )
     from oneflow.nn.modules.image import CropMirrorNormalize as CropMirrorNormalize
     from oneflow.nn.modules.readers import (
         COCOReader as COCOReader,
@@ -35,10 +37,12 @@ if TYPE_CHECKING:
     )
 
 # Most programs do without these.
+__lazy_modules__ = ("graph", "image", "optimizer", "parallel", "utils")
 __lazy_names__ = {
     "CropMirrorNormalize": "oneflow.nn.modules.image",
     "COCOReader": "oneflow.nn.modules.readers",
     "CoinFlip": "oneflow.nn.modules.readers",
+    "Graph": "oneflow.graph.graph",
     "GPTIndexedBinDataReader": "oneflow.nn.modules.readers",
     "OFRecordBytesDecoder": "oneflow.nn.modules.readers",
     "OFRecordImageDecoder": "oneflow.nn.modules.readers",
@@ -50,8 +54,8 @@ __lazy_names__ = {
     "OfrecordReader": "oneflow.nn.modules.readers",
     "RawReader": "oneflow.nn.modules.readers",
 }
-__getattr__ = _lazy_getattr(__name__, ("image",), __lazy_names__)
-__dir__ = _lazy_dir(__name__, ("image", *__lazy_names__))
+__getattr__ = _lazy_getattr(__name__, __lazy_modules__, __lazy_names__)
+__dir__ = _lazy_dir(__name__, (*__lazy_modules__, *__lazy_names__))
 
 # isort: split
 # Generated from the function registry by `tools/make_facades.py` (make stubs).

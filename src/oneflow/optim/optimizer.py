@@ -15,13 +15,13 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from oneflow.base.device import Device
-from oneflow.base.hook import Hook
 from oneflow.base.parameters import parameters_of
 from oneflow.base.placement import Sharding
 from oneflow.base.sbp import NdSbp
 from oneflow.base.spec import TensorSpec
 from oneflow.differentiation.grad_mode import MODE, enable_grad
 from oneflow.differentiation.hooks import HookHandle
+from oneflow.optim.build_check import check_not_in_build
 from oneflow.optim.counting import Counting
 from oneflow.optim.gradient_clipping import clip_grad_norm_
 from oneflow.optim.groups import CLIPPING, ParamGroup, as_groups, check_clipping, with_scaled_lr
@@ -35,8 +35,6 @@ from oneflow.tensor.transfer import device_put, value_from_numpy
 
 # Switches between PyTorch's implementations of one update; XLA compiles all updates as a whole.
 _WITHOUT_EFFECT = ("foreach", "fused", "capturable", "differentiable")
-# Called with an optimizer before it steps and before it clears gradients; raises to forbid it.
-CHECK_STEP: Hook[Callable[[Optimizer], None]] = Hook("CHECK_STEP", "oneflow.graph.optimizer_steps")
 # Of one instruction; the first runs hold all of them besides what they replace.
 _MAX_RESULTS = 64
 
@@ -340,7 +338,8 @@ class Optimizer:
             set_to_none: remove them instead. A parameter without gradient is skipped by `step`; one
                 with a zero gradient is still moved by momentum and weight decay.
         """
-        CHECK_STEP.value(self)
+        if self.counting is None:
+            check_not_in_build(type(self).__name__, self.param_groups)
         for group in self.param_groups:
             for parameter in group["params"]:
                 zero_grad(parameter, set_to_none)
@@ -471,7 +470,8 @@ def _complete(step: Callable) -> Callable:
 
     @functools.wraps(step)
     def complete(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
-        CHECK_STEP.value(self)
+        if self.counting is None:
+            check_not_in_build(type(self).__name__, self.param_groups)
         for hook in list(self._hooks["pre"]):
             args, kwargs = hook(self, args, kwargs) or (args, kwargs)
         before = self._counts_before = {id(s): self.counts_of(s) for s in self.state.values()}

@@ -155,6 +155,11 @@ def flush_all(reason: str) -> None:
     checks.raise_failed(wait=False)
 
 
+def is_capturing() -> bool:
+    """Return True if this thread records a graph, and nothing it records runs."""
+    return any(each.symbolic for each in current.recorders.values())
+
+
 def note_undo(undo: Callable[[], None]) -> None:
     """Have something called should what this thread has recorded fail."""
     for recorder in list(current.recorders.values()):

@@ -1,4 +1,4 @@
-"""Python's garbage collector beside JAX: what it need not look at, and what it calls."""
+"""What Python's garbage collector calls, which JAX has told it to."""
 
 from __future__ import annotations
 
@@ -7,26 +7,7 @@ import gc
 import operator
 from collections.abc import Callable
 
-import jax as jax  # so that its objects exist
-
-# Somebody else may have set objects aside, who must take them back.
-_IS_OURS_TO_FREEZE = not gc.get_freeze_count()
-
-
-def set_objects_aside() -> None:
-    """Keep the collector from looking through the objects that exist until `take_objects_back`.
-
-    Importing this package makes so many that Python looks through all of JAX's, too, for garbage
-    that is not there.
-    """
-    if _IS_OURS_TO_FREEZE:
-        gc.freeze()
-
-
-def take_objects_back() -> None:
-    """Let the collector look through all objects again."""
-    if _IS_OURS_TO_FREEZE:
-        gc.unfreeze()
+import jax as jax  # so that it has told it
 
 
 class _GarbageCollection:
@@ -56,5 +37,4 @@ def collect_garbage_without_python() -> None:
             gc.callbacks[index] = functools.partial(getattr, _GarbageCollection(collect))
 
 
-set_objects_aside()
 collect_garbage_without_python()

@@ -1,7 +1,7 @@
-"""The end of the import: the garbage collector looks through all objects again."""
+"""The end of the import: the garbage collector goes on."""
 
 from __future__ import annotations
 
-from oneflow.runtime.garbage_collection import take_objects_back
+from oneflow.runtime import collection_pause
 
-take_objects_back()
+collection_pause.end()

@@ -10,22 +10,22 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from oneflow.base.hook import Hook
 from oneflow.base.parameters import parameters_of
 from oneflow.optim.optimizer import Optimizer
-
-# Called with a schedule before it steps; raises where that is not allowed.
-CHECK_SCHEDULE_STEP: Hook[Callable[[LRScheduler], None]] = Hook(
-    "CHECK_SCHEDULE_STEP", "oneflow.graph.optimizer_steps"
-)
+from oneflow.runtime.eager import is_capturing
 
 
 def _checked(step: Callable) -> Callable:
-    """`step` after its check."""
+    """`step`, which raises inside `build` of a graph."""
 
     @functools.wraps(step)
     def checked(self: LRScheduler, *args: Any, **kwargs: Any) -> None:
-        CHECK_SCHEDULE_STEP.value(self)
+        if is_capturing():
+            raise RuntimeError(
+                f"{type(self).__name__} is made or stepped inside `build`, which runs only while "
+                "the graph is recorded; give it to `add_optimizer(optimizer, lr_sch=scheduler)`: "
+                "the graph steps it after every call"
+            )
         step(self, *args, **kwargs)
 
     return checked
