@@ -95,7 +95,7 @@ from oneflow.random.generator import (
     seed as seed,
     set_rng_state as set_rng_state,
 )
-from oneflow.tensor import copy_methods as _copy_methods
+from oneflow.tensor import array_namespace as _array_namespace, copy_methods as _copy_methods
 from oneflow.tensor.printing import (
     get_printoptions as get_printoptions,
     set_printoptions as set_printoptions,
@@ -129,6 +129,7 @@ if TYPE_CHECKING:
     from oneflow import (
         _C as _C,
         amp as amp,
+        array_api as array_api,
         asyncs as asyncs,
         backends as backends,
         boxing as boxing,
@@ -228,6 +229,7 @@ if TYPE_CHECKING:
 __lazy_modules__ = (
     "_C",
     "amp",
+    "array_api",
     "asyncs",
     "backends",
     "boxing",
@@ -276,6 +278,8 @@ __lazy_names__ = {
     "FixedTensorDef": "oneflow.legacy.annotations:NumpyPlaceholder",
     "function_config": "oneflow.legacy.function_config",
     "FunctionConfig": "oneflow.legacy.function_config",
+    "__array_api_version__": "oneflow.array_api",
+    "__array_namespace_info__": "oneflow.array_api",
     "gen_tensor_buffer": "oneflow.data.readers.buffers",
     "get_all_variables": "oneflow.legacy.session",
     "get_autocast_cpu_dtype": "oneflow.amp.autocast",
@@ -353,7 +357,7 @@ from oneflow.functional.creation.factory_functions import (
 )
 from oneflow.functional.creation.from_data import (
     as_tensor as as_tensor,
-    as_tensor as asarray,
+    asarray as asarray,
     from_dlpack as from_dlpack,
     from_numpy as from_numpy,
     frombuffer as frombuffer,

@@ -25,8 +25,8 @@ FUNCTIONS: dict[str, Callable] = {}
 # Spellings of one argument in PyTorch, OneFlow and NumPy. A function accepts all spellings of the
 # names it declares.
 _KEYWORD_ALIASES: tuple[tuple[str, ...], ...] = (
-    ("input", "x", "self", "a"),
-    ("other", "y", "b"),
+    ("input", "x", "self", "a", "x1"),
+    ("other", "y", "b", "x2"),
     ("dim", "axis"),
     ("keepdim", "keepdims"),
     ("tensors", "inputs"),

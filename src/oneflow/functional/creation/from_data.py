@@ -71,7 +71,7 @@ def _maybe_dtype(dtype: Any) -> DType | None:
     return None if dtype is None else as_dtype(dtype)
 
 
-@function(method=False, also=("asarray",))
+@function(method=False)
 def as_tensor(data: Any, dtype: DType | None = None, device: Device | str | None = None) -> Tensor:
     """`data` as a tensor: a tensor of that dtype and device is returned itself, with its history.
 
@@ -86,7 +86,40 @@ def as_tensor(data: Any, dtype: DType | None = None, device: Device | str | None
     return import_array(data, _maybe_dtype(dtype), parse_device(device))
 
 
-asarray = as_tensor
+@function(method=False, keyword_aliases={"data": "obj"})
+def asarray(
+    obj: Any,
+    dtype: DType | None = None,
+    device: Device | str | None = None,
+    copy: bool | None = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """`obj` as a tensor.
+
+    Args:
+        obj: a tensor, a number, nested sequences of them, or another library's array.
+        dtype: default that of `obj`; of Python's numbers the default dtypes.
+        device: default that of a tensor, or the CPU.
+        copy: True for memory of its own, False to refuse what needs that, None for either.
+        requires_grad: ask for its gradient; a tensor's own history is left out then.
+
+    Raises:
+        ValueError: `copy` is False, and `obj` must be copied.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.asarray([1, 2], copy=True)
+        tensor([1, 2], dtype=oneflow.int64)
+    """
+    result = as_tensor(obj, dtype, device)
+    if copy is False and result is not obj:
+        raise ValueError(
+            f"asarray(): {type(obj).__name__} must be copied to be a tensor of that dtype on that "
+            "device, but `copy` is False; give None or True"
+        )
+    if result is obj and copy:
+        result = result.clone()
+    return with_grad(result.detach(), True) if requires_grad else result
 
 
 @function(method=False, keyword_aliases={"ndarray": "obj"})
@@ -133,15 +166,19 @@ def frombuffer(
 
 
 @function(method=False, keyword_aliases={"ext_tensor": "obj"})
-def from_dlpack(obj: Any) -> Tensor:
+def from_dlpack(
+    obj: Any, *, device: Device | str | None = None, copy: bool | None = None
+) -> Tensor:
     """A tensor with a copy of what another library's array holds.
 
     Args:
         obj: object with `__dlpack__`, such as a NumPy array or a PyTorch tensor.
+        device: default that of `obj`.
+        copy: False refuses the copy.
 
     Raises:
         BufferError: the array cannot be given away as it is, such as a conjugate or negative view
-            of PyTorch.
+            of PyTorch, or `copy` is False.
 
     Example:
         >>> import numpy as np
@@ -149,6 +186,8 @@ def from_dlpack(obj: Any) -> Tensor:
         >>> flow.from_dlpack(np.array([1.0]))
         tensor([1.], dtype=oneflow.float64)
     """
+    if copy is False:
+        raise BufferError("from_dlpack(): other libraries' arrays are copied, but `copy` is False")
     # Of such a view PyTorch gives away the memory, where the numbers have the other sign.
     is_negative_view = getattr(obj, "is_neg", None)
     if is_negative_view is not None and is_negative_view():
@@ -156,12 +195,22 @@ def from_dlpack(obj: Any) -> Tensor:
             "`obj` is a negative view, whose memory holds the numbers with the other sign; give "
             "`obj.resolve_neg()`"
         )
-    return wrap(value_from_dlpack(obj))
+    result = wrap(value_from_dlpack(obj))
+    return result if device is None else result.to(device)
 
 
 @function(method="__dlpack__")
-def to_dlpack(tensor: Tensor, **options: Any) -> Any:
-    """The values as a DLPack capsule, for other libraries' `from_dlpack`."""
+def to_dlpack(tensor: Tensor, *, max_version: tuple[int, int] | None = None, **options: Any) -> Any:
+    """The values as a DLPack capsule, for other libraries' `from_dlpack`.
+
+    Args:
+        tensor: what to give away.
+        max_version: the highest version of the protocol that the other library knows.
+        **options: `stream`, `dl_device` and `copy` of the protocol.
+    """
+    if max_version is not None and max_version >= (1, 0):
+        options["max_version"] = max_version
+    # Without a version it is a capsule of those before versions were written into it.
     return read_array(tensor.value).__dlpack__(**options)
 
 

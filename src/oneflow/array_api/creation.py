@@ -1,0 +1,187 @@
+"""Arrays from nothing, numbers and other libraries."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from oneflow.base.dtype import DType, get_default_dtype
+from oneflow.functional.creation import factory_functions as make, from_data
+from oneflow.functional.elementwise.complex import complex_
+from oneflow.functional.shape import rearrange, stack
+from oneflow.tensor.tensor import Tensor
+
+
+def asarray(
+    obj: Any, /, *, dtype: DType | None = None, device: Any = None, copy: bool | None = None
+) -> Tensor:
+    """Return an array of numbers, nested sequences or another library's array.
+
+    Args:
+        obj: an array, a number, nested sequences of them, or an object with a buffer or DLPack.
+        dtype: default that of `obj`; of Python's numbers the default dtypes.
+        device: default that of `obj`.
+        copy: True for memory of its own, False to refuse what needs that, None for either.
+
+    Raises:
+        ValueError: `copy` is False, and `obj` must be copied.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.array_api.asarray([1, 2])
+        tensor([1, 2], dtype=oneflow.int64)
+    """
+    return from_data.asarray(obj, dtype, device, copy)
+
+
+def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Tensor:
+    """Return a copy of another library's array; an array of this one is given back.
+
+    Raises:
+        BufferError: `copy` is False, and `x` must be copied.
+    """
+    if isinstance(x, Tensor):
+        try:
+            return asarray(x, device=device, copy=copy)
+        except ValueError as error:
+            raise BufferError(str(error)) from None
+    return from_data.from_dlpack(x, device=device, copy=copy)
+
+
+def arange(
+    start: float,
+    /,
+    stop: float | None = None,
+    step: float = 1,
+    *,
+    dtype: DType | None = None,
+    device: Any = None,
+) -> Tensor:
+    """Return the numbers from `start` up to `stop`, exclusive; none if `step` leads away from it.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.array_api.arange(3)
+        tensor([0, 1, 2], dtype=oneflow.int64)
+    """
+    first, last = (0, start) if stop is None else (start, stop)
+    if step and (last - first) / step <= 0:
+        last = first
+    return make.arange(first, last, step, dtype=dtype, device=device)
+
+
+def empty(
+    shape: int | tuple[int, ...], *, dtype: DType | None = None, device: Any = None
+) -> Tensor:
+    """Return an array whose values do not matter."""
+    return make.empty(shape, dtype=dtype, device=device)
+
+
+def empty_like(x: Tensor, /, *, dtype: DType | None = None, device: Any = None) -> Tensor:
+    """Return an array of the shape of `x` whose values do not matter."""
+    return make.empty_like(x, dtype=dtype, device=device)
+
+
+def eye(
+    n_rows: int,
+    n_cols: int | None = None,
+    /,
+    *,
+    k: int = 0,
+    dtype: DType | None = None,
+    device: Any = None,
+) -> Tensor:
+    """Return a matrix with ones on its `k`-th diagonal, counted upwards from the main one."""
+    columns = n_rows if n_cols is None else n_cols
+    matrix = np.eye(n_rows, columns, k)
+    return from_data.as_tensor(matrix, dtype=dtype or get_default_dtype(), device=device)
+
+
+def full(
+    shape: int | tuple[int, ...],
+    fill_value: complex,
+    *,
+    dtype: DType | None = None,
+    device: Any = None,
+) -> Tensor:
+    """Return an array that holds one number everywhere; it decides the dtype if none is given."""
+    return make.full(shape, fill_value, dtype=dtype, device=device)
+
+
+def full_like(
+    x: Tensor, /, fill_value: complex, *, dtype: DType | None = None, device: Any = None
+) -> Tensor:
+    """Return an array of the shape of `x` that holds one number everywhere."""
+    return make.full_like(x, fill_value, dtype=dtype, device=device)
+
+
+def linspace(
+    start: complex,
+    stop: complex,
+    /,
+    num: int,
+    *,
+    dtype: DType | None = None,
+    device: Any = None,
+    endpoint: bool = True,
+) -> Tensor:
+    """Return `num` evenly spaced numbers from `start` to `stop`, the last one if `endpoint`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.array_api.linspace(0, 1, 4, endpoint=False)
+        tensor([0.0000, 0.2500, 0.5000, 0.7500], dtype=oneflow.float32)
+    """
+    if isinstance(start, complex) or isinstance(stop, complex):
+        first, last = complex(start), complex(stop)
+        parts = [
+            linspace(a, b, num, device=device, endpoint=endpoint)
+            for a, b in ((first.real, last.real), (first.imag, last.imag))
+        ]
+        numbers = complex_(*parts)
+        return numbers if dtype is None else numbers.to(dtype)
+    count = num if endpoint else num + 1
+    return make.linspace(start, stop, count, dtype=dtype, device=device)[:num]
+
+
+def meshgrid(*arrays: Tensor, indexing: str = "xy") -> list[Tensor]:
+    """Return coordinate arrays of a grid.
+
+    Args:
+        arrays: the coordinates of each axis, of one dimension and dtype.
+        indexing: ``"xy"`` for the second array's axis first, as in pictures, or ``"ij"``.
+    """
+    return list(stack.meshgrid(*arrays, indexing=indexing)) if arrays else []
+
+
+def ones(shape: int | tuple[int, ...], *, dtype: DType | None = None, device: Any = None) -> Tensor:
+    """Return an array of ones."""
+    return make.ones(shape, dtype=dtype, device=device)
+
+
+def ones_like(x: Tensor, /, *, dtype: DType | None = None, device: Any = None) -> Tensor:
+    """Return an array of ones of the shape of `x`."""
+    return make.ones_like(x, dtype=dtype, device=device)
+
+
+def tril(x: Tensor, /, *, k: int = 0) -> Tensor:
+    """Return matrices with zeros above the `k`-th diagonal."""
+    return rearrange.tril(x, k)
+
+
+def triu(x: Tensor, /, *, k: int = 0) -> Tensor:
+    """Return matrices with zeros below the `k`-th diagonal."""
+    return rearrange.triu(x, k)
+
+
+def zeros(
+    shape: int | tuple[int, ...], *, dtype: DType | None = None, device: Any = None
+) -> Tensor:
+    """Return an array of zeros."""
+    return make.zeros(shape, dtype=dtype, device=device)
+
+
+def zeros_like(x: Tensor, /, *, dtype: DType | None = None, device: Any = None) -> Tensor:
+    """Return an array of zeros of the shape of `x`."""
+    return make.zeros_like(x, dtype=dtype, device=device)

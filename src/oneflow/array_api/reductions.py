@@ -1,0 +1,164 @@
+"""Sums, extremes and other numbers over axes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from oneflow.base.dtype import Category, DType, bool_, int64, uint64
+from oneflow.functional.reduce import cumulative, minmax, statistics, sums
+from oneflow.functional.shape.concat import cat
+from oneflow.tensor.tensor import Tensor
+
+Axes = int | tuple[int, ...] | None
+
+
+def all(x: Tensor, /, *, axis: Axes = None, keepdims: bool = False) -> Tensor:
+    """Return True where every element is not 0."""
+    return sums.all_(x != 0, axis, keepdims)
+
+
+def any(x: Tensor, /, *, axis: Axes = None, keepdims: bool = False) -> Tensor:
+    """Return True where an element is not 0."""
+    return sums.any_(x != 0, axis, keepdims)
+
+
+def argmax(x: Tensor, /, *, axis: int | None = None, keepdims: bool = False) -> Tensor:
+    """Return the first place of the greatest element."""
+    return minmax.argmax(x, axis, keepdims)
+
+
+def argmin(x: Tensor, /, *, axis: int | None = None, keepdims: bool = False) -> Tensor:
+    """Return the first place of the least element."""
+    return minmax.argmin(x, axis, keepdims)
+
+
+def count_nonzero(x: Tensor, /, *, axis: Axes = None, keepdims: bool = False) -> Tensor:
+    """Return how many elements are not 0."""
+    return sums.sum_(x != 0, axis, keepdims)
+
+
+def max(x: Tensor, /, *, axis: Axes = None, keepdims: bool = False) -> Tensor:
+    """Return the greatest element; not-a-number if there is one."""
+    return minmax.amax(x, axis, keepdims)
+
+
+def min(x: Tensor, /, *, axis: Axes = None, keepdims: bool = False) -> Tensor:
+    """Return the least element; not-a-number if there is one."""
+    return minmax.amin(x, axis, keepdims)
+
+
+def mean(x: Tensor, /, *, axis: Axes = None, keepdims: bool = False) -> Tensor:
+    """Return the arithmetic mean."""
+    return x.clone() if axis == () else sums.mean(x, axis, keepdims)
+
+
+def prod(
+    x: Tensor, /, *, axis: Axes = None, dtype: DType | None = None, keepdims: bool = False
+) -> Tensor:
+    """Return the product, of small integers in 64 bits."""
+    chosen = _sum_dtype(x, dtype)
+    return x.to(chosen, copy=True) if axis == () else sums.prod(x, axis, keepdims, dtype=chosen)
+
+
+def std(
+    x: Tensor, /, *, axis: Axes = None, correction: float = 0.0, keepdims: bool = False
+) -> Tensor:
+    """Return the standard deviation over `correction` elements fewer than there are.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.array_api.std(flow.tensor([1.0, 3.0]))
+        tensor(1., dtype=oneflow.float32)
+    """
+    return statistics.std(x, axis, keepdim=keepdims, correction=correction)
+
+
+def var(
+    x: Tensor, /, *, axis: Axes = None, correction: float = 0.0, keepdims: bool = False
+) -> Tensor:
+    """Return the variance over `correction` elements fewer than there are."""
+    return statistics.var(x, axis, keepdim=keepdims, correction=correction)
+
+
+def sum(
+    x: Tensor, /, *, axis: Axes = None, dtype: DType | None = None, keepdims: bool = False
+) -> Tensor:
+    """Return the sum, of small integers in 64 bits."""
+    chosen = _sum_dtype(x, dtype)
+    return x.to(chosen, copy=True) if axis == () else sums.sum_(x, axis, keepdims, dtype=chosen)
+
+
+def cumulative_sum(
+    x: Tensor,
+    /,
+    *,
+    axis: int | None = None,
+    dtype: DType | None = None,
+    include_initial: bool = False,
+) -> Tensor:
+    """Return the sums of the first elements along `axis`, which only a vector need not name.
+
+    Args:
+        x: at least one dimension.
+        axis: along it.
+        dtype: default that of `x`, of small integers 64 bits.
+        include_initial: begin with the 0 of no element.
+    """
+    return _cumulative(cumulative.cumsum, 0, x, axis, dtype, include_initial)
+
+
+def cumulative_prod(
+    x: Tensor,
+    /,
+    *,
+    axis: int | None = None,
+    dtype: DType | None = None,
+    include_initial: bool = False,
+) -> Tensor:
+    """Return the products of the first elements along `axis`, which only a vector need not name.
+
+    Args:
+        x: at least one dimension.
+        axis: along it.
+        dtype: default that of `x`, of small integers 64 bits.
+        include_initial: begin with the 1 of no element.
+    """
+    return _cumulative(cumulative.cumprod, 1, x, axis, dtype, include_initial)
+
+
+def diff(
+    x: Tensor,
+    /,
+    *,
+    axis: int = -1,
+    n: int = 1,
+    prepend: Tensor | None = None,
+    append: Tensor | None = None,
+) -> Tensor:
+    """Return the differences of neighbours along `axis`, `n` times."""
+    return cumulative.diff(x, n, axis, prepend, append)
+
+
+def _sum_dtype(x: Tensor, dtype: DType | None) -> DType:
+    """The dtype of sums: small integers have 64 bits, and no sign if they had none."""
+    if dtype is not None or x.dtype.category > Category.INTEGER:
+        return dtype or x.dtype
+    return int64 if x.dtype.is_signed or x.dtype is bool_ else uint64
+
+
+def _cumulative(
+    function: Callable[..., Tensor],
+    initial: int,
+    x: Tensor,
+    axis: int | None,
+    dtype: DType | None,
+    include_initial: bool,
+) -> Tensor:
+    if axis is None and x.ndim != 1:
+        raise ValueError(f"{function.__name__}: name an `axis` of {tuple(x.shape)}")
+    at = 0 if axis is None else axis % x.ndim
+    result = function(x, at, dtype=_sum_dtype(x, dtype))
+    if not include_initial:
+        return result
+    first = result.new_full((*x.shape[:at], 1, *x.shape[at + 1 :]), initial)
+    return cat([first, result], at)
