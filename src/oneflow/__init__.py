@@ -161,6 +161,7 @@ if TYPE_CHECKING:
         regularizers as regularizers,
         saved_model as saved_model,
         scope as scope,
+        serving as serving,
         signal as signal,
         sysconfig as sysconfig,
         train as train,
@@ -188,7 +189,16 @@ if TYPE_CHECKING:
         tensor_buffer_to_tensor as tensor_buffer_to_tensor,
         tensor_to_tensor_buffer as tensor_to_tensor_buffer,
     )
-    from oneflow.data.readers.images import image_decode as image_decode
+    from oneflow.data.readers.images import (
+        batch_align as image_batch_align,
+        decode as image_decode,
+        flip as image_flip,
+        normalize as image_normalize,
+        random_crop as image_random_crop,
+        resize as image_resize,
+        target_resize as image_target_resize,
+    )
+    from oneflow.legacy import quantization as quantization
     from oneflow.legacy.annotations import (
         ListNumpyPlaceholder as MirroredTensorDef,
         NumpyPlaceholder as FixedTensorDef,
@@ -215,14 +225,21 @@ if TYPE_CHECKING:
     )
     from oneflow.legacy.job import global_function as global_function
     from oneflow.legacy.packing import pack as pack, unpack as unpack
+    from oneflow.legacy.parallel_cast import (
+        hierarchical_parallel_cast as hierarchical_parallel_cast,
+        parallel_cast as parallel_cast,
+    )
     from oneflow.legacy.session import (
         clear_default_session as clear_default_session,
         enable_eager_execution as enable_eager_execution,
         get_all_variables as get_all_variables,
         load_variables as load_variables,
     )
-    from oneflow.legacy.user_op import user_op_builder as user_op_builder
-    from oneflow.legacy.variables import get_variable as get_variable
+    from oneflow.legacy.user_op import (
+        user_op_builder as consistent_user_op_builder,
+        user_op_builder as user_op_builder,
+    )
+    from oneflow.legacy.variables import assign as assign, get_variable as get_variable
     from oneflow.legacy.watch import watch as watch, watch_diff as watch_diff
 
 # Most programs do without these.
@@ -261,6 +278,7 @@ __lazy_modules__ = (
     "regularizers",
     "saved_model",
     "scope",
+    "serving",
     "signal",
     "sysconfig",
     "train",
@@ -269,10 +287,12 @@ __lazy_modules__ = (
     "utils",
 )
 __lazy_names__ = {
+    "assign": "oneflow.legacy.variables",
     "autocast": "oneflow.amp.autocast",
     "autocast_decorator": "oneflow.amp.autocast",
     "clear_autocast_cache": "oneflow.amp.autocast",
     "clear_default_session": "oneflow.legacy.session",
+    "consistent_user_op_builder": "oneflow.legacy.user_op:user_op_builder",
     "constant_initializer": "oneflow.legacy.initializers",
     "enable_eager_execution": "oneflow.legacy.session",
     "FixedTensorDef": "oneflow.legacy.annotations:NumpyPlaceholder",
@@ -288,7 +308,14 @@ __lazy_names__ = {
     "global_function": "oneflow.legacy.job",
     "glorot_normal_initializer": "oneflow.legacy.initializers",
     "glorot_uniform_initializer": "oneflow.legacy.initializers",
-    "image_decode": "oneflow.data.readers.images",
+    "hierarchical_parallel_cast": "oneflow.legacy.parallel_cast",
+    "image_batch_align": "oneflow.data.readers.images:batch_align",
+    "image_decode": "oneflow.data.readers.images:decode",
+    "image_flip": "oneflow.data.readers.images:flip",
+    "image_normalize": "oneflow.data.readers.images:normalize",
+    "image_random_crop": "oneflow.data.readers.images:random_crop",
+    "image_resize": "oneflow.data.readers.images:resize",
+    "image_target_resize": "oneflow.data.readers.images:target_resize",
     "is_autocast_cache_enabled": "oneflow.amp.autocast",
     "is_autocast_enabled": "oneflow.amp.autocast",
     "kaiming_initializer": "oneflow.legacy.initializers",
@@ -298,6 +325,8 @@ __lazy_names__ = {
     "name_scope": "oneflow.legacy.context:namespace",
     "ones_initializer": "oneflow.legacy.initializers",
     "pack": "oneflow.legacy.packing",
+    "parallel_cast": "oneflow.legacy.parallel_cast",
+    "quantization": "oneflow.legacy:quantization",
     "random_normal_initializer": "oneflow.legacy.initializers",
     "random_uniform_initializer": "oneflow.legacy.initializers",
     "save": "oneflow.checkpoint.serialization",
@@ -564,6 +593,7 @@ from oneflow.functional.global_tensors.conversion import (
 from oneflow.functional.global_tensors.trees import to_global as to_global, to_local as to_local
 from oneflow.functional.index.gather import (
     batch_gather as batch_gather,
+    gather as dim_gather,
     gather as gather,
     gather_nd as gather_nd,
     index_select as index_select,
@@ -571,6 +601,7 @@ from oneflow.functional.index.gather import (
     scatter_nd as scatter_nd,
     take as take,
     take_along_dim as take_along_dim,
+    tensor_scatter_nd_add as tensor_scatter_nd_add,
     tensor_scatter_nd_update as tensor_scatter_nd_update,
 )
 from oneflow.functional.index.scatter import (
@@ -609,6 +640,9 @@ from oneflow.functional.legacy.arrays import (
     constant_like as constant_like,
     constant_scalar as constant_scalar,
     expand_dims as expand_dims,
+    identity as amp_white_identity,
+    identity as cast_to_current_logical_view,
+    identity as cast_to_static_shape,
     identity as identity,
     identity_n as identity_n,
     range_ as range,
@@ -618,7 +652,24 @@ from oneflow.functional.legacy.arrays import (
     unsorted_segment_sum as unsorted_segment_sum,
     unsorted_segment_sum_like as unsorted_segment_sum_like,
 )
-from oneflow.functional.legacy.math import clip_by_value as clip_by_value
+from oneflow.functional.legacy.math import (
+    broadcast_to_compatible_with as broadcast_to_compatible_with,
+    clip_by_value as clip_by_scalar,
+    clip_by_value as clip_by_value,
+)
+from oneflow.functional.legacy.top_level import (
+    constant_pad2d as constant_pad2d,
+    count_not_finite as count_not_finite,
+    elem_cnt as elem_cnt,
+    multi_count_not_finite as multi_count_not_finite,
+    one_hot as one_hot,
+    pad_grad as pad_grad,
+    reflection_pad2d as reflection_pad2d,
+    replication_pad2d as replication_pad2d,
+    same_padding as same_padding,
+    smooth_l1_loss as smooth_l1_loss,
+    zero_pad2d as zero_pad2d,
+)
 from oneflow.functional.linalg.added_products import (
     addbmm as addbmm,
     addmm as addmm,
@@ -709,6 +760,7 @@ from oneflow.functional.nn.elementwise_loss import (
     poisson_nll_loss as poisson_nll_loss,
 )
 from oneflow.functional.nn.margin_loss import (
+    combined_margin_loss as combined_margin_loss,
     cosine_embedding_loss as cosine_embedding_loss,
     hinge_embedding_loss as hinge_embedding_loss,
     margin_ranking_loss as margin_ranking_loss,

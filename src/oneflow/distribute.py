@@ -1,5 +1,18 @@
 """The distribution of a blob over the devices of its job."""
 
 from oneflow.base.sbp import BROADCAST as broadcast, split as split
+from oneflow.legacy.scope import (
+    consistent_view as consistent_strategy,
+    consistent_view_enabled as consistent_strategy_enabled,
+    mirrored_view as mirrored_strategy,
+    mirrored_view_enabled as mirrored_strategy_enabled,
+)
 
-__all__ = ["broadcast", "split"]
+__all__ = [
+    "broadcast",
+    "consistent_strategy",
+    "consistent_strategy_enabled",
+    "mirrored_strategy",
+    "mirrored_strategy_enabled",
+    "split",
+]

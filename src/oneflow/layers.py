@@ -4,8 +4,11 @@ from oneflow.legacy.layers import (
     batch_normalization as batch_normalization,
     batch_normalization_add_relu as batch_normalization_add_relu,
     batch_normalization_relu as batch_normalization_relu,
+    conv1d as conv1d,
     conv2d as conv2d,
+    conv3d as conv3d,
     dense as dense,
     layer_norm as layer_norm,
     prelu as prelu,
+    upsample_2d as upsample_2d,
 )

@@ -77,6 +77,7 @@ from oneflow.functional.legacy.math import (
     argmax as argmax,
     broadcast_to_compatible_with as broadcast_to_compatible_with,
     clip_by_value as clip_by_value,
+    gelu_grad as gelu_grad,
     in_top_k as in_top_k,
     l2_normalize as l2_normalize,
     polyval as polyval,
@@ -86,14 +87,22 @@ from oneflow.functional.legacy.math import (
     reduce_euclidean_norm as reduce_euclidean_norm,
     reduce_logsumexp as reduce_logsumexp,
     reduce_max as reduce_max,
+    reduce_max as two_stage_reduce_max,
     reduce_mean as reduce_mean,
     reduce_min as reduce_min,
+    reduce_min as two_stage_reduce_min,
     reduce_prod as reduce_prod,
     reduce_std as reduce_std,
     reduce_sum as reduce_sum,
     reduce_variance as reduce_variance,
+    reduced_shape_elem_cnt as reduced_shape_elem_cnt,
+    sigmoid_grad as sigmoid_grad,
     squared_difference as squared_difference,
     top_k as top_k,
     xdivy as xdivy,
 )
+from oneflow.functional.legacy.nn import (
+    fused_scale_tril_softmax_dropout as fused_scale_tril_softmax_dropout,
+)
+from oneflow.functional.nn.fused import fused_scale_tril as fused_scale_tril
 from oneflow.functional.shape.rearrange import tril as tril

@@ -1,6 +1,10 @@
 """Optimizers and learning rates of training jobs."""
 
-from oneflow.legacy import grad_clipping as grad_clipping, warmup as warmup
+from oneflow.legacy import (
+    grad_clipping as grad_clipping,
+    loss_scale as loss_scale,
+    warmup as warmup,
+)
 from oneflow.legacy.optimizers import (
     LAMB as LAMB,
     LARS as LARS,
@@ -22,5 +26,6 @@ from oneflow.legacy.schedulers import (
     NaturalExpScheduler as NaturalExpScheduler,
     PiecewiseConstantScheduler as PiecewiseConstantScheduler,
     PiecewiseScalingScheduler as PiecewiseScalingScheduler,
+    PolynomialScheduler as PolynomialSchduler,  # as OneFlow spelled it first
     PolynomialScheduler as PolynomialScheduler,
 )

@@ -12,7 +12,6 @@ from oneflow.compatible import single_client
 RNG = np.random.default_rng(0)
 X = RNG.uniform(0.1, 0.9, (3, 4)).astype(np.float32)
 Y = RNG.uniform(0.1, 0.9, (3, 4)).astype(np.float32)
-IMAGES = RNG.standard_normal((2, 4, 7, 9), np.float32)
 
 
 @pytest.mark.parametrize(
@@ -74,48 +73,6 @@ def test_reductions_of_dimensions(name):
     ours = getattr(flow.math, f"reduce_{name}")(flow.tensor(X), axis=[1], keepdims=True)
     numpy = {"variance": "var"}.get(name, name)
     np.testing.assert_allclose(ours.numpy(), getattr(np, numpy)(X, 1, keepdims=True), rtol=1e-5)
-
-
-def _same(size, window, stride, lower=False):
-    total = max((-(-size // stride) - 1) * stride + window - size, 0)
-    small, large = total // 2, total - total // 2
-    return (large, small) if lower else (small, large)
-
-
-@pytest.mark.parametrize("data_format", ["NCHW", "NHWC"])
-@pytest.mark.parametrize("stride", [1, 2, (3, 2)])
-@pytest.mark.parametrize("padding", ["VALID", "SAME", "SAME_LOWER", [(1, 2), (0, 1)]])
-@pytest.mark.parametrize("operator", ["conv2d", "max_pool2d", "avg_pool2d"])
-def test_windows(operator, padding, stride, data_format):
-    strides = (stride, stride) if isinstance(stride, int) else stride
-    if padding == "VALID":
-        pairs = [(0, 0), (0, 0)]
-    elif isinstance(padding, str):
-        lower = padding == "SAME_LOWER"
-        pairs = [_same(n, 3, s, lower) for n, s in zip((7, 9), strides, strict=True)]
-    else:
-        pairs = padding
-    fill = float("-inf") if operator == "max_pool2d" else 0.0
-    padded = torch.nn.functional.pad(torch.tensor(IMAGES), (*pairs[1], *pairs[0]), value=fill)
-    weight = RNG.standard_normal((6, 4, 3, 3), np.float32)
-    if operator == "conv2d":
-        expected = torch.nn.functional.conv2d(padded, torch.tensor(weight), stride=strides)
-    elif operator == "max_pool2d":
-        expected = torch.nn.functional.max_pool2d(padded, 3, strides)
-    else:
-        inside = torch.nn.functional.pad(torch.ones(1, 1, 7, 9), (*pairs[1], *pairs[0]))
-        pool = torch.nn.functional.avg_pool2d
-        expected = pool(padded, 3, strides) / pool(inside, 3, strides)
-    images = flow.tensor(IMAGES)
-    order = (0, 2, 3, 1)
-    if data_format == "NHWC":
-        images, weight = images.permute(*order), weight.transpose(order)
-        expected = expected.permute(order)
-    if operator == "conv2d":
-        result = flow.nn.conv2d(images, flow.tensor(weight), stride, padding, data_format)
-    else:
-        result = getattr(flow.nn, operator)(images, 3, stride, padding, data_format)
-    np.testing.assert_allclose(result.numpy(), expected.numpy(), rtol=1e-4, atol=1e-5)
 
 
 def test_losses():

@@ -136,3 +136,121 @@ def test_job_set():
 def test_what_was_experimental_is_in_oneflow():
     assert flow.experimental.nn.Linear is flow.nn.Linear
     assert flow.experimental.abs is flow.abs
+
+
+def test_casts_of_distributions():
+    flow.config.cpu_device_num(2)
+    placed = []
+
+    @flow.global_function(type="train")
+    def job(x: tp.Numpy.Placeholder((8, 6))) -> tp.Numpy:
+        whole = flow.parallel_cast(x, distribute=flow.distribute.broadcast())
+        columns = flow.hierarchical_parallel_cast(whole, ["S(1)"], "manual", ["B"])
+        placed.append((flow.parallel_cast(x), whole, columns))
+        weight = flow.get_variable("w", (6,), initializer=flow.ones_initializer())
+        loss = flow.math.square(columns * weight)
+        flow.optimizer.SGD(_rate(), momentum=0).minimize(loss)
+        return loss
+
+    np.testing.assert_allclose(job(X), X**2, rtol=1e-6)
+    sbps = [each.sbp for each in placed[-1]]
+    assert sbps == [(flow.sbp.split(0),), (flow.sbp.broadcast,), (flow.sbp.split(1),)]
+    expected = 1 - 0.1 * 2 * (X**2).sum(0) / X.size
+    np.testing.assert_allclose(flow.get_all_variables()["w"].numpy(), expected, rtol=1e-5)
+    x = flow.tensor(X)
+    assert flow.parallel_cast(x, distribute=flow.distribute.split(0)) is x
+    with pytest.raises(ValueError, match="`grad_mode` must be one of"):
+        flow.hierarchical_parallel_cast(x, ["B"], "other")
+    with pytest.raises(ValueError, match="needs a `grad_parallel_distribution`"):
+        flow.hierarchical_parallel_cast(x, ["B"], "manual")
+
+
+def test_variables_are_assigned():
+    @flow.global_function()
+    def job(x: tp.Numpy.Placeholder((8, 6))) -> tp.Numpy:
+        total = flow.get_variable("total", (6,), trainable=False)
+        return flow.assign(total, total + flow.math.reduce_sum(x, 0)) * 1
+
+    np.testing.assert_allclose(job(X), X.sum(0), rtol=1e-5)
+    np.testing.assert_allclose(job(X), 2 * X.sum(0), rtol=1e-5)
+    np.testing.assert_allclose(flow.get_all_variables()["total"].numpy(), 2 * X.sum(0), rtol=1e-5)
+    with pytest.raises(ValueError, match=r"has the shape \(2,\), and its value \(3,\)"):
+        flow.assign(flow.zeros(2), flow.zeros(3))
+
+
+@pytest.mark.parametrize("mirrored", [False, True])
+def test_the_view_is_known_in_the_body(mirrored):
+    config = flow.FunctionConfig()
+    if mirrored:
+        flow.config.cpu_device_num(2)
+        config.default_logical_view(flow.scope.mirrored_view())
+    seen = []
+
+    @flow.global_function(function_config=config)
+    def job(x: tp.ListNumpy.Placeholder((8, 6))) -> tp.ListNumpy:
+        seen.append((flow.scope.mirrored_view_enabled(), flow.scope.consistent_view_enabled()))
+        return x
+
+    job([X] * (1 + mirrored))
+    assert set(seen) == {(mirrored, not mirrored)}
+    with pytest.raises(RuntimeError, match="belongs into the body"):
+        flow.distribute.mirrored_strategy_enabled()
+
+
+def test_snapshots_by_time(tmp_path):
+    @flow.global_function()
+    def job(x: tp.Numpy.Placeholder((8, 6))) -> tp.Numpy:
+        return x * flow.get_variable("w", (6,), initializer=flow.ones_initializer())
+
+    manager = flow.train.SimpleCheckPointManager(tmp_path / "all", prefix="s_")
+    assert manager.latest_checkpoint() is None
+    manager.initialize_or_restore()
+    flow.load_variables({"w": np.full(6, 2.0)})
+    manager.save()
+    (tmp_path / "all" / "s_9_incomplete").mkdir()
+    assert len(manager.list_checkpoints()) == 2
+    flow.load_variables({"w": np.zeros(6)})
+    manager.initialize_or_restore()
+    np.testing.assert_allclose(job(X), 2 * X)
+    assert manager.latest_checkpoint().endswith(manager.list_checkpoints()[-1])
+
+
+def test_observers_and_draws_as_functions():
+    x = flow.tensor(X)
+    for per_layer in (True, False):
+        ours = flow.quantization.min_max_observer(x, per_layer_quantization=per_layer)
+        layer = flow.nn.MinMaxObserver(per_layer_quantization=per_layer)
+        for one, other in zip(ours, layer(x), strict=True):
+            np.testing.assert_array_equal(one.numpy(), other.numpy())
+    rounded = flow.quantization.fake_quantization(x, *flow.quantization.min_max_observer(x))
+    np.testing.assert_allclose(rounded.numpy(), X, atol=np.abs(X).max() / 254 * 1.01)
+    flow.manual_seed(0)
+    drawn = flow.random.bernoulli(flow.full((100, 100), 0.25), dtype=flow.int32)
+    assert drawn.dtype == flow.int32
+    assert abs(drawn.float().mean().item() - 0.25) < 0.03
+    batch = flow.arange(40).reshape(20, 2)
+    shuffled = flow.random.shuffle(batch)
+    assert shuffled.tolist() != batch.tolist()
+    assert sorted(shuffled.tolist()) == batch.tolist()
+
+
+def test_optimizers_name_their_variables():
+    sgd = flow.optimizer.SGD(_rate(), variables=lambda: ("a", "b"))
+    adam = flow.optimizer.Adam(_rate(), variables=["c"])
+    assert sgd.Variables() == ["a", "b"]
+    assert flow.optimizer.LAMB(_rate()).Variables() is None
+    assert flow.optimizer.CombinedOptimizer([sgd, adam]).Variables() == ["a", "b", "c"]
+    policy = flow.optimizer.loss_scale.dynamic_loss_scale(increment_period=2)
+    plain, scaled = (
+        _weights(flow.optimizer.SGD(_rate(), momentum=0, loss_scale_policy=each))
+        for each in (None, policy)
+    )
+    np.testing.assert_array_equal(plain, scaled)
+
+
+def test_earlier_paths_of_names():
+    assert flow.serving.InferenceSession is flow.saved_model.InferenceSession
+    assert flow.distributed.get_world_size() == 1
+    assert flow.optimizer.PolynomialSchduler is flow.optimizer.PolynomialScheduler
+    assert flow.consistent_user_op_builder is flow.user_op_builder
+    assert flow.image_flip is flow.image.flip

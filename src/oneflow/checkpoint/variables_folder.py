@@ -17,7 +17,7 @@ from oneflow.base.hook import Hook
 from oneflow.checkpoint.oneflow_folder import DATA, DTYPES, META, load, load_like
 from oneflow.tensor.tensor import Tensor
 
-_DONE = "snapshot_done"
+DONE = "snapshot_done"
 _NAMES = {dtype: name for name, dtype in reversed(DTYPES.items())}
 # The variables of all job functions.
 SESSION_VARIABLES: Hook[Callable[[], dict[str, Tensor]]] = Hook(
@@ -48,7 +48,7 @@ def save(path: str | os.PathLike[str], var_dict: Mapping[str, Tensor] | None = N
     target = Path(path)
     variables = SESSION_VARIABLES.value() if var_dict is None else var_dict
     for name in variables:
-        if not name or "/" in name or name in (".", "..", _DONE):
+        if not name or "/" in name or name in (".", "..", DONE):
             raise ValueError(f"variable `{name}` cannot be the name of a folder")
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise FileExistsError(f"cannot save variables to `{target}`: it exists and is not empty")
@@ -57,7 +57,7 @@ def save(path: str | os.PathLike[str], var_dict: Mapping[str, Tensor] | None = N
         partial.mkdir()
         for name, variable in variables.items():
             _write(partial / name, variable)
-        _write_file(partial / _DONE, b"")
+        _write_file(partial / DONE, b"")
         partial.rename(target)
     finally:
         shutil.rmtree(partial, ignore_errors=True)

@@ -185,6 +185,6 @@ def _hidden_numbers(program: Program) -> set[int]:
 
 def _all_devices(program: Program, device: Any) -> Any:
     """The device of a program, or one placement with all ranks of its placements."""
-    if not isinstance(device, Placement):
+    if not isinstance(device, Placement) or not program.devices:
         return device
     return Placement(device.type, sorted({rank for each in program.devices for rank in each.flat}))

@@ -4,3 +4,8 @@ A job is a function whose arguments are annotated with placeholders. Its body ru
 without data, to learn which variables, optimizers and results it has, and once while a graph
 records it. Blobs, the values inside a body, are tensors of that graph.
 """
+
+from oneflow.base.lazy_import import lazy_getattr as _lazy_getattr
+
+# `oneflow.quantization` is this module.
+__getattr__ = _lazy_getattr(__name__, ("quantization",))

@@ -7,8 +7,9 @@ from typing import Any
 
 from oneflow.base.sbp import BROADCAST, Sbp
 from oneflow.functional.elementwise import activation as activations
-from oneflow.functional.legacy import nn
+from oneflow.functional.legacy import windows
 from oneflow.functional.nn import normalization
+from oneflow.functional.nn.interpolate import interpolate
 from oneflow.functional.shape import reshape
 from oneflow.legacy.context import current_placement, current_run
 from oneflow.legacy.initializers import Initializer, constant_initializer
@@ -102,7 +103,7 @@ def conv2d(
     filters: int,
     kernel_size: int | Sequence[int] = 1,
     strides: int | Sequence[int] = 1,
-    padding: nn.Padding = "VALID",
+    padding: windows.Padding = "VALID",
     data_format: str = "NCHW",
     dilation_rate: int | Sequence[int] | None = None,
     groups: int = 1,
@@ -147,18 +148,20 @@ def conv2d(
     Raises:
         ValueError: the channels cannot be divided into groups.
     """
-    name = name or current_run("flow.layers.conv2d()").unique_name("Conv2D_")
+    count = inputs.ndim - 2
+    if count not in windows.FORMATS:
+        raise ValueError(f"`inputs` must have 3 to 5 dimensions, got {inputs.ndim}")
+    name = name or current_run("flow.layers.conv2d()").unique_name(f"Conv{count}D_")
     x = _input(inputs)
-    channels = x.shape[1] if data_format == "NCHW" else x.shape[-1]
+    is_first = data_format == windows.FORMATS[count][0]
+    channels = x.shape[1] if is_first else x.shape[-1]
     if groups < 1 or channels % groups or filters % groups:
         raise ValueError(
             f"{channels} channels and {filters} filters cannot be divided into {groups} groups"
         )
-    window = nn.pair(kernel_size, "kernel_size")
+    window = windows.sizes_of(kernel_size, count, "kernel_size")
     per_group = channels // groups
-    shape = (
-        (filters, per_group, *window) if data_format == "NCHW" else (filters, *window, per_group)
-    )
+    shape = (filters, per_group, *window) if is_first else (filters, *window, per_group)
     weight_name, bias_name = weight_name or f"{name}-weight", bias_name or f"{name}-bias"
     weight = get_variable(
         weight_name, shape, x.dtype, kernel_initializer, kernel_regularizer, trainable
@@ -168,8 +171,77 @@ def conv2d(
         bias = get_variable(
             bias_name, (filters,), x.dtype, bias_initializer, bias_regularizer, trainable
         )
-    result = nn.conv2d(x, weight, strides, padding, data_format, dilation_rate, groups, bias)
+    convolve = (windows.conv1d, windows.conv2d, windows.conv3d)[count - 1]
+    result = convolve(x, weight, strides, padding, data_format, dilation_rate, groups, bias)
     return result if activation is None else activation(result)
+
+
+def conv1d(
+    inputs: Tensor,
+    filters: int,
+    kernel_size: int | Sequence[int] = 1,
+    strides: int | Sequence[int] = 1,
+    padding: windows.Padding = "VALID",
+    data_format: str = "NCW",
+    *args: Any,
+    **kwargs: Any,
+) -> Tensor:
+    """`conv2d` of one spatial dimension, in the order "NCW" or "NWC"; the same arguments."""
+    return conv2d(inputs, filters, kernel_size, strides, padding, data_format, *args, **kwargs)
+
+
+def conv3d(
+    inputs: Tensor,
+    filters: int,
+    kernel_size: int | Sequence[int] = 1,
+    strides: int | Sequence[int] = 1,
+    padding: windows.Padding = "VALID",
+    data_format: str = "NCDHW",
+    *args: Any,
+    **kwargs: Any,
+) -> Tensor:
+    """`conv2d` of three spatial dimensions, in the order "NCDHW" or "NDHWC"; the same arguments."""
+    return conv2d(inputs, filters, kernel_size, strides, padding, data_format, *args, **kwargs)
+
+
+def upsample_2d(
+    x: Tensor,
+    size: int | Sequence[int] = (2, 2),
+    align_corners: bool = False,
+    data_format: str = "NCHW",
+    interpolation: str = "nearest",
+    name: str = "Upsample2D",
+) -> Tensor:
+    """Images `size` times as large.
+
+    Args:
+        x: of shape (N, C, H, W), or (N, H, W, C).
+        size: factors of the height and the width.
+        align_corners: let the corners of "bilinear" be those of the image.
+        data_format: "NCHW" or "NHWC".
+        interpolation: "nearest" or "bilinear".
+        name: accepted.
+
+    Raises:
+        ValueError: an argument is none of these.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.layers.upsample_2d(flow.ones(1, 2, 3, 3)).shape
+        oneflow.Size([1, 2, 6, 6])
+    """
+    if data_format not in windows.FORMATS[2]:
+        raise ValueError(f"data_format must be 'NCHW' or 'NHWC', got {data_format!r}")
+    is_first = data_format == "NCHW"
+    images = x if is_first else x.permute(0, 3, 1, 2)
+    factors = [float(each) for each in windows.sizes_of(size, 2, "size")]
+    larger = interpolate(
+        images,
+        scale_factor=factors,
+        mode=interpolation,
+        align_corners=align_corners if interpolation != "nearest" else None,
+    )
+    return larger if is_first else larger.permute(0, 2, 3, 1)
 
 
 def batch_normalization(

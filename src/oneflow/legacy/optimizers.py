@@ -75,13 +75,18 @@ class JobOptimizer:
         for each in [loss] if isinstance(loss, Tensor) else loss:
             run.minimized.append((self, each))
 
+    def Variables(self) -> list[str] | None:
+        """Return the names of the variables to update; None stands for all of the job's."""
+        names = self.variables() if callable(self.variables) else self.variables
+        return None if names is None else list(names)
+
     def create(self, trainable: Mapping[str, Tensor]) -> tuple[Optimizer, LambdaLR]:
         """Return the optimizer of the variables, and the schedule of its learning rate.
 
         Raises:
             ValueError: the job has no variable of a name, or none at all.
         """
-        names = self.variables() if callable(self.variables) else self.variables
+        names = self.Variables()
         if names is not None:
             unknown = sorted(set(names) - trainable.keys())
             if unknown:
@@ -414,6 +419,10 @@ class CombinedOptimizer:
         if any(each.variables is None for each in optimizers):
             raise ValueError("every optimizer of a CombinedOptimizer needs its `variables`")
         self.optimizers = list(optimizers)
+
+    def Variables(self) -> list[str]:
+        """Return the names of all variables to update."""
+        return [name for each in self.optimizers for name in each.Variables() or ()]
 
     def minimize(self, loss: Tensor | Sequence[Tensor]) -> None:
         """Let every optimizer update its variables; see `SGD.minimize`."""

@@ -41,6 +41,24 @@ class mirrored_view(View):
     is_mirrored = True
 
 
+def mirrored_view_enabled() -> bool:
+    """Return whether the body that calls is a replica's.
+
+    Raises:
+        RuntimeError: called outside the body of a job.
+    """
+    return context.current_run("flow.scope.mirrored_view_enabled()").shared is not None
+
+
+def consistent_view_enabled() -> bool:
+    """Return whether the body that calls is that of a job in consistent view.
+
+    Raises:
+        RuntimeError: called outside the body of a job.
+    """
+    return context.current_run("flow.scope.consistent_view_enabled()").shared is None
+
+
 class PlacementScope:
     """A context in which variables are made, and layers compute, on the devices of `placement`."""
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from oneflow.base import dtype as dt
 from oneflow.base.dtype import DType
 from oneflow.base.sbp import BROADCAST, Sbp, named_sbp
+from oneflow.differentiation.grad_mode import no_grad
 from oneflow.functional.creation import factory_functions
 from oneflow.legacy import context
 from oneflow.legacy.context import BodyRun, VariableSpec, current_run
@@ -93,6 +94,36 @@ def get_variable(
         )
     spec = run.variables.setdefault(full_name, spec)
     return _value(run, spec)
+
+
+def assign(
+    ref: Tensor, value: Tensor, dtype: DType | None = None, name: str | None = None
+) -> Tensor:
+    """Give a variable the value of a blob.
+
+    Args:
+        ref: the variable.
+        value: of its shape.
+        dtype: convert `value` to it before.
+        name: accepted.
+
+    Returns:
+        The variable.
+
+    Raises:
+        ValueError: `value` has another shape.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.assign(flow.zeros(2), flow.ones(2))
+        tensor([1., 1.], dtype=oneflow.float32)
+    """
+    if value.shape != ref.shape:
+        raise ValueError(
+            f"the variable has the shape {tuple(ref.shape)}, and its value {tuple(value.shape)}"
+        )
+    with no_grad():
+        return ref.copy_(value if dtype is None else value.to(dtype))
 
 
 def _value(run: BodyRun, spec: VariableSpec) -> Tensor:

@@ -59,6 +59,9 @@ __dir__ = _lazy_dir(__name__, (*__lazy_modules__, *__lazy_names__))
 
 # isort: split
 # Generated from the function registry by `tools/make_facades.py` (make stubs).
+from oneflow.functional.builtins.products import (
+    fused_self_attention as fused_self_attention_query_mul_key_and_value,
+)
 from oneflow.functional.elementwise.activation import (
     elu as elu,
     gelu as gelu,
@@ -74,19 +77,42 @@ from oneflow.functional.elementwise.piecewise import (
     relu6 as relu6,
 )
 from oneflow.functional.legacy.nn import (
-    avg_pool2d as avg_pool2d,
     batch_normalization as batch_normalization,
     bias_add as bias_add,
-    conv2d as conv2d,
     dropout as dropout,
+    fused_bias_add_dropout as fused_bias_add_dropout,
+    fused_bias_add_gelu as fused_bias_add_gelu,
+    fused_scale_tril_softmax_dropout as fused_scale_tril_softmax_dropout,
+    layer_norm as layer_norm,
     leaky_relu as leaky_relu,
     logsoftmax as logsoftmax,
-    max_pool2d as max_pool2d,
+    moments as moments,
+    pixel_shuffle_v2 as PixelShufflev2,
+    pixel_shuffle_v2 as pixel_shuffle_v2,
+    random_mask_like as random_mask_like,
     sigmoid_cross_entropy_with_logits as sigmoid_cross_entropy_with_logits,
     softmax as softmax,
     softmax_cross_entropy_with_logits as softmax_cross_entropy_with_logits,
+    softmax_grad as softmax_grad,
+    sparse_cross_entropy as sparse_cross_entropy,
     sparse_softmax_cross_entropy_with_logits as sparse_softmax_cross_entropy_with_logits,
+    tril as tril,
 )
+from oneflow.functional.legacy.windows import (
+    avg_pool1d as avg_pool1d,
+    avg_pool2d as avg_pool2d,
+    avg_pool3d as avg_pool3d,
+    conv1d as conv1d,
+    conv2d as compat_conv2d,
+    conv2d as conv2d,
+    conv2d_transpose as conv2d_transpose,
+    conv3d as conv3d,
+    max_pool1d as max_pool1d,
+    max_pool2d as max_pool2d,
+    max_pool3d as max_pool3d,
+)
+from oneflow.functional.nn.ctc import ctc_greedy_decoder as ctc_greedy_decoder
+from oneflow.functional.nn.fused import fused_scale_tril as fused_scale_tril
 from oneflow.nn.modules.activation import (
     CELU as CELU,
     ELU as ELU,

@@ -57,9 +57,6 @@ def decode(
     )
 
 
-image_decode = decode
-
-
 def random_crop(
     input_blob: TensorBuffer,
     num_attempts: int = 10,

@@ -265,6 +265,19 @@ def tensor_scatter_nd_update(tensor: Tensor, indices: Tensor, updates: Tensor) -
     return _put_nd(tensor, indices, updates, accumulate=False, name="tensor_scatter_nd_update")
 
 
+@function(method=False)
+def tensor_scatter_nd_add(params: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
+    """A copy of `params` with `updates` added at n-dimensional positions.
+
+    Example:
+        >>> import oneflow as flow
+        >>> at = flow.tensor([[1], [1]])
+        >>> flow.tensor_scatter_nd_add(flow.ones(3), at, flow.tensor([4.0, 5.0]))
+        tensor([ 1., 10.,  1.], dtype=oneflow.float32)
+    """
+    return _put_nd(params, indices, updates, accumulate=True, name="tensor_scatter_nd_add")
+
+
 def _put_nd(into: Tensor, index: Tensor, update: Tensor, accumulate: bool, name: str) -> Tensor:
     if into.dtype is not update.dtype:
         raise RuntimeError(

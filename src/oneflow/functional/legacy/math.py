@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
+from oneflow.base import dtype as dt
+from oneflow.base.dtype import DType
+from oneflow.functional.creation import factory_functions
 from oneflow.functional.elementwise import (
     activation,
     arithmetic,
@@ -131,7 +135,7 @@ def argmax(input: Tensor, axis: int = -1) -> Tensor:
     return minmax.argmax(input, axis)
 
 
-@function(method=False, namespace="math", also=("clip_by_value",))
+@function(method=False, namespace="math", also=("clip_by_value", "clip_by_scalar"))
 def clip_by_value(
     values: Tensor, min_value: float | None = None, max_value: float | None = None
 ) -> Tensor:
@@ -145,7 +149,7 @@ def clip_by_value(
     return clamp.clamp(values, min_value, max_value)
 
 
-@function(method=False, namespace="math")
+@function(method=False, namespace="math", also=("broadcast_to_compatible_with",))
 def broadcast_to_compatible_with(x: Tensor, compatible: Sequence[Tensor]) -> Tensor:
     """`x` expanded to the shape that it and all of `compatible` broadcast to.
 
@@ -258,7 +262,12 @@ def reduce_prod(x: Tensor, axis: Axes = None, keepdims: bool = False) -> Tensor:
     return sums.prod(x, axis, keepdims)
 
 
-@function(method=False, namespace="math", keyword_aliases={"input_tensor": "x"})
+@function(
+    method=False,
+    namespace="math",
+    aliases=("two_stage_reduce_max",),
+    keyword_aliases={"input_tensor": "x"},
+)
 def reduce_max(x: Tensor, axis: Axes = None, keepdims: bool = False) -> Tensor:
     """The largest element over dimensions, all by default.
 
@@ -270,7 +279,12 @@ def reduce_max(x: Tensor, axis: Axes = None, keepdims: bool = False) -> Tensor:
     return minmax.amax(x, axis, keepdims)
 
 
-@function(method=False, namespace="math", keyword_aliases={"input_tensor": "x"})
+@function(
+    method=False,
+    namespace="math",
+    aliases=("two_stage_reduce_min",),
+    keyword_aliases={"input_tensor": "x"},
+)
 def reduce_min(x: Tensor, axis: Axes = None, keepdims: bool = False) -> Tensor:
     """The smallest element over dimensions, all by default.
 
@@ -389,3 +403,44 @@ def in_top_k(targets: Tensor, predictions: Tensor, k: int) -> Tensor:
     """
     label = predictions.gather(1, targets.long().reshape(-1, 1))
     return (sums.sum_(predictions > label, 1) < k).char()
+
+
+@function(method=False, namespace="math")
+def sigmoid_grad(y: Tensor, dy: Tensor) -> Tensor:
+    """Return the gradient of the sigmoid from its result `y` and the gradient `dy` of that.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.math.sigmoid_grad(flow.tensor([0.5]), flow.tensor([4.0]))
+        tensor([1.], dtype=oneflow.float32)
+    """
+    return dy * y * (1 - y)
+
+
+@function(method=False, namespace="math")
+def gelu_grad(x: Tensor, dy: Tensor) -> Tensor:
+    """Return the gradient of `gelu` from its argument `x` and the gradient `dy` of its result.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.math.gelu_grad(flow.tensor([0.0]), flow.tensor([4.0]))
+        tensor([2.], dtype=oneflow.float32)
+    """
+    density = unary.exp(-0.5 * x * x) * (1 / math.sqrt(2 * math.pi))
+    return dy * (0.5 * (1 + special.erf(x * math.sqrt(0.5))) + x * density)
+
+
+@function(method=False, namespace="math")
+def reduced_shape_elem_cnt(
+    input_blob: Tensor, axis: Axes = None, dtype: DType | None = None
+) -> Tensor:
+    """Return how many elements a reduction along dimensions adds up for one of its results.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.math.reduced_shape_elem_cnt(flow.ones(2, 3, 4), [0, 2])
+        tensor([8], dtype=oneflow.int32)
+    """
+    axes = range(input_blob.ndim) if axis is None else [axis] if isinstance(axis, int) else axis
+    count = math.prod(input_blob.shape[each] for each in axes)
+    return factory_functions.full((1,), count, dtype=dtype or dt.int32)

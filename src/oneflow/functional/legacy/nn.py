@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
+from oneflow.functional.builtins.products import fused_self_attention
 from oneflow.functional.elementwise import activation, piecewise
 from oneflow.functional.nn import (
-    conv,
+    ctc,
     dropout as dropouts,
     elementwise_loss,
+    fused,
     loss,
     normalization,
-    padding as paddings,
-    pooling,
     softmax as softmaxes,
 )
+from oneflow.functional.random import creation
 from oneflow.functional.registry import function, publish
 from oneflow.functional.shape import reshape
 from oneflow.tensor.tensor import Tensor
 
-Padding = str | Sequence[Sequence[int]] | Sequence[int] | int
 _FORMATS = ("NCHW", "NHWC")
 
 for _name, _function in {
@@ -36,215 +35,10 @@ for _name, _function in {
     "swish": activation.silu,
 }.items():
     publish(f"nn.{_name}", _function)
-
-
-def pair(value: int | Sequence[int] | None, name: str) -> tuple[int, int]:
-    """Return a size for each spatial dimension; a list of four is that of a tensor in NCHW order.
-
-    Raises:
-        ValueError: there are neither one, two nor four.
-    """
-    if value is None:
-        return 1, 1
-    if isinstance(value, int):
-        return value, value
-    sizes = tuple(value)
-    if len(sizes) == 1:
-        sizes *= 2
-    if len(sizes) == 4:
-        sizes = sizes[2:]
-    if len(sizes) != 2:
-        raise ValueError(f"`{name}` must be one or two integers, got {list(value)}")
-    return sizes[0], sizes[1]
-
-
-def _spatial_padding(
-    padding: Padding, size: Sequence[int], window: Sequence[int], stride: Sequence[int]
-) -> list[tuple[int, int]]:
-    """Return how much is added before and after the height and the width.
-
-    Args:
-        padding: "VALID", "SAME" (also "SAME_UPPER": of an odd number of rows more are added after
-            than before) or "SAME_LOWER"; amounts for both dimensions, or pairs for the two or for
-            all four dimensions.
-        size: height and width of the image.
-        window: height and width of the windows, with dilation.
-        stride: of the windows.
-
-    Raises:
-        ValueError: it is something else.
-    """
-    if isinstance(padding, str):
-        kind = padding.upper()
-        if kind == "VALID":
-            return [(0, 0), (0, 0)]
-        if kind not in ("SAME", "SAME_UPPER", "SAME_LOWER"):
-            raise ValueError(
-                "padding must be 'VALID', 'SAME', 'SAME_UPPER', 'SAME_LOWER' or amounts, "
-                f"got {padding!r}"
-            )
-        pairs = []
-        for n, k, s in zip(size, window, stride, strict=True):
-            total = max((-(-n // s) - 1) * s + k - n, 0)
-            small, large = total // 2, total - total // 2
-            pairs.append((large, small) if kind == "SAME_LOWER" else (small, large))
-        return pairs
-    if isinstance(padding, int):
-        return [(padding, padding)] * 2
-    amounts = [[each, each] if isinstance(each, int) else list(each) for each in padding]
-    if len(amounts) == 4:
-        if any(amounts[0]) or any(amounts[1]):
-            raise ValueError(f"only height and width can be padded, got {list(padding)}")
-        amounts = amounts[2:]
-    if len(amounts) != 2 or any(len(each) != 2 for each in amounts):
-        raise ValueError(f"padding must have amounts for height and width, got {list(padding)}")
-    return [(before, after) for before, after in amounts]
-
-
-def _in_nchw(x: Tensor, data_format: str, compute: Callable[[Tensor], Tensor]) -> Tensor:
-    """Apply `compute`, which takes and gives the order NCHW, to an image of another order.
-
-    Raises:
-        ValueError: the order is unknown.
-    """
-    if data_format not in _FORMATS:
-        raise ValueError(f"data_format must be 'NCHW' or 'NHWC', got {data_format!r}")
-    if data_format == "NCHW":
-        return compute(x)
-    return compute(x.permute(0, 3, 1, 2)).permute(0, 2, 3, 1)
-
-
-@function(method=False, namespace="nn", keyword_aliases={"weight": "filters"})
-def conv2d(
-    input: Tensor,
-    filters: Tensor,
-    strides: Any = 1,
-    padding: Padding = "VALID",
-    data_format: str = "NCHW",
-    dilations: Any = None,
-    groups: int = 1,
-    bias: Tensor | None = None,
-) -> Tensor:
-    """Convolution of images with given filters.
-
-    Args:
-        input: of shape (N, C, H, W), or (N, H, W, C).
-        filters: of shape (out channels, C / groups, height, width), or (out channels, height,
-            width, C / groups) for "NHWC".
-        strides: one number or two.
-        padding: "SAME", "VALID", or amounts; see `oneflow.layers.conv2d`.
-        data_format: "NCHW" or "NHWC".
-        dilations: one number or two.
-        groups: number of independent groups of channels.
-        bias: of shape (out channels,).
-
-    Returns:
-        Images of the same order of dimensions.
-
-    Raises:
-        ValueError: an argument is none of these.
-
-    Example:
-        >>> import oneflow as flow
-        >>> flow.nn.conv2d(flow.ones(1, 2, 5, 5), flow.ones(4, 2, 3, 3), 2, "SAME").shape
-        oneflow.Size([1, 4, 3, 3])
-    """
-    stride, dilation = pair(strides, "strides"), pair(dilations, "dilations")
-
-    def compute(x: Tensor) -> Tensor:
-        weight = filters if data_format == "NCHW" else filters.permute(0, 3, 1, 2)
-        window = [(k - 1) * d + 1 for k, d in zip(weight.shape[2:], dilation, strict=True)]
-        top_bottom, left_right = _spatial_padding(padding, x.shape[2:], window, stride)
-        if top_bottom[0] == top_bottom[1] and left_right[0] == left_right[1]:
-            pad = (top_bottom[0], left_right[0])
-        else:
-            pad = 0
-            x = paddings.pad(x, (*left_right, *top_bottom))
-        return conv.conv2d(x, weight, bias, stride, pad, dilation, groups)
-
-    return _in_nchw(input, data_format, compute)
-
-
-@function(method=False, namespace="nn")
-def max_pool2d(
-    input: Tensor,
-    ksize: Any,
-    strides: Any = None,
-    padding: Padding = "VALID",
-    data_format: str = "NCHW",
-    ceil_mode: bool = False,
-) -> Tensor:
-    """The largest element of each window of images.
-
-    Args:
-        input: of shape (N, C, H, W), or (N, H, W, C).
-        ksize: size of the windows, one number or two.
-        strides: one number or two; the size of the windows by default.
-        padding: "SAME", "VALID", or amounts; see `oneflow.layers.conv2d`.
-        data_format: "NCHW" or "NHWC".
-        ceil_mode: a last window may reach beyond the image.
-
-    Example:
-        >>> import oneflow as flow
-        >>> flow.nn.max_pool2d(flow.ones(1, 2, 5, 5), 2, 2, "SAME").shape
-        oneflow.Size([1, 2, 3, 3])
-    """
-    kernel = pair(ksize, "ksize")
-    stride = kernel if strides is None else pair(strides, "strides")
-
-    def compute(x: Tensor) -> Tensor:
-        pairs = _spatial_padding(padding, x.shape[2:], kernel, stride)
-        padded = paddings.pad(x, _pad_widths(pairs), value=float("-inf"))
-        return pooling.max_pool2d(padded, kernel, stride, ceil_mode=ceil_mode)
-
-    return _in_nchw(input, data_format, compute)
-
-
-@function(method=False, namespace="nn")
-def avg_pool2d(
-    input: Tensor,
-    ksize: Any,
-    strides: Any = None,
-    padding: Padding = "VALID",
-    data_format: str = "NCHW",
-    ceil_mode: bool = False,
-) -> Tensor:
-    """The mean of each window of images; what is added around an image does not count.
-
-    Args:
-        input: of shape (N, C, H, W), or (N, H, W, C).
-        ksize: size of the windows, one number or two.
-        strides: one number or two; the size of the windows by default.
-        padding: "SAME", "VALID", or amounts; see `oneflow.layers.conv2d`.
-        data_format: "NCHW" or "NHWC".
-        ceil_mode: a last window may reach beyond the image.
-
-    Example:
-        >>> import oneflow as flow
-        >>> flow.nn.avg_pool2d(flow.ones(1, 2, 5, 5), 2, 2, "SAME").sum()
-        tensor(18., dtype=oneflow.float32)
-    """
-    kernel = pair(ksize, "ksize")
-    stride = kernel if strides is None else pair(strides, "strides")
-
-    def compute(x: Tensor) -> Tensor:
-        pairs = _spatial_padding(padding, x.shape[2:], kernel, stride)
-
-        def pool(images: Tensor) -> Tensor:
-            padded = paddings.pad(images, _pad_widths(pairs))
-            return pooling.avg_pool2d(padded, kernel, stride, ceil_mode=ceil_mode)
-
-        if not any(map(any, pairs)):
-            return pool(x)
-        # The share of each window that is within the image.
-        return pool(x) / pool(x.new_ones((1, 1, *x.shape[2:])))
-
-    return _in_nchw(input, data_format, compute)
-
-
-def _pad_widths(pairs: list[tuple[int, int]]) -> tuple[int, int, int, int]:
-    """Return the amounts as `nn.functional.pad` takes them, the width first."""
-    return (*pairs[1], *pairs[0])
+publish("nn.ctc_greedy_decoder", ctc.ctc_greedy_decoder)
+publish("nn.fused_scale_tril", fused.fused_scale_tril)
+publish("math.fused_scale_tril", fused.fused_scale_tril)
+publish("nn.fused_self_attention_query_mul_key_and_value", fused_self_attention)
 
 
 @function(method=False, namespace="nn")
@@ -437,3 +231,215 @@ def sigmoid_cross_entropy_with_logits(labels: Tensor, logits: Tensor) -> Tensor:
         tensor([0.6931, 0.6931], dtype=oneflow.float32)
     """
     return elementwise_loss.binary_cross_entropy_with_logits(logits, labels, reduction="none")
+
+
+@function(method=False, namespace="nn")
+def sparse_cross_entropy(labels: Tensor, prediction: Tensor) -> Tensor:
+    """Cross entropy of each sample between probabilities and labels.
+
+    Args:
+        labels: integers of shape (N,).
+        prediction: probabilities of shape (N, classes).
+
+    Returns:
+        Losses of shape (N,).
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.nn.sparse_cross_entropy(flow.tensor([0]), flow.tensor([[0.5, 0.5]]))
+        tensor([0.6931], dtype=oneflow.float32)
+    """
+    chosen = prediction.gather(-1, reshape.unsqueeze(labels.long(), -1))
+    return -reshape.squeeze(chosen, -1).log()
+
+
+@function(method=False, namespace="nn")
+def softmax_grad(y: Tensor, dy: Tensor, axis: int | None = None) -> Tensor:
+    """Return the gradient of `softmax` from its result `y` and the gradient `dy` of that.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.nn.softmax_grad(flow.tensor([[0.5, 0.5]]), flow.tensor([[1.0, 0.0]]))
+        tensor([[ 0.2500, -0.2500]], dtype=oneflow.float32)
+    """
+    dim = -1 if axis is None else axis
+    return (dy - (dy * y).sum(dim, keepdim=True)) * y
+
+
+@function(method=False, namespace="nn")
+def layer_norm(
+    inputs: Tensor,
+    gamma: Tensor | None = None,
+    beta: Tensor | None = None,
+    begin_norm_axis: int = 1,
+    begin_params_axis: int = -1,
+    epsilon: float = 1e-5,
+) -> Tensor:
+    """Layer normalization, scaled by `gamma` and moved by `beta`.
+
+    Args:
+        inputs: of any shape.
+        gamma: of the shape of the dimensions from `begin_params_axis` on.
+        beta: of that shape.
+        begin_norm_axis: the first of the dimensions to normalise over.
+        begin_params_axis: the first of the dimensions of `gamma` and `beta`.
+        epsilon: added to the variance.
+
+    Raises:
+        ValueError: `gamma` or `beta` has another shape.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.nn.layer_norm(flow.tensor([[1.0, 3.0]]), beta=flow.ones(2), epsilon=0.0)
+        tensor([[0., 2.]], dtype=oneflow.float32)
+    """
+    result = normalization.layer_norm(
+        inputs, tuple(inputs.shape[begin_norm_axis % inputs.ndim :]), eps=epsilon
+    )
+    shape = tuple(inputs.shape[begin_params_axis % inputs.ndim :])
+    for name, given in (("gamma", gamma), ("beta", beta)):
+        if given is not None and tuple(given.shape) != shape:
+            raise ValueError(f"`{name}` must have the shape {shape}, got {tuple(given.shape)}")
+    result = result if gamma is None else result * gamma
+    return result if beta is None else result + beta
+
+
+@function(method=False, namespace="nn")
+def moments(x: Tensor, axes: Sequence[int], keepdims: bool = False) -> tuple[Tensor, Tensor]:
+    """Return the mean and the variance (of the elements, not estimated) along dimensions.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.nn.moments(flow.tensor([1.0, 3.0]), [0])[1]
+        tensor(1., dtype=oneflow.float32)
+    """
+    axes = list(axes)
+    return x.mean(axes, keepdims), x.var(axes, unbiased=False, keepdim=keepdims)
+
+
+@function(method=False, namespace="nn")
+def tril(x: Tensor, diagonal: int = 0, fill_value: float = 0) -> Tensor:
+    """`x` on and below a diagonal of the last two dimensions, `fill_value` above.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.nn.tril(flow.ones(2, 2), fill_value=-1)
+        tensor([[ 1., -1.],
+                [ 1.,  1.]], dtype=oneflow.float32)
+    """
+    return fused.fused_scale_tril(x, diagonal, fill_value)
+
+
+@function(method=False, namespace="nn", also=("math.fused_scale_tril_softmax_dropout",))
+def fused_scale_tril_softmax_dropout(
+    x: Tensor,
+    diagonal: int = 0,
+    fill_value: float = 0,
+    scale: float = 1,
+    rate: float = 0.0,
+    noise_shape: Tensor | None = None,
+    seed: int | None = None,
+) -> Tensor:
+    """`dropout` of `softmax` of ``x * scale`` with `fill_value` above a diagonal.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.nn.fused_scale_tril_softmax_dropout(flow.zeros(2, 2), fill_value=-1e9)
+        tensor([[1.0000, 0.0000],
+                [0.5000, 0.5000]], dtype=oneflow.float32)
+    """
+    scores = fused.fused_scale_tril(x, diagonal, fill_value, scale)
+    return dropout(softmax(scores), rate, noise_shape, seed)
+
+
+@function(method=False, namespace="nn")
+def fused_bias_add_gelu(value: Tensor, bias: Tensor, data_format: str | None = None) -> Tensor:
+    """`gelu` of `bias_add`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.nn.fused_bias_add_gelu(flow.zeros(1, 2), flow.tensor([0.0, 1.0]))
+        tensor([[0.0000, 0.8413]], dtype=oneflow.float32)
+    """
+    return activation.gelu(bias_add(value, bias, data_format))
+
+
+@function(method=False, namespace="nn")
+def fused_bias_add_dropout(
+    value: Tensor,
+    bias: Tensor,
+    data_format: str | None = None,
+    rate: float = 0.0,
+    noise_shape: Tensor | None = None,
+    seed: int | None = None,
+) -> Tensor:
+    """`dropout` of `bias_add`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.nn.fused_bias_add_dropout(flow.zeros(1, 2), flow.tensor([0.0, 1.0]))
+        tensor([[0., 1.]], dtype=oneflow.float32)
+    """
+    return dropout(bias_add(value, bias, data_format), rate, noise_shape, seed)
+
+
+@function(method=False, namespace="nn")
+def random_mask_like(
+    like: Tensor, rate: float, seed: int | None = None, noise_shape: Sequence[int] | None = None
+) -> Tensor:
+    """Draw which elements `dropout` keeps: True with the probability ``1 - rate``.
+
+    Args:
+        like: gives the shape.
+        rate: the probability of False.
+        seed: accepted; draws follow `oneflow.manual_seed`.
+        noise_shape: must be None.
+
+    Raises:
+        ValueError: the rate is not from 0 to 1.
+        NotImplementedError: a shape of the noise is given.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.nn.random_mask_like(flow.zeros(2), rate=0.0)
+        tensor([True, True], dtype=oneflow.bool)
+    """
+    if noise_shape is not None:
+        raise NotImplementedError("nn.random_mask_like() has no `noise_shape`")
+    if not 0 <= rate <= 1:
+        raise ValueError(f"`rate` must be from 0 to 1, got {rate}")
+    return creation.rand(*like.shape, device=like.device) >= rate
+
+
+@function(method=False, namespace="nn")
+def pixel_shuffle_v2(input: Tensor, h_upscale_factor: int, w_upscale_factor: int) -> Tensor:
+    """Make channels pixels: an image becomes `h_upscale_factor` times as high, and so on.
+
+    Args:
+        input: of shape (N, C * h_upscale_factor * w_upscale_factor, H, W).
+        h_upscale_factor: factor of the height.
+        w_upscale_factor: factor of the width.
+
+    Returns:
+        Images of shape (N, C, H * h_upscale_factor, W * w_upscale_factor).
+
+    Raises:
+        ValueError: the channels cannot be divided so.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.nn.PixelShufflev2(flow.ones(1, 6, 2, 2), 3, 2).shape
+        oneflow.Size([1, 1, 6, 4])
+    """
+    batch, channels, height, width = input.shape
+    parts = h_upscale_factor * w_upscale_factor
+    if channels % parts:
+        raise ValueError(f"{channels} channels cannot be divided into {parts} pixels")
+    shape = (batch, channels // parts, h_upscale_factor, w_upscale_factor, height, width)
+    pixels = reshape.reshape(input, shape).permute(0, 1, 4, 2, 5, 3)
+    return reshape.reshape(
+        pixels, (batch, channels // parts, height * h_upscale_factor, width * w_upscale_factor)
+    )
+
+
+publish("nn.PixelShufflev2", pixel_shuffle_v2)
