@@ -182,6 +182,10 @@ if TYPE_CHECKING:
         set_autocast_enabled as set_autocast_enabled,
         set_autocast_gpu_dtype as set_autocast_gpu_dtype,
     )
+    from oneflow.array_api import (
+        __array_api_version__ as __array_api_version__,
+        __array_namespace_info__ as __array_namespace_info__,
+    )
     from oneflow.checkpoint.serialization import load as load, save as save
     from oneflow.data.readers.buffers import (
         gen_tensor_buffer as gen_tensor_buffer,
