@@ -64,7 +64,7 @@ def _difference(mine: np.ndarray, theirs: np.ndarray, tolerance: float) -> str |
         return f"{mine!r} instead of {theirs!r}"
     if not finite.any():
         return None
-    spread = max(theirs[finite].std(), np.abs(theirs[finite]).max() * 0.1, 1e-3)
+    spread = max(theirs[finite].std(), np.abs(theirs[finite]).max() * 0.1, 1e-2)
     error = np.abs(mine[finite] - theirs[finite]).max() / spread
     return None if error <= tolerance else f"an error of {error:.2g} of the spread"
 

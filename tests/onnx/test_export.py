@@ -15,6 +15,7 @@ from oneflow_onnx.oneflow2onnx.errors import OpsetError, UnsupportedOperatorsErr
 from oneflow_onnx.oneflow2onnx.flow2onnx import Export, ProcessFlowGraph
 from oneflow_onnx.oneflow2onnx.handler import flow_op
 from oneflow_onnx.oneflow2onnx.sizes import DynamicSizeError
+from oneflow_onnx.x2oneflow.onnx2flow import from_onnx
 from tests.onnx.runtime import assert_exported, exported, operators_of, run, session_of
 
 
@@ -214,6 +215,21 @@ def test_group_normalization_and_attention_in_later_opsets():
     assert "Softmax" in operators_of(assert_exported(attention, q))
 
 
+@pytest.mark.parametrize("dtype", [flow.float32, flow.float16])
+def test_rms_normalization_in_later_opsets(dtype):
+    model = nn.RMSNorm([3, 4], eps=1e-5).to(dtype)
+    model.weight.data.copy_(flow.arange(12).reshape(3, 4).to(dtype))
+    x = flow.randn(2, 3, 4).to(dtype)
+    later, earlier = (assert_exported(model, x, opset=n, tolerance=2e-3) for n in (23, 17))
+    assert "RMSNormalization" in operators_of(later)
+    assert "Sqrt" not in operators_of(later)
+    assert "Sqrt" in operators_of(earlier)
+    # Not a normalisation: the root is that of another tensor's mean.
+    y = flow.randn(2, 4)
+    product = Applied(lambda x: x * (flow.rsqrt((y * y).mean(-1, keepdim=True) + 1e-5)) * y[0])
+    assert "RMSNormalization" not in operators_of(assert_exported(product, y, opset=23))
+
+
 def test_the_default_is_10_or_the_lowest_that_can_express_the_model():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -235,17 +251,19 @@ def test_an_opset_that_is_too_low_or_unknown():
 
 
 def test_one_error_lists_all_unsupported_operators(tmp_path):
-    model = nn.Sequential(Applied(flow.lgamma), nn.ReLU(), Applied(flow.erfinv))
+    svdvals, eigvalsh = Applied(flow.linalg.svdvals), Applied(flow.linalg.eigvalsh)
+    outer = Applied(lambda x: x.unsqueeze(1) * x)
+    model = nn.Sequential(svdvals, nn.ReLU(), outer, eigvalsh)
     with pytest.raises(UnsupportedOperatorsError) as caught:
-        flow.onnx.export(model, flow.rand(3), tmp_path / "model.onnx")
+        flow.onnx.export(model, flow.rand(3, 3), tmp_path / "model.onnx", opset_version=12)
     text = str(caught.value)
-    for part in ("2 operators", "0: `lgamma`", "2: `erfinv`", "opset 10", "flow_op"):
+    for part in ("2 operators", "0: `svdvals`", "3: `eigh`", "opset 12", "flow_op"):
         assert part in text
     assert not list(tmp_path.iterdir())
 
 
 def test_unsupported_operators_that_no_result_needs_do_not_matter():
-    assert_exported(lambda x: (flow.lgamma(x), x + 1)[1], flow.rand(3))
+    assert_exported(lambda x: (flow.linalg.svdvals(x), x + 1)[1], flow.rand(3, 3))
 
 
 def test_training_mode():
@@ -340,6 +358,46 @@ def test_external_data_and_replacement(tmp_path):
     assert [each.name for each in tmp_path.iterdir()] == ["model.onnx"]
 
 
+@pytest.mark.parametrize(
+    "dtype", [flow.float32, flow.float16, flow.bfloat16, flow.int8, flow.bool, flow.int64]
+)
+def test_files_hold_what_is_returned(dtype, tmp_path):
+    """Weights are written one by one; the file is that of the whole message."""
+
+    class Several(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("matrix", flow.tensor([[1, 0, 1]] * 200).to(dtype))
+            self.register_buffer("number", flow.tensor(1).to(dtype))
+
+        def forward(self, index):
+            return self.matrix[index], self.number.reshape(1)
+
+    path, index = tmp_path / "model.onnx", flow.tensor([0])
+    flow.onnx.export(Several(), index, path, opset_version=13)
+    returned = flow.onnx.export(Several(), index, opset_version=13)
+    read = onnx.load(path)
+    for proto in (read, returned):
+        proto.graph.name = ""
+        # Types of weights, which they have themselves.
+        proto.graph.ClearField("value_info")
+    assert len(read.graph.initializer) == 2
+    assert read == returned
+    onnx.checker.check_model(str(path), full_check=True)
+
+
+def test_weights_that_are_too_large_for_one_file_go_beside_it(tmp_path, monkeypatch):
+    monkeypatch.setattr("oneflow_onnx.oneflow2onnx.files._LARGEST", 20_000)
+    path = tmp_path / "model.onnx"
+    flow.onnx.export(nn.Linear(64, 64), flow.randn(2, 64), path)
+    assert [each.name for each in tmp_path.iterdir()] == ["model.onnx"]
+    flow.onnx.export(nn.Linear(96, 64), flow.randn(2, 96), path)
+    assert len(list(tmp_path.iterdir())) == 2
+    with pytest.raises(ValueError, match=r"24,\d+ bytes, too many.*external_data=True"):
+        flow.onnx.export(nn.Linear(96, 64), flow.randn(2, 96), path, external_data=False)
+    assert from_onnx(path)(flow.ones(2, 96)).shape == (2, 64)
+
+
 def test_a_failed_export_leaves_the_file_as_it_was(tmp_path, monkeypatch):
     path = tmp_path / "model.onnx"
     flow.onnx.export(nn.ReLU(), flow.randn(2), path)
@@ -428,12 +486,12 @@ def test_the_signature_of_oneflow_0_3(tmp_path):
 
 
 def test_continue_on_error_writes_the_rest(tmp_path):
-    graph = Wrapped(nn.Sequential(nn.ReLU(), Applied(flow.lgamma)))
-    graph(flow.rand(2))
+    graph = Wrapped(nn.Sequential(nn.ReLU(), Applied(flow.linalg.svdvals)))
+    graph(flow.rand(2, 2))
     with pytest.warns(UserWarning, match="the file will not run"):
         Export(graph, None, tmp_path / "a.onnx", continue_on_error=True)
     nodes = [(each.domain, each.op_type) for each in onnx.load(tmp_path / "a.onnx").graph.node]
-    assert nodes == [("", "Relu"), ("oneflow", "lgamma")]
+    assert nodes == [("", "Relu"), ("oneflow", "svdvals")]
 
 
 # --- handlers of users

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -119,8 +119,18 @@ def _needed(
         if needed.isdisjoint(node.outputs):
             continue
         kept.append(node)
-        needed.update(each for each in node.inputs if each is not None)
+        needed.update(_read_by(node))
     return needed, kept[::-1]
+
+
+def _read_by(node: ir.Node) -> Iterator[ir.Value]:
+    """The values that a node reads, and those that nodes of its subgraphs do."""
+    yield from (each for each in node.inputs if each is not None)
+    for attribute in node.attributes.values():
+        if attribute.type is ir.AttributeType.GRAPH:
+            graph = attribute.as_graph()
+            for inner in graph:
+                yield from _read_by(inner)
 
 
 def _with_kernels_in_order(nodes: list[ir.Node], initializers: list[ir.Value]) -> list[ir.Node]:

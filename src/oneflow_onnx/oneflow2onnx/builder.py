@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,8 @@ INT64 = np.dtype(np.int64)
 UNSUPPORTED_DOMAIN = "oneflow"
 # Constants above this number of bytes are stored as initializers, not in `Constant` nodes.
 _SMALL = 1024
+# What is known of values: those of a subgraph are not seen from around it.
+_SCOPED = ("reshaped", "sources", "final_states", "_constants", "_sizes", "_origins")
 
 
 class GraphBuilder:
@@ -148,6 +151,47 @@ class GraphBuilder:
         node = ir.node(self.primitive, inputs, domain=UNSUPPORTED_DOMAIN, outputs=[made.value])
         self.nodes.append(node)
         return made
+
+    def subgraph(
+        self,
+        name: str,
+        inputs: Sequence[tuple[Shape, np.dtype]],
+        function: Callable[[list[Ref]], Sequence[Ref]],
+    ) -> ir.Graph:
+        """The graph of a function, for an attribute of a node.
+
+        Args:
+            name: its name.
+            inputs: the types of its inputs.
+            function: from its inputs to its outputs; it may use values from around it.
+        """
+        with self._scope() as nodes:
+            given = [self._output(each) for each in inputs]
+            for each in given:
+                plain = [dim if isinstance(dim, int) else None for dim in each.shape]
+                each.value.shape = ir.Shape(plain)
+            # Outputs are values that the graph makes itself, each another one.
+            outputs = [self.op("Identity", each) for each in function(given)]
+        return ir.Graph(
+            [each.value for each in given],
+            [each.value for each in outputs],
+            nodes=nodes,
+            name=self._name(name),
+        )
+
+    @contextlib.contextmanager
+    def _scope(self) -> Iterator[list[ir.Node]]:
+        """Collect the nodes of a subgraph in a list of their own."""
+        outer, around = self.nodes, {name: getattr(self, name) for name in _SCOPED}
+        self.nodes = []
+        for name, known in around.items():
+            setattr(self, name, known.copy())
+        try:
+            yield self.nodes
+        finally:
+            self.nodes = outer
+            for name, known in around.items():
+                setattr(self, name, known)
 
     def _widened(
         self, name: str, inputs: list[Ref | None]

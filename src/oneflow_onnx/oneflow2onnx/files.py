@@ -8,7 +8,9 @@ import re
 import secrets
 from collections.abc import Sequence
 from pathlib import Path
+from typing import BinaryIO
 
+import onnx
 import onnx_ir as ir
 
 from oneflow.checkpoint.atomic_file import atomic_write, flush_folder
@@ -49,9 +51,8 @@ def write_model(
         raise FileNotFoundError(f"cannot export to `{path}`: the folder does not exist")
     before = _data_files(path)
     if not external_data:
-        content = _serialized(model)
         with atomic_write(path) as file:
-            file.write(content)
+            _write_content(model, file)
     else:
         _write_with_data(model, weights, path)
     for each in before:
@@ -80,25 +81,64 @@ def _write_with_data(
             value.const_value = tensor
         with atomic_write(path) as file:
             _flush(data)
-            file.write(_serialized(model))
+            file.write(ir.to_proto(model).SerializeToString())
     except BaseException:
         data.unlink(missing_ok=True)
         raise
 
 
-def _serialized(model: ir.Model) -> bytes:
-    """The content of the file.
+def _write_content(model: ir.Model, file: BinaryIO) -> None:
+    """Write a model as one message, its weights one by one: no copy of all of them is made.
 
     Raises:
-        ValueError: protocol buffers refuse it.
+        ValueError: it is too large for a message.
     """
+    weights = _weights(model)
+    model.graph.initializers.clear()
     try:
-        return ir.to_proto(model).SerializeToString()
-    except Exception as error:
+        proto = ir.to_proto(model)
+    finally:
+        for value, _ in weights:
+            model.graph.register_initializer(value)
+    graph = proto.graph.SerializeToString()
+    proto.ClearField("graph")
+    heads = [_tensor_head(tensor) for _, tensor in weights]
+    size = sum(map(len, heads)) + sum(tensor.nbytes for _, tensor in weights) + len(graph)
+    if size > _LARGEST:
         raise ValueError(
-            f"the model cannot be written as one file ({error}); export it with "
+            f"the model has {size:,} bytes, too many for one file; export it with "
             "`external_data=True`, which stores the weights beside it"
-        ) from error
+        )
+    file.write(proto.SerializeToString())
+    file.write(_field(onnx.ModelProto.GRAPH_FIELD_NUMBER, size))
+    file.write(graph)
+    for head, (_, tensor) in zip(heads, weights, strict=True):
+        file.write(head)
+        file.write(tensor.tobytes())
+
+
+def _tensor_head(tensor: ir.TensorProtocol) -> bytes:
+    """The bytes of an initializer of a graph up to its data, which end it."""
+    described = onnx.TensorProto(
+        name=tensor.name, data_type=int(tensor.dtype), dims=tensor.shape.numpy()
+    ).SerializeToString()
+    described += _field(onnx.TensorProto.RAW_DATA_FIELD_NUMBER, tensor.nbytes)
+    size = len(described) + tensor.nbytes
+    return _field(onnx.GraphProto.INITIALIZER_FIELD_NUMBER, size) + described
+
+
+def _field(number: int, size: int) -> bytes:
+    """The start of a field of protocol buffers that has `size` bytes."""
+    return _varint(number << 3 | 2) + _varint(size)
+
+
+def _varint(number: int) -> bytes:
+    """A number in groups of 7 bits, the lowest first."""
+    groups = bytearray()
+    while number > 127:
+        groups.append(number & 127 | 128)
+        number >>= 7
+    return bytes([*groups, number])
 
 
 def _flush(path: Path) -> None:

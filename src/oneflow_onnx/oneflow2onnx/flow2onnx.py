@@ -21,6 +21,7 @@ from oneflow_onnx.oneflow2onnx.exporting import ExportOptions, export_model, rec
 from oneflow_onnx.oneflow2onnx.files import write_model
 from oneflow_onnx.oneflow2onnx.handler import registered_handlers
 from oneflow_onnx.oneflow2onnx.reference import onnx_type
+from oneflow_onnx.oneflow2onnx.sizes import require_static
 
 
 def Export(
@@ -135,7 +136,9 @@ def FlowToOnnxNaive(
     kinds = {number: kind for number, (kind, _) in trace.inputs.items()}
     kinds.update(pair for each in trace.calls for pair in each.results)
     types = {f"v{number}": int(onnx_type(kind.dtype)) for number, kind in kinds.items()}
-    shapes = {f"v{number}": list(map(int, kind.shape)) for number, kind in kinds.items()}
+    shapes = {
+        f"v{number}": list(require_static(kind.shape, "a shape")) for number, kind in kinds.items()
+    }
     operators = Counter(each.primitive for each in trace.calls)
     return nodes, operators, Counter(a.name for n in nodes for a in n.attribute), types, shapes
 

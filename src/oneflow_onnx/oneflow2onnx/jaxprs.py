@@ -6,7 +6,7 @@ JAX's primitive, see `oneflow_onnx.oneflow2onnx.equations`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from oneflow.primitives.tracing import CALLS, scan_counts
 from oneflow_onnx.oneflow2onnx import operators as o
 from oneflow_onnx.oneflow2onnx.builder import GraphBuilder
 from oneflow_onnx.oneflow2onnx.equations import EQUATIONS, IDENTITIES, Equation
+from oneflow_onnx.oneflow2onnx.loops import repeat_while, scan
 from oneflow_onnx.oneflow2onnx.lowering import Call, Unsupported
 from oneflow_onnx.oneflow2onnx.reference import Ref
 from oneflow_onnx.oneflow2onnx.sizes import DynamicSizeError, merge
@@ -73,8 +74,10 @@ def _written(b: GraphBuilder, equations: Sequence[Any], sources: list[Ref]) -> l
         return sources
     if name in CALLS and CALLS[name] in first.params:
         return _inlined(b, [each.params[CALLS[name]] for each in equations], sources)
+    if name == "while":
+        return _while(b, equations, sources)
     if name == "scan":
-        return _unrolled(b, equations, sources)
+        return _scan(b, equations, sources)
     lower = EQUATIONS.get(name)
     if lower is None:
         raise Unsupported(f"its step `{name}` has no counterpart in ONNX")
@@ -110,25 +113,59 @@ def _typed(b: GraphBuilder, ref: Ref, shape: tuple, dtype: np.dtype) -> Ref:
     return b.known(Ref(ref.value, ref.dtype, shape, ref.constant))
 
 
-def _unrolled(b: GraphBuilder, equations: Sequence[Any], sources: list[Ref]) -> list[Ref]:
-    """A loop over the first dimension, its iterations written one after the other."""
+def _scan(b: GraphBuilder, equations: Sequence[Any], sources: list[Ref]) -> list[Ref]:
+    """A loop over the first dimension: step by step if it is short."""
     params = equations[0].params
-    length, reverse = params["length"], params["reverse"]
-    if any(each.params["length"] != length for each in equations) or length > _MAX_ITERATIONS:
-        raise Unsupported(f"a loop of more than {_MAX_ITERATIONS} or a symbolic number of steps")
+    length = merge([each.params["length"] for each in equations], "the length of a loop")
     fixed, num_carry = scan_counts(params)
     first = fixed + num_carry
-    carry, stacked = sources[fixed:first], sources[first:]
+    constants, carry, scanned = sources[:fixed], sources[fixed:first], sources[first:]
     bodies = [each.params["jaxpr"] for each in equations]
+
+    def step(inputs: list[Ref]) -> list[Ref]:
+        return _inlined(b, bodies, [*constants, *inputs])
+
+    if isinstance(length, int) and (length <= _MAX_ITERATIONS or not scanned):
+        order = range(length - 1, -1, -1) if params["reverse"] else range(length)
+        return _unrolled(b, step, carry, scanned, order)
+    rows = [
+        (merge([tuple(each.aval.shape) for each in same], "a shape"), np.dtype(same[0].aval.dtype))
+        for same in zip(*(each.jaxpr.outvars[num_carry:] for each in bodies), strict=True)
+    ]
+    return scan(b, carry, scanned, rows, length, params["reverse"], step)
+
+
+def _unrolled(
+    b: GraphBuilder,
+    step: Callable[[list[Ref]], list[Ref]],
+    carry: list[Ref],
+    stacked: Sequence[Ref],
+    order: range,
+) -> list[Ref]:
+    """The iterations of a loop, written one after the other."""
+    count = len(carry)
     rows: list[list[Ref]] = []
-    order = range(length - 1, -1, -1) if reverse else range(length)
-    for step in order:
-        place = b.constant(np.int64(step))
-        inputs = [o.gather(b, each, place, 0) for each in stacked]
-        results = _inlined(b, bodies, [*sources[:fixed], *carry, *inputs])
-        carry = results[:num_carry]
-        rows.append(results[num_carry:])
-    rows = rows[::-1] if reverse else rows
+    for place in order:
+        number = b.constant(np.int64(place))
+        results = step([*carry, *(o.gather(b, each, number, 0) for each in stacked)])
+        carry = results[:count]
+        rows.append(results[count:])
+    rows = rows[::-1] if order.step < 0 else rows
     columns = zip(*rows, strict=True)
     joined = [o.concat(b, [o.unsqueeze(b, each, [0]) for each in column], 0) for column in columns]
     return [*carry, *joined]
+
+
+def _while(b: GraphBuilder, equations: Sequence[Any], sources: list[Ref]) -> list[Ref]:
+    """A loop whose length depends on values."""
+    params = equations[0].params
+    ends = params["cond_nconsts"], params["cond_nconsts"] + params["body_nconsts"]
+    tested, fixed, carry = sources[: ends[0]], sources[ends[0] : ends[1]], sources[ends[1] :]
+    conditions = [each.params["cond_jaxpr"] for each in equations]
+    bodies = [each.params["body_jaxpr"] for each in equations]
+    return repeat_while(
+        b,
+        carry,
+        lambda values: _inlined(b, conditions, [*tested, *values])[0],
+        lambda values: _inlined(b, bodies, [*fixed, *values]),
+    )

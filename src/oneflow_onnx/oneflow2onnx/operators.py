@@ -273,9 +273,9 @@ def clip(b: GraphBuilder, x: Ref, low: Ref | None, high: Ref | None) -> Ref:
     if b.opset >= 11:
         return b.op("Clip", x, low, high, shape=x.shape)
     limits = {"min": low, "max": high}
-    if not x.is_float or any(
-        each is not None and each.constant is None for each in limits.values()
-    ):
+    computed = any(each is not None and each.constant is None for each in limits.values())
+    # Of float64 ONNX Runtime has no kernel in these opsets.
+    if computed or not x.is_float or x.dtype == np.float64:
         x = x if low is None else b.op("Max", x, low)
         return x if high is None else b.op("Min", x, high)
     numbers = {name: each.number for name, each in limits.items() if each is not None}

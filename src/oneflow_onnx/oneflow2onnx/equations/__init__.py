@@ -3,6 +3,7 @@
 from oneflow_onnx.oneflow2onnx.equations import (
     arithmetic as arithmetic,
     indexing as indexing,
+    special as special,
     structure as structure,
 )
 from oneflow_onnx.oneflow2onnx.equations.table import (

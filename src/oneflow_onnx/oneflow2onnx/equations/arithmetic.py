@@ -10,7 +10,7 @@ from oneflow_onnx.oneflow2onnx import operators as o
 from oneflow_onnx.oneflow2onnx.builder import GraphBuilder
 from oneflow_onnx.oneflow2onnx.equations.table import Equation, EquationLowering, equation
 from oneflow_onnx.oneflow2onnx.lowering import Unsupported
-from oneflow_onnx.oneflow2onnx.reference import Ref
+from oneflow_onnx.oneflow2onnx.reference import Ref, onnx_type
 
 BOOL = np.dtype(bool)
 
@@ -131,7 +131,13 @@ def _round(b: GraphBuilder, each: Equation) -> Ref:
 
 @equation("rem")
 def _rem(b: GraphBuilder, each: Equation) -> Ref:
-    return b.op("Mod", *each.operands, fmod=1)
+    x, y = each.operands
+    if x.is_float:
+        return b.op("Mod", x, y, fmod=1)
+    # The remainder of a division by 0 is the number itself; in ONNX it is an error.
+    by_zero = b.op("Equal", y, b.constant(0, y.dtype), dtype=BOOL)
+    remainder = b.op("Mod", x, o.where(b, by_zero, b.constant(1, y.dtype), y), fmod=1)
+    return o.where(b, by_zero, x, remainder)
 
 
 @equation("exp2")
@@ -220,6 +226,14 @@ def _convert(b: GraphBuilder, each: Equation) -> Ref:
     if each.name == "reduce_precision" and each["mantissa_bits"] < np.finfo(x.dtype).nmant:
         raise Unsupported("its step rounds to fewer bits than a type has")
     return b.cast(x, each.dtype)
+
+
+@equation("bitcast_convert_type")
+def _bitcast(b: GraphBuilder, each: Equation) -> Ref:
+    (x,) = each.operands
+    if x.dtype.itemsize != each.dtype.itemsize:
+        raise Unsupported("its step reads bits as a type of another width")
+    return b.op("BitCast", x, dtype=each.dtype, to=int(onnx_type(each.dtype)))
 
 
 @equation("shift_left", "shift_right_logical", "shift_right_arithmetic")

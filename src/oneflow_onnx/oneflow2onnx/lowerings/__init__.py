@@ -17,4 +17,5 @@ from oneflow_onnx.oneflow2onnx.lowerings import (
     recurrent as recurrent,
     reduction as reduction,
     resampling as resampling,
+    special as special,
 )

@@ -25,7 +25,6 @@ def plain(name: str) -> Lowering:
 
 _SAME = {
     "sub": "Sub",
-    "mul": "Mul",
     "neg": "Neg",
     "abs": "Abs",
     "sqrt": "Sqrt",

@@ -1,0 +1,107 @@
+"""`Formula`: values that are written with Python's operators."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from oneflow_onnx.oneflow2onnx import operators as o
+from oneflow_onnx.oneflow2onnx.builder import GraphBuilder
+from oneflow_onnx.oneflow2onnx.reference import Ref
+
+BOOL = np.dtype(bool)
+
+
+@dataclass(frozen=True, eq=False)
+class Formula:
+    """A value of the graph; arithmetic with it appends nodes.
+
+    Attributes:
+        b: the builder.
+        ref: the value.
+    """
+
+    b: GraphBuilder
+    ref: Ref
+
+    def apply(self, name: str, *others: Formula | float, dtype: np.dtype | None = None) -> Formula:
+        """The result of an operator on this value and others."""
+        inputs = [self.ref, *(self._like(each) for each in others)]
+        return Formula(self.b, self.b.op(name, *inputs, dtype=dtype))
+
+    def _like(self, other: Formula | float) -> Ref:
+        if isinstance(other, Formula):
+            return other.ref
+        return self.b.constant(np.asarray(other), self.ref.dtype)
+
+    def _with(self, name: str, number: float) -> Formula:
+        return Formula(self.b, self.b.op(name, self._like(number), self.ref))
+
+    def __add__(self, other: Formula | float) -> Formula:
+        return self.apply("Add", other)
+
+    def __radd__(self, number: float) -> Formula:
+        return self.apply("Add", number)
+
+    def __sub__(self, other: Formula | float) -> Formula:
+        return self.apply("Sub", other)
+
+    def __rsub__(self, number: float) -> Formula:
+        return self._with("Sub", number)
+
+    def __mul__(self, other: Formula | float) -> Formula:
+        return self.apply("Mul", other)
+
+    def __rmul__(self, number: float) -> Formula:
+        return self.apply("Mul", number)
+
+    def __truediv__(self, other: Formula | float) -> Formula:
+        return self.apply("Div", other)
+
+    def __rtruediv__(self, number: float) -> Formula:
+        return self._with("Div", number)
+
+    def __neg__(self) -> Formula:
+        return self.apply("Neg")
+
+    def __pow__(self, exponent: Formula | float) -> Formula:
+        return self.apply("Pow", exponent)
+
+    def __lt__(self, other: Formula | float) -> Formula:
+        return self.apply("Less", other, dtype=BOOL)
+
+    def __gt__(self, other: Formula | float) -> Formula:
+        return self.apply("Greater", other, dtype=BOOL)
+
+    def __and__(self, other: Formula) -> Formula:
+        return self.apply("And", other)
+
+    def __or__(self, other: Formula) -> Formula:
+        return self.apply("Or", other)
+
+    def equals(self, other: Formula | float) -> Formula:
+        """True where both are equal."""
+        return self.apply("Equal", other, dtype=BOOL)
+
+    def log(self) -> Formula:
+        """The natural logarithm."""
+        return self.apply("Log")
+
+    def exp(self) -> Formula:
+        """The exponential."""
+        return self.apply("Exp")
+
+    def where(self, chosen: Formula | float, other: Formula | float) -> Formula:
+        """`chosen` where this holds, else `other`; one of them is a value."""
+        value = chosen if isinstance(chosen, Formula) else other
+        assert isinstance(value, Formula)
+        return Formula(self.b, o.where(self.b, self.ref, value._like(chosen), value._like(other)))
+
+    def polynomial(self, coefficients: Sequence[float]) -> Formula:
+        """The polynomial with these coefficients, the highest first, by Horner's rule."""
+        total = self * coefficients[0]
+        for number in coefficients[1:-1]:
+            total = (total + number) * self
+        return total + coefficients[-1]

@@ -1,0 +1,69 @@
+"""Loops as nodes: their bodies are subgraphs, which read values from around them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from oneflow_onnx.oneflow2onnx.builder import INT64, GraphBuilder
+from oneflow_onnx.oneflow2onnx.reference import Ref
+from oneflow_onnx.oneflow2onnx.sizes import Dim, Shape
+
+BOOL = np.dtype(bool)
+_Step = Callable[[list[Ref]], Sequence[Ref]]
+
+
+def repeat_while(
+    b: GraphBuilder, carried: Sequence[Ref], condition: Callable[[Sequence[Ref]], Ref], step: _Step
+) -> list[Ref]:
+    """Values after steps that are taken as long as a condition holds: `Loop`.
+
+    Args:
+        b: the builder.
+        carried: the values before the first step.
+        condition: from the values to a truth value without dimensions.
+        step: from the values to those after one step.
+    """
+    kinds = [(each.shape, each.dtype) for each in carried]
+
+    def body(inputs: list[Ref]) -> list[Ref]:
+        results = list(step(inputs[2:]))
+        return [condition(results), *results]
+
+    graph = b.subgraph("body", [((), INT64), ((), BOOL), *kinds], body)
+    return b.multiple("Loop", [None, condition(carried), *carried], kinds, body=graph)
+
+
+def scan(
+    b: GraphBuilder,
+    carried: Sequence[Ref],
+    scanned: Sequence[Ref],
+    rows: Sequence[tuple[Shape, np.dtype]],
+    length: Dim,
+    reverse: bool,
+    step: _Step,
+) -> list[Ref]:
+    """Values after a step for each row of others, and what each step gives besides: `Scan`.
+
+    Args:
+        b: the builder.
+        carried: the values before the first step.
+        scanned: values of which each step takes one row.
+        rows: the type of what each step gives besides.
+        length: the number of rows.
+        reverse: begin with the last row.
+        step: from values and rows to values and rows.
+    """
+    kinds = [(each.shape, each.dtype) for each in carried]
+    taken = [(each.shape[1:], each.dtype) for each in scanned]
+    graph = b.subgraph("body", [*kinds, *taken], step)
+    return b.multiple(
+        "Scan",
+        [*carried, *scanned],
+        [*kinds, *(((length, *shape), dtype) for shape, dtype in rows)],
+        body=graph,
+        num_scan_inputs=len(scanned),
+        scan_input_directions=[int(reverse)] * len(scanned),
+        scan_output_directions=[int(reverse)] * len(rows) if rows else None,
+    )
