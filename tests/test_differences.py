@@ -1,0 +1,131 @@
+"""The rows of `docs/differences.md` about OneFlow 0.9, each by an example."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+import oneflow as flow
+from oneflow import nn
+
+PLACE = {"placement": flow.placement("cpu", [0]), "sbp": flow.sbp.broadcast}
+MATRIX = (flow.arange(9.0) - 4).reshape(3, 3)
+
+
+def test_indices_are_int64():
+    x = flow.tensor([3.0, 1.0, 3.0])
+    for indices in (
+        flow.sort(x)[1],
+        flow.argsort(x),
+        flow.argwhere(x),
+        *flow.unique(x, return_inverse=True, return_counts=True)[1:],
+    ):
+        assert indices.dtype is flow.int64
+
+
+def test_lengths_are_int64():
+    packed = nn.utils.rnn.pack_padded_sequence(flow.ones(3, 2, 1), flow.tensor([3, 2]))
+    assert nn.utils.rnn.pad_packed_sequence(packed)[1].tolist() == [3, 2]
+    assert nn.utils.rnn.pad_packed_sequence(packed)[1].dtype is flow.int64
+
+
+def test_norms_of_all_elements_and_of_matrices():
+    assert flow.norm(MATRIX, float("inf")).item() == MATRIX.norm(float("inf")).item() == 4
+    assert flow.linalg.norm(MATRIX, float("inf")).item() == 9
+
+
+def test_dampening_begins_with_the_second_step():
+    def weights(framework):
+        weight = framework.ones(2, requires_grad=True)
+        optimizer = framework.optim.SGD([weight], lr=1.0, momentum=0.9, dampening=0.5)
+        found = []
+        for _ in range(2):
+            optimizer.zero_grad()
+            weight.sum().backward()
+            optimizer.step()
+            found.append(weight.tolist())
+        return found
+
+    assert weights(flow) == weights(torch)
+
+
+def test_state_dicts_hold_detached_tensors():
+    layer = nn.Linear(2, 2)
+    state = layer.state_dict()
+    assert state["weight"] is not layer.weight
+    state["weight"].fill_(2.0)
+    assert layer.weight.sum().item() == 8
+    assert layer.state_dict(keep_vars=True)["weight"] is layer.weight
+
+
+def test_arrays_are_copied():
+    array = np.zeros(3)
+    tensor = flow.from_numpy(array)
+    array[0] = 1
+    assert tensor.tolist() == [0, 0, 0]
+    tensor.numpy()[:] = 5
+    assert tensor.tolist() == [0, 0, 0]
+    assert flow.from_numpy(np.zeros((2, 3)).T).is_contiguous()
+
+
+def test_greedy_decoding_keeps_labels_behind_blanks():
+    steps = flow.tensor([[[0.0, 1.0, 0.0]], [[1.0, 0.0, 0.0]], [[0.0, 0.0, 1.0]]])
+    labels, _ = nn.functional.ctc_greedy_decoder(steps, flow.tensor([3]))
+    assert labels.tolist() == [[1, 2, 0]]
+
+
+def test_one_count_holds_for_all_elements():
+    assert flow.repeat_interleave(flow.tensor([1, 2]), flow.tensor([2])).tolist() == [1, 1, 2, 2]
+
+
+def test_splits_are_compared_with_the_tensor():
+    assert flow.ones(2, 2, placement=PLACE["placement"], sbp=flow.sbp.split(-1)).sbp == (
+        flow.sbp.split(1),
+    )
+    with pytest.raises(IndexError, match="does not fit a tensor of 1"):
+        flow.ones(2).to_global(PLACE["placement"], flow.sbp.split(7))
+
+
+def test_types_of_errors_are_pytorchs():
+    with pytest.raises(IndexError):
+        _ = flow.tensor(1.0)[0]
+    with pytest.raises(ValueError, match="step"):
+        _ = flow.ones(3)[::0]
+
+
+class Add(nn.Graph):
+    def build(self, x, y):
+        x += y
+        return x
+
+
+def test_arguments_that_build_writes_to_change():
+    x = flow.ones(2)
+    assert Add()(x, flow.ones(2)).tolist() == x.tolist() == [2, 2]
+
+
+def test_global_tensors():
+    x = flow.ones(2, **PLACE)
+    assert x.device == x.placement
+    assert (x + np.ones(2, np.float32)).tolist() == [2, 2]
+    flags = flow.tensor([True, False]).to_global(PLACE["placement"], flow.sbp.partial_sum)
+    assert flags.to_global(sbp=flow.sbp.broadcast).tolist() == [True, False]
+
+
+def test_like_another_tensor_on_a_placement():
+    x = flow.ones(2, 2)
+    likes = ("zeros_like", "ones_like", "empty_like", "rand_like", "randn_like")
+    made = [getattr(flow, name)(x, **PLACE) for name in likes]
+    made += [flow.full_like(x, 2.0, **PLACE), flow.randint_like(x, 1, 5, **PLACE)]
+    assert all(each.is_global for each in made)
+
+
+@pytest.mark.parametrize("pool", ["avg_pool1d", "max_pool1d"])
+def test_the_second_derivative_of_pooling_does_not_depend_on_the_first_operand(pool):
+    x = flow.ones(1, 1, 4, requires_grad=True)
+    y = getattr(nn.functional, pool)(x, 2)
+    g = flow.ones_like(y).requires_grad_()
+    first = flow.autograd.grad(y, x, g, create_graph=True)[0]
+    second = flow.autograd.grad(first, [x, g], flow.ones_like(first))
+    assert [each.tolist() for each in second] == [[[[0.0] * 4]], [[[1.0] * 2]]]
