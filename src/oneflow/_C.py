@@ -13,6 +13,7 @@ from oneflow.functional.builtins.arrays import (
     global_arange as global_arange,
     global_constant as consistent_constant,
     global_constant as global_constant,
+    global_constant as global_tensor_constant,
     global_empty as consistent_empty,
     global_empty as global_empty,
     nms as nms,
@@ -33,14 +34,25 @@ from oneflow.functional.builtins.arrays import (
     trunc_divide as trunc_divide,
     unsorted_segment_sum as unsorted_segment_sum,
 )
+from oneflow.functional.builtins.attention import (
+    fused_multi_head_attention_inference as fused_multi_head_attention_inference,
+)
 from oneflow.functional.builtins.bias import bias_add as bias_add
 from oneflow.functional.builtins.boxes import (
+    fused_get_boundding_boxes_coord as fused_get_boundding_boxes_coord,
     fused_get_center_dist as fused_get_center_dist,
     fused_get_ciou_diagonal_angle as fused_get_ciou_diagonal_angle,
     fused_get_ciou_result as fused_get_ciou_result,
     fused_get_convex_diagonal_squared as fused_get_convex_diagonal_squared,
     fused_get_intersection_area as fused_get_intersection_area,
     fused_get_iou as fused_get_iou,
+)
+from oneflow.functional.builtins.convolution import deform_conv2d as deform_conv2d
+from oneflow.functional.builtins.creation import (
+    constant as constant,
+    constant as tensor_constant,
+    embedding_renorm_ as embedding_renorm_,
+    eye_ as eye_,
 )
 from oneflow.functional.builtins.losses import (
     ctc_loss as ctc_loss,
@@ -66,6 +78,7 @@ from oneflow.functional.builtins.normalization import (
     normalization as normalization,
     normalization_add_relu as normalization_add_relu,
     rms_layer_norm as rms_layer_norm,
+    root_mean_square_norm as rms_norm,
 )
 from oneflow.functional.builtins.products import (
     amp_white_identity as amp_black_identity,
@@ -101,6 +114,7 @@ from oneflow.functional.creation.conversion import (
     contiguous_ as contiguous_,
     fill_ as fill_,
     pin_memory as pin_memory,
+    to as to,
 )
 from oneflow.functional.creation.factory_functions import (
     arange as arange,
@@ -359,6 +373,7 @@ from oneflow.functional.reduce.minmax import (
     max_ as max,
     min_ as min,
 )
+from oneflow.functional.reduce.ranking import roc_auc_score as roc_auc_score
 from oneflow.functional.reduce.statistics import (
     median as median,
     quantile as quantile,
@@ -428,6 +443,7 @@ from oneflow.functional.shape.strided_views import (
     diagonal as diagonal,
     narrow as narrow,
     select as select,
+    unfold as unfold_tensor,
 )
 
 addcdiv_ = Tensor.addcdiv_

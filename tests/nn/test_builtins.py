@@ -260,6 +260,64 @@ def test_complete_iou_of_boxes():
     close(result, iou - (distance / around + proportions * alpha))
 
 
+def test_sides_of_boxes():
+    first, second = [[flow.tensor(array(5)) for _ in range(4)] for _ in range(2)]
+    sides = _C.fused_get_boundding_boxes_coord(*first, *second)
+    for place, (x, y, w, h) in enumerate((first, second)):
+        expected = (x - w / 2, x + w / 2, y - h / 2, y + h / 2)
+        for ours, theirs in zip(sides[4 * place :], expected, strict=False):
+            close(ours, theirs.numpy())
+
+
+def test_constants_and_writes():
+    options = {"dtype": flow.int32}
+    for number in (3, flow.tensor(3.0)):
+        assert _C.constant([2], number, **options).tolist() == [3, 3]
+        made = _C.global_tensor_constant(
+            [2], number, placement=flow.placement("cpu", [0]), sbp=[flow.sbp.broadcast], **options
+        )
+        assert made.is_global
+        assert made.tolist() == [3, 3]
+    x = flow.ones(2, 3)
+    assert _C.eye_(x) is x
+    assert x.tolist() == [[1, 0, 0], [0, 1, 0]]
+    table = flow.full((3, 2), 3.0)
+    assert _C.embedding_renorm_(table, flow.tensor([1]), 1.0, 2.0) is table
+    close(table.norm(dim=1), np.array([18**0.5, 1, 18**0.5], np.float32))
+
+
+@pytest.mark.parametrize("causal", [False, True])
+def test_attention_in_slices_of_one_product(causal):
+    x = array(2, 5, 24)
+    query, key, value = (x[..., at : at + 8].reshape(2, 5, 2, 4) for at in (0, 8, 16))
+    parts = [torch.tensor(each).transpose(1, 2) for each in (query, key, value)]
+    expected = torch.nn.functional.scaled_dot_product_attention(*parts, is_causal=causal)
+    whole = flow.tensor(x)
+    slices = (0, 8, 8, 16, 16, 24)
+    got = _C.fused_multi_head_attention_inference(whole, whole, whole, 2, causal, *slices)
+    close(got, expected.transpose(1, 2).flatten(2).numpy())
+    with pytest.raises(RuntimeError, match="divisible by 5"):
+        _C.fused_multi_head_attention_inference(whole, whole, whole, 5)
+
+
+def test_root_mean_squares():
+    x, weight = array(2, 3, 4), array(3, 4)
+    expected = x / np.sqrt((x**2).mean((1, 2), keepdims=True) + 1e-6)
+    close(_C.rms_norm(flow.tensor(x), flow.tensor(weight)), expected * weight)
+    close(_C.rms_norm(flow.tensor(x), normalized_shape=[3, 4]), expected)
+
+
+def test_deformable_convolution_of_single_numbers():
+    shapes = ((1, 2, 5, 6), (3, 2, 2, 3), (1, 12, 4, 2))
+    x, weight, offset = (flow.tensor(array(*shape)) for shape in shapes)
+    mask = flow.rand(1, 6, 4, 2)
+    expected = F.deform_conv2d(x, offset, weight, None, (1, 2), 0, 1, mask)
+    got = _C.deform_conv2d(x, weight, offset, mask, None, 1, 2)
+    close(got, expected.numpy())
+    without = _C.deform_conv2d(x, weight, offset, mask, None, 1, 2, use_mask=False)
+    close(without, F.deform_conv2d(x, offset, weight, None, (1, 2)).numpy())
+
+
 def test_boxes_without_scores():
     boxes = flow.tensor([[0.0, 0, 1, 1], [0, 0, 1, 1.1], [2, 2, 3, 3], [2, 2, 3, 3.2]])
     assert _C.nms(boxes, 0.5).tolist() == [1, 0, 1, 0]

@@ -341,9 +341,9 @@ def nms(x: Tensor, iou_threshold: float, keep_n: int = -1) -> Tensor:
     return flags_of_nms(x, scores, iou_threshold, keep_n)[1].char()
 
 
-@function(method=False, namespace="_C", aliases=("consistent_constant",))
+@function(method=False, namespace="_C", aliases=("consistent_constant", "global_tensor_constant"))
 def global_constant(shape: Any, value: Any, *, dtype: DType, placement: Any, sbp: Any) -> Tensor:
-    """A global tensor with one number everywhere.
+    """A global tensor with one number everywhere, given as such or as a tensor.
 
     Example:
         >>> import oneflow as flow
@@ -352,7 +352,8 @@ def global_constant(shape: Any, value: Any, *, dtype: DType, placement: Any, sbp
         >>> flow._C.global_constant((2,), 3, **options).tolist()
         [3, 3]
     """
-    return full(shape, value, dtype=dtype, placement=placement, sbp=sbp)
+    number = value.item() if isinstance(value, Tensor) else value
+    return full(shape, number, dtype=dtype, placement=placement, sbp=sbp)
 
 
 @function(method=False, namespace="_C", aliases=("consistent_empty",))

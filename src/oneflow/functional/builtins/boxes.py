@@ -13,6 +13,36 @@ from oneflow.tensor.tensor import Tensor
 
 
 @function(method=False, namespace="_C")
+def fused_get_boundding_boxes_coord(
+    x1: Tensor,
+    y1: Tensor,
+    w1: Tensor,
+    h1: Tensor,
+    x2: Tensor,
+    y2: Tensor,
+    w2: Tensor,
+    h2: Tensor,
+) -> tuple[Tensor, ...]:
+    """The sides of two boxes that are given by centre and size (the spelling is upstream's).
+
+    Returns:
+        Left, right, top and bottom of the first box, then those of the second.
+
+    Example:
+        >>> import oneflow as flow
+        >>> one, two = flow.tensor([1.0]), flow.tensor([2.0])
+        >>> sides = flow._C.fused_get_boundding_boxes_coord(one, one, two, two, two, two, two, one)
+        >>> [each.item() for each in sides]
+        [0.0, 2.0, 0.0, 2.0, 1.0, 3.0, 1.5, 2.5]
+    """
+    return (*_sides(x1, w1), *_sides(y1, h1), *_sides(x2, w2), *_sides(y2, h2))
+
+
+def _sides(centre: Tensor, size: Tensor) -> tuple[Tensor, Tensor]:
+    return centre - size / 2, centre + size / 2
+
+
+@function(method=False, namespace="_C")
 def fused_get_intersection_area(
     b1_x1: Tensor,
     b1_x2: Tensor,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from oneflow.functional.elementwise.activation import relu
@@ -93,6 +94,24 @@ def rms_layer_norm(hidden_states: Tensor, weight: Tensor, variance_epsilon: floa
         tensor([[1., 2.]], dtype=oneflow.float32)
     """
     return rms_norm(hidden_states, hidden_states.shape[-1:], weight, variance_epsilon)
+
+
+@function(method=False, namespace=None, also=("_C.rms_norm",))
+def root_mean_square_norm(
+    x: Tensor,
+    weight: Tensor | None = None,
+    normalized_shape: Sequence[int] = (),
+    epsilon: float = 1e-6,
+) -> Tensor:
+    """`nn.functional.rms_norm` over the dimensions of `weight`, or of `normalized_shape`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow._C.rms_norm(flow.tensor([[3.0, 3.0]]), flow.tensor([1.0, 2.0]), epsilon=0.0)
+        tensor([[1., 2.]], dtype=oneflow.float32)
+    """
+    shape = tuple(normalized_shape) if weight is None else weight.shape
+    return rms_norm(x, shape, weight, epsilon)
 
 
 @function(method=False, namespace="_C")

@@ -30,7 +30,7 @@ def padding_row(padding_idx: int | None, rows: int) -> int:
     return padding_idx % rows
 
 
-def _limit(weight: Tensor, input: Tensor, max_norm: float | None, norm_type: float) -> None:
+def limit_rows_of(weight: Tensor, input: Tensor, max_norm: float | None, norm_type: float) -> None:
     """Scale down, in place, the rows of `weight` that are about to be looked up."""
     if max_norm is None:
         return
@@ -79,7 +79,7 @@ def embedding(
     if weight.ndim != 2:
         raise RuntimeError(f"'weight' must be 2-D, got shape {tuple(weight.shape)}")
     padding = padding_row(padding_idx, weight.shape[0])
-    _limit(weight, input, max_norm, norm_type)
+    limit_rows_of(weight, input, max_norm, norm_type)
     return call(e.embedding, input, weight, padding=padding, by_frequency=bool(scale_grad_by_freq))
 
 
@@ -187,7 +187,7 @@ def embedding_bag(
         raise NotImplementedError(
             "embedding_bag does not support scale_grad_by_freq; use embedding and a sum"
         )
-    _limit(weight, input, max_norm, norm_type)
+    limit_rows_of(weight, input, max_norm, norm_type)
     return _embedding_bag(
         input, weight, offsets, mode, per_sample_weights, include_last_offset, padding_idx
     )
