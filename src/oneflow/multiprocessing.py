@@ -1,0 +1,42 @@
+"""Python's `multiprocessing`, and functions that run in several processes."""
+
+from multiprocessing import (
+    Array as Array,
+    Barrier as Barrier,
+    Condition as Condition,
+    Event as Event,
+    JoinableQueue as JoinableQueue,
+    Lock as Lock,
+    Manager as Manager,
+    Pipe as Pipe,
+    Pool as Pool,
+    Process as Process,
+    Queue as Queue,
+    RLock as RLock,
+    Semaphore as Semaphore,
+    SimpleQueue as SimpleQueue,
+    Value as Value,
+    active_children as active_children,
+    cpu_count as cpu_count,
+    current_process as current_process,
+    freeze_support as freeze_support,
+    get_all_start_methods as get_all_start_methods,
+    get_context as get_context,
+    get_start_method as get_start_method,
+    set_start_method as set_start_method,
+)
+
+from oneflow.distributed.processes import (
+    ProcessContext as ProcessContext,
+    ProcessException as ProcessException,
+    ProcessExitedException as ProcessExitedException,
+    ProcessRaisedException as ProcessRaisedException,
+    SpawnContext as SpawnContext,
+    get_all_sharing_strategies as get_all_sharing_strategies,
+    get_sharing_strategy as get_sharing_strategy,
+    init_reductions as init_reductions,
+    set_sharing_strategy as set_sharing_strategy,
+    spawn as spawn,
+    start_processes as start_processes,
+    unlink_all_shared_memory as unlink_all_shared_memory,
+)
