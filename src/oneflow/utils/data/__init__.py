@@ -4,6 +4,12 @@ from oneflow.data.collate import (
     default_collate as default_collate,
     default_convert as default_convert,
 )
+from oneflow.data.datapipes import (
+    IterDataPipe as IterDataPipe,
+    functional_datapipe as functional_datapipe,
+    guaranteed_datapipes_determinism as guaranteed_datapipes_determinism,
+    non_deterministic as non_deterministic,
+)
 from oneflow.data.dataset import (
     ChainDataset as ChainDataset,
     ConcatDataset as ConcatDataset,

@@ -1,0 +1,204 @@
+"""Pipes of samples: iterable data sets that others read from, by methods registered by name."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, ClassVar, TypeVar
+
+from oneflow.data.dataset import IterableDataset, T_co
+
+Pipe = TypeVar("Pipe", bound="type[IterDataPipe]")
+
+
+class IterDataPipe(IterableDataset[T_co]):
+    """An iterable data set with methods that make further ones of it.
+
+    Attributes:
+        functions: what the methods call, by name.
+        reduce_ex_hook: called with a pipe that is pickled; if it raises NotImplementedError the
+            pipe is pickled as usual.
+
+    Example:
+        >>> import oneflow as flow
+        >>> class Numbers(flow.utils.data.IterDataPipe):
+        ...     def __iter__(self):
+        ...         return iter(range(3))
+        >>> @flow.utils.data.functional_datapipe("times")
+        ... class Times(flow.utils.data.IterDataPipe):
+        ...     def __init__(self, source, factor):
+        ...         self.source, self.factor = source, factor
+        ...
+        ...     def __iter__(self):
+        ...         return (self.factor * each for each in self.source)
+        >>> list(Numbers().times(10))
+        [0, 10, 20]
+    """
+
+    functions: ClassVar[dict[str, Callable]] = {}
+    reduce_ex_hook: ClassVar[Callable | None] = None
+
+    def __getattr__(self, attribute_name: str) -> Any:
+        if attribute_name in IterDataPipe.functions:
+            return functools.partial(IterDataPipe.functions[attribute_name], self)
+        raise AttributeError(
+            f"'{type(self).__name__}' object has no attribute '{attribute_name}', and no pipe is "
+            "registered under that name"
+        )
+
+    @classmethod
+    def register_function(cls, function_name: str, function: Callable) -> None:
+        """Make a function a method of all pipes."""
+        IterDataPipe.functions[function_name] = function
+
+    @classmethod
+    def register_datapipe_as_function(
+        cls, function_name: str, cls_to_register: type, enable_df_api_tracing: bool = False
+    ) -> None:
+        """Make a method of all pipes that constructs a pipe reading from them.
+
+        Args:
+            function_name: name of the method.
+            cls_to_register: the pipe; its constructor gets the source, then the arguments.
+            enable_df_api_tracing: accepted; nothing is traced here.
+
+        Raises:
+            Exception: the name is taken.
+        """
+        if function_name in IterDataPipe.functions:
+            raise Exception(
+                f"Unable to add DataPipe function name {function_name} as it is already taken"
+            )
+        IterDataPipe.functions[function_name] = cls_to_register
+
+    @classmethod
+    def set_reduce_ex_hook(cls, hook_fn: Callable | None) -> None:
+        """Set what is called with a pipe that is pickled; None: nothing.
+
+        Raises:
+            Exception: there is a hook already.
+        """
+        if IterDataPipe.reduce_ex_hook is not None and hook_fn is not None:
+            raise Exception("Attempt to override existing reduce_ex_hook")
+        IterDataPipe.reduce_ex_hook = hook_fn
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        hook = IterDataPipe.reduce_ex_hook
+        if hook is not None:
+            try:
+                return hook(self)
+            except NotImplementedError:
+                return super().__reduce_ex__(protocol)
+        return super().__reduce_ex__(protocol)
+
+
+class functional_datapipe:
+    """Decorator of a pipe that makes it a method of all pipes; see `IterDataPipe`.
+
+    Args:
+        name: of the method.
+        enable_df_api_tracing: accepted; nothing is traced here.
+
+    Raises:
+        TypeError: what is decorated is no `IterDataPipe`.
+    """
+
+    def __init__(self, name: str, enable_df_api_tracing: bool = False) -> None:
+        self.name, self.enable_df_api_tracing = name, enable_df_api_tracing
+
+    def __call__(self, cls: Pipe) -> Pipe:
+        """Register the pipe, and return it."""
+        if not (isinstance(cls, type) and issubclass(cls, IterDataPipe)):
+            raise TypeError("`functional_datapipe` can only decorate IterDataPipe")
+        IterDataPipe.register_datapipe_as_function(
+            self.name, cls, enable_df_api_tracing=self.enable_df_api_tracing
+        )
+        return cls
+
+
+_GUARANTEED = [False]
+
+
+class guaranteed_datapipes_determinism:
+    """Context in which pipes that are marked `non_deterministic` cannot be made.
+
+    Attributes:
+        prev: whether that was so outside.
+    """
+
+    def __init__(self) -> None:
+        self.prev = _GUARANTEED[0]
+
+    def __enter__(self) -> None:
+        self.prev = _GUARANTEED[0]
+        _GUARANTEED[0] = True
+
+    def __exit__(self, *error: Any) -> None:
+        _GUARANTEED[0] = self.prev
+
+
+class non_deterministic:
+    """Decorator of a pipe whose order is not the same each time.
+
+    Args:
+        arg: the pipe; or a function that gets the arguments of a pipe and says whether it is so.
+
+    Raises:
+        TypeError: neither of them; or such a pipe is made under `guaranteed_datapipes_determinism`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> @flow.utils.data.non_deterministic
+        ... class Shuffled(flow.utils.data.IterDataPipe):
+        ...     pass
+        >>> with flow.utils.data.guaranteed_datapipes_determinism():
+        ...     Shuffled()
+        Traceback (most recent call last):
+        TypeError: Shuffled is non-deterministic, but you set 'guaranteed_datapipes_determinism'.
+    """
+
+    cls: type[IterDataPipe] | None = None
+
+    def __init__(self, arg: type[IterDataPipe] | Callable[..., bool]) -> None:
+        if isinstance(arg, type):
+            if not issubclass(arg, IterDataPipe):
+                raise TypeError(
+                    "Only `IterDataPipe` can be decorated with `non_deterministic`, but "
+                    f"{arg.__name__} is found"
+                )
+            self.cls = arg
+        elif not callable(arg):
+            raise TypeError(f"{arg} can not be decorated by non_deterministic")
+        self.deterministic_fn = arg
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Make the pipe; or, of a function, decorate the pipe that is given."""
+        if self.cls is not None:
+            self._refuse_guaranteed(self.cls)
+            return self.cls(*args, **kwargs)
+        (cls,) = args
+        if not (isinstance(cls, type) and issubclass(cls, IterDataPipe)):
+            raise TypeError(f"Only `IterDataPipe` can be decorated, but {cls} is found")
+        self.cls = cls
+        return self.deterministic_wrapper_fn
+
+    def deterministic_wrapper_fn(self, *args: Any, **kwargs: Any) -> IterDataPipe:
+        """Make the pipe, if its arguments are allowed."""
+        assert self.cls is not None
+        is_random = self.deterministic_fn(*args, **kwargs)
+        if not isinstance(is_random, bool):
+            raise TypeError(
+                "deterministic_fn of `non_deterministic` decorator is required to return a boolean "
+                f"value, but {type(is_random)} is found"
+            )
+        if is_random:
+            self._refuse_guaranteed(self.cls)
+        return self.cls(*args, **kwargs)
+
+    def _refuse_guaranteed(self, cls: type) -> None:
+        if _GUARANTEED[0]:
+            raise TypeError(
+                f"{cls.__name__} is non-deterministic, but you set "
+                "'guaranteed_datapipes_determinism'. You can turn off determinism for this "
+                "DataPipe if that is acceptable for your application"
+            )
