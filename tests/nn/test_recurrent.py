@@ -173,3 +173,32 @@ def test_packed_sequence_converts_its_data():
     packed = rnn.pack_sequence([flow.tensor(part) for part in PARTS], enforce_sorted=False)
     assert packed.double().data.dtype is flow.float64
     assert packed.to(flow.float16).batch_sizes.tolist() == packed.batch_sizes.tolist()
+
+
+@pytest.mark.parametrize("kind", ["LSTM", "GRU"])
+def test_checks_of_states_are_pytorchs(kind):
+    mine, theirs = (
+        getattr(lib.nn, kind)(3, 4, num_layers=2, batch_first=True) for lib in (flow, torch)
+    )
+    for x, h in (((5, 2, 3), (2, 5, 4)), ((5, 2, 3), (2, 2, 4)), ((5, 2, 4), (2, 5, 4))):
+        outcomes = []
+        for lib, layer in ((flow, mine), (torch, theirs)):
+            hidden = lib.zeros(*h)
+            states = (hidden, hidden) if kind == "LSTM" else hidden
+            try:
+                layer.check_forward_args(lib.zeros(*x), states, None)
+                outcomes.append("passes")
+            except (RuntimeError, ValueError):
+                outcomes.append("raises")
+        assert outcomes[0] == outcomes[1]
+    counts = {lib: lib.tensor([4, 2]) for lib in (flow, torch)}
+    for name in ("get_expected_hidden_size", *(["get_expected_cell_size"] * (kind == "LSTM"))):
+        shapes = [
+            getattr(layer, name)(lib.zeros(6, 3), counts[lib])
+            for lib, layer in ((flow, mine), (torch, theirs))
+        ]
+        assert shapes[0] == shapes[1]
+    state = flow.arange(6.0).reshape(1, 3, 2)
+    order = flow.tensor([2, 0, 1])
+    assert mine.permute_hidden((state, state), order)[1][0].tolist() == [[4, 5], [0, 1], [2, 3]]
+    assert mine.permute_hidden(state, None) is state

@@ -35,6 +35,17 @@ class finfo:
         1.1920928955078125e-07
     """
 
+    __slots__ = (
+        "bits",
+        "dtype",
+        "eps",
+        "max",
+        "min",
+        "resolution",
+        "smallest_normal",
+        "tiny",
+    )
+
     def __init__(self, dtype: DType | None = None) -> None:
         chosen = real_dtype(get_default_dtype() if dtype is None else dtype)
         if not chosen.is_floating_point:
@@ -73,6 +84,8 @@ class iinfo:
         >>> flow.iinfo(flow.int8).max
         127
     """
+
+    __slots__ = ("bits", "dtype", "max", "min")
 
     def __init__(self, dtype: DType) -> None:
         if dtype.is_floating_point or dtype.is_complex or dtype.name == "bool":

@@ -28,7 +28,7 @@ __all__ = ["download_url_to_file", "get_dir", "load_state_dict_from_url", "set_d
 ENV_ONEFLOW_HOME = "ONEFLOW_HOME"
 ENV_XDG_CACHE_HOME = "XDG_CACHE_HOME"
 DEFAULT_CACHE_DIR = "~/.cache"
-_BLOCK = 1 << 20  # bytes read at a time
+READ_DATA_CHUNK = 1 << 20  # bytes read at a time
 _TIMEOUT = 30.0  # seconds without an answer after which a server counts as unreachable
 _HASH_IN_NAME = re.compile(r"-([0-9a-f]{8,64})\.")
 _directory: Path | None = None
@@ -159,7 +159,7 @@ def _download(url: str, partial: Path, progress: bool) -> str | None:
                 disable=not progress,
             ) as bar,
         ):
-            while block := response.read(_BLOCK):
+            while block := response.read(READ_DATA_CHUNK):
                 file.write(block)
                 bar.update(len(block))
             file.flush()

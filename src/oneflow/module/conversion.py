@@ -83,6 +83,18 @@ class ConversionMixin:
 
     to_consistent = to_global
 
+    def to_local(self) -> Self:
+        """Replace all global parameters and buffers by this rank's parts of them.
+
+        Example:
+            >>> import oneflow as flow
+            >>> net = flow.nn.Linear(4, 2)
+            >>> net = net.to_global(flow.placement("cpu", [0]), flow.sbp.broadcast)
+            >>> net.to_local().weight.is_global
+            False
+        """
+        return self._apply(lambda tensor: tensor.to_local() if tensor.is_global else tensor)
+
     def type(self, dst_type: DType) -> Self:
         """Convert all parameters and buffers to `dst_type`."""
         return self._apply(lambda tensor: tensor.to(dtype=dst_type))

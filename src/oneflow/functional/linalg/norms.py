@@ -42,7 +42,7 @@ def _floating(name: str, x: Tensor, dtype: DType | None) -> Tensor:
     return cast_to(x, dtype)
 
 
-@function(method=False, namespace="linalg", keyword_aliases={"p": "ord"})
+@function(namespace="linalg", keyword_aliases={"p": "ord"})
 def vector_norm(
     input: Tensor,
     ord: float = 2,
@@ -99,7 +99,7 @@ def vector_norm(
     return cast_to(call(any_norm, wide, float(ord), **keep), real)
 
 
-@function(method=False, namespace="linalg", keyword_aliases={"A": "input"})
+@function(namespace="linalg", keyword_aliases={"A": "input"})
 def matrix_norm(
     input: Tensor,
     ord: Order = "fro",

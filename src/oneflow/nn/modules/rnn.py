@@ -162,7 +162,7 @@ class RNNBase(Module):
         return tuple(hx) if self.mode == "LSTM" else (hx,)
 
     def _run_padded(self, input: Tensor, states: States | None) -> tuple[Tensor, States]:
-        self._check_input(input)
+        self.check_input(input)
         batched = input.ndim == 3
         x = input.transpose(0, 1) if batched and self.batch_first else input
         if not batched:
@@ -188,16 +188,11 @@ class RNNBase(Module):
     ) -> tuple[PackedSequence, States]:
         if packed.data.shape[-1] != self.input_size:
             self._check_input_size(packed.data.shape[-1])
-        if states is not None and packed.sorted_indices is not None:
-            states = tuple([each.index_select(1, packed.sorted_indices) for each in states])
+        states = self.permute_hidden(states, packed.sorted_indices)
         x, lengths = to_padded(packed)
         output, final_states = self._run(x, states, lengths)
         data = gathered(output, packed.batch_sizes.numpy())
-        if packed.unsorted_indices is not None:
-            final_states = tuple(
-                [each.index_select(1, packed.unsorted_indices) for each in final_states]
-            )
-        return packed._with(data), final_states
+        return packed._with(data), self.permute_hidden(final_states, packed.unsorted_indices)
 
     def _run(
         self, x: Tensor, states: States | None, lengths: Tensor | None
@@ -210,8 +205,20 @@ class RNNBase(Module):
         probability = self.dropout if self.training else 0.0
         return run_layers(self.mode, x, states, self._weights(), probability, lengths)
 
-    def _check_input(self, input: Tensor) -> None:
-        if input.ndim not in (2, 3):
+    # --- checks, by the names that users find in PyTorch
+
+    def check_input(self, input: Tensor, batch_sizes: Tensor | None = None) -> None:
+        """See that an input has features of the right number.
+
+        Args:
+            input: the input, or the data of a packed batch.
+            batch_sizes: those of the packed batch.
+
+        Raises:
+            ValueError: a wrong number of dimensions.
+            RuntimeError: another number of features.
+        """
+        if input.ndim not in ((2, 3) if batch_sizes is None else (2,)):
             raise ValueError(
                 f"{self._get_name()}: Expected input to be 2D or 3D, got {input.ndim}D instead"
             )
@@ -232,9 +239,53 @@ class RNNBase(Module):
 
     def _check_states(self, states: States, shapes: list[tuple[int, ...]]) -> None:
         for number, (state, shape) in enumerate(zip(states, shapes, strict=True)):
-            if tuple(state.shape) != shape:
-                what = f"hidden[{number}]" if len(shapes) > 1 else "hidden"
-                raise RuntimeError(f"Expected {what} size {shape}, got {list(state.shape)}")
+            what = f"hidden[{number}]" if len(shapes) > 1 else "hidden"
+            self.check_hidden_size(state, shape, f"Expected {what} size {{}}, got {{}}")
+
+    def check_hidden_size(
+        self,
+        hx: Tensor,
+        expected_hidden_size: tuple[int, ...],
+        msg: str = "Expected hidden size {}, got {}",
+    ) -> None:
+        """See that a state has that shape.
+
+        Raises:
+            RuntimeError: it has another; `msg` is the message, with places for both.
+        """
+        if tuple(hx.shape) != tuple(expected_hidden_size):
+            raise RuntimeError(msg.format(tuple(expected_hidden_size), list(hx.shape)))
+
+    def _expected_shapes(self, input: Tensor, batch_sizes: Tensor | None) -> list[tuple[int, ...]]:
+        if batch_sizes is not None:
+            return self._state_shapes(int(batch_sizes[0]))
+        return self._state_shapes(input.shape[0 if self.batch_first else 1])
+
+    def get_expected_hidden_size(
+        self, input: Tensor, batch_sizes: Tensor | None
+    ) -> tuple[int, ...]:
+        """Return the shape of the hidden states for an input, or for packed `batch_sizes`."""
+        return self._expected_shapes(input, batch_sizes)[0]
+
+    def check_forward_args(
+        self, input: Tensor, hidden: Any, batch_sizes: Tensor | None = None
+    ) -> None:
+        """See that an input, or the data of a packed batch, and states fit this layer.
+
+        Raises:
+            ValueError: a wrong number of dimensions.
+            RuntimeError: other sizes.
+        """
+        self.check_input(input, batch_sizes)
+        self._check_states(self._as_tuple(hidden), self._expected_shapes(input, batch_sizes))
+
+    def permute_hidden(self, hx: Any, permutation: Tensor | None) -> Any:
+        """Return a state, or several, in another order of the batch; None: as they are."""
+        if hx is None or permutation is None:
+            return hx
+        if isinstance(hx, tuple):
+            return tuple([each.index_select(1, permutation) for each in hx])
+        return hx.index_select(1, permutation)
 
     def extra_repr(self) -> str:
         text = f"{self.input_size}, {self.hidden_size}"
@@ -281,6 +332,10 @@ class LSTM(RNNBase):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__("LSTM", *args, **kwargs)
+
+    def get_expected_cell_size(self, input: Tensor, batch_sizes: Tensor | None) -> tuple[int, ...]:
+        """Return the shape of the cell states for an input, or for packed `batch_sizes`."""
+        return self._expected_shapes(input, batch_sizes)[1]
 
 
 class GRU(RNNBase):
