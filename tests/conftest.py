@@ -94,6 +94,12 @@ class ResidentMemory:
             cls.limit = max(cls.limit, cls.bytes() * 5 // 4)
 
 
+def pytest_collection_finish() -> None:
+    """Spare the garbage collector the tests and modules, which stay until the end."""
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.fixture(autouse=True)
 def _bounded_memory() -> Iterator[None]:
     """No test leaves more than 1.5 GB to the next one."""

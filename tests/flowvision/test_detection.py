@@ -183,7 +183,7 @@ def _by_label(found: dict[str, Any]) -> dict[str, np.ndarray]:
 
 @pytest.mark.parametrize("name", _DETECTORS)
 def test_equals_torchvision(name: str, sample: Sample) -> None:
-    sample.take(name, one_in=2)
+    sample.take(name, one_in=4)
     ours, theirs = _pair(_DETECTORS[name])
     _check_detections(ours, theirs)
     _check_losses(ours, theirs, _targets())

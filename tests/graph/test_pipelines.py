@@ -117,7 +117,8 @@ LAYOUTS = {
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_a_pipeline_trains_as_one_device_does(layout):
+def test_a_pipeline_trains_as_one_device_does(layout, sample):
+    sample.take(layout, one_in=3)
     placements, sbp = LAYOUTS[layout]
     # Micro batches of split rows have other rows: the same in all, but other dropout.
     dropout = 0.2 if sbp == (B,) else 0.0

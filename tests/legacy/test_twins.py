@@ -34,7 +34,9 @@ def fresh_session():
 
 
 @pytest.mark.parametrize("name", SIZES)
-def test_losses_are_those_of_today(name, monkeypatch):
+def test_losses_are_those_of_today(name, monkeypatch, sample):
+    if name == "resnet50":
+        sample.take(f"job function {name}", one_in=3)
     monkeypatch.syspath_prepend(str(EXAMPLES))
     spec = importlib.util.spec_from_file_location(name, EXAMPLES / f"{name}.py")
     example = importlib.util.module_from_spec(spec)
