@@ -65,7 +65,7 @@ lint: $(STAMPS)-lint  ## Check style, format, import contracts and sizes
 	$(BIN)/python tools/make_stubs.py --check
 
 .PHONY: types
-types: $(STAMPS)-lint  ## Check the types with pyright
+types: $(STAMPS)-test $(STAMPS)-lint  ## Check the types with pyright
 	$(BIN)/pyright --pythonpath $(BIN)/python
 
 .PHONY: stubs

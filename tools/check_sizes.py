@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Check that files and functions stay short enough to read.
 
-A file has at most 500 lines, except the list of public names; a function has at most 50 lines, its
+A file has at most 500 lines, except the lists of public names; a function has at most 50 lines, its
 docstring not counted.
 Prints every offender and exits with status 1 if there is one. `--summary` prints the number of
 files and lines per room instead of only the total.
@@ -18,8 +18,8 @@ from pathlib import Path
 MAX_FILE_LINES = 500
 MAX_FUNCTION_LINES = 50
 FOLDERS = ("src", "tests", "examples", "benchmarks", "tools", "docs")
-# Only imports, tested to be so: grows with the number of public names.
-NAME_LISTS = (Path("src/oneflow/__init__.py"),)
+# Only imports: they grow with the number of public names.
+NAME_LISTS = (Path("src/oneflow/__init__.py"), Path("src/oneflow/_C.py"))
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 

@@ -14,6 +14,7 @@ import importlib
 import pkgutil
 import re
 import sys
+import textwrap
 import types
 from collections import defaultdict
 from collections.abc import Callable, Iterator
@@ -26,6 +27,7 @@ LAYERS = "oneflow.nn.modules"
 LINE_LENGTH = 100
 # The imports of what a package imports when it is asked for, up to the next statement.
 LAZY_IMPORTS = re.compile(r"^if TYPE_CHECKING:\n(?:    .*\n|\)\n)+", re.MULTILINE)
+FUTURE = "__future__"
 
 
 def registered_functions() -> dict[str, Callable]:
@@ -71,14 +73,17 @@ def natural_order(name: str) -> list[tuple[int, int | str]]:
     return [(0, int(part)) if part.isdigit() else (1, part) for part in parts if part]
 
 
+def kind_order(name: str) -> tuple[bool, bool]:
+    """Return a sort key: constants, classes, functions."""
+    return not name.isupper(), name[0].islower()
+
+
 def import_statement(module: str, names: list[tuple[str, str]], indent: str = "") -> str:
     """Return one statement that imports the pairs of name and public name."""
-    # As import sorting does: constants, classes, functions.
     ordered = sorted(
         names,
         key=lambda pair: (
-            not pair[0].isupper(),
-            pair[0][0].islower(),
+            kind_order(pair[0]),
             natural_order(pair[0].lower()),
             natural_order(pair[1]),
         ),
@@ -133,6 +138,32 @@ def with_lazy_imports(package: str, text: str) -> str:
     return LAZY_IMPORTS.sub(f"if TYPE_CHECKING:\n{lines}", text, count=1)
 
 
+def public_names(facade: str) -> list[str]:
+    """Return the public names that the text of a façade binds when it is imported."""
+    names: set[str] = set()
+    for node in ast.parse(facade).body:
+        if isinstance(node, ast.ImportFrom | ast.Import) and getattr(node, "module", "") != FUTURE:
+            names |= {each.asname or each.name.partition(".")[0] for each in node.names}
+        elif isinstance(node, ast.FunctionDef | ast.ClassDef):
+            names.add(node.name)
+        elif isinstance(node, ast.Assign):
+            names |= {each.id for each in node.targets if isinstance(each, ast.Name)}
+    public = (name for name in names - {"TYPE_CHECKING"} if not name.startswith("_"))
+    return sorted(public, key=lambda name: (kind_order(name), natural_order(name)))
+
+
+def list_of_public_names(names: list[str]) -> str:
+    """Return the statement that defines `__all__`.
+
+    Type checkers take a name that is imported under another one for private unless it is there.
+    """
+    items = ", ".join(f'"{name}"' for name in names)
+    if len(items) < LINE_LENGTH - len("__all__ = []"):
+        return f"\n__all__ = [{items}]\n"
+    lines = textwrap.fill(f"{items},", LINE_LENGTH, initial_indent="    ", subsequent_indent="    ")
+    return f"\n# fmt: off\n__all__ = [\n{lines}\n]\n# fmt: on\n"
+
+
 def rendered() -> Iterator[tuple[Path, str]]:
     """Yield each façade with what it should hold."""
     facades: dict[str, dict[str, Callable | type]] = defaultdict(dict)
@@ -149,7 +180,8 @@ def rendered() -> Iterator[tuple[Path, str]]:
         if file.name == "__init__.py":
             package = ".".join(("oneflow", *filter(None, namespace.split("."))))
             head = with_lazy_imports(package, head)
-        yield file, f"{head}{MARKER}\n{generated_part(functions)}"
+        text = f"{head}{MARKER}\n{generated_part(functions)}"
+        yield file, text + list_of_public_names(public_names(text))
 
 
 def main() -> None:

@@ -68,6 +68,7 @@ from oneflow.differentiation.grad_mode import (
 from oneflow.dispatch import call as _call  # installs the meaning of calling a primitive
 from oneflow.functional import (
     operators as _operators,  # gives Tensor its operators
+    return_types as return_types,
 )
 from oneflow.functional.creation.constructors import (
     BFloat16Tensor as BFloat16Tensor,
@@ -354,7 +355,8 @@ __lazy_names__ = {
     "xavier_uniform_initializer": "oneflow.legacy.initializers",
     "zeros_initializer": "oneflow.legacy.initializers",
 }
-__getattr__ = _lazy_getattr(__name__, __lazy_modules__, __lazy_names__)
+if not TYPE_CHECKING:  # for a type checker it would give every name a meaning
+    __getattr__ = _lazy_getattr(__name__, __lazy_modules__, __lazy_names__)
 __dir__ = _lazy_dir(__name__, (*__lazy_modules__, *__lazy_names__))
 
 # isort: split
@@ -1003,3 +1005,95 @@ tan_ = Tensor.tan_
 tanh_ = Tensor.tanh_
 trunc_ = Tensor.trunc_
 xlogy_ = Tensor.xlogy_
+
+# fmt: off
+__all__ = [
+    "BFloat16Tensor", "BoolTensor", "ByteTensor", "CharTensor", "ComplexDoubleTensor",
+    "ComplexFloatTensor", "DoubleTensor", "FloatTensor", "Generator", "HalfTensor", "IntTensor",
+    "LongTensor", "OutOfMemoryError", "ShortTensor", "Size", "Tensor", "abs", "abs_", "absolute",
+    "acos", "acos_", "acosh", "acosh_", "adaptive_avg_pool1d", "adaptive_avg_pool2d",
+    "adaptive_avg_pool3d", "add", "addbmm", "addcdiv", "addcmul", "addmm", "addmv", "addmv_",
+    "addr", "adjoint", "all", "allclose", "alpha_dropout", "alpha_dropout_", "amax", "amin",
+    "aminmax", "amp_white_identity", "angle", "any", "arange", "arccos", "arccos_", "arccosh",
+    "arccosh_", "arcsin", "arcsin_", "arcsinh", "arcsinh_", "arctan", "arctan2", "arctan_",
+    "arctanh", "arctanh_", "are_deterministic_algorithms_enabled", "argmax", "argmin", "argsort",
+    "argwhere", "as_strided", "as_tensor", "asarray", "asin", "asin_", "asinh", "asinh_", "atan",
+    "atan2", "atan_", "atanh", "atanh_", "atleast_1d", "atleast_2d", "atleast_3d", "autograd",
+    "avg_pool1d", "baddbmm", "bartlett_window", "batch_gather", "batch_norm", "bernoulli",
+    "bfloat16", "bilinear", "binary_cross_entropy_with_logits", "bincount", "binomial",
+    "bitwise_and", "bitwise_left_shift", "bitwise_not", "bitwise_or", "bitwise_right_shift",
+    "bitwise_xor", "blackman_window", "block_diag", "bmm", "bool", "broadcast_like",
+    "broadcast_shapes", "broadcast_tensors", "broadcast_to", "broadcast_to_compatible_with",
+    "bucketize", "can_cast", "cartesian_prod", "cast", "cast_to_current_logical_view",
+    "cast_to_static_shape", "cat", "cdist", "cdouble", "ceil", "ceil_", "celu", "celu_", "cfloat",
+    "chain_matmul", "channel_shuffle", "char", "cholesky", "cholesky_inverse", "cholesky_solve",
+    "chunk", "clamp", "clamp_", "clamp_max", "clamp_max_", "clamp_min", "clamp_min_", "clip",
+    "clip_", "clip_by_scalar", "clip_by_value", "clone", "column_stack", "combinations",
+    "combined_margin_loss", "complex", "complex64", "complex128", "concat", "concatenate", "conj",
+    "conj_physical", "conj_physical_", "constant", "constant_like", "constant_pad2d",
+    "constant_scalar", "contiguous", "conv1d", "conv2d", "conv3d", "conv_transpose1d",
+    "conv_transpose2d", "conv_transpose3d", "convert_oneflow_dtype_to_numpy_dtype", "copysign",
+    "corrcoef", "cos", "cos_", "cosh", "cosh_", "cosine_embedding_loss", "cosine_similarity",
+    "count_nonzero", "count_not_finite", "cov", "cross", "ctc_loss", "cummax", "cummin", "cumprod",
+    "cumsum", "cumulative_trapezoid", "default_generator", "deform_conv2d", "deg2rad", "deg2rad_",
+    "det", "detach", "detach_", "device", "diag", "diag_embed", "diagflat", "diagonal",
+    "diagonal_scatter", "diff", "digamma", "dim_gather", "div", "div_", "divide", "dot", "double",
+    "dropout", "dropout_", "dsplit", "dstack", "dtype", "dtypes", "dynamic_reshape", "e", "eager",
+    "einsum", "elem_cnt", "embedding", "empty", "empty_like", "enable_grad", "eq", "equal",
+    "equal_to", "erf", "erf_", "erfc", "erfc_", "erfinv", "erfinv_", "exp", "exp2", "exp2_", "exp_",
+    "expand", "expand_dims", "expm1", "expm1_", "eye", "feature_alpha_dropout",
+    "feature_alpha_dropout_", "fill_", "finfo", "fix", "fix_", "flatten", "flip", "fliplr",
+    "flipud", "float", "float16", "float32", "float64", "float_power", "floor", "floor_",
+    "floor_divide", "fmax", "fmin", "fmod", "frac", "frac_", "frexp", "from_dlpack", "from_numpy",
+    "frombuffer", "full", "full_like", "gather", "gather_nd", "gcd", "gcd_", "ge", "gelu", "geqrf",
+    "ger", "get_default_dtype", "get_num_threads", "get_printoptions", "get_rng_state",
+    "global_to_global", "grad_enable", "greater", "greater_equal", "group_norm", "gt", "gt_",
+    "half", "hamming_window", "hann_window", "hardshrink", "heaviside", "hinge_embedding_loss",
+    "histc", "hsplit", "hstack", "hypot", "i0", "i0_", "identity", "identity_n", "igamma",
+    "igammac", "iinfo", "imag", "in_top_k", "index_add", "index_add_", "index_copy", "index_fill",
+    "index_put", "index_select", "inf", "inference_mode", "initial_seed", "inner", "instance_norm",
+    "int", "int8", "int16", "int32", "int64", "inverse", "is_anomaly_enabled", "is_complex",
+    "is_conj", "is_floating_point", "is_grad_enabled", "is_inference_mode_enabled", "is_neg",
+    "is_nonzero", "is_same_size", "is_signed", "is_tensor", "isclose", "isfinite", "isin", "isinf",
+    "isnan", "isneginf", "isposinf", "isreal", "istft", "kaiser_window", "kl_div", "kron",
+    "kthvalue", "layer_norm", "lcm", "lcm_", "ldexp", "ldexp_", "le", "lerp", "lerp_", "less",
+    "less_equal", "lgamma", "linalg", "linspace", "local_to_global", "log", "log1p", "log1p_",
+    "log2", "log2_", "log10", "log10_", "log_", "log_softmax", "logaddexp", "logaddexp2",
+    "logcumsumexp", "logdet", "logical_and", "logical_not", "logical_or", "logical_slice",
+    "logical_slice_assign", "logical_xor", "logit", "logit_", "logspace", "logsumexp", "long", "lt",
+    "lu_solve", "lu_unpack", "manual_seed", "margin_ranking_loss", "masked_fill", "masked_fill_",
+    "masked_scatter", "masked_select", "matmul", "matrix_exp", "matrix_power", "max", "max_pool1d",
+    "max_pool2d", "max_pool3d", "maximum", "mean", "median", "meshgrid", "min", "minimum", "mish",
+    "mm", "mode", "moveaxis", "movedim", "msort", "mul", "multi_count_not_finite", "multinomial",
+    "multiply", "mv", "mvlgamma", "nan", "nan_to_num", "nan_to_num_", "nanmean", "nanmedian",
+    "nanquantile", "nansum", "narrow", "ne", "neg", "neg_", "negative", "negative_", "new_empty",
+    "new_full", "new_ones", "new_zeros", "newaxis", "nextafter", "nms", "nn", "no_grad", "nonzero",
+    "norm", "normal", "not_equal", "numel", "one_hot", "ones", "ones_like", "orgqr", "ormqr",
+    "outer", "pad", "pad_grad", "pairwise_distance", "permute", "pi", "pinverse", "pixel_shuffle",
+    "pixel_unshuffle", "placement", "poisson", "poisson_nll_loss", "polar", "polygamma", "positive",
+    "pow", "prelu", "prod", "promote_types", "put", "qr", "quantile", "quick_gelu", "rad2deg",
+    "rad2deg_", "rand", "rand_like", "randint", "randint_like", "randn", "randn_like", "random",
+    "randperm", "range", "ravel", "real", "reciprocal", "reciprocal_", "reflection_pad2d", "relu",
+    "relu_", "remainder", "repeat", "repeat_interleave", "replication_pad2d", "reshape",
+    "reshape_like", "resolve_conj", "resolve_neg", "result_type", "return_types", "reverse",
+    "rms_norm", "roc_auc_score", "roi_align", "roll", "rot90", "round", "round_", "row_stack",
+    "rrelu", "rrelu_", "rsqrt", "rsqrt_", "rsub", "same_padding", "sbp", "scatter", "scatter_add",
+    "scatter_nd", "scatter_reduce", "searchsorted", "seed", "select", "select_scatter", "selu",
+    "selu_", "set_default_dtype", "set_default_tensor_type", "set_grad_enabled", "set_num_threads",
+    "set_printoptions", "set_rng_state", "sgn", "short", "sigmoid", "sigmoid_", "sign", "signbit",
+    "silu", "sin", "sin_", "sinc", "sinc_", "sinh", "sinh_", "slice", "slice_scatter",
+    "slice_update", "slice_v2", "slogdet", "smooth_l1_loss", "softmax", "softplus", "softshrink",
+    "softsign", "sort", "special", "split", "sqrt", "sqrt_", "square", "square_", "square_relu",
+    "squeeze", "stack", "std", "std_mean", "stft", "sub", "subtract", "sum", "svd", "swapaxes",
+    "swapdims", "t", "take", "take_along_dim", "tan", "tan_", "tanh", "tanh_", "tensor",
+    "tensor_buffer", "tensor_scatter_nd_add", "tensor_scatter_nd_update", "tensor_split",
+    "tensordot", "threshold", "threshold_", "tile", "to", "to_consistent", "to_dlpack", "to_global",
+    "to_local", "topk", "trace", "transpose", "trapezoid", "trapz", "triangular_solve", "tril",
+    "tril_indices", "triplet_margin_loss", "triu", "triu_indices", "true_divide", "trunc", "trunc_",
+    "uint8", "uint16", "uint32", "uint64", "unbind", "unflatten", "unique", "unique_consecutive",
+    "unsorted_batch_segment_sum", "unsorted_segment_sum", "unsorted_segment_sum_like", "unsqueeze",
+    "use_deterministic_algorithms", "vander", "var", "var_mean", "vdot", "view", "view_as_complex",
+    "view_as_real", "vsplit", "vstack", "where", "xlogy", "xlogy_", "zero_", "zero_pad2d", "zeros",
+    "zeros_like",
+]
+# fmt: on

@@ -7,6 +7,7 @@ from oneflow.legacy.config import (
     gpu_device_num as gpu_device_num,
     legacy_model_io_enabled as legacy_model_io_enabled,
     load_library as load_library,
-    load_library as load_library_now,
     machine_num as machine_num,
 )
+
+load_library_now = load_library

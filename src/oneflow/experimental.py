@@ -3,11 +3,14 @@
 What OneFlow 0.4 tried here is in `oneflow` today; its other names are those of `oneflow`.
 """
 
-from oneflow.functional.shape.stack import slice_ as logical_slice
-from oneflow.legacy.context import namespace as name_scope
+from oneflow.functional.shape.stack import slice_ as _slice
+from oneflow.legacy.context import namespace as _namespace
 from oneflow.legacy.job_set import get_job_set as get_job_set
 from oneflow.legacy.single_client import __getattr__ as __getattr__
 from oneflow.legacy.user_op import (
     custom_op_module as custom_op_module,
     register_user_op as register_user_op,
 )
+
+logical_slice = _slice
+name_scope = _namespace

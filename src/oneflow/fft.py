@@ -29,3 +29,11 @@ from oneflow.functional.fourier.transforms import (
     rfft as rfft,
     rfftn as rfftn,
 )
+
+# fmt: off
+__all__ = [
+    "fft", "fft2", "fftfreq", "fftn", "fftshift", "hfft", "hfft2", "hfftn", "ifft", "ifft2",
+    "ifftn", "ifftshift", "ihfft", "ihfft2", "ihfftn", "irfft", "irfft2", "irfftn", "rfft", "rfft2",
+    "rfftfreq", "rfftn",
+]
+# fmt: on

@@ -106,3 +106,21 @@ from oneflow.functional.legacy.nn import (
 )
 from oneflow.functional.nn.fused import fused_scale_tril as fused_scale_tril
 from oneflow.functional.shape.rearrange import tril as tril
+
+# fmt: off
+__all__ = [
+    "abs", "acos", "acosh", "add", "add_n", "argmax", "asin", "asinh", "atan", "atan2", "atanh",
+    "broadcast_to_compatible_with", "ceil", "clip_by_value", "cos", "cosh", "divide", "equal",
+    "erf", "erfc", "exp", "expm1", "floor", "floordiv", "fmod", "fused_scale_tril",
+    "fused_scale_tril_softmax_dropout", "gelu", "gelu_grad", "greater", "greater_equal", "in_top_k",
+    "l2_normalize", "less", "less_equal", "lgamma", "log", "log1p", "log_sigmoid", "logical_and",
+    "maximum", "minimum", "mod", "multiply", "negative", "not_equal", "polyval", "pow",
+    "reciprocal", "reciprocal_no_nan", "reduce_all", "reduce_any", "reduce_euclidean_norm",
+    "reduce_logsumexp", "reduce_max", "reduce_mean", "reduce_min", "reduce_prod", "reduce_std",
+    "reduce_sum", "reduce_variance", "reduced_shape_elem_cnt", "relu", "rint", "round", "rsqrt",
+    "sigmoid", "sigmoid_grad", "sigmoid_v2", "sign", "sin", "sinh", "softplus", "sqrt", "square",
+    "squared_difference", "subtract", "tan", "tanh", "tanh_v2", "top_k", "tril",
+    "two_stage_reduce_max", "two_stage_reduce_min", "unsorted_batch_segment_sum",
+    "unsorted_segment_sum", "unsorted_segment_sum_like", "xdivy", "xlogy",
+]
+# fmt: on

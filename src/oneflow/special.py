@@ -31,3 +31,12 @@ from oneflow.functional.elementwise.trigonometry import sinc as sinc
 from oneflow.functional.elementwise.unary import exp2 as exp2, expm1 as expm1, log1p as log1p
 from oneflow.functional.nn.softmax import log_softmax as log_softmax, softmax as softmax
 from oneflow.functional.reduce.sums import logsumexp as logsumexp
+
+# fmt: off
+__all__ = [
+    "digamma", "entr", "erf", "erfc", "erfinv", "exp2", "expit", "expm1", "gammainc", "gammaincc",
+    "gammaln", "i0", "i0e", "i1", "i1e", "log1p", "log_ndtr", "log_softmax", "logit", "logsumexp",
+    "multigammaln", "ndtr", "ndtri", "polygamma", "psi", "round", "sinc", "softmax", "xlog1py",
+    "xlogy", "zeta",
+]
+# fmt: on

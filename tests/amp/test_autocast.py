@@ -40,6 +40,43 @@ def test_dtypes_are_pytorchs(name):
     np.testing.assert_allclose(mine.float().numpy(), theirs.float().numpy(), rtol=0.05)
 
 
+_ATTENTION = "scaled_dot_product_attention"
+# One operand is in half precision, as what a product returned; the other is not.
+MIXED_OPERANDS = {
+    "matmul": lambda lib, half, x: half @ x,
+    "bmm": lambda lib, half, x: lib.bmm(x[None], half[None]),
+    "addmm": lambda lib, half, x: lib.addmm(x, half, x),
+    "einsum": lambda lib, half, x: lib.einsum("ij,jk->ik", x, half),
+    "attention": lambda lib, half, x: getattr(lib.nn.functional, _ATTENTION)(
+        half[None], x[None], x[None]
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MIXED_OPERANDS)
+def test_operands_of_two_precisions_are_cast_alike(name):
+    x = np.random.default_rng(0).uniform(0, 1, (3, 3)).astype(np.float32)
+    with flow.autocast("cpu"):
+        mine = MIXED_OPERANDS[name](flow, flow.tensor(x).bfloat16(), flow.tensor(x))
+    with torch.autocast("cpu"):
+        theirs = MIXED_OPERANDS[name](torch, torch.tensor(x).bfloat16(), torch.tensor(x))
+    assert str(mine.dtype).split(".")[1] == str(theirs.dtype).split(".")[1]
+    np.testing.assert_allclose(mine.float().numpy(), theirs.float().numpy(), rtol=0.05, atol=0.02)
+    with pytest.raises(RuntimeError, match="dtype"):
+        MIXED_OPERANDS[name](flow, flow.tensor(x).bfloat16(), flow.tensor(x))
+
+
+@pytest.mark.parametrize("layer", [nn.LSTM, nn.GRU, nn.RNN])
+def test_recurrent_layers_take_and_return_half_precision(layer):
+    layer, x = layer(3, 3), flow.randn(4, 2, 3)
+    with flow.autocast("cpu"):
+        of_full, of_half = layer(x)[0], layer(x.bfloat16())[0]
+    assert of_full.dtype is of_half.dtype is flow.bfloat16
+    np.testing.assert_allclose(of_half.float().numpy(), layer(x)[0].detach().numpy(), atol=0.05)
+    of_half.float().sum().backward()
+    assert all(each.grad.dtype is flow.float32 for each in layer.parameters())
+
+
 def test_nesting_devices_threads_and_decorators():
     x = flow.ones(2, 2)
     dtypes = []

@@ -62,14 +62,18 @@ def test_files_and_functions_are_short():
 
 
 def belongs_in_a_facade(statement: ast.stmt) -> bool:
-    """Accept imports, text (the docstring), names that Python itself defines, in-place forms."""
+    """Accept imports, text (the docstring), Python's own names, other names, in-place forms."""
     match statement:
         case ast.Import() | ast.ImportFrom() | ast.Expr(ast.Constant(str())):
             return True
         case ast.Assign([ast.Name(name)]) if name.startswith("__") and name.endswith("__"):
             return True
-        case ast.If(ast.Name("TYPE_CHECKING"), imports, []):
-            return all(map(belongs_in_a_facade, imports))
+        case ast.If(ast.Name("TYPE_CHECKING"), body, []):
+            return all(map(belongs_in_a_facade, body))
+        case ast.If(ast.UnaryOp(ast.Not(), ast.Name("TYPE_CHECKING")), body, []):
+            return all(map(belongs_in_a_facade, body))
+        case ast.Assign([ast.Name()], ast.Name()):
+            return True
         case ast.Assign([ast.Name(name)], ast.Attribute(ast.Name("Tensor"), method)):
             return name == method
         case _:

@@ -140,6 +140,8 @@ class Tree(nn.Module):
         self.project = nn.Identity()
         if in_channels != out_channels:
             self.project = ConvBn(in_channels, out_channels)
+        self.tree1: nn.Module
+        self.tree2: nn.Module
         if levels == 1:
             self.tree1 = block(in_channels, out_channels, stride)
             self.tree2 = block(out_channels, out_channels, 1)

@@ -41,5 +41,11 @@ def lazy_getattr(
 
 
 def lazy_dir(package: str, names: Iterable[str]) -> Callable[[], list[str]]:
-    """Return the function `__dir__` of a package, which names what is lazy too."""
-    return lambda: sorted({*vars(sys.modules[package]), *names})
+    """Return the function `__dir__` of a package: what is public, lazy names too."""
+
+    def public_names() -> list[str]:
+        members = vars(sys.modules[package])
+        special = {name for name in members if name.startswith("__") and name.endswith("__")}
+        return sorted({*members["__all__"], *names, *special})
+
+    return public_names

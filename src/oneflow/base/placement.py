@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, cast
 
 import jax
@@ -19,6 +19,16 @@ from oneflow.base.sbp import BROADCAST, NdSbp, sbp_text
 
 # Device types by every name that placements take; OneFlow 0.6 said "gpu".
 _TYPES = {**{name: name for name in DEVICE_TYPES}, "gpu": "cuda"}
+
+# Every accepted spelling of a grid of ranks.
+Ranks = (
+    int
+    | str
+    | range
+    | np.ndarray
+    | Mapping[int, Any]
+    | Sequence[int | str | Sequence[int] | Sequence[Sequence[int]]]
+)
 
 
 class Placement:
@@ -50,7 +60,7 @@ class Placement:
     hierarchy: tuple[int, ...]
 
     @keyword_aliases(device_type="type", device_ids="ranks")
-    def __new__(cls, type: str, ranks: Any, hierarchy: Any = None) -> Placement:
+    def __new__(cls, type: str, ranks: Ranks, hierarchy: Any = None) -> Placement:
         """Return the one placement with this type and grid."""
         if type not in _TYPES:
             raise ValueError(f"unknown device type {type!r}; expected one of {', '.join(_TYPES)}")

@@ -16,3 +16,10 @@ from oneflow.functional.legacy.replaced import (
     sort as sort,
     tensor_scatter_nd_update as tensor_scatter_nd_update,
 )
+
+# fmt: off
+__all__ = [
+    "argsort", "clamp", "clip", "concat", "gather", "pad", "scatter_nd", "slice", "sort",
+    "tensor_scatter_nd_update",
+]
+# fmt: on

@@ -64,7 +64,7 @@ class IterableDataset(Dataset[T_co]):
         return ChainDataset([self, other])
 
 
-class TensorDataset(Dataset[tuple]):
+class TensorDataset(Dataset[tuple[Tensor, ...]]):
     """Samples that are the rows of tensors.
 
     Args:
@@ -89,7 +89,7 @@ class TensorDataset(Dataset[tuple]):
     def __len__(self) -> int:
         return self.tensors[0].shape[0]
 
-    def __getitem__(self, index: Any) -> tuple:
+    def __getitem__(self, index: Any) -> tuple[Tensor, ...]:
         return tuple([tensor[index] for tensor in self.tensors])
 
     def take(self, indices: list[int]) -> tuple:

@@ -7,10 +7,12 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from multiprocessing.context import BaseContext
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypedDict, TypeVar, Unpack, overload
+
+import numpy as np
 
 from oneflow.data.collate import default_collate, default_convert, to_tensors
-from oneflow.data.dataset import IterableDataset
+from oneflow.data.dataset import Dataset, IterableDataset
 from oneflow.data.fetch import EndOfStream, Fetcher
 from oneflow.data.pool import WorkerPool, context_for
 from oneflow.data.sampler import BatchSampler, RandomSampler, SequentialSampler
@@ -19,6 +21,26 @@ from oneflow.random.generator import Generator, default_generator, draw
 from oneflow.tensor.tensor import Tensor
 
 T_co = TypeVar("T_co", covariant=True)
+Batch = TypeVar("Batch")
+# What `default_collate` makes one tensor of.
+Numeric = Tensor | np.ndarray | int | float
+
+
+class _Options(TypedDict, total=False):
+    """Options of `DataLoader` that say nothing about what a batch is."""
+
+    sampler: Iterable | None
+    batch_sampler: Iterable | None
+    num_workers: int
+    pin_memory: bool
+    drop_last: bool
+    timeout: float
+    worker_init_fn: Callable[[int], None] | None
+    multiprocessing_context: str | BaseContext | None
+    generator: Generator | None
+    prefetch_factor: int | None
+    persistent_workers: bool
+    pin_memory_device: str
 
 
 @dataclass
@@ -73,6 +95,46 @@ class DataLoader(Generic[T_co]):
         [[0, 1], [2, 3], [4]]
     """
 
+    @overload
+    def __init__(
+        self: DataLoader[Tensor],
+        dataset: Dataset[Numeric],
+        batch_size: int | None = 1,
+        shuffle: bool = False,
+        *,
+        collate_fn: None = None,
+        **options: Unpack[_Options],
+    ) -> None: ...
+    @overload
+    def __init__(
+        self: DataLoader[list[Tensor]],
+        dataset: Dataset[tuple[Numeric, ...]],
+        batch_size: int | None = 1,
+        shuffle: bool = False,
+        *,
+        collate_fn: None = None,
+        **options: Unpack[_Options],
+    ) -> None: ...
+    @overload
+    def __init__(
+        self: DataLoader[Batch],
+        dataset: Any,
+        batch_size: int | None = 1,
+        shuffle: bool = False,
+        *,
+        collate_fn: Callable[[list], Batch],
+        **options: Unpack[_Options],
+    ) -> None: ...
+    @overload
+    def __init__(
+        self: DataLoader[Any],
+        dataset: Any,
+        batch_size: int | None = 1,
+        shuffle: bool = False,
+        *,
+        collate_fn: Callable[[list], Any] | None = None,
+        **options: Unpack[_Options],
+    ) -> None: ...
     def __init__(
         self,
         dataset: Any,

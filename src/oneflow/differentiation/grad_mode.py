@@ -6,9 +6,11 @@ import functools
 import inspect
 import threading
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, Self, TypeVar, cast, overload
 
 from oneflow.base.hook import Hook
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 class _Mode(threading.local):
@@ -92,7 +94,7 @@ class _GradModeSwitch:
             else:
                 del self._before[-1]
 
-    def __call__(self, func: Callable) -> Callable:
+    def __call__(self, func: F) -> F:
         if inspect.isgeneratorfunction(func):
             return self._switch_generator(func)
 
@@ -101,9 +103,9 @@ class _GradModeSwitch:
             with self._fresh():
                 return func(*args, **kwargs)
 
-        return wrapped
+        return cast("F", wrapped)
 
-    def _switch_generator(self, function: Callable) -> Callable:
+    def _switch_generator(self, function: F) -> F:
         """`function` with the mode set while it runs, and not while its caller has the turn."""
 
         @functools.wraps(function)
@@ -121,7 +123,7 @@ class _GradModeSwitch:
             except StopIteration as stop:
                 return stop.value
 
-        return wrapped
+        return cast("F", wrapped)
 
     def _fresh(self) -> _GradModeSwitch:
         return type(self)()
@@ -140,6 +142,10 @@ class no_grad(_GradModeSwitch):
 
     _enabled = False
 
+    @overload
+    def __new__(cls, function: None = None) -> Self: ...
+    @overload
+    def __new__(cls, function: F) -> F: ...
     def __new__(cls, function: Callable | None = None) -> Any:
         """A switch, or with `function` that function under a switch: ``@no_grad`` needs no call."""
         switch = super().__new__(cls)
@@ -209,7 +215,7 @@ class set_grad_enabled(_GradModeSwitch):
         MODE.enabled = self._old
         super().__enter__()
 
-    def __call__(self, func: Callable) -> Callable:
+    def __call__(self, func: F) -> F:
         """As a decorator it sets the mode inside the function only."""
         MODE.enabled = self._old
         return super().__call__(func)

@@ -107,6 +107,7 @@ def captured_step(
     """
     scope = CaptureScope(graph.name, _device_of(graph, arguments), graph.settings.scaler)
     outside: Sequence[Tensor] = ()
+    step: CapturedStep | None = None
     with contextlib.ExitStack() as stack:
         try:
             step = _captured_in(scope, graph, build, called, arguments, stack)
@@ -114,7 +115,7 @@ def captured_step(
             if not error.tensors:
                 raise
             outside = error.tensors
-        if outside:
+        if step is None:
             scope = CaptureScope(graph.name, scope.recorder.device, graph.settings.scaler, outside)
             step = _captured_in(scope, graph, build, called, arguments, stack)
         yield step

@@ -28,11 +28,16 @@ class CompiledGraph:
 
     max_steps = 10
     expects_shapes = False
-    name: str
+    _name: str
     _modules: dict[str, Module]
     _steps: Any
     _loaded: SavedGraph | None = None
     _is_shared = False
+
+    @property
+    def name(self) -> str:
+        """The name of the class and a number."""
+        return self._name
 
     @classmethod
     def trace(cls, function: Callable) -> CompiledGraph:

@@ -139,11 +139,6 @@ class Graph(CompiledGraph):
             object.__delattr__(self, name)
 
     @property
-    def name(self) -> str:
-        """The name of the class and a number."""
-        return self._name
-
-    @property
     def training(self) -> bool:
         """True if the graph has optimizers."""
         return bool(self._optimizers)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, Self, TypeVar
 
 from oneflow.module.buffer import Buffer
 from oneflow.module.conversion import ConversionMixin
@@ -18,6 +18,19 @@ from oneflow.module.state import (
     save_module_state,
 )
 from oneflow.tensor.tensor import Tensor, zero_grad
+
+if TYPE_CHECKING:
+    P = ParamSpec("P")
+    R_co = TypeVar("R_co", covariant=True)
+
+    class _HasForward(Protocol[P, R_co]):
+        def forward(self, *args: P.args, **kwargs: P.kwargs) -> R_co: ...
+
+    class _CallOfForward:
+        def __get__(self, module: _HasForward[P, R_co], owner: type) -> Callable[P, R_co]: ...
+        # What type checkers ask where a module is given for a function.
+        def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
+
 
 _STORES = ("_parameters", "_buffers", "_modules")
 
@@ -61,10 +74,15 @@ class Module(HooksMixin, ConversionMixin):
             f'Module [{type(self).__name__}] is missing the required "forward" function'
         )
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if self._has_call_hooks:
-            return call_with_hooks(self, args, kwargs)
-        return self.forward(*args, **kwargs)
+    if TYPE_CHECKING:
+        # A call takes and returns what the subclass's `forward` does.
+        __call__ = _CallOfForward()
+    else:
+
+        def __call__(self, *args, **kwargs):
+            if self._has_call_hooks:
+                return call_with_hooks(self, args, kwargs)
+            return self.forward(*args, **kwargs)
 
     # --- attributes
 

@@ -54,7 +54,8 @@ __lazy_names__ = {
     "OfrecordReader": "oneflow.nn.modules.readers",
     "RawReader": "oneflow.nn.modules.readers",
 }
-__getattr__ = _lazy_getattr(__name__, __lazy_modules__, __lazy_names__)
+if not TYPE_CHECKING:  # for a type checker it would give every name a meaning
+    __getattr__ = _lazy_getattr(__name__, __lazy_modules__, __lazy_names__)
 __dir__ = _lazy_dir(__name__, (*__lazy_modules__, *__lazy_names__))
 
 # isort: split
@@ -320,3 +321,49 @@ from oneflow.nn.modules.upsampling import (
     UpsamplingBilinear2d as UpsamplingBilinear2d,
     UpsamplingNearest2d as UpsamplingNearest2d,
 )
+
+# fmt: off
+__all__ = [
+    "CELU", "ELU", "GELU", "GLU", "GRU", "LSTM", "RNN", "SELU", "AdaptiveAvgPool1d",
+    "AdaptiveAvgPool2d", "AdaptiveAvgPool3d", "AdaptiveMaxPool1d", "AdaptiveMaxPool2d",
+    "AdaptiveMaxPool3d", "AlphaDropout", "AvgPool1d", "AvgPool2d", "AvgPool3d", "BCELoss",
+    "BCEWithLogitsLoss", "BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "Bilinear", "Buffer",
+    "CTCLoss", "ChannelShuffle", "CircularPad1d", "CircularPad2d", "CircularPad3d",
+    "CombinedMarginLoss", "ConstantPad1d", "ConstantPad2d", "ConstantPad3d", "Conv1d", "Conv2d",
+    "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d", "CosineEmbeddingLoss",
+    "CosineSimilarity", "CrossEntropyLoss", "Dropout", "Dropout1d", "Dropout2d", "Dropout3d",
+    "Embedding", "EmbeddingBag", "FakeQuantization", "FeatureAlphaDropout", "Flatten", "Fold",
+    "FusedBatchNorm1d", "FusedBatchNorm2d", "FusedBatchNorm3d", "FusedMLP", "GRUCell",
+    "GaussianNLLLoss", "GroupNorm", "Hardshrink", "Hardsigmoid", "Hardswish", "Hardtanh",
+    "HingeEmbeddingLoss", "HuberLoss", "Identity", "InstanceNorm1d", "InstanceNorm2d",
+    "InstanceNorm3d", "KLDivLoss", "L1Loss", "LPPool1d", "LPPool2d", "LSTMCell", "LayerNorm",
+    "LazyBatchNorm1d", "LazyBatchNorm2d", "LazyBatchNorm3d", "LazyConv1d", "LazyConv2d",
+    "LazyConv3d", "LazyConvTranspose1d", "LazyConvTranspose2d", "LazyConvTranspose3d",
+    "LazyInstanceNorm1d", "LazyInstanceNorm2d", "LazyInstanceNorm3d", "LazyLinear", "LeakyReLU",
+    "Linear", "LocalResponseNorm", "LogSigmoid", "LogSoftmax", "MSELoss", "MarginRankingLoss",
+    "MaxPool1d", "MaxPool2d", "MaxPool3d", "MaxUnpool1d", "MaxUnpool2d", "MaxUnpool3d",
+    "MinMaxObserver", "Mish", "Module", "ModuleDict", "ModuleList", "MovingAverageMinMaxObserver",
+    "MultiLabelMarginLoss", "MultiLabelSoftMarginLoss", "MultiMarginLoss", "MultiheadAttention",
+    "NLLLoss", "PReLU", "PairwiseDistance", "Parameter", "ParameterDict", "ParameterList",
+    "PixelShuffle", "PixelShufflev2", "PixelUnshuffle", "PoissonNLLLoss", "QatConv1d", "QatConv2d",
+    "QatConv3d", "Quantization", "QuickGELU", "RMSLayerNorm", "RMSNorm", "RNNBase", "RNNCell",
+    "RNNCellBase", "RReLU", "ReLU", "ReLU6", "ReflectionPad1d", "ReflectionPad2d",
+    "ReflectionPad3d", "ReplicationPad1d", "ReplicationPad2d", "ReplicationPad3d", "Sequential",
+    "SiLU", "Sigmoid", "SmoothL1Loss", "SoftMarginLoss", "Softmax", "Softmax2d", "Softmin",
+    "Softplus", "Softshrink", "Softsign", "SquareReLU", "SyncBatchNorm", "Tanh", "Tanhshrink",
+    "Threshold", "Transformer", "TransformerDecoder", "TransformerDecoderLayer",
+    "TransformerEncoder", "TransformerEncoderLayer", "TripletMarginLoss",
+    "TripletMarginWithDistanceLoss", "Unflatten", "Unfold", "UninitializedBuffer",
+    "UninitializedParameter", "Upsample", "UpsamplingBilinear2d", "UpsamplingNearest2d",
+    "ZeroPad1d", "ZeroPad2d", "ZeroPad3d", "avg_pool1d", "avg_pool2d", "avg_pool3d",
+    "batch_normalization", "bias_add", "compat_conv2d", "conv1d", "conv2d", "conv2d_transpose",
+    "conv3d", "ctc_greedy_decoder", "dropout", "elu", "functional", "fused_bias_add_dropout",
+    "fused_bias_add_gelu", "fused_scale_tril", "fused_scale_tril_softmax_dropout",
+    "fused_self_attention_query_mul_key_and_value", "gelu", "hardsigmoid", "hardswish", "hardtanh",
+    "init", "layer_norm", "leaky_relu", "logsoftmax", "max_pool1d", "max_pool2d", "max_pool3d",
+    "mish", "moments", "pixel_shuffle_v2", "random_mask_like", "relu", "relu6", "selu",
+    "sigmoid_cross_entropy_with_logits", "softmax", "softmax_cross_entropy_with_logits",
+    "softmax_grad", "sparse_cross_entropy", "sparse_softmax_cross_entropy_with_logits", "swish",
+    "tril",
+]
+# fmt: on

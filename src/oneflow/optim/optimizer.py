@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, TypeVar, cast
 
 import numpy as np
 
@@ -33,13 +33,14 @@ from oneflow.tensor.call import wrap
 from oneflow.tensor.tensor import Tensor, zero_grad
 from oneflow.tensor.transfer import device_put, value_from_numpy
 
+F = TypeVar("F", bound=Callable)
 # Switches between PyTorch's implementations of one update; XLA compiles all updates as a whole.
 _WITHOUT_EFFECT = ("foreach", "fused", "capturable", "differentiable")
 # Of one instruction; the first runs hold all of them besides what they replace.
 _MAX_RESULTS = 64
 
 
-def accept_common_keywords(init: Callable) -> Callable:
+def accept_common_keywords(init: F) -> F:
     """Decorator for an optimizer's `__init__`: `parameters=` is another name of `params=`.
 
     PyTorch's `foreach`, `fused`, `capturable`, ``differentiable=False`` are taken without effect.
@@ -59,7 +60,7 @@ def accept_common_keywords(init: Callable) -> Callable:
                 kwargs.pop(name, None)
         init(self, *args, **kwargs)
 
-    return accept
+    return cast("F", accept)
 
 
 class Optimizer:

@@ -14,3 +14,10 @@ from oneflow.functional.fourier.signal_windows import (
     kaiser as kaiser,
     nuttall as nuttall,
 )
+
+# fmt: off
+__all__ = [
+    "bartlett", "blackman", "cosine", "exponential", "gaussian", "general_cosine",
+    "general_hamming", "hamming", "hann", "kaiser", "nuttall",
+]
+# fmt: on

@@ -122,7 +122,7 @@ class Tensor:
         """A NumPy copy of the values; the tensor may require grad."""
         return np.array(self._read())
 
-    def item(self) -> Any:
+    def item(self) -> int | float | bool:
         """The only element as a Python number.
 
         Raises:

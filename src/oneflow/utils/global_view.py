@@ -8,3 +8,5 @@ from oneflow.functional.global_tensors.trees import (
 # isort: split
 # Generated from the function registry by `tools/make_facades.py` (make stubs).
 from oneflow.functional.global_tensors.trees import to_global as to_global, to_local as to_local
+
+__all__ = ["current_global_mode", "global_mode", "to_global", "to_local"]

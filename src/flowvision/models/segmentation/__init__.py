@@ -7,27 +7,29 @@ from flowvision.models.segmentation.deeplabv3 import (
     ASPPPooling as ASPPPooling,
     DeepLabHead as DeepLabHead,
     DeepLabV3 as DeepLabV3,
-    deeplabv3_mobilenet_v3_large_coco as deeplabv3_mobilenet_v3_large,
     deeplabv3_mobilenet_v3_large_coco as deeplabv3_mobilenet_v3_large_coco,
-    deeplabv3_resnet50_coco as deeplabv3_resnet50,
     deeplabv3_resnet50_coco as deeplabv3_resnet50_coco,
-    deeplabv3_resnet101_coco as deeplabv3_resnet101,
     deeplabv3_resnet101_coco as deeplabv3_resnet101_coco,
 )
 from flowvision.models.segmentation.fcn import (
     FCN as FCN,
     FCNHead as FCNHead,
-    fcn_resnet50_coco as fcn_resnet50,
     fcn_resnet50_coco as fcn_resnet50_coco,
-    fcn_resnet101_coco as fcn_resnet101,
     fcn_resnet101_coco as fcn_resnet101_coco,
 )
 from flowvision.models.segmentation.lraspp import (
     LRASPP as LRASPP,
     LRASPPHead as LRASPPHead,
-    lraspp_mobilenet_v3_large_coco as lraspp_mobilenet_v3_large,
     lraspp_mobilenet_v3_large_coco as lraspp_mobilenet_v3_large_coco,
 )
 from flowvision.models.segmentation.seg_utils import (
     IntermediateLayerGetter as IntermediateLayerGetter,
 )
+
+# The names without the data set, as torchvision has them.
+deeplabv3_mobilenet_v3_large = deeplabv3_mobilenet_v3_large_coco
+deeplabv3_resnet50 = deeplabv3_resnet50_coco
+deeplabv3_resnet101 = deeplabv3_resnet101_coco
+fcn_resnet50 = fcn_resnet50_coco
+fcn_resnet101 = fcn_resnet101_coco
+lraspp_mobilenet_v3_large = lraspp_mobilenet_v3_large_coco

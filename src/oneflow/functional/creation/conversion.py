@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, overload
 
 from oneflow.base import dtype as dt
 from oneflow.base.device import CPU, Device
@@ -184,6 +184,10 @@ TENSOR_TYPES = {
 _TYPE_NAMES = {dtype: name for name, dtype in TENSOR_TYPES.items()}
 
 
+@overload
+def type_(self: Tensor, dtype: None = None) -> str: ...
+@overload
+def type_(self: Tensor, dtype: DType | type | str, non_blocking: bool = False) -> Tensor: ...
 def type_(self: Tensor, dtype: DType | type | str | None = None, non_blocking: bool = False) -> Any:
     """This tensor with another dtype.
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections import namedtuple
 from typing import Any
 
 from oneflow.base.dtype import Category
+from oneflow.functional import return_types
 from oneflow.functional.elementwise.arithmetic import binary, computed_dtype, power
 from oneflow.functional.registry import function
 from oneflow.primitives.operators import elementwise as p, special as s
@@ -181,11 +181,8 @@ def ldexp(input: Tensor, other: Tensor) -> Tensor:
     return binary(p.mul, input, power(2.0, other))
 
 
-_FrexpResult = namedtuple("frexp", ("mantissa", "exponent"))
-
-
 @function()
-def frexp(input: Tensor) -> tuple[Tensor, Tensor]:
+def frexp(input: Tensor) -> return_types.frexp:
     """Mantissa in [0.5, 1) and whole exponent: ``input = mantissa * 2 ** exponent``.
 
     Returns:
@@ -199,4 +196,4 @@ def frexp(input: Tensor) -> tuple[Tensor, Tensor]:
     require_tensor(input, "frexp")
     if not input._value.spec.dtype.is_floating_point:
         raise RuntimeError(f"frexp() only supports floating-point dtypes, got {input.dtype!r}")
-    return _FrexpResult(*call(s.frexp, input))
+    return return_types.frexp(*call(s.frexp, input))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any, cast, overload
 
 from oneflow.base import dtype as dt
 from oneflow.base.keyword_aliases import keyword_aliases
@@ -144,6 +144,10 @@ def clamp_max(input: Tensor, max: Tensor | float) -> Tensor:
     return clamp(input, None, max)
 
 
+@overload
+def where(condition: Tensor) -> tuple[Tensor, ...]: ...
+@overload
+def where(condition: Tensor, x: Any, y: Any) -> Tensor: ...
 @function(method=False)
 def where(condition: Tensor, x: Any = None, y: Any = None) -> Any:
     """`x` where `condition` holds, `y` elsewhere, broadcast.
@@ -177,6 +181,10 @@ def where(condition: Tensor, x: Any = None, y: Any = None) -> Any:
     return call(p.where, condition, *promote_operands((x, y)))
 
 
+@overload
+def _where_method(self: Tensor) -> tuple[Tensor, ...]: ...
+@overload
+def _where_method(self: Tensor, x: Any, y: Any) -> Tensor: ...
 @keyword_aliases(condition="x", other="y")
 def _where_method(self: Tensor, x: Any = None, y: Any = None) -> Any:
     """`where` with this tensor as the condition, as in OneFlow, or as the first choice.

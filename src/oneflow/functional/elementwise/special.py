@@ -131,8 +131,12 @@ def polygamma(n: int, input: Tensor) -> Tensor:
     return call(p.polygamma, _as_float(input), n=n)
 
 
-attach("polygamma", lambda self, n: polygamma(n, self))
-attach_inplace("polygamma_", lambda self, n: polygamma(n, self))
+def _polygamma_method(self: Tensor, n: int) -> Tensor:
+    return polygamma(n, self)
+
+
+attach("polygamma", _polygamma_method)
+attach_inplace("polygamma_", _polygamma_method)
 
 
 @function(inplace=True, also=("special.multigammaln",))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import namedtuple
 from typing import Any, Literal, overload
 
 import numpy as np
@@ -11,6 +10,7 @@ from oneflow.base.device import CPU
 from oneflow.base.dtype import DType, bool_, float32, int32, int64
 from oneflow.base.shape import wrap_dim
 from oneflow.base.spec import require_size
+from oneflow.functional import return_types
 from oneflow.functional.registry import function
 from oneflow.primitives.operators import sorting as p
 from oneflow.primitives.operators.elementwise import where as choose
@@ -20,10 +20,6 @@ from oneflow.tensor.positions import positions_of_nonzero, rows_of_nonzero
 from oneflow.tensor.promotion import promote_types
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import import_array
-
-_Sorted = namedtuple("sort", ("values", "indices"))
-_TopK = namedtuple("topk", ("values", "indices"))
-_KthValue = namedtuple("kthvalue", ("values", "indices"))
 
 
 @overload
@@ -63,7 +59,7 @@ def argwhere(input: Tensor, dtype: DType = int64) -> Tensor:
 @function()
 def sort(
     input: Tensor, dim: int = -1, descending: bool = False, *, stable: bool = False
-) -> tuple[Tensor, Tensor]:
+) -> return_types.sort:
     """The elements in order along `dim`, and where each came from. NaN counts as the largest.
 
     Args:
@@ -86,8 +82,8 @@ def sort(
     at = wrap_dim(dim, input.ndim)
     if not input.ndim:
         values, indices = call(p.sort, input.reshape(1), dim=0, descending=descending)
-        return _Sorted(values.reshape(()), indices.reshape(()))
-    return _Sorted(*call(p.sort, input, dim=at, descending=descending))
+        return return_types.sort(values.reshape(()), indices.reshape(()))
+    return return_types.sort(*call(p.sort, input, dim=at, descending=descending))
 
 
 @function()
@@ -111,7 +107,7 @@ def msort(input: Tensor) -> Tensor:
 @function()
 def topk(
     input: Tensor, k: int, dim: int | None = None, largest: bool = True, sorted: bool = True
-) -> tuple[Tensor, Tensor]:
+) -> return_types.topk:
     """The `k` largest (or smallest) elements along `dim` (the last by default), in order.
 
     Returns:
@@ -129,15 +125,15 @@ def topk(
     if not 0 <= k <= (input.shape[at] if input.ndim else 1):
         raise RuntimeError(f"topk(): selected index k out of range: {k} of {list(input.shape)}")
     if not input.ndim:
-        return _TopK(input.reshape(1)[:k].reshape(()), input.new_zeros((), dtype=int64))
+        return return_types.topk(input.reshape(1)[:k].reshape(()), input.new_zeros((), dtype=int64))
     if largest:
-        return _TopK(*call(p.topk, input, k=k, dim=at))
+        return return_types.topk(*call(p.topk, input, k=k, dim=at))
     values, indices = sort(input, at)
-    return _TopK(values.narrow(at, 0, k).clone(), indices.narrow(at, 0, k).clone())
+    return return_types.topk(values.narrow(at, 0, k).clone(), indices.narrow(at, 0, k).clone())
 
 
 @function()
-def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> tuple[Tensor, Tensor]:
+def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> return_types.kthvalue:
     """The `k`-th smallest element along `dim`, counted from 1, and its position.
 
     Returns:
@@ -155,9 +151,10 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> tup
     if not 1 <= k <= (input.shape[at] if input.ndim else 1):
         raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {at}")
     if not input.ndim:
-        return _KthValue(input.clone(), input.new_zeros((), dtype=int64))
+        return return_types.kthvalue(input.clone(), input.new_zeros((), dtype=int64))
     parts = [each.narrow(at, k - 1, 1) for each in sort(input, at)]
-    return _KthValue(*(part.clone() if keepdim else part.squeeze(at).clone() for part in parts))
+    values, indices = (part.clone() if keepdim else part.squeeze(at).clone() for part in parts)
+    return return_types.kthvalue(values, indices)
 
 
 @function(keyword_aliases={"input": "values", "self": "values"})
@@ -239,6 +236,18 @@ def _results(parts: list[np.ndarray], input: Tensor) -> Any:
     return tuple(outputs) if len(outputs) > 1 else outputs[0]
 
 
+@overload
+def unique(
+    input: Tensor,
+    sorted: bool = True,
+    return_inverse: Literal[False] = False,
+    return_counts: Literal[False] = False,
+    dim: int | None = None,
+    *,
+    dtype: DType = int64,
+) -> Tensor: ...
+@overload
+def unique(input: Tensor, *args: Any, **options: Any) -> tuple[Tensor, ...]: ...
 @function()
 def unique(
     input: Tensor,
@@ -282,6 +291,15 @@ def unique(
     return _results(parts, input)
 
 
+@overload
+def unique_consecutive(
+    input: Tensor,
+    return_inverse: Literal[False] = False,
+    return_counts: Literal[False] = False,
+    dim: int | None = None,
+) -> Tensor: ...
+@overload
+def unique_consecutive(input: Tensor, *args: Any, **options: Any) -> tuple[Tensor, ...]: ...
 @function()
 def unique_consecutive(
     input: Tensor,

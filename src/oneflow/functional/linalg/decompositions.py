@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import namedtuple
-
+from oneflow.functional import return_types
 from oneflow.functional.linalg.inverse import require_matrices, solve_triangular
 from oneflow.functional.linalg.singular_values import pinv
 from oneflow.functional.registry import function
@@ -13,11 +12,6 @@ from oneflow.tensor.call import call
 from oneflow.tensor.tensor import Tensor
 
 _A = {"A": "input"}
-_QR = namedtuple("qr", ("Q", "R"))
-_SVD = namedtuple("svd", ("U", "S", "Vh"))
-_SVDWithV = namedtuple("svd", ("U", "S", "V"))
-_Eig = namedtuple("eig", ("eigenvalues", "eigenvectors"))
-_Eigh = namedtuple("eigh", ("eigenvalues", "eigenvectors"))
 
 
 def _hermitian(x: Tensor, upper: bool) -> Tensor:
@@ -86,7 +80,7 @@ def cholesky_inverse(input: Tensor, upper: bool = False) -> Tensor:
 
 
 @function(method=False, namespace="linalg", keyword_aliases=_A)
-def qr(input: Tensor, mode: str = "reduced") -> tuple:
+def qr(input: Tensor, mode: str = "reduced") -> return_types.linalg_qr:
     """A matrix as a product of one with orthonormal columns and an upper triangular one.
 
     Args:
@@ -109,11 +103,11 @@ def qr(input: Tensor, mode: str = "reduced") -> tuple:
             "or 'complete'"
         )
     q, r = call(p.qr, input, mode="complete" if mode == "complete" else "reduced")
-    return _QR(input.new_empty((0,)) if mode == "r" else q, r)
+    return return_types.linalg_qr(input.new_empty((0,)) if mode == "r" else q, r)
 
 
 @function()
-def qr_(input: Tensor, some: bool = True) -> tuple:
+def qr_(input: Tensor, some: bool = True) -> return_types.linalg_qr:
     """`linalg.qr`, reduced or, unless `some`, complete.
 
     Example:
@@ -125,7 +119,9 @@ def qr_(input: Tensor, some: bool = True) -> tuple:
 
 
 @function(method=False, namespace="linalg", keyword_aliases=_A)
-def svd(input: Tensor, full_matrices: bool = True, *, driver: str | None = None) -> tuple:
+def svd(
+    input: Tensor, full_matrices: bool = True, *, driver: str | None = None
+) -> return_types.linalg_svd:
     """Singular value decomposition ``U @ diag(S) @ Vh``.
 
     Args:
@@ -143,11 +139,11 @@ def svd(input: Tensor, full_matrices: bool = True, *, driver: str | None = None)
         tensor([3., 2.], dtype=oneflow.float32)
     """
     require_matrices("linalg.svd", input)
-    return _SVD(*call(p.svd, input, full=bool(full_matrices)))
+    return return_types.linalg_svd(*call(p.svd, input, full=bool(full_matrices)))
 
 
 @function()
-def svd_(input: Tensor, some: bool = True, compute_uv: bool = True) -> tuple:
+def svd_(input: Tensor, some: bool = True, compute_uv: bool = True) -> return_types.svd:
     """`linalg.svd` with ``V`` in place of ``Vh``.
 
     Args:
@@ -167,9 +163,9 @@ def svd_(input: Tensor, some: bool = True, compute_uv: bool = True) -> tuple:
     if not compute_uv:
         rows, columns, batch = *input.shape[-2:], tuple(input.shape[:-2])
         left = input.new_zeros((*batch, rows, rows))
-        return _SVDWithV(left, svdvals(input), input.new_zeros((*batch, columns, columns)))
+        return return_types.svd(left, svdvals(input), input.new_zeros((*batch, columns, columns)))
     left, values, right = call(p.svd, input, full=not some)
-    return _SVDWithV(left, values, adjoint(right))
+    return return_types.svd(left, values, adjoint(right))
 
 
 @function(method=False, namespace="linalg", keyword_aliases=_A)
@@ -197,7 +193,7 @@ def _from_triangle(name: str, x: Tensor, triangle: str) -> Tensor:
 
 
 @function(method=False, namespace="linalg", keyword_aliases=_A)
-def eigh(input: Tensor, UPLO: str = "L") -> tuple:
+def eigh(input: Tensor, UPLO: str = "L") -> return_types.linalg_eigh:
     """Eigenvalues, rising, and eigenvectors of a Hermitian matrix.
 
     Args:
@@ -212,7 +208,7 @@ def eigh(input: Tensor, UPLO: str = "L") -> tuple:
         >>> flow.linalg.eigh(flow.tensor([[3.0, 0.0], [0.0, 2.0]])).eigenvalues
         tensor([2., 3.], dtype=oneflow.float32)
     """
-    return _Eigh(*call(p.eigh, _from_triangle("linalg.eigh", input, UPLO)))
+    return return_types.linalg_eigh(*call(p.eigh, _from_triangle("linalg.eigh", input, UPLO)))
 
 
 @function(method=False, namespace="linalg", keyword_aliases=_A)
@@ -228,7 +224,7 @@ def eigvalsh(input: Tensor, UPLO: str = "L") -> Tensor:
 
 
 @function(method=False, namespace="linalg", keyword_aliases=_A)
-def eig(input: Tensor) -> tuple:
+def eig(input: Tensor) -> return_types.linalg_eig:
     """Eigenvalues, in no order, and eigenvectors of a square matrix.
 
     Args:
@@ -243,7 +239,7 @@ def eig(input: Tensor) -> tuple:
         tensor([2.+0.j], dtype=oneflow.complex64)
     """
     require_matrices("linalg.eig", input, square=True)
-    return _Eig(*call(p.eig, input))
+    return return_types.linalg_eig(*call(p.eig, input))
 
 
 @function(method=False, namespace="linalg", keyword_aliases=_A)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 import operator
-from collections import namedtuple
 
 from oneflow.base.dtype import Category
 from oneflow.base.shape import broadcast_shapes
+from oneflow.functional import return_types
 from oneflow.functional.elementwise.clamp import where
 from oneflow.functional.linalg.matmul import matmul
 from oneflow.functional.linalg.products import cross_along
@@ -20,7 +20,6 @@ from oneflow.tensor.call import call
 from oneflow.tensor.tensor import Tensor
 
 _A = {"A": "input"}
-_Slogdet = namedtuple("slogdet", ("sign", "logabsdet"))
 
 
 def require_matrices(name: str, x: Tensor, square: bool = False) -> None:
@@ -93,7 +92,7 @@ def det(input: Tensor) -> Tensor:
 
 
 @function(namespace="linalg", keyword_aliases=_A, also=("slogdet",))
-def slogdet(input: Tensor) -> tuple[Tensor, Tensor]:
+def slogdet(input: Tensor) -> return_types.linalg_slogdet:
     """Sign of the determinant and logarithm of its size, which may be too large for a number.
 
     Args:
@@ -108,7 +107,7 @@ def slogdet(input: Tensor) -> tuple[Tensor, Tensor]:
         tensor(-1., dtype=oneflow.float32)
     """
     require_matrices("linalg.slogdet", input, square=True)
-    return _Slogdet(*call(matrices.slogdet, input))
+    return return_types.linalg_slogdet(*call(matrices.slogdet, input))
 
 
 @function(keyword_aliases=_A)

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from oneflow.base.dtype import Category
+from oneflow.base.dtype import Category, DType, bfloat16, float16, float32
 from oneflow.base.shape import broadcast_shapes
+from oneflow.dispatch.operand_casts import CASTS
 from oneflow.functional.registry import function
 from oneflow.functional.shape.reshape import transpose
 from oneflow.primitives.operators import matmul as p
 from oneflow.primitives.operators.elementwise import mul
 from oneflow.tensor.call import call
 from oneflow.tensor.tensor import Tensor
+
+_MIXED = {float16, bfloat16, float32}
+
+
+def are_cast_alike(first: DType, second: DType) -> bool:
+    """Return True if mixed precision is on, which casts both dtypes where they meet."""
+    return bool(CASTS.functions) and {first, second} <= _MIXED
 
 
 def require_one_dtype(name: str, x: Tensor, y: Tensor) -> None:
@@ -25,7 +33,7 @@ def require_one_dtype(name: str, x: Tensor, y: Tensor) -> None:
                 f"{name}(): argument {position} must be Tensor, not {type(operand).__name__}"
             )
     first, second = x._value.spec.dtype, y._value.spec.dtype
-    if first is not second:
+    if first is not second and not are_cast_alike(first, second):
         raise RuntimeError(
             f"{name}(): expected both operands to have the same dtype, but got {first!r} and "
             f"{second!r}; convert one with `.to(dtype)`"

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections import namedtuple
 
 from oneflow.base.limits import finfo
+from oneflow.functional import return_types
 from oneflow.functional.elementwise.clamp import where
 from oneflow.functional.linalg.inverse import require_matrices
 from oneflow.functional.linalg.matmul import matmul
@@ -17,7 +17,6 @@ from oneflow.tensor.call import call
 from oneflow.tensor.tensor import Tensor
 
 _A = {"A": "input"}
-_Lstsq = namedtuple("lstsq", ("solution", "residuals", "rank", "singular_values"))
 
 
 def _tolerances(
@@ -96,7 +95,7 @@ def matrix_rank(
 @function(method=False, namespace="linalg", keyword_aliases={"A": "input", "B": "b", "other": "b"})
 def lstsq(
     input: Tensor, b: Tensor, rcond: float | None = None, *, driver: str | None = None
-) -> tuple:
+) -> return_types.linalg_lstsq:
     """The solution ``X`` for which ``input @ X`` is nearest to `b`.
 
     Args:
@@ -137,7 +136,7 @@ def lstsq(
     if driver in ("gelsd", "gelss"):
         values = call(matrices.svdvals, input)
     solution = solution.squeeze(-1) if vector else solution
-    return _Lstsq(solution, residuals, matrix_rank(input, rtol=rcond), values)
+    return return_types.linalg_lstsq(solution, residuals, matrix_rank(input, rtol=rcond), values)
 
 
 @function(method=False, namespace="linalg", keyword_aliases=_A)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Literal, overload
 
 from oneflow.functional.nn.spatial import batched, per_dimension, spatial_dims, unbatched
 from oneflow.functional.registry import function
@@ -157,6 +157,14 @@ def adaptive_avg_pool3d(
     return adaptive_average(input, output_size, data_format, 3)
 
 
+@overload
+def adaptive_max_pool1d(
+    input: Tensor, output_size: Any, return_indices: Literal[False] = False
+) -> Tensor: ...
+@overload
+def adaptive_max_pool1d(
+    input: Tensor, output_size: Any, return_indices: Literal[True]
+) -> tuple[Tensor, Tensor]: ...
 @function(method=False, namespace="nn.functional")
 def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
     """Maxima of ``[N, C, L]`` to a given length; arguments as for `adaptive_max_pool2d`.
@@ -169,6 +177,14 @@ def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: bool = 
     return adaptive_maximum(input, output_size, return_indices, 1)
 
 
+@overload
+def adaptive_max_pool2d(
+    input: Tensor, output_size: Any, return_indices: Literal[False] = False
+) -> Tensor: ...
+@overload
+def adaptive_max_pool2d(
+    input: Tensor, output_size: Any, return_indices: Literal[True]
+) -> tuple[Tensor, Tensor]: ...
 @function(method=False, namespace="nn.functional")
 def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
     """Maximum over windows chosen so that the output has a given size.
@@ -190,6 +206,14 @@ def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = 
     return adaptive_maximum(input, output_size, return_indices, 2)
 
 
+@overload
+def adaptive_max_pool3d(
+    input: Tensor, output_size: Any, return_indices: Literal[False] = False
+) -> Tensor: ...
+@overload
+def adaptive_max_pool3d(
+    input: Tensor, output_size: Any, return_indices: Literal[True]
+) -> tuple[Tensor, Tensor]: ...
 @function(method=False, namespace="nn.functional")
 def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
     """Maxima of ``[N, C, D, H, W]`` to a given size; arguments as for `adaptive_max_pool2d`.

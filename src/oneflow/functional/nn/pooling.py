@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Literal, overload
 
 from oneflow.base.dtype import Category
 from oneflow.functional.nn.spatial import batched, per_dimension, spatial_dims, unbatched
@@ -109,6 +109,29 @@ def max_pool(
     return unbatched(values, was_unbatched), unbatched(indices, was_unbatched)
 
 
+@overload
+def max_pool1d(
+    x: Tensor,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    dilation: Any = 1,
+    *,
+    return_indices: Literal[True],
+    ceil_mode: bool = False,
+    data_format: str = "channels_first",
+) -> tuple[Tensor, Tensor]: ...
+@overload
+def max_pool1d(
+    x: Tensor,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    dilation: Any = 1,
+    return_indices: Literal[False] = False,
+    ceil_mode: bool = False,
+    data_format: str = "channels_first",
+) -> Tensor: ...
 @function(method=False, namespace="nn.functional", also=("max_pool1d",))
 def max_pool1d(
     x: Tensor,
@@ -128,18 +151,33 @@ def max_pool1d(
         tensor([[3., 2.]], dtype=oneflow.float32)
     """
     return max_pool(
-        x,
-        kernel_size,
-        stride,
-        padding,
-        dilation,
-        return_indices,
-        ceil_mode,
-        data_format,
-        1,
+        x, kernel_size, stride, padding, dilation, return_indices, ceil_mode, data_format, 1
     )
 
 
+@overload
+def max_pool2d(
+    x: Tensor,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    dilation: Any = 1,
+    *,
+    return_indices: Literal[True],
+    ceil_mode: bool = False,
+    data_format: str = "channels_first",
+) -> tuple[Tensor, Tensor]: ...
+@overload
+def max_pool2d(
+    x: Tensor,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    dilation: Any = 1,
+    return_indices: Literal[False] = False,
+    ceil_mode: bool = False,
+    data_format: str = "channels_first",
+) -> Tensor: ...
 @function(method=False, namespace="nn.functional", also=("max_pool2d",))
 def max_pool2d(
     x: Tensor,
@@ -177,18 +215,33 @@ def max_pool2d(
         tensor([[[5., 6.]]], dtype=oneflow.float32)
     """
     return max_pool(
-        x,
-        kernel_size,
-        stride,
-        padding,
-        dilation,
-        return_indices,
-        ceil_mode,
-        data_format,
-        2,
+        x, kernel_size, stride, padding, dilation, return_indices, ceil_mode, data_format, 2
     )
 
 
+@overload
+def max_pool3d(
+    x: Tensor,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    dilation: Any = 1,
+    *,
+    return_indices: Literal[True],
+    ceil_mode: bool = False,
+    data_format: str = "channels_first",
+) -> tuple[Tensor, Tensor]: ...
+@overload
+def max_pool3d(
+    x: Tensor,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    dilation: Any = 1,
+    return_indices: Literal[False] = False,
+    ceil_mode: bool = False,
+    data_format: str = "channels_first",
+) -> Tensor: ...
 @function(method=False, namespace="nn.functional", also=("max_pool3d",))
 def max_pool3d(
     x: Tensor,
@@ -208,15 +261,7 @@ def max_pool3d(
         oneflow.Size([1, 2, 2, 2, 3])
     """
     return max_pool(
-        x,
-        kernel_size,
-        stride,
-        padding,
-        dilation,
-        return_indices,
-        ceil_mode,
-        data_format,
-        3,
+        x, kernel_size, stride, padding, dilation, return_indices, ceil_mode, data_format, 3
     )
 
 

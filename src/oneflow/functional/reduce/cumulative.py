@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections import namedtuple
 from typing import Any
 
 from oneflow.base.dtype import Category, DType
 from oneflow.base.shape import wrap_dim
+from oneflow.functional import return_types
 from oneflow.functional.reduce.sums import sum_dtype
 from oneflow.functional.registry import function
 from oneflow.functional.shape.concat import cat
@@ -90,12 +90,8 @@ def logcumsumexp(input: Tensor, dim: int) -> Tensor:
     return _scan(p.logcumsumexp, input, dim, None)
 
 
-_CummaxResult = namedtuple("cummax", ("values", "indices"))
-_CumminResult = namedtuple("cummin", ("values", "indices"))
-
-
 @function()
-def cummax(input: Tensor, dim: int) -> Any:
+def cummax(input: Tensor, dim: int) -> return_types.cummax:
     """The largest element so far along `dim`, and where it is.
 
     Args:
@@ -111,11 +107,11 @@ def cummax(input: Tensor, dim: int) -> Any:
         tensor([1., 3., 3.], dtype=oneflow.float32)
     """
     require_tensor(input, "cummax")
-    return _CummaxResult(*call(p.cummax, input, dim=wrap_dim(dim, input._value.spec.ndim)))
+    return return_types.cummax(*call(p.cummax, input, dim=wrap_dim(dim, input._value.spec.ndim)))
 
 
 @function()
-def cummin(input: Tensor, dim: int) -> Any:
+def cummin(input: Tensor, dim: int) -> return_types.cummin:
     """The smallest element so far along `dim`, and where it is.
 
     Args:
@@ -131,7 +127,7 @@ def cummin(input: Tensor, dim: int) -> Any:
         tensor([3., 1., 1.], dtype=oneflow.float32)
     """
     require_tensor(input, "cummin")
-    return _CumminResult(*call(p.cummin, input, dim=wrap_dim(dim, input._value.spec.ndim)))
+    return return_types.cummin(*call(p.cummin, input, dim=wrap_dim(dim, input._value.spec.ndim)))
 
 
 @function()

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections import namedtuple
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, overload
 
 from oneflow.base.dtype import Category, DType
 from oneflow.base.shape import wrap_dim
+from oneflow.functional import return_types
 from oneflow.functional.elementwise.arithmetic import ordering, require_order
 from oneflow.functional.elementwise.unary import require_number
 from oneflow.functional.reduce.sums import Dims, reduced_dims
@@ -29,8 +29,8 @@ class _Extreme(NamedTuple):
     result: type
 
 
-_MAX = _Extreme("max", p.amax, p.max_along, maximum, namedtuple("max", ("values", "indices")))
-_MIN = _Extreme("min", p.amin, p.min_along, minimum, namedtuple("min", ("values", "indices")))
+_MAX = _Extreme("max", p.amax, p.max_along, maximum, return_types.max)
+_MIN = _Extreme("min", p.amin, p.min_along, minimum, return_types.min)
 
 
 def require_elements(name: str, x: Tensor, dim: int | None = None) -> None:
@@ -65,6 +65,14 @@ def _extreme(x: Tensor, dim: Any, keepdim: bool, other: Any, kind: _Extreme) -> 
     return kind.result(*call(kind.along, x, dim=dim, keepdim=bool(keepdim)))
 
 
+@overload
+def max_(input: Tensor, dim: None = None, keepdim: bool = False) -> Tensor: ...
+@overload
+def max_(input: Tensor, dim: int, keepdim: bool = False) -> return_types.max: ...
+@overload
+def max_(input: Tensor, dim: Tensor) -> Tensor: ...
+@overload
+def max_(input: Tensor, *, other: Any) -> Tensor: ...
 @function()
 def max_(
     input: Tensor, dim: int | Tensor | None = None, keepdim: bool = False, *, other: Any = None
@@ -91,6 +99,14 @@ def max_(
     return _extreme(input, dim, keepdim, other, _MAX)
 
 
+@overload
+def min_(input: Tensor, dim: None = None, keepdim: bool = False) -> Tensor: ...
+@overload
+def min_(input: Tensor, dim: int, keepdim: bool = False) -> return_types.min: ...
+@overload
+def min_(input: Tensor, dim: Tensor) -> Tensor: ...
+@overload
+def min_(input: Tensor, *, other: Any) -> Tensor: ...
 @function()
 def min_(
     input: Tensor, dim: int | Tensor | None = None, keepdim: bool = False, *, other: Any = None
@@ -174,11 +190,10 @@ def amin(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
     return _extreme_over(p.amin, input, dim, keepdim)
 
 
-_AminmaxResult = namedtuple("aminmax", ("min", "max"))
-
-
 @function()
-def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> Any:
+def aminmax(
+    input: Tensor, *, dim: int | None = None, keepdim: bool = False
+) -> return_types.aminmax:
     """The smallest and the largest element.
 
     Args:
@@ -194,7 +209,7 @@ def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> 
         >>> flow.aminmax(flow.tensor([1.0, 5.0, 3.0])).max
         tensor(5., dtype=oneflow.float32)
     """
-    return _AminmaxResult(amin(input, dim, keepdim), amax(input, dim, keepdim))
+    return return_types.aminmax(amin(input, dim, keepdim), amax(input, dim, keepdim))
 
 
 def _index_of(

@@ -39,7 +39,7 @@ def roc_auc_score(label: Tensor, pred: Tensor) -> Tensor:
         )
     scores = cast_to(pred.reshape(-1), float64)
     is_positive = cast_to(label.reshape(-1) > 0, float64)
-    ordered = sort(scores).values
+    ordered, _ = sort(scores)
     below, up_to = (searchsorted(ordered, scores, right=right) for right in (False, True))
     # Ranks from 1; equal predictions share the mean of theirs.
     ranks = cast_to(below + up_to + 1, float64) / 2

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections import namedtuple
-from typing import Any
+from typing import Any, overload
 
 from oneflow.base.dtype import Category
 from oneflow.base.shape import wrap_dim
+from oneflow.functional import return_types
 from oneflow.functional.reduce.minmax import require_elements
 from oneflow.functional.reduce.sums import Dims, mean, reduced_dims
 from oneflow.functional.registry import function
@@ -154,11 +154,10 @@ def _with_indices(primitive: Primitive, x: Tensor, dim: int, keepdim: bool, resu
     return result(*call(primitive, x, dim=dim, keepdim=bool(keepdim)))
 
 
-_MedianResult = namedtuple("median", ("values", "indices"))
-_NanmedianResult = namedtuple("nanmedian", ("values", "indices"))
-_ModeResult = namedtuple("mode", ("values", "indices"))
-
-
+@overload
+def median(input: Tensor, dim: None = None, keepdim: bool = False) -> Tensor: ...
+@overload
+def median(input: Tensor, dim: int, keepdim: bool = False) -> return_types.median: ...
 @function()
 def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
     """The element in the middle, of two the lower.
@@ -182,9 +181,13 @@ def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
     require_tensor(input, "median")
     if dim is None:
         return call(p.median_of_all, input)
-    return _with_indices(p.median, input, dim, keepdim, _MedianResult)
+    return _with_indices(p.median, input, dim, keepdim, return_types.median)
 
 
+@overload
+def nanmedian(input: Tensor, dim: None = None, keepdim: bool = False) -> Tensor: ...
+@overload
+def nanmedian(input: Tensor, dim: int, keepdim: bool = False) -> return_types.nanmedian: ...
 @function()
 def nanmedian(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
     """The element in the middle of what is not NaN, of two the lower.
@@ -208,11 +211,11 @@ def nanmedian(input: Tensor, dim: int | None = None, keepdim: bool = False) -> A
     require_tensor(input, "nanmedian")
     if dim is None:
         return call(p.nanmedian_of_all, input)
-    return _with_indices(p.nanmedian, input, dim, keepdim, _NanmedianResult)
+    return _with_indices(p.nanmedian, input, dim, keepdim, return_types.nanmedian)
 
 
 @function()
-def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
+def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> return_types.mode:
     """The value that occurs most often along a dimension, of several the smallest.
 
     Args:
@@ -231,7 +234,7 @@ def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
         >>> flow.mode(flow.tensor([3, 1, 3, 2])).values
         tensor(3, dtype=oneflow.int64)
     """
-    return _with_indices(p.mode, input, dim, keepdim, _ModeResult)
+    return _with_indices(p.mode, input, dim, keepdim, return_types.mode)
 
 
 _INTERPOLATION_MODES = ("linear", "lower", "higher", "midpoint", "nearest")

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, overload
 
 from oneflow.base.keyword_aliases import keyword_aliases
-from oneflow.base.shape import wrap_dim
+from oneflow.base.shape import Size, wrap_dim
 from oneflow.functional.registry import function
 from oneflow.functional.shape.reshape import permuted, transpose
 from oneflow.primitives.strides import is_row_major
@@ -14,6 +14,10 @@ from oneflow.tensor.strides import is_view as is_view_of_storage, storage_offset
 from oneflow.tensor.tensor import Tensor
 
 
+@overload
+def size(self: Tensor, idx: None = None) -> Size: ...
+@overload
+def size(self: Tensor, idx: int) -> int: ...
 @keyword_aliases(dim="idx")
 def size(self: Tensor, idx: int | None = None) -> Any:
     """The shape, or the size of one dimension.
@@ -34,6 +38,10 @@ def dim(self: Tensor) -> int:
     return self.ndim
 
 
+@overload
+def stride(self: Tensor, dim: None = None) -> tuple[int, ...]: ...
+@overload
+def stride(self: Tensor, dim: int) -> int: ...
 def stride(self: Tensor, dim: int | None = None) -> Any:
     """Distance between neighbours along each dimension (or one), in elements.
 

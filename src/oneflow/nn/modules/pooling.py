@@ -32,7 +32,7 @@ class _MaxPool(Module):
         self.padding, self.dilation = padding, dilation
         self.return_indices, self.ceil_mode = return_indices, ceil_mode
 
-    def forward(self, input: Tensor) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         return pooling.max_pool(
             input,
             self.kernel_size,

@@ -223,12 +223,13 @@ class PolynomialLR(LRScheduler):
         *,
         total_iters: int | None = None,
     ) -> None:
-        if (decay_batch is None) == (total_iters is None):
+        given = [steps for steps in (decay_batch, total_iters) if steps is not None]
+        if len(given) != 1:
             raise TypeError("PolynomialLR takes either `decay_batch` or `total_iters`")
         if total_iters is not None:
-            decay_batch, end_learning_rate = total_iters, 0.0
-        check_count("decay_batch", decay_batch, low=1)
-        self.max_decay_steps = decay_batch
+            end_learning_rate = 0.0
+        self.max_decay_steps = given[0]
+        check_count("decay_batch", self.max_decay_steps, low=1)
         self.end_learning_rate = end_learning_rate
         self.power = power
         self.cycle = cycle

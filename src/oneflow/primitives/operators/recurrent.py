@@ -25,6 +25,7 @@ from oneflow.primitives.operators import loops
 from oneflow.primitives.registry import primitive
 from oneflow.primitives.sharding.axes import Axes, Names
 from oneflow.primitives.sharding.linearity import Linearity
+from oneflow.primitives.traits import Precision
 
 
 def _weight_gradient(grads, rows):
@@ -201,6 +202,7 @@ lstm = primitive(
     "lstm",
     functools.partial(_lstm, _LOOP),
     axes=lambda each: _batch_axes(each, states=(1, 2)),
+    precision=Precision.HALF,
 )
 lstm_backward = primitive(
     "lstm_backward",
@@ -223,6 +225,7 @@ lstm_cell = primitive(
     "lstm_cell",
     _lstm_step,
     axes="... _, ... _ -> ... _, ... _",
+    precision=Precision.HALF,
 )
 
 # --- GRU: gates are reset, update, new. `extra` is the bias of the recurrent part.
@@ -290,6 +293,7 @@ gru = primitive(
     "gru",
     functools.partial(_gru, _LOOP),
     axes=lambda each: _batch_axes(each, states=(1,)),
+    precision=Precision.HALF,
 )
 gru_backward = primitive(
     "gru_backward",
@@ -312,6 +316,7 @@ gru_cell = primitive(
     "gru_cell",
     lambda projected, recurrent, h: _gru_step(projected, recurrent, h)[0],
     axes="... _, ... _, ... _ -> ... _",
+    precision=Precision.HALF,
 )
 
 # --- the plain recurrent layer, with tanh or relu
@@ -346,6 +351,7 @@ rnn = primitive(
     "rnn",
     functools.partial(_rnn, _LOOP),
     axes=lambda each: _batch_axes(each, states=(1,)),
+    precision=Precision.HALF,
 )
 rnn_backward = primitive(
     "rnn_backward",
