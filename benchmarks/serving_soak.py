@@ -113,7 +113,7 @@ def main() -> None:
     parser.add_argument("--minutes", type=int, default=10)
     parser.add_argument("--port", type=int, default=8300)
     options = parser.parse_args()
-    message = request_of("oneflow", options.network)
+    message = request_of(options.network)
     url = f"http://127.0.0.1:{options.port}/v2/models/model/infer"
     with tempfile.TemporaryDirectory() as temporary:
         models = Path(temporary) / "models"
