@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from oneflow import nn
-from oneflow.serving.served_graph import ServedGraph
+from oneflow.serving.served_graph import Bucket, ServedGraph
 from tests.serving.helpers import Affine, save, save_affine, serving, wait_until
 
 
@@ -84,6 +84,36 @@ def test_requests_that_wait_run_together_and_are_padded(tmp_path, gate):
         assert sum(count * size for size, count in rows.items()) == 11
         assert sum(rows.values()) == 3
     assert set(gate.sizes) <= {1, 2, 4, 8}
+
+
+@pytest.mark.parametrize(
+    ("seconds", "best"),
+    [
+        ({}, 8),
+        ({1: 1.0, 2: 1.1, 8: 2.0}, 8),
+        ({1: 1.0, 2: 1.5, 8: 16.0}, 2),
+        ({1: 1.0, 2: 2.1, 8: 9.0}, 8),  # as good as equal
+        ({1: 1.0, 2: 4.0, 8: 40.0}, 1),
+    ],
+)
+def test_batches_are_as_large_as_is_a_gain(seconds, best):
+    assert Bucket((), dict.fromkeys((1, 2, 8)), seconds).best_rows == best
+
+
+def test_requests_are_joined_as_far_as_it_is_a_gain(tmp_path, gate, monkeypatch):
+    monkeypatch.setattr(Bucket, "best_rows", 2)
+    save_affine(tmp_path / "m")
+    with serving(tmp_path / "m") as server, ThreadPoolExecutor(8) as pool:
+        first = pool.submit(server.values, "m", {"x": x_of(0)})
+        wait_until(lambda: gate.sizes)
+        others = [pool.submit(server.values, "m", {"x": x_of(i)}) for i in range(1, 5)]
+        wait_until(lambda: waiting(server) == 4)
+        large = pool.submit(server.values, "m", {"x": x_of(5, rows=7)})
+        wait_until(lambda: waiting(server) == 5)
+        gate.open.set()
+        for index, each in enumerate([first, *others, large]):
+            np.testing.assert_array_equal(each.result()[0], 2.0 * index + 1)
+    assert gate.sizes == [1, 2, 2, 8]
 
 
 def test_an_idle_instance_waits_for_more(tmp_path):

@@ -1,8 +1,8 @@
 """Dynamic batching: requests that wait together run together.
 
 A request joins the queue of its model version. An instance, which is a thread, takes the oldest
-request and those after it that the same programs take, pads them to the size of a program, and
-gives each its rows of the results. While all instances are busy requests gather by themselves; a
+request and those after it that the same programs take, as far as larger batches are a gain, pads
+them to the size of a program, and gives each its rows of the results. While all instances are busy requests gather by themselves; a
 delay makes an idle one wait for more.
 """
 
@@ -168,15 +168,19 @@ class Batcher:
         if not self._options.delay or self._is_closed or not self._graph.max_batch_size:
             return 0.0
         rows = sum(job.rows for job in self._queue if job.bucket is self._queue[0].bucket)
-        if rows >= self._graph.max_batch_size:
+        if rows >= self._most_rows(self._queue[0].bucket):
             return 0.0
         return self._options.delay - (time.perf_counter_ns() - self._queue[0].arrived) / 1e9
+
+    def _most_rows(self, bucket: Bucket) -> int:
+        """The rows that requests are joined to."""
+        return min(self._graph.max_batch_size, bucket.best_rows)
 
     def _take(self) -> list[Job]:
         """Take the oldest job, and as many of those after it as fit into one run."""
         first = self._queue.popleft()
         taken = [first]
-        left = self._graph.max_batch_size - first.rows
+        left = self._most_rows(first.bucket) - first.rows
         others: deque[Job] = deque()
         while self._queue and left > 0:
             job = self._queue.popleft()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,6 +20,9 @@ from oneflow.serving.datatypes import datatype_of
 from oneflow.serving.errors import invalid
 from oneflow.tensor.tensor import Tensor
 
+# Runs of each program by which its time is known, and the share of the highest rate that is still
+# worth a larger batch.
+_TIMED_RUNS, _ENOUGH = 3, 0.8
 # The size of a dimension in metadata that differs between the saved programs.
 ANY_SIZE = -1
 
@@ -47,15 +51,28 @@ class Bucket:
     Attributes:
         row_shapes: the shapes of the inputs without the dimension of the batch.
         steps: the programs by the number of rows, ascending; by 0 of a model without batches.
+        seconds: the time of a run of each program, once they are warm.
     """
 
     row_shapes: Shapes
     steps: dict[int, SavedStep] = field(default_factory=dict)
+    seconds: dict[int, float] = field(default_factory=dict)
 
     @property
     def max_rows(self) -> int:
         """The most rows that a program takes."""
         return max(self.steps)
+
+    @property
+    def best_rows(self) -> int:
+        """The largest number of rows of which about as many are computed in a second as of any.
+
+        Larger batches are no gain everywhere: what a small one needs may fit into a cache.
+        """
+        rates = {rows: rows / seconds for rows, seconds in self.seconds.items()}
+        if not rates:
+            return self.max_rows
+        return max(rows for rows, rate in rates.items() if rate >= _ENOUGH * max(rates.values()))
 
     def size_for(self, rows: int) -> int:
         """Return the number of rows of the smallest program that takes `rows`."""
@@ -163,7 +180,7 @@ class ServedGraph:
         return [results[each.name].numpy() for each in self.outputs]
 
     def warm_up(self) -> None:
-        """Run every program once, so that no request waits for its compilation."""
+        """Run every program, so that no request waits for its compilation; note their times."""
         for bucket in self.buckets:
             for size in bucket.steps:
                 head = (size,) if self.max_batch_size else ()
@@ -175,6 +192,17 @@ class ServedGraph:
                 # Zeros may fail a run-time check of values; the program is compiled all the same.
                 with contextlib.suppress(IndexError, ValueError):
                     self.run(bucket, size, arrays)
+                    if self.max_batch_size:
+                        bucket.seconds[size] = self._seconds(bucket, size, arrays)
+
+    def _seconds(self, bucket: Bucket, size: int, arrays: Sequence[np.ndarray]) -> float:
+        """The shortest of a few runs, as others may need the processor, too."""
+        times = []
+        for _ in range(_TIMED_RUNS):
+            start = time.perf_counter()
+            self.run(bucket, size, arrays)
+            times.append(time.perf_counter() - start)
+        return min(times)
 
 
 def _on_device(array: np.ndarray, spec: TensorSpec) -> Tensor:
