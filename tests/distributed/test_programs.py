@@ -2,6 +2,7 @@
 
 from datetime import date
 
+import numpy as np
 import pytest
 
 import oneflow as flow
@@ -75,3 +76,16 @@ def test_job_functions(tmp_path):
             for number in range(3):
                 file.write({"n": 10 * part + number})
     assert assert_succeeds("jobs.py", str(tmp_path)).output == ""
+
+
+def test_embedding_tables(tmp_path):
+    assert assert_succeeds("embeddings.py", str(tmp_path)).output == ""
+    # One process takes what two have saved.
+    one = flow.one_embedding
+    table = one.make_table_options(one.make_constant_initializer(0))
+    store = one.make_device_mem_store_options(str(tmp_path / "True"), 1000, size_factor=2)
+    embedding = one.MultiTableEmbedding("e", 3, flow.float, flow.int64, [table], store)
+    embedding.load_snapshot("trained")
+    with flow.no_grad():
+        values = embedding(flow.arange(-50, 50)).numpy()
+    np.testing.assert_array_equal(values, np.load(tmp_path / "trained.npy")[:, 0])

@@ -1,0 +1,72 @@
+"""Keys and rows between processes: each key belongs to one process, by a hash of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from oneflow.base import cluster
+from oneflow.distributed.collectives import all_gather_into_tensor, reduce_scatter_tensor
+from oneflow.functional.creation import factory_functions, from_data
+from oneflow.nn.one_embedding.key_index import mixed
+
+
+def owners(keys: np.ndarray) -> np.ndarray:
+    """Return the rank that each key belongs to."""
+    # Other bits than those that the hash table of the process uses.
+    return ((mixed(keys) >> np.uint64(40)) % np.uint64(cluster.world_size())).astype(np.int64)
+
+
+def gathered(array: np.ndarray) -> list[np.ndarray]:
+    """Return the arrays of all processes, which may differ in their first sizes."""
+    world = cluster.world_size()
+    if world == 1:
+        return [array]
+    sizes = _all_gather(np.array([len(array)], np.int64)).reshape(-1)
+    padded = np.zeros((int(sizes.max()), *array.shape[1:]), array.dtype)
+    padded[: len(array)] = array
+    parts = _all_gather(padded).reshape(world, *padded.shape)
+    return [part[:size] for part, size in zip(parts, sizes, strict=True)]
+
+
+def exchanged_rows(
+    keys: np.ndarray,
+    width: int,
+    read: Callable[[np.ndarray, np.ndarray], np.ndarray],
+    *more: np.ndarray,
+) -> np.ndarray:
+    """Return the rows of keys, each from the process that it belongs to.
+
+    Args:
+        keys: of this process, without repetition.
+        width: of a row.
+        read: returns the rows of keys of this process; it gets `more` beside the keys.
+        *more: arrays with an element for each key.
+    """
+    if cluster.world_size() == 1:
+        return read(keys, *more)
+    asked = gathered(keys)
+    beside = [gathered(each) for each in more]
+    longest = max(map(len, asked))
+    answers = np.zeros((len(asked), longest, width), np.float32)
+    flat = np.concatenate(asked)
+    own = np.flatnonzero(owners(flat) == cluster.rank())
+    unique, first, inverse = np.unique(flat[own], return_index=True, return_inverse=True)
+    chosen = [np.concatenate(each)[own][first] for each in beside]
+    rows = read(unique, *chosen)[inverse]
+    ranks = np.repeat(np.arange(len(asked)), [len(each) for each in asked])
+    positions = np.concatenate([np.arange(len(each)) for each in asked])
+    answers[ranks[own], positions[own]] = rows
+    output = factory_functions.zeros(longest, width)
+    reduce_scatter_tensor(output, from_data.from_numpy(answers.reshape(-1, width)))
+    return output.numpy()[: len(keys)]
+
+
+def _all_gather(array: np.ndarray) -> np.ndarray:
+    mine = from_data.from_numpy(array)
+    whole = factory_functions.zeros(
+        array.shape[0] * cluster.world_size(), *array.shape[1:], dtype=mine.dtype
+    )
+    all_gather_into_tensor(whole, mine)
+    return whole.numpy()

@@ -1,0 +1,175 @@
+"""The rows of one process by their keys, with what an optimizer keeps of them."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+
+from oneflow.base import cluster
+from oneflow.nn.one_embedding.exchange import owners
+from oneflow.nn.one_embedding.initial_values import first_values
+from oneflow.nn.one_embedding.key_index import KeyIndex
+from oneflow.nn.one_embedding.options import StoreOptions, TableOptions
+from oneflow.nn.one_embedding.row_store import RowStore
+from oneflow.nn.one_embedding.snapshots import SnapshotReader, SnapshotWriter, snapshot_folder
+
+_CHUNK = 65536
+
+
+class TableStore:
+    """Rows by key. A row is an embedding, followed by the states of an optimizer.
+
+    Args:
+        options: where rows are.
+        widths: of the columns of an embedding.
+        tables: first values of the columns of each table.
+        seed: of first values.
+    """
+
+    def __init__(
+        self,
+        options: StoreOptions,
+        widths: tuple[int, ...],
+        tables: tuple[TableOptions, ...],
+        seed: int,
+    ) -> None:
+        self.path = _own_path(options.persistent_path)
+        self.embedding_dim = sum(widths)
+        self._options, self._widths, self._tables, self._seed = options, widths, tables, seed
+        self._clear()
+
+    def _clear(self) -> None:
+        folder = None if self._options.cache_bytes is None else self.path / "rows"
+        width = self.embedding_dim * self._options.size_factor
+        self._index = KeyIndex()
+        self._rows = RowStore(width, folder, self._options.cache_bytes or 0)
+        self._steps = np.zeros(0, np.int64)
+
+    def __len__(self) -> int:
+        return self._index.size
+
+    @property
+    def state_count(self) -> int:
+        """The number of an optimizer's states that a row has room for."""
+        return self._options.size_factor - 1
+
+    def embeddings(self, keys: np.ndarray, tables: np.ndarray) -> np.ndarray:
+        """Return the embeddings of keys that differ from each other; new ones are made.
+
+        Raises:
+            RuntimeError: the store is full.
+        """
+        numbers = self._index.find(keys)
+        new = numbers < 0
+        if new.any():
+            self._add(keys[new], self._first_rows(keys[new], tables[new]))
+            numbers[new] = self._index.find(keys[new])
+        return self._rows.read(numbers)[:, : self.embedding_dim]
+
+    def rows(self, keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the whole rows of keys, and the steps that changed them last."""
+        numbers = self._index.find(keys)
+        return self._rows.read(numbers), self._steps[numbers]
+
+    def update(self, keys: np.ndarray, rows: np.ndarray, step: int) -> None:
+        """Replace rows."""
+        numbers = self._index.find(keys)
+        self._rows.write(numbers, rows)
+        self._steps[numbers] = step
+
+    def _first_rows(self, keys: np.ndarray, tables: np.ndarray) -> np.ndarray:
+        rows = np.zeros((len(keys), self._rows.width), np.float32)
+        for number, table in enumerate(self._tables):
+            chosen = np.flatnonzero(tables == number)
+            start = 0
+            for column, (width, initializer) in enumerate(
+                zip(self._widths, table.columns, strict=True)
+            ):
+                values = first_values(initializer, keys[chosen], width, self._seed, column)
+                rows[chosen, start : start + width] = values
+                start += width
+        return rows
+
+    def _add(self, keys: np.ndarray, rows: np.ndarray, steps: np.ndarray | None = None) -> None:
+        capacity = self._options.capacity
+        if capacity is not None and len(self) + len(keys) > capacity:
+            raise RuntimeError(
+                f"the store has a capacity of {capacity} rows, {len(self)} are there, and "
+                f"{len(keys)} more are asked for; give it a larger `capacity`"
+            )
+        numbers = self._index.add(keys)
+        self._rows.append(rows)
+        if len(self) > len(self._steps):
+            more = np.zeros(len(self), np.int64)  # at least as many again
+            self._steps = np.concatenate([self._steps, more])
+        if steps is not None:
+            self._steps[numbers] = steps
+
+    # --- snapshots
+
+    def save(self, name: str, step: int) -> None:
+        """Write all rows as a snapshot; one of this name is replaced when all is written."""
+        details = {"step": step, "embedding_dim": self.embedding_dim}
+        writer = SnapshotWriter(snapshot_folder(self.path, name), self._rows.width, details)
+        try:
+            keys = self._index.keys()
+            for start in range(0, len(keys), _CHUNK):
+                numbers = np.arange(start, min(start + _CHUNK, len(keys)))
+                writer.write(keys[numbers], self._rows.read(numbers), self._steps[numbers])
+        except BaseException:
+            writer.abandon()
+            raise
+        writer.close()
+
+    def load(self, name: str) -> int:
+        """Take the rows of a snapshot, whatever number of processes wrote it; return its step.
+
+        Raises:
+            FileNotFoundError: there is none.
+            RuntimeError: it is damaged.
+            ValueError: its rows are longer than those of this store.
+        """
+        readers = [SnapshotReader(snapshot_folder(each, name)) for each in self._written_by()]
+        for each in readers:
+            width = each.details["width"]
+            if (
+                width > self._rows.width
+                or each.details.get("embedding_dim", self.embedding_dim) != self.embedding_dim
+            ):
+                raise ValueError(
+                    f"rows of snapshot `{name}` have {width} numbers, and those of the store "
+                    f"{self._rows.width}, {self.embedding_dim} of them an embedding"
+                )
+        self._clear()
+        for each in readers:
+            for keys, rows, steps in each.parts():
+                own = owners(keys) == cluster.rank()
+                padded = np.zeros((int(own.sum()), self._rows.width), np.float32)
+                padded[:, : rows.shape[1]] = rows[own]
+                self._add(keys[own], padded, steps[own])
+        return max(each.details.get("step", 0) for each in readers)
+
+    def _written_by(self) -> list[Path]:
+        """Return the folders of the processes that wrote the tables."""
+        given = self._options.persistent_path
+        if not isinstance(given, str):
+            return [Path(each) for each in given]
+        found = sorted(each for each in Path(given).glob("*-*") if (each / "snapshots").is_dir())
+        mine = [each for each in found if each.name.endswith(f"-{cluster.world_size()}")]
+        return mine or found or [self.path]
+
+
+def _own_path(given: str | tuple[str, ...]) -> Path:
+    """Return the folder of this process.
+
+    Raises:
+        ValueError: there is not one folder for each process.
+    """
+    rank, world = cluster.rank(), cluster.world_size()
+    if isinstance(given, str):
+        return Path(os.path.abspath(given)) / f"{rank}-{world}"
+    if len(given) != world:
+        raise ValueError(f"`persistent_path` has {len(given)} folders, for {world} processes")
+    return Path(os.path.abspath(given[rank]))
