@@ -1,5 +1,6 @@
 """Probability distributions."""
 
+from oneflow.distributions import categorical as categorical
 from oneflow.distributions.distributions import (
     Bernoulli as Bernoulli,
     Categorical as Categorical,

@@ -306,6 +306,9 @@ def test_tensor_buffers():
     assert (buffer.shape, buffer.dtype) == ((2,), flow.tensor_buffer)
     assert flow.tensor_buffer_to_tensor(buffer, flow.float32, (3, 4)).tolist() == x.tolist()
     assert buffer.numpy()[1].tolist() == x[1].tolist()
+    rows = flow.tensor_to_tensor_buffer(x, 1)
+    assert (rows.shape, len(rows)) == ((2, 3), 6)
+    assert flow.tensor_buffer_to_tensor(rows, flow.float32, (4,)).tolist() == x.tolist()
     generated = flow.gen_tensor_buffer((3,), [(2,), (1, 2)], [1.0, 2.0], flow.int32)
     parts = flow.tensor_buffer_to_list_of_tensors(
         generated, [(2,), (1, 2), (2,)], [flow.int32, flow.float32, flow.int64]

@@ -17,12 +17,12 @@ def tensor_to_tensor_buffer(x: Tensor, instance_dims: int, name: str | None = No
     """Return each sample of a tensor as a value on the host.
 
     Args:
-        x: a local tensor of a batch and `instance_dims` dimensions.
+        x: a local tensor, whose last `instance_dims` dimensions are those of a sample.
         instance_dims: number of dimensions of a sample.
         name: accepted.
 
     Raises:
-        ValueError: `x` has another number of dimensions, or is global.
+        ValueError: `x` has no dimensions of a batch, or is global.
         RuntimeError: called while a graph is recorded.
 
     Example:
@@ -30,13 +30,14 @@ def tensor_to_tensor_buffer(x: Tensor, instance_dims: int, name: str | None = No
         >>> flow.tensor_to_tensor_buffer(flow.ones(2, 3), instance_dims=1)
         TensorBuffer(2 values)
     """
-    if x.is_global or x.ndim != instance_dims + 1:
+    if x.is_global or not 0 <= instance_dims < x.ndim:
         raise ValueError(
-            f"`x` must be a local tensor of a batch and {instance_dims} dimensions, got "
+            f"`x` must be a local tensor of a batch and {instance_dims} dimensions more, got "
             f"{'a global' if x.is_global else 'a local'} one of shape {tuple(x.shape)}"
         )
-    arrays = list(x.numpy())
-    return TensorBuffer(lambda: arrays, length=len(arrays), sharding=BatchSharding(x.device))
+    batch = tuple(x.shape[: x.ndim - instance_dims])
+    arrays = list(x.numpy().reshape(-1, *x.shape[len(batch) :]))
+    return TensorBuffer(lambda: arrays, shape=batch, sharding=BatchSharding(x.device))
 
 
 def tensor_buffer_to_tensor(
@@ -92,7 +93,7 @@ def tensor_buffer_to_list_of_tensors(
         )
 
     def value(index: int, shape: Sequence[int], dtype: DType) -> Tensor:
-        one = TensorBuffer(lambda values: [values[index]], tensor, length=1)
+        one = TensorBuffer(lambda values: [values[index]], tensor, shape=(1,))
         return dense(one, shape, dtype)[0]
 
     shapes = zip(out_shapes, out_dtypes, strict=True)
@@ -133,4 +134,4 @@ def gen_tensor_buffer(
         )
         for index in range(shape[0])
     ]
-    return TensorBuffer(lambda: values, length=shape[0], sharding=BatchSharding())
+    return TensorBuffer(lambda: values, shape=tuple(shape), sharding=BatchSharding())

@@ -54,7 +54,7 @@ class BatchSource:
 
     def next_batch(self) -> TensorBuffer:
         """Return the next batch; see `TensorBuffer` about graphs."""
-        return TensorBuffer(self.read, length=self.batch_size, sharding=self.sharding)
+        return TensorBuffer(self.read, shape=(self.batch_size,), sharding=self.sharding)
 
 
 @dataclass(frozen=True)

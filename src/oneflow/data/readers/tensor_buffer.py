@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -18,7 +19,7 @@ class TensorBuffer:
     While a graph or job is recorded nothing is read, and every call of it computes the values anew.
 
     Attributes:
-        shape: the number of values of the whole batch.
+        shape: of the whole batch, such as the number of its values.
         dtype: `oneflow.tensor_buffer`.
         sharding: where tensors made of the values are.
         is_deferred: True if it was made while a graph or job was recorded.
@@ -30,10 +31,10 @@ class TensorBuffer:
         self,
         compute: Callable[..., list],
         *sources: TensorBuffer,
-        length: int | None = None,
+        shape: tuple[int, ...] | None = None,
         sharding: BatchSharding | None = None,
     ) -> None:
-        self.shape = (sources[0].shape[0] if length is None else length,)
+        self.shape = sources[0].shape if shape is None else shape
         self.sharding = sources[0].sharding if sharding is None else sharding
         self.is_deferred = current_feeds() is not None
         self._compute, self._sources = compute, sources
@@ -70,7 +71,7 @@ class TensorBuffer:
         return array
 
     def __len__(self) -> int:
-        return self.shape[0]
+        return math.prod(self.shape)
 
     def __repr__(self) -> str:
         return f"TensorBuffer({len(self)} values{', deferred' if self.is_deferred else ''})"
@@ -99,7 +100,8 @@ def dense(buffer: TensorBuffer, shape: Sequence[int] | None, dtype: DType) -> Te
                     f"values of one tensor must have the shape {expected}, got {each.shape}; give "
                     "images one size first, with Resize or a crop"
                 )
-        return sharding.tensor(np.stack(arrays).astype(dtype.numpy, copy=False))
+        whole = np.stack(arrays).reshape(*buffer.shape, *expected)
+        return sharding.tensor(whole.astype(dtype.numpy, copy=False))
 
     capture, sharding = current_feeds(), buffer.sharding
     if capture is not None and sharding.placement is None:
@@ -111,4 +113,4 @@ def dense(buffer: TensorBuffer, shape: Sequence[int] | None, dtype: DType) -> Te
             "the size of these images is not known while a graph or job is recorded; give them one "
             "with Resize, or with `crop_h` and `crop_w`"
         )
-    return capture.add(sharding.spec((buffer.shape[0], *shape), dtype), read)
+    return capture.add(sharding.spec((*buffer.shape, *shape), dtype), read)
