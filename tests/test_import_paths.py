@@ -30,6 +30,7 @@ NAMES = [
     ("oneflow.nn.graph.graph_block", "GraphModule", nn.graph.GraphModule),
     ("oneflow.nn.graph.block", "TensorBlock", nn.graph.GraphTensor),
     ("oneflow.nn.qat.conv", "QatConv2d", nn.QatConv2d),
+    ("oneflow.nn.graph.proxy", "ProxyModuleList", nn.graph.Proxy),
     ("oneflow.distributions.categorical", "Categorical", flow.distributions.Categorical),
 ]
 

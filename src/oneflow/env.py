@@ -2,6 +2,7 @@
 
 from oneflow.distributed.ranks import (
     all_device_placement as all_device_placement,
+    destory_rdma as destory_rdma,
     get_local_rank as get_local_rank,
     get_node_size as get_node_size,
     get_rank as get_rank,
@@ -25,6 +26,7 @@ __all__ = [
     "all_device_placement",
     "ctrl_port",
     "data_port",
+    "destory_rdma",
     "get_local_rank",
     "get_node_size",
     "get_rank",

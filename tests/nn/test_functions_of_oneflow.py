@@ -180,3 +180,28 @@ def test_pixel_shuffle_with_two_factors():
     np.testing.assert_array_equal(y.numpy()[0, 0, :3, 0], x.numpy()[0, [0, 2, 4], 0, 0])
     with pytest.raises(ValueError, match="give either"):
         flow.nn.PixelShuffle(2, 3, 2)
+
+
+def test_a_sample_of_classes_has_those_that_occur():
+    weight = flow.randn(50, 4, requires_grad=True)
+    label = flow.tensor([7, 49, 0, 7])
+    layer = flow.nn.DistributedPariticalFCSample(10)
+    samples = []
+    for _ in range(3):
+        mapped, chosen, rows = layer(weight, label)
+        numbers = chosen.tolist()
+        assert sorted(set(numbers)) == numbers
+        assert (chosen[mapped].tolist(), len(numbers)) == (label.tolist(), 10)
+        assert flow.equal(rows, weight[chosen])
+        samples.append(tuple(numbers))
+    assert len(set(samples)) > 1
+    rows.sum().backward()
+    assert weight.grad.sum(1).nonzero().squeeze(1).tolist() == numbers
+    placed = {"placement": flow.placement("cpu", [0, 1]), "sbp": flow.sbp.split(0)}
+    whole = flow.ones(50, 4, **placed)
+    mapped, chosen, rows = layer(whole, label.to_global(placed["placement"], flow.sbp.broadcast))
+    assert chosen.numpy()[mapped.numpy()].tolist() == label.tolist()
+    assert rows.shape == (10, 4)
+    for count in (0, 51):
+        with pytest.raises(RuntimeError, match="50 classes"):
+            flow.distributed_partial_fc_sample(weight, label, count)

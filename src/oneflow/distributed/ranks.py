@@ -82,6 +82,10 @@ def init_rdma() -> None:
     """Accepted for old scripts: XLA's communication libraries choose RDMA themselves."""
 
 
+def destory_rdma() -> None:
+    """Accepted for old scripts, as `init_rdma` is (the spelling is upstream's)."""
+
+
 def rdma_is_initialized() -> bool:
     """Return False: `init_rdma` has no influence on how processes communicate."""
     return False

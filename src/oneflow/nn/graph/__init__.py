@@ -1,6 +1,6 @@
 """Static graphs, under the names that OneFlow gives them."""
 
-from oneflow.graph.block import Block as GraphModule, GraphTensor as GraphTensor
+from oneflow.graph.block import Block as GraphModule, Block as Proxy, GraphTensor as GraphTensor
 from oneflow.graph.graph import Graph as Graph
 from oneflow.graph.graph_config import GraphConfig as GraphConfig
 from oneflow.nn.graph import (
@@ -17,6 +17,7 @@ __all__ = [
     "GraphConfig",
     "GraphModule",
     "GraphTensor",
+    "Proxy",
     "block",
     "block_config",
     "graph",

@@ -1,5 +1,24 @@
-"""Modules as attributes of a graph, by their name in OneFlow 0.9."""
+"""Modules as attributes of a graph, by their names in OneFlow 0.9.
 
-from oneflow.graph.block import Block as Proxy, Block as ProxyModule
+A block behaves as its module, so that one class stands for all of upstream's.
+"""
 
-__all__ = ["Proxy", "ProxyModule"]
+from oneflow.graph.block import (
+    Block as Proxy,
+    Block as ProxyModule,
+    Block as ProxyModuleDict,
+    Block as ProxyModuleList,
+    Block as ProxyParameterDict,
+    Block as ProxyParameterList,
+    Block as ProxySequential,
+)
+
+__all__ = [
+    "Proxy",
+    "ProxyModule",
+    "ProxyModuleDict",
+    "ProxyModuleList",
+    "ProxyParameterDict",
+    "ProxyParameterList",
+    "ProxySequential",
+]
