@@ -82,6 +82,13 @@ def _sequences() -> Iterator[Callable[[], Any]]:
     )
 
 
+def gamma_numbers(concentration: flow.Tensor) -> flow.Tensor:
+    """Gradients of random numbers of the gamma distribution."""
+    concentration.requires_grad_()
+    drawn = flow.distributions.Gamma(concentration, 1.0, False).rsample()
+    return flow.autograd.grad(drawn.sum(), concentration)[0]
+
+
 def _random() -> Iterator[Callable[[], Any]]:
     dims = (4, 6)
     yield lambda: flow.rand(*dims)
@@ -96,6 +103,7 @@ def _random() -> Iterator[Callable[[], Any]]:
     yield lambda: flow.bernoulli(flow.empty(*dims), floats(6))
     yield lambda: flow.poisson(floats(*dims) * 20)
     yield lambda: flow.binomial(floats(*dims) * 90, floats(*dims))
+    yield lambda: gamma_numbers(floats(*dims))
     yield lambda: flow.multinomial(floats(*dims), 3)
     yield lambda: flow.multinomial(floats(*dims), 3, replacement=True)
     yield lambda: F.dropout(floats(*dims), 0.5)

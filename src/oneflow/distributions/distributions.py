@@ -1,4 +1,4 @@
-"""Probability distributions: draws, and log-probabilities that gradients flow through."""
+"""Normal, uniform, Bernoulli and categorical distributions."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from oneflow.base.device import CPU
-from oneflow.base.dtype import get_default_dtype
-from oneflow.base.shape import Size, broadcast_shapes
+from oneflow.base.shape import broadcast_shapes
 from oneflow.differentiation.grad_mode import no_grad
+from oneflow.distributions.distribution import Distribution, broadcast_parameters
+from oneflow.functional.creation.factory_functions import full_like
 from oneflow.functional.nn.elementwise_loss import binary_cross_entropy_with_logits
 from oneflow.functional.random.creation import bernoulli, multinomial, rand, randn
 from oneflow.tensor.tensor import Tensor
@@ -17,130 +17,6 @@ from oneflow.tensor.transfer import import_array
 
 _LARGEST = 1e4
 _SMALLEST = {"float16": 2.0**-10, "bfloat16": 2.0**-7, "float32": 2.0**-23, "float64": 2.0**-52}
-
-
-def _parameters(**numbers: Any) -> list[Tensor]:
-    """Parameters given as numbers or tensors, broadcast to one shape."""
-    device = next((each.device for each in numbers.values() if isinstance(each, Tensor)), CPU)
-    tensors = [
-        each if isinstance(each, Tensor) else import_array(each, get_default_dtype(), device)
-        for each in numbers.values()
-    ]
-    total = tensors[0]
-    for each in tensors[1:]:
-        total = total + each
-    return [each.expand(total.shape) for each in tensors]
-
-
-class Distribution:
-    """Base of probability distributions.
-
-    Args:
-        batch_shape: shape of independent, different distributions.
-        event_shape: shape of one draw of one of them.
-        validate_args: check parameters and values; None: the class's default.
-    """
-
-    has_rsample = False
-    has_enumerate_support = False
-    _validate_args = True
-
-    def __init__(
-        self,
-        batch_shape: Sequence[int] = (),
-        event_shape: Sequence[int] = (),
-        validate_args: bool | None = None,
-    ) -> None:
-        self._batch_shape, self._event_shape = Size(batch_shape), Size(event_shape)
-        if validate_args is not None:
-            self._validate_args = validate_args
-
-    @staticmethod
-    def set_default_validate_args(value: bool) -> None:
-        """Turn checks of parameters and values on or off; a check waits for the values."""
-        Distribution._validate_args = bool(value)
-
-    @property
-    def batch_shape(self) -> Size:
-        """Shape of independent, different distributions."""
-        return self._batch_shape
-
-    @property
-    def event_shape(self) -> Size:
-        """Shape of one draw of one of them."""
-        return self._event_shape
-
-    @property
-    def mean(self) -> Tensor:
-        """The mean."""
-        raise NotImplementedError
-
-    @property
-    def mode(self) -> Tensor:
-        """The most probable value."""
-        raise NotImplementedError
-
-    @property
-    def variance(self) -> Tensor:
-        """The variance."""
-        raise NotImplementedError
-
-    @property
-    def stddev(self) -> Tensor:
-        """The standard deviation."""
-        return self.variance.sqrt()
-
-    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        """Draw a tensor of shape ``sample_shape + batch_shape + event_shape``, without history."""
-        with no_grad():
-            return self.rsample(sample_shape)
-
-    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        """`sample` through which gradients flow to the parameters."""
-        raise NotImplementedError
-
-    def sample_n(self, n: int) -> Tensor:
-        """`n` draws."""
-        return self.sample((n,))
-
-    def log_prob(self, value: Tensor) -> Tensor:
-        """The logarithm of the probability, or of its density, at `value`."""
-        raise NotImplementedError
-
-    def cdf(self, value: Tensor) -> Tensor:
-        """The probability of a draw of at most `value`."""
-        raise NotImplementedError
-
-    def icdf(self, value: Tensor) -> Tensor:
-        """Inverse of `cdf`: the quantile of `value`."""
-        raise NotImplementedError
-
-    def entropy(self) -> Tensor:
-        """The entropy of each distribution of the batch, in nats."""
-        raise NotImplementedError
-
-    def perplexity(self) -> Tensor:
-        """The exponential of the entropy."""
-        return self.entropy().exp()
-
-    def enumerate_support(self, expand: bool = True) -> Tensor:
-        """All values, along the first dimension."""
-        raise NotImplementedError
-
-    def expand(self, batch_shape: Sequence[int]) -> Distribution:
-        """The same distributions with a larger batch shape."""
-        raise NotImplementedError
-
-    def _shape(self, sample_shape: Sequence[int]) -> tuple[int, ...]:
-        return (*sample_shape, *self._batch_shape, *self._event_shape)
-
-    def _check(self, valid: Tensor | bool, message: str) -> None:
-        """Raise ValueError unless `valid`; a tensor is read only when checks are on."""
-        if self._validate_args and not (valid if isinstance(valid, bool) else valid.numpy().all()):
-            raise ValueError(f"{type(self).__name__}: {message}")
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}(batch_shape={self._batch_shape})"
 
 
 class Normal(Distribution):
@@ -157,12 +33,13 @@ class Normal(Distribution):
         tensor(-0.9189, dtype=oneflow.float32)
     """
 
+    loc: Tensor
+    scale: Tensor
     has_rsample = True
+    _parameter_names = ("loc", "scale")
 
     def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
-        self.loc, self.scale = _parameters(loc=loc, scale=scale)
-        super().__init__(self.loc.shape, (), validate_args)
-        self._check(self.scale > 0, "`scale` must be positive")
+        self._start(validate_args, ("scale",), loc=loc, scale=scale)
 
     @property
     def mean(self) -> Tensor:
@@ -201,10 +78,6 @@ class Normal(Distribution):
         """The entropy in nats."""
         return self.scale.log() + (0.5 + 0.5 * math.log(2 * math.pi))
 
-    def expand(self, batch_shape: Sequence[int]) -> Normal:
-        """The same distributions with a larger batch shape."""
-        return Normal(self.loc.expand(batch_shape), self.scale.expand(batch_shape), False)
-
 
 class Uniform(Distribution):
     """The uniform distribution on ``[low, high)``.
@@ -220,17 +93,24 @@ class Uniform(Distribution):
         tensor(2., dtype=oneflow.float32)
     """
 
+    low: Tensor
+    high: Tensor
     has_rsample = True
+    _parameter_names = ("low", "high")
 
     def __init__(self, low: Any, high: Any, validate_args: bool | None = None) -> None:
-        self.low, self.high = _parameters(low=low, high=high)
-        super().__init__(self.low.shape, (), validate_args)
+        self._start(validate_args, low=low, high=high)
         self._check(self.low < self.high, "`low` must be less than `high`")
 
     @property
     def mean(self) -> Tensor:
         """The middle."""
         return (self.low + self.high) / 2
+
+    @property
+    def mode(self) -> Tensor:
+        """NaN: no value is more probable than others."""
+        return full_like(self.low, math.nan)
 
     @property
     def variance(self) -> Tensor:
@@ -260,12 +140,8 @@ class Uniform(Distribution):
         """The entropy in nats."""
         return (self.high - self.low).log()
 
-    def expand(self, batch_shape: Sequence[int]) -> Uniform:
-        """The same distributions with a larger batch shape."""
-        return Uniform(self.low.expand(batch_shape), self.high.expand(batch_shape), False)
 
-
-def _one_of(probs: Any, logits: Any, name: str) -> bool:
+def one_of(probs: Any, logits: Any, name: str) -> bool:
     """Return True if `probs` was given.
 
     Raises:
@@ -274,6 +150,20 @@ def _one_of(probs: Any, logits: Any, name: str) -> bool:
     if (probs is None) == (logits is None):
         raise ValueError(f"{name}: give either `probs` or `logits`, not both")
     return probs is not None
+
+
+def probabilities(probs: Any, logits: Any, name: str) -> tuple[Tensor, Tensor]:
+    """Return probabilities and their log-odds, of which one is given.
+
+    Raises:
+        ValueError: both or neither.
+    """
+    if not one_of(probs, logits, name):
+        (logits,) = broadcast_parameters(logits=logits)
+        return logits.sigmoid(), logits
+    (probs,) = broadcast_parameters(probs=probs)
+    inner = _inner(probs)
+    return probs, inner.log() - (-inner).log1p()
 
 
 def _inner(probs: Tensor) -> Tensor:
@@ -297,17 +187,12 @@ class Bernoulli(Distribution):
     """
 
     has_enumerate_support = True
+    _parameter_names = ("logits",)
 
     def __init__(
         self, probs: Any = None, logits: Any = None, validate_args: bool | None = None
     ) -> None:
-        if _one_of(probs, logits, "Bernoulli"):
-            (self.probs,) = _parameters(probs=probs)
-            inner = _inner(self.probs)
-            self.logits = inner.log() - (-inner).log1p()
-        else:
-            (self.logits,) = _parameters(logits=logits)
-            self.probs = self.logits.sigmoid()
+        self.probs, self.logits = probabilities(probs, logits, "Bernoulli")
         super().__init__(self.probs.shape, (), validate_args)
         if probs is not None:
             inside = (self.probs >= 0) * (self.probs <= 1)
@@ -317,6 +202,12 @@ class Bernoulli(Distribution):
     def mean(self) -> Tensor:
         """The probability of 1."""
         return self.probs
+
+    @property
+    def mode(self) -> Tensor:
+        """The more probable value; NaN if both are the same."""
+        found = (self.probs > 0.5).to(self.probs.dtype)
+        return full_like(found, math.nan).where(self.probs == 0.5, found)
 
     @property
     def variance(self) -> Tensor:
@@ -345,10 +236,6 @@ class Bernoulli(Distribution):
         values = values.reshape((2,) + (1,) * len(self._batch_shape))
         return values.expand((2, *self._batch_shape)) if expand else values
 
-    def expand(self, batch_shape: Sequence[int]) -> Bernoulli:
-        """The same distributions with a larger batch shape."""
-        return Bernoulli(logits=self.logits.expand(batch_shape), validate_args=False)
-
 
 class Categorical(Distribution):
     """The numbers 0 to n - 1 with given probabilities.
@@ -372,24 +259,44 @@ class Categorical(Distribution):
         logits: Tensor | None = None,
         validate_args: bool | None = None,
     ) -> None:
-        given = probs if _one_of(probs, logits, "Categorical") else logits
+        given = probs if one_of(probs, logits, "Categorical") else logits
         if not isinstance(given, Tensor) or given.ndim < 1:
             raise ValueError("Categorical: the parameter must be at least one-dimensional.")
         super().__init__(given.shape[:-1], (), validate_args)
         if probs is not None:
             valid = (probs >= 0) * (probs.sum(-1, True) > 0)
             self._check(valid, "`probs` must not be negative, nor all 0")
-            self.probs = probs / probs.sum(-1, True)
-            self.logits = _inner(self.probs).log()
+            self._probs = probs / probs.sum(-1, True)
+            self._logits = _inner(self._probs).log()
         else:
-            self.logits = given.log_softmax(-1)
-            self.probs = self.logits.exp()
+            self._logits = given.log_softmax(-1)
+            self._probs = self._logits.exp()
         self._count = given.shape[-1]
+
+    @property
+    def probs(self) -> Tensor:
+        """The probabilities of the numbers."""
+        return self._probs
+
+    @property
+    def logits(self) -> Tensor:
+        """The logarithms of the probabilities."""
+        return self._logits
+
+    @property
+    def mean(self) -> Tensor:
+        """NaN: numbers of classes have no mean."""
+        return full_like(self.probs[..., 0], math.nan)
 
     @property
     def mode(self) -> Tensor:
         """The most probable number."""
         return self.probs.argmax(-1)
+
+    @property
+    def variance(self) -> Tensor:
+        """NaN: numbers of classes have no variance."""
+        return self.mean
 
     def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Draw numbers, as int64."""

@@ -13,6 +13,7 @@ from jax import lax
 from oneflow.base.dtype import DType
 from oneflow.primitives.operators import loops
 from oneflow.primitives.operators.creation import zeros
+from oneflow.primitives.operators.elementwise import elementwise, mul
 from oneflow.primitives.operators.random import (
     _compute_dtype,
     _unit,
@@ -254,6 +255,50 @@ random_poisson.checked(
     lambda value, attributes, in_specs: RuntimeError(
         "invalid Poisson rate, expected rate to be non-negative"
     ),
+)
+
+
+# Marsaglia and Tsang: "A simple method for generating gamma variables" (2000).
+def _gamma(concentration, seed, stream, *, shard: ShardIndex | None = None):
+    def draw(attempt):
+        # The first words are those of the power below.
+        return more_random_bits(seed, stream, concentration.shape, attempt + 1, shard)
+
+    alpha = concentration.astype(np.float64)
+    possible = (alpha > 0) & (alpha < jnp.inf)
+    # Below 1 a number of the next larger distribution is multiplied by a power of a uniform one.
+    is_small = alpha < 1
+    d = jnp.where(possible, jnp.where(is_small, alpha + 1, alpha), 1.0) - 1 / 3
+    c = 1 / jnp.sqrt(9 * d)
+
+    def make_proposal(u, v):
+        normal = math.sqrt(2) * lax.erf_inv(2 * u)
+        cube = (1 + c * normal) ** 3
+        positive = jnp.where(cube > 0, cube, 1.0)
+        bound = normal * normal / 2 + d * (1 - positive + jnp.log(positive))
+        return d * positive, (cube > 0) & (jnp.log(v) < bound)
+
+    bits = draw(jnp.full((), -1, np.int64))
+    uniform = _unit_positive(bits[0], bits[1], np.dtype(np.float64))
+    power = jnp.where(is_small, uniform ** (1 / jnp.where(possible, alpha, 1.0)), 1.0)
+    found = _sample_until_accepted(draw, make_proposal, possible) * power
+    return jnp.where(possible, found, jnp.nan).astype(concentration.dtype)
+
+
+# Numbers of the gamma distribution with rate 1. Their gradient is that of the quantile of a
+# probability that stays the same: Figurnov et al., "Implicit reparameterization gradients" (2018).
+random_gamma = random_primitive(
+    "random_gamma", _gamma, axes=elementwise_axes, positional=Positional()
+)
+_gamma_slope = elementwise(
+    "gamma_slope",
+    lax.random_gamma_grad,
+    "concentration out",
+    real_only=True,
+    differentiable=False,
+)
+random_gamma.gradient(
+    concentration=lambda g, concentration, out: mul(g, _gamma_slope(concentration, out))
 )
 
 
