@@ -26,6 +26,7 @@ def test_names_are_those_of_oneflow():
         assert mocked is not torch
         assert mocked.__package__ == "oneflow"
         assert mocked.Tensor is flow.Tensor
+        assert flow.mock_torch is mock_torch
         assert mocked.nn.Linear is imported("torch.nn").Linear is flow.nn.Linear
         assert imported("torch.nn.functional").relu is flow.nn.functional.relu
         assert imported("torch.nn.modules.instancenorm").InstanceNorm2d is flow.nn.InstanceNorm2d

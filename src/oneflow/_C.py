@@ -62,6 +62,7 @@ from oneflow.functional.builtins.losses import (
     rnn_relu_cell as rnn_relu_cell,
     rnn_tanh_cell as rnn_tanh_cell,
     softmax_cross_entropy as softmax_cross_entropy,
+    softmax_cross_entropy_grad as softmax_cross_entropy_grad,
     sparse_cross_entropy as sparse_cross_entropy,
     sparse_softmax_cross_entropy as sparse_softmax_cross_entropy,
 )
@@ -263,6 +264,9 @@ from oneflow.functional.index.search import (
     unique as unique,
 )
 from oneflow.functional.legacy.arrays import expand_dims as expand_dims, identity as identity
+from oneflow.functional.legacy.nn import (
+    fused_scale_tril_softmax_dropout as fused_scale_tril_softmax_dropout,
+)
 from oneflow.functional.linalg.added_products import baddbmm as baddbmm
 from oneflow.functional.linalg.einsum import einsum as einsum
 from oneflow.functional.linalg.inverse import cross as linalg_cross, inv as inv
@@ -488,15 +492,16 @@ __all__ = [
     "fused_get_convex_diagonal_squared", "fused_get_intersection_area", "fused_get_iou",
     "fused_glu", "fused_matmul_bias", "fused_matmul_bias_add_relu_dropout", "fused_mlp",
     "fused_multi_head_attention_inference", "fused_scale_mask_softmax",
-    "fused_scale_mask_softmax_dropout", "fused_scale_tril", "fused_scale_tril_softmax_mask_scale",
-    "fused_self_attention", "fused_self_attention_query_mul_key_and_value", "fused_weighted_sum",
-    "gather", "gather_nd", "gelu", "gelu_with_approximate", "global_arange", "global_constant",
-    "global_empty", "global_tensor_constant", "glu", "greater", "greater_equal", "grid_sample",
-    "group_norm", "grouped_matmul", "grouped_matmul_bias", "gru_cell", "gumbel_softmax",
-    "hann_window", "hardshrink", "hardsigmoid", "hardswish", "hardtanh", "hsplit", "hstack",
-    "identity", "in_top_k", "index_add", "index_add_", "index_select", "inv", "isclose", "isfinite",
-    "isinf", "isnan", "kl_div_loss", "l1_loss", "layer_norm", "layer_norm_affine", "leaky_relu",
-    "less", "less_equal", "lgamma", "linalg_cross", "log", "log1p", "log2", "log10", "log_softmax",
+    "fused_scale_mask_softmax_dropout", "fused_scale_tril", "fused_scale_tril_softmax_dropout",
+    "fused_scale_tril_softmax_mask_scale", "fused_self_attention",
+    "fused_self_attention_query_mul_key_and_value", "fused_weighted_sum", "gather", "gather_nd",
+    "gelu", "gelu_with_approximate", "global_arange", "global_constant", "global_empty",
+    "global_tensor_constant", "glu", "greater", "greater_equal", "grid_sample", "group_norm",
+    "grouped_matmul", "grouped_matmul_bias", "gru_cell", "gumbel_softmax", "hann_window",
+    "hardshrink", "hardsigmoid", "hardswish", "hardtanh", "hsplit", "hstack", "identity",
+    "in_top_k", "index_add", "index_add_", "index_select", "inv", "isclose", "isfinite", "isinf",
+    "isnan", "kl_div_loss", "l1_loss", "layer_norm", "layer_norm_affine", "leaky_relu", "less",
+    "less_equal", "lgamma", "linalg_cross", "log", "log1p", "log2", "log10", "log_softmax",
     "logaddexp", "logical_and", "logical_not", "logical_or", "logical_xor", "logsigmoid",
     "logsumexp", "lstm_cell", "margin_ranking_loss", "masked_fill", "masked_fill_", "matmul",
     "matrix_norm", "matrix_vector_product", "max", "max_pool1d", "max_pool2d", "max_pool3d",
@@ -512,16 +517,16 @@ __all__ = [
     "rnn_tanh_cell", "roc_auc_score", "roi_align", "roll", "round", "row_stack", "rsqrt", "scatter",
     "scatter_add", "scatternd", "scatterndlike", "searchsorted", "select", "select_top_n", "selu",
     "sigmoid", "sign", "silu", "sin", "sin_", "sinh", "slice", "slice_update",
-    "slice_view_1d_contiguous", "smooth_l1_loss", "softmax", "softmax_cross_entropy", "softplus",
-    "softshrink", "softsign", "sort", "sparse_cross_entropy", "sparse_softmax_cross_entropy",
-    "split", "split_like", "sqrt", "sqrt_square_sum", "square", "squeeze", "stack", "std", "stft",
-    "sub", "swapaxes", "swapdims", "t", "tan", "tanh", "tensor", "tensor_constant",
-    "tensor_scatter_nd_update", "tensor_setitem", "tensor_split", "tensordot", "threshold", "tile",
-    "to", "to_consistent", "to_global", "to_local", "topk", "transpose", "tril",
-    "triplet_margin_loss", "triu", "triu_", "trunc", "trunc_divide", "unbind", "unfold",
-    "unfold_tensor", "uniform_", "unique", "unsorted_segment_sum", "unsqueeze", "upsample",
-    "upsample_bicubic_2d", "upsample_bilinear_2d", "upsample_linear_1d", "upsample_nearest_1d",
-    "upsample_nearest_2d", "upsample_nearest_3d", "upsample_trilinear_3d", "var", "vector_norm",
-    "view", "vsplit", "vstack", "where",
+    "slice_view_1d_contiguous", "smooth_l1_loss", "softmax", "softmax_cross_entropy",
+    "softmax_cross_entropy_grad", "softplus", "softshrink", "softsign", "sort",
+    "sparse_cross_entropy", "sparse_softmax_cross_entropy", "split", "split_like", "sqrt",
+    "sqrt_square_sum", "square", "squeeze", "stack", "std", "stft", "sub", "swapaxes", "swapdims",
+    "t", "tan", "tanh", "tensor", "tensor_constant", "tensor_scatter_nd_update", "tensor_setitem",
+    "tensor_split", "tensordot", "threshold", "tile", "to", "to_consistent", "to_global",
+    "to_local", "topk", "transpose", "tril", "triplet_margin_loss", "triu", "triu_", "trunc",
+    "trunc_divide", "unbind", "unfold", "unfold_tensor", "uniform_", "unique",
+    "unsorted_segment_sum", "unsqueeze", "upsample", "upsample_bicubic_2d", "upsample_bilinear_2d",
+    "upsample_linear_1d", "upsample_nearest_1d", "upsample_nearest_2d", "upsample_nearest_3d",
+    "upsample_trilinear_3d", "var", "vector_norm", "view", "vsplit", "vstack", "where",
 ]
 # fmt: on

@@ -260,6 +260,15 @@ def test_complete_iou_of_boxes():
     close(result, iou - (distance / around + proportions * alpha))
 
 
+def test_gradient_of_cross_entropy():
+    logits = flow.tensor(array(3, 4), requires_grad=True)
+    label = flow.softmax(flow.tensor(array(3, 4)), -1)
+    dy = flow.tensor(array(3))
+    _C.softmax_cross_entropy(logits, label).backward(dy)
+    ours = _C.softmax_cross_entropy_grad(dy, label, flow.softmax(logits.detach(), -1))
+    close(ours, logits.grad.numpy())
+
+
 def test_sides_of_boxes():
     first, second = [[flow.tensor(array(5)) for _ in range(4)] for _ in range(2)]
     sides = _C.fused_get_boundding_boxes_coord(*first, *second)

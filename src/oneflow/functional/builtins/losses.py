@@ -27,6 +27,24 @@ def softmax_cross_entropy(logits: Tensor, label: Tensor) -> Tensor:
 
 
 @function(method=False, namespace="_C")
+def softmax_cross_entropy_grad(dy: Tensor, label: Tensor, prob: Tensor) -> Tensor:
+    """Gradient of `softmax_cross_entropy` with respect to its logits.
+
+    Args:
+        dy: gradient of each row's loss.
+        label: the rows of probabilities that were given.
+        prob: the softmax of the logits.
+
+    Example:
+        >>> import oneflow as flow
+        >>> half = flow.tensor([[0.5, 0.5]])
+        >>> flow._C.softmax_cross_entropy_grad(flow.ones(1), flow.tensor([[0.0, 1.0]]), half)
+        tensor([[ 0.5000, -0.5000]], dtype=oneflow.float32)
+    """
+    return dy.unsqueeze(-1) * (prob - label)
+
+
+@function(method=False, namespace="_C")
 def sparse_softmax_cross_entropy(logits: Tensor, label: Tensor) -> Tensor:
     """Cross entropy of each row of logits with a label.
 

@@ -330,7 +330,11 @@ def tril(x: Tensor, diagonal: int = 0, fill_value: float = 0) -> Tensor:
     return fused.fused_scale_tril(x, diagonal, fill_value)
 
 
-@function(method=False, namespace="nn", also=("math.fused_scale_tril_softmax_dropout",))
+@function(
+    method=False,
+    namespace="nn",
+    also=("math.fused_scale_tril_softmax_dropout", "_C.fused_scale_tril_softmax_dropout"),
+)
 def fused_scale_tril_softmax_dropout(
     x: Tensor,
     diagonal: int = 0,
