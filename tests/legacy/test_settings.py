@@ -254,3 +254,47 @@ def test_earlier_paths_of_names():
     assert flow.optimizer.PolynomialSchduler is flow.optimizer.PolynomialScheduler
     assert flow.consistent_user_op_builder is flow.user_op_builder
     assert flow.image_flip is flow.image.flip
+
+
+def test_states_of_optimizers_are_divided_by_either_setting():
+    for choose in (
+        lambda config: config.optimizer_placement_optimization_mode("non_distributed"),
+        lambda config: config.train.optimizer_placement_optimization_mode("distributed_split"),
+    ):
+        flow.clear_default_session()
+        flow.config.cpu_device_num(2)
+        config = flow.FunctionConfig()
+        choose(config)
+        config.train.optimizer_placement_optimization_threshold(1)
+        divided = _weights(flow.optimizer.SGD(_rate()), config)
+        flow.clear_default_session()
+        whole = _weights(flow.optimizer.SGD(_rate()))
+        np.testing.assert_allclose(divided, whole, rtol=1e-5)
+    config.qat.symmetric(True)
+    with pytest.raises(ValueError, match="mode must be"):
+        config.train.optimizer_placement_optimization_mode("other")
+
+
+def test_observed_averages_are_variables():
+    def observed(x):
+        return flow.quantization.moving_average_min_max_observer(
+            x, quantization_scheme="affine", momentum=0.5, name="seen"
+        )
+
+    @flow.global_function(type="train")
+    def train(x: tp.Numpy.Placeholder((8, 6))) -> tuple[tp.Numpy, tp.Numpy]:
+        scale, zero_point = observed(x)
+        loss = flow.math.square(x * flow.get_variable("w", (6,)) - 1)
+        flow.optimizer.SGD(_rate()).minimize(loss)
+        return scale, zero_point
+
+    @flow.global_function()
+    def predict(x: tp.Numpy.Placeholder((8, 6))) -> tuple[tp.Numpy, tp.Numpy]:
+        return observed(x)
+
+    layer = flow.nn.MovingAverageMinMaxObserver(9, quantization_scheme="affine", momentum=0.5)
+    for each in (X, 2 * X):
+        expected = [each.numpy() for each in layer(flow.tensor(each), flow.tensor([1]))]
+        np.testing.assert_allclose(train(each), expected, rtol=1e-5)
+    np.testing.assert_allclose(predict(9 * X), expected, rtol=1e-5)
+    assert set(flow.get_all_variables()) == {"seen-moving_max", "seen-moving_min", "w"}

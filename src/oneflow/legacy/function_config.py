@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from oneflow.base import dtype as dt
@@ -59,6 +60,7 @@ ACCEPTED = {
 }
 # Groups of such settings.
 ACCEPTED_GROUPS = {
+    "qat": "training with quantised numbers is refused, see `FunctionConfig.enable_qat`",
     "static_mem_alloc_algo_white_list": "XLA plans memory",
     "static_mem_alloc_policy_white_list": "XLA plans memory",
     "tensorrt": "nn.Graph's TensorRT chooses precisions",
@@ -75,10 +77,15 @@ class Accepted:
 
 
 class TrainConfig:
-    """The settings `FunctionConfig.train` of a training job."""
+    """The settings `FunctionConfig.train` of a training job.
 
-    def __init__(self) -> None:
+    Args:
+        optimizer_placement_optimization_mode: the setting of this name of the job.
+    """
+
+    def __init__(self, optimizer_placement_optimization_mode: Callable[[str], None]) -> None:
         self.accumulation_steps = 1
+        self.optimizer_placement_optimization_mode = optimizer_placement_optimization_mode
 
     def num_gradient_accumulation_steps(self, value: int) -> None:
         """Divide each batch into so many parts, and add their gradients before a step.
@@ -92,6 +99,9 @@ class TrainConfig:
 
     def loss_scale_factor(self, value: float) -> None:
         """Accept a scale of the loss: losses in float32 and bfloat16 need none."""
+
+    def optimizer_placement_optimization_threshold(self, value: int) -> None:
+        """Accept the least size of a part: XLA groups collectives."""
 
     def __getattr__(self, name: str) -> Any:
         if name in ("primary_lr", "secondary_lr", "model_update_conf"):
@@ -131,7 +141,7 @@ class FunctionConfig:
         members["view"] = consistent_view()
         members["placement"] = None
         members["auto_mixed_precision"] = False
-        members["train"] = TrainConfig()
+        members["train"] = TrainConfig(self.optimizer_placement_optimization_mode)
         members["graph_options"] = []
 
     def default_data_type(self, value: DType) -> None:

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from oneflow.nn.modules.quantization import FakeQuantization, MinMaxObserver
+from oneflow.functional.creation import factory_functions
+from oneflow.legacy.context import current_run
+from oneflow.legacy.variables import get_variable
+from oneflow.nn.modules.quantization import (
+    FakeQuantization,
+    MinMaxObserver,
+    MovingAverageMinMaxObserver,
+)
 from oneflow.tensor.tensor import Tensor
 
 
@@ -27,6 +34,33 @@ def min_max_observer(
         quantization_formula, quantization_bit, quantization_scheme, per_layer_quantization
     )
     return observer(input)
+
+
+def moving_average_min_max_observer(
+    input: Tensor,
+    quantization_bit: int = 8,
+    quantization_scheme: str = "symmetric",
+    quantization_formula: str = "google",
+    momentum: float = 0.95,
+    name: str | None = None,
+) -> tuple[Tensor, Tensor]:
+    """Return scale and zero point from moving averages of the smallest and largest element.
+
+    The averages are the variables ``name-moving_max`` and ``name-moving_min``, which training jobs
+    move. The other arguments are those of `oneflow.nn.MovingAverageMinMaxObserver`.
+
+    Raises:
+        RuntimeError: called outside the body of a job.
+    """
+    run = current_run("flow.quantization.moving_average_min_max_observer()")
+    name = name or run.unique_name("MinMaxObserver_")
+    observer = MovingAverageMinMaxObserver(
+        1, quantization_formula, quantization_bit, quantization_scheme, momentum
+    ).train(run.trains)
+    observer.moving_max = get_variable(f"{name}-moving_max", (1,), trainable=False)
+    observer.moving_min = get_variable(f"{name}-moving_min", (1,), trainable=False)
+    # Of a step that is not behind the last one that moves the averages.
+    return observer(input, factory_functions.zeros(1, device=input.device))
 
 
 def fake_quantization(
