@@ -41,6 +41,7 @@ RANK, WORLD = flow.env.get_rank(), flow.env.get_world_size()
 DEVICE = "cuda" if flow.cuda.is_available() else "cpu"
 # The progress bar reads numbers from the device this often; each time, the host waits.
 STEPS_PER_READ = 10
+CHECKPOINT = "checkpoint.flow"
 
 
 def parse_options(arguments=None):
@@ -326,6 +327,26 @@ class Training:
         self.history = json.loads(checkpoint["history"])
 
 
+def train_epochs(training, loader, sampler, test_set):
+    """The epochs that are left, each followed by a checkpoint; returns the last held-out counts."""
+    options, first = training.options, len(training.history)
+    images = len(loader) * options.batch * WORLD
+    with tqdm(
+        total=options.epochs * images, initial=first * images, unit="img", disable=RANK != 0
+    ) as progress:
+        for epoch in range(first, options.epochs):
+            sampler.set_epoch(epoch)
+            progress.set_description(f"epoch {epoch + 1}")
+            loss, accuracy, rate = training.train_epoch(loader, epoch, progress)
+            counts = training.evaluate(test_set)
+            held_out = counts.trace() / counts.sum()
+            training.history.append(
+                {"loss": loss, "accuracy": accuracy, "held_out": held_out, "images_s": rate}
+            )
+            training.save(options.output / CHECKPOINT)
+    return counts
+
+
 # --- pictures
 
 
@@ -372,26 +393,16 @@ def main(arguments=None):
     train_set, test_set, classes = read_data(options)
     loader, sampler = make_loader(train_set, options)
     training = Training(options, classes, len(loader))
-    checkpoint = options.output / "checkpoint.flow"
     if options.resume:
-        training.load(checkpoint)
-    first = len(training.history)
-    if first >= options.epochs:
-        sys.exit(f"{checkpoint} has had {first} epochs; ask for more with --epochs")
-    images = len(loader) * options.batch * WORLD
-    with tqdm(
-        total=options.epochs * images, initial=first * images, unit="img", disable=RANK != 0
-    ) as progress:
-        for epoch in range(first, options.epochs):
-            sampler.set_epoch(epoch)
-            progress.set_description(f"epoch {epoch + 1}")
-            loss, accuracy, rate = training.train_epoch(loader, epoch, progress)
-            counts = training.evaluate(test_set)
-            held_out = counts.trace() / counts.sum()
-            training.history.append(
-                {"loss": loss, "accuracy": accuracy, "held_out": held_out, "images_s": rate}
-            )
-            training.save(checkpoint)
+        training.load(options.output / CHECKPOINT)
+    if len(training.history) >= options.epochs:
+        sys.exit(f"{CHECKPOINT} has had {len(training.history)} epochs; ask for more with --epochs")
+    try:
+        counts = train_epochs(training, loader, sampler, test_set)
+    except KeyboardInterrupt:
+        finished = len(training.history)
+        sys.exit(f"stopped; --resume goes on behind epoch {finished}" if finished else "stopped")
+    held_out = training.history[-1]["held_out"]
     if RANK == 0:
         plot_curves(training.history, options.output / "learning_curves.png")
         plot_confusion(counts, classes, options.output / "confusion_matrix.png")

@@ -62,6 +62,25 @@ def test_training_and_going_on_as_a_graph(train, tmp_path, capsys):
         train.main([*resumed, "--model", "squeezenet1_0"])
 
 
+def test_ctrl_c_says_how_to_go_on(train, tmp_path, monkeypatch):
+    write_photos(tmp_path / "data", 10)
+    epochs = []
+
+    def interrupted_in_the_second(training, loader, epoch, progress):
+        epochs.append(epoch)
+        if epoch == 1:
+            raise KeyboardInterrupt
+        return 1.0, 0.5, 10.0
+
+    monkeypatch.setattr(train.Training, "train_epoch", interrupted_in_the_second)
+    command = options(tmp_path / "data", tmp_path, "--epochs", "2")
+    with pytest.raises(SystemExit, match="stopped; --resume goes on behind epoch 1"):
+        train.main(command)
+    with pytest.raises(SystemExit, match="behind epoch 1"):
+        train.main([*command, "--resume"])
+    assert epochs == [0, 1, 1]
+
+
 def test_folders_that_do_not_fit(train, tmp_path):
     write_photos(tmp_path / "data" / "train", 3)
     write_photos(tmp_path / "data" / "val", 3)
