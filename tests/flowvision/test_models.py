@@ -16,7 +16,16 @@ from flowvision.models.googlenet import InceptionInputTransform
 from flowvision.models.pretrained import load_pretrained
 from flowvision.models.registry import find_model, registered_models
 from oneflow.plan import planning
-from tests.flowvision.zoo import assert_equal_to_twin, model_facts, state_dict_shapes, twin
+from tests.flowvision.zoo import (
+    assert_equal_to_twin,
+    assert_same_gradients,
+    assert_same_up_to_spread,
+    calibrate,
+    load_from_torch,
+    model_facts,
+    state_dict_shapes,
+    twin,
+)
 from tests.sampling import Sample
 
 FAMILIES = sorted({row["family"] for row in model_facts().values()})
@@ -114,6 +123,31 @@ def test_every_model_equals_twin(name: str, exhaustive: bool) -> None:
 def _check_twin(name: str, size: int) -> None:
     images = torch.randn(2, 3, size, size)
     assert_equal_to_twin(models.ModelCreator.create_model(name), twin(name), images)
+
+
+@pytest.mark.parametrize("name", [name for name in _twins() if name in REPRESENTATIVES])
+def test_training_step_equals_twin(name: str, sample: Sample) -> None:
+    """Batches are normalized by their own statistics; only what is drawn at random is left out."""
+    sample.take(f"training {name}", one_in=6)
+    size = REPRESENTATIVES[name]
+    reference, images = twin(name), torch.randn(4, 3, size, size)
+    calibrate(reference, images)
+    reference, images = reference.double(), images.double()
+    model = models.ModelCreator.create_model(name).double()
+    load_from_torch(model, reference)
+    for module in (*model.eval().modules(), *reference.eval().modules()):
+        module.train(isinstance(module, flow.nn.BatchNorm2d | torch.nn.BatchNorm2d))
+    expected, actual = reference(images), model(flow.tensor(images.numpy()))
+    if isinstance(actual, tuple | list):
+        actual = actual[0]
+    assert_same_up_to_spread(actual, expected, 1e-8)
+    expected.square().mean().backward()
+    actual.square().mean().backward()
+    assert_same_gradients(model, reference, 1e-6)
+    statistics = dict(reference.named_buffers())
+    for key, value in model.named_buffers():
+        if key in statistics:
+            assert torch.allclose(torch.tensor(value.numpy()), statistics[key]), key
 
 
 def test_files_of_one_name_do_not_collide_in_the_cache(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,9 +6,11 @@ import hashlib
 from importlib.metadata import PackageNotFoundError, files
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from PIL import Image
+from safetensors.torch import save_file
 
 import oneflow as flow
 from flowvision import models, transforms
@@ -70,3 +72,16 @@ def test_weights_of_another_model_are_refused() -> None:
         models.squeezenet1_1(pretrained=str(weights))
     with pytest.raises(FileNotFoundError):
         models.squeezenet1_1(pretrained="no/such/file.pth")
+
+
+@pytest.mark.parametrize("name", ["squeezenet1_1", "vit_tiny_patch16_224"])  # one of each library
+@pytest.mark.parametrize("ending", ["pth", "safetensors"])
+def test_files_of_torchvision_and_timm(name: str, ending: str, tmp_path: Path) -> None:
+    state, path = twin(name).state_dict(), tmp_path / f"weights.{ending}"
+    if ending == "pth":
+        torch.save(state, path)
+    else:
+        save_file(state, path)
+    model = models.ModelCreator.create_model(name, pretrained=str(path))
+    for key, value in model.state_dict().items():
+        np.testing.assert_array_equal(value.numpy(), state[key].numpy(), err_msg=key)

@@ -155,9 +155,25 @@ def assert_equal_to_twin(
     if isinstance(actual, tuple | list):  # upstream's GoogLeNet and Inception give (logits, None)
         actual = actual[0]
     assert_same_up_to_spread(actual, expected, 1e-8 if double else 1e-4)
-
     expected.square().mean().backward()
     actual.square().mean().backward()
+    assert_same_gradients(model, reference, 1e-6 if double else 2e-3, rename)
+
+
+def assert_same_gradients(
+    model: flow.nn.Module,
+    reference: torch.nn.Module,
+    tolerance: float,
+    rename: Callable[[str], str] = str,
+) -> None:
+    """Assert that the gradients differ by at most `tolerance` times their spread.
+
+    Args:
+        model: ours.
+        reference: the twin.
+        tolerance: see `assert_same_up_to_spread`.
+        rename: maps the name of a parameter of the twin to ours.
+    """
     ours = dict(model.named_parameters())
     wanted = {rename(name): each.grad for name, each in reference.named_parameters()}
     # Gradients that are zero in exact arithmetic, such as that of a bias before a normalisation,
@@ -166,5 +182,4 @@ def assert_equal_to_twin(
     for name, gradient in wanted.items():
         if gradient is not None:
             assert ours[name].grad is not None, name
-            tolerance = 1e-6 if double else 2e-3
             assert_same_up_to_spread(ours[name].grad, gradient, tolerance, 0.01 * typical)
