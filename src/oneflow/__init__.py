@@ -248,6 +248,7 @@ if TYPE_CHECKING:
     )
     from oneflow.legacy.variables import assign as assign, get_variable as get_variable
     from oneflow.legacy.watch import watch as watch, watch_diff as watch_diff
+    from oneflow.nn.utils.transforms import vmap as vmap
 
 # Most programs do without these.
 __lazy_modules__ = (
@@ -356,6 +357,7 @@ __lazy_names__ = {
     "xavier_normal_initializer": "oneflow.legacy.initializers",
     "xavier_uniform_initializer": "oneflow.legacy.initializers",
     "zeros_initializer": "oneflow.legacy.initializers",
+    "vmap": "oneflow.nn.utils.transforms",
 }
 if not TYPE_CHECKING:  # for a type checker it would give every name a meaning
     __getattr__ = _lazy_getattr(__name__, __lazy_modules__, __lazy_names__)

@@ -1,5 +1,25 @@
-"""Functions of functions: calls of modules with given parameters."""
+"""Functions of functions: derivatives, maps over a batch, calls with given parameters."""
 
 from oneflow.nn.utils.stateless import functional_call as functional_call
+from oneflow.nn.utils.transforms import (
+    grad as grad,
+    grad_and_value as grad_and_value,
+    hessian as hessian,
+    jacrev as jacfwd,
+    jacrev as jacrev,
+    jvp as jvp,
+    vjp as vjp,
+    vmap as vmap,
+)
 
-__all__ = ["functional_call"]
+__all__ = [
+    "functional_call",
+    "grad",
+    "grad_and_value",
+    "hessian",
+    "jacfwd",
+    "jacrev",
+    "jvp",
+    "vjp",
+    "vmap",
+]

@@ -1,0 +1,106 @@
+"""Functions made of functions, against PyTorch's."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+import oneflow as flow
+from tests.nn.twins import raised_by, random_array
+from tests.oracle import difference, flat_tensors
+
+LIBRARIES = (flow, torch)
+
+
+def tensor(lib, *shape, seed=0):
+    return lib.tensor(random_array(*shape, seed=seed))
+
+
+def params(lib):
+    return {"w": tensor(lib, 2, 3), "b": tensor(lib, 2, seed=1)}
+
+
+def loss(given, x):
+    return ((x @ given["w"].T + given["b"]) ** 2).sum()
+
+
+def curve(x):
+    return x.sin() * x.sum()
+
+
+CASES = {
+    "grad": lambda lib: lib.func.grad(lambda x: (x**3).sum())(tensor(lib, 3)),
+    "of structures": lambda lib: lib.func.grad(loss)(params(lib), tensor(lib, 4, 3, seed=2)),
+    "second": lambda lib: lib.func.grad(lambda x: lib.func.grad(lambda y: (y**3).sum())(x).sum())(
+        tensor(lib, 3)
+    ),
+    "several": lambda lib: lib.func.grad(lambda x, y: (x * y.exp()).sum(), (0, 1))(
+        tensor(lib, 3), tensor(lib, 3, seed=1)
+    ),
+    "closure": lambda lib: lib.func.grad(lambda x: x * lib.func.grad(lambda y: x * y * y)(x * 2))(
+        tensor(lib, 1)[0]
+    ),
+    "aux": lambda lib: lib.func.grad(lambda x: (x.prod(), x * 2), has_aux=True)(tensor(lib, 3)),
+    "value": lambda lib: lib.func.grad_and_value(lambda x: x.prod())(tensor(lib, 3)),
+    "unused": lambda lib: lib.func.grad(lambda x, y: y.sum())(tensor(lib, 3), tensor(lib, 2)),
+    "vjp": lambda lib: lib.func.vjp(curve, tensor(lib, 3))[1](tensor(lib, 3, seed=1)),
+    "vjp of several": lambda lib: lib.func.vjp(
+        lambda x, y: (x * y, x + y), tensor(lib, 3), tensor(lib, 3, seed=1)
+    )[1]((tensor(lib, 3, seed=2), tensor(lib, 3, seed=3))),
+    "jvp": lambda lib: lib.func.jvp(curve, (tensor(lib, 3),), (tensor(lib, 3, seed=1),)),
+    "jvp of linear": lambda lib: lib.func.jvp(
+        lambda x: x * 2, (tensor(lib, 3),), (tensor(lib, 3, seed=1),)
+    ),
+    "jacrev": lambda lib: lib.func.jacrev(curve)(tensor(lib, 2, 2)),
+    "jacfwd": lambda lib: lib.func.jacfwd(curve)(tensor(lib, 3)),
+    "hessian": lambda lib: lib.func.hessian(lambda x: (curve(x) ** 2).sum())(tensor(lib, 3)),
+    "vmap": lambda lib: lib.func.vmap(lib.dot)(tensor(lib, 4, 3), tensor(lib, 4, 3, seed=1)),
+    "vmap along others": lambda lib: lib.func.vmap(
+        lambda x, y: x * y, in_dims=(1, None), out_dims=1
+    )(tensor(lib, 3, 4), tensor(lib, 3, seed=1)),
+    "per sample": lambda lib: lib.func.vmap(lib.func.grad(loss), in_dims=(None, 0))(
+        params(lib), tensor(lib, 4, 3, seed=2)
+    ),
+    "of pairs": lambda lib: lib.func.vmap(lambda x: (x, x.sum()))(tensor(lib, 4, 3)),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_results_are_pytorchs(name):
+    mine, theirs = (CASES[name](lib) for lib in LIBRARIES)
+    if isinstance(theirs, dict):
+        assert list(mine) == list(theirs)
+        mine, theirs = tuple(mine.values()), tuple(theirs.values())
+    problem = difference(mine, theirs)
+    assert problem is None, problem
+    assert not any(each.requires_grad for each in flat_tensors(mine))
+
+
+def test_gradients_go_on_outside():
+    x = flow.tensor([2.0], requires_grad=True)
+    flow.func.grad(lambda y: (y**3).sum())(x).sum().backward()
+    assert x.grad.tolist() == [12.0]
+
+
+def test_a_module_by_its_parameters():
+    layer = flow.nn.Linear(3, 2)
+    given = {name: each.detach() for name, each in layer.named_parameters()}
+    x = flow.ones(4, 3)
+    found = flow.func.grad(lambda p: flow.func.functional_call(layer, p, x).sum())(given)
+    np.testing.assert_allclose(found["weight"].numpy(), np.full((2, 3), 4.0))
+    assert layer.weight.grad is None
+
+
+@pytest.mark.parametrize(
+    "misuse",
+    [
+        lambda lib: lib.func.grad(lambda x: x)(lib.ones(2)),
+        lambda lib: lib.func.grad(lambda x: 1.0)(lib.ones(2)),
+        lambda lib: lib.func.vmap(lambda x, y: x)(lib.ones(2), lib.ones(3)),
+        lambda lib: lib.func.vmap(lambda x: x, in_dims=(None,))(lib.ones(2)),
+    ],
+)
+def test_errors_are_of_pytorchs_type(misuse):
+    with pytest.raises(raised_by(lambda: misuse(torch))):
+        misuse(flow)
