@@ -1,6 +1,6 @@
-"""``python -m oneflow``."""
+"""``python -m oneflow``: the list of commands."""
 
-from oneflow.runtime.doctor import main
+from oneflow.command_line.commands import main
 
 if __name__ == "__main__":
     main()

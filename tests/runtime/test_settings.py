@@ -13,7 +13,8 @@ import pytest
 import oneflow as flow
 import oneflow.backends.cudnn as cudnn
 from oneflow.base.replaced_variables import REPLACED
-from oneflow.runtime.doctor import main, report
+from oneflow.command_line import commands, doctor
+from oneflow.command_line.doctor import main, report
 
 
 def threads_of_xla(setup: str, **variables: str) -> int:
@@ -138,13 +139,44 @@ def test_doctor(capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setenv("ONEFLOW_DRY_RUN", "1")
     monkeypatch.setenv("ONEFLOW_EAGER_HOT_AFTER", "7")
     monkeypatch.setenv("ONEFLOW_JOB_SECRET", "hidden")
-    main(["--doctor"])
+    main(["--no-trials"])
     shown = capsys.readouterr().out
     assert f"version: {flow.__version__}" in shown
     assert "8 cpu" in shown
     assert "ONEFLOW_EAGER_HOT_AFTER=7" in shown
     assert f"ONEFLOW_DRY_RUN is not read; in its place: {REPLACED['ONEFLOW_DRY_RUN']}" in shown
     assert "hidden" not in shown
+    assert len(list(report())) >= 8
+
+
+def test_doctor_tries_the_installation(
+    capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
     main([])
-    assert "--doctor" in capsys.readouterr().out
-    assert len(list(report())) >= 6
+    assert capsys.readouterr().out.count(": works (") == len(doctor.TRIALS)
+    monkeypatch.setitem(doctor.TRIALS, "a compiled graph", lambda: 1 // 0)
+    with pytest.raises(SystemExit, match="1"):
+        main([])
+    assert "a compiled graph: FAILED, ZeroDivisionError" in capsys.readouterr().out
+
+
+def test_commands_are_listed_and_run(capsys: pytest.CaptureFixture) -> None:
+    commands.main([])
+    shown = capsys.readouterr().out
+    assert all(f"  {name}" in shown for name in commands.COMMANDS)
+    for name in ("plan", "serve", "onnx"):
+        with pytest.raises(SystemExit, match="0"):
+            commands.main([name, "--help"])
+        assert "usage: " in capsys.readouterr().out
+    with pytest.raises(SystemExit, match="2"):
+        commands.main(["nothing"])
+
+
+def test_launch_is_a_command() -> None:
+    told = subprocess.run(
+        [sys.executable, "-m", "oneflow", "launch", "--help"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "--nproc_per_node" in told.stdout

@@ -124,7 +124,7 @@ class ProcessContext:
 
 
 class SpawnContext(ProcessContext):
-    """What `spawn` returns."""
+    """The processes that `spawn` started."""
 
 
 def _run(fn: Callable, number: int, args: tuple, errors: Any) -> None:
@@ -203,7 +203,7 @@ def spawn(
 
 
 class _Sharing:
-    """How tensors go to other processes, by PyTorch's names.
+    """Strategies of sharing tensors with other processes, by PyTorch's names.
 
     Attributes:
         strategy: the name that was set last.

@@ -66,7 +66,7 @@ class SavedGraph:
 
     @property
     def steps(self) -> tuple[SavedStep, ...]:
-        """What was saved: a program for each kind of call."""
+        """The saved programs, one for each kind of call."""
         return tuple(self._steps.values())
 
     def run_step(self, step: SavedStep, tensors: Sequence[Tensor]) -> list[Tensor]:

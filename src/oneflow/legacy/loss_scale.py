@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class LossScale:
-    """What an optimizer takes as its `loss_scale_policy`.
+    """An optimizer's `loss_scale_policy`.
 
     Attributes:
         factor: of the first loss.

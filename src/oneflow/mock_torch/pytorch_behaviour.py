@@ -1,4 +1,4 @@
-"""What PyTorch does otherwise than OneFlow under the same name, for ``import torch``.
+"""PyTorch's behaviour where OneFlow's differs under the same name, for ``import torch``.
 
 `docs/differences.md` lists the defaults; these classes have PyTorch's.
 """

@@ -20,7 +20,7 @@ _MAX_SIMPLE = 2**40
 
 
 def _reason(error: Exception, specs: tuple[TensorSpec, ...]) -> str:
-    """What is wrong, in words of tensors where JAX speaks of its own functions."""
+    """Return the message of `error`, about tensors where JAX names its own functions."""
     if "ncompatible shapes for broadcast" not in str(error):
         return str(error)
     shapes = " and ".join(str(list(spec.shape)) for spec in specs if spec.ndim)

@@ -17,7 +17,7 @@ from oneflow.runtime.events import SINK, Event
 
 
 class ProfilerActivity(enum.Enum):
-    """What a profile is of: work on the CPU, and on CUDA devices."""
+    """The subject of a profile: work on the CPU, and on CUDA devices."""
 
     CPU = 1
     CUDA = 2

@@ -49,7 +49,7 @@ class Event:
 
 
 class EventSink:
-    """Where events go.
+    """A destination of events.
 
     Attributes:
         record: is given every event, on the thread that it ran on; None records nothing.

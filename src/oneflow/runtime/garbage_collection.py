@@ -1,4 +1,4 @@
-"""What Python's garbage collector calls, which JAX has told it to."""
+"""The callbacks of Python's garbage collector that JAX has registered."""
 
 from __future__ import annotations
 

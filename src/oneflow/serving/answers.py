@@ -1,4 +1,4 @@
-"""What the server says of itself and its models, in the messages of the protocol."""
+"""Metadata of the server and its models, in the messages of the protocol."""
 
 from __future__ import annotations
 

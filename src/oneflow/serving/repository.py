@@ -44,7 +44,7 @@ class IndexEntry(NamedTuple):
 
 @dataclass
 class _Model:
-    """What is known of a model.
+    """The state of a model.
 
     Attributes:
         versions: those that are served.

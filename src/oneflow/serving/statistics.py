@@ -63,7 +63,7 @@ class BatchTimes:
 
 @dataclass
 class Statistics:
-    """What happened to a model version. Only the event loop's thread writes it.
+    """Counts and durations of a model version. Only the event loop's thread writes them.
 
     Attributes:
         success: requests that were answered, from their arrival to their answer.

@@ -217,7 +217,7 @@ class VisionDataset(Dataset):
 
     @property
     def transforms(self) -> Callable | None:
-        """What is applied to image and target together; None if nothing is."""
+        """The transform of image and target together; None if there is none."""
         if self._joint_transform is not None:
             return self._joint_transform
         if self.transform is None and self.target_transform is None:

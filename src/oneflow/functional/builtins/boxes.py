@@ -132,7 +132,7 @@ def fused_get_center_dist(
 def fused_get_ciou_diagonal_angle(
     w1: Tensor, h1: Tensor, w2: Tensor, h2: Tensor, eps: float
 ) -> Tensor:
-    """How much the proportions of two boxes differ, from 0 to 1.
+    """Return the difference between the proportions of two boxes, from 0 to 1.
 
     Example:
         >>> import oneflow as flow

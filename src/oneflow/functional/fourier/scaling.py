@@ -1,4 +1,4 @@
-"""What all Fourier transforms have in common: sizes, dimensions and scales."""
+"""Sizes, dimensions and scales of Fourier transforms."""
 
 from __future__ import annotations
 

@@ -82,7 +82,7 @@ class ParametrizationList(ModuleList):
         self.append(module)
 
     def _first_originals(self, value: Tensor) -> Any:
-        """What the first parametrization gets; one that has no inverse counts as identity."""
+        """The input of the first parametrization; one that has no inverse counts as identity."""
         for module in reversed(list(self)):
             if hasattr(module, "right_inverse"):
                 with contextlib.suppress(NotImplementedError):

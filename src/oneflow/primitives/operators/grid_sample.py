@@ -151,7 +151,7 @@ def _deformed_patches(
     dilation: tuple[int, int],
     groups: int,
 ):
-    """What each tap of a kernel reads where `offset` moves it: ``[N, C, taps, H', W']``.
+    """Return the elements that a kernel's taps read at their offsets: ``[N, C, taps, H', W']``.
 
     The offset is ``[N, groups * taps * 2, H', W']``, (y, x) for each tap; each group of channels is
     moved by offsets of its own.

@@ -1,4 +1,4 @@
-"""What `jax.lax` leaves to `jax.numpy`, in as few steps as an implementation needs.
+"""Functions of `jax.numpy` on `jax.lax`, in as few steps as an implementation needs.
 
 `jax.numpy` promotes types and normalises arguments, so that JAX traces its functions several times
 as slowly as those of `jax.lax`; and tracing is what the first call of an operator waits for. The

@@ -1,0 +1,131 @@
+"""``python -m oneflow doctor``: a report on this installation, ready to paste into a bug report."""
+
+from __future__ import annotations
+
+import argparse
+import platform
+import socket
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from importlib.metadata import version
+from pathlib import Path
+
+import numpy as np
+
+from oneflow.base import environment
+from oneflow.base.device import DEVICE_TYPES, platform_devices
+from oneflow.base.environment import EnvironmentVariable, cache_folder
+from oneflow.base.placement import Placement
+from oneflow.base.replaced_variables import replaced_variables
+from oneflow.base.sbp import split
+from oneflow.control_plane.channel import free_port
+from oneflow.functional.creation.factory_functions import ones
+from oneflow.functional.global_tensors.conversion import to_global
+from oneflow.graph.graph import Graph
+from oneflow.nn.modules.linear import Linear
+from oneflow.optim.sgd import SGD
+from oneflow.tensor.tensor import Tensor
+from oneflow.tuning.threads import get_num_threads
+from oneflow.version import __version__
+
+
+def report() -> Iterator[str]:
+    """Yield the lines on versions, devices, threads, the cache, the network and variables."""
+    yield f"path: {Path(__file__).parents[1]}"
+    yield f"version: {__version__}"
+    yield f"python: {platform.python_version()} on {platform.platform()}"
+    yield f"jax: {version('jax')}, jaxlib: {version('jaxlib')}, numpy: {np.__version__}"
+    counts = {type: len(platform_devices(type)) for type in DEVICE_TYPES}
+    yield "devices: " + ", ".join(f"{n} {type}" for type, n in counts.items() if n)
+    yield f"threads: {get_num_threads()}"
+    yield f"cache: {_describe_cache()}"
+    yield f"network: host {socket.gethostname()}, a port can be opened ({free_port()})"
+    read = [each for each in vars(environment).values() if isinstance(each, EnvironmentVariable)]
+    for each in read:
+        if each.read() != each.default and each is not environment.SECRET:
+            yield f"{each.name}={each.read()}"
+    for name, place in replaced_variables().items():
+        yield f"{name} is not read; in its place: {place}"
+
+
+def _describe_cache() -> str:
+    folder = cache_folder()
+    if folder is None:
+        return "off"
+    files = [each for each in folder.rglob("*") if each.is_file()] if folder.is_dir() else []
+    megabytes = sum(each.stat().st_size for each in files) / 2**20
+    return f"{folder}, {len(files)} files, {megabytes:.0f} MiB"
+
+
+def _train_eagerly() -> None:
+    layer = Linear(4, 1)
+    optimizer = SGD(layer.parameters(), lr=0.1)
+    losses = []
+    for _ in range(3):
+        loss = (layer(ones(2, 4)) - 1).square().mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    if not losses[0] > losses[-1] >= 0:
+        raise ArithmeticError(f"the loss does not fall: {losses}")
+
+
+def _run_graph() -> None:
+    class Forward(Graph):
+        def __init__(self) -> None:
+            super().__init__()
+            self.layer = Linear(4, 1)
+
+        def build(self, x: Tensor) -> Tensor:
+            return self.layer(x)
+
+    graph, x = Forward(), ones(2, 4)
+    np.testing.assert_allclose(graph(x).numpy(), graph.layer(x).numpy(), rtol=1e-5)
+
+
+def _split_tensor() -> None:
+    ranks = range(min(2, len(platform_devices("cpu"))))
+    x = to_global(ones(4, 2), Placement("cpu", list(ranks)), split(0))
+    if x.sum().item() != x.numel():
+        raise ArithmeticError("the sum of a tensor of ones is not their number")
+
+
+TRIALS: dict[str, Callable[[], None]] = {
+    "eager training": _train_eagerly,
+    "a compiled graph": _run_graph,
+    "a tensor split over devices": _split_tensor,
+}
+
+
+def trials() -> Iterator[str]:
+    """Yield a line for each trial: how long it took, or its error."""
+    for name, trial in TRIALS.items():
+        start = time.perf_counter()
+        try:
+            trial()
+        except Exception as error:
+            yield f"{name}: FAILED, {type(error).__name__}: {error}"
+        else:
+            yield f"{name}: works ({time.perf_counter() - start:.1f} s)"
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command; the exit status is 1 if a trial fails."""
+    parser = argparse.ArgumentParser(prog="python -m oneflow doctor", description=__doc__)
+    parser.add_argument("--no-trials", action="store_true", help="only describe, run nothing")
+    options = parser.parse_args(arguments)
+    has_failed = False
+    for line in report():
+        sys.stdout.write(f"{line}\n")
+    for line in () if options.no_trials else trials():
+        sys.stdout.write(f"{line}\n")
+        sys.stdout.flush()
+        has_failed |= ": FAILED" in line
+    if has_failed:
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()
