@@ -1,5 +1,10 @@
 """Functions under the path of upstream's builtins, and its fused operators."""
 
+from oneflow.comm import recv as recv, send as send
+from oneflow.data.readers.buffers import (
+    gen_tensor_buffer as gen_tensor_buffer,
+    tensor_to_tensor_buffer as tensor_to_tensor_buffer,
+)
 from oneflow.tensor.tensor import Tensor as Tensor
 
 # isort: split
@@ -495,13 +500,13 @@ __all__ = [
     "fused_scale_mask_softmax_dropout", "fused_scale_tril", "fused_scale_tril_softmax_dropout",
     "fused_scale_tril_softmax_mask_scale", "fused_self_attention",
     "fused_self_attention_query_mul_key_and_value", "fused_weighted_sum", "gather", "gather_nd",
-    "gelu", "gelu_with_approximate", "global_arange", "global_constant", "global_empty",
-    "global_tensor_constant", "glu", "greater", "greater_equal", "grid_sample", "group_norm",
-    "grouped_matmul", "grouped_matmul_bias", "gru_cell", "gumbel_softmax", "hann_window",
-    "hardshrink", "hardsigmoid", "hardswish", "hardtanh", "hsplit", "hstack", "identity",
-    "in_top_k", "index_add", "index_add_", "index_select", "inv", "isclose", "isfinite", "isinf",
-    "isnan", "kl_div_loss", "l1_loss", "layer_norm", "layer_norm_affine", "leaky_relu", "less",
-    "less_equal", "lgamma", "linalg_cross", "log", "log1p", "log2", "log10", "log_softmax",
+    "gelu", "gelu_with_approximate", "gen_tensor_buffer", "global_arange", "global_constant",
+    "global_empty", "global_tensor_constant", "glu", "greater", "greater_equal", "grid_sample",
+    "group_norm", "grouped_matmul", "grouped_matmul_bias", "gru_cell", "gumbel_softmax",
+    "hann_window", "hardshrink", "hardsigmoid", "hardswish", "hardtanh", "hsplit", "hstack",
+    "identity", "in_top_k", "index_add", "index_add_", "index_select", "inv", "isclose", "isfinite",
+    "isinf", "isnan", "kl_div_loss", "l1_loss", "layer_norm", "layer_norm_affine", "leaky_relu",
+    "less", "less_equal", "lgamma", "linalg_cross", "log", "log1p", "log2", "log10", "log_softmax",
     "logaddexp", "logical_and", "logical_not", "logical_or", "logical_xor", "logsigmoid",
     "logsumexp", "lstm_cell", "margin_ranking_loss", "masked_fill", "masked_fill_", "matmul",
     "matrix_norm", "matrix_vector_product", "max", "max_pool1d", "max_pool2d", "max_pool3d",
@@ -511,22 +516,23 @@ __all__ = [
     "normalization_add_relu", "normalize", "not_equal", "one_hot", "pad", "pairwise_distance",
     "permute", "pin_memory", "pixel_shuffle", "pow", "prelu", "quantile", "quick_gelu", "rand",
     "randint", "randint_like", "randn", "randn_like", "randperm", "reciprocal", "reciprocal_no_nan",
-    "reduce_all", "reduce_any", "reduce_max", "reduce_mean", "reduce_min", "reduce_nansum",
+    "recv", "reduce_all", "reduce_any", "reduce_max", "reduce_mean", "reduce_min", "reduce_nansum",
     "reduce_prod", "reduce_sum", "reduce_sum_like", "relu", "repeat", "repeat_interleave",
     "reshape", "reshape_like", "rint", "rms_layer_norm", "rms_norm", "rnn_relu_cell",
     "rnn_tanh_cell", "roc_auc_score", "roi_align", "roll", "round", "row_stack", "rsqrt", "scatter",
     "scatter_add", "scatternd", "scatterndlike", "searchsorted", "select", "select_top_n", "selu",
-    "sigmoid", "sign", "silu", "sin", "sin_", "sinh", "slice", "slice_update",
+    "send", "sigmoid", "sign", "silu", "sin", "sin_", "sinh", "slice", "slice_update",
     "slice_view_1d_contiguous", "smooth_l1_loss", "softmax", "softmax_cross_entropy",
     "softmax_cross_entropy_grad", "softplus", "softshrink", "softsign", "sort",
     "sparse_cross_entropy", "sparse_softmax_cross_entropy", "split", "split_like", "sqrt",
     "sqrt_square_sum", "square", "squeeze", "stack", "std", "stft", "sub", "swapaxes", "swapdims",
     "t", "tan", "tanh", "tensor", "tensor_constant", "tensor_scatter_nd_update", "tensor_setitem",
-    "tensor_split", "tensordot", "threshold", "tile", "to", "to_consistent", "to_global",
-    "to_local", "topk", "transpose", "tril", "triplet_margin_loss", "triu", "triu_", "trunc",
-    "trunc_divide", "unbind", "unfold", "unfold_tensor", "uniform_", "unique",
-    "unsorted_segment_sum", "unsqueeze", "upsample", "upsample_bicubic_2d", "upsample_bilinear_2d",
-    "upsample_linear_1d", "upsample_nearest_1d", "upsample_nearest_2d", "upsample_nearest_3d",
-    "upsample_trilinear_3d", "var", "vector_norm", "view", "vsplit", "vstack", "where",
+    "tensor_split", "tensor_to_tensor_buffer", "tensordot", "threshold", "tile", "to",
+    "to_consistent", "to_global", "to_local", "topk", "transpose", "tril", "triplet_margin_loss",
+    "triu", "triu_", "trunc", "trunc_divide", "unbind", "unfold", "unfold_tensor", "uniform_",
+    "unique", "unsorted_segment_sum", "unsqueeze", "upsample", "upsample_bicubic_2d",
+    "upsample_bilinear_2d", "upsample_linear_1d", "upsample_nearest_1d", "upsample_nearest_2d",
+    "upsample_nearest_3d", "upsample_trilinear_3d", "var", "vector_norm", "view", "vsplit",
+    "vstack", "where",
 ]
 # fmt: on

@@ -338,6 +338,8 @@ def test_aliases_are_the_functions_themselves():
     assert _C.relu is F.relu
     assert _C.one_hot is F.one_hot
     assert _C.reduce_sum is flow.sum
+    assert _C.send is flow.comm.send
+    assert _C.tensor_to_tensor_buffer is flow.tensor_to_tensor_buffer
     assert _C.masked_fill_ is flow.Tensor.masked_fill_
     x = flow.ones(2, 3).t()
     assert x.contiguous_() is x
