@@ -37,7 +37,7 @@ class Placeholder:
             ) from None
         if any(size <= 0 for size in self.shape):
             raise ValueError(f"the sizes of a placeholder must be positive, got {self.shape}")
-        self.dtype = dtype
+        self.dtype, self._numpy_dtype = dtype, np.dtype(dtype.numpy)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(shape={self.shape}, dtype={self.dtype})"
@@ -57,17 +57,17 @@ class Placeholder:
         return [self._checked(name, given)]
 
     def _checked(self, name: str, given: Any) -> np.ndarray:
-        if isinstance(given, Tensor):
+        if not isinstance(given, np.ndarray) and isinstance(given, Tensor):
             given = given.numpy()
         if not isinstance(given, np.ndarray):
             raise TypeError(
                 f"argument `{name}` must be a NumPy array of shape {self.shape}, "
                 f"got {type(given).__name__}"
             )
-        if given.dtype != self.dtype.numpy:
+        if given.dtype != self._numpy_dtype:
             raise TypeError(
                 f"argument `{name}` must be an array of {self.dtype.numpy}, got {given.dtype}; "
-                f"convert it with `.astype(np.{np.dtype(self.dtype.numpy)})`"
+                f"convert it with `.astype(np.{self._numpy_dtype})`"
             )
         fits = given.ndim == len(self.shape) and given.shape[1:] == self.shape[1:]
         if not fits or (self.shape and not 0 < given.shape[0] <= self.shape[0]):

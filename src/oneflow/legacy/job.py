@@ -167,9 +167,9 @@ class JobFunction:
             )
         ]
         with self._mode():
-            results = graph.run(given)
+            read = graph.run(given)
         # A callback reads results on its own thread, and waits for them there.
-        return self._wrap_result(lambda: self._convert(map_leaves(_read, results)))
+        return self._wrap_result(lambda: self._convert(read()))
 
     def _bound(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Sequence[Any]:
         """Return what a call gives for each placeholder.
@@ -231,11 +231,6 @@ def _result_conversion(
     if isinstance(annotation, ResultOf) and annotation.origin is Callback:
         return converter(annotation.content, job), CallbackResult
     return converter(annotation, job), lambda read: read()
-
-
-def _read(leaf: Leaf) -> Leaf:
-    """Return the arrays of a leaf of tensors."""
-    return Leaf(each.numpy() for each in leaf)
 
 
 def _as_tensors(leaf: Leaf) -> Tensor | list[Tensor]:

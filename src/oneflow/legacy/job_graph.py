@@ -213,19 +213,23 @@ class JobGraph(Graph):
 
     # --- running
 
-    def run(self, given: Sequence[Sequence[np.ndarray]]) -> Any:
+    def run(self, given: Sequence[Sequence[np.ndarray]]) -> Callable[[], Any]:
         """Run the job on the arrays given for each argument, one for each replica.
 
         Returns:
-            The structure that the body returns, with the blobs of all replicas at each leaf.
+            A function that waits for the results and returns them: the structure that the body
+            returns, with the arrays of all replicas at each leaf.
         """
         blobs = [self._blob(arrays[r], r) for r in range(self.replicas) for arrays in given]
         results = self(*blobs)
         count = len(self.result_names)
-        for watcher, blob in zip(self._watchers, results[count * self.replicas :], strict=True):
-            watcher(blob.numpy())
-        return map_leaves(
-            lambda number: Leaf(results[number + r * count] for r in range(self.replicas)),
+        firsts = range(0, count * self.replicas, count) if count else ()
+        if self._watchers:
+            watched = results[count * self.replicas :]
+            for watcher, blob in zip(self._watchers, watched, strict=True):
+                watcher(blob.numpy())
+        return lambda: map_leaves(
+            lambda number: Leaf([results[first + number].numpy() for first in firsts]),
             self._structure,
         )
 
