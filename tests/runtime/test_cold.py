@@ -11,6 +11,7 @@ import oneflow as flow
 from oneflow.nn import functional as F
 from oneflow.runtime.cold import COLD
 from oneflow.runtime.eager import SETTINGS
+from tests.oracle import eager_mode
 
 
 @pytest.fixture(autouse=True)
@@ -54,6 +55,14 @@ def test_heavy_operations_and_those_without_a_rule_are_compiled() -> None:
     x = flow.ones(2048, 301)
     assert (x @ x.T)[5, 5].item() == 301
     assert flow.eager.statistics().operation_compiles == 2
+
+
+def test_compiled_operations_take_interpreted_numbers_without_dimensions() -> None:
+    matrix = flow.eye(3, requires_grad=True)
+    with eager_mode("cold"):
+        volume = flow.logdet(matrix)
+        (gradient,) = flow.autograd.grad([volume], [matrix], [flow.tensor(0.5)])
+        np.testing.assert_allclose(gradient.numpy(), np.eye(3) / 2)
 
 
 def test_without_the_interpreter_everything_is_compiled(monkeypatch) -> None:

@@ -129,7 +129,13 @@ OPERATORS = [
     Operator("Tensor.expand_as", cases=[case(tensor(1), tensor(2, 3, grad=False))]),
     Operator(
         "Tensor.sum_to_size",
-        cases=[case(tensor(2, 3), 3), case(tensor(2, 3), (2, 1)), case(tensor(2, 3), ())],
+        cases=[
+            case(tensor(2, 3), 3),
+            case(tensor(2, 3), (2, 1)),
+            case(tensor(2, 3), ()),
+            case(tensor(2, dtype="int32"), 2),
+            case(tensor(dtype="int32"), ()),
+        ],
         errors=[case(tensor(2, 3), 2), case(tensor(2), 1, 2, 1)],
     ),
     Operator("broadcast_to", cases=[case(tensor(3), (2, 3))], errors=[case(tensor(3), (2, 2))]),

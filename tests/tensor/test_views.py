@@ -242,6 +242,8 @@ def test_writing_to_a_part_of_several_copies_raises() -> None:
     for lib in (flow, torch):
         with pytest.raises(RuntimeError, match="single memory location"):
             lib.zeros(3).expand(2, 3)[:, :1].add_(1)
+        with pytest.raises(RuntimeError, match="single memory location"):
+            lib.zeros(3).as_strided((2, 3), (0, 1)).add_(1)
 
 
 def test_exchanged_data_of_a_result_keeps_its_history() -> None:

@@ -279,7 +279,9 @@ def _given_to_jax(operation: Operation, operands: Sequence[Any]) -> list[Any]:
         return list(operands)
     device = xla_device(operation.device)
     return [
-        jax.device_put(np.ascontiguousarray(each), device) if isinstance(each, np.ndarray) else each
+        jax.device_put(np.asarray(each, order="C"), device)
+        if isinstance(each, np.ndarray)
+        else each
         for each in operands
     ]
 

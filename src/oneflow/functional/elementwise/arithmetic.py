@@ -9,6 +9,7 @@ from oneflow.functional.registry import function
 from oneflow.primitives.operators import elementwise as p
 from oneflow.primitives.registry import Primitive
 from oneflow.tensor.call import call, call_two
+from oneflow.tensor.methods import attach, before_write, write_result
 from oneflow.tensor.operands import (
     cast_to,
     promote_operands,
@@ -222,6 +223,24 @@ def float_power(input: Tensor | float, exponent: Tensor | float) -> Tensor:
     has_complex = Category.COMPLEX in (computed_dtype(x).category, computed_dtype(y).category)
     wide = complex128 if has_complex else float64
     return power(cast_to(x, wide), cast_to(y, wide))
+
+
+def float_power_(self: Tensor, exponent: Tensor | float) -> Tensor:
+    """In-place version of `float_power`.
+
+    Raises:
+        RuntimeError: the tensor has another dtype than the result.
+    """
+    result = float_power(before_write(self), exponent)
+    if result.dtype is not self.dtype:
+        raise RuntimeError(
+            f"the base given to float_power_ has dtype {self.dtype.name} but the operation's "
+            f"result requires dtype {result.dtype.name}; convert it first"
+        )
+    return write_result(self, result, "float_power_")
+
+
+attach("float_power_", float_power_)
 
 
 @function(inplace=True)

@@ -388,7 +388,7 @@ def expand_as(input: Tensor, other: Tensor) -> Tensor:
 def sum_to_size(self: Tensor, *size: Any) -> Tensor:
     """The tensor summed over what broadcasting from `size` to its shape repeated.
 
-    Sums of integers and bools are int64.
+    Sums of integers and bools are int64; a single number counts as one.
 
     Raises:
         RuntimeError: `size` does not broadcast to the shape.
@@ -398,7 +398,7 @@ def sum_to_size(self: Tensor, *size: Any) -> Tensor:
     if len(target) > len(shape) or any(want not in (have, 1) for have, want in pairs):
         raise RuntimeError(f"size {list(target)} is not expandable to size {list(shape)}")
     dtype = self._value.spec.dtype
-    is_sum = target != tuple(shape) and dtype.category <= Category.INTEGER
+    is_sum = (target != tuple(shape) or not target) and dtype.category <= Category.INTEGER
     return call(sum_to, cast_to(self, int64) if is_sum else self, shape=target)
 
 

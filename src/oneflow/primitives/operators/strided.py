@@ -8,7 +8,7 @@ from jax import lax
 
 from oneflow.base.dtype import DType, uint8
 from oneflow.primitives.operation import Operation
-from oneflow.primitives.operators.shape import zeros_of
+from oneflow.primitives.operators.shape import raise_overlap, zeros_of
 from oneflow.primitives.registry import primitive
 from oneflow.primitives.sharding.axes import Axes
 from oneflow.primitives.strides import StridedLayout
@@ -178,13 +178,21 @@ def _as_strided_update(
     return (target.add(values) if accumulate else target.set(values)).reshape(x.shape)
 
 
+def _write_strided(base, new, shape, strides, offset):
+    if new.spec.numel and any(
+        size > 1 and not stride for size, stride in zip(shape, strides, strict=True)
+    ):
+        raise_overlap()
+    return as_strided_update(
+        base, new, shape=shape, strides=strides, offset=offset, accumulate=False
+    )
+
+
 as_strided = primitive(
     "as_strided",
     _as_strided,
     view=ViewRule(
-        lambda base, new, shape, strides, offset: as_strided_update(
-            base, new, shape=shape, strides=strides, offset=offset, accumulate=False
-        ),
+        _write_strided,
         lambda layout, shape, strides, offset: StridedLayout(shape, strides, ((offset, 1),)),
         overlaps=True,
     ),
