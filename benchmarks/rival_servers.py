@@ -92,14 +92,31 @@ class Address:
     """Where a server is.
 
     Attributes:
+        process: its process.
         text: its address.
         is_grpc: it is asked over gRPC.
         is_plain: over HTTP it takes nothing but the bytes of a row.
     """
 
+    process: int
     text: str
     is_grpc: bool = False
     is_plain: bool = False
+
+    def processor_seconds(self) -> float:
+        """The time that processors have worked for the server and the processes it started."""
+        found: dict[int, tuple[int, int]] = {}
+        for file in Path("/proc").glob("[0-9]*/stat"):
+            try:
+                fields = file.read_text().rpartition(")")[2].split()
+            except OSError:  # it has just ended
+                continue
+            found[int(file.parent.name)] = int(fields[1]), int(fields[11]) + int(fields[12])
+        family = {self.process}
+        for number in sorted(found):  # children have higher numbers than their parents
+            if found[number][0] in family:
+                family.add(number)
+        return sum(found[each][1] for each in family) / os.sysconf("SC_CLK_TCK")
 
 
 def rivals() -> list[str]:
@@ -118,7 +135,7 @@ def running(server: str, served: Served, port: int) -> Iterator[Address]:
         export(served.graph, served.folder / "exported" / "model")
         dist = Path(os.environ["TRITON_DIST"])
         with triton(dist, served.folder / "exported", served.folder) as found:
-            yield Address(f"http://{found.http}/v2/models/model/infer")
+            yield Address(found.process.pid, f"http://{found.http}/v2/models/model/infer")
         return
     command, folder = _command(server, served, port), ROOT
     if server == "mlserver":
@@ -134,10 +151,10 @@ def running(server: str, served: Served, port: int) -> Iterator[Address]:
     try:
         _wait(process, f"http://127.0.0.1:{port}/v2/health/ready")
         if server == "mlserver":
-            yield Address(f"127.0.0.1:{port + 1}", is_grpc=True)
+            yield Address(process.pid, f"127.0.0.1:{port + 1}", is_grpc=True)
         else:
             url = f"http://127.0.0.1:{port}/v2/models/model/infer"
-            yield Address(url, is_plain=server in ("torch", "onnxruntime"))
+            yield Address(process.pid, url, is_plain=server in ("torch", "onnxruntime"))
     finally:
         process.send_signal(signal.SIGTERM)
         try:

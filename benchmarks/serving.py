@@ -9,7 +9,8 @@ in a thread (needs fastapi, uvicorn, torch). With `TRITON_DIST`, the folder of t
 `nvidia-pytriton`, the genuine Triton with our backend takes part; with `MLSERVER`, a Python that
 has mlserver and onnxruntime, MLServer with ONNX Runtime. That one is asked over gRPC, as its HTTP
 knows JSON only. Every server is a process; in a round each is asked for the same time, one after
-the other. A request has one row as bytes; clients keep their connections.
+the other. A request has one row as bytes; clients keep their connections. The last column is the
+time that processors work for a request, which other work on the machine changes least.
 """
 
 from __future__ import annotations
@@ -137,22 +138,26 @@ class Turn(NamedTuple):
     Attributes:
         latencies: of the requests, ascending.
         rate: requests per second until the last one was answered.
+        processor: the seconds that processors have worked for each of them.
     """
 
     latencies: list[float]
     rate: float
+    processor: float
 
 
 def ask(address: Address, name: str, clients: int, seconds: float) -> Turn:
     """Give a server its turn."""
     row = NETWORKS[name].rows(1)
-    start = time.perf_counter()
+    start, worked = time.perf_counter(), address.processor_seconds()
     if address.is_grpc:
         latencies = asyncio.run(load_grpc(address.text, row, clients, seconds))
     else:
         message = (row.tobytes(), {}) if address.is_plain else request_of(name)
         latencies = asyncio.run(load(address.text, message, clients, seconds))
-    return Turn(sorted(latencies), len(latencies) / (time.perf_counter() - start))
+    seconds = time.perf_counter() - start
+    worked = address.processor_seconds() - worked
+    return Turn(sorted(latencies), len(latencies) / seconds, worked / len(latencies))
 
 
 def compare(servers: list[str], options: argparse.Namespace, served: Served) -> None:
@@ -171,12 +176,15 @@ def compare(servers: list[str], options: argparse.Namespace, served: Served) -> 
                     found[server].append(ask(address, served.network, clients, options.seconds))
             for server, turns in found.items():
                 rate = statistics.median(turn.rate for turn in turns)
+                processor = statistics.median(turn.processor for turn in turns) * 1e3
                 p50, p99 = (
                     statistics.median(t.latencies[int(len(t.latencies) * share)] for t in turns)
                     * 1e3
                     for share in (0.5, 0.99)
                 )
-                figures = f"{clients} | {server} | {rate:.1f} | {p50:.2f} | {p99:.2f}"
+                figures = (
+                    f"{clients} | {server} | {rate:.1f} | {p50:.2f} | {p99:.2f} | {processor:.2f}"
+                )
                 print(f"| {served.network} | {figures} |", flush=True)
 
 
@@ -199,8 +207,8 @@ def main() -> None:
         save_onnx(name, served.onnx)
         seconds = bare_seconds(name, served.graph)
         print(f"bare call of the saved graph: {seconds * 1e3:.3f} ms\n")
-        print("| network | clients | server | requests/s | p50 ms | p99 ms |")
-        print("|---|---|---|---|---|---|", flush=True)
+        print("| network | clients | server | requests/s | p50 ms | p99 ms | processor ms |")
+        print("|---|---|---|---|---|---|---|", flush=True)
         compare(options.servers, options, served)
 
 

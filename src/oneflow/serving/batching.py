@@ -2,8 +2,8 @@
 
 A request joins the queue of its model version. An instance, which is a thread, takes the oldest
 request and those after it that the same programs take, as far as larger batches are a gain, pads
-them to the size of a program, and gives each its rows of the results. While all instances are busy requests gather by themselves; a
-delay makes an idle one wait for more.
+them to the size of a program, and gives each its rows of the results. While all instances are busy
+requests gather by themselves; a delay makes an idle one wait for more.
 """
 
 from __future__ import annotations
