@@ -1,5 +1,6 @@
 """The backend under the genuine Triton server: `make triton`."""
 
+import contextlib
 import os
 import shutil
 import signal
@@ -196,6 +197,33 @@ def test_models_are_unloaded_loaded_and_exchanged(models, server, tmp_path):
             client.load_model("affine")
         assert answer() == 5
         shutil.rmtree(broken)
+
+
+def workers_of(server, model):
+    """The processes that serve a model."""
+    found = []
+    for file in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):  # it has just ended
+            text = file.read_bytes().decode()
+            if f"/{model}/" in text and os.getpgid(int(file.parent.name)) == server.process.pid:
+                found.append(int(file.parent.name))
+    return found
+
+
+def test_a_model_whose_process_was_killed_answers_with_errors_until_it_is_loaded_again(server):
+    """Triton 2.51 starts the process of a model again only then."""
+    tensors = [tensor_of(client_grpc, "image", np.ones((1, 3), np.uint8))]
+    with client_grpc.InferenceServerClient(server.grpc) as client:
+        assert client.infer("preprocess", tensors).as_numpy("output").shape == (1, 3)
+        for each in workers_of(server, "preprocess"):
+            os.kill(each, signal.SIGKILL)
+        with pytest.raises(InferenceServerException, match="not healthy"):
+            client.infer("preprocess", tensors)
+        client.unload_model("preprocess")
+        wait_until(lambda: not client.is_model_ready("preprocess"))
+        client.load_model("preprocess")
+        answer = client.infer("preprocess", tensors).as_numpy("output")
+        np.testing.assert_allclose(answer, np.full((1, 3), 1 / 255), rtol=1e-6)
 
 
 def test_a_killed_server_starts_again(models, tmp_path):

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -86,7 +87,11 @@ class Triton:
         ]
         with self.log.open("wb") as log:
             self.process = subprocess.Popen(
-                command, env=environment, stdout=log, stderr=subprocess.STDOUT
+                command,
+                env=environment,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
             )
 
     def wait(self, seconds=120):
@@ -104,13 +109,15 @@ class Triton:
             time.sleep(0.1)
 
     def stop(self):
-        """End it; its shared memory goes too, if it was killed."""
+        """End it; its Python processes and its shared memory go too, if it was killed."""
         self.process.terminate()
         try:
             self.process.wait(20)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
         for each in Path("/dev/shm").glob(f"{self.memory}*"):
             each.unlink(missing_ok=True)
 
