@@ -273,6 +273,25 @@ _INFINITY = float("inf")
 
 NORMS = [
     Operator(
+        "dist",
+        cases=[case(_M, _M), case(_M, tensor(3), 1), case(_M, _M, _INFINITY), case(_M, _M, 0.5)],
+        dtypes=("float64", "float32"),
+        tolerance=50,
+    ),
+    Operator(
+        "renorm",
+        cases=[
+            case(_B, 2, 0, 0.5),
+            case(_B, 1, -1, 1.0),
+            case(_M, 3.5, 1, 0.7),
+            case(_M, _INFINITY, 0, 9.0),
+            case(_M, 2, 0, 0.0),
+        ],
+        dtypes=("float64", "float32"),
+        tolerance=50,
+        errors=[case(tensor(3), 2, 0, 1.0), case(_M, 0, 0, 1.0), case(_M, 2, 0, -1.0)],
+    ),
+    Operator(
         "linalg.vector_norm",
         cases=[
             case(_M),

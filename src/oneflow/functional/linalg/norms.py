@@ -286,3 +286,59 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str | None = Non
     if not x1.shape[-1]:
         return (x1.unsqueeze(-2) - x2.unsqueeze(-3)).sum(-1)
     return vector_norm(x1.unsqueeze(-2) - x2.unsqueeze(-3), p, -1)
+
+
+@function(keyword_aliases={"tensor": "input"})
+def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
+    """Norm of a difference.
+
+    Args:
+        input: float or complex tensor.
+        other: likewise; the shapes broadcast.
+        p: the order, as of `linalg.vector_norm`.
+
+    Returns:
+        Real tensor without dimensions.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.dist(flow.tensor([3.0, 0.0]), flow.tensor([0.0, 4.0]))
+        tensor(5., dtype=oneflow.float32)
+    """
+    return vector_norm(input - other, p)
+
+
+# What norms get on top when slices are scaled, as in PyTorch.
+_RENORM_EPSILON = 1e-7
+
+
+@function(inplace=True)
+def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
+    """Scale the slices along a dimension whose norms are larger than `maxnorm` down to it.
+
+    Args:
+        input: float or complex tensor of two or more dimensions.
+        p: the order of the norms, positive.
+        dim: each slice along this dimension has a norm of its own.
+        maxnorm: the largest norm, not negative.
+
+    Raises:
+        RuntimeError: fewer dimensions, or numbers outside these ranges.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.renorm(flow.tensor([[3.0, 4.0], [0.3, 0.4]]), 2, 0, 1.0)
+        tensor([[0.6000, 0.8000],
+                [0.3000, 0.4000]], dtype=oneflow.float32)
+    """
+    if p <= 0:
+        raise RuntimeError(f"renorm: non-positive-norm not supported, got p={p}")
+    if maxnorm < 0:
+        raise RuntimeError(f"renorm: expected maxnorm to be >= 0, got {maxnorm}")
+    if input.ndim < 2:
+        raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {input.ndim}")
+    chosen = wrap_dim(dim, input.ndim)
+    others = [each for each in range(input.ndim) if each != chosen]
+    norms = vector_norm(input, p, others, True)
+    scales = maxnorm / (norms + _RENORM_EPSILON)
+    return input * scales.where(norms > maxnorm, 1.0).to(input.dtype)
