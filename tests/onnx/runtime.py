@@ -12,7 +12,9 @@ import onnx_ir as ir
 import onnxruntime
 
 import oneflow as flow
+from oneflow import nn
 from oneflow_onnx.oneflow2onnx.exporting import ExportOptions, export_model
+from oneflow_onnx.x2oneflow.onnx2flow import from_onnx
 from tests.oracle import flat_tensors
 
 
@@ -83,6 +85,18 @@ def assert_exported(
         problem = difference(run(session, flat_tensors(list(given))), model(*given), tolerance)
         assert problem is None, problem
     return proto
+
+
+def assert_round_trip(
+    proto: onnx.ModelProto, model: nn.Module, *args: Any, tolerance: float = 1e-4
+) -> None:
+    """Check that the import of a module's export gives the same, with as many parameters."""
+    back = from_onnx(proto)
+    results = [each.detach().numpy() for each in flat_tensors(back(*args))]
+    problem = difference(results, model(*args), tolerance)
+    assert problem is None, problem
+    counts = [sum(each.numel() for each in m.parameters()) for m in (model, back)]
+    assert counts[0] == counts[1], f"{counts[1]} parameters instead of {counts[0]}"
 
 
 def operators_of(proto: onnx.ModelProto) -> list[str]:

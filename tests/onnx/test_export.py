@@ -15,7 +15,6 @@ from oneflow_onnx.oneflow2onnx.errors import OpsetError, UnsupportedOperatorsErr
 from oneflow_onnx.oneflow2onnx.flow2onnx import Export, ProcessFlowGraph
 from oneflow_onnx.oneflow2onnx.handler import flow_op
 from oneflow_onnx.oneflow2onnx.sizes import DynamicSizeError
-from oneflow_onnx.x2oneflow.onnx2flow import from_onnx
 from tests.onnx.runtime import assert_exported, exported, operators_of, run, session_of
 
 
@@ -230,6 +229,27 @@ def test_rms_normalization_in_later_opsets(dtype):
     assert "RMSNormalization" not in operators_of(assert_exported(product, y, opset=23))
 
 
+@pytest.mark.parametrize("bits", [8, 4])
+def test_fake_quantization_is_quantization(bits):
+    x = flow.randn(3, 2, 40) * 3
+
+    class Quantized(nn.Module):
+        def __init__(self, per_layer):
+            super().__init__()
+            self.observer = nn.MinMaxObserver("google", bits, per_layer_quantization=per_layer)
+            self.quantizer = nn.FakeQuantization("google", bits)
+
+        def forward(self, x):
+            scale, zero_point = self.observer(x)
+            return self.quantizer(x, scale * 0.7, zero_point)
+
+    operators = ["QuantizeLinear", "DequantizeLinear"]
+    assert operators_of(assert_exported(Quantized(True), x))[-2:] == operators
+    assert operators_of(assert_exported(Quantized(False), x, opset=13))[-2:] == operators
+    # ONNX quantises each row from opset 13 on.
+    assert "QuantizeLinear" not in operators_of(assert_exported(Quantized(False), x, opset=12))
+
+
 def test_the_default_is_10_or_the_lowest_that_can_express_the_model():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -336,87 +356,6 @@ def test_integer_weights():
 
     proto = assert_exported(Lookup(), flow.tensor([3, 0, -1]))
     assert proto.graph.initializer[0].data_type == onnx.TensorProto.INT8
-
-
-# --- files
-
-
-def test_external_data_and_replacement(tmp_path):
-    path = tmp_path / "model.onnx"
-    large, x = nn.Linear(64, 64), flow.randn(2, 64)
-    for _ in range(2):
-        flow.onnx.export(large, x, path, external_data=True)
-        assert len(list(tmp_path.iterdir())) == 2
-        path_size = path.stat().st_size
-        assert path_size < 4096
-        import onnxruntime
-
-        session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
-        (result,) = session.run(None, {"input": x.numpy()})
-        np.testing.assert_allclose(result, large(x).detach().numpy(), rtol=1e-5, atol=1e-6)
-    flow.onnx.export(large, x, path)
-    assert [each.name for each in tmp_path.iterdir()] == ["model.onnx"]
-
-
-@pytest.mark.parametrize(
-    "dtype", [flow.float32, flow.float16, flow.bfloat16, flow.int8, flow.bool, flow.int64]
-)
-def test_files_hold_what_is_returned(dtype, tmp_path):
-    """Weights are written one by one; the file is that of the whole message."""
-
-    class Several(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.register_buffer("matrix", flow.tensor([[1, 0, 1]] * 200).to(dtype))
-            self.register_buffer("number", flow.tensor(1).to(dtype))
-
-        def forward(self, index):
-            return self.matrix[index], self.number.reshape(1)
-
-    path, index = tmp_path / "model.onnx", flow.tensor([0])
-    flow.onnx.export(Several(), index, path, opset_version=13)
-    returned = flow.onnx.export(Several(), index, opset_version=13)
-    read = onnx.load(path)
-    for proto in (read, returned):
-        proto.graph.name = ""
-        # Types of weights, which they have themselves.
-        proto.graph.ClearField("value_info")
-    assert len(read.graph.initializer) == 2
-    assert read == returned
-    onnx.checker.check_model(str(path), full_check=True)
-
-
-def test_weights_that_are_too_large_for_one_file_go_beside_it(tmp_path, monkeypatch):
-    monkeypatch.setattr("oneflow_onnx.oneflow2onnx.files._LARGEST", 20_000)
-    path = tmp_path / "model.onnx"
-    flow.onnx.export(nn.Linear(64, 64), flow.randn(2, 64), path)
-    assert [each.name for each in tmp_path.iterdir()] == ["model.onnx"]
-    flow.onnx.export(nn.Linear(96, 64), flow.randn(2, 96), path)
-    assert len(list(tmp_path.iterdir())) == 2
-    with pytest.raises(ValueError, match=r"24,\d+ bytes, too many.*external_data=True"):
-        flow.onnx.export(nn.Linear(96, 64), flow.randn(2, 96), path, external_data=False)
-    assert from_onnx(path)(flow.ones(2, 96)).shape == (2, 64)
-
-
-def test_a_failed_export_leaves_the_file_as_it_was(tmp_path, monkeypatch):
-    path = tmp_path / "model.onnx"
-    flow.onnx.export(nn.ReLU(), flow.randn(2), path)
-    before = path.read_bytes()
-
-    def full_disk(*args):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr("os.fsync", full_disk)
-    for options in ({}, {"external_data": True}):
-        with pytest.raises(OSError, match="No space"):
-            flow.onnx.export(nn.Linear(64, 64), flow.randn(2, 64), path, **options)
-    assert path.read_bytes() == before
-    assert [each.name for each in tmp_path.iterdir()] == ["model.onnx"]
-
-
-def test_a_folder_that_does_not_exist(tmp_path):
-    with pytest.raises(FileNotFoundError, match="does not exist"):
-        flow.onnx.export(nn.ReLU(), flow.randn(2), tmp_path / "none" / "model.onnx")
 
 
 # --- the functions of oneflow_onnx

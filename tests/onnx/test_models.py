@@ -11,7 +11,7 @@ from flowvision.models.registry import registered_models
 from oneflow import nn
 from oneflow.nn import functional as F
 from tests.flowvision.zoo import model_facts
-from tests.onnx.runtime import assert_exported, operators_of
+from tests.onnx.runtime import assert_exported, assert_round_trip, operators_of
 from tests.oracle import eager_mode
 from tests.sampling import Sample
 
@@ -71,7 +71,9 @@ def test_gpt_with_a_cache_of_keys_and_values():
     sizes = {0: new, 1: {1: "new"}, **dict.fromkeys(range(2, 6), past)}
     others = [gpt_inputs(3, 1, 7), gpt_inputs(1, 4, 2)]
     for opset in (None, 17):
-        assert_exported(model, *gpt_inputs(2, 3, 5), dynamic=sizes, others=others, opset=opset)
+        inputs = gpt_inputs(2, 3, 5)
+        proto = assert_exported(model, *inputs, dynamic=sizes, others=others, opset=opset)
+        assert_round_trip(proto, model, *others[0])
 
 
 class BERT(nn.Module):
@@ -104,7 +106,9 @@ def bert_inputs(batch: int, length: int):
 def test_bert():
     sizes = {place: {0: "batch", 1: "length"} for place in range(3)}
     others = [bert_inputs(3, 9)]
-    assert_exported(BERT().eval(), *bert_inputs(2, 6), dynamic=sizes, others=others)
+    model = BERT().eval()
+    proto = assert_exported(model, *bert_inputs(2, 6), dynamic=sizes, others=others)
+    assert_round_trip(proto, model, *others[0])
 
 
 def test_wide_and_deep():
@@ -125,7 +129,9 @@ def test_wide_and_deep():
         return (flow.randn(batch, 4), *indices)
 
     sizes = {place: {0: "batch"} for place in range(3)}
-    assert_exported(WideAndDeep().eval(), *inputs(2), dynamic=sizes, others=[inputs(5)])
+    model = WideAndDeep().eval()
+    proto = assert_exported(model, *inputs(2), dynamic=sizes, others=[inputs(5)])
+    assert_round_trip(proto, model, *inputs(5))
 
 
 @pytest.mark.parametrize("bidirectional", [False, True])
@@ -136,10 +142,15 @@ def test_recurrent_layers_are_operators(kind, bidirectional):
     others = [(flow.randn(3, 7, 4),)]
     proto = assert_exported(layer, flow.randn(2, 4, 4), dynamic=sizes, others=others)
     assert operators_of(proto).count(kind.__name__) == 2 * (1 + bidirectional)
+    assert_round_trip(proto, layer, *others[0])
 
 
 def test_lstm_with_projections_is_written_step_by_step():
-    assert_exported(nn.LSTM(4, 6, proj_size=3), flow.randn(5, 2, 4))
+    for length in (5, 70):
+        layer, x = nn.LSTM(4, 6, proj_size=3), flow.randn(length, 2, 4)
+        proto = assert_exported(layer, x)
+        assert ("Scan" in operators_of(proto)) == (length > 64)
+        assert_round_trip(proto, layer, x)
 
 
 def test_detection_head_on_regions():
@@ -224,4 +235,5 @@ def test_classification_model(name: str, exhaustive: bool, sample: Sample) -> No
         redraw_constants(model)
         images = flow.randn(2, 3, size, size)
         spread = flow.randn(3, 3, size, size)
-        assert_exported(model, images, dynamic=BATCH, others=[(spread,)], tolerance=1e-3)
+        proto = assert_exported(model, images, dynamic=BATCH, others=[(spread,)], tolerance=1e-3)
+        assert_round_trip(proto, model, spread, tolerance=1e-3)

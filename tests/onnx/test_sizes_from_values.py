@@ -10,7 +10,15 @@ from flowvision.models import detection, segmentation
 from oneflow import nn
 from oneflow.nn import functional as F
 from oneflow_onnx.oneflow2onnx.sizes import DynamicSizeError
-from tests.onnx.runtime import assert_exported, exported, operators_of, run, session_of
+from oneflow_onnx.x2oneflow.onnx2flow import from_onnx
+from tests.onnx.runtime import (
+    assert_exported,
+    assert_round_trip,
+    exported,
+    operators_of,
+    run,
+    session_of,
+)
 from tests.onnx.test_models import redraw_constants
 from tests.oracle import eager_mode
 
@@ -114,6 +122,18 @@ def test_regions(aligned, sampling_ratio):
     assert "RoiAlign" in operators_of(proto)
 
 
+def test_the_model_knows_that_it_is_exported():
+    seen = []
+
+    def noted(x):
+        seen.append(flow.onnx.is_in_onnx_export())
+        return x * 2
+
+    exported(noted, [flow.ones(2)])
+    noted(flow.ones(2))
+    assert seen == [True, False]
+
+
 class Detector(nn.Module):
     """A detector of one image with tensors as its results."""
 
@@ -160,15 +180,18 @@ def test_detectors(name, sample):
     with eager_mode("cold"):
         flow.manual_seed(0)
         model = Detector(make(pretrained_backbone=False, num_classes=5, **options)).eval()
-        session = session_of(exported(model, [flow.rand(3, size, size)], opset=16))
+        redraw(model)
+        proto = exported(model, [flow.rand(3, size, size)], opset=16)
+        session, back = session_of(proto), from_onnx(proto)
         for _ in range(2):
             image = flow.rand(3, size, size)
             expected = [each.detach().numpy() for each in model(image)]
-            found = run(session, [image])
-            # Suppression near the threshold, and order among equal scores, depend on rounding.
             assert len(expected[0]) > 20
-            assert abs(len(found[0]) - len(expected[0])) <= 0.05 * len(expected[0])
-            assert matched(found, expected) > 0.9
+            returned = [each.detach().numpy() for each in back(image)]
+            for found in (run(session, [image]), returned):
+                # Suppression near the threshold, and order among equal scores, depend on rounding.
+                assert abs(len(found[0]) - len(expected[0])) <= 0.05 * len(expected[0])
+                assert matched(found, expected) > 0.9
 
 
 # --- segmentation
@@ -218,4 +241,6 @@ def test_segmentation(name, sample):
         sizes = {0: {0: "batch", 2: "height", 3: "width"}}
         images = flow.randn(2, 3, 64, 64)
         others = [(flow.randn(1, 3, 96, 128),)]
-        assert_exported(Scores(), images, dynamic=sizes, others=others, tolerance=1e-3)
+        scores = Scores()
+        proto = assert_exported(scores, images, dynamic=sizes, others=others, tolerance=1e-3)
+        assert_round_trip(proto, scores, *others[0], tolerance=1e-3)

@@ -83,6 +83,7 @@ OPERATORS = {
     "s004_E50": (lambda x: F.avg_pool2d(x, 2, 2), [IMAGE], "AveragePool"),
     "s004_E51": (lambda x: F.max_pool2d(x, 2, 2), [IMAGE], "MaxPool"),
     "s004_E52": (F.conv2d, [IMAGE, flow.randn(3, 4, 3, 3)], "Conv"),
+    "s004_E53": (nn.FakeQuantization(), [X, flow.tensor([0.01]), flow.zeros(1)], "QuantizeLinear"),
     "s004_E54": (lambda x: flow.amin(x, 1), [X], "ReduceMin"),
     "s004_E55": (nn.BatchNorm2d(4).eval(), [IMAGE], "BatchNormalization"),
     "s004_E56": (lambda x: flow.sum(x, 1), [X], "ReduceSum"),

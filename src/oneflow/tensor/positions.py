@@ -58,6 +58,19 @@ def assumed_counts(counts: Iterator[int]) -> Iterator[AssumedCounts]:
         _assumed.reset(token)
 
 
+def is_in_onnx_export() -> bool:
+    """Return whether a model is being recorded for ONNX, where sizes may depend on values.
+
+    Elsewhere, inside `build` of an `nn.Graph`, they must not.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.onnx.is_in_onnx_export()
+        False
+    """
+    return _assumed.get() is not None
+
+
 def _assumed_positions(x: Tensor) -> tuple[Value, ...] | None:
     """Positions as they are assumed; None if the values are there to be read."""
     assumed = _assumed.get()

@@ -1,7 +1,7 @@
 """Choosing among boxes: as many as there are, or a fixed number inside `build` of an `nn.Graph`.
 
 There, where sizes must not depend on values, candidates that are dropped stay with a score of -inf,
-and results are filled up with zeros.
+and results are filled up with zeros. An export to ONNX takes as many as there are.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ def only_where(condition: Tensor, scores: Tensor, *others: Tensor) -> tuple[Tens
         scores: of shape (n,).
         others: of shape (n, ...).
     """
-    if scores.is_lazy:
+    if _have_fixed_sizes(scores):
         return flow.where(condition, scores, -float("inf")), *others
     chosen = condition.nonzero(as_tuple=True)[0]
     return tuple(each[chosen] for each in (scores, *others))
@@ -42,7 +42,7 @@ def suppress(
         The "boxes", "labels" and "scores", the best first.
     """
     found = {"boxes": boxes, "labels": labels, "scores": scores}
-    if not scores.is_lazy:
+    if not _have_fixed_sizes(scores):
         kept = batched_nms(boxes, scores, labels, iou_threshold, most)
         return {name: each[kept] for name, each in found.items()}
     positions, kept = batched_nms_padded(boxes, scores, labels, iou_threshold, most)
@@ -50,6 +50,10 @@ def suppress(
     found["labels"] = flow.where(kept, labels[positions], 0)
     found["scores"] = flow.where(kept, scores[positions], 0.0)
     return found
+
+
+def _have_fixed_sizes(scores: Tensor) -> bool:
+    return scores.is_lazy and not flow.onnx.is_in_onnx_export()
 
 
 def are_large(boxes: Tensor, min_size: float) -> Tensor:

@@ -3,6 +3,7 @@
 from oneflow_onnx.oneflow2onnx.lowerings import (
     activation as activation,
     comparison as comparison,
+    composites as composites,
     convolution as convolution,
     creation as creation,
     detection as detection,

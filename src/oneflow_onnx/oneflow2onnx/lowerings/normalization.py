@@ -150,31 +150,6 @@ def _group_normalization(b: GraphBuilder, call: Call, epsilon: float) -> Ref | N
     return o.reshape(b, result, x.shape)
 
 
-@lowering("mul")
-def _mul(b: GraphBuilder, call: Call) -> Ref:
-    whole = _rms_norm(b, call) if b.opset >= 23 else None
-    return b.op("Mul", *call.operands) if whole is None else whole
-
-
-def _rms_norm(b: GraphBuilder, call: Call) -> Ref | None:
-    """``x / sqrt(mean(x^2) + eps) * weight`` as one operator; None where it is not that."""
-    inner, weight = call.operands
-    scaled = call.made_by(inner, "mul")
-    root = call.made_by(scaled.operands[1], "rsqrt") if scaled else None
-    total = call.made_by(root.operands[0], "add") if root else None
-    mean = call.made_by(total.operands[0], "mean") if total else None
-    square = call.made_by(mean.operands[0], "square") if mean else None
-    if scaled is None or total is None or mean is None or square is None:
-        return None
-    x, eps, dims = scaled.operands[0], total.operands[1].number, mean["dims"]
-    last = tuple(range(x.rank - len(dims), x.rank))
-    if square.operands[0] is not x or eps is None or dims != last:
-        return None
-    if weight.shape != x.shape[last[0] :]:
-        return None
-    return b.op("RMSNormalization", x, weight, shape=x.shape, axis=last[0], epsilon=float(eps))
-
-
 @lowering("attach_moments")
 def _attach_moments(b: GraphBuilder, call: Call) -> tuple[Ref, Ref]:
     _, mean, variance = call.operands

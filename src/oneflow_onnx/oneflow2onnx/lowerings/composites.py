@@ -1,0 +1,62 @@
+"""Larger operators that a product ends: root mean square normalisation, fake quantisation."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from oneflow_onnx.oneflow2onnx import operators as o
+from oneflow_onnx.oneflow2onnx.builder import GraphBuilder
+from oneflow_onnx.oneflow2onnx.lowering import Call, lowering
+from oneflow_onnx.oneflow2onnx.reference import Ref
+
+_INT8 = np.dtype(np.int8)
+
+
+@lowering("mul")
+def _mul(b: GraphBuilder, call: Call) -> Ref:
+    whole = _rms_norm(b, call) if b.opset >= 23 else None
+    whole = whole or _fake_quantization(b, call)
+    return whole or b.op("Mul", *call.operands)
+
+
+def _rms_norm(b: GraphBuilder, call: Call) -> Ref | None:
+    """``x / sqrt(mean(x^2) + eps) * weight`` as one operator; None where it is not that."""
+    inner, weight = call.operands
+    scaled = call.made_by(inner, "mul")
+    root = call.made_by(scaled.operands[1], "rsqrt") if scaled else None
+    total = call.made_by(root.operands[0], "add") if root else None
+    mean = call.made_by(total.operands[0], "mean") if total else None
+    square = call.made_by(mean.operands[0], "square") if mean else None
+    if scaled is None or total is None or mean is None or square is None:
+        return None
+    x, eps, dims = scaled.operands[0], total.operands[1].number, mean["dims"]
+    last = tuple(range(x.rank - len(dims), x.rank))
+    if square.operands[0] is not x or eps is None or dims != last:
+        return None
+    if weight.shape != x.shape[last[0] :]:
+        return None
+    return b.op("RMSNormalization", x, weight, shape=x.shape, axis=last[0], epsilon=float(eps))
+
+
+def _fake_quantization(b: GraphBuilder, call: Call) -> Ref | None:
+    """``clamp(round(x / scale), -largest, largest) * scale``, by way of int8; None for all else."""
+    number, scale = call.operands
+    limited = call.made_by(number, "clamp")
+    rounded = call.made_by(limited.operands[0], "round") if limited else None
+    quotient = call.made_by(rounded.operands[0], "div") if rounded else None
+    if limited is None or quotient is None or quotient.operands[1] is not scale:
+        return None
+    x, (low, high) = quotient.operands[0], (each.number for each in limited.operands[1:])
+    per_row = scale.rank == x.rank > 0 and scale.shape == (x.shape[0], *[1] * (x.rank - 1))
+    if x.dtype != np.float32 or low is None or high is None or not 0 < high == -low < 128:
+        return None
+    if scale.rank and not (per_row and b.opset >= 13):
+        return None
+    # Quantised numbers go down to -128.
+    ends = [b.op("Mul", scale, b.constant(end, x.dtype)) for end in (low, high)]
+    within = b.op("Min", b.op("Max", x, ends[0]), ends[1])
+    factors = o.reshape(b, scale, scale.shape[:1])
+    zeros = b.constant(np.int8(0)) if not per_row else o.filled(b, factors.shape, 0, _INT8)
+    axis = {"axis": 0} if per_row else {}
+    small = b.op("QuantizeLinear", within, factors, zeros, shape=x.shape, dtype=_INT8, **axis)
+    return b.op("DequantizeLinear", small, factors, zeros, shape=x.shape, dtype=x.dtype, **axis)
