@@ -100,7 +100,9 @@ def dense(buffer: TensorBuffer, shape: Sequence[int] | None, dtype: DType) -> Te
                     f"values of one tensor must have the shape {expected}, got {each.shape}; give "
                     "images one size first, with Resize or a crop"
                 )
-        whole = np.stack(arrays).reshape(*buffer.shape, *expected)
+        # A process may have read a part of the batch.
+        rest = buffer.shape[1:]
+        whole = np.stack(arrays).reshape(len(arrays) // math.prod(rest), *rest, *expected)
         return sharding.tensor(whole.astype(dtype.numpy, copy=False))
 
     capture, sharding = current_feeds(), buffer.sharding
