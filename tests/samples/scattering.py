@@ -89,6 +89,25 @@ OPERATORS = [
         ],
         second_grad=False,
     ),
+    *(
+        Operator(
+            f"index_reduce {how}",
+            call=lambda lib, x, d, i, s, include, how=how: lib.index_reduce(
+                x, d, i, s, how, include_self=include
+            ),
+            cases=[
+                case(_X, 0, index([2, 2]), tensor(2, 4), True),
+                case(_X, 1, index([0, 3, 0]), tensor(3, 3), False),
+            ],
+            dtypes=("float32", "float64", "int64"),
+            second_grad=False,
+            errors=[
+                case(_X, 0, index([0]), tensor(2, 4), True),
+                case(_X, 0, index([0, 1]), tensor(2, 3), True),
+            ],
+        )
+        for how in ("prod", "mean", "amax", "amin")
+    ),
     Operator(
         "index_add",
         cases=[

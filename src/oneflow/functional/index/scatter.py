@@ -181,6 +181,57 @@ def _index_and_dim(input: Tensor, dim: int, index: Tensor, name: str) -> tuple[T
     return index.reshape(-1), wrap_dim(dim, input.ndim)
 
 
+@function(inplace=True)
+def index_reduce(
+    input: Tensor,
+    dim: int,
+    index: Tensor,
+    source: Tensor,
+    reduce: str,
+    *,
+    include_self: bool = True,
+) -> Tensor:
+    """A copy of `input` with slices of `source` reduced into the slices `index` along `dim`.
+
+    Args:
+        input: tensor.
+        dim: dimension.
+        index: a position for each slice of `source`.
+        source: tensor of the dtype and, apart from `dim`, of the shape of `input`.
+        reduce: ``"prod"``, ``"mean"``, ``"amax"`` or ``"amin"``.
+        include_self: what is in `input` takes part; otherwise it is replaced where something is
+            written.
+
+    Raises:
+        RuntimeError: there is no such reduction, or shapes do not fit.
+
+    Example:
+        >>> import oneflow as flow
+        >>> x, source = flow.ones(2, 2), flow.tensor([[5.0, 0.0], [6.0, 1.0]])
+        >>> x.index_reduce(0, flow.tensor([0, 0]), source, "amax")
+        tensor([[6., 1.],
+                [1., 1.]], dtype=oneflow.float32)
+    """
+    name = "index_reduce"
+    if reduce not in ("prod", "mean", "amax", "amin"):
+        raise RuntimeError(
+            f"{name}(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}."
+        )
+    flat, at = _index_and_dim(input, dim, index, name)
+    if not input.ndim:
+        one, given = input.reshape(-1), source.reshape(-1)
+        return index_reduce(one, 0, flat, given, reduce, include_self=include_self).reshape(())
+    expected = (*input.shape[:at], flat.shape[0], *input.shape[at + 1 :])
+    if tuple(source.shape) != expected:
+        raise RuntimeError(
+            f"{name}(): source must have one slice for each index and the other sizes of the "
+            f"input, which is a shape of {list(expected)}, got {list(source.shape)}"
+        )
+    shape = [-1 if d == at else 1 for d in range(input.ndim)]
+    positions = flat.long().reshape(shape).expand(source.shape)
+    return scatter_reduce(input, at, positions, source, reduce, include_self=include_self)
+
+
 def _put_slices(
     input: Tensor, dim: int, index: Tensor, values: Value, accumulate: bool, negative: bool
 ) -> Tensor:
