@@ -2,6 +2,7 @@
 
     python benchmarks/cold.py                  # all
     python benchmarks/cold.py relu lengths     # some of them
+    python benchmarks/cold.py --shapes 5000    # the memory that so many new shapes leave
 
 Each figure is the median over fresh processes; the compilation cache is off, and imports, data and
 one unrelated operator come before the clock starts.
@@ -10,12 +11,13 @@ one unrelated operator come before the clock starts.
 from __future__ import annotations
 
 import argparse
+import importlib
 import os
 import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +26,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 ROUNDS = 5
+CLOCKS = {"time": time.perf_counter, "thread": time.thread_time, "process": time.process_time}
 UNARY = (
     "abs",
     "acos",
@@ -128,17 +131,33 @@ def _step(loss: Any, optimizer: Any) -> None:
     loss.item()
 
 
+def _steps_of_lengths(lib: Any, lengths: Iterable[int]) -> Iterator[int]:
+    """A training step for each sequence length; yields the lengths."""
+    nn = lib.nn
+    table, layer = nn.Embedding(100, 16), nn.Linear(16, 100)
+    optimizer = lib.optim.SGD([*table.parameters(), *layer.parameters()], lr=0.1)
+    for length in lengths:
+        tokens = lib.tensor(np.arange(length) % 100)
+        _step(nn.functional.cross_entropy(layer(table(tokens)), tokens), optimizer)
+        yield length
+
+
 def _lengths(lib: Any) -> Callable[[], Any]:
-    batches = [lib.tensor(np.arange(length) % 100) for length in range(10, 50)]
+    return lambda: list(_steps_of_lengths(lib, range(10, 50)))
 
-    def run() -> None:
-        nn = lib.nn
-        table, layer = nn.Embedding(100, 16), nn.Linear(16, 100)
-        optimizer = lib.optim.SGD([*table.parameters(), *layer.parameters()], lr=0.1)
-        for tokens in batches:
-            _step(nn.functional.cross_entropy(layer(table(tokens)), tokens), optimizer)
 
-    return run
+def _measure_memory(shapes: int) -> None:
+    """Print the resident memory after steps of ever new shapes."""
+    import oneflow
+
+    page = os.sysconf("SC_PAGE_SIZE")
+    print("| shapes | resident MiB | processor seconds |\n|---|---|---|")
+    for length in _steps_of_lengths(oneflow, range(1, shapes + 1)):
+        if length == 100 or not length % 500:
+            pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+            print(
+                f"| {length} | {pages * page / 2**20:.0f} | {time.process_time():.1f} |", flush=True
+            )
 
 
 def _encoder(lib: Any) -> Callable[[], Any]:
@@ -148,6 +167,33 @@ def _encoder(lib: Any) -> Callable[[], Any]:
         layer = lib.nn.TransformerEncoderLayer(32, 4, 64, batch_first=True)
         layer(x).sum().backward()
         layer.linear1.weight.grad.numpy()
+
+    return run
+
+
+def _gpt(lib: Any) -> Callable[[], Any]:
+    from benchmarks.models.gpt import make_model
+
+    tokens = np.random.default_rng(1).integers(0, 512, (2, 65))
+    batch, labels = lib.tensor(tokens[:, :-1]), lib.tensor(tokens[:, 1:].reshape(-1))
+
+    def run() -> None:
+        model = make_model(lib, width=64, layers=2, context=64)
+        optimizer = lib.optim.AdamW(model.parameters(), lr=1e-3)
+        logits = model(batch).reshape(-1, 512)
+        _step(lib.nn.functional.cross_entropy(logits, labels), optimizer)
+
+    return run
+
+
+def _resnet18(lib: Any) -> Callable[[], Any]:
+    vision = importlib.import_module("torchvision" if lib.__name__ == "torch" else "flowvision")
+    images, labels = lib.tensor(_array(8, 3, 64, 64)), lib.tensor(np.arange(8))
+
+    def run() -> None:
+        model = vision.models.resnet18()
+        optimizer = lib.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+        _step(lib.nn.functional.cross_entropy(model(images), labels), optimizer)
 
     return run
 
@@ -187,26 +233,28 @@ WORKLOADS: dict[str, Callable[[Any], Callable[[], Any]]] = {
     "perceptron_10": _perceptron(10),
     "lengths": _lengths,
     "encoder": _encoder,
+    "gpt": _gpt,
+    "resnet18": _resnet18,
     "gpt_lengths": _gpt_lengths,
 }
 
 
-def _measure_here(name: str, library: str) -> None:
-    """Print the seconds that a workload takes in this process."""
+def _measure_here(name: str, library: str, clock: Callable[[], float]) -> None:
+    """Print the seconds that a workload takes in this process by a clock."""
     if library == "torch":
         import torch as lib
     else:
         import oneflow as lib
     run = WORKLOADS[name](lib)
     (lib.tensor(_array(3)) * 2).numpy()
-    before = time.perf_counter()
+    before = clock()
     run()
-    print(time.perf_counter() - before)
+    print(clock() - before)
 
 
-def _measure(name: str, library: str, rounds: int) -> float:
+def _measure(name: str, library: str, rounds: int, clock: str) -> float:
     """The median over fresh processes, in seconds."""
-    command = [sys.executable, __file__, name, "--in-process", library]
+    command = [sys.executable, __file__, name, "--in-process", library, "--clock", clock]
     environment = {**os.environ, "ONEFLOW_CACHE_DIR": "off"}
     seconds = []
     for _ in range(rounds):
@@ -222,18 +270,28 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("names", nargs="*", help=f"of {', '.join(WORKLOADS)}; default: all")
     parser.add_argument("--rounds", type=int, default=ROUNDS, help="fresh processes per figure")
+    parser.add_argument("--shapes", type=int, help="measure the memory of so many shapes")
+    parser.add_argument(
+        "--clock",
+        choices=CLOCKS,
+        default="time",
+        help="on a busy machine: the processor time of the main thread, or of all threads",
+    )
     parser.add_argument("--in-process", choices=("oneflow", "torch"), help=argparse.SUPPRESS)
     options = parser.parse_args()
     unknown = [name for name in options.names if name not in WORKLOADS]
     if unknown:
         parser.error(f"unknown workload {unknown[0]!r}; known: {', '.join(WORKLOADS)}")
+    if options.shapes:
+        _measure_memory(options.shapes)
+        return
     if options.in_process:
-        _measure_here(options.names[0], options.in_process)
+        _measure_here(options.names[0], options.in_process, CLOCKS[options.clock])
         return
     print("| first time | oneflow ms | torch ms |\n|---|---|---|", flush=True)
     for name in options.names or WORKLOADS:
         cells = [
-            f"{_measure(name, library, options.rounds) * 1e3:.1f}"
+            f"{_measure(name, library, options.rounds, options.clock) * 1e3:.1f}"
             for library in ("oneflow", "torch")
         ]
         print(f"| {name} | {' | '.join(cells)} |", flush=True)

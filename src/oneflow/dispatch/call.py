@@ -116,7 +116,7 @@ def _evict_unused() -> None:
         # Its plans for the backward pass refer to it.
         if count - len(getattr(operation, "_plans", ())) <= _UNUSED:
             _operations.pop(key, None)
-    _cache.max_size = max(_cache.max_size, 2 * len(_operations))
+    _cache.max_size = max(_cache.max_size, len(_operations) * 3 // 2)
 
 
 def _record_general(operation: Any, operands: tuple) -> Any:

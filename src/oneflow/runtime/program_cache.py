@@ -10,8 +10,8 @@ from oneflow.passes.checked_updates import invalid_outputs
 from oneflow.primitives.operation import Operation
 from oneflow.program.ir import Program
 
-# Of all programs together; an instruction takes about a kilobyte.
-_MAX_INSTRUCTIONS = 1 << 18
+# Of all programs together; an instruction takes about a kilobyte with what NumPy computes for it.
+_MAX_INSTRUCTIONS = 1 << 16
 # What a program takes besides its instructions, counted as so many of them.
 _FIXED_COST = 8
 
