@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 
+_BUFFERS = "nothing: each value of a tensor buffer is an array of its own size"
+
 REPLACED = {
     "AUTO_PARALLEL_TRANSFER_COST": "`AutoParallelConfig.set_transfer_cost` of a graph",
     "GLOG_log_dir": "ONEFLOW_LOG_DIR",
@@ -56,7 +58,13 @@ REPLACED = {
         "`oneflow.profiler.profiler_start`, XLA's trace"
     ),
     "ONEFLOW_PYTHON_STACK_GETTER": "nothing: errors always name the user's line",
+    "ONEFLOW_SERVING_DEBUG": "Python's `logging`: the level of `oneflow.serving`",
     "ONEFLOW_STREAM_CUDA_EVENT_FLAG_BLOCKING_SYNC": "XLA, which waits without computing",
+    "ONEFLOW_TENSOR_BUFFER_ALIGNED_SIZE": _BUFFERS,
+    "ONEFLOW_TENSOR_BUFFER_GROWTH_FACTOR": _BUFFERS,
+    "ONEFLOW_TENSOR_BUFFER_POOL_SIZE_FACTOR": _BUFFERS,
+    "ONEFLOW_TENSOR_BUFFER_POOL_THREAD_LOCAL_CACHE_SIZE": _BUFFERS,
+    "ONEFLOW_TENSOR_BUFFER_SHRINK_FACTOR": _BUFFERS,
     "ONEFLOW_TEST_CPU_ONLY": "pytest's option `-m 'not gpu'`",
     "ONEFLOW_TEST_DEVICE_NUM": "ONEFLOW_CPU_DEVICES",
     "ONEFLOW_TEST_NODE_NUM": "`--nnodes` of `python -m oneflow.distributed.launch`",
