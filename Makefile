@@ -91,6 +91,10 @@ bench: $(STAMPS)-test  ## Run the benchmarks and print their table
 .PHONY: ci
 ci: lint types test docs  ## Run every check
 
+.PHONY: matrix
+matrix: $(STAMPS)-demo  ## Try the wheel with every Python found, lowest and newest dependencies
+	$(BIN)/python tools/matrix.py
+
 .PHONY: clean
 clean:  ## Remove the virtual environments, caches and built documentation
 	rm -rf .venv .venv-* .pytest_cache .ruff_cache .hypothesis .import_linter_cache docs/_build dist
