@@ -128,8 +128,9 @@ def test_cdf(both, name):
         assert_close(*found)
 
 
-def test_samples(both):
+def test_samples(both, sample):
     ours, theirs, _ = both
+    sample.take(f"samples of {ours}", one_in=2)
     count = 4000
     drawn = ours.sample((count,))
     assert not drawn.requires_grad
@@ -146,8 +147,9 @@ def test_samples(both):
     assert tuple(ours.sample_n(2).shape) == (2, *whole)
 
 
-def test_expanded(both):
+def test_expanded(both, sample):
     ours, theirs, values = both
+    sample.take(f"expanded {ours}", one_in=3)
     shape = (5, *theirs.batch_shape)
     kind = "long" if type(ours).__name__ == "Categorical" else "float"
     value = [getattr(lib.tensor(values), kind)() for lib in (flow, torch)]
