@@ -23,7 +23,20 @@ def _where(condition: Tensor, value: Tensor, other: float) -> Tensor:
     return value.where(condition, full_like(value, other))
 
 
-class Gamma(Distribution):
+class _ConcentrationAndRate(Distribution):
+    """A distribution with the parameters of the gamma distribution."""
+
+    concentration: Tensor
+    rate: Tensor
+    has_rsample = True
+    _parameter_names = ("concentration", "rate")
+
+    def __init__(self, concentration: Any, rate: Any, validate_args: bool | None = None) -> None:
+        names = ("concentration", "rate")
+        self._start(validate_args, names, concentration=concentration, rate=rate)
+
+
+class Gamma(_ConcentrationAndRate):
     """The gamma distribution: the time until several events have happened.
 
     Args:
@@ -36,15 +49,6 @@ class Gamma(Distribution):
         >>> flow.distributions.Gamma(3.0, 2.0).mean
         tensor(1.5000, dtype=oneflow.float32)
     """
-
-    concentration: Tensor
-    rate: Tensor
-    has_rsample = True
-    _parameter_names = ("concentration", "rate")
-
-    def __init__(self, concentration: Any, rate: Any, validate_args: bool | None = None) -> None:
-        names = ("concentration", "rate")
-        self._start(validate_args, names, concentration=concentration, rate=rate)
 
     @property
     def mean(self) -> Tensor:
@@ -104,7 +108,7 @@ class Chi2(Gamma):
         self.concentration, self.rate = self.df / 2, full_like(self.df, 0.5)
 
 
-class InverseGamma(Distribution):
+class InverseGamma(_ConcentrationAndRate):
     """The distribution of the inverse of gamma numbers.
 
     Args:
@@ -117,15 +121,6 @@ class InverseGamma(Distribution):
         >>> flow.distributions.InverseGamma(3.0, 2.0).mean
         tensor(1., dtype=oneflow.float32)
     """
-
-    concentration: Tensor
-    rate: Tensor
-    has_rsample = True
-    _parameter_names = ("concentration", "rate")
-
-    def __init__(self, concentration: Any, rate: Any, validate_args: bool | None = None) -> None:
-        names = ("concentration", "rate")
-        self._start(validate_args, names, concentration=concentration, rate=rate)
 
     @property
     def mean(self) -> Tensor:
