@@ -1,4 +1,4 @@
-"""Networks of TensorFlow and Paddle: what `make x2oneflow` found when it imported them.
+"""Networks of PyTorch, TensorFlow and Paddle: what `make x2oneflow` found when it imported them.
 
 The frameworks do not go together in one environment, and take gigabytes. With the environments
 that `make x2oneflow` makes, --exhaustive compares them anew.
@@ -15,7 +15,9 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "x2oneflow.md"
 ENVIRONMENTS = ROOT / ".venv-x2oneflow"
-ROWS = [f"s004_T{n}" for n in range(101, 111)] + [f"s004_D{n}" for n in range(101, 126)]
+FRAMEWORKS = {"P": "pytorch", "T": "tensorflow", "D": "paddle"}
+LAST = {"P": 116, "T": 110, "D": 125}
+ROWS = [f"s004_{letter}{n}" for letter, last in LAST.items() for n in range(101, last + 1)]
 
 
 def recorded(row: str) -> list[str]:
@@ -28,7 +30,7 @@ def recorded(row: str) -> list[str]:
 @pytest.mark.parametrize("row", ROWS)
 def test_recorded_comparison(row):
     framework, _, _, _, difference, parameters, imported, _ = recorded(row)
-    assert framework == {"T": "tensorflow", "D": "paddle"}[row[5]]
+    assert framework == FRAMEWORKS[row[5]]
     assert float(difference) < 1e-3
     counts = [int(each.replace(",", "")) for each in (parameters, imported)]
     # Exporters fold the scales of normalisations away, and write fixed numbers as weights.
