@@ -15,6 +15,7 @@ STAMPS := $(VENV)/.stamps/$(PYTHON_VERSION)
 ROOM ?=
 PYTEST_ARGS ?=
 DEMO_ARGS ?=
+OPDB_ARGS ?=
 BENCH_ARGS ?=
 ROWS ?=
 # Virtual environments of other frameworks, 4 GB in all.
@@ -40,6 +41,10 @@ smoke: $(STAMPS)-test  ## Run the framework's proof of life (less than a minute)
 .PHONY: triton
 triton: $(STAMPS)-triton  ## Run the tests of serving under the genuine Triton server (minutes)
 	TRITON_DIST=$(VENV)/triton $(BIN)/python -m pytest tests/serving/test_triton.py -n 0 $(PYTEST_ARGS)
+
+.PHONY: opdb
+opdb: $(STAMPS)-test  ## Compare everything with PyTorch's operator database (minutes; OPDB_ARGS="add": some)
+	$(BIN)/python -m tests.opdb $(OPDB_ARGS)
 
 .PHONY: exhaustive
 exhaustive: $(STAMPS)-test  ## Run the tests with every sample of every law (hours)
