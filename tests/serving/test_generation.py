@@ -5,6 +5,7 @@ import json
 import math
 import queue
 import socket
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
@@ -13,7 +14,7 @@ import pytest
 
 import oneflow as flow
 from oneflow import nn
-from oneflow.serving.generation import GenerationRequest, Sampler
+from oneflow.serving.generation import GenerationRequest, TokenSampler
 from oneflow.serving.generator_graph import GeneratorGraph
 from tests.graph.helpers import graph_of
 from tests.serving.helpers import Affine, save, serving, wait_until
@@ -150,12 +151,16 @@ def test_tokens_are_those_of_the_model(decoder, server):
 
 @pytest.mark.parametrize("name", ["gpt2", "gpt8"])
 def test_sequences_join_and_leave_a_running_batch(decoder, server, name):
-    requests = [(prompt, 1 + 2 * index) for index, prompt in enumerate(PROMPTS)]
+    requests = [(prompt, 8 + index) for index, prompt in enumerate(PROMPTS)]
     requests = requests if name == "gpt8" else requests[:4]
-    with ThreadPoolExecutor(8) as pool:
-        answers = list(
-            pool.map(lambda each: generate(server, each[0], name, max_tokens=each[1]), requests)
-        )
+    together = threading.Barrier(len(requests))
+
+    def ask(request):
+        together.wait()
+        return generate(server, request[0], name, max_tokens=request[1])
+
+    with ThreadPoolExecutor(len(requests)) as pool:
+        answers = list(pool.map(ask, requests))
     for (prompt, count), (status, data) in zip(requests, answers, strict=True):
         assert status == 200
         assert data["tokens"] == expected_tokens(decoder, prompt, count)
@@ -183,7 +188,7 @@ def test_a_sequence_ends_at_a_token_or_when_it_is_full(decoder, server):
 
 
 def test_draws_follow_the_distribution_and_the_seed(server):
-    sampler = Sampler(GenerationRequest([0], temperature=0.5, seed=3))
+    sampler = TokenSampler(GenerationRequest([0], temperature=0.5, seed=3))
     logits = np.log(np.array([0.2, 0.3, 0.5]))
     counts = np.bincount([sampler.draw(logits) for _ in range(4000)], minlength=3) / 4000
     expected = np.array([0.2, 0.3, 0.5]) ** 2

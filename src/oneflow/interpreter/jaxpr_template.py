@@ -64,7 +64,7 @@ class JaxprAtSizes(NamedTuple):
         ]
 
 
-class Step(NamedTuple):
+class TemplateEquation(NamedTuple):
     """An equation with places for its values.
 
     Attributes:
@@ -115,7 +115,7 @@ class JaxprTemplate:
         self._slots: list[Any] = [None] * count
         self._literals: dict[tuple, int] = {}
         self._types: dict[tuple, int] = {}
-        self.steps: list[Step] = []
+        self.steps: list[TemplateEquation] = []
         self.outputs = self._inline(closed, list(range(count)))
         self.types = list(self._types)
         self.start = self._slots[count:]
@@ -147,7 +147,7 @@ class JaxprTemplate:
             params = {key: _with_templates(value) for key, value in params.items()}
         targets = [self._add_slot(None) for _ in equation.outvars]
         self.steps.append(
-            Step(
+            TemplateEquation(
                 equation.primitive,
                 params,
                 name in _WITH_BODIES or any(map(_has_sizes, params.values())),

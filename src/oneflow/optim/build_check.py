@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
-from oneflow.optim.groups import ParamGroup
 from oneflow.runtime.eager import is_capturing
 
 
-def has_gradients(groups: Iterable[ParamGroup]) -> bool:
+def has_gradients(groups: Iterable[Mapping[str, Any]]) -> bool:
     """Return True if a parameter has a gradient."""
     return any(parameter.grad is not None for group in groups for parameter in group["params"])
 
 
-def check_not_in_build(name: str, groups: Iterable[ParamGroup]) -> None:
+def check_not_in_build(name: str, groups: Iterable[Mapping[str, Any]]) -> None:
     """Check that an optimizer may step or clear gradients here.
 
     Raises:

@@ -27,7 +27,7 @@ logger = logging.getLogger("oneflow.serving")
 
 
 @dataclass(slots=True, eq=False)
-class Job:
+class QueuedRequest:
     """A request in the queue.
 
     Attributes:
@@ -53,9 +53,9 @@ class Job:
 
 @dataclass(slots=True)
 class _Outcome:
-    """A run that is over: the outputs, or the error, of each of its jobs."""
+    """A run that is over: the outputs, or the error, of each of its requests."""
 
-    jobs: Sequence[Job]
+    requests: Sequence[QueuedRequest]
     results: Sequence[list[np.ndarray] | RequestError]
     rows: int = 0
     times: RunTimes | None = None
@@ -95,7 +95,7 @@ class Batcher:
         self._options = options
         self._statistics = statistics
         self._loop = asyncio.get_running_loop()
-        self._queue: deque[Job] = deque()
+        self._queue: deque[QueuedRequest] = deque()
         self._changed = threading.Condition()
         self._is_closed = False
         self._threads = [
@@ -110,8 +110,8 @@ class Batcher:
         """The number of requests in the queue."""
         return len(self._queue)
 
-    def submit(self, job: Job) -> None:
-        """Let a job join the queue.
+    def submit(self, request: QueuedRequest) -> None:
+        """Let a request join the queue.
 
         Raises:
             RequestError: the queue is full, or takes no more.
@@ -124,11 +124,11 @@ class Batcher:
                     ErrorKind.QUEUE_FULL,
                     f"{len(self._queue)} requests are waiting, no more may; try again later",
                 )
-            self._queue.append(job)
+            self._queue.append(request)
             self._changed.notify()
 
     async def close(self) -> None:
-        """End the threads after the jobs that are in the queue."""
+        """End the threads after the requests that are in the queue."""
         with self._changed:
             self._is_closed = True
             self._changed.notify_all()
@@ -137,18 +137,26 @@ class Batcher:
     # --- the threads of the instances
 
     def _serve(self) -> None:
-        while jobs := self._next_jobs():
+        while requests := self._next_requests():
             now = time.monotonic()
-            expired = [job for job in jobs if job.deadline is not None and job.deadline <= now]
+            expired = [
+                request
+                for request in requests
+                if request.deadline is not None and request.deadline <= now
+            ]
             if expired:
                 error = RequestError(ErrorKind.EXPIRED, "the deadline passed in the queue")
                 self._deliver(_Outcome(expired, [error] * len(expired)))
-            running = [job for job in jobs if job not in expired and not job.is_cancelled]
+            running = [
+                request
+                for request in requests
+                if request not in expired and not request.is_cancelled
+            ]
             if running:
                 self._run(running)
 
-    def _next_jobs(self) -> list[Job]:
-        """Wait for the jobs of the next run; none if there will be no more."""
+    def _next_requests(self) -> list[QueuedRequest]:
+        """Wait for the requests of the next run; none if there will be no more."""
         with self._changed:
             while True:
                 while self._queue and self._queue[0].is_cancelled:
@@ -164,10 +172,12 @@ class Batcher:
                 self._changed.wait(remaining)
 
     def _remaining_delay(self) -> float:
-        """The seconds that the oldest job is still to wait for others."""
+        """The seconds that the oldest request is still to wait for others."""
         if not self._options.delay or self._is_closed or not self._graph.max_batch_size:
             return 0.0
-        rows = sum(job.rows for job in self._queue if job.bucket is self._queue[0].bucket)
+        rows = sum(
+            request.rows for request in self._queue if request.bucket is self._queue[0].bucket
+        )
         if rows >= self._most_rows(self._queue[0].bucket):
             return 0.0
         return self._options.delay - (time.perf_counter_ns() - self._queue[0].arrived) / 1e9
@@ -176,57 +186,57 @@ class Batcher:
         """The rows that requests are joined to."""
         return min(self._graph.max_batch_size, bucket.best_rows)
 
-    def _take(self) -> list[Job]:
-        """Take the oldest job, and as many of those after it as fit into one run."""
+    def _take(self) -> list[QueuedRequest]:
+        """Take the oldest request, and as many of those after it as fit into one run."""
         first = self._queue.popleft()
         taken = [first]
         left = self._most_rows(first.bucket) - first.rows
-        others: deque[Job] = deque()
+        others: deque[QueuedRequest] = deque()
         while self._queue and left > 0:
-            job = self._queue.popleft()
-            if job.is_cancelled:
+            request = self._queue.popleft()
+            if request.is_cancelled:
                 continue
-            if job.bucket is first.bucket and job.rows <= left:
-                taken.append(job)
-                left -= job.rows
+            if request.bucket is first.bucket and request.rows <= left:
+                taken.append(request)
+                left -= request.rows
             else:
-                others.append(job)
+                others.append(request)
         self._queue.extendleft(reversed(others))
         if self._queue:
             self._changed.notify()
         return taken
 
-    def _run(self, jobs: Sequence[Job]) -> None:
-        """Run jobs together; if that fails, each alone, so that each has its own error."""
+    def _run(self, requests: Sequence[QueuedRequest]) -> None:
+        """Run requests together; if that fails, each alone, so that each has its own error."""
         started = time.perf_counter_ns()
-        for job in jobs:
-            job.started = started
+        for request in requests:
+            request.started = started
         try:
-            outcome = self._run_together(jobs)
+            outcome = self._run_together(requests)
         except Exception as error:
-            if len(jobs) > 1:
-                for job in jobs:
-                    self._run([job])
+            if len(requests) > 1:
+                for request in requests:
+                    self._run([request])
                 return
             failure = run_error(error)
             if failure.kind is ErrorKind.FAILED:
                 logger.error("a run failed", exc_info=error)
-            outcome = _Outcome(jobs, [failure])
+            outcome = _Outcome(requests, [failure])
         self._deliver(outcome)
 
-    def _run_together(self, jobs: Sequence[Job]) -> _Outcome:
+    def _run_together(self, requests: Sequence[QueuedRequest]) -> _Outcome:
         clock = time.perf_counter_ns
-        bucket = jobs[0].bucket
-        rows = sum(job.rows for job in jobs)
+        bucket = requests[0].bucket
+        rows = sum(request.rows for request in requests)
         size = bucket.size_for(rows)
         begin = clock()
-        arrays = join([job.arrays for job in jobs], size)
+        arrays = join([request.arrays for request in requests], size)
         joined = clock()
         outputs = self._graph.run(bucket, size, arrays)
         computed = clock()
-        results = split(outputs, [job.rows for job in jobs])
+        results = split(outputs, [request.rows for request in requests])
         times = RunTimes(joined - begin, computed - joined, clock() - computed)
-        return _Outcome(jobs, results, rows, times)
+        return _Outcome(requests, results, rows, times)
 
     def _deliver(self, outcome: _Outcome) -> None:
         self._loop.call_soon_threadsafe(self._answer, outcome)
@@ -237,14 +247,17 @@ class Batcher:
         now = time.perf_counter_ns()
         if outcome.times is not None:
             self._statistics.add_run(outcome.rows, outcome.times)
-        for job, result in zip(outcome.jobs, outcome.results, strict=True):
-            if job.future.done():
+        for request, result in zip(outcome.requests, outcome.results, strict=True):
+            if request.future.done():
                 continue
             if isinstance(result, RequestError):
-                job.future.set_exception(result)
+                request.future.set_exception(result)
                 continue
             assert outcome.times is not None
             self._statistics.add_success(
-                max(job.rows, 1), now - job.arrived, job.started - job.arrived, outcome.times
+                max(request.rows, 1),
+                now - request.arrived,
+                request.started - request.arrived,
+                outcome.times,
             )
-            job.future.set_result(result)
+            request.future.set_result(result)

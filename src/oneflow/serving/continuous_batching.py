@@ -16,7 +16,7 @@ from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass, field
 
 from oneflow.serving.errors import ErrorKind, RequestError
-from oneflow.serving.generation import GenerationRequest, Sampler
+from oneflow.serving.generation import GenerationRequest, TokenSampler
 from oneflow.serving.generator_graph import GeneratorGraph
 from oneflow.serving.joining import run_error
 from oneflow.serving.statistics import RunTimes, Statistics
@@ -41,7 +41,7 @@ class _Sequence:
     """
 
     request: GenerationRequest
-    sampler: Sampler
+    sampler: TokenSampler
     answers: asyncio.Queue[int | RequestError | None] = field(default_factory=asyncio.Queue)
     fed: int = 0
     produced: int = 0
@@ -95,11 +95,12 @@ class ContinuousBatcher:
         Raises:
             RequestError: it is too long, has tokens that there are not, or too many wait already.
         """
-        sequence = _Sequence(self._checked(request), Sampler(request))
+        sequence = _Sequence(self._checked(request), TokenSampler(request))
         with self._changed:
             if self._is_closed:
                 raise RequestError(ErrorKind.STOPPING, "the model is being unloaded")
-            if len(self._queue) >= self._queue_size:
+            # Whom a free place is about to be given to does not wait.
+            if len(self._queue) >= self._queue_size + self._places.count(None):
                 raise RequestError(
                     ErrorKind.QUEUE_FULL,
                     f"{len(self._queue)} sequences are waiting, no more may; try again later",

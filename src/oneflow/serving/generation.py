@@ -58,7 +58,7 @@ def generation_request(tokens: Any, options: Mapping[str, Any]) -> GenerationReq
     return GenerationRequest(list(tokens), **given)
 
 
-class Sampler:
+class TokenSampler:
     """Draws the tokens of a sequence.
 
     Args:
@@ -66,7 +66,7 @@ class Sampler:
 
     Example:
         >>> import numpy as np
-        >>> Sampler(GenerationRequest([0])).draw(np.array([0.5, 2.0, 1.0]))
+        >>> TokenSampler(GenerationRequest([0])).draw(np.array([0.5, 2.0, 1.0]))
         1
     """
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from oneflow.serving.batching import Batcher, BatchingOptions, Job
+from oneflow.serving.batching import Batcher, BatchingOptions, QueuedRequest
 from oneflow.serving.errors import ErrorKind, RequestError
 from oneflow.serving.generation import GenerationRequest
 from oneflow.serving.model_config import complete_config, is_batching_said
@@ -79,23 +79,23 @@ class GraphVersion(ModelVersion):
         self, arrays: Mapping[str, np.ndarray], timeout: float | None
     ) -> list[np.ndarray]:
         bucket, rows = self._graph.bucket_for(arrays)
-        job = Job(
+        queued = QueuedRequest(
             bucket,
             rows,
             [arrays[each.name] for each in self.inputs],
             asyncio.get_running_loop().create_future(),
             None if timeout is None else time.monotonic() + timeout,
         )
-        self._batcher.submit(job)
+        self._batcher.submit(queued)
         try:
             if timeout is None:
-                return await job.future
+                return await queued.future
             async with asyncio.timeout(timeout):
-                return await job.future
+                return await queued.future
         except TimeoutError:
             raise RequestError(ErrorKind.EXPIRED, f"no answer within {timeout:g} s") from None
         finally:
-            job.is_cancelled = job.future.cancelled()
+            queued.is_cancelled = queued.future.cancelled()
 
     def generate(self, request: GenerationRequest) -> AsyncGenerator[int]:
         """Refuse: this model gives one answer to a request."""
