@@ -19,6 +19,7 @@ from oneflow.graph.auto_parallel import auto_parallel_text, reshard_variables, s
 from oneflow.graph.binding import StepBinding, bind
 from oneflow.graph.capture import Capturable, CaptureSettings, captured_step
 from oneflow.graph.captured_step import CapturedStep
+from oneflow.graph.compile_notice import compile_notice
 from oneflow.graph.engine_executable import EngineExecutable
 from oneflow.graph.engines import Engine
 from oneflow.graph.pipeline_parallel import PipelineExecutable
@@ -146,7 +147,8 @@ def compile_step(
         executable = _with_engine(engine, program, binding, constants, captured)
     else:
         executable = Executable(program, donated, device, constants, name)
-    executable.compile()
+    with compile_notice(name, len(program.instructions)):
+        executable.compile()
     return Step(executable, binding, captured, summary)
 
 

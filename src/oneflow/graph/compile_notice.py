@@ -1,0 +1,48 @@
+"""A word on a terminal when a compilation takes long."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import threading
+import time
+from collections.abc import Iterator
+
+# Seconds; what takes less is no reason to wonder.
+DELAY = 2.0
+
+
+@contextlib.contextmanager
+def compile_notice(name: str, instructions: int) -> Iterator[None]:
+    """Context manager: say on a terminal what is compiled inside, if it takes longer than `DELAY`.
+
+    Nothing is written where the error stream goes to a file.
+
+    Args:
+        name: what is compiled.
+        instructions: how many there are.
+    """
+    stream = sys.stderr
+    if stream is None or not stream.isatty():
+        yield
+        return
+    start = time.monotonic()
+    is_shown = threading.Event()
+
+    def show() -> None:
+        is_shown.set()
+        stream.write(
+            f"{name}: compiling {instructions} instructions; this is done once, and kept on disk "
+            "for the next process. `debug(1)` of the graph shows its parts\n"
+        )
+
+    timer = threading.Timer(DELAY, show)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        timer.join()
+        if is_shown.is_set():
+            stream.write(f"{name}: compiled in {time.monotonic() - start:.0f} s\n")
