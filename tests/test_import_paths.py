@@ -35,7 +35,9 @@ NAMES = [
 ]
 
 
-@pytest.mark.parametrize(("path", "name", "expected"), NAMES, ids=lambda each: str(each)[:50])
+@pytest.mark.parametrize(
+    ("path", "name", "expected"), NAMES, ids=[f"{path}.{name}" for path, name, _ in NAMES]
+)
 def test_a_path_leads_to_the_public_name(path, name, expected):
     assert getattr(importlib.import_module(path), name) is expected
 

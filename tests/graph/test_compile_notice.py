@@ -26,7 +26,7 @@ def compile_a_graph() -> str:
 
 
 @pytest.mark.parametrize(
-    "stream, delay, shown", [(Terminal, 0, 2), (Terminal, 60, 0), (io.StringIO, 0, 0)]
+    ("stream", "delay", "shown"), [(Terminal, 0, 2), (Terminal, 60, 0), (io.StringIO, 0, 0)]
 )
 def test_long_compilations_are_announced_on_terminals(
     monkeypatch: pytest.MonkeyPatch, stream: type[io.StringIO], delay: float, shown: int
