@@ -74,12 +74,13 @@ types: $(STAMPS)-test $(STAMPS)-lint  ## Check the types with pyright
 	$(BIN)/pyright --pythonpath $(BIN)/python
 
 .PHONY: stubs
-stubs: $(STAMPS)-demo  ## Write what is generated: façades, the type stub of Tensor, lists of features, models and names of jobs
+stubs: $(STAMPS)-demo  ## Write what is generated: façades, the type stub of Tensor, lists of features, models, names of jobs and environment variables
 	$(BIN)/python tools/make_facades.py
 	$(BIN)/python tools/make_stubs.py
 	$(BIN)/python tools/make_features.py
 	$(BIN)/python tools/make_model_table.py
 	$(BIN)/python tools/make_job_pages.py
+	$(BIN)/python tools/make_environment_page.py
 
 .PHONY: docs
 docs: $(STAMPS)-docs  ## Build the documentation into docs/_build/html

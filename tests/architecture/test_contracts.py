@@ -103,6 +103,8 @@ assert "torch" not in sys.modules
     assert_succeeded(run_python("-c", program))
 
 
-@pytest.mark.parametrize("tool", ["make_facades.py", "make_stubs.py", "make_job_pages.py"])
+@pytest.mark.parametrize(
+    "tool", ["make_facades.py", "make_stubs.py", "make_job_pages.py", "make_environment_page.py"]
+)
 def test_generated_files_are_current(tool: str):
     assert_succeeded(run_python(f"tools/{tool}", "--check"))

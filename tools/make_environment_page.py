@@ -1,0 +1,70 @@
+"""Write `docs/how_to/environment_variables.md`: every variable that `oneflow` reads.
+
+``python tools/make_environment_page.py`` writes it from `oneflow.base.environment`; with
+``--check`` it exits with 1 if the page is not what it should be.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from oneflow.base import environment
+from oneflow.base.environment import EnvironmentVariable
+from oneflow.base.replaced_variables import REPLACED
+
+PAGE = Path(__file__).resolve().parents[1] / "docs/how_to/environment_variables.md"
+_INTRODUCTION = """\
+# Environment variables
+
+Written by `tools/make_environment_page.py` from `oneflow.base.environment`. They are set before
+`oneflow` is imported. `python -m oneflow doctor` shows those that differ from their defaults.
+
+| variable | default | meaning |
+| --- | --- | --- |
+"""
+_REPLACED = """
+## Variables of OneFlow 0.9
+
+They are not read. `python -m oneflow doctor` lists those that are set.
+
+| variable | in its place |
+| --- | --- |
+"""
+
+
+def variables() -> list[EnvironmentVariable]:
+    """Return the variables, in the order of their definition."""
+    found = vars(environment).values()
+    return [each for each in found if isinstance(each, EnvironmentVariable)]
+
+
+def page() -> str:
+    """Return the whole page."""
+    return "".join(_lines())
+
+
+def _lines() -> Iterator[str]:
+    yield _INTRODUCTION
+    for each in variables():
+        default = f"`{each.default}`" if each.default else ""
+        yield f"| `{each.name}` | {default} | {each.description} |\n"
+    yield _REPLACED
+    for name, place in sorted(REPLACED.items()):
+        yield f"| `{name}` | {place} |\n"
+
+
+def main() -> None:
+    """Write the page, or compare it."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--check", action="store_true", help="only say whether it is up to date")
+    if not parser.parse_args().check:
+        PAGE.write_text(page(), encoding="utf8")
+    elif PAGE.read_text(encoding="utf8") != page():
+        sys.exit(f"{PAGE.name} is out of date: python {Path(__file__).name}")
+
+
+if __name__ == "__main__":
+    main()
