@@ -5,6 +5,7 @@ from oneflow.data.readers.buffers import (
     gen_tensor_buffer as gen_tensor_buffer,
     tensor_to_tensor_buffer as tensor_to_tensor_buffer,
 )
+from oneflow.data.readers.onerec_batches import decode_onerec as decode_onerec
 from oneflow.tensor.tensor import Tensor as Tensor
 
 # isort: split
@@ -485,12 +486,12 @@ __all__ = [
     "column_stack", "combined_margin_loss", "concat", "consistent_arange", "consistent_constant",
     "consistent_empty", "constant", "contiguous", "contiguous_", "conv1d", "conv2d", "conv3d",
     "copy", "cos", "cosh", "cosine_similarity", "cross_entropy", "ctc_greedy_decoder", "ctc_loss",
-    "cumprod", "cumsum", "deconv1d", "deconv2d", "deconv3d", "deform_conv2d", "diag", "diagonal",
-    "dim_gather", "div", "div_", "dot", "dropout", "dropout1d", "dropout2d", "dropout3d", "dstack",
-    "einsum", "elu", "embedding", "embedding_renorm_", "empty", "equal", "erf", "erfc", "erfinv",
-    "erfinv_", "exp", "expand", "expand_dims", "expm1", "exponential_", "eye", "eye_", "fast_gelu",
-    "fill_", "flatten", "flip", "floor", "floor_", "floor_divide", "fmod", "fold", "from_dlpack",
-    "from_numpy", "fused_bias_add_dropout", "fused_bias_add_gelu",
+    "cumprod", "cumsum", "decode_onerec", "deconv1d", "deconv2d", "deconv3d", "deform_conv2d",
+    "diag", "diagonal", "dim_gather", "div", "div_", "dot", "dropout", "dropout1d", "dropout2d",
+    "dropout3d", "dstack", "einsum", "elu", "embedding", "embedding_renorm_", "empty", "equal",
+    "erf", "erfc", "erfinv", "erfinv_", "exp", "expand", "expand_dims", "expm1", "exponential_",
+    "eye", "eye_", "fast_gelu", "fill_", "flatten", "flip", "floor", "floor_", "floor_divide",
+    "fmod", "fold", "from_dlpack", "from_numpy", "fused_bias_add_dropout", "fused_bias_add_gelu",
     "fused_bias_add_scale_mask_softmax_dropout", "fused_cross_feature_interaction",
     "fused_dot_feature_interaction", "fused_fast_gelu_mul", "fused_get_boundding_boxes_coord",
     "fused_get_center_dist", "fused_get_ciou_diagonal_angle", "fused_get_ciou_result",

@@ -205,6 +205,8 @@ if TYPE_CHECKING:
         resize as image_resize,
         target_resize as image_target_resize,
     )
+    from oneflow.data.readers.job_readers import read_onerec as read_onerec
+    from oneflow.data.readers.onerec_batches import decode_onerec as decode_onerec
     from oneflow.legacy import quantization as quantization
     from oneflow.legacy.annotations import (
         ListNumpyPlaceholder as MirroredTensorDef,
@@ -304,6 +306,7 @@ __lazy_names__ = {
     "clear_default_session": "oneflow.legacy.session",
     "consistent_user_op_builder": "oneflow.legacy.user_op:user_op_builder",
     "constant_initializer": "oneflow.legacy.initializers",
+    "decode_onerec": "oneflow.data.readers.onerec_batches",
     "enable_eager_execution": "oneflow.legacy.session",
     "FixedTensorDef": "oneflow.legacy.annotations:NumpyPlaceholder",
     "function_config": "oneflow.legacy.function_config",
@@ -339,6 +342,7 @@ __lazy_names__ = {
     "quantization": "oneflow.legacy:quantization",
     "random_normal_initializer": "oneflow.legacy.initializers",
     "random_uniform_initializer": "oneflow.legacy.initializers",
+    "read_onerec": "oneflow.data.readers.job_readers",
     "save": "oneflow.checkpoint.serialization",
     "set_autocast_cache_enabled": "oneflow.amp.autocast",
     "set_autocast_cpu_dtype": "oneflow.amp.autocast",

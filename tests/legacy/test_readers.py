@@ -212,3 +212,17 @@ def test_mnist_in_batches(tmp_path):
     assert flow.data.load_mnist(1, 1, url=url, out_dir=tmp_path)[0][0].shape == (7, 1, 1, 28, 28)
     with pytest.raises(ValueError, match="data_format"):
         flow.data.load_mnist(data_format="CHW")
+
+
+def test_records_of_onerec_files(tmp_path):
+    with flow.data.OneRecWriter(tmp_path / "a") as file:
+        for number in range(4):
+            file.write({"n": np.int32([number])})
+
+    @flow.global_function()
+    def job() -> tp.Numpy:
+        records = flow.data.onerec_reader([tmp_path / "a"], batch_size=2)
+        return flow.data.onerec_decoder(records, "n", flow.int32, (1,))
+
+    assert [job().ravel().tolist() for _ in range(3)] == [[0, 1], [2, 3], [0, 1]]
+    assert flow.data.OneRecDecoder is flow.data.onerec_decoder

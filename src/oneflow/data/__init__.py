@@ -28,8 +28,12 @@ from oneflow.data.readers.job_readers import (
     ofrecord_raw_decoder as OFRecordRawDecoder,
     ofrecord_raw_decoder as ofrecord_raw_decoder,
     ofrecord_reader as ofrecord_reader,
+    onerec_decoder as OneRecDecoder,
+    onerec_decoder as onerec_decoder,
+    onerec_reader as onerec_reader,
 )
 from oneflow.data.readers.ofrecord import OFRecordWriter as OFRecordWriter
+from oneflow.data.readers.onerec import OneRecWriter as OneRecWriter
 
 __all__ = [
     "BlobConf",
@@ -45,6 +49,8 @@ __all__ = [
     "OFRecordImageDecoderRandomCrop",
     "OFRecordRawDecoder",
     "OFRecordWriter",
+    "OneRecDecoder",
+    "OneRecWriter",
     "RawCodec",
     "coco_reader",
     "decode_ofrecord",
@@ -58,4 +64,6 @@ __all__ = [
     "ofrecord_loader",
     "ofrecord_raw_decoder",
     "ofrecord_reader",
+    "onerec_decoder",
+    "onerec_reader",
 ]

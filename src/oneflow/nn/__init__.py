@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         utils as utils,
     )
     from oneflow.nn.modules.image import CropMirrorNormalize as CropMirrorNormalize
+    from oneflow.nn.modules.onerec import OneRecReader as OneRecReader
     from oneflow.nn.modules.readers import (
         COCOReader as COCOReader,
         CoinFlip as CoinFlip,
@@ -52,6 +53,7 @@ __lazy_names__ = {
     "OfrecordRawDecoder": "oneflow.nn.modules.readers",
     "OFRecordReader": "oneflow.nn.modules.readers",
     "OfrecordReader": "oneflow.nn.modules.readers",
+    "OneRecReader": "oneflow.nn.modules.onerec",
     "RawReader": "oneflow.nn.modules.readers",
 }
 if not TYPE_CHECKING:  # for a type checker it would give every name a meaning

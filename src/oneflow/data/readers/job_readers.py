@@ -7,18 +7,21 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
 from oneflow.base import dtype as dt
 from oneflow.base.dtype import DType
+from oneflow.base.placement import Placement
 from oneflow.data.readers import images, records
 from oneflow.data.readers.coco import CocoAnnotations, coco_batch, coco_source
 from oneflow.data.readers.indexed import document_part, read_indexed_texts, text_source
+from oneflow.data.readers.onerec_batches import decode_onerec, onerec_source
 from oneflow.data.readers.records import BatchSource, PartFiles, Shuffling, record_source
 from oneflow.data.readers.streams import random_order
 from oneflow.data.readers.tensor_buffer import TensorBuffer, dense
-from oneflow.tensor.batch_sharding import BatchSharding
+from oneflow.tensor.batch_sharding import BatchSharding, batch_sharding_of
 from oneflow.tensor.feeds import FeedCapture, current_feeds
 from oneflow.tensor.tensor import Tensor
 
@@ -295,3 +298,72 @@ def megatron_gpt_mmap_data_loader(
 
     batch = _next_batch("flow.data.megatron_gpt_mmap_data_loader()", open_source)
     return dense(batch, (seq_length + 1,), dtype)
+
+
+def onerec_reader(
+    files: Sequence[str | os.PathLike],
+    batch_size: int = 1,
+    random_shuffle: bool = False,
+    shuffle_mode: str = "instance",
+    shuffle_buffer_size: int = 1024,
+    shuffle_after_epoch: bool = False,
+    verify_example: bool = True,
+    name: str | None = None,
+) -> TensorBuffer:
+    """Return a batch of OneRec records; see `oneflow.nn.OneRecReader`.
+
+    Raises:
+        RuntimeError: called outside of a job or graph.
+    """
+    shuffling = Shuffling(shuffle_buffer_size if random_shuffle else None, shuffle_after_epoch)
+    return _next_batch(
+        "flow.data.onerec_reader()",
+        lambda sharding: onerec_source(
+            files, batch_size, shuffle_mode, shuffling, verify_example, sharding
+        ),
+    )
+
+
+def read_onerec(
+    files: Sequence[str | os.PathLike],
+    batch_size: int,
+    random_shuffle: bool,
+    shuffle_mode: str,
+    shuffle_buffer_size: int = 1024,
+    shuffle_after_epoch: bool = False,
+    verify_example: bool = True,
+    placement: Placement | None = None,
+    sbp: Any = None,
+) -> TensorBuffer:
+    """Return a batch of OneRec records, in `build` of a graph; see `oneflow.nn.OneRecReader`.
+
+    Raises:
+        RuntimeError: called outside of a graph or job, where nothing would remember how far the
+            files have been read.
+    """
+    shuffling = Shuffling(shuffle_buffer_size if random_shuffle else None, shuffle_after_epoch)
+    return _next_batch(
+        "flow.read_onerec()",
+        lambda sharding: onerec_source(
+            files,
+            batch_size,
+            shuffle_mode,
+            shuffling,
+            verify_example,
+            sharding if placement is None else batch_sharding_of(None, placement, sbp),
+        ),
+    )
+
+
+def onerec_decoder(
+    input_blob: TensorBuffer,
+    key: str,
+    dtype: DType,
+    shape: Sequence[int],
+    is_dynamic: bool = False,
+    reshape: Sequence[int] | None = None,
+    batch_padding: Sequence[int] | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """Return a feature of OneRec records as a blob; see `oneflow.decode_onerec`."""
+    return decode_onerec(input_blob, key, dtype, shape, is_dynamic, reshape, batch_padding)

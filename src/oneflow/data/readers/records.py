@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ import numpy as np
 from oneflow.base import dtype as dt
 from oneflow.base.dtype import DType
 from oneflow.data.readers.image_values import decode_image
-from oneflow.data.readers.ofrecord import Record, read_records
+from oneflow.data.readers.ofrecord import read_records
 from oneflow.data.readers.streams import endless, random_order, shard_range, shuffled
 from oneflow.data.readers.tensor_buffer import TensorBuffer, dense
 from oneflow.tensor.batch_sharding import BatchSharding
@@ -119,26 +119,51 @@ def record_source(
         FileNotFoundError: a file is missing.
         ValueError: there are fewer files than devices that share the batches.
     """
-    paths = files.paths()
+    return file_source(files.paths(), read_records, batch_size, shuffling, sharding)
+
+
+def file_source(
+    paths: Sequence[Path],
+    read_file: Callable[[Path], Iterator],
+    batch_size: int,
+    shuffling: Shuffling,
+    sharding: BatchSharding,
+    group: int = 1,
+) -> BatchSource:
+    """Return batches of what is in files; each shard has files of its own.
+
+    Args:
+        paths: the files.
+        read_file: yields the records of one.
+        batch_size: records of a batch.
+        shuffling: their order.
+        sharding: the devices.
+        group: as many records stay together when they are shuffled.
+
+    Raises:
+        ValueError: there are fewer files than devices that share the batches.
+    """
     if len(paths) < sharding.shards:
         raise ValueError(
             f"{sharding.shards} devices share the records, so at least as many files are needed, "
-            f"got {len(paths)} (`data_part_num`)"
+            f"got {len(paths)}"
         )
 
-    def stream(shard: int) -> Iterator[Record]:
+    def stream(shard: int) -> Iterator:
         own = [paths[index] for index in shard_range(len(paths), shard, sharding.shards)]
         random = random_order(shuffling.seed, shard)
 
-        def read_epoch(epoch: int) -> Iterator[Record]:
+        def read_epoch(epoch: int) -> Iterator:
             order = random.permutation(len(own)) if shuffling.after_epoch and epoch else None
             for index in range(len(own)) if order is None else order:
-                yield from read_records(own[index])
+                yield from read_file(own[index])
 
-        records = endless(read_epoch, f"the files of {files.folder}")
+        records = endless(read_epoch, f"the files {', '.join(each.name for each in own)}")
         if shuffling.buffer_size is None:
             return records
-        return shuffled(records, shuffling.buffer_size, random)
+        # The records do not end, so that every group is whole.
+        groups = iter(lambda: list(islice(records, group)), [])
+        return chain.from_iterable(shuffled(groups, shuffling.buffer_size, random))
 
     return BatchSource(sharding, batch_size, stream)
 

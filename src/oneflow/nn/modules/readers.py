@@ -29,7 +29,7 @@ from oneflow.tensor.batch_sharding import batch_sharding_of
 from oneflow.tensor.tensor import Tensor
 
 
-class _Reader(Module):
+class BatchReader(Module):
     """Base of readers: batches of a source."""
 
     def __init__(self, source: BatchSource) -> None:
@@ -40,7 +40,7 @@ class _Reader(Module):
         return f"batch_size={self.source.batch_size}"
 
 
-class OFRecordReader(_Reader):
+class OFRecordReader(BatchReader):
     """Batches of records from the files ``part-0``, ``part-1``, ... of a folder, without end.
 
     Args:
@@ -286,7 +286,7 @@ class CoinFlip(Module):
         return flip_coins(self.batch_size, self.probability, self.generator, self.sharding)
 
 
-class COCOReader(_Reader):
+class COCOReader(BatchReader):
     """Batches of images with their objects, from COCO's annotations, without end.
 
     Args:
@@ -348,7 +348,7 @@ class COCOReader(_Reader):
         return coco_batch(self.source.next_batch())
 
 
-class RawReader(_Reader):
+class RawReader(BatchReader):
     """Batches of arrays that lie one after the other in files, without end.
 
     Args:
@@ -400,7 +400,7 @@ class RawReader(_Reader):
         return dense(self.source.next_batch(), self.shape, self.dtype)
 
 
-class GPTIndexedBinDataReader(_Reader):
+class GPTIndexedBinDataReader(BatchReader):
     """Batches of texts that Megatron-LM has stored: the files ``prefix.bin`` and ``prefix.idx``.
 
     Args:
