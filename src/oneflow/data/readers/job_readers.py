@@ -315,12 +315,14 @@ def onerec_reader(
     Raises:
         RuntimeError: called outside of a job or graph.
     """
-    shuffling = Shuffling(shuffle_buffer_size if random_shuffle else None, shuffle_after_epoch)
-    return _next_batch(
-        "flow.data.onerec_reader()",
-        lambda sharding: onerec_source(
-            files, batch_size, shuffle_mode, shuffling, verify_example, sharding
-        ),
+    return read_onerec(
+        files,
+        batch_size,
+        random_shuffle,
+        shuffle_mode,
+        shuffle_buffer_size,
+        shuffle_after_epoch,
+        verify_example,
     )
 
 
