@@ -139,12 +139,20 @@ def test_extras_are_listed():
     assert set(re.findall(r"oneflow-xla\[(\w+)\]", page)) == extras
 
 
+def headings(path: Path) -> set[str]:
+    """Return the anchors of a page."""
+    titles = re.findall(r"^#+ (.+)$", path.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", title).lower().replace(" ", "-") for title in titles}
+
+
 def test_pages_are_linked():
-    """Links between pages lead to files, and the index lists every page."""
-    for page in LEARNING:
+    """Links between pages lead to files and headings, and the index lists every page."""
+    for page in (*LEARNING, "index"):
         path = DOCUMENTS / f"{page}.md"
         prose = re.sub(r"```.*?```", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
-        for target in re.findall(r"\]\(([^):#]+)(?:#[\w-]+)?\)", prose):
-            assert (path.parent / target).exists(), f"{page} links to {target}"
+        for target, anchor in re.findall(r"\]\(([^):#]+)#?([\w-]*)\)", prose):
+            linked = path.parent / target
+            assert linked.exists(), f"{page} links to {target}"
+            assert not anchor or anchor in headings(linked), f"{page} links to {target}#{anchor}"
     listed = (DOCUMENTS / "index.md").read_text(encoding="utf-8").splitlines()
     assert set(LEARNING) <= set(listed)
