@@ -23,7 +23,20 @@ from tests.distributed.launching import ROOT, environment
 from tests.flowvision.test_real_weights import data_file
 
 DOCUMENTS = ROOT / "docs"
-PAGES = ("autograd", "distributed", "eager", "global_tensors", "graph", "planner", "random")
+PAGES = (
+    "autograd",
+    "distributed",
+    "eager",
+    "flowvision",
+    "global_tensors",
+    "graph",
+    "one_embedding",
+    "planner",
+    "random",
+    "readers",
+    "saving",
+    "serving",
+)
 # Pages to learn from. Those of `COMMANDS` have programs to be started by a command.
 LEARNING = sorted(
     str(each.relative_to(DOCUMENTS).with_suffix(""))
@@ -69,23 +82,29 @@ def folder(tmp_path, monkeypatch) -> Iterator[Path]:
     flow.use_deterministic_algorithms(False)
 
 
-def run_page(page: str) -> dict[str, Any]:
-    """Run the blocks of a page in Python, and return the names that they define."""
-    # What a fragment about saving takes for granted.
-    model = flow.nn.Linear(4, 2)
-    names: dict[str, Any] = {"model": model, "optimizer": flow.optim.Adam(model.parameters())}
+def run_page(page: str, names: dict[str, Any]) -> None:
+    """Run the blocks of a page in Python, with `names`, to which they add theirs."""
     for block in blocks(page):
         if block.language == "python":
             code = compile("\n" * block.line + block.code, f"{page}.md", "exec")
             with contextlib.redirect_stdout(io.StringIO()) as printed:
                 exec(code, names)
             assert_shown(block, printed.getvalue())
-    return names
 
 
 @pytest.mark.parametrize("page", PAGES)
 def test_page(page, folder):
-    run_page(page)
+    # What fragments take for granted.
+    model = flow.nn.Linear(4, 2)
+    optimizer = flow.optim.Adam(model.parameters())
+    names = {
+        "nn": flow.nn,
+        "model": model,
+        "optimizer": optimizer,
+        "scheduler": flow.optim.lr_scheduler.ConstantLR(optimizer),
+        "loader": flow.utils.data.DataLoader(range(4)),
+    }
+    run_page(page, names)
 
 
 def place_files(page: str, folder: Path) -> None:
@@ -101,7 +120,8 @@ def place_files(page: str, folder: Path) -> None:
 @pytest.mark.parametrize("page", [each for each in LEARNING if each not in COMMANDS])
 def test_page_to_learn_from(page, folder):
     place_files(page, folder)
-    names = run_page(page)
+    names: dict[str, Any] = {}
+    run_page(page, names)
     if page == "tutorials/onnx_and_serving":
         from tests.serving.helpers import serving
 
