@@ -19,6 +19,8 @@ os.environ["ONEFLOW_CPU_DEVICES"] = "8"
 # Programs become hot after the same number of runs every time; `tests/runtime/test_background.py`
 # tests the thread that compiles them elsewhere.
 os.environ["ONEFLOW_EAGER_BACKGROUND"] = "0"
+# Failures of tests show where they come from.
+os.environ.setdefault("ONEFLOW_TRACEBACKS", "full")
 if sys.dont_write_bytecode:
     # The processes that tests start compile the package's modules once, not each of them.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from oneflow.base.tracebacks import hide_own_frames
 from oneflow.functional.elementwise.arithmetic import binary, power, subtract
 from oneflow.functional.elementwise.division import divide, divide_rounding
 from oneflow.functional.elementwise.logic import bitwise, bitwise_not
@@ -30,15 +31,27 @@ def _attach_operator(name: str, compute: Binary, inplace: bool = True) -> None:
     """Attach ``__name__``, ``__rname__`` and ``__iname__``."""
 
     def forward(self: Tensor, value: Any) -> Tensor:
-        return compute(self, value) if isinstance(value, _OPERANDS) else _NOT_IMPLEMENTED
+        try:
+            return compute(self, value) if isinstance(value, _OPERANDS) else _NOT_IMPLEMENTED
+        except Exception as error:
+            hide_own_frames(error)
+            raise
 
     def reverse(self: Tensor, value: Any) -> Tensor:
-        return compute(value, self) if isinstance(value, _OPERANDS) else _NOT_IMPLEMENTED
+        try:
+            return compute(value, self) if isinstance(value, _OPERANDS) else _NOT_IMPLEMENTED
+        except Exception as error:
+            hide_own_frames(error)
+            raise
 
     def in_place(self: Tensor, value: Any) -> Tensor:
         if not isinstance(value, _OPERANDS):
             return _NOT_IMPLEMENTED
-        return write_result(self, compute(before_write(self), value), f"{name}_")
+        try:
+            return write_result(self, compute(before_write(self), value), f"{name}_")
+        except Exception as error:
+            hide_own_frames(error)
+            raise
 
     attach(f"__{name}__", forward)
     attach(f"__r{name}__", reverse)
@@ -50,7 +63,11 @@ def _attach_comparison(name: str, compute: Binary, default: Any) -> None:
     """Attach ``__name__``; `default` is the answer for what is neither tensor nor number."""
 
     def compare(self: Tensor, value: Any) -> Tensor:
-        return compute(self, value) if isinstance(value, _OPERANDS) else default
+        try:
+            return compute(self, value) if isinstance(value, _OPERANDS) else default
+        except Exception as error:
+            hide_own_frames(error)
+            raise
 
     attach(f"__{name}__", compare)
 

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 from oneflow.base.keyword_aliases import rename_keywords
 from oneflow.base.parameters import parameters_of
+from oneflow.base.tracebacks import hide_own_frames
 from oneflow.tensor.call import wrap
 from oneflow.tensor.methods import attach, attach_inplace, write_result
 from oneflow.tensor.tensor import Tensor
@@ -118,6 +119,18 @@ def inplace_form(public: Callable, *paths: str) -> Callable:
     return inplace
 
 
+def _declared_names(parameter_names: Sequence[str], extra: Mapping[str, str]) -> dict[str, str]:
+    """The declared name of each other spelling that a function takes."""
+    rename = dict(extra)
+    for keyword_aliases in _KEYWORD_ALIASES:
+        chosen = [name for name in keyword_aliases if name in parameter_names]
+        if len(chosen) == 1:
+            rename.update({other: chosen[0] for other in keyword_aliases if other != chosen[0]})
+    for name in rename.keys() & set(parameter_names):
+        del rename[name]
+    return rename
+
+
 def _accept_keyword_aliases(body: Callable, extra: Mapping[str, str], inplace: bool) -> Callable:
     """`body` accepting the other spellings of its arguments' names, `out=` and `inplace=`.
 
@@ -127,13 +140,7 @@ def _accept_keyword_aliases(body: Callable, extra: Mapping[str, str], inplace: b
     parameters = parameters_of(body)
     variadic = parameters.variadic
     parameter_names = parameters.names
-    rename = dict(extra)
-    for keyword_aliases in _KEYWORD_ALIASES:
-        chosen = [name for name in keyword_aliases if name in parameter_names]
-        if len(chosen) == 1:
-            rename.update({other: chosen[0] for other in keyword_aliases if other != chosen[0]})
-    for name in rename.keys() & set(parameter_names):
-        del rename[name]
+    rename = _declared_names(parameter_names, extra)
     takes_out = "out" in parameter_names
     takes_name = "name" in parameter_names
     writes_back = inplace and "inplace" not in parameter_names
@@ -142,20 +149,24 @@ def _accept_keyword_aliases(body: Callable, extra: Mapping[str, str], inplace: b
 
     @functools.wraps(body)
     def public(*args: Any, **kwargs: Any) -> Any:
-        if not kwargs:
-            return body(*args)
-        out = None if takes_out else kwargs.pop("out", None)
-        if not takes_name:
-            kwargs.pop("name", None)
-        rename_keywords(kwargs, rename, body.__name__)
-        if writes_back and kwargs.pop("inplace", False):
-            out = args[0] if args else kwargs[first]
-        if variadic in kwargs:  # `size=(2, 3)` for `*size`
-            values = kwargs.pop(variadic)
-            before = _by_position(body.__name__, parameters.positional, defaults, args, kwargs)
-            args = (*before, values)
-        result = body(*args, **kwargs)
-        return result if out is None else _put_out(out, result, body.__name__)
+        try:
+            if not kwargs:
+                return body(*args)
+            out = None if takes_out else kwargs.pop("out", None)
+            if not takes_name:
+                kwargs.pop("name", None)
+            rename_keywords(kwargs, rename, body.__name__)
+            if writes_back and kwargs.pop("inplace", False):
+                out = args[0] if args else kwargs[first]
+            if variadic in kwargs:  # `size=(2, 3)` for `*size`
+                values = kwargs.pop(variadic)
+                before = _by_position(body.__name__, parameters.positional, defaults, args, kwargs)
+                args = (*before, values)
+            result = body(*args, **kwargs)
+            return result if out is None else _put_out(out, result, body.__name__)
+        except Exception as error:
+            hide_own_frames(error)
+            raise
 
     if inplace:
         setattr(public, "__signature__", _public_signature(body))  # noqa: B010

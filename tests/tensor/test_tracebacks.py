@@ -1,0 +1,46 @@
+"""Tracebacks of bad calls show the user's lines, not ours."""
+
+from __future__ import annotations
+
+import traceback
+
+import pytest
+
+import oneflow as flow
+from oneflow import nn
+
+X, Y = flow.ones(2, 3), flow.ones(4)
+
+
+class Layer(nn.Module):
+    def forward(self, x: flow.Tensor) -> flow.Tensor:
+        return nn.functional.relu(x) + Y
+
+
+BAD_CALLS = {
+    "operator": (lambda: X + Y, ["<lambda>"]),
+    "in-place operator": (lambda: X.__iadd__(Y), ["<lambda>"]),
+    "comparison": (lambda: X < Y, ["<lambda>"]),
+    "function": (lambda: flow.cat([X, Y]), ["<lambda>"]),
+    "function with keywords": (lambda: flow.sum(X, axis=5), ["<lambda>"]),
+    "method": (lambda: X.sum(5), ["<lambda>"]),
+    "layer": (lambda: nn.Linear(2, 3)(X), ["<lambda>"]),
+    "layer of the user": (lambda: Layer()(X), ["<lambda>", "forward"]),
+}
+
+
+def frames(call) -> list[str]:
+    """The names of the frames in the traceback of a bad call, without that of this function."""
+    with pytest.raises((RuntimeError, IndexError, TypeError)) as caught:
+        call()
+    entries = traceback.extract_tb(caught.value.__traceback__)
+    return [each.name for each in entries if each.name != "frames"]
+
+
+@pytest.mark.parametrize("name", BAD_CALLS)
+def test_frames_of_the_package_are_hidden(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    call, expected = BAD_CALLS[name]
+    monkeypatch.setenv("ONEFLOW_TRACEBACKS", "short")
+    assert frames(call) == expected
+    monkeypatch.setenv("ONEFLOW_TRACEBACKS", "full")
+    assert len(frames(call)) > len(expected)
