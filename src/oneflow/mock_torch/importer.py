@@ -133,6 +133,7 @@ class enable(_Switch):
         >>> import oneflow as flow
         >>> from oneflow import mock_torch
         >>> with mock_torch.enable():
+        ...     import torch
         ...     import torch.nn.functional as F
         ...     torch.nn.Linear is flow.nn.Linear, F.relu(torch.tensor([-1.0, 2.0])).tolist()
         (True, [0.0, 2.0])

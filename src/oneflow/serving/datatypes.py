@@ -31,6 +31,7 @@ def datatype_of(dtype: DType) -> str:
         ValueError: it has none, as complex numbers.
 
     Example:
+        >>> from oneflow.serving.datatypes import datatype_of
         >>> import oneflow as flow
         >>> datatype_of(flow.float32)
         'FP32'

@@ -65,6 +65,7 @@ class TokenSampler:
         request: says how.
 
     Example:
+        >>> from oneflow.serving.generation import GenerationRequest, TokenSampler
         >>> import numpy as np
         >>> TokenSampler(GenerationRequest([0])).draw(np.array([0.5, 2.0, 1.0]))
         1

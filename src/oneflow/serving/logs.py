@@ -13,6 +13,7 @@ class JsonFormatter(logging.Formatter):
     """A formatter that writes a record, and whatever `extra` it has, as one line of JSON.
 
     Example:
+        >>> from oneflow.serving.logs import JsonFormatter
         >>> import logging
         >>> record = logging.makeLogRecord({"msg": "ready", "levelname": "INFO", "created": 0.0})
         >>> JsonFormatter().format(record)
