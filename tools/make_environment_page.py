@@ -50,7 +50,8 @@ def _lines() -> Iterator[str]:
     yield _INTRODUCTION
     for each in variables():
         default = f"`{each.default}`" if each.default else ""
-        yield f"| `{each.name}` | {default} | {each.description} |\n"
+        description = each.description.replace("`docs/tuning.md`", "[Tuning](../tuning.md)")
+        yield f"| `{each.name}` | {default} | {description} |\n"
     yield _REPLACED
     for name, place in sorted(REPLACED.items()):
         yield f"| `{name}` | {place} |\n"
