@@ -59,7 +59,7 @@ def _lines() -> Iterator[str]:
 
 def main() -> None:
     """Write the page, or compare it."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description="Write the page of environment variables.")
     parser.add_argument("--check", action="store_true", help="only say whether it is up to date")
     if not parser.parse_args().check:
         PAGE.write_text(page(), encoding="utf8")
