@@ -158,6 +158,6 @@ $(STAMPS)-lint: $(STAMPS)-demo
 	@touch $@
 
 $(STAMPS)-docs: $(STAMPS)-demo
-	@echo "Installing Sphinx into $(VENV)"
-	@$(PIP) install --group docs
+	@echo "Installing Sphinx, and what the pages describe, into $(VENV)"
+	@$(PIP) install --editable '.[vision,onnx,serving]' --group docs
 	@touch $@

@@ -1,6 +1,10 @@
 """Configuration of the documentation."""
 
+import sys
 from importlib.metadata import version as installed_version
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent / "extensions"))
 
 project = "OneFlow on XLA"
 author = "The OneFlow on XLA authors"
@@ -8,7 +12,13 @@ project_copyright = author
 release = installed_version("oneflow-xla")
 version = release
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.mathjax"]
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "sphinx.ext.mathjax",
+    "reference",  # `extensions/reference.py`: writes the pages below `api/generated`
+]
 exclude_patterns = ["_build"]
 
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
@@ -18,6 +28,8 @@ autodoc_member_order = "groupwise"
 autodoc_typehints = "signature"
 napoleon_google_docstring = True
 napoleon_numpy_docstring = False
+# Attributes that a class also declares would be described twice.
+napoleon_use_ivar = True
 
 html_theme = "furo"
 html_title = f"OneFlow on XLA {release}"

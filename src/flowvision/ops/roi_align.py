@@ -32,7 +32,7 @@ def roi_align(
             of centres, and rectangles are taken to be at least one element large.
 
     Returns:
-        Tensor of shape (r, c, *output_size).
+        Tensor of shape ``(r, c, *output_size)``.
 
     Raises:
         ValueError: if `boxes` has another shape.
@@ -71,7 +71,7 @@ def ps_roi_align(
         sampling_ratio: see `roi_align`.
 
     Returns:
-        Tensor of shape (r, c, *output_size).
+        Tensor of shape ``(r, c, *output_size)``.
 
     Raises:
         ValueError: if the channels cannot be divided among the bins, or `boxes` has another shape.

@@ -33,7 +33,7 @@ def roi_pool(
         spatial_scale: elements of `input` per unit of `boxes`.
 
     Returns:
-        Tensor of shape (r, c, *output_size); 0 for bins outside of the image.
+        Tensor of shape ``(r, c, *output_size)``; 0 for bins outside of the image.
 
     Raises:
         ValueError: if `boxes` has another shape.

@@ -65,7 +65,7 @@ class MultiScaleRoIAlign(nn.Module):
     """RoIAlign that reads each box from the level of a feature pyramid that fits its size.
 
     Takes a dict of features (N, C, H_i, W_i), the boxes of each image (n_j, 4) and the sizes of the
-    images, and returns features (n_1 + n_2 + ..., C, *output_size).
+    images, and returns features ``(n_1 + n_2 + ..., C, *output_size)``.
 
     Args:
         featmap_names: which of the features are used, the largest first.
