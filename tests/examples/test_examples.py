@@ -54,7 +54,7 @@ def test_a_name_is_registered_once(swish):
 def test_code_in_the_page_about_graphs_runs():
     text = (ROOT / "docs" / "graph.md").read_text(encoding="utf-8")
     blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
-    assert len(blocks) == 3
+    assert len(blocks) == 4
     flow.manual_seed(0)
     exec("\n".join(blocks), {"__name__": "docs_graph"})
 
@@ -69,10 +69,11 @@ def test_a_job_function_trains_lenet_and_a_module_takes_its_variables(tmp_path):
     assert (tmp_path / "snapshot" / "snapshot_done").exists()
 
 
-def test_code_in_the_page_about_job_functions_runs(capsys):
+def test_code_in_the_page_about_job_functions_runs(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     text = (ROOT / "docs" / "job_functions.md").read_text(encoding="utf-8")
     blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
-    assert len(blocks) == 2
+    assert len(blocks) == 3
     flow.clear_default_session()
     exec("\n".join(blocks), {"__name__": "docs_job_functions"})
     *losses, operator = capsys.readouterr().out.splitlines()
