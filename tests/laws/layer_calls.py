@@ -12,6 +12,7 @@ import numpy as np
 
 import oneflow as flow
 from oneflow.nn import functional as F
+from oneflow.optim.sgd import SGDW
 from oneflow.primitives.operators.checked_update import update_unless_failed
 from oneflow.primitives.operators.control import barrier
 from oneflow.primitives.operators.gradient_clipping import total_norm
@@ -170,6 +171,11 @@ def _with_grad(tensor: Tensor) -> Tensor:
 def _optimizer_steps() -> Iterator[Callable[[], Any]]:
     for row in (*ROWS, *OWN_ROWS):
         yield lambda row=row: row.make([_with_grad(floats(4, 6)), _with_grad(floats(2))]).step()
+    # It is not in `oneflow.optim`: job functions have it.
+    for momentum in (0.0, 0.5):
+        yield lambda momentum=momentum: SGDW(
+            [_with_grad(floats(4, 6))], 0.1, momentum, weight_decay=0.1
+        ).step()
 
 
 def calls() -> Iterator[Callable[[], Any]]:

@@ -31,7 +31,8 @@ WITHOUT_AXES = {
         nms_mask median_of_all nanmedian_of_all total_norm clip_norm lamb_update
         power_iteration limit_rows nonzero""",
     "which rows are read and written depends on values": """
-        sgd_update_of_rows adam_update_of_rows adamax_update_of_rows nadam_update_of_rows
+        sgd_update_of_rows sgdw_update_of_rows adam_update_of_rows adamax_update_of_rows
+        nadam_update_of_rows
         radam_update_of_rows adagrad_update_of_rows adadelta_update_of_rows rmsprop_update_of_rows
         rprop_update_of_rows ftrl_update_of_rows gradient_of_rows rows_unless""",
     "has rules of its own": "boxing transfer",

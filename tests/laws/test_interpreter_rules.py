@@ -21,7 +21,8 @@ WITHOUT_RULE = {
     name: reason
     for reason, names in {
         "signs, the order of what is degenerate and NaN for what has no decomposition are LAPACK's "
-        "as XLA calls it, and must be the same cold and hot": "cholesky eig eigh lu qr svd",
+        "as XLA calls it, and must be the same cold and hot": "cholesky eig eigh geqrf lu qr svd",
+        "comes with a decomposition": "empty2 lu_pivots_to_permutation",
         "is computed from a decomposition": "custom_linear_solve triangular_solve",
         "SciPy's values are others at poles, infinities and large orders": "polygamma zeta",
         "is part of the gradient of maxima of large windows": "select_and_scatter_add",

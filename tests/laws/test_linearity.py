@@ -41,7 +41,8 @@ NOT_DECLARED = {
         "pow_y_gradient": "out|g y|y out",
     },
     "a second result is a flag": {"solve": "b", "slogdet_vjp": "g1"},
-    "parameters are never partial sums": {"sgd_update": "*operands"},
+    "parameters are never partial sums": {"sgd_update": "*operands", "sgdw_update": "*operands"},
+    "everything is written": {"select_update": "values"},
 }
 # Operations of one primitive that are tried.
 MAX_CASES = 3
