@@ -14,6 +14,11 @@ from oneflow.tensor.tensor import Tensor
 
 
 def _check_operands(query: Tensor, key: Tensor, value: Tensor) -> None:
+    if not query.dtype.is_floating_point:
+        raise RuntimeError(
+            "scaled_dot_product_attention: Expected `query` to have a floating point dtype, got "
+            f"{query.dtype}"
+        )
     for name, each in (("query", query), ("key", key), ("value", value)):
         if each.ndim < 2:
             raise RuntimeError(
