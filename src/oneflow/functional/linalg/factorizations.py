@@ -285,7 +285,9 @@ def matrix_exp(input: Tensor) -> Tensor:
     return call(p.matrix_exp, input)
 
 
-@function(method="orgqr", namespace="linalg", keyword_aliases=_A, also=("orgqr",))
+@function(
+    method="orgqr", namespace="linalg", keyword_aliases={**_A, "input2": "tau"}, also=("orgqr",)
+)
 def householder_product(input: Tensor, tau: Tensor) -> Tensor:
     """The first columns of a product of reflections ``I - tau v v^H``.
 
@@ -334,7 +336,7 @@ def geqrf(input: Tensor) -> tuple[Tensor, Tensor]:
     return _Reflections(*call(p.geqrf, input))
 
 
-@function()
+@function(keyword_aliases={"input2": "tau", "input3": "other"})
 def ormqr(
     input: Tensor, tau: Tensor, other: Tensor, left: bool = True, transpose: bool = False
 ) -> Tensor:
