@@ -84,6 +84,8 @@ def folder(tmp_path, monkeypatch) -> Iterator[Path]:
 
 def run_page(page: str, names: dict[str, Any]) -> None:
     """Run the blocks of a page in Python, with `names`, to which they add theirs."""
+    # What a page registers, a primitive for instance, is not the package's.
+    names.setdefault("__name__", "tests.examples.page")
     for block in blocks(page):
         if block.language == "python":
             code = compile("\n" * block.line + block.code, f"{page}.md", "exec")

@@ -161,6 +161,15 @@ def test_an_index_out_of_range_while_its_program_is_compiled(compiler_at_gate) -
     assert look_up(1) == [[1.0, 1.0]]
 
 
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """Ctrl-C raises, whatever an earlier test has made of it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_ctrl_c_while_a_program_is_compiled(compiler_at_gate) -> None:
     step, reference = training_step(23), training_step(23)
     for _ in range(SETTINGS.hot_after + 1):
