@@ -24,9 +24,7 @@ from oneflow.functional.builtins.arrays import (
     global_empty as global_empty,
     nms as nms,
     pixel_shuffle as pixel_shuffle,
-    reciprocal_no_nan as reciprocal_no_nan,
     reduce_sum_like as reduce_sum_like,
-    reshape_like as reshape_like,
     scatternd as scatternd,
     scatterndlike as scatterndlike,
     select_top_n as select_top_n,
@@ -88,8 +86,6 @@ from oneflow.functional.builtins.normalization import (
     root_mean_square_norm as rms_norm,
 )
 from oneflow.functional.builtins.products import (
-    amp_white_identity as amp_black_identity,
-    amp_white_identity as amp_white_identity,
     fast_gelu as fast_gelu,
     fused_bias_add_scale_mask_softmax_dropout as fused_bias_add_scale_mask_softmax_dropout,
     fused_cross_feature_interaction as fused_cross_feature_interaction,
@@ -269,7 +265,14 @@ from oneflow.functional.index.search import (
     topk as topk,
     unique as unique,
 )
-from oneflow.functional.legacy.arrays import expand_dims as expand_dims, identity as identity
+from oneflow.functional.legacy.arrays import (
+    expand_dims as expand_dims,
+    identity as amp_black_identity,
+    identity as amp_white_identity,
+    identity as identity,
+    reshape_like as reshape_like,
+)
+from oneflow.functional.legacy.math import reciprocal_no_nan as reciprocal_no_nan
 from oneflow.functional.legacy.nn import (
     fused_scale_tril_softmax_dropout as fused_scale_tril_softmax_dropout,
 )

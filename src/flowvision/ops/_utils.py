@@ -61,6 +61,17 @@ def check_roi_boxes_shape(boxes: Tensor | Sequence[Tensor]) -> None:
         raise TypeError(f"`boxes` must be a tensor or a list of tensors, got {type(boxes)}")
 
 
+def as_rois(boxes: Tensor | Sequence[Tensor]) -> Tensor:
+    """Return rectangles as one tensor of shape (n, 5), see `check_roi_boxes_shape`.
+
+    Raises:
+        ValueError: if the shapes are others.
+        TypeError: if it is neither a tensor nor a list of tensors.
+    """
+    check_roi_boxes_shape(boxes)
+    return boxes if isinstance(boxes, Tensor) else convert_boxes_to_roi_format(boxes)
+
+
 def split_normalization_params(
     model: nn.Module, norm_classes: Sequence[type] | None = None
 ) -> tuple[list[Tensor], list[Tensor]]:

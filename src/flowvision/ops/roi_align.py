@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import oneflow as flow
-from flowvision.ops._utils import check_roi_boxes_shape, convert_boxes_to_roi_format, pair
+from flowvision.ops._utils import as_rois, pair
 from oneflow import Tensor, nn
 
 
@@ -45,8 +45,7 @@ def roi_align(
         >>> roi_align(x, [flow.tensor([[1.0, 1, 3, 3]])], 2, sampling_ratio=2).tolist()
         [[[[7.5, 8.5], [11.5, 12.5]]]]
     """
-    check_roi_boxes_shape(boxes)
-    rois = boxes if isinstance(boxes, Tensor) else convert_boxes_to_roi_format(boxes)
+    rois = as_rois(boxes)
     height, width = pair(output_size)
     return flow.roi_align(input, rois, spatial_scale, height, width, sampling_ratio, aligned)
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 import oneflow as flow
-from flowvision.ops._utils import check_roi_boxes_shape, convert_boxes_to_roi_format, pair
+from flowvision.ops._utils import as_rois, pair
 from oneflow import Tensor, nn
 
 # Rectangles are taken so many at a time: the rows of each are a copy of its image.
@@ -46,8 +46,7 @@ def roi_pool(
         >>> roi_pool(x, [flow.tensor([[1.0, 1, 3, 3]])], 1).tolist()
         [[[[15.0]]]]
     """
-    check_roi_boxes_shape(boxes)
-    rois = boxes if isinstance(boxes, Tensor) else convert_boxes_to_roi_format(boxes)
+    rois = as_rois(boxes)
     size = pair(output_size)
     if len(rois) <= _AT_ONCE:
         return _pooled(input, rois, size, spatial_scale)

@@ -11,6 +11,7 @@ from oneflow.functional.creation.factory_functions import arange, empty, full, z
 from oneflow.functional.elementwise.clamp import where
 from oneflow.functional.elementwise.division import div
 from oneflow.functional.index.gather import index_select, scatter_nd
+from oneflow.functional.index.scatter import index_add
 from oneflow.functional.index.search import argsort
 from oneflow.functional.linalg.einsum import tensordot as contracted
 from oneflow.functional.nn.detection import flags_of_nms
@@ -44,18 +45,6 @@ def sqrt_square_sum(x: Tensor) -> Tensor:
         tensor(5., dtype=oneflow.float32)
     """
     return sum_(x * x).sqrt()
-
-
-@function(method=False, namespace="_C")
-def reshape_like(in_: Tensor, like: Tensor) -> Tensor:
-    """`in_` in the shape of `like`.
-
-    Example:
-        >>> import oneflow as flow
-        >>> flow._C.reshape_like(flow.ones(4), flow.ones(2, 2)).shape
-        oneflow.Size([2, 2])
-    """
-    return in_.reshape(like.shape)
 
 
 @function(method=False, namespace="_C")
@@ -242,10 +231,11 @@ def unsorted_segment_sum(x: Tensor, segment_ids: Tensor, axis: int, num_segments
         >>> flow._C.unsorted_segment_sum(flow.tensor([1.0, 2.0, 4.0]), flow.tensor([1, 0, 1]), 0, 3)
         tensor([2., 5., 0.], dtype=oneflow.float32)
     """
-    shape = list(x.shape)
-    shape[axis] = num_segments
-    sums = zeros(*shape, dtype=x.dtype, device=x.device)
-    return sums.index_add(axis, segment_ids.reshape(-1), x)
+    flat = segment_ids.reshape(-1)
+    dim = axis % x.ndim
+    before, rest = x.shape[:dim], x.shape[dim + segment_ids.ndim :]
+    slices = x.reshape(*before, len(flat), *rest)
+    return index_add(x.new_zeros((*before, num_segments, *rest)), dim, flat, slices)
 
 
 @function(method=False, namespace="_C")
@@ -276,18 +266,6 @@ def trunc_divide(input: Tensor, other: Any) -> Tensor:
         tensor([-3.], dtype=oneflow.float32)
     """
     return div(input, other, rounding_mode="trunc")
-
-
-@function(method=False, namespace="_C")
-def reciprocal_no_nan(x: Tensor) -> Tensor:
-    """``1 / x``, and 0 where `x` is 0.
-
-    Example:
-        >>> import oneflow as flow
-        >>> flow._C.reciprocal_no_nan(flow.tensor([0.0, 2.0]))
-        tensor([0.0000, 0.5000], dtype=oneflow.float32)
-    """
-    return where(x == 0, 0.0, 1 / where(x == 0, 1.0, x))
 
 
 @function(method=False, namespace="_C")

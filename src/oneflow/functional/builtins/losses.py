@@ -121,10 +121,6 @@ def grid_sample(
     return sampled(input, grid, interpolation_mode, padding_mode, align_corners)
 
 
-def _weights(w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None, b_hh: Tensor | None) -> Weights:
-    return Weights(w_ih, w_hh, b_ih, b_hh)
-
-
 @function(method=False, namespace="_C")
 def rnn_tanh_cell(
     input: Tensor,
@@ -142,7 +138,7 @@ def rnn_tanh_cell(
         >>> flow._C.rnn_tanh_cell(one, one, one, one)
         tensor([[0.9640]], dtype=oneflow.float32)
     """
-    return run_cell("RNN_TANH", input, (hx,), _weights(w_ih, w_hh, b_ih, b_hh))[0]
+    return run_cell("RNN_TANH", input, (hx,), Weights(w_ih, w_hh, b_ih, b_hh))[0]
 
 
 @function(method=False, namespace="_C")
@@ -162,7 +158,7 @@ def rnn_relu_cell(
         >>> flow._C.rnn_relu_cell(one, one, one, one)
         tensor([[2.]], dtype=oneflow.float32)
     """
-    return run_cell("RNN_RELU", input, (hx,), _weights(w_ih, w_hh, b_ih, b_hh))[0]
+    return run_cell("RNN_RELU", input, (hx,), Weights(w_ih, w_hh, b_ih, b_hh))[0]
 
 
 @function(method=False, namespace="_C")
@@ -181,7 +177,7 @@ def gru_cell(
         >>> flow._C.gru_cell(flow.ones(1, 1), flow.ones(1, 1), flow.zeros(3, 1), flow.zeros(3, 1))
         tensor([[0.5000]], dtype=oneflow.float32)
     """
-    return run_cell("GRU", input, (hx,), _weights(w_ih, w_hh, b_ih, b_hh))[0]
+    return run_cell("GRU", input, (hx,), Weights(w_ih, w_hh, b_ih, b_hh))[0]
 
 
 @function(method=False, namespace="_C")
@@ -201,4 +197,4 @@ def lstm_cell(
         >>> flow._C.lstm_cell(one, [one, one], flow.zeros(4, 1), flow.zeros(4, 1))[1]
         tensor([[0.5000]], dtype=oneflow.float32)
     """
-    return run_cell("LSTM", input, (hx[0], hx[1]), _weights(w_ih, w_hh, b_ih, b_hh))
+    return run_cell("LSTM", input, (hx[0], hx[1]), Weights(w_ih, w_hh, b_ih, b_hh))

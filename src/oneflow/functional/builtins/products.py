@@ -162,18 +162,6 @@ def fused_fast_gelu_mul(x: Tensor, multiplier: Tensor) -> Tensor:
     return fast_gelu(x) * multiplier
 
 
-@function(method=False, namespace="_C", also=("_C.amp_black_identity",))
-def amp_white_identity(in_: Tensor) -> Tensor:
-    """The tensor itself; it marks where mixed precision changes the precision.
-
-    Example:
-        >>> import oneflow as flow
-        >>> flow._C.amp_white_identity(flow.ones(1))
-        tensor([1.], dtype=oneflow.float32)
-    """
-    return in_
-
-
 @function(method=False, namespace="_C")
 def fused_glu(
     x: Tensor,

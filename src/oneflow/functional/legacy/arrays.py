@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from oneflow.base.dtype import DType
+from oneflow.functional.builtins import arrays
 from oneflow.functional.creation import factory_functions
 from oneflow.functional.index import scatter
 from oneflow.functional.registry import function, publish
@@ -27,7 +28,11 @@ def expand_dims(input: Tensor, axis: int) -> Tensor:
     return reshape.unsqueeze(input, axis)
 
 
-@function(method=False)
+@function(
+    method=False,
+    also=("_C.amp_black_identity", "_C.amp_white_identity"),
+    keyword_aliases={"in_": "x"},
+)
 def identity(x: Tensor) -> Tensor:
     """A tensor equal to `x`.
 
@@ -105,7 +110,7 @@ def identity_n(inputs: Sequence[Tensor]) -> list[Tensor]:
     return [identity(each) for each in inputs]
 
 
-@function(method=False)
+@function(method=False, also=("_C.reshape_like",), keyword_aliases={"in_": "x"})
 def reshape_like(x: Tensor, like: Tensor) -> Tensor:
     """`x` in the shape of `like`.
 
@@ -149,13 +154,7 @@ def unsorted_segment_sum(
         >>> flow.unsorted_segment_sum(flow.tensor([1.0, 2.0, 4.0]), flow.tensor([1, 0, 1]), 3)
         tensor([2., 5., 0.], dtype=oneflow.float32)
     """
-    flat = reshape.reshape(segment_ids, (-1,))
-    dim = axis % data.ndim
-    rest = data.shape[dim + segment_ids.ndim :]
-    slices = reshape.reshape(data, (*data.shape[:dim], flat.shape[0], *rest))
-    shape = (*data.shape[:dim], num_segments, *rest)
-    sums = factory_functions.zeros_like(reshape.expand(slices[(0,) * slices.ndim], *shape))
-    return scatter.index_add(sums, dim, flat, slices)
+    return arrays.unsorted_segment_sum(data, segment_ids, axis, num_segments)
 
 
 @function(method=False, also=("math.unsorted_segment_sum_like",))

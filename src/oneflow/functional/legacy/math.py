@@ -181,7 +181,7 @@ def l2_normalize(input: Tensor, axis: int | None = None, epsilon: float = 1e-12)
     return input * unary.rsqrt(clamp.clamp(squares, epsilon))
 
 
-@function(method=False, namespace="math")
+@function(method=False, namespace="math", also=("_C.reciprocal_no_nan",))
 def reciprocal_no_nan(x: Tensor) -> Tensor:
     """``1 / x``, and 0 where `x` is 0.
 
