@@ -50,6 +50,7 @@ NOT_DERIVED = {
         "partial sums of what is none in training": """
             cross_entropy_probabilities nll pad scatter_multiply""",
         "linear where nothing is missing": "nansum nanmean",
+        "parameters are never partial sums": "sgd_update sgdw_update",
         "so in the sample alone, by its numbers": """
             clip_norm combined_margin extreme_gradient gru_backward lstm_backward
             masked_scatter max_pool max_pool_gradient multilabel_margin nll_backward

@@ -27,7 +27,7 @@ logger = logging.getLogger("oneflow.serving")
 
 
 @dataclass(slots=True, eq=False)
-class QueuedRequest:
+class PendingRequest:
     """A request in the queue.
 
     Attributes:
@@ -55,7 +55,7 @@ class QueuedRequest:
 class _Outcome:
     """A run that is over: the outputs, or the error, of each of its requests."""
 
-    requests: Sequence[QueuedRequest]
+    requests: Sequence[PendingRequest]
     results: Sequence[list[np.ndarray] | RequestError]
     rows: int = 0
     times: RunTimes | None = None
@@ -95,7 +95,7 @@ class Batcher:
         self._options = options
         self._statistics = statistics
         self._loop = asyncio.get_running_loop()
-        self._queue: deque[QueuedRequest] = deque()
+        self._queue: deque[PendingRequest] = deque()
         self._changed = threading.Condition()
         self._is_closed = False
         self._threads = [
@@ -110,7 +110,7 @@ class Batcher:
         """The number of requests in the queue."""
         return len(self._queue)
 
-    def submit(self, request: QueuedRequest) -> None:
+    def submit(self, request: PendingRequest) -> None:
         """Let a request join the queue.
 
         Raises:
@@ -155,7 +155,7 @@ class Batcher:
             if running:
                 self._run(running)
 
-    def _next_requests(self) -> list[QueuedRequest]:
+    def _next_requests(self) -> list[PendingRequest]:
         """Wait for the requests of the next run; none if there will be no more."""
         with self._changed:
             while True:
@@ -186,12 +186,12 @@ class Batcher:
         """The rows that requests are joined to."""
         return min(self._graph.max_batch_size, bucket.best_rows)
 
-    def _take(self) -> list[QueuedRequest]:
+    def _take(self) -> list[PendingRequest]:
         """Take the oldest request, and as many of those after it as fit into one run."""
         first = self._queue.popleft()
         taken = [first]
         left = self._most_rows(first.bucket) - first.rows
-        others: deque[QueuedRequest] = deque()
+        others: deque[PendingRequest] = deque()
         while self._queue and left > 0:
             request = self._queue.popleft()
             if request.is_cancelled:
@@ -206,7 +206,7 @@ class Batcher:
             self._changed.notify()
         return taken
 
-    def _run(self, requests: Sequence[QueuedRequest]) -> None:
+    def _run(self, requests: Sequence[PendingRequest]) -> None:
         """Run requests together; if that fails, each alone, so that each has its own error."""
         started = time.perf_counter_ns()
         for request in requests:
@@ -224,7 +224,7 @@ class Batcher:
             outcome = _Outcome(requests, [failure])
         self._deliver(outcome)
 
-    def _run_together(self, requests: Sequence[QueuedRequest]) -> _Outcome:
+    def _run_together(self, requests: Sequence[PendingRequest]) -> _Outcome:
         clock = time.perf_counter_ns
         bucket = requests[0].bucket
         rows = sum(request.rows for request in requests)

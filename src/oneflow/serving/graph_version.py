@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from oneflow.serving.batching import Batcher, BatchingOptions, QueuedRequest
+from oneflow.serving.batching import Batcher, BatchingOptions, PendingRequest
 from oneflow.serving.errors import ErrorKind, RequestError
 from oneflow.serving.generation import GenerationRequest
-from oneflow.serving.model_config import complete_config, is_batching_said
+from oneflow.serving.model_config import complete_config, has_batching
 from oneflow.serving.model_version import ModelVersion
 from oneflow.serving.served_graph import ServedGraph
 
@@ -33,7 +33,7 @@ def load_graph(folder: Path, name: str, config: Any) -> tuple[ServedGraph, Any]:
         ValueError: the graph cannot be served, or the configuration is for another one.
         RuntimeError: the graph is damaged, or was saved for another kind of device.
     """
-    graph = ServedGraph(folder, config.max_batch_size if is_batching_said(config) else None)
+    graph = ServedGraph(folder, config.max_batch_size if has_batching(config) else None)
     complete = complete_config(config, name, graph)
     graph.warm_up()
     return graph, complete
@@ -79,23 +79,23 @@ class GraphVersion(ModelVersion):
         self, arrays: Mapping[str, np.ndarray], timeout: float | None
     ) -> list[np.ndarray]:
         bucket, rows = self._graph.bucket_for(arrays)
-        queued = QueuedRequest(
+        pending = PendingRequest(
             bucket,
             rows,
             [arrays[each.name] for each in self.inputs],
             asyncio.get_running_loop().create_future(),
             None if timeout is None else time.monotonic() + timeout,
         )
-        self._batcher.submit(queued)
+        self._batcher.submit(pending)
         try:
             if timeout is None:
-                return await queued.future
+                return await pending.future
             async with asyncio.timeout(timeout):
-                return await queued.future
+                return await pending.future
         except TimeoutError:
             raise RequestError(ErrorKind.EXPIRED, f"no answer within {timeout:g} s") from None
         finally:
-            queued.is_cancelled = queued.future.cancelled()
+            pending.is_cancelled = pending.future.cancelled()
 
     def generate(self, request: GenerationRequest) -> AsyncGenerator[int]:
         """Refuse: this model gives one answer to a request."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hmac
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
@@ -11,16 +10,17 @@ from typing import Any
 import grpc
 import grpc.aio
 
-from oneflow.serving.answers import (
+from oneflow.serving.bearer_token import BearerToken
+from oneflow.serving.errors import ErrorKind, RequestError
+from oneflow.serving.grpc_codec import decode_request, encode_response
+from oneflow.serving.grpc_stream import InferStream, parse_message
+from oneflow.serving.inference import infer
+from oneflow.serving.metadata import (
     model_metadata,
     repository_index,
     server_metadata,
     statistics,
 )
-from oneflow.serving.errors import ErrorKind, RequestError
-from oneflow.serving.grpc_codec import decode_request, encode_response
-from oneflow.serving.grpc_stream import InferStream, parse_message
-from oneflow.serving.inference import infer
 from oneflow.serving.protocol.messages import SERVICE, messages
 from oneflow.serving.repository import Repository
 from oneflow.serving.tensors import Limits
@@ -43,7 +43,7 @@ class GrpcServer:
     def __init__(self, repository: Repository, limits: Limits, token: str | None = None) -> None:
         self._repository = repository
         self._limits = limits
-        self._authorization = None if token is None else f"Bearer {token}".encode()
+        self._token = BearerToken(token)
         self.is_stopping = False
 
     def handler(self) -> grpc.GenericRpcHandler:
@@ -84,14 +84,11 @@ class GrpcServer:
         )
 
     def _check_token(self, context: grpc.aio.ServicerContext) -> None:
-        if self._authorization is None:
-            return
         given = b""
         for key, value in context.invocation_metadata() or ():
             if key == "authorization":
                 given = value.encode(errors="replace") if isinstance(value, str) else value
-        if not hmac.compare_digest(given, self._authorization):
-            raise RequestError(ErrorKind.UNAUTHENTICATED, "the bearer token is missing or wrong")
+        self._token.check(given)
 
     # --- inference
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hmac
 import json
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable
@@ -12,17 +11,18 @@ from typing import Any
 
 from aiohttp import web
 
-from oneflow.serving.answers import (
+from oneflow.serving.bearer_token import BearerToken
+from oneflow.serving.errors import ErrorKind, RequestError, invalid
+from oneflow.serving.generation import generation_request
+from oneflow.serving.http_codec import JSON_LENGTH, decode_json, decode_request, encode_response
+from oneflow.serving.inference import infer
+from oneflow.serving.metadata import (
     model_metadata,
     repository_index,
     server_metadata,
     statistics,
     to_json,
 )
-from oneflow.serving.errors import ErrorKind, RequestError, invalid
-from oneflow.serving.generation import generation_request
-from oneflow.serving.http_codec import JSON_LENGTH, decode_json, decode_request, encode_response
-from oneflow.serving.inference import infer
 from oneflow.serving.metrics import CONTENT_TYPE, prometheus_text
 from oneflow.serving.repository import Repository
 from oneflow.serving.status_page import status_page
@@ -46,7 +46,7 @@ class HttpServer:
     def __init__(self, repository: Repository, limits: Limits, token: str | None = None) -> None:
         self._repository = repository
         self._limits = limits
-        self._authorization = None if token is None else f"Bearer {token}".encode()
+        self._token = BearerToken(token)
         self.is_stopping = False
 
     def application(self) -> web.Application:
@@ -91,11 +91,9 @@ class HttpServer:
             return _error(ErrorKind.FAILED.http_status, f"{type(error).__name__}: {error}")
 
     def _check_token(self, request: web.Request) -> None:
-        if self._authorization is None or request.path in _OPEN_PATHS:
-            return
-        given = request.headers.get("Authorization", "").encode(errors="surrogateescape")
-        if not hmac.compare_digest(given, self._authorization):
-            raise RequestError(ErrorKind.UNAUTHENTICATED, "the bearer token is missing or wrong")
+        if request.path not in _OPEN_PATHS:
+            given = request.headers.get("Authorization", "")
+            self._token.check(given.encode(errors="surrogateescape"))
 
     async def _body(self, request: web.Request) -> bytes:
         """The body of a request, decompressed.
@@ -125,12 +123,12 @@ class HttpServer:
 
     async def _infer(self, request: web.Request) -> web.Response:
         body = await self._body(request)
-        asked = decode_request(body, request.headers.get(JSON_LENGTH), self._limits)
+        decoded = decode_request(body, request.headers.get(JSON_LENGTH), self._limits)
         info = request.match_info
         response = await infer(
-            self._repository, info["name"], info.get("version", ""), asked.request
+            self._repository, info["name"], info.get("version", ""), decoded.request
         )
-        content, json_length = encode_response(response, asked)
+        content, json_length = encode_response(response, decoded)
         if json_length is None:
             return web.Response(body=content, content_type="application/json")
         headers = {JSON_LENGTH: str(json_length)}

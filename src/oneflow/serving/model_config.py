@@ -42,7 +42,7 @@ def read_config(folder: Path) -> Any:
     return config
 
 
-def is_batching_said(config: Any) -> bool:
+def has_batching(config: Any) -> bool:
     """Return true if `max_batch_size` counts; a file of options alone does not speak of batches."""
     return bool(config.max_batch_size or config.input)
 
@@ -130,10 +130,10 @@ def _tensor_fields(tensor: TensorMetadata) -> tuple[str, int, tuple[int, ...]]:
 def _agree(given: list, expected: list) -> bool:
     """Return true if tensors of a configuration are the graph's; -1 stands for any size."""
     return len(given) == len(expected) and all(
-        ours[:2] == theirs[:2]
-        and len(ours[2]) == len(theirs[2])
-        and all(a in (b, -1) for a, b in zip(ours[2], theirs[2], strict=True))
-        for ours, theirs in zip(given, expected, strict=True)
+        (name, dtype) == of_graph[:2]
+        and len(shape) == len(of_graph[2])
+        and all(a in (b, -1) for a, b in zip(shape, of_graph[2], strict=True))
+        for (name, dtype, shape), of_graph in zip(given, expected, strict=True)
     )
 
 

@@ -46,20 +46,20 @@ def exchanged_rows(
     """
     if cluster.world_size() == 1:
         return read(keys, *more)
-    asked = gathered(keys)
+    requested = gathered(keys)
     beside = [gathered(each) for each in more]
-    longest = max(map(len, asked))
-    answers = np.zeros((len(asked), longest, width), np.float32)
-    flat = np.concatenate(asked)
+    longest = max(map(len, requested))
+    rows_of_ranks = np.zeros((len(requested), longest, width), np.float32)
+    flat = np.concatenate(requested)
     own = np.flatnonzero(owners(flat) == cluster.rank())
     unique, first, inverse = np.unique(flat[own], return_index=True, return_inverse=True)
     chosen = [np.concatenate(each)[own][first] for each in beside]
     rows = read(unique, *chosen)[inverse]
-    ranks = np.repeat(np.arange(len(asked)), [len(each) for each in asked])
-    positions = np.concatenate([np.arange(len(each)) for each in asked])
-    answers[ranks[own], positions[own]] = rows
+    ranks = np.repeat(np.arange(len(requested)), [len(each) for each in requested])
+    positions = np.concatenate([np.arange(len(each)) for each in requested])
+    rows_of_ranks[ranks[own], positions[own]] = rows
     output = factory_functions.zeros(longest, width)
-    reduce_scatter_tensor(output, from_data.from_numpy(answers.reshape(-1, width)))
+    reduce_scatter_tensor(output, from_data.from_numpy(rows_of_ranks.reshape(-1, width)))
     return output.numpy()[: len(keys)]
 
 

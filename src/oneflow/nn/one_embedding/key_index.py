@@ -38,14 +38,14 @@ class KeyIndex:
         found = np.full(len(keys), _EMPTY, np.int64)
         mask = len(self._numbers) - 1
         places = self._first_places(keys)
-        asked = np.arange(len(keys))
-        while asked.size:
-            at = places[asked]
+        pending = np.arange(len(keys))
+        while pending.size:
+            at = places[pending]
             numbers = self._numbers[at]
-            hit = (numbers != _EMPTY) & (self._keys[at] == keys[asked])
-            found[asked[hit]] = numbers[hit]
-            asked = asked[~hit & (numbers != _EMPTY)]
-            places[asked] = (places[asked] + 1) & mask
+            hit = (numbers != _EMPTY) & (self._keys[at] == keys[pending])
+            found[pending[hit]] = numbers[hit]
+            pending = pending[~hit & (numbers != _EMPTY)]
+            places[pending] = (places[pending] + 1) & mask
         return found
 
     def add(self, keys: np.ndarray) -> np.ndarray:

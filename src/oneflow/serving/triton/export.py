@@ -9,7 +9,7 @@ from oneflow.serving.model_config import (
     CONFIG_FILE,
     complete_config,
     config_text,
-    is_batching_said,
+    has_batching,
     read_config,
 )
 from oneflow.serving.model_files import version_folders
@@ -35,7 +35,7 @@ def export_model(graph: Path, folder: Path, version: int | None = None) -> Path:
         ValueError: the graph cannot be served, or the configuration is for another one.
     """
     config = read_config(folder)
-    said = config.max_batch_size if is_batching_said(config) else None
+    said = config.max_batch_size if has_batching(config) else None
     complete = complete_config(config, folder.name, ServedGraph(graph, said))
     versions = version_folders(folder) if folder.exists() else {}
     target = folder / str(version or max(versions, default=0) + 1)
