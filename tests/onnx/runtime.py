@@ -18,6 +18,17 @@ from oneflow_onnx.x2oneflow.onnx2flow import from_onnx
 from tests.oracle import flat_tensors
 
 
+class Wrapped(nn.Graph):
+    """A graph around a module or function."""
+
+    def __init__(self, model) -> None:
+        super().__init__()
+        self.model = model
+
+    def build(self, *args):
+        return self.model(*args)
+
+
 def exported(model: Any, args: Sequence[Any], **options: Any) -> onnx.ModelProto:
     """The model in ONNX, after the checker; `options` are those of `ExportOptions`."""
     with warnings.catch_warnings():

@@ -16,9 +16,13 @@ def test_programs_run(tmp_path, monkeypatch):
     monkeypatch.setattr(flow_op, "_OPSETS", {})
     names: dict[str, object] = {"__name__": "page"}
     programs = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf8"), re.DOTALL)
-    assert len(programs) == 4
+    assert len(programs) == 5
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="the model is exported in opset")
         for program in programs:
             exec(program, names)
-    assert sorted(each.name for each in tmp_path.iterdir()) == ["checked.onnx", "model.onnx"]
+    assert sorted(each.name for each in tmp_path.iterdir()) == [
+        "checked.onnx",
+        "classifier.onnx",
+        "model.onnx",
+    ]

@@ -7,7 +7,6 @@ import sys
 
 import numpy as np
 import onnx
-import onnx_ir as ir
 import onnxruntime
 import pytest
 
@@ -18,7 +17,7 @@ from oneflow import nn
 from oneflow.nn import functional as F
 from oneflow_onnx.oneflow2onnx import flow2onnx, util
 from oneflow_onnx.oneflow2onnx.handler import flow_op
-from tests.onnx.runtime import assert_exported, operators_of, session_of
+from tests.onnx.runtime import Wrapped, assert_exported, operators_of, session_of
 from tests.oracle import eager_mode
 
 X, Y = flow.randn(2, 3), flow.rand(2, 3) + 0.5
@@ -96,17 +95,6 @@ OPERATORS = {
     "s004_E63": (lambda x: flow.cast(x, flow.int32), [X], "Cast"),
     "s004_E64": (lambda x: x, [X], "Identity"),
 }
-
-
-class Wrapped(nn.Graph):
-    """A graph around a module or function."""
-
-    def __init__(self, model) -> None:
-        super().__init__()
-        self.model = model
-
-    def build(self, *args):
-        return self.model(*args)
 
 
 @pytest.mark.parametrize("row", OPERATORS)
@@ -261,7 +249,7 @@ def test_s004_27_process_flow_graph():
     graph = Wrapped(nn.Linear(3, 2))
     graph(X)
     model = flow2onnx.ProcessFlowGraph(graph, None)
-    assert {each.domain for each in model.graph} == {""}
+    assert {node.domain for node in model.get_nodes()} == {""}
 
 
 def test_s004_28_find_opset():
@@ -300,6 +288,14 @@ def test_s004_31_s004_32_s004_33_handlers():
     }
     proto = flow.onnx.export(nn.ReLU(), X)
     assert operators_of(proto) == ["LeakyRelu"]
+
+
+def test_s004_25_user_op_switch(job, tmp_path, monkeypatch):
+    monkeypatch.setenv("ENABLE_USER_OP", "False")
+    with pytest.raises(AssertionError, match="ENABLE_USER_OP"):
+        flow.onnx.export(job, None, tmp_path / "m.onnx")
+    monkeypatch.setenv("ENABLE_USER_OP", "True")
+    flow.onnx.export(job, None, tmp_path / "m.onnx")
 
 
 # --- models
@@ -352,92 +348,3 @@ def test_s001_114_prelu():
     proto = assert_exported(nn.PReLU(num_parameters=4), flow.randn(2, 4, 3, 3))
     assert "PRelu" in operators_of(proto)
     session_of(proto)
-
-
-# --- stages of the conversion
-
-
-def test_s004_25_user_op_switch(job, tmp_path, monkeypatch):
-    monkeypatch.setenv("ENABLE_USER_OP", "False")
-    with pytest.raises(AssertionError, match="ENABLE_USER_OP"):
-        flow.onnx.export(job, None, tmp_path / "m.onnx")
-    monkeypatch.setenv("ENABLE_USER_OP", "True")
-    flow.onnx.export(job, None, tmp_path / "m.onnx")
-
-
-def test_s004_29_operators_one_by_one():
-    graph = Wrapped(nn.Sequential(nn.Conv2d(4, 3, 3, padding=1), nn.ReLU(), nn.ReLU()))
-    graph(IMAGE)
-    nodes, operators, attributes, types, shapes = flow2onnx.FlowToOnnxNaive(graph, None)
-    assert [node.op_type for node in nodes if node.op_type in ("conv", "relu")] == [
-        "conv",
-        "relu",
-        "relu",
-    ]
-    assert (operators["conv"], operators["relu"]) == (1, 2)
-    (convolution,) = [node for node in nodes if node.op_type == "conv"]
-    assert len(convolution.attribute) > 2
-    assert all(attributes[each.name] >= 1 for each in convolution.attribute)
-    assert nodes[-1].input[0] == nodes[-2].output[0]
-    assert shapes[nodes[-1].output[0]] == [2, 3, 6, 6]
-    assert types[nodes[-1].output[0]] == onnx.TensorProto.FLOAT
-
-
-def test_s004_29_other_shapes():
-    class Product(nn.Graph):
-        def build(self, x):
-            return x @ x.T
-
-    graph = Product()
-    graph(X)
-    *_, shapes = flow2onnx.FlowToOnnxNaive(graph, {"x": [5, 3]})
-    assert list(shapes.values()) == [[5, 3], [3, 5], [5, 5]]
-    with pytest.raises(ValueError, match="inputs are"):
-        flow2onnx.FlowToOnnxNaive(graph, {"z": [5, 3]})
-
-
-def test_s004_34_order_of_nodes():
-    x = ir.Value(name="x")
-    first = ir.node("Neg", [x], name="first")
-    second = ir.node("Exp", first.outputs, name="second")
-    graph = ir.Graph([x], second.outputs, nodes=[second, first], opset_imports={"": 13}, name="g")
-    model = ir.Model(graph, ir_version=8)
-    flow2onnx.TopologicalSort(model)
-    assert [node.name for node in model.graph] == ["first", "second"]
-    first.replace_input_with(0, second.outputs[0])
-    with pytest.raises(ValueError, match="cycle"):
-        flow2onnx.TopologicalSort(model)
-    with pytest.warns(UserWarning, match="stay as they are"):
-        flow2onnx.TopologicalSort(model, continue_on_error=True)
-
-
-def test_s004_38_counts_are_logged(caplog):
-    with caplog.at_level("DEBUG", logger="oneflow_onnx"):
-        flow.onnx.export(nn.Sequential(nn.Linear(3, 2), nn.ReLU(), nn.ReLU()), X)
-    (line,) = [each.message for each in caplog.records if "operators" in each.message]
-    assert "operators: {'linear': 1, 'relu': 2}" in line
-    assert "mapped: {'linear': 1, 'relu': 2}; unmapped: {}" in line
-    assert "attributes: " in line
-
-
-def test_s004_40_transposes_of_channels_last():
-    """A network on channels-last images is written without a transpose around each layer."""
-
-    @flow.global_function()
-    def alexnet(x: tp.Numpy.Placeholder((1, 67, 67, 3))) -> tp.Numpy:
-        x = flow.layers.conv2d(x, 8, 11, 4, data_format="NHWC", activation=flow.nn.relu, name="a")
-        x = flow.nn.max_pool2d(x, 3, 2, "VALID", data_format="NHWC")
-        x = flow.layers.conv2d(x, 16, 3, 1, "SAME", data_format="NHWC", activation=flow.nn.relu)
-        x = flow.layers.conv2d(x, 16, 3, 1, "SAME", data_format="NHWC", activation=flow.nn.relu)
-        return flow.layers.dense(flow.reshape(x, (1, -1)), 10)
-
-    flow.clear_default_session()
-    x = np.random.default_rng(0).random((1, 67, 67, 3), np.float32)
-    expected = alexnet(x)
-    model = flow2onnx.ProcessFlowGraph(alexnet, None, opset=11)
-    flow.clear_default_session()
-    nodes = [node.op_type for node in model.graph]
-    (result,) = session_of(ir.to_proto(model)).run(None, {"x": x})
-    np.testing.assert_allclose(result, expected, rtol=1e-4, atol=1e-5)
-    assert nodes.count("Conv") == 3
-    assert nodes.count("Transpose") <= 2

@@ -84,17 +84,8 @@ def export_model(
     exported = exported_model(model)
     trace = recorded_trace(exported, args, kwargs or {}, options)
     names = argument_names(model, args, kwargs or {}, options.input_names)
-    inputs = {
-        number: names[source.source]
-        for number, (_, source) in trace.inputs.items()
-        if source.kind == "argument"
-    }
-    parameters = {
-        number: _parameter_name(exported, source.name)
-        for number, (_, source) in trace.inputs.items()
-        if source.kind != "argument"
-    }
-    emission = _emission(trace, inputs, _unique(parameters, inputs.values()), options)
+    inputs, parameters = input_names(trace, exported, names)
+    emission = _emission(trace, inputs, parameters, options)
     _log_counts(trace, emission)
     outside = ModelNames(
         exported.graph.name,
@@ -166,8 +157,25 @@ def _emission(
 # --- names
 
 
+def input_names(
+    trace: Trace, exported: ExportedModel, arguments: list[str]
+) -> tuple[dict[int, str], dict[int, str]]:
+    """Names of arguments, and of parameters, buffers and constants, by the numbers of values."""
+    inputs = {
+        number: arguments[source.source]
+        for number, (_, source) in trace.inputs.items()
+        if source.kind == "argument"
+    }
+    parameters = {
+        number: _parameter_name(exported, source.name)
+        for number, (_, source) in trace.inputs.items()
+        if source.kind != "argument"
+    }
+    return inputs, _unique(parameters, inputs.values())
+
+
 def argument_names(
-    model: Any, args: Sequence[Any], kwargs: Mapping[str, Any], given: Sequence[str]
+    model: Any, args: Sequence[Any], kwargs: Mapping[str, Any], given: Sequence[str] = ()
 ) -> list[str]:
     """Names of the tensors that a model is called with: those given, then those of parameters.
 

@@ -2,26 +2,34 @@
 
 from __future__ import annotations
 
+import logging
 import os
-import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import onnx
-import onnx_ir as ir
 
 import oneflow as flow
 from oneflow.graph.graph import Graph
 from oneflow.legacy.job import JobFunction
 from oneflow_onnx.oneflow2onnx.builder import UNSUPPORTED_DOMAIN
 from oneflow_onnx.oneflow2onnx.capturing import compiled_arguments, exported_model
-from oneflow_onnx.oneflow2onnx.exporting import ExportOptions, export_model, recorded_trace
+from oneflow_onnx.oneflow2onnx.exporting import (
+    ExportOptions,
+    argument_names,
+    export_model,
+    input_names,
+    recorded_trace,
+)
 from oneflow_onnx.oneflow2onnx.files import write_model
-from oneflow_onnx.oneflow2onnx.handler import registered_handlers
+from oneflow_onnx.oneflow2onnx.handler import HandlerEntry, ordered, registered_handlers
+from oneflow_onnx.oneflow2onnx.onnx_wrapper import Graph as WrappedGraph, Node
 from oneflow_onnx.oneflow2onnx.reference import onnx_type
 from oneflow_onnx.oneflow2onnx.sizes import require_static
+
+_LOGGER = logging.getLogger(__name__)
 
 
 def Export(
@@ -68,7 +76,7 @@ def Export(
         shape_override,
         dynamic_batch_size=dynamic_batch_size,
     )
-    write_model(model, onnx_filename, external_data or None)
+    write_model(model.model, onnx_filename, external_data or None)
 
 
 def ProcessFlowGraph(
@@ -80,8 +88,8 @@ def ProcessFlowGraph(
     shape_override: Mapping[str, Sequence[int]] | None = None,
     dynamic_batch_size: bool = False,
     progress: Callable[[Iterable[Any]], Iterable[Any]] | None = None,
-) -> ir.Model:
-    """Return the ONNX model of a graph; see `Export` for the arguments.
+) -> WrappedGraph:
+    """Return the ONNX graph of a graph; see `Export` for the arguments.
 
     Raises:
         UnsupportedOperatorsError: operators that ONNX cannot express; lists all of them.
@@ -100,7 +108,7 @@ def ProcessFlowGraph(
         domains=domains,
         keep_unsupported=continue_on_error,
     )
-    return export_model(flow_graph, args, kwargs, options)
+    return WrappedGraph.of(export_model(flow_graph, args, kwargs, options))
 
 
 def FlowToOnnxNaive(
@@ -121,44 +129,101 @@ def FlowToOnnxNaive(
         ValueError: it is no graph.
     """
     args, kwargs = _arguments(flow_graph, shape_override)
-    trace = recorded_trace(exported_model(flow_graph), args, kwargs, ExportOptions())
+    exported = exported_model(flow_graph)
+    trace = recorded_trace(exported, args, kwargs, ExportOptions())
+    inputs, weights = input_names(trace, exported, argument_names(flow_graph, args, kwargs))
+    kinds = {number: kind for number, (kind, _) in trace.inputs.items()}
+    kinds.update(pair for each in trace.calls for pair in each.results)
+    names = {n: f"v{n}" for n in (*kinds, *trace.numbers)} | inputs | weights
     nodes = [
         onnx.helper.make_node(
             each.primitive,
-            [f"v{number}" for number in each.operands],
-            [f"v{number}" for number, _ in each.results],
+            [names[number] for number in each.operands],
+            [names[number] for number, _ in each.results],
             name=each.scope,
             domain=UNSUPPORTED_DOMAIN,
             **{name: _as_attribute(value) for name, value in each.attributes.items()},
         )
         for each in trace.calls
     ]
-    kinds = {number: kind for number, (kind, _) in trace.inputs.items()}
-    kinds.update(pair for each in trace.calls for pair in each.results)
-    types = {f"v{number}": int(onnx_type(kind.dtype)) for number, kind in kinds.items()}
+    types = {names[number]: int(onnx_type(kind.dtype)) for number, kind in kinds.items()}
     shapes = {
-        f"v{number}": list(require_static(kind.shape, "a shape")) for number, kind in kinds.items()
+        names[number]: list(require_static(kind.shape, "a shape")) for number, kind in kinds.items()
     }
     operators = Counter(each.primitive for each in trace.calls)
     return nodes, operators, Counter(a.name for n in nodes for a in n.attribute), types, shapes
 
 
-def TopologicalSort(g: ir.Model, continue_on_error: bool = False) -> None:
-    """Bring the nodes of a model into an order in which each comes after those that it reads.
+def TopologicalSort(g: WrappedGraph, continue_on_error: bool = False) -> None:
+    """Bring the nodes of a graph into an order in which each comes after those that it reads.
 
     Args:
-        g: the model.
+        g: the graph.
         continue_on_error: leave the nodes of a cycle where they are, and warn, instead of raising.
 
     Raises:
         ValueError: there is a cycle.
     """
+    g.TopologicalSort(continue_on_error)
+
+
+def FlowOnnxMapping(
+    g: WrappedGraph, ops_mapping: Mapping[str, HandlerEntry]
+) -> tuple[Counter[str], Counter[str], list[Exception]]:
+    """Convert operators of OneFlow in a graph, one by one, by the handlers of users.
+
+    Nodes of other domains than ``oneflow``, and those with `skip_conversion`, stay as they are.
+
+    Args:
+        g: the graph, as of what `FlowToOnnxNaive` lists; it is changed.
+        ops_mapping: handlers by operator, as of `flow_op.CreateMapping`.
+
+    Returns:
+        The number of each operator that was converted, and of each that was not, and what handlers
+        raised.
+
+    Example:
+        >>> from onnx import helper
+        >>> from oneflow_onnx.oneflow2onnx import flow2onnx
+        >>> from oneflow_onnx.onnx_wrapper import Graph
+        >>> node = helper.make_node("relu", ["x"], ["y"], domain="oneflow")
+        >>> flow2onnx.FlowOnnxMapping(Graph([node]), {})
+        (Counter(), Counter({'relu': 1}), [])
+    """
+    mapped: Counter[str] = Counter()
+    unmapped: Counter[str] = Counter()
+    exceptions: list[Exception] = []
+    for node in g.get_nodes():
+        name = node.op_type
+        if node.skip_conversion or node.domain != UNSUPPORTED_DOMAIN:
+            continue
+        if name not in ops_mapping:
+            unmapped[name] += 1
+            continue
+        try:
+            _convert(g, node, ops_mapping[name])
+            mapped[name] += 1
+        except Exception as error:  # Whatever a handler of a user raises.
+            exceptions.append(error)
+    if unmapped:
+        _LOGGER.error("Unsupported ops: %s", unmapped)
+    return mapped, unmapped, exceptions
+
+
+def _convert(g: WrappedGraph, node: Node, entry: HandlerEntry) -> None:
+    """Let a handler change a node, or replace it by the one that it returns."""
+    function, target, kwargs = entry
+    primitive, attributes = node.op_type, node.attrs
+    node.op_type, node.domain = target or primitive, ""
+    node.attrs = {} if target is not None else dict(attributes)
+    node.inputs = ordered(primitive, node.inputs)
     try:
-        g.graph.sort()
-    except ValueError as error:
-        if not continue_on_error:
-            raise
-        warnings.warn(f"the nodes of `{g.graph.name}` stay as they are: {error}", stacklevel=2)
+        made = function(g, node, **kwargs)
+    except Exception:
+        node.op_type, node.domain, node.attrs = primitive, UNSUPPORTED_DOMAIN, attributes
+        raise
+    if made is not None and made is not node:
+        g.ReplaceNode(node, made)
 
 
 def _as_attribute(value: Any) -> Any:

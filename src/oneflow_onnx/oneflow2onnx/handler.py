@@ -18,7 +18,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
@@ -28,7 +28,9 @@ from oneflow_onnx.oneflow2onnx.lowering import Call, Lowering
 from oneflow_onnx.oneflow2onnx.reference import Ref
 from oneflow_onnx.oneflow2onnx.schemas import newest_opset
 
-_Entry = tuple[Callable[..., Any], "str | None", dict[str, Any]]
+_Operand = TypeVar("_Operand")
+# Of a handler: its function, the ONNX operator that it makes, and further arguments.
+HandlerEntry = tuple[Callable[..., Any], "str | None", dict[str, Any]]
 
 
 class flow_op:
@@ -48,7 +50,7 @@ class flow_op:
         TypeError: the class has no `Version_N`.
     """
 
-    _OPSETS: ClassVar[dict[str, dict[int, dict[str, _Entry]]]] = {}
+    _OPSETS: ClassVar[dict[str, dict[int, dict[str, HandlerEntry]]]] = {}
     ibn4op_type: ClassVar[dict[str, Sequence[str]]] = {}
     obn4op_type: ClassVar[dict[str, Sequence[str]]] = {}
 
@@ -88,16 +90,16 @@ class flow_op:
         return handler
 
     @classmethod
-    def get_opsets(cls) -> Mapping[str, Mapping[int, Mapping[str, _Entry]]]:
+    def get_opsets(cls) -> Mapping[str, Mapping[int, Mapping[str, HandlerEntry]]]:
         """All handlers: by domain, opset and operator."""
         return cls._OPSETS
 
     @classmethod
     def CreateMapping(
         cls, max_onnx_opset_version: int, extra_opsets: Sequence[Any] = ()
-    ) -> dict[str, _Entry]:
+    ) -> dict[str, HandlerEntry]:
         """The handler of each operator in an opset: the latest up to it."""
-        mapping: dict[str, _Entry] = {}
+        mapping: dict[str, HandlerEntry] = {}
         for domain in ["", *(each.domain for each in extra_opsets)]:
             opsets = cls._OPSETS.get(domain, {})
             for version in sorted(each for each in opsets if each <= max_onnx_opset_version):
@@ -113,7 +115,7 @@ def registered_handlers(opset: int | None) -> dict[str, Lowering]:
 def _lowering_of(name: str) -> Lowering:
     def lower(b: GraphBuilder, call: Call) -> Any:
         function, target, kwargs = flow_op.CreateMapping(b.opset)[name]
-        node = HandledNode(target or name, _ordered(name, call), dict(call.attributes))
+        node = HandledNode(target or name, ordered(name, call.operands), dict(call.attributes))
         if target is not None:
             node.attrs = {}
         ctx = HandlerContext(b, call)
@@ -125,13 +127,13 @@ def _lowering_of(name: str) -> Lowering:
     return lower
 
 
-def _ordered(name: str, call: Call) -> list[Ref]:
-    """The operands in the order that the handler declares."""
+def ordered(name: str, operands: Sequence[_Operand]) -> list[_Operand]:
+    """Return the operands of a primitive in the order that its handler declares."""
     wanted = flow_op.ibn4op_type.get(name)
     if wanted is None:
-        return list(call.operands)
+        return list(operands)
     places = {each.lstrip("*"): place for place, each in enumerate(PRIMITIVES[name].operands)}
-    return [call.operands[places[each]] for each in wanted]
+    return [operands[places[each]] for each in wanted]
 
 
 @dataclass
