@@ -6,6 +6,7 @@ import io
 import os
 import subprocess
 import sys
+from collections import Counter
 
 import numpy as np
 import onnx
@@ -16,6 +17,7 @@ from torch import nn as torch_nn
 
 import oneflow as flow
 from oneflow import nn
+from oneflow_onnx.oneflow2onnx.capturing import capture_call
 from oneflow_onnx.x2oneflow.onnx2flow import (
     from_onnx,
     from_paddle,
@@ -243,3 +245,30 @@ def test_importing_needs_no_other_framework():
         "assert not {'torch', 'tensorflow', 'paddle'} & sys.modules.keys()"
     )
     subprocess.run([sys.executable, "-c", code], check=True, env=os.environ)
+
+
+def test_a_graph_of_an_import_computes_what_one_of_the_network_does():
+    """Limits are numbers of the program, pools pad themselves, and dense layers are one operator."""
+    network = flow.nn.Sequential(
+        flow.nn.Conv2d(3, 4, 3, padding=1),
+        flow.nn.ReLU6(),
+        flow.nn.MaxPool2d(3, 2, 1),
+        flow.nn.AvgPool2d(3, 2, 1),
+        flow.nn.Flatten(),
+        flow.nn.Linear(36, 5),
+    ).eval()
+    x = flow.randn(2, 3, 12, 12)
+    imported = from_onnx(flow.onnx.export(network, x, opset_version=13))
+    operators, inputs = zip(*(_recorded(each, x) for each in (network, imported)), strict=True)
+    assert inputs[1] == inputs[0] == {"argument": 1, "parameter": 4}
+    assert operators[1].pop("full_float") == operators[1].pop("maximum") * 2
+    assert operators[1].pop("minimum") == operators[0].pop("hardtanh")
+    assert operators[1] == operators[0]
+
+
+def _recorded(module, x):
+    """How often a graph of a module has each operator, and each kind of input."""
+
+    step = capture_call(Evaluation(module), (x,), {})
+    operators = Counter(each.operation.primitive.name for each in step.program.instructions)
+    return operators, Counter(each.kind for each in step.inputs)

@@ -18,6 +18,9 @@ import oneflow as flow
 
 Value = Any
 
+# Types of which a Python number says every value.
+_NUMBERS = [np.dtype(name) for name in ("float32", "float64", "int32", "int64")]
+
 # More elements than this in a value made from nothing (a fill, a range) is a mistake or an attack.
 MOST_ELEMENTS = 2**28
 
@@ -71,13 +74,16 @@ def as_tensor(value: Value, like: flow.Tensor | None = None) -> flow.Tensor:
     array = np.asarray(value)
     if not fits_tensor(array):
         raise NotImplementedError(f"tensors cannot hold elements of type {array.dtype}")
-    array = np.ascontiguousarray(array).reshape(array.shape)
     if like is None:
-        return flow.tensor(array)
-    if like.is_global:
-        broadcast = [flow.sbp.broadcast] * len(like.sbp)
-        return flow.tensor(array, placement=like.placement, sbp=broadcast)
-    return flow.tensor(array, device=like.device)
+        place = {}
+    elif like.is_global:
+        place = {"placement": like.placement, "sbp": [flow.sbp.broadcast] * len(like.sbp)}
+    else:
+        place = {"device": like.device}
+    if array.ndim == 0 and array.dtype in _NUMBERS:
+        # In a graph a number is part of the program; a tensor is an argument of every call.
+        return flow.full((), array.item(), dtype=_DTYPES[element_type_of(array)], **place)
+    return flow.tensor(np.ascontiguousarray(array).reshape(array.shape), **place)
 
 
 def as_host(value: Value) -> Any:

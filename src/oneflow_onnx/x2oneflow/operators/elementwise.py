@@ -9,6 +9,7 @@ from typing import Any
 
 import oneflow as flow
 from oneflow import Tensor
+from oneflow.nn import functional as F
 from oneflow_onnx.x2oneflow.registry import Evaluation, operator
 
 _UNARY: dict[str, Callable[[Tensor], Tensor]] = {
@@ -208,6 +209,9 @@ def gemm(
 
     `c` is broadcast in all operator sets; before the seventh `broadcast` announced it.
     """
+    is_bias = c is None or (beta == 1 and c.shape == b.shape[:1])
+    if transB and not transA and alpha == 1 and is_bias:
+        return F.linear(a, b, c)
     product = flow.matmul(a.t() if transA else a, b.t() if transB else b)
     product = _scaled(product, alpha)
     return product if c is None else product + _scaled(c, beta)

@@ -86,6 +86,13 @@ class Windows:
         ]
         return pad_sides(x, self.begins, ends, value)
 
+    @property
+    def symmetric(self) -> bool:
+        """True if the padding is one that poolings add themselves, so that none is copied."""
+        return self.begins == self.ends and all(
+            0 <= 2 * added <= width for added, width in zip(self.begins, self.kernel, strict=True)
+        )
+
     def taps(self, x: Tensor, value: float) -> Tensor:
         """Return the elements of all windows: (batch, channels, window..., tap)."""
         padded, rank = self.padded(x, value), len(self.sizes)
@@ -128,6 +135,8 @@ def max_pool(
     lowest = -math.inf if x.is_floating_point() else flow.iinfo(x.dtype).min
     if n_outputs == 1 and x.is_floating_point() and len(windows.sizes) in _MAX_POOLS:
         pool = _MAX_POOLS[len(windows.sizes)]
+        if windows.symmetric and not ceil_mode:
+            return pool(x, windows.kernel, windows.strides, windows.begins, windows.dilations)
         padded = windows.padded(x, lowest)
         return pool(padded, windows.kernel, windows.strides, 0, windows.dilations)
     taps = windows.taps(x, lowest)
@@ -170,13 +179,15 @@ def average_pool(
 ) -> Tensor:
     """Return the mean of every window, of the padding too if `count_include_pad`."""
     windows = Windows.make(x, kernel_shape, strides, dilations, pads, auto_pad, ceil_mode)
-    counts = windows.inside(bool(count_include_pad))
-    taps = math.prod(windows.kernel)
     if set(windows.dilations) == {1} and len(windows.sizes) in _AVERAGE_POOLS:
         pool = _AVERAGE_POOLS[len(windows.sizes)]
+        if windows.symmetric and not ceil_mode:
+            sizes = windows.kernel, windows.strides, windows.begins
+            return pool(x, *sizes, count_include_pad=bool(count_include_pad))
         means = pool(windows.padded(x, 0), windows.kernel, windows.strides)
     else:
         means = flow.mean(windows.taps(x, 0), -1)
+    counts, taps = windows.inside(bool(count_include_pad)), math.prod(windows.kernel)
     if (counts == taps).all():
         return means
     return means * flow.tensor(taps / counts, dtype=x.dtype, device=x.device)
